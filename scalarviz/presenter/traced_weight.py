@@ -30,12 +30,14 @@ class TracedWeight:
     """A weight, by its bank index or NONE, at the session's last moment.
 
     neuron  the neuron that is followed instead, or None
+    chosen  whether somebody chose it, so that its term is shown in any case
     """
 
     session: Session
     moment: Moment
     row: int
     neuron: Neuron | None = None
+    chosen: bool = True
 
     @property
     def network(self) -> Any:  # a Model; that of an expression has a name
@@ -166,10 +168,11 @@ def row_beside(program: Program, neuron: Neuron) -> int:
     steps = list(zip(program.operations, path_of_neuron(program, neuron), strict=True))
     names = [operation.target.name for operation in program.operations]
     home = names.index(neuron[0]) if neuron[0] in names else -1
-    for operation, (output, _) in reversed(steps[: home + 1]):
+    for operation, (output, column) in reversed(steps[: home + 1]):
         if operation.weights != NONE:
-            rows, _ = weights_into(operation, output)
-            return int(rows[0]) if len(rows) else operation.weights
+            rows, read = weights_into(operation, output)
+            own = rows[read == column]
+            return int(own[0]) if len(own) else operation.weights
     for operation, (_, column) in steps[home + 1 :]:
         if operation.weights != NONE:
             rows, _, _ = weights_from(operation, column)

@@ -137,7 +137,7 @@ def ending(canvas: Canvas2D, row: Group, width: float, size: float) -> Group:
     """Return a row that ends in "…", without what is too much then."""
     own = canvas.measure(f" {MORE.words}", size=size)
     kept = list(row)
-    while kept and width_of(canvas, kept, size) + own > width:
+    while kept and (width_of(canvas, kept, size) + own > width or kept[-1].words in SIGNS):
         kept.pop()
     return [*kept, Piece(" "), MORE]
 

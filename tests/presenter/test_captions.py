@@ -193,7 +193,9 @@ def test_at_the_very_start_nothing_is_computed() -> None:
 
 
 def test_without_a_weight_the_first_one_is_followed() -> None:
-    assert walk(rgb()) == walk(rgb(), 0)
+    default, first = walk(rgb()), walk(rgb(), 0)
+    for one, other in zip(default.values(), first.values(), strict=True):
+        assert (one.title, one.neurons, one.rows) == (other.title, other.neurons, other.rows)
 
 
 def test_the_path_of_a_weight_leads_through_both_of_its_ends() -> None:
@@ -334,7 +336,7 @@ def test_every_loss_is_told(name: str, mean: Any, batch: int) -> None:
     network = sv.Network([3, 4, 3], "tanh", seed=0)
     loss = sv.Loss(name, factor=0.5, mean=mean)
     s = sv.Session(network, data.Rgb(), loss, sv.SGD(0.01), batch=batch, engine="python")
-    told = walk(s)
+    told = walk(s, 0)
     assert loss.row.error and pretty(loss.row.error) in told["loss"].formula
     assert loss.row.slope and pretty(loss.row.slope) in told["delta 1"].formula
     assert told["loss"].formula.startswith("L = .5 × ") and ".5 × " in told["delta 1"].formula
@@ -487,7 +489,7 @@ def test_a_session_says_what_it_did_last() -> None:
     assert str(s.caption()) == "Each cube is one weight."
     for _ in s.operations:
         s.advance(1, "operation")
-        assert s.caption() == caption(s) == s.caption(0)
+        assert s.caption() == caption(s) and s.caption().title == s.caption(0).title
         assert s.caption(s.network.weight(7)) == caption(s, 7) == s.caption(7)
     assert s.caption(7).rows == (7,) and " moves from " in str(s.caption(7))
     lines = str(s.caption(7)).splitlines()
@@ -505,3 +507,29 @@ def test_the_focus_sample_is_the_one_that_is_told() -> None:
     first = s.caption()
     s.focus = 3
     assert s.caption() != first and s.caption().title == first.title
+
+
+def test_where_there_are_classes_the_right_output_is_told() -> None:
+    inputs, targets = np.random.default_rng(0).random((4, 3)), np.eye(5)[[3, 1, 4, 0]]
+    network = sv.Network([3, 6, 5], "tanh", seed=0)
+    s = sv.Session(network, (inputs, targets), "softmax_cross_entropy", engine="python")
+    for sample in range(4):
+        s.focus = sample
+        told = walk(s)
+        right = int(np.argmax(s.timeline.trainer.run.targets()[sample]))
+        assert told["affine 1"].neurons == (("affine 1", right),)
+        assert told["delta 1"].title == f"The loss falls if output {right} goes up."
+        assert f"share of output {right}: -log(" in told["loss"].numbers[0]
+        assert told["step"].rows[0] in range(18 + 6 + 6 * right, 18 + 6 + 6 * right + 6)
+        assert told["weight gradient 1"].rows == told["step"].rows == told["zero_grad"].rows
+        before = told["weight gradient 1"].neurons[1]
+        assert told["input gradient 1"].neurons == (before,)
+
+
+def test_a_term_of_no_weight_is_preferred_unless_one_is_chosen() -> None:
+    network = sv.Network([8, 1], seed=0, dtype="float64")
+    network.bank.value[:8] = [0.0, 0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.4]
+    s = sv.Session(network, (np.ones((1, 8)), [[0.0]]), engine="python")
+    s.advance(2, "operation")
+    rows = [[piece.row for piece in said.lines[0]][:5:2] for said in (s.caption(), s.caption(0))]
+    assert rows == [[2, 4, 6], [0, 2, 4]]

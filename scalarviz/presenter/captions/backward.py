@@ -208,7 +208,7 @@ def weighted_back(ctx: TracedWeight) -> Caption:
         for row, i in zip(rows.tolist(), into.tolist(), strict=True)
     ]
     passed = np.flatnonzero(into == output)
-    keep = int(passed[0]) if len(passed) else NONE
+    keep = int(passed[0]) if ctx.chosen and len(passed) else NONE
     line = sum_line(terms, arrived, keep=keep, about=ctx.before)
     kind = "scale" if len(operation.shape) == 1 else "sum"
     caption = caption_of(f"weighted_back.{kind}", line, unit=ctx.called(ctx.before))

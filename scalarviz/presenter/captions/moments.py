@@ -48,7 +48,8 @@ def caption(session: Session, row: int | None = None, neuron: Neuron | None = No
     """Return the caption of the last moment; the session does not change.
 
     session  the session
-    row      bank index of the weight whose numbers are shown; None: the first one
+    row      bank index of the weight whose numbers are shown; None: the first one, or one of the
+             right output where the loss has classes
     neuron   the neuron whose numbers are shown instead, as buffer and place; None: no neuron
     """
     with session.doing(), np.errstate(all="ignore"):  # infinities are shown as they are
@@ -60,12 +61,25 @@ def caption(session: Session, row: int | None = None, neuron: Neuron | None = No
         tellers = TELLERS if program.stepped else OF_EXPRESSIONS
         if moment.kind not in tellers:
             return Caption(f"{moment.name[:1].upper()}{moment.name[1:]}.")
-        if neuron is not None and program.stepped and row is None:
-            row = row_beside(program, neuron)
-        else:
+        chosen = row is not None or neuron is not None
+        if row is not None or not program.stepped:
             neuron = None
+        elif neuron is None:
+            neuron = right_output(session, step - (operation == 0))
+        if neuron is not None:
+            row = row_beside(program, neuron)
         followed = first_row(session.network) if row is None else int(row)
-        return tellers[moment.kind](TracedWeight(session, moment, followed, neuron))
+        return tellers[moment.kind](TracedWeight(session, moment, followed, neuron, chosen))
+
+
+def right_output(session: Session, step: int) -> Neuron | None:
+    """Return the output of the class of the focus sample; None if there are no classes."""
+    trainer, outputs = session.timeline.trainer, session.network.program.outputs
+    if trainer.loss.row.logits != "softmax" or outputs.size < 2:
+        return None
+    targets = trainer.batches.at(step)[1]
+    sample = min(session.focus, len(targets) - 1)
+    return outputs.name, int(np.argmax(targets[sample]))
 
 
 # Captions of a network's moments.
@@ -76,7 +90,8 @@ def zero_grad(ctx: TracedWeight) -> Caption:
         return caption_of("zero_grad")
     old = old_gradient(ctx.timeline, ctx.row)
     if old == 0.0 and ctx.session.step_index == 0:
-        return caption_of("zero_grad", *plain_lines(text("captions.zero_grad.first")))
+        first = caption_of("zero_grad", *plain_lines(text("captions.zero_grad.first")))
+        return replace(first, rows=(ctx.row,))
     start = ctx.opened(text("captions.zero_grad.of", name=ctx.name_of(ctx.row)))
     line = Piece(f"{start} "), Piece(f"{said(old)} → 0", ctx.row, mark="grad\n0")
     return replace(caption_of("zero_grad", line), rows=(ctx.row,))

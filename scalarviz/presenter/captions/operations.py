@@ -70,7 +70,7 @@ def weighted(ctx: TracedWeight) -> Caption:
         row = operation.biases + output // operation.outputs_per_bias
         word = text("plates.shift" if kind == "scale" else "plates.bias")
         terms.append(bias_term(float(bank.value[row]), row, word))
-    keep = int(kept[0]) if len(kept) else NONE
+    keep = int(kept[0]) if ctx.chosen and len(kept) else NONE
     line = sum_line(terms, y, keep=keep, about=ctx.behind)
     kind = "shifted" if kind == "scale" and has_bias else kind
     unit = ctx.called(ctx.behind)
