@@ -125,6 +125,8 @@ class BatchSum:
             text(f"captions.batch.{'done' if is_over else 'title'}", **counts),
             text("captions.batch.formula", x=self.letter),
             ((Piece(self.name, self.row, mark=so_far),), (Piece(total),)),
+            rows=(self.row,),
+            callout=text("captions.batch.callout", sum=so_far),
         )
 
 

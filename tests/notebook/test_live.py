@@ -166,6 +166,34 @@ def test_it_plays_while_the_kernel_is_free_and_draws_it() -> None:
     run(program)
 
 
+def test_the_tour_is_shown_and_skipped_there_too() -> None:
+    async def program() -> None:
+        session = colours()
+        live = watch(session)
+        browser, stage = Browser(live.canvas), live.controller.stage
+        browser.opens(800.0, 500.0)
+        await until(lambda: browser.frames)
+        live.controls.made["tour"].click()
+        await until(lambda: session.clock.operation > 1)
+        assert stage.part_of_tour == "forward"
+
+        def buttons() -> list[Any]:
+            return [box for box, name in stage._picture.buttons if name == "Skip the tour"]
+
+        await until(buttons)
+        (box,) = buttons()
+        browser.clicks(box.x + box.width / 2.0, box.y + box.height / 2.0)
+        await until(lambda: session.clock.place == (1, 0))
+        assert stage.part_of_tour == "" and not session.playing
+        browser.say("key_down", key="s")
+        await until(lambda: session.clock.operation > 1)
+        browser.say("key_down", key="a")
+        await until(lambda: stage.adding > 0.0)
+        live.close()
+
+    run(program)
+
+
 def test_a_click_pins_a_cube_and_the_controls_say_so() -> None:
     async def program() -> None:
         live = watch(colours())
