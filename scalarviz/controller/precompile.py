@@ -191,7 +191,8 @@ def compile_network(dtype: Any, engine: str) -> None:
 
 def compile_means() -> None:
     """Fill the mip levels of a plate, and of a tiled one."""
-    wide, pair = Network([64, 64]), ([[0.0] * 64], [[0.0] * 64])
+    side = 512  # so large that all kernels are used
+    wide, pair = Network([side, side]), ([[0.0] * side], [[0.0] * side])
     kernels = Network([Conv2d((16, 4, 4), 16, 3)])
     pictures = [[0.0] * kernels.inputs], [[0.0] * kernels.outputs]
     palette = np.zeros((4, 3), np.float32)

@@ -7,6 +7,7 @@ import pytest
 
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import THEMES
+from scalarviz.view.cubes import mip_levels
 from scalarviz.view.cubes.lod import ANYHOW, Near, nearness
 from scalarviz.view.cubes.mip_levels import fill, levels_of, place_of, room_of, strength_of
 from scalarviz.view.cubes.shaders import HALF, LEAST
@@ -218,7 +219,11 @@ def test_means_follow_numbers_scales_and_theme(studio: Studio, theme: str) -> No
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(48, 1), (50, 70), (3, 129), (333, 64), (1, 1000)])
-def test_each_level_has_the_means_of_its_blocks(rows: int, columns: int) -> None:
+@pytest.mark.parametrize("alone", [0, 100, mip_levels.ALONE])  # on some threads, then on one
+def test_each_level_has_the_means_of_its_blocks(
+    monkeypatch: pytest.MonkeyPatch, rows: int, columns: int, alone: int
+) -> None:
+    monkeypatch.setattr(mip_levels, "ALONE", alone)
     each = plate(rows, columns, 5, columns + 3)
     count = each.indices.stop + 4
     rng = np.random.default_rng(rows)
@@ -240,6 +245,20 @@ def test_each_level_has_the_means_of_its_blocks(rows: int, columns: int) -> None
                 number = float(np.clip(number, -1.0, 1.0)) * 0.5 + 0.5
                 assert part[i, j, :3] == pytest.approx(number * 255.0, abs=1.6)
                 assert part[i, j, 3] == pytest.approx((2.0 * HALF) ** 2 * 255.0, abs=1.0)
+
+
+def test_all_kernels_of_means_are_compiled_in_advance(monkeypatch: pytest.MonkeyPatch) -> None:
+    from scalarviz.controller.precompile import compile_means
+    from scalarviz.view.cubes import mip_means
+
+    used = set()
+    for name in ("block_means", "tile_means", "write_bytes", "halved", "write_levels"):
+        kernel = getattr(mip_means, name)
+        monkeypatch.setattr(
+            mip_means, name, lambda *a, name=name, kernel=kernel: [used.add(name), kernel(*a)][1]
+        )
+    compile_means()
+    assert used == {"block_means", "tile_means", "write_bytes", "halved", "write_levels"}
 
 
 # How near plates are.

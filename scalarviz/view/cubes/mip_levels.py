@@ -22,6 +22,7 @@ from scalarviz.view.scene.plates import Plate
 WORTH = 48  # rows or columns from which on a plate has mip levels
 SPREADS = 0.8  # number of the color scale that a plate's spread gets on higher levels, at least
 SAMPLE = 2**14  # numbers that the spread is computed of
+ALONE = 2**15  # means of a level from which on all levels are written on one thread
 held = False  # True while another process compiles their kernels: then no levels are used
 Bytes = npt.NDArray[np.uint8]
 Scale = tuple[float, ...]  # 1 / color scale, 1 / size scale
@@ -76,11 +77,16 @@ def fill(
             grid = plate.tiles
             tiles = *grid.size, *grid.pitch, *grid.stride
             means = mip_means.tile_means(colors, sizes, shape, tiles, *size, kinds)
-        for level in range(finest, levels + 1):
-            left = place_of(level, first_columns)
+        rest = np.arange(finest, levels + 1)
+        strengths = np.array([strength_of(int(level), spread) for level in rest], np.float32)
+        places = np.array([place_of(int(level), first_columns) for level in rest])
+        for number, left in enumerate(places.tolist()):
+            if means[..., 0].size <= ALONE:
+                mip_means.write_levels(means, palette, strengths[number:], table, places[number:])
+                break
             into = table[: means.shape[0], left : left + means.shape[1]]
-            mip_means.write_bytes(means, palette, np.float32(strength_of(level, spread)), into)
-            if level < levels:
+            mip_means.write_bytes(means, palette, strengths[number], into)
+            if number + 1 < len(rest):
                 means = mip_means.halved(means)
 
 

@@ -84,21 +84,36 @@ def tile_means(
     return found
 
 
-@njit(cache=True, parallel=True)
-def write_bytes(means: Any, palette: Any, strength: Any, table: Any) -> None:
-    """Write the colors of means, multiplied by `strength`, and coverage as bytes."""
+@njit(inline="always")
+def write_row(means: Any, palette: Any, strength: Any, table: Any, i: int) -> None:
     most, half, least = np.float32(255.0), np.float32(0.5), np.float32(1e-6)
     none, one = len(palette) - 1, np.float32(1.0)
     span = np.float32(0.5 * (none - 1))
+    for j in range(means.shape[1]):
+        cover = means[i, j, 1]
+        number = means[i, j, 0] / max(cover, least) * strength
+        place = min(max(number, -one), one) * span + (span + half)
+        entry = np.int32(place) if number == number else np.int32(none)
+        for k in range(3):
+            table[i, j, k] = np.uint8(palette[entry, k] * most + half)
+        table[i, j, 3] = np.uint8(cover * most + half)
+
+
+@njit(inline="always")
+def halve_row(means: Any, found: Any, i: int) -> None:
+    quarter = np.float32(0.25)
+    for j in range(found.shape[1]):
+        for k in range(found.shape[2]):
+            upper = means[2 * i, 2 * j, k] + means[2 * i, 2 * j + 1, k]
+            lower = means[2 * i + 1, 2 * j, k] + means[2 * i + 1, 2 * j + 1, k]
+            found[i, j, k] = quarter * (upper + lower)
+
+
+@njit(cache=True, parallel=True)
+def write_bytes(means: Any, palette: Any, strength: Any, table: Any) -> None:
+    """Write the colors of means, multiplied by `strength`, and coverage as bytes."""
     for i in prange(means.shape[0]):
-        for j in range(means.shape[1]):
-            cover = means[i, j, 1]
-            number = means[i, j, 0] / max(cover, least) * strength
-            place = min(max(number, -one), one) * span + (span + half)
-            entry = np.int32(place) if number == number else np.int32(none)
-            for k in range(3):
-                table[i, j, k] = np.uint8(palette[entry, k] * most + half)
-            table[i, j, 3] = np.uint8(cover * most + half)
+        write_row(means, palette, strength, table, i)
 
 
 @njit(cache=True, parallel=True)
@@ -106,11 +121,24 @@ def halved(means: Any) -> Any:
     """Return the next level, with half as many rows and columns."""
     rows, columns, count = means.shape
     found = np.empty((rows // 2, columns // 2, count), np.float32)
-    quarter = np.float32(0.25)
     for i in prange(rows // 2):
-        for j in range(columns // 2):
-            for k in range(count):
-                upper = means[2 * i, 2 * j, k] + means[2 * i, 2 * j + 1, k]
-                lower = means[2 * i + 1, 2 * j, k] + means[2 * i + 1, 2 * j + 1, k]
-                found[i, j, k] = quarter * (upper + lower)
+        halve_row(means, found, i)
     return found
+
+
+@njit(cache=True)
+def write_levels(means: Any, palette: Any, strengths: Any, table: Any, places: Any) -> None:
+    """Write a level and all after it, each with its strength and its first column in the table.
+
+    On one thread: for a few thousand means, threads cost more than they save.
+    """
+    for number in range(len(strengths)):
+        rows, columns, count = means.shape
+        into = table[:rows, places[number] : places[number] + columns]
+        for i in range(rows):
+            write_row(means, palette, strengths[number], into, i)
+        if number + 1 < len(strengths):
+            found = np.empty((rows // 2, columns // 2, count), np.float32)
+            for i in range(rows // 2):
+                halve_row(means, found, i)
+            means = found
