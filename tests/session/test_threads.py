@@ -294,6 +294,7 @@ DEEDS: dict[str, Callable[[sv.Session, Path], object]] = {
     "explain": lambda s, path: s.explain(3),
     "caption": lambda s, path: s.caption(3),
     "numbers": lambda s, path: s.numbers("affine 0"),
+    "norms": lambda s, path: s.norms(),
     "copy": lambda s, path: s.copy(),
     "save": lambda s, path: s.save(path / "run.safetensors"),
     "read": lambda s, path: s.snapshot().read(),
