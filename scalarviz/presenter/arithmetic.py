@@ -71,14 +71,14 @@ def product_table(
     products  all of them, in order
     total     name of the sum; "" for none
     marked    index of the row of the focus sample, or NONE
-    least     fewest digits of the sum; by default 2
+    least     digits of the sum, if it can have them; by default 2
     """
     shown = products[:ROWS]
     values = np.array([each.value for each in products])
     if not np.isfinite(values).all():
         rows = [(p.name, said(p.first), said(p.second), said(p.value)) for p in shown]
         return Table(head, rows, rests_of(values, "", len(shown)), marked=marked)
-    for digits in range(least, MOST + 1):
+    for digits in (least, max(FEW, least - 1), *range(least + 1, MOST + 1)):
         column = Column.of(values, digits, has_total=bool(total))
         if column.agrees:
             break

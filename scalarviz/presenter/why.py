@@ -115,7 +115,8 @@ def blocks_of(known: Why) -> Blocks:
         blocks.append(Line(text("card.edited"), "quiet"))
     if found is None or (change is not None and change.is_edit and not known.done):
         return blocks  # the step before an edit is not why the weight has its value
-    title = text("card.so_far", step=known.step) if known.done else text("card.why")
+    why = text("card.why_not") if found.frozen else text("card.why")
+    title = text("card.so_far", step=known.step) if known.done else why
     blocks.append(Line(title, "strong"))
     tables = table_of(known)
     grad = tables[0].total[-1] if tables and tables[0].total else said(found.total or 0.0)

@@ -221,6 +221,7 @@ def test_a_frozen_weight_says_that_no_step_moves_it() -> None:
     (frozen,) = lines_of(card, "large")
     value = float(frozen.removeprefix("frozen at "))
     assert value == pytest.approx(session.network.bank.value[5], rel=0.006)
+    assert lines_of(card, "strong") == ["Why did it not change?"]
     assert "It is frozen: no step moves it." in lines_of(card)[0]
     assert not any(" = " in line for line in lines_of(card))
 

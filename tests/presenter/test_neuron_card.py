@@ -1,5 +1,7 @@
 """Cards of neurons: their sums and what they send, recomputed in numpy."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from scalarviz.presenter.pointing import count_of, name_of
 from scalarviz.presenter.stage import Stage
 from scalarviz.view.frame_data import Card, Table
 from tests.presenter.test_cards import last_place, lines_of
+from tests.studio import Studio
 
 
 def rgb() -> sv.Session:
@@ -179,3 +182,24 @@ def test_a_hovered_neuron_has_a_short_card(colours: sv.Session) -> None:
     assert [name for name, _ in card.facts] == ["sum", "value", "target", "delta"]
     stage.pin(("sigmoid 1", 0))
     assert stage.frame_data().hover is None
+
+
+@pytest.mark.parametrize("make", [rgb, every_kind])
+def test_a_step_is_shown_with_any_neuron_pinned_and_hovered(
+    studio: Studio, make: Callable[[], sv.Session]
+) -> None:
+    """The 1 of the biases, too, which is no place of a buffer."""
+    session = make()
+    session.advance(1)
+    stage = Stage(session)
+    for line in stage.plan.neurons:
+        for place in {0, count_of(line) - 1}:
+            stage.pin((name_of(line), place))
+            stage.hover_neuron = stage.pinned_neuron
+            for i in range(len(session.operations)):
+                session.advance(1, "operation")
+                stage.tick(10.0 * i)
+                card = stage.frame_data().pinned
+                assert card is not None and card.blocks and stage.captioned().title
+            studio.stage(stage, 300.0, (800, 500))
+    stage.leave()

@@ -10,6 +10,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.model.operations import NONE
+from scalarviz.model.program import Program
 from scalarviz.presenter.captions.backward import BACKWARD_KINDS, delta, row_back
 from scalarviz.presenter.captions.format import said
 from scalarviz.presenter.captions.lines import (
@@ -62,6 +63,8 @@ def caption(session: Session, row: int | None = None, neuron: Neuron | None = No
         if moment.kind not in tellers:
             return Caption(f"{moment.name[:1].upper()}{moment.name[1:]}.")
         chosen = row is not None or neuron is not None
+        if neuron is not None and is_one(program, neuron):
+            row, neuron = bias_behind(program, neuron), None
         if row is not None or not program.stepped:
             neuron = None
         elif neuron is None:
@@ -70,6 +73,18 @@ def caption(session: Session, row: int | None = None, neuron: Neuron | None = No
             row = row_beside(program, neuron)
         followed = first_row(session.network) if row is None else int(row)
         return tellers[moment.kind](TracedWeight(session, moment, followed, neuron, chosen))
+
+
+def is_one(program: Program, neuron: Neuron) -> bool:
+    """Return whether a neuron is the 1 of the biases, which stands behind the last place."""
+    sizes = {buffer.name: buffer.size for buffer in program.buffers}
+    return neuron[1] >= sizes.get(neuron[0], neuron[1] + 1)
+
+
+def bias_behind(program: Program, neuron: Neuron) -> int:
+    """Return the first bias that a 1 is multiplied by."""
+    found = [each.biases for each in program.operations if each.source.name == neuron[0]]
+    return next((row for row in found if row != NONE), program.operations[0].weights)
 
 
 def right_output(session: Session, step: int) -> Neuron | None:
