@@ -15,7 +15,7 @@ from scalarviz.draw2d.theme import THEMES
 from scalarviz.session.caption import Caption, plain_lines
 from scalarviz.view import overlay
 from scalarviz.view.cubes.shaders import HALF
-from scalarviz.view.frame_data import Buffers, Card, CubeValues, FrameData, Words
+from scalarviz.view.frame_data import Buffers, Card, CubeValues, FrameData, Line, Words
 from scalarviz.view.legend import legend_box
 from scalarviz.view.picture import Picture
 from scalarviz.view.scene.camera import CAMERAS, Camera
@@ -195,7 +195,7 @@ def test_hover_and_pin_are_drawn_around_their_cubes(studio: Studio, picture: Pic
     plain = shot(studio, picture, sight_of(), camera)
     see = picture.see(sight_of(), camera, *SIZE)
     for which, row in (("pinned", 20), ("hover", 58)):
-        frame_data = sight_of(**{which: Card(row, "a weight", [("value", "1")], ["a line"])})
+        frame_data = sight_of(**{which: Card(row, "a weight", [("value", "1")], [Line("a line")])})
         pixels = shot(studio, picture, frame_data, camera)
         each, i, j = LAYOUT.plate_of(row)
         xy = see(each.point(j + 0.5, i + 0.5)).xy[0]
@@ -203,7 +203,8 @@ def test_hover_and_pin_are_drawn_around_their_cubes(studio: Studio, picture: Pic
         x, y = xy.astype(int)
         box = (slice(y - reach, y + reach), slice(x - reach, x + reach))
         assert (pixels != plain).any(axis=2)[box].sum() > 30
-        assert "a weight" in picture.words and "value" in picture.words
+        assert "a weight" in picture.words
+        assert ("value" if which == "hover" else "a line") in picture.words
 
 
 def test_everything_written_fits_into_a_small_picture(studio: Studio, picture: Picture) -> None:
@@ -216,7 +217,7 @@ def test_everything_written_fits_into_a_small_picture(studio: Studio, picture: P
         chips=chips,
         offers=["go on", "start again", "leave"],
         help=[("Space", "go on or pause " * 4)] * 40,
-        pinned=Card(3, "name " * 20, [("value", "1")] * 5, ["line " * 60] * 30),
+        pinned=Card(3, "name " * 20, [("value", "1")] * 5, [Line("line " * 60)] * 30),
     )
     for size in ((1280, 800), (760, 560), (420, 300), (200, 150), (60, 40), (7, 5)):
         pixels = studio.shoot(lambda: picture.draw(frame_data, CAMERAS["flat"], *size, 1.0), *size)  # noqa: B023
@@ -251,7 +252,7 @@ def test_messages_and_offers_lie_over_no_words_and_offers_not_over_the_network(
         words=Words("It learns", "", "", caption),
         chips=[("something that goes on for a while, and is said", "press"), ("short", "undo")],
         offers=["go on for 2,000 steps", "start again"],
-        pinned=Card(3, "a weight", [("value", "1")], ["a line"]) if pinned else None,
+        pinned=Card(3, "a weight", [("value", "1")], [Line("a line")]) if pinned else None,
     )
     draw = partial(picture.draw, frame_data, CAMERAS["flat"], *size, 1.0)
     studio.shoot(draw, *size)
