@@ -13,7 +13,6 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.displays.page import never_raises, number_text, table
 from scalarviz.displays.svg import LARGE, LOOK, SMALL, SvgDrawing, image, shorten, width_of
-from scalarviz.session.metrics import HELD_LOSS, Series
 from scalarviz.texts import plural, text
 
 if TYPE_CHECKING:
@@ -26,8 +25,6 @@ NARROWEST = 3.0
 CURVE = 110.0  # height in pixels
 POINTS = 600
 LOGARITHMIC = 20.0  # ratio of largest to smallest loss from which on the scale is logarithmic
-DOTS = 60  # at most
-NOTHING = (np.zeros(0, np.int64), np.zeros(0))
 LONGEST = 160  # characters in the table
 
 
@@ -53,7 +50,7 @@ def session_html(session: SessionState) -> str:
     words = f"{text('status.done')} {done}", f"{text('status.next')} {following}"
     drawing.text(0, 86, words[0], color=LOOK.quiet)
     drawing.text(width_of(words[0]) + 22, 86, words[1])
-    told = draw_losses(drawing, 118.0, losses, session.metrics.get(HELD_LOSS, NOTHING))
+    told = draw_losses(drawing, 118.0, losses)
     drawing.reach(WIDTH, drawing.bottom)
     around = {"place": place, "loss": loss, "operations": ", ".join(words)}
     alt = text("displays.session.alt", **around, losses=told)
@@ -84,17 +81,10 @@ def lines(session: SessionState) -> list[tuple[str, str]]:
         "batch": batch,
         "loss": shorten(repr(trainer.loss), LONGEST),
         "optimizer": optimizer,
-        **words_of_metrics(session),
         "engine": engine,
         "branches": branches,
     }
     return [(text(f"displays.session.row.{name}"), value) for name, value in found.items()]
-
-
-def words_of_metrics(session: SessionState) -> dict[str, str]:
-    """Return the row of the table that has the last values of all metrics, if there are any."""
-    found = [f"{name} {number_text(values[-1])}" for name, (_, values) in session.metrics.items()]
-    return {"metrics": shorten(", ".join(found), LONGEST)} if found else {}
 
 
 def draw_moments(drawing: SvgDrawing, y: float, moments: tuple[Moment, ...], now: int) -> None:
@@ -114,15 +104,10 @@ def draw_moments(drawing: SvgDrawing, y: float, moments: tuple[Moment, ...], now
         x = max(x, start + width_of(name, SMALL)) + 4 * GAP
 
 
-def draw_losses(
-    drawing: SvgDrawing, y: float, losses: FloatArray, held_out: Series = NOTHING
-) -> str:
-    """Draw the loss curve, with those of held-out samples as dots, and return it in words."""
+def draw_losses(drawing: SvgDrawing, y: float, losses: FloatArray) -> str:
+    """Draw the loss curve, and return it in words."""
     xs, ys = thinned(losses) if len(losses) else (losses, losses)
-    apart = -(-len(held_out[0]) // DOTS) or 1
-    at_steps, tests = held_out[0][::apart], held_out[1][::apart]
-    finite = np.concatenate([ys, tests])
-    finite = finite[np.isfinite(finite)]
+    finite = ys[np.isfinite(ys)]
     drawing.rect(0, y, WIDTH, CURVE, LOOK.panel[:7], radius=5.0, kind="curve field")
     if not len(finite):
         words = text(f"displays.session.{'infinite' if len(losses) else 'no_losses'}")
@@ -139,17 +124,9 @@ def draw_losses(
         ]
         points = points if len(points) > 1 else points * 2  # a single point is a line of length 0
         drawing.path("M" + "L".join(points), LOOK.ink, thick=1.6, kind="curve")
-    for step, share in zip(at_steps.tolist(), heights(tests, low, high, is_log), strict=True):
-        if not np.isnan(share):
-            x = 6 + min(step / max(1, len(losses) - 1), 1.0) * (WIDTH - 12)
-            up = y + 8 + (1 - share) * (CURVE - 16)
-            drawing.circle(x, up, 2.0, LOOK.quiet, kind="held_out")
     label = text(f"displays.session.{'curve' if len(xs) == len(losses) else 'means'}")
     if is_log:
         label = text("displays.session.logarithmic", curve=label)
-    if len(tests):
-        words = text("displays.session.held_out", loss=number_text(held_out[1][-1]))
-        label = f"{label}; {words}"
     drawing.text(WIDTH - 8, y + 16, label, SMALL, color=LOOK.quiet, anchor="end")
     ends = [
         text("displays.session.first", loss=number_text(losses[0])),

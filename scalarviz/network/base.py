@@ -91,6 +91,10 @@ class Model(Part):
         """The names of its parameters, in the order of `row_numbers`."""
         return [self.name_of(row) for row in self.row_numbers]
 
+    def reading_order(self) -> Sequence[int]:
+        """Return the numbers of its parameters in the order in which one reads them."""
+        return range(len(self.row_numbers))
+
     @final
     @property
     def dtype(self) -> str:

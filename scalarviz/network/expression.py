@@ -16,6 +16,7 @@ from scalarviz.errors import InputError, OwnershipError
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.table import pick
 from scalarviz.model.bank import DTYPES, Dtype, Rows
+from scalarviz.model.operations import NONE
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.trace import Trace, TraceProgram, record_function, recorded_inputs
@@ -108,6 +109,21 @@ class Expression(Model):
     def rows(self) -> Rows:
         """The rows of the bank that hold its parameters."""
         return self._rows
+
+    def reading_order(self) -> list[int]:
+        """Return the numbers of its parameters in the order in which one reads its formula."""
+        trace = self.recording
+        found, seen, waiting = dict[int, None](), set[int](), list(reversed(trace.outputs))
+        while waiting:
+            value = waiting.pop()
+            if value in seen or value == NONE:
+                continue
+            seen.add(value)
+            if value >= trace.first_made:
+                waiting += reversed(trace.operands[value - trace.first_made].tolist())
+            elif value >= trace.first_parameter:
+                found[value - trace.first_parameter] = None
+        return [*found, *(i for i in range(len(trace.parameters)) if i not in found)]
 
     def _lowered(self) -> TraceProgram:
         return TraceProgram(self.recording, self._places)

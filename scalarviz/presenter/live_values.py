@@ -19,7 +19,6 @@ from scalarviz.presenter.sample_pass import SampleContext, SamplePass, backward,
 from scalarviz.presenter.scene_layout import tints_of
 from scalarviz.presenter.throttle import Throttle
 from scalarviz.session.explanation import is_written
-from scalarviz.session.metrics import HELD_LOSS, newest_metric, series
 from scalarviz.session.session import Session
 from scalarviz.session.timeline import Here
 from scalarviz.session.trainer import Trainer
@@ -76,7 +75,7 @@ class LiveValues:
         self._exhibit_key: Any = None
         self._fine: Answer[tuple[Any, Exhibit | None]] = Answer((None, None))
         self._refining = False
-        self._curves: tuple[FloatArray, ...] = (np.zeros(0),) * 6
+        self._curves: tuple[FloatArray, ...] = (np.zeros(0),) * 4
         self._curve_key: tuple[int, ...] = ()
         self._earlier = Answer(self.numbers.value)
         self._batch: Answer[Any] = Answer(None)
@@ -336,31 +335,17 @@ class LiveValues:
         """
         session = self.session
         branch = session.current_branch
-        measured = len(branch.metrics.get(HELD_LOSS, ()))
-        key = branch.number, len(branch.record), len(session.branches), measured
+        key = branch.number, len(branch.record), len(session.branches)
         waits = session.playing and not self._curving.due and key[::2] == self._curve_key[::2]
         if key != self._curve_key and not waits:
             others = [each for each in session.branches if each is not branch and each.end.step]
             with self._curving.doing():
                 own = branch.curve(POINTS)
                 ghost = others[-1].curve(POINTS) if others else (np.zeros(0), np.zeros(0))
-                found = series(branch, branch.end.step).get(HELD_LOSS, (np.zeros(0), np.zeros(0)))
-            self._curves = own[0] + 1.0, own[1], ghost[0] + 1.0, ghost[1], *found
+            self._curves = own[0] + 1.0, own[1], ghost[0] + 1.0, ghost[1]
             self._curve_key = key
-        steps, losses, ghost_steps, ghost_losses, held_steps, held_losses = self._curves
-        metric, value = newest_metric(branch, session.step_index)
-        return Curve(
-            steps,
-            losses,
-            float(session.step_index),
-            session.loss,
-            ghost_steps,
-            ghost_losses,
-            held_steps,
-            held_losses,
-            metric,
-            value,
-        )
+        steps, losses, *ghosts = self._curves
+        return Curve(steps, losses, float(session.step_index), session.loss, *ghosts)
 
 
 def is_equal(first: FloatArray, second: FloatArray) -> bool:

@@ -12,11 +12,9 @@ from scalarviz.data import DataSet
 from scalarviz.errors.visible_text import visible
 from scalarviz.formulas.table import pick
 from scalarviz.layers import Dense
-from scalarviz.model.operations import NONE, Shape
+from scalarviz.model.operations import Shape
 from scalarviz.model.program import Program
-from scalarviz.model.trace import Trace
 from scalarviz.network.base import Model
-from scalarviz.network.expression import Expression
 from scalarviz.session.session import Session
 from scalarviz.texts import text
 from scalarviz.view.scene.frame import Box
@@ -55,27 +53,10 @@ def layout_of(session: Session, name: str = "beads", shape: float = 1.75) -> Lay
 def values_of(network: Model) -> Layout:
     """Return the layout of the parameters of an expression, a few in the order of its formula."""
     rows, names = network.row_numbers, network.parameter_names
-    if isinstance(network, Expression) and len(rows) <= FEW:
-        order = order_in_formula(network.recording)
+    if len(rows) <= FEW:
+        order = network.reading_order()
         rows, names = [rows[i] for i in order], [names[i] for i in order]
     return of_values(rows, [visible(name) for name in names])
-
-
-def order_in_formula(trace: Trace) -> list[int]:
-    """Return the numbers of the parameters of a trace, in the order in which one reads them."""
-    found: dict[int, None] = {}
-    seen: set[int] = set()
-    waiting = list(reversed(trace.outputs))
-    while waiting:
-        value = waiting.pop()
-        if value in seen or value == NONE:
-            continue
-        seen.add(value)
-        if value >= trace.first_made:
-            waiting += reversed(trace.operands[value - trace.first_made].tolist())
-        elif value >= trace.first_parameter:
-            found[value - trace.first_parameter] = None
-    return [*found, *(i for i in range(len(trace.parameters)) if i not in found)]
 
 
 def about_layer(session: Session, label: str) -> tuple[str, str]:

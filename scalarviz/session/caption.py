@@ -35,8 +35,10 @@ class Caption:
     formula  the formula without numbers, or ""
     lines    lines of pieces: the formula with numbers; long sums leave terms out
     whole    the same lines with all terms; empty if nothing is left out
-    rows     bank indices of weights that are spoken of, beside those of the pieces
+    rows     bank indices of weights that are spoken of, beside those of the pieces; the first one
+             is the subject
     neurons  neurons that are spoken of, beside those of the pieces; the first one is the subject
+             if there are no rows
     callout  a few words that stand beside the subject in the picture, such as "neuron 3: .28"
     """
 

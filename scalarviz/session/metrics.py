@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Mapping
 from typing import final
 
@@ -23,7 +22,6 @@ from scalarviz.formulas.metrics import (
 from scalarviz.session.branches import Branch
 from scalarviz.session.trainer import Trainer
 
-HELD_LOSS = HELD_OUT + LOSS
 Series = tuple[npt.NDArray[np.int64], FloatArray]  # steps and values
 
 
@@ -53,7 +51,7 @@ class Metrics:
             inputs, targets = pair
             outputs = trainer.network(inputs)
             if prefix:
-                found[HELD_LOSS] = loss(outputs, targets)
+                found[prefix + LOSS] = loss(outputs, targets)
             predictions = predictions_of(loss, outputs)
             wanted = np.array(targets, np.float64)
             predictions.flags.writeable = wanted.flags.writeable = False
@@ -95,20 +93,3 @@ def series(branch: Branch, now: int) -> dict[str, Series]:
         for name, points in found.items()
         if points
     }
-
-
-def newest_metric(branch: Branch, now: int) -> tuple[str, float]:
-    """Return name and last value up to the step `now` of the first metric; "" and NaN if none is.
-
-    It is that of held-out samples, if there are any.
-    """
-    lineage = branch.lineage()
-    names = (name for each in lineage for name in each.metrics.copy() if HELD_OUT not in name)
-    name = next(names, "")
-    for each in lineage if name else ():
-        points = each.metrics.get(HELD_OUT + name, each.metrics.get(name, []))
-        known = bisect_right(points, now, key=lambda point: point[0])
-        if known:
-            return name, points[known - 1][1]
-        now = min(now, each.fork.step)
-    return "", np.nan

@@ -16,7 +16,7 @@ from scalarviz.errors import InputError
 from scalarviz.formulas.metrics import HELD_OUT, LOSS, METRICS
 from scalarviz.formulas.table import pick
 from scalarviz.session.callbacks import StepView
-from scalarviz.session.metrics import HELD_LOSS, Metrics
+from scalarviz.session.metrics import Metrics
 
 MODES = {name: name for name in ("auto", "min", "max")}
 
@@ -56,7 +56,7 @@ class MetricCallback(ABC):
                 f"{who} watches the metric {self.metric!r}, and this session measures none: write "
                 "sv.Session(..., metrics=['accuracy'], every=100)"
             )
-        names = [HELD_LOSS, *metrics.rows, *(HELD_OUT + name for name in metrics.rows)]
+        names = [HELD_OUT + LOSS, *metrics.rows, *(HELD_OUT + name for name in metrics.rows)]
         pick(dict.fromkeys(names), self.metric, f"metric that {who} watches:")
         return metrics.every
 
@@ -110,7 +110,7 @@ class EarlyStopping(MetricCallback):
     @answered
     def __init__(
         self,
-        metric: str = HELD_LOSS,
+        metric: str = HELD_OUT + LOSS,
         patience: int = 10,
         *,
         min_delta: float = 0.0,
@@ -153,7 +153,7 @@ class ReduceOnPlateau(MetricCallback):
     @answered
     def __init__(
         self,
-        metric: str = HELD_LOSS,
+        metric: str = HELD_OUT + LOSS,
         *,
         factor: float = 0.1,
         patience: int = 10,

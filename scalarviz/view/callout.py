@@ -7,9 +7,10 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
+from scalarviz.session.caption import Caption
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.highlights import corners_of
-from scalarviz.view.labels import obstacles
+from scalarviz.view.labels import Obstacles
 from scalarviz.view.lights import BACK
 from scalarviz.view.numbers import marks_of
 from scalarviz.view.scene.frame import Box, Projection
@@ -23,6 +24,12 @@ def subject_of(frame_data: FrameData, see: Projection) -> Box | None:
     caption = frame_data.words.caption
     if caption is None:
         return None
+    for row in caption.rows[:1]:
+        corners = corners_of(frame_data, row, 0.42)
+        xy = see(corners).xy if len(corners) else np.zeros((0, 2))
+        if len(xy) and np.isfinite(xy).all():
+            low, high = xy.min(axis=0), xy.max(axis=0)
+            return Box(float(low[0]), float(low[1]), *(high - low).tolist())
     for neuron in caption.neurons[:1]:
         found = frame_data.layout.line_of(neuron)
         if found is not None:
@@ -31,36 +38,42 @@ def subject_of(frame_data: FrameData, see: Projection) -> Box | None:
             x, y = seen.xy[0].tolist()
             half = (0.5 * line.side if line.shape else line.radius) * float(seen.unit[0])
             return Box(x - half, y - half, 2.0 * half, 2.0 * half) if np.isfinite(x + y) else None
-    for row in caption.rows[:1]:
-        corners = corners_of(frame_data, row, 0.42)
-        xy = see(corners).xy if len(corners) else np.zeros((0, 2))
-        if len(xy) and np.isfinite(xy).all():
-            low, high = xy.min(axis=0), xy.max(axis=0)
-            return Box(float(low[0]), float(low[1]), *(high - low).tolist())
     return None
 
 
 def draw_callout(
-    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    taken: Obstacles,
+    theme: Theme,
+    scale: float,
 ) -> Box | None:
     """Write beside the subject of an operation what it is and has; return the box of the words."""
     caption, moment = frame_data.words.caption, frame_data.moment
-    if moment is None or caption is None or not caption.callout or frame_data.part < KNOWN:
+    words = "" if caption is None else words_of(caption)
+    if moment is None or not words or frame_data.part < KNOWN:
         return None
     subject = subject_of(frame_data, see)
     if subject is None:
         return None
     size, pad, gap = SIZE * scale, PAD * scale, GAP * scale
-    wide = canvas.measure(caption.callout, size=size, bold=True) + 2.0 * pad
+    wide = canvas.measure(words, size=size, bold=True) + 2.0 * pad
     high = size + 1.4 * pad
-    spheres = obstacles(see, frame_data, scale).spheres
-    box = place_for(subject, wide, high, gap, see, spheres, told_boxes(frame_data, see))
+    others = [*taken.boxes, *told_boxes(frame_data, see), *name_boxes(see, frame_data, scale)]
+    box = place_for(subject, wide, high, gap, see, taken.spheres, others)
     light = theme.accent if moment.kind in BACK else theme.light
     canvas.box(*box.place, theme.panel[:7], radius=0.4 * high, outline=light, line=1.5 * scale)
     base = box.y + 0.5 * high + 0.36 * size
     x = box.x + pad
-    canvas.text(x, base, caption.callout, size=size, color=theme.ink, bold=True)
+    canvas.text(x, base, words, size=size, color=theme.ink, bold=True)
     return box
+
+
+def words_of(caption: Caption) -> str:
+    """Return what stands beside the subject: the callout, or else what its cube would say."""
+    marks = [piece.mark for piece in caption.pieces if piece.row in caption.rows[:1] and piece.mark]
+    return caption.callout or " ".join(marks[0].split("\n") if marks else ())
 
 
 def place_for(
@@ -116,4 +129,18 @@ def told_boxes(frame_data: FrameData, see: Projection) -> list[Box]:
         if len(xy) and np.isfinite(xy).all():
             low, high = xy.min(axis=0).tolist(), xy.max(axis=0).tolist()
             found.append(Box(low[0], low[1], high[0] - low[0], high[1] - low[1]))
+    return found
+
+
+def name_boxes(see: Projection, frame_data: FrameData, scale: float) -> list[Box]:
+    """Return the boxes of the names below spheres, and of the errors below those of a loss."""
+    found, moment = [], frame_data.moment
+    for line in frame_data.layout.neurons:
+        seen = see(line.points)
+        is_last = line is frame_data.layout.neurons[-1]
+        high = 17.0 + 45.0 * (is_last and moment is not None and moment.kind == "loss")
+        for (x, y), unit in zip(seen.xy.tolist(), seen.unit.tolist(), strict=True):
+            if line.names and not line.shape and np.isfinite(x + y):
+                below = y + line.radius * unit
+                found.append(Box(x - 20.0 * scale, below, 40.0 * scale, high * scale))
     return found

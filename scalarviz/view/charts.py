@@ -23,8 +23,7 @@ def draw_loss(
 ) -> None:
     """Draw the losses on a logarithmic scale with axes, the current step, and the other branch.
 
-    Losses of held-out samples are dots. The last loss and a metric stand above the curve at the
-    left, `clock` at the right.
+    The last loss stands above the curve at the left, `clock` at the right.
     """
     size, axis = 12.0 * scale, AXIS * scale
     top, below = 22.0 * scale, 15.0 * scale
@@ -36,11 +35,10 @@ def draw_loss(
         loss = f"{loss} {curve.loss:#.3g}"
     base = box.y + 16.0 * scale
     wide = canvas.text(plot.x, base, loss, size=13.0 * scale, color=theme.ink)
-    for words, color in said_beside(curve, theme):
-        taken = wide + canvas.measure(words + clock, size=13.0 * scale) + 24.0 * scale
-        if taken < plot.width:
-            x = plot.x + wide + 8.0 * scale
-            wide += canvas.text(x, base, words, size=size, color=color) + 8.0 * scale
+    kind = text("chart.scale")
+    taken = wide + canvas.measure(kind + clock, size=13.0 * scale) + 24.0 * scale
+    if taken < plot.width:
+        canvas.text(plot.x + wide + 8.0 * scale, base, kind, size=size, color=theme.quiet)
     if clock and canvas.measure(clock, size=13.0 * scale) + wide + 8.0 < plot.width:
         canvas.text(plot.right, base, clock, size=13.0 * scale, color=theme.quiet, anchor="right")
     axes = (
@@ -48,23 +46,17 @@ def draw_loss(
         [(plot.x, plot.bottom), (plot.right, plot.bottom)],
     )
     canvas.segments(*axes, theme.faint)
-    drawn = (curve.steps, curve.ghost_steps, curve.held_steps)
-    ends = [float(part[-1]) for part in drawn if len(part)]
+    ends = [float(part[-1]) for part in (curve.steps, curve.ghost_steps) if len(part)]
     last = max(curve.at, 1.0, *ends)
     under = plot.bottom + 12.5 * scale
     canvas.text(plot.x, under, "0", size=size, color=theme.quiet)
     step = text("chart.step", step=last)
     canvas.text(plot.right, under, step, size=size, color=theme.quiet, anchor="right")
-    room, gap = plot.width - canvas.measure(step, size=size) - 40.0, 10.0 * scale
-    key = key_to(curve, theme)
-    wides = [canvas.measure(words, size=size) for words, _ in key]
-    while key and sum(wides) + gap * (len(key) - 1) > room:
-        del key[0], wides[0]
-    x = plot.x + 20.0 + (room - sum(wides) - gap * (len(key) - 1)) / 2
-    for (words, color), width in zip(key, wides, strict=True):
-        canvas.text(x, under, words, size=size, color=color)
-        x += width + gap
-    losses = np.concatenate([curve.losses, curve.ghost_losses, curve.held_losses, [curve.loss]])
+    ghost = text("chart.ghost")
+    if len(curve.ghost_steps) and plot.width > canvas.measure(ghost + step, size=size) + 40.0:
+        middle = plot.x + plot.width / 2
+        canvas.text(middle, under, ghost, size=size, color=theme.ghost, anchor="center")
+    losses = np.concatenate([curve.losses, curve.ghost_losses, [curve.loss]])
     losses = losses[np.isfinite(losses) & (losses > 0.0)]
     if not len(losses):
         middle, said = plot.y + plot.height / 2 + 4.0, text("chart.empty")
@@ -92,36 +84,11 @@ def draw_loss(
         if len(curve.steps):
             own = place(curve.steps, curve.losses)
             canvas.line(thinned(own, plot.width), theme.accent, width=1.6 * scale)
-        if len(curve.held_steps):
-            held = thinned(place(curve.held_steps, curve.held_losses), plot.width)
-            canvas.line(held, theme.ink + "70", width=1.0 * scale)
-            few = held[:: max(1, math.ceil(len(held) * 2.0 * DOTS * scale / plot.width))]
-            for x, y in few[np.isfinite(few[:, 1])].tolist():
-                canvas.disc(x, y, 1.8 * scale, theme.ink)
         x = plot.x + curve.at / last * plot.width
         canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.ink + "60", width=1.0)
         if math.isfinite(curve.loss) and curve.loss > 0.0:
             x, y = place(np.array([curve.at]), np.array([curve.loss]))[0].tolist()
             canvas.disc(x, y, 3.5 * scale, theme.ink)
-
-
-def said_beside(curve: Curve, theme: Theme) -> list[tuple[str, str]]:
-    """Return what stands beside the loss, and its colours."""
-    scale = (text("chart.scale"), theme.quiet)
-    if not curve.metric:
-        return [scale]
-    return [(text("chart.metric", name=curve.metric, value=curve.metric_value), theme.ink), scale]
-
-
-def key_to(curve: Curve, theme: Theme) -> list[tuple[str, str]]:
-    """Return the words for the other curves, and their colours; the least important one first."""
-    found = []
-    if len(curve.ghost_steps):
-        found.append((text("chart.ghost"), theme.ghost))
-    known = curve.held_losses[curve.held_steps <= curve.at]
-    if len(known):
-        found.append((text("chart.held_out", loss=float(known[-1])), theme.ink))
-    return found
 
 
 def ticks(low: float, high: float, height: float) -> list[float]:

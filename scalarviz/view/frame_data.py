@@ -78,11 +78,7 @@ class Buffers:
 
 @dataclass(frozen=True)
 class Curve:
-    """The loss curve, the current step, and the curve of another branch (ghost).
-
-    held_steps, held_losses  measured losses of held-out samples
-    metric, metric_value     name and last value of the first metric, or ""
-    """
+    """The loss curve, the current step, and the curve of another branch (ghost)."""
 
     steps: FloatArray = field(default_factory=lambda: NOTHING)
     losses: FloatArray = field(default_factory=lambda: NOTHING)
@@ -90,10 +86,6 @@ class Curve:
     loss: float = np.nan
     ghost_steps: FloatArray = field(default_factory=lambda: NOTHING)
     ghost_losses: FloatArray = field(default_factory=lambda: NOTHING)
-    held_steps: FloatArray = field(default_factory=lambda: NOTHING)
-    held_losses: FloatArray = field(default_factory=lambda: NOTHING)
-    metric: str = ""
-    metric_value: float = np.nan
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from scalarviz.view.lights import BACK
 from scalarviz.view.scene.frame import Projection
 
 FROZEN = 14.0  # least pixels of a frozen cube at which it is marked
+RINGED = 3  # neurons of a caption that are marked
 MARKED = 64  # cubes of a caption that are marked
 MOST = 1500  # frozen cubes that are marked
 EDGES = ((0, 1), (2, 3), (4, 5), (6, 7), (0, 2), (1, 3), (4, 6), (5, 7), (0, 4), (1, 5), (2, 6))
@@ -38,7 +39,7 @@ def draw_told(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: T
     caption, moment = frame_data.words.caption, frame_data.moment
     if moment is not None and caption is not None:
         light = theme.accent if moment.kind in BACK else theme.light
-        for neuron in caption.neurons[:1]:
+        for neuron in caption.neurons[:RINGED]:
             ring(canvas, see, frame_data, neuron, light, 3.0)
         for row in caption.rows[:MARKED]:
             mark(canvas, see, frame_data, row, light, 2.0)

@@ -24,11 +24,15 @@ FAR = 4.0  # pixels of a cell below which the spread of a layer is written
 
 def draw_labels(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
-) -> None:
-    """Write the names of layers, and which line is the input and which the output."""
+) -> Obstacles:
+    """Write the names of layers, and which line is the input and which the output.
+
+    Return what other words must not cover, these names included.
+    """
     taken = obstacles(see, frame_data, scale)
     draw_ends(canvas, see, frame_data.layout, taken, theme, scale)
     draw_layers(canvas, see, frame_data, taken, theme, scale)
+    return taken
 
 
 def draw_layers(

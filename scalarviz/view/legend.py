@@ -26,7 +26,10 @@ def legend_box(division: Division) -> Box | None:
 
 
 def draw_legend(canvas: Canvas2D, division: Division, cubes: CubeValues, theme: Theme) -> None:
-    """Draw squares of the colors and sizes of cubes, with the numbers they stand for."""
+    """Draw squares of the colors and sizes of cubes, with the numbers they stand for.
+
+    While there are arrows on cubes, it says what they mean.
+    """
     box, scale = legend_box(division), division.scale
     if box is None:
         return
@@ -39,7 +42,9 @@ def draw_legend(canvas: Canvas2D, division: Division, cubes: CubeValues, theme: 
     color, other = name_of(cubes.color), name_of(cubes.size)
     words = text("legend.cube", color=color) if color == other else ""
     words = words or text("legend.both", color=color, size=other)
-    if cubes.grown is not None:
+    if cubes.pushes is not None:
+        words = text("legend.pushes")
+    elif cubes.grown is not None:
         words = text("legend.grown", before=f"{cubes.grown[0]:g}", after=f"{cubes.grown[1]:g}")
     elif cubes.clipped:
         words = text("legend.beyond", words=words, count=cubes.clipped)

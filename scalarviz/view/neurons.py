@@ -285,9 +285,10 @@ def draw_errors(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
         low = line.radius * seen.unit[i] + 6.0 * scale
         wide = 0.3 * seen.unit[i]
         size = float(round(min(13.0 * scale, max(11.0 * scale, 0.26 * seen.unit[i]))))
-        words = text("outputs.off", error=short(abs(error)))
+        number = "+" * (error > 0.0) + short(error)
+        words = text("outputs.off", error=number)
         if canvas.measure(words, size=size) > 0.95 * room:
-            words = short(abs(error))
+            words = number
         if in_a_row:
             low += 15.0 * scale * bool(line.names)
             canvas.box(x - wide / 2, y + low, wide, reach, colors[i], radius=2.0)

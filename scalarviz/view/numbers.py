@@ -18,6 +18,7 @@ from scalarviz.view.scene.plates import Plate
 MOST = 64  # numbers of one sum, or of one plate
 LARGE = 84.0  # pixels of a cell from which on its cube has a number
 SEARCHED = 100_000  # cubes; larger plates are not searched for large ones
+TOUCHED = 0.4  # part of an operation from which on light has come to the cubes
 ROOMY = 40.0  # pixels of a cell from which on its cube has room for two short lines
 LARGEST, SMALLEST = 13.0, 9.0  # sizes of letters
 
@@ -58,7 +59,7 @@ def draw_numbers(
 def marks_of(frame_data: FrameData) -> dict[int, str]:
     """Return what the caption of an operation writes on cubes, by bank index."""
     caption = frame_data.words.caption
-    if frame_data.moment is None or caption is None:
+    if frame_data.moment is None or caption is None or frame_data.part < TOUCHED:
         return {}
     return {piece.row: piece.mark for piece in caption.pieces if piece.row != NONE}
 

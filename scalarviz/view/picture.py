@@ -107,13 +107,13 @@ class Picture:
         division = frame_data.division(wide, high)
         canvas = Canvas2D(wide, high, ratio, division.scale)
         with canvas.clip(*division.view.place):
-            draw_scenery(canvas, see, frame_data, lit, self.theme, division.scale)
+            taken = draw_scenery(canvas, see, frame_data, lit, self.theme, division.scale)
             draw_pushes(canvas, see, frame_data, self.theme, division.scale)
             draw_ghosts(canvas, see, frame_data, self.theme)
-            if self._is_about_outputs(frame_data):
+            if frame_data.moment is not None and frame_data.moment.kind == "loss":
                 draw_errors(canvas, see, frame_data, self.theme)
             draw_marks(canvas, see, frame_data, self.theme)
-            draw_callout(canvas, see, frame_data, self.theme, division.scale)
+            draw_callout(canvas, see, frame_data, taken, self.theme, division.scale)
         self._write(canvas, division, frame_data, see)
         self.words = canvas.words
         return canvas
@@ -133,13 +133,6 @@ class Picture:
         draw_hover(canvas, see, frame_data, theme, division)
         self.told = [*draw_opened(canvas, division, frame_data, theme), *told]
         overlay.draw_help(canvas, division, frame_data.help, theme)
-
-    def _is_about_outputs(self, frame_data: FrameData) -> bool:
-        """Return whether the moment shows the loss, or the gradient of the outputs."""
-        moment, program = frame_data.moment, self.program
-        if moment is None or program is None:
-            return False
-        return moment.kind == "loss" or program.outputs in moment.gradients
 
     def _draw_panels(self, canvas: Canvas2D, division: Division, frame_data: FrameData) -> None:
         """Draw the exhibit and the pinned weight at the right end of the stage."""

@@ -10,7 +10,7 @@ from scalarviz.draw2d.theme import Theme
 from scalarviz.model.operations import NONE
 from scalarviz.view.cubes.picking import half_sides
 from scalarviz.view.frame_data import FrameData
-from scalarviz.view.labels import draw_labels
+from scalarviz.view.labels import Obstacles, draw_labels
 from scalarviz.view.lights import BACK, Lights
 from scalarviz.view.neurons import draw_neurons
 from scalarviz.view.numbers import draw_numbers
@@ -28,13 +28,16 @@ def draw_scenery(
     lit: Lights,
     theme: Theme,
     scale: float = 1.0,
-) -> None:
-    """Draw what stands on and beside cubes and spheres, with depth, so that cubes hide it."""
+) -> Obstacles:
+    """Draw what stands on and beside cubes and spheres, with depth, so that cubes hide it.
+
+    Return what other words must not cover.
+    """
     for line, bright in zip(frame_data.layout.neurons, lit.neurons.tolist(), strict=True):
         draw_neurons(canvas, see, line, bright, frame_data, theme, scale)
     draw_heads(canvas, see, frame_data, theme, scale)
     draw_numbers(canvas, see, frame_data, theme, scale)
-    draw_labels(canvas, see, frame_data, theme, scale)
+    return draw_labels(canvas, see, frame_data, theme, scale)
 
 
 def draw_heads(
@@ -54,7 +57,7 @@ def draw_heads(
     for fan in frame_data.layout.fans:
         if not fan.is_wired:
             continue
-        if back:
+        if back and fan is not frame_data.layout.fans[0]:  # inputs get no gradient
             count = len(fan.columns) - (fan.biases != NONE)
             places, through = fan.starts[:count], fan.columns[:count] + fan.rows.mean(axis=0)
         else:
@@ -63,7 +66,7 @@ def draw_heads(
         way = ends.xy - cubes.xy
         way = way / np.maximum(np.hypot(way[:, 0], way[:, 1]), 1e-9)[:, np.newaxis]
         tips = ends.xy - way * (fan.radius * ends.unit + scale)[:, np.newaxis]
-        color = theme.accent if back else theme.quiet
+        color = theme.accent if places is not fan.ends else theme.quiet
         for tip, along, unit, depth in zip(tips, way, ends.unit, ends.depth, strict=True):
             is_free = not is_on_cube(tip - 0.5 * size * along, cubes_seen)
             if np.isfinite(tip).all() and fan.radius * unit > size and is_free:

@@ -77,10 +77,9 @@ def draw_opened(
         return []
     size, pad = SIZE * scale, 14.0 * scale
     high, scene = 1.5 * size, division.scene
-    most = scene.width - 4.0 * pad
-    rows = rows_of(canvas, caption.whole or caption.lines, most, size)
+    wide = min(scene.width - 2.0 * pad, 900.0 * scale)
+    rows = rows_of(canvas, caption.whole or caption.lines, wide - 2.0 * pad, size)
     rows = rows[: max(1, int((scene.height - 3.0 * pad) // high))]
-    wide = 2.0 * pad + min(most, max(width_of(canvas, row, size) for row in rows))
     tall = high * len(rows) + 1.6 * pad
     panel = Box(pad, scene.bottom - tall - 0.5 * pad, wide, tall)
     canvas.box(*panel.place, theme.panel[:7], radius=8.0, outline=theme.rim)

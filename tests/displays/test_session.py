@@ -189,21 +189,3 @@ def test_the_same_moment_gives_the_same_picture() -> None:
 
 def test_text_can_be_read() -> None:
     assert min(draw(session()).sizes()) >= 11
-
-
-def test_losses_of_held_out_samples_are_dots_and_metrics_a_row() -> None:
-    x = np.linspace(0.0, 1.0, 12).reshape(6, 2)
-    table_of = data.Arrays(x, x[:, 0], held_out=2)
-    s = sv.Session(sv.Network([2, 1], seed=0), table_of, metrics=["mae"], every=5, engine="python")
-    s.advance(3)
-    assert not draw(s).all("circle", "held_out") and "metrics" not in table(s)
-    s.advance(97)
-    drawn = draw(s)
-    assert len(drawn.all("circle", "held_out")) == 20
-    held_out = s.metrics["held_out_loss"][1]
-    assert any(f"dots: held out {held_out[-1]:.4g}" in each for each in drawn.texts)
-    assert table(s)["metrics"].startswith(f"mae {s.metrics['mae'][1][-1]:.4g}, held_out_loss ")
-    lowest = max(drawn.all("circle", "held_out"), key=lambda dot: float(dot.attrib["cy"]))
-    assert drawn.all("circle", "held_out").index(lowest) == int(held_out.argmin())
-    s.advance(2000)
-    assert 30 <= len(draw(s).all("circle", "held_out")) <= 60

@@ -373,24 +373,3 @@ def test_a_step_that_is_only_looked_up_is_not_shown() -> None:
         assert "relu 0" in stage.frame_data().buffers.values
     stage.frame_data()
     assert stage.reading.program is program and stage.plan is plan
-
-
-def test_the_curve_has_the_losses_of_held_out_samples_and_a_metric() -> None:
-    x = np.linspace(0.0, 1.0, 12).reshape(6, 2)
-    table = data.Arrays(x, x[:, 0], held_out=2)
-    net = sv.Network([2, 1], seed=0)
-    s = sv.Session(net, table, engine="python", metrics=["mae"], every=5)
-    live = LiveValues(s)
-    assert live.curve().metric == "" and not len(live.curve().held_steps)
-    s.advance(12)
-    s.seek(7)
-    live.refresh()
-    curve = live.curve()
-    assert curve.held_steps.tolist() == [5.0, 10.0]
-    assert curve.metric == "mae"
-    assert curve.metric_value == s.metrics["held_out_mae"][1][0]
-    s.edit(0, 2.0)
-    s.advance(4)
-    live.refresh()
-    assert live.curve().held_losses.tolist() == s.metrics["held_out_loss"][1].tolist()
-    assert live.curve().metric_value == s.metrics["held_out_mae"][1][1]

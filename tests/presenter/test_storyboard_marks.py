@@ -138,7 +138,7 @@ def test_at_the_loss_each_output_has_a_bar_and_its_error(walk: Walk) -> None:
         for place, error in zip(below, errors, strict=True):
             bar = shade("dark", np.sign(error) * 0.8)
             shown = np.abs(at(pixels, place) - bar).max() < 8
-            assert shown == (name in ("loss", "delta 1"))
+            assert shown == (name == "loss")
 
 
 def test_the_gradient_comes_back_as_dots_on_the_neurons(walk: Walk) -> None:

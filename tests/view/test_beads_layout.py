@@ -267,7 +267,7 @@ def test_lines_are_perpendicular_and_the_wall_between_is_the_matrix() -> None:
     assert all(plate.toward.tolist() == (-RIGHT).tolist() for plate in layout.plates)
     assert not any(plate.tray for plate in layout.plates)
     # The 1 of a line stands at its far end.
-    assert inputs.one[2] < inputs.points[:, 2].min() and hidden.one[1] < hidden.points[:, 1].min()
+    assert inputs.one[2] > inputs.points[:, 2].max() and hidden.one[1] < hidden.points[:, 1].min()
     assert outputs.one is None
     assert wall.cell == (1.3, 1.0) and program.operations[0].biases == biases.first
 

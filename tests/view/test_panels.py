@@ -75,24 +75,6 @@ def test_the_other_branch_is_a_ghost(studio: Studio) -> None:
     assert "grey: other branch" in canvas.words and "step 21" in canvas.words
 
 
-def test_losses_of_held_out_samples_are_dots(studio: Studio) -> None:
-    held = {"held_steps": np.array([2.0, 5.0, 8.0, 14.0]), "held_losses": np.array([0.9] * 4)}
-    canvas, now = Canvas2D(WIDTH, HEIGHT), curve(**held, metric="accuracy", metric_value=0.75)
-    draw_loss(canvas, BOX, now, DARK)
-    dots = drawn_in(studio.paper(canvas), DARK.ink)
-    for step in (2.0, 5.0, 8.0, 14.0):
-        assert np.hypot(*(dots - loss_place(step, 0.9, 14.0)).T).min() < 1.0
-    assert {"dots: held out 0.900", "accuracy 0.75"} <= set(canvas.words)
-    assert "step 14" in canvas.words
-
-
-def test_what_is_said_of_held_out_samples_belongs_to_the_clock(studio: Studio) -> None:
-    held = {"held_steps": np.array([2.0, 12.0]), "held_losses": np.array([0.9, 0.5])}
-    canvas = Canvas2D(WIDTH, HEIGHT)
-    draw_loss(canvas, BOX, curve(**held), DARK)
-    assert "dots: held out 0.900" in canvas.words
-
-
 @pytest.mark.parametrize(
     "losses",
     [[], [np.nan], [0.0], [-1.0], [np.inf], [1e-300, 1e300], [0.5], [1e-12] * 5, [3.0, np.nan, 2]],

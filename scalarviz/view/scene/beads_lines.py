@@ -30,7 +30,6 @@ SINGLE = 0.7, 12.0  # for an image alone in its line: its size per pixel, and it
 BLOCK, MOST_BLOCKS = 4.2, 32  # largest height of a folded block, and most blocks
 MORE = 1.4  # cells between two of them, and one more
 CELLS = 1.3, 1.0  # width and height of a cell in a wall of few
-FAR = -NEAR
 NO_NEURONS = Neurons(np.zeros((0, 3)), "", "")
 
 
@@ -65,10 +64,8 @@ class Run:
 
     @property
     def axis(self) -> FloatArray:
-        """Direction from one unit to the next."""
-        if self.upright:
-            return DOWN
-        return NEAR if self.is_reversed else FAR
+        """Direction from one unit to the next: downwards, or to the right as one sees."""
+        return DOWN if self.upright else NEAR
 
     @property
     def is_reversed(self) -> bool:

@@ -1,0 +1,81 @@
+"""What a caption speaks of is marked, and a few words beside it say its name and number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scalarviz.draw2d.canvas import Canvas2D
+from scalarviz.draw2d.theme import THEMES
+from scalarviz.view.callout import draw_callout, subject_of, words_of
+from scalarviz.view.highlights import draw_told
+from scalarviz.view.labels import draw_labels
+from scalarviz.view.scene.frame import Box
+from tests.studio import Studio
+from tests.view.measures import projection, stage_of, trained
+
+FAR = 350.0  # pixels from what is named to the words that name it, at most
+SIZES = [(1280, 800), (800, 500)]
+DARK = THEMES["dark"]
+
+
+def apart(first: Box, second: Box) -> float:
+    """The distance between two boxes; 0 if they meet."""
+    aside = max(first.x - second.right, second.x - first.right, 0.0)
+    high = max(first.y - second.bottom, second.y - first.bottom, 0.0)
+    return float(np.hypot(aside, high))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize(
+    "name", ["rgb", "xor", *(pytest.param(n, marks=pytest.mark.slow) for n in ("digits", "xnor"))]
+)
+def test_what_is_named_is_marked_where_it_is_named(name: str, size: tuple[int, int]) -> None:
+    show = trained(name)
+    stage, session = stage_of(show, size), show.session
+    try:
+        for moment in session.operations:
+            session.advance(1, "operation")
+            frame_data, see = stage.frame_data(), projection(stage)
+            caption = frame_data.words.caption
+            assert frame_data.moment is not None and words_of(caption), moment
+            canvas, subject = Canvas2D(*size), subject_of(frame_data, see)
+            taken = draw_labels(Canvas2D(*size), see, frame_data, DARK, 1.0)
+            box = draw_callout(canvas, see, frame_data, taken, DARK, 1.0)
+            assert canvas.words == [words_of(caption)]
+            assert apart(box, subject) <= min(FAR, 60.0), moment
+            assert not box.meets(subject)
+            view = frame_data.division(*size).inner
+            assert box.x >= view.x - 1.0 and box.right <= view.right + 1.0
+            assert box.y >= view.y - 1.0 and box.bottom <= view.bottom + 1.0
+            before = len(canvas.vertices()[0])
+            draw_told(canvas, see, frame_data, DARK)
+            assert len(canvas.vertices()[0]) > before, moment
+    finally:
+        session.back(len(session.operations), "operation")
+
+
+def test_the_mark_is_seen_around_its_subject(studio: Studio, monkeypatch: object) -> None:
+    show, size = trained("rgb"), (1280, 800)
+    stage, session = stage_of(show, size), show.session
+    seen = 0
+    try:
+        for _ in session.operations:
+            session.advance(1, "operation")
+            marked = studio.stage(stage, 0.0, size)
+            subject = subject_of(stage.frame_data(), projection(stage))
+            with monkeypatch.context() as patch:
+                patch.setattr("scalarviz.view.highlights.draw_told", lambda *given: None)
+                plain = studio.stage(stage, 0.0, size)
+            ys, xs = np.nonzero((marked != plain).any(axis=2))
+            near = (
+                (xs > subject.x - 12)
+                & (xs < subject.right + 12)
+                & (ys > subject.y - 12)
+                & (ys < subject.bottom + 12)
+            )
+            assert near.sum() > 40
+            seen += 1
+    finally:
+        session.back(len(session.operations), "operation")
+    assert seen == 12
