@@ -21,7 +21,7 @@ class Generated(DataSet):
     `np.random.default_rng([seed, step])`. It has `batch` rows. Files cannot hold such a data set,
     since the function is code.
 
-    make     the function
+    make     the function; targets of one output can have the shape (batch,)
     inputs   numbers of a sample
     outputs  numbers of a target
     samples  samples of an epoch, and of a batch with batch=None; by default 1024

@@ -191,7 +191,7 @@ def replicate(session: Session, seeds: Iterable[int]) -> Replicas:
     """Repeat a session under many seeds, as one run: `sv.replicate(s, range(1000)).advance(500)`.
 
     Each network starts with the initial weights of its seed, and draws its batches with it; what
-    the session has done already is not repeated.
+    the session has done already is not repeated, and its metrics and callbacks are not used.
 
     session  a Session of a Network
     seeds    integers from 0, one for each replica

@@ -176,7 +176,10 @@ class Session(SessionState):
                 back(self.timeline, int(n), unit)
 
     def seek(self, step: int) -> None:
-        """Go to the moment of arrival at `step`, an integer from 0, before the actions there."""
+        """Go to the moment of arrival at `step`, an integer from 0, before the actions there.
+
+        A callback that stops the training at an earlier step ends it there.
+        """
         clock = Clock(size(step, "step", least=0))
         check_losses(clock.step)
         with self.doing():
