@@ -25,6 +25,7 @@ WAYS = {
     "input gradient": (True, True),
     "weight gradient": (False, True),
 }
+CLEAR = 16  # wires of a caption that are drawn at full width
 ONE = 0.3  # share of the ink in the color of the sphere "1"
 
 
@@ -166,6 +167,13 @@ def fans_of(frame_data: FrameData, theme: Theme, scale: float) -> list[tuple[Flo
         if into is not None:
             for start, end in halves(*into):
                 found.append(strokes(start, end, theme.lit, 0.8 * LIT * scale))
+        leaving = None if neuron is None else layout.fan_from(neuron)
+        if leaving is not None:
+            behind, column = leaving
+            cubes = behind.rows + behind.columns[column]
+            begin = np.broadcast_to(behind.starts[column], cubes.shape)
+            for start, end in ((begin, cubes), (cubes, behind.ends)):
+                found.append(strokes(start, end, theme.lit + "90", 0.5 * LIT * scale))
     return found
 
 
@@ -179,8 +187,10 @@ def told_wires(frame_data: FrameData, theme: Theme, scale: float) -> list[tuple[
         return []
     paints = [theme.accent if back else theme.lit for back in WAYS[moment.kind]]
     spans = told_spans(moment.kind, frame_data.part)
-    found = []
-    for row in dict.fromkeys([piece.row for piece in caption.pieces] + list(caption.rows)):
+    found, rows = [], dict.fromkeys([piece.row for piece in caption.pieces] + list(caption.rows))
+    width = LIT * scale * min(1.0, np.sqrt(CLEAR / max(1, len(rows))))  # of many, thin ones
+    paints = [paint + "90" for paint in paints] if len(rows) > CLEAR else paints
+    for row in rows:
         fan = frame_data.layout.fan_of(row)
         if fan is None:
             continue
@@ -191,7 +201,7 @@ def told_wires(frame_data: FrameData, theme: Theme, scale: float) -> list[tuple[
             if first < last:
                 begin, way = start[[own]], end[[own]] - start[[own]]
                 ends = begin + first * way, begin + last * way
-                found.append(strokes(*ends, paint, LIT * scale))
+                found.append(strokes(*ends, paint, width))
     return found
 
 

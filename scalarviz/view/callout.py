@@ -34,7 +34,7 @@ def subject_of(frame_data: FrameData, see: Projection) -> Box | None:
         found = frame_data.layout.line_of(neuron)
         if found is not None:
             line, place = found
-            seen = see(line.points[place])
+            seen = see(line.point(place))
             x, y = seen.xy[0].tolist()
             half = (0.5 * line.side if line.shape else line.radius) * float(seen.unit[0])
             return Box(x - half, y - half, 2.0 * half, 2.0 * half) if np.isfinite(x + y) else None

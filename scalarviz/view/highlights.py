@@ -67,17 +67,17 @@ def ring(
     if found is None:
         return
     line, place = found
-    if line.shape:
+    if line.shape and place < len(line.points):
         corners = line.corners()[place // (line.shape[1] * line.shape[2])]
         left, right, low = see(corners).xy
         path = np.array([left, right, right + low - left, low, left])
         if np.isfinite(path).all():
             canvas.line(path, color, width=width)
         return
-    seen = see(line.points[place])
+    seen = see(line.point(place))
     if np.isfinite(seen.xy).all():
         radius = line.radius * float(seen.unit[0]) + 1.5 + 0.5 * width
-        depth = np.maximum(see(line.points[place] + line.radius * see.camera.toward).depth, -1.0)
+        depth = np.maximum(see(line.point(place) + line.radius * see.camera.toward).depth, -1.0)
         canvas.discs(seen.xy, [radius], None, outline=color, line=width, depth=depth)
 
 

@@ -25,10 +25,12 @@ def legend_box(division: Division) -> Box | None:
     return Box(inner.x, inner.bottom - high, wide, high)
 
 
-def draw_legend(canvas: Canvas2D, division: Division, cubes: CubeValues, theme: Theme) -> None:
+def draw_legend(
+    canvas: Canvas2D, division: Division, cubes: CubeValues, theme: Theme, *, arrows: bool = False
+) -> None:
     """Draw squares of the colors and sizes of cubes, with the numbers they stand for.
 
-    While there are arrows on cubes, it says what they mean.
+    It says what arrows mean if there are `arrows` on cubes.
     """
     box, scale = legend_box(division), division.scale
     if box is None:
@@ -42,7 +44,7 @@ def draw_legend(canvas: Canvas2D, division: Division, cubes: CubeValues, theme: 
     color, other = name_of(cubes.color), name_of(cubes.size)
     words = text("legend.cube", color=color) if color == other else ""
     words = words or text("legend.both", color=color, size=other)
-    if cubes.pushes is not None:
+    if arrows:
         words = text("legend.pushes")
     elif cubes.grown is not None:
         words = text("legend.grown", before=f"{cubes.grown[0]:g}", after=f"{cubes.grown[1]:g}")

@@ -23,18 +23,19 @@ SEEN = 1.0  # least pixels by which a cube has grown or shrunk for a ghost
 
 def draw_pushes(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
-) -> None:
+) -> bool:
     """Draw the way each cube is pushed: up if its number is to grow, longer for a larger gradient.
 
     An arrow stands at the right edge of its cube; one with the arithmetic of the caption has none.
+    Return whether there are any.
     """
     pushes = frame_data.cubes.pushes
     if pushes is None:
-        return
+        return False
     known = np.abs(pushes[np.isfinite(pushes)])
     top = frame_data.cubes.top_push or float(known.max(initial=0.0))
     if top == 0.0:
-        return
+        return False
     told, left = [*marks_of(frame_data)], MOST
     for number, plate in enumerate(frame_data.layout.plates):
         unit = see(plate.point(plate.columns / 2.0, plate.rows / 2.0)).unit[0]
@@ -47,6 +48,7 @@ def draw_pushes(
         half = half_sides(frame_data.cubes.sizes[rows], frame_data.cubes.size_scales[number])
         push = -pushes[rows] / top
         draw_arrows(canvas, see, plate, (row, column), half * plate.unit, push, theme, scale)
+    return left < MOST
 
 
 def draw_arrows(

@@ -108,21 +108,26 @@ class Picture:
         canvas = Canvas2D(wide, high, ratio, division.scale)
         with canvas.clip(*division.view.place):
             taken = draw_scenery(canvas, see, frame_data, lit, self.theme, division.scale)
-            draw_pushes(canvas, see, frame_data, self.theme, division.scale)
+            arrows = draw_pushes(canvas, see, frame_data, self.theme, division.scale)
             draw_ghosts(canvas, see, frame_data, self.theme)
             if frame_data.moment is not None and frame_data.moment.kind == "loss":
                 draw_errors(canvas, see, frame_data, self.theme)
             draw_marks(canvas, see, frame_data, self.theme)
             draw_callout(canvas, see, frame_data, taken, self.theme, division.scale)
-        self._write(canvas, division, frame_data, see)
+        self._write(canvas, division, frame_data, see, arrows)
         self.words = canvas.words
         return canvas
 
     def _write(
-        self, canvas: Canvas2D, division: Division, frame_data: FrameData, see: Projection
+        self,
+        canvas: Canvas2D,
+        division: Division,
+        frame_data: FrameData,
+        see: Projection,
+        arrows: bool,
     ) -> None:
         theme = self.theme
-        draw_legend(canvas, division, frame_data.cubes, theme)
+        draw_legend(canvas, division, frame_data.cubes, theme, arrows=arrows)
         self._draw_panels(canvas, division, frame_data)
         head = overlay.draw_head(canvas, division, frame_data.words, theme)
         self.cells = draw_strip(canvas, division, frame_data, theme)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import THEMES
+from scalarviz.view.beads import beads_of
 from scalarviz.view.callout import draw_callout, subject_of, words_of
+from scalarviz.view.frame_data import FrameData
 from scalarviz.view.highlights import draw_told
 from scalarviz.view.labels import draw_labels
+from scalarviz.view.lights import Lights, lights
 from scalarviz.view.scene.frame import Box
 from tests.studio import Studio
 from tests.view.measures import projection, stage_of, trained
@@ -17,6 +22,10 @@ from tests.view.measures import projection, stage_of, trained
 FAR = 350.0  # pixels from what is named to the words that name it, at most
 SIZES = [(1280, 800), (800, 500)]
 DARK = THEMES["dark"]
+
+
+def bright(frame_data: FrameData) -> Lights:
+    return lights(frame_data.layout, None, None, 1.0)
 
 
 def apart(first: Box, second: Box) -> float:
@@ -79,3 +88,26 @@ def test_the_mark_is_seen_around_its_subject(studio: Studio, monkeypatch: object
     finally:
         session.back(len(session.operations), "operation")
     assert seen == 12
+
+
+def test_a_neuron_that_is_looked_at_has_its_ring_and_the_wires_of_both_its_sides() -> None:
+    show = trained("rgb")
+    stage = stage_of(show, (1280, 800))
+    frame_data, see = stage.frame_data(), projection(stage)
+    plain = len(beads_of(frame_data, bright(frame_data), DARK).starts)
+    # Wires that arrive, in two parts each, and those that leave; the place after the last is the 1.
+    for neuron, arrive, leave in (
+        (("inputs", 1), 0, 8),
+        (("inputs", 3), 0, 8),
+        (("tanh 0", 2), 4, 3),
+        (("sigmoid 1", 0), 9, 0),
+    ):
+        looked = replace(frame_data, pinned_neuron=neuron)
+        wires = len(beads_of(looked, bright(looked), DARK).starts) - plain
+        assert wires == 2 * (arrive + leave), neuron
+        canvas = Canvas2D(1280, 800)
+        draw_told(canvas, see, looked, DARK)
+        line, place = frame_data.layout.line_of(neuron)
+        x, y = see(line.point(place)).xy[0]
+        middle = canvas.vertices()[0]["a_place"][0, :2]
+        np.testing.assert_allclose(middle, (x, y), atol=0.01)

@@ -190,6 +190,12 @@ class Neurons:
     again: bool = False
     bars: float = 0.0
 
+    def point(self, place: int) -> FloatArray:
+        """Return where a neuron is; that after the last one is the 1."""
+        return (
+            self.one if self.one is not None and place == len(self.points) else self.points[place]
+        )
+
     @property
     def buffers(self) -> tuple[str, ...]:
         """All buffers that are drawn here."""
@@ -337,24 +343,27 @@ class Layout:
         return None
 
     def line_of(self, neuron: tuple[str, int]) -> tuple[Neurons, int] | None:
-        """Return the row of a neuron (buffer, place), and which one it is; None without."""
+        """Return the row of a neuron (buffer, place), and which one it is; None without.
+
+        The place after the last one is the 1 of the biases.
+        """
         for line in self.neurons:
-            if neuron[0] in line.buffers and not line.again and neuron[1] < len(line.points):
+            count = len(line.points) + (line.one is not None)
+            if neuron[0] in line.buffers and not line.again and neuron[1] < count:
                 return line, neuron[1]
         return None
 
     def fan_into(self, neuron: tuple[str, int]) -> tuple[Fan, int] | None:
         """Return the fan of wires that end at a neuron (buffer, place), and its unit there."""
         found = self.line_of(neuron)
-        if found is None:
-            return None
-        line, place = found
-        for fan in self.fans:
-            apart = fan.ends - line.points[place]
-            near = np.flatnonzero((np.abs(apart) < 1e-9).all(axis=1))
-            if len(near):
-                return fan, int(near[0])
-        return None
+        at = None if found is None else found[0].point(found[1])
+        return first_at([(fan, fan.ends) for fan in self.fans], at)
+
+    def fan_from(self, neuron: tuple[str, int]) -> tuple[Fan, int] | None:
+        """Return the fan of wires that begin at a neuron (buffer, place), and its column there."""
+        found = self.line_of(neuron)
+        at = None if found is None else found[0].point(found[1])
+        return first_at([(fan, fan.starts) for fan in self.fans], at)
 
     def plate_of(self, index: int) -> tuple[Plate, int, int] | None:
         """Return the plate, row and column of a bank index; None if it is on no plate."""
@@ -363,3 +372,15 @@ class Layout:
             if place is not None:
                 return (plate, *place)
         return None
+
+
+def first_at(
+    fans: Sequence[tuple[Fan, FloatArray]], at: FloatArray | None
+) -> tuple[Fan, int] | None:
+    """Return the first fan with a point of its (n, 3) at this place, and which one it is."""
+    for fan, points in fans:
+        here = at is not None and (np.abs(points - at) < 1e-9).all(axis=1)
+        near = np.flatnonzero(here)
+        if len(near):
+            return fan, int(near[0])
+    return None
