@@ -194,7 +194,8 @@ def draw_table(
         room = (ends[0] if any(cells[1:-1]) else ends[-2]) - box.x
         first = cells[0]
         if canvas.measure(first, size=size, bold=is_total) > room:  # "3" for "neuron 3"
-            first = canvas.fit(first.rpartition(" ")[2], room, size=size, bold=is_total)
+            short = first.rpartition(" ")[2] if first.count(" ") == 1 else first
+            first = canvas.fit(short, room, size=size, bold=is_total)
         canvas.text(box.x, y, first, size=size, color=color, bold=is_total)
         for end, cell in zip(ends[1:], cells[1:], strict=True):
             canvas.text(end, y, cell, size=size, color=color, bold=is_total, anchor="right")
