@@ -18,6 +18,7 @@ from tests.session.test_session import COLOURS, PAIR, session, wait_for
 from tests.session.test_threads import ours
 
 THREADS = 4
+PATIENCE = 20.0  # seconds more, on a busy machine
 FURTHEST = 400  # steps; a straight replay of every branch must not take long
 UNITS = ("operation", "phase", "step", "epoch")
 
@@ -107,6 +108,12 @@ SELDOM = (
 )
 
 
+def is_poor(s: sv.Session) -> bool:
+    """Whether too few kinds of actions were done for the test to mean much, as on a busy machine."""
+    kinds = {action.kind for branch in list(s.branches) for action in list(branch.journal)}
+    return not {"edit", "freeze", "learning rate"} <= kinds or len(s.branches) < 4
+
+
 def crowd(s: sv.Session, seed: int, seconds: float, path: Path) -> list[str]:
     """What went wrong where it should not, when some threads did anything for some seconds."""
     wrong: list[str] = []
@@ -115,7 +122,7 @@ def crowd(s: sv.Session, seed: int, seconds: float, path: Path) -> list[str]:
 
     def one(number: int) -> None:
         rng = np.random.default_rng([seed, number])
-        while time.perf_counter() < end:
+        while time.perf_counter() < end or (is_poor(s) and time.perf_counter() < end + PATIENCE):
             name = str(rng.choice(SELDOM if rng.integers(20) == 0 else often))
             try:
                 DEEDS[name](s, rng, path)
@@ -188,8 +195,7 @@ def check(seed: int, seconds: float, path: Path) -> None:
     s = session(engine, memory=2_000_000)
     s.advance(1)
     assert crowd(s, seed, seconds, path) == []
-    kinds = {action.kind for branch in s.branches for action in branch.journal}
-    assert {"edit", "freeze", "learning rate"} <= kinds and len(s.branches) > 3
+    assert not is_poor(s)
     assert not s.playing
     assert found(s) == straight(s)
     s.switch(0)

@@ -211,7 +211,7 @@ def test_long_names_in_a_table_leave_room_for_its_numbers() -> None:
     draw_inspector(canvas, Box(10.0, 10.0, 260.0, 300.0), Card(3, "a", blocks=[table]), DARK)
     assert canvas.words[-3:] == [".12", "-.12", ".015"]
     assert canvas.words[-4].startswith("pixel 1") and canvas.words[-4].endswith("...")
-    numbers = ("-.123456", "-.123456", "-.123456")
+    numbers = ("-.1234", "-.1234", "-.12345")
     table = Table(("from", "x", "weight", "x × weight"), [("neuron 7", *numbers)], [])
     draw_inspector(canvas, Box(10.0, 10.0, 260.0, 300.0), Card(3, "a", blocks=[table]), DARK)
     assert canvas.words[-4:] == ["7", *numbers]
