@@ -36,7 +36,7 @@ def draw_legend(
     if box is None:
         return
     pad = 8.0 * scale
-    around = box.x - pad, box.y - pad / 2, box.width + 2 * pad, box.height + pad
+    around = box.x - pad, box.y + 2.0 * scale, box.width + 2 * pad, box.height + pad / 4
     canvas.box(*around, theme.ground + "d8", radius=pad)
     scales = np.asarray(cubes.color_scales)
     most = float(scales[0]) if len(scales) else 1.0

@@ -109,7 +109,7 @@ SELDOM = (
 
 
 def is_poor(s: sv.Session) -> bool:
-    """Whether too few kinds of actions were done for the test to mean much, as on a busy machine."""
+    """Whether too few kinds of actions were done, as on a busy machine, to mean much."""
     kinds = {action.kind for branch in list(s.branches) for action in list(branch.journal)}
     return not {"edit", "freeze", "learning rate"} <= kinds or len(s.branches) < 4
 

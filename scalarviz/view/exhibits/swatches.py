@@ -82,17 +82,21 @@ class Swatches(Exhibit):
         )
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw a row per sample: its input, and its output touching its target."""
+        """Draw a row per sample: its input, and its output touching its target.
+
+        The sample in use stands above the others.
+        """
         size, count = letter_size(canvas), len(self.inputs)
         head = 1.7 * size
-        tall = min((box.height - head) / (count + GAP * (count + 1)), box.width / ROW)
+        apart = head if self.focus is not None and count > 1 else 0.0
+        tall = min((box.height - head - apart) / (count + GAP * (count + 1)), box.width / ROW)
         wide = min(box.width / ROW, WIDEST * tall)
         if tall < 3.0:
             return
         wide, tall = float(int(wide)), float(int(tall))  # whole pixels have sharp edges
         gap, pitch = GAP * tall, (1.0 + GAP) * tall
         left = box.x + 0.5 * (box.width - ROW * wide) + FRAME * wide
-        top = box.y + 0.5 * (box.height + head + gap - count * pitch)
+        top = box.y + 0.5 * (box.height + head + gap - apart - count * pitch)
         places = np.round(left + wide * np.array([0.0, 1.0 + BETWEEN, 2.0 + BETWEEN]))
         names = [text(f"exhibits.swatches.{name}") for name in ("input", "output", "target")]
         measured = [canvas.measure(name, size=size) for name in names]
@@ -100,7 +104,11 @@ class Swatches(Exhibit):
             for name, x in zip(names, places.tolist(), strict=True):
                 x, y = x + 0.5 * wide, top - gap
                 canvas.text(x, y, name, size=size, color=theme.quiet, anchor="center")
-        rows = np.round(top + pitch * np.arange(count))
+        rows = np.round(top + pitch * np.arange(count) + apart * (np.arange(count) > 0))
+        others = text("exhibits.swatches.others")
+        if apart and canvas.measure(others, size=size) <= ROW * wide:
+            x, y = left + (1.0 + 0.5 * BETWEEN) * wide + 0.5 * wide, float(rows[1]) - gap
+            canvas.text(x, y, others, size=size, color=theme.quiet, anchor="center")
         for x, colors in zip(places, (self.inputs, self.outputs, self.targets), strict=True):
             at = np.stack([np.full(count, x), rows], axis=1)
             known = ~np.isnan(colors).all(axis=1)
