@@ -12,7 +12,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.model.operations import Operation
 from scalarviz.model.program import Moment
-from scalarviz.presenter.captions.format import agreeing, said
+from scalarviz.presenter.captions.format import agreeing, exact_sum, said
 from scalarviz.presenter.traced_weight import TracedWeight, first_row
 from scalarviz.session.caption import Caption, Piece
 from scalarviz.session.session import Session
@@ -138,7 +138,7 @@ def sum_of(before: float | None, factors: list[float], now: float) -> tuple[str,
 
     def compute(v: Sequence[float]) -> float:
         *sums, product = *v[: len(v) - len(factors)], math.prod(v[-len(factors) :])
-        return math.fsum([*sums, product])
+        return exact_sum([*sums, product])
 
     shown, result, _ = agreeing(values, compute, now)
     product = " × ".join(shown[-len(factors) :])

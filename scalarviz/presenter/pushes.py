@@ -35,15 +35,16 @@ def pushes(
         return None
     moment = moments[current - 1]
     found = np.full(len(after), np.nan)
-    if moment.kind == "zero_grad":
-        found[:] = (1.0 - part) * before
-    elif moment.kind == "step":
-        found[:] = max(0.0, 1.0 - part / MOVED) * after
-    else:
-        for each in moments[:current]:
-            grown = min(1.0, max(0.0, 2.0 * part - 1.0)) if each is moment else 1.0
-            rows = gradients_of(program, each, len(after))
-            found[rows] = grown * after[rows]
+    with np.errstate(invalid="ignore"):  # no part of an infinity is known
+        if moment.kind == "zero_grad":
+            found[:] = (1.0 - part) * before
+        elif moment.kind == "step":
+            found[:] = max(0.0, 1.0 - part / MOVED) * after
+        else:
+            for each in moments[:current]:
+                grown = min(1.0, max(0.0, 2.0 * part - 1.0)) if each is moment else 1.0
+                rows = gradients_of(program, each, len(after))
+                found[rows] = grown * after[rows]
     found[frozen] = np.nan
     return found if np.isfinite(found).any() and np.nanmax(np.abs(found)) > 0.0 else None
 

@@ -53,6 +53,19 @@ def test_old_gradients_shrink_to_nothing_and_frozen_weights_are_not_pushed(
     np.testing.assert_array_equal(np.flatnonzero(np.isnan(found)), [3, 40])
 
 
+@pytest.mark.parametrize("name", ["zero_grad", "weight gradient 0", "step"])
+def test_infinite_gradients_do_not_disturb_the_others(name: str, colours: sv.Session) -> None:
+    program = colours.network.program
+    current = [moment.name for moment in program.moments].index(name) + 1
+    infinite, mask = np.where(GRAD < 3.0, -np.inf, GRAD), np.zeros(len(GRAD), np.bool_)
+    for part in (0.0, 0.25, 0.75, 1.0):
+        found = pushes(program, program.moments, current, part, infinite, infinite, mask)
+        usual = pushes(program, program.moments, current, part, GRAD, GRAD, mask)
+        assert (found is None) == (usual is None)
+        if found is not None:
+            np.testing.assert_array_equal(found[2:], usual[2:])
+
+
 def test_at_rest_nothing_is_pushed(colours: sv.Session) -> None:
     program = colours.network.program
     none = np.zeros(len(GRAD), np.bool_)

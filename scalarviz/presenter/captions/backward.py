@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ import numpy as np
 from scalarviz.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.formulas.losses import LossRow, log_sum_exp
 from scalarviz.model.operations import NONE
-from scalarviz.presenter.captions.format import MOST, fill, pretty, said
+from scalarviz.presenter.captions.format import MOST, exact_sum, fill, pretty, said
 from scalarviz.presenter.captions.lines import (
     FIRST_ON_CUBE,
     MOST_TERMS,
@@ -340,7 +339,7 @@ def pool_back(ctx: TracedWeight) -> Caption:
     if ctx.formula == "average_pool" and mine:
         pixels = int(ctx.operation.settings[3]) ** 2
         parts: list[Term | str] = [f"{start}(", *between(terms), f") / {pixels}"]
-        line = equation(parts, lambda v: math.fsum(v) / pixels, result, about=ctx.before)
+        line = equation(parts, lambda v: exact_sum(v) / pixels, result, about=ctx.before)
     elif len(mine) > 1:
         line = sum_line(terms, result, start=start, about=ctx.before)
     return arriving(ctx, Caption(title, formula, (line,)), result)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 FEW, MOST = 2, 6  # digits of numbers; more only where differences would vanish
 FINEST = 9
@@ -100,8 +100,17 @@ def value_of(compute: Callable[[Sequence[float]], float], shown: Sequence[str]) 
     """Return what numbers as they are written give."""
     try:
         return compute([float(each) for each in shown])
-    except ArithmeticError:
+    except (ArithmeticError, ValueError):  # such as the log of 0
         return math.nan
+
+
+def exact_sum(values: Iterable[float]) -> float:
+    """Return an exact sum; not finite if it is too large or has infinities in it."""
+    each = list(values)
+    try:
+        return math.fsum(each)
+    except (OverflowError, ValueError):
+        return float(sum(each))
 
 
 def pretty(formula: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scalarviz.model.operations import NONE
-from scalarviz.presenter.captions.format import FEW, agreeing, said
+from scalarviz.presenter.captions.format import FEW, agreeing, exact_sum, said
 from scalarviz.session.caption import Neuron, Piece
 from scalarviz.texts import text
 
@@ -148,7 +148,7 @@ def shortened(terms: Sequence[Term], keep: int, most: int) -> list[Term]:
         return list(terms)
     order = sorted(free, key=lambda i: (i != keep, -abs(terms[i].value)))
     shown, others = sorted(order[:most]), order[most:]
-    rest = math.fsum(terms[i].value for i in others)
+    rest = exact_sum(terms[i].value for i in others)
     words = text("captions.more", count=len(others), rest="{}")
     stays = [term for term in terms if term.stays]
     return [*(terms[i] for i in shown), Term((rest,), words.format, opens=True), *stays]

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from scalarviz.formulas.losses import LossRow, log_sum_exp
-from scalarviz.presenter.captions.format import MOST, both, fill, pretty, said
+from scalarviz.presenter.captions.format import MOST, both, exact_sum, fill, pretty, said
 from scalarviz.presenter.captions.lines import (
     MOST_TERMS,
     SHOWN,
@@ -27,6 +27,7 @@ from scalarviz.session.caption import Caption, Piece, plain_lines
 from scalarviz.texts import plural, row_text, text
 
 FULL = 4096  # most samples whose errors are computed one by one
+MANY = 65_536  # and most outputs of all of them
 
 
 def predicted(ctx: TracedWeight, plainly: Caption) -> Caption:
@@ -146,7 +147,7 @@ def part_lines(
     samples, outputs = ctx.answers[0].shape
     divisor = (function.divisor(outputs) or 1) if isinstance(row, LossRow) else 1
     scale = function.factor / divisor
-    own = math.fsum(errors) * scale
+    own = exact_sum(errors) * scale
     found = []
     last = samples == 1
     if len(errors) > 1 or scale != 1.0:
@@ -161,11 +162,12 @@ def part_lines(
         found.append(equation(parts, lambda v: add(v) * scale, whole if last else own))
     if last:
         return found or [plain_lines(text("captions.loss.only", loss=said(whole, 3)))[0]], None
-    if samples > FULL:
+    if samples > FULL or samples * outputs > MANY:
         words = text("captions.loss.over", loss=said(whole, 3), count=samples)
         return [*found, *plain_lines(words)], None
-    each = [Term((error_of(ctx, i) * scale,)) for i in range(samples)]
-    others = math.fsum(term.value for i, term in enumerate(each) if i != ctx.sample)
+    pairs = zip(*(numbers.astype(np.float64).tolist() for numbers in ctx.answers), strict=True)
+    each = [Term((error_of(ctx, p, t) * scale,)) for p, t in pairs]
+    others = exact_sum(term.value for i, term in enumerate(each) if i != ctx.sample)
     more = plural("captions.more_samples", samples - 1, rest="{}").format
     terms = [Term((own,)), Term((others,), more, opens=True)]
     return [*found, mean_line(ctx, terms, whole)], mean_line(
@@ -183,10 +185,9 @@ def mean_line(ctx: TracedWeight, terms: Sequence[Term], whole: float) -> Line:
     return equation(parts, lambda v: add(v) / count, whole)
 
 
-def error_of(ctx: TracedWeight, sample: int) -> float:
-    """Return the error of a sample, added up over its outputs."""
+def error_of(ctx: TracedWeight, p: list[float], t: list[float]) -> float:
+    """Return the error of a sample from its outputs and targets, added up."""
     row = ctx.loss.row
-    p, t = (each[sample].astype(np.float64).tolist() for each in ctx.answers)
     if not isinstance(row, LossRow):
         return row.value(p, t)
-    return math.fsum(row.value(a, b) * row.weight(a, b) for a, b in zip(p, t, strict=True))
+    return exact_sum(row.value(a, b) * row.weight(a, b) for a, b in zip(p, t, strict=True))

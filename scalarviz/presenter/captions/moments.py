@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -12,7 +11,7 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.model.operations import NONE
 from scalarviz.model.program import Program
 from scalarviz.presenter.captions.backward import BACKWARD_KINDS, delta, row_back
-from scalarviz.presenter.captions.format import said
+from scalarviz.presenter.captions.format import exact_sum, said
 from scalarviz.presenter.captions.lines import (
     FIRST_ON_CUBE,
     MOST_TERMS,
@@ -179,7 +178,7 @@ def gradient_lines(
         return (line,), ((whole,) if is_long(own) else ())
     start = text("captions.sample", sample=sample) + ": "
     line = sum_line(own, float(sums[sample]), start=start)
-    rest = math.fsum(sums[i] for i in range(samples) if i != sample)
+    rest = exact_sum(sums[i] for i in range(samples) if i != sample)
     more = plural("captions.more_samples", samples - 1, rest="{}").format
     added = sum_line(
         [Term((float(sums[sample]),)), Term((rest,), more, opens=True)], grad, start="grad = "

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.presenter.captions.format import said
+from scalarviz.presenter.captions.format import exact_sum, said
 from scalarviz.presenter.captions.lines import MOST_TERMS, Line, Term, between, equation, listed
 from scalarviz.presenter.captions.names import sentence
 from scalarviz.presenter.captions.operations import about_output, standardized, standardizing
@@ -99,7 +99,7 @@ def max_pool(ctx: TracedWeight, x: FloatArray, y: float) -> tuple[Line, ...]:
 def average_pool(ctx: TracedWeight, x: FloatArray, y: float) -> tuple[Line, ...]:
     terms, pixels = window_terms(ctx, x), int(ctx.operation.settings[3]) ** 2
     parts: list[Term | str] = ["(", *between(terms), f") / {pixels}"]
-    return (equation(parts, lambda v: math.fsum(v) / pixels, y, about=ctx.behind),)
+    return (equation(parts, lambda v: exact_sum(v) / pixels, y, about=ctx.behind),)
 
 
 LINES: dict[str, LineFn] = {

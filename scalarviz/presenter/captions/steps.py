@@ -16,7 +16,7 @@ from scalarviz.session.caption import Caption, plain_lines
 from scalarviz.session.explanation import Explanation, FormulaLine, explain
 from scalarviz.texts import text
 
-MOST = 4096  # most samples whose loss is recomputed
+MOST, MANY = 4096, 65_536  # most samples, and outputs of them, whose loss is recomputed
 # Actions after a step that do not change the network's outputs.
 HARMLESS = {"learning rate", "optimizer", "data", "engine", "freeze"}
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d+\.?\d*(?:e-?\d+)?|\.\d+")
@@ -47,7 +47,8 @@ def step(ctx: TracedWeight) -> Caption:
     caption = replace(caption, title=ctx.opened(caption.title) + ending)
     # Dropout and the like differ in training and evaluation mode.
     is_plain = not any(operation.about.learning for operation in ctx.network.program.stepped)
-    if is_plain and len(inputs) <= MOST and all(action.kind in HARMLESS for action in actions):
+    few = len(inputs) <= MOST and targets.size <= MANY
+    if is_plain and few and all(action.kind in HARMLESS for action in actions):
         again = trainer.loss(trainer.network(inputs), targets)
         old, new = both(timeline.loss, again)
         words = text("captions.step.loss", old=old, new=new)
