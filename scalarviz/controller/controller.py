@@ -199,7 +199,7 @@ class Controller:
     @computes
     def slow_step(self) -> None:
         """Do the operations up to the end of a step slowly; then go on if it plays."""
-        plays = self.session.playing
+        plays = self.session.playing or self.guide.plays_then
         self._stand_still()
         self.guide.slow_step(plays=plays)
 

@@ -30,13 +30,14 @@ class Walk:
     """A way of some operations, forward or back, slow enough that each is seen.
 
     left  number of operations that are still to be done, negative back; 0 at its end
+    then  called at the end; None for nothing
     """
 
     def __init__(self) -> None:
         self.left = 0
         self._pause = 0.0
         self._last = 0.0
-        self._then: Callable[[], None] | None = None
+        self.then: Callable[[], None] | None = None
 
     def begin(
         self, operations: int, pause: float | None = None, then: Callable[[], None] | None = None
@@ -50,11 +51,11 @@ class Walk:
         self.left = operations
         self._pause = pause or min(OPERATION, LONGEST_WALK / max(1, abs(operations)))
         self._last = -math.inf
-        self._then = then
+        self.then = then
 
     def stop(self) -> None:
         """Leave out the rest."""
-        self.left, self._then = 0, None
+        self.left, self.then = 0, None
 
     def due(self) -> int:
         """Return +1 or -1 if an operation is due, which counts as done then; else 0."""
@@ -67,9 +68,9 @@ class Walk:
 
     def end(self) -> None:
         """Do what is to follow, once, if the last operation was long enough ago."""
-        if self._then is None or self.left or perf_counter() - self._last < self._pause:
+        if self.then is None or self.left or perf_counter() - self._last < self._pause:
             return
-        then, self._then = self._then, None
+        then, self.then = self.then, None
         then()
 
 
@@ -159,6 +160,11 @@ class Guide:
         left = len(session.operations) - session.clock.operation
         self.walk.begin(left, READABLE, self._play_on if plays else None)
         self.attend()
+
+    @property
+    def plays_then(self) -> bool:
+        """Whether it plays on after a slow step that is under way."""
+        return self.walk.then == self._play_on
 
     def _play_on(self) -> None:
         """Play as before, up to the same step."""

@@ -134,10 +134,11 @@ class Session(SessionState):
         settings = settings_of(network, data, loss, optimizer, engine, precision)
         batch = None if batch is None else size(batch, "batch")
         memory, every = size(memory, "memory"), size(every, "every")
+        measured = metrics_of(metrics, every, settings.data)
         with network.bank.guard:  # another session may be training it
             trainer = Trainer(network, settings, loss, batch, seed)
             timeline = Timeline(trainer, memory)
-            timeline.visits.metrics = metrics_of(metrics, every, settings.data)
+            timeline.visits.metrics = measured
             self._begin(timeline)
 
     def _begin(self, timeline: Timeline) -> None:
@@ -366,7 +367,8 @@ class Session(SessionState):
 
         Returns at once.
         """
-        self._check_owner()
+        if on:
+            self._check_owner()
         self._weight_history.pin(rows_of(self.network, weight).tolist(), on)
 
     def caption(self, weight: Weight | int | None = None) -> Caption:

@@ -357,6 +357,11 @@ def test_it_is_read_while_it_plays_which_goes_on_then(
     assert controller.session.playing
     assert controller.state.speed == 200.0 and controller.playing.until == 10**6
     controller.slow_step()
+    slow.watch(guide.READABLE * 1.5)
+    controller.slow_step()  # once more: it is still to go on then
+    slow.watch(guide.READABLE * count + 2.0)
+    assert controller.session.playing
+    controller.slow_step()
     controller.pause()  # whatever else is done ends it
     slow.watch(30.0)
     assert not controller.session.playing

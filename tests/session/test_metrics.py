@@ -8,7 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.errors import FileError, InputError, OrderError
+from scalarviz.errors import FileError, InputError, OrderError, UnknownNameError
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.formulas.metrics import METRICS
 from tests.wording import refused
@@ -76,6 +76,18 @@ def test_metrics_change_no_bit_of_a_training(engine: str) -> None:
     plain.advance(45)
     np.testing.assert_array_equal(s.losses, plain.losses)
     np.testing.assert_array_equal(s.network.bank.value, plain.network.bank.value)
+
+
+def test_a_session_refused_for_its_metrics_leaves_the_network_as_it_is() -> None:
+    net = sv.Network([3, 4, 2], seed=0)
+    pairs = np.ones((4, 3)), np.ones((4, 2))
+    first = sv.Session(net, pairs, engine="python")
+    first.advance(2, "operation")
+    with pytest.raises(UnknownNameError, match="'acc'"):
+        sv.Session(net, pairs, engine="cpu", precision="mixed", metrics=["acc"])
+    assert net.engine == "python"
+    first.advance(1)
+    assert first.step_index == 1
 
 
 def test_going_back_and_on_calls_nothing_again() -> None:

@@ -1034,6 +1034,10 @@ def test_a_network_belongs_to_one_session() -> None:
     second = sv.Session(first.network, PAIR, engine="cpu")
     with refused(OwnershipError):
         first.advance(1)
+    with refused(OwnershipError):
+        first.pin(3)
+    first.pin(0, on=False)  # which a picture does when it is closed
+    assert not first.pinned
     second.advance(1)
     import pickle
 
