@@ -72,11 +72,12 @@ def ring(
         left, right, low = see(corners).xy
         path = np.array([left, right, right + low - left, low, left])
         if np.isfinite(path).all():
-            canvas.line(path, color, width=width)
+            canvas.line(path, color, width=width * canvas.scale)
         return
     seen = see(line.point(place))
     if np.isfinite(seen.xy).all():
-        radius = line.radius * float(seen.unit[0]) + 1.5 + 0.5 * width
+        width *= canvas.scale
+        radius = line.radius * float(seen.unit[0]) + canvas.scale + 0.5 * width
         depth = np.maximum(see(line.point(place) + line.radius * see.camera.toward).depth, -1.0)
         canvas.discs(seen.xy, [radius], None, outline=color, line=width, depth=depth)
 
@@ -91,7 +92,8 @@ def mark(
 def edges_of(
     canvas: Canvas2D, see: Projection, corners: FloatArray, color: str, width: float
 ) -> None:
-    """Draw the edges of a box, (8, 3), in space."""
+    """Draw the edges of a box, (8, 3), in space; `width` is that in a picture of 1280 x 800."""
+    width *= canvas.scale
     seen = see(corners) if len(corners) == 8 else None
     if seen is not None and np.isfinite(seen.xy).all():
         pairs = np.array([*EDGES, (3, 7)])
