@@ -58,7 +58,7 @@ def test_an_arrow_goes_where_it_points(studio: Studio, colours: sv.Session) -> N
         now = then
     for _ in range(30):
         stage.walk("left")
-    assert stage.hover_neuron == ("inputs", 3)  # the 1 stands leftmost
+    assert stage.hover_neuron == ("inputs", 0)  # the first input stands leftmost
 
 
 def test_what_is_pointed_at_is_pinned_unpinned_and_left(
