@@ -12,6 +12,7 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.presenter.channels import Source, count_beyond, largest_of, read
 from scalarviz.view.scene.plates import Plate
 
+LAST = 0.3  # seconds in which the last picture is drawn
 SECONDS = 5.0  # least time from one growth of a scale to the next
 STOPS = 1.0, 2.0, 5.0, 10.0
 
@@ -55,6 +56,10 @@ class Scales:
     def grown(self, now: float) -> tuple[float, float] | None:
         """Return the scale before and after it has grown, for some seconds."""
         return self._grown if 0.0 <= now - self._grown_at < SECONDS else None
+
+    def tick(self, now: float) -> bool:
+        """Return whether pictures change by themselves: the words on what has grown go away."""
+        return self._grown is not None and 0.0 <= now - self._grown_at < SECONDS + LAST
 
     def of(self, channel: str, plates: Sequence[Plate]) -> FloatArray:
         """Return the scale of a channel for each plate."""

@@ -329,7 +329,7 @@ class Stage:
     def tick(self, now: float) -> bool:
         """Advance to the time `now`; return whether something moves by itself."""
         self._now = now
-        moving = self.eyes.tick(now)
+        moving = self.eyes.tick(now) or self.scales.tick(now)
         moving = self._view_box.tick(now) or moving or self.adding > 0.0
         return self.motion.tick(now) or moving or self.messages.tick(now) or self.reading.pending
 

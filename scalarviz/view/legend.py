@@ -44,9 +44,11 @@ def draw_legend(
     color, other = name_of(cubes.color), name_of(cubes.size)
     words = text("legend.cube", color=color) if color == other else ""
     words = words or text("legend.both", color=color, size=other)
-    if arrows:
-        words = text("legend.pushes")
-    elif cubes.grown is not None:
+    if arrows:  # where there is little else
+        inner, about = division.inner, text("legend.pushes")
+        halo = theme.ground
+        canvas.text(inner.x, inner.y + size, about, size=size, color=theme.quiet, outline=halo)
+    if cubes.grown is not None:
         words = text("legend.grown", before=f"{cubes.grown[0]:g}", after=f"{cubes.grown[1]:g}")
     elif cubes.clipped:
         words = text("legend.beyond", words=words, count=cubes.clipped)

@@ -10,7 +10,7 @@ from scalarviz.draw2d.theme import Theme
 from scalarviz.view.cubes.picking import half_sides
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.highlights import edges_of
-from scalarviz.view.numbers import marks_of
+from scalarviz.view.numbers import numbered_rows
 from scalarviz.view.scene.frame import Projection
 from scalarviz.view.scene.plates import Plate
 
@@ -26,7 +26,7 @@ def draw_pushes(
 ) -> bool:
     """Draw the way each cube is pushed: up if its number is to grow, longer for a larger gradient.
 
-    An arrow stands at the right edge of its cube; one with the arithmetic of the caption has none.
+    An arrow stands at the right edge of its cube's front, that of a cube with a number beside it.
     Return whether there are any.
     """
     pushes = frame_data.cubes.pushes
@@ -36,18 +36,19 @@ def draw_pushes(
     top = frame_data.cubes.top_push or float(known.max(initial=0.0))
     if top == 0.0:
         return False
-    told, left = [*marks_of(frame_data)], MOST
+    numbered, left = [*numbered_rows(see, frame_data, scale)], MOST
     for number, plate in enumerate(frame_data.layout.plates):
         unit = see(plate.point(plate.columns / 2.0, plate.rows / 2.0)).unit[0]
         if not unit * plate.unit >= LEAST or left <= 0:
             continue
         row, column, rows = plate.cells()
-        pushed = np.isfinite(pushes[rows]) & (pushes[rows] != 0.0) & ~np.isin(rows, told)
+        pushed = np.isfinite(pushes[rows]) & (pushes[rows] != 0.0)
         row, column, rows = row[pushed][:left], column[pushed][:left], rows[pushed][:left]
         left -= len(rows)
         half = half_sides(frame_data.cubes.sizes[rows], frame_data.cubes.size_scales[number])
         push = -pushes[rows] / top
-        draw_arrows(canvas, see, plate, (row, column), half * plate.unit, push, theme, scale)
+        places = row, column, np.isin(rows, numbered)
+        draw_arrows(canvas, see, plate, places, half * plate.unit, push, theme, scale)
     return left < MOST
 
 
@@ -55,20 +56,25 @@ def draw_arrows(
     canvas: Canvas2D,
     see: Projection,
     plate: Plate,
-    cells: tuple[FloatArray, FloatArray],
+    cells: tuple[FloatArray, FloatArray, FloatArray],
     half: FloatArray,
     push: FloatArray,
     theme: Theme,
     scale: float,
 ) -> None:
-    """Draw the arrows of some cubes of a plate; `push` is from -1 to 1."""
-    row, column = cells
+    """Draw the arrows of some cubes of a plate; `push` is from -1 to 1.
+
+    cells  row and column of each cube, and whether its arrow stands beside it
+    """
+    row, column, beside = cells
     wide, high = plate.cell
     front = see(plate.point(column + 0.5, row + 0.5, half))
     none = np.zeros_like(half)
     ways = [(half / wide, none), (-half / wide, none), (none, half / high), (none, -half / high)]
-    edges = [see(plate.point(column + 0.5 + x, row + 0.5 + y, half)).xy for x, y in ways]
+    depths = np.where(beside, -half, half)
+    edges = [see(plate.point(column + 0.5 + x, row + 0.5 + y, depths)).xy for x, y in ways]
     right = max(edges, key=lambda xy: float(np.nan_to_num(xy[:, 0]).sum()))
+    right = right + np.stack([3.0 * scale * beside, none], axis=1)
     # Before the cubes beside its own, too.
     nearest = see(plate.point(column + 0.5, row + 0.5, half) + NEARER * see.camera.toward)
     length = (SHORTEST + (LONGEST - SHORTEST) * np.sqrt(np.abs(push))) * plate.unit * front.unit

@@ -27,19 +27,8 @@ def draw_numbers(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
 ) -> None:
     """Write numbers on the fronts of cubes."""
-    layout = frame_data.layout
-    count = sum(plate.size for plate in layout.plates)
-    rows = set(range(len(frame_data.cubes.colors))) if count < FEW else set()
-    for plate in layout.plates:
-        rows |= large_in(see, plate, LARGE * scale)
-    for card in (frame_data.hover, frame_data.pinned):
-        fan = None if card is None else layout.fan_of(card.row)
-        if fan is not None and fan[0].inputs <= MOST:
-            whole, unit = fan
-            rows |= set(whole.rows_of(unit))
-            rows |= {whole.biases + unit} if whole.biases != NONE else set()
-    told = marks_of(frame_data)
-    plain = rows | set(told)
+    layout, told = frame_data.layout, marks_of(frame_data)
+    plain = numbered_rows(see, frame_data, scale)
     marks = {**moves_of(see, frame_data, scale), **told}
     rows = plain | set(marks)
     tops = {id(p): top for p, top in zip(layout.plates, frame_data.cubes.size_scales, strict=True)}
@@ -54,6 +43,22 @@ def draw_numbers(
             words += [value] if row in plain else []
             place = plate, i, j
             write(canvas, see, frame_data, place, row, words, (top, scale_of), theme, scale)
+
+
+def numbered_rows(see: Projection, frame_data: FrameData, scale: float) -> set[int]:
+    """Return the bank indices of the cubes that have a number, or arithmetic of the caption."""
+    layout = frame_data.layout
+    count = sum(plate.size for plate in layout.plates)
+    rows = set(range(len(frame_data.cubes.colors))) if count < FEW else set()
+    for plate in layout.plates:
+        rows |= large_in(see, plate, LARGE * scale)
+    for card in (frame_data.hover, frame_data.pinned):
+        fan = None if card is None else layout.fan_of(card.row)
+        if fan is not None and fan[0].inputs <= MOST:
+            whole, unit = fan
+            rows |= set(whole.rows_of(unit))
+            rows |= {whole.biases + unit} if whole.biases != NONE else set()
+    return rows | set(marks_of(frame_data))
 
 
 def marks_of(frame_data: FrameData) -> dict[int, str]:
