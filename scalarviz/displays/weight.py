@@ -101,7 +101,7 @@ def explanation_rows(explanation: Explanation) -> list[Row]:
     total, terms = number_text(explanation.total, 6), sum_text(explanation)
     rows: list[Row] = [("w", number_text(explanation.value, 6))]
     rows.append(("grad", *([terms] if terms else []), total))
-    for line in explanation.lines:
+    for line in explanation.spoken_lines():
         value = number_text(line.value, 6)
         formula = line.formula.replace(" * ", " · ").replace(" - ", " − ")
         same = formula in (value, f"{line.value:.6g}")

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,18 @@ class Explanation:
 
     def __str__(self) -> str:
         frozen = ["frozen: no step moves it"] if self.frozen else []
-        return "\n".join([*self._gradient_lines(), *map(str, self.lines), *frozen])
+        return "\n".join([*self._gradient_lines(), *map(str, self.spoken_lines()), *frozen])
+
+    def spoken_lines(self) -> list[FormulaLine]:
+        """Return the lines with the word "grad" in place of g; after clipping, "grad used"."""
+        found, word = [], "grad"
+        for line in self.lines:
+            formula = re.sub(r"\bg\b", word, line.formula)
+            name = line.name
+            if name == "g":
+                name = word = "grad used"
+            found.append(replace(line, name=name, formula=formula))
+        return found
 
     def _gradient_lines(self) -> list[str]:
         lines = [f"{self.name}: w = {self.value:.6g}"]

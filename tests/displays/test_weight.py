@@ -100,10 +100,10 @@ def test_it_shows_the_whole_step_that_its_session_has_done() -> None:
         *("w", "= 0.5"),
         *("grad", "= 2 · 0.25 + 4 · 0.25 = 1.5"),
         *("lr", "= 0.125"),
-        *("velocity", "= momentum · velocity + g = 1.5"),
+        *("velocity", "= momentum · velocity + grad = 1.5"),
         *("w", "= w − lr · velocity = 0.3125"),
     ]
-    assert "velocity = momentum · velocity + g = 1.5" in drawn.words
+    assert "velocity = momentum · velocity + grad = 1.5" in drawn.words
 
 
 def test_within_a_step_it_shows_what_is_done_so_far() -> None:

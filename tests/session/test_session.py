@@ -493,6 +493,7 @@ def test_a_weight_is_explained_down_to_its_new_value(engine: str, name: str) -> 
         assert told.new_value == pytest.approx(weight.value, rel=1e-12)
         assert told.lines[-1].name == "w"
         assert weight.name in str(told) and "... 2 more" in str(told)
+        assert " g " not in str(told) and "grad used" in str(told)
     assert {line.name for line in s.explain(0).lines} >= set(s.optimizer.row.slots)
 
 
@@ -547,7 +548,7 @@ def test_what_becomes_of_a_gradient_that_is_not_finite_is_explained(mixed: bool)
         return
     told = s.explain(0)
     assert not np.isfinite(told.grad)
-    assert "g = 0, since it is not finite = 0" in str(told)
+    assert "grad used = 0, since it is not finite = 0" in str(told)
     s.advance(1, "operation")
     assert net.bank.value[0] == told.new_value == before
 
