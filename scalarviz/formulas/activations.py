@@ -188,7 +188,7 @@ ACTIVATIONS = table(
             (sigmoid_derivative,),
             limits=(0.0, 1.0, 0.0, 0.0),
             slope="a (1 - a)",
-            caption="{unit}: sigmoid squeezes the sum to between 0 and 1.",
+            caption="{unit}: sigmoid squeezes it between 0 and 1.",
             onnx=OnnxOperator("Sigmoid"),
         ),
         ActivationFormula(
@@ -197,7 +197,7 @@ ACTIVATIONS = table(
             (tanh_derivative,),
             limits=(-1.0, 1.0, 0.0, 0.0),
             slope="(1 - a^2)",
-            caption="{unit}: tanh squeezes the sum to between -1 and 1.",
+            caption="{unit}: tanh squeezes it between -1 and 1.",
             onnx=OnnxOperator("Tanh"),
         ),
         ActivationFormula(

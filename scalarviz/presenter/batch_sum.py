@@ -12,7 +12,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.model.operations import Operation
 from scalarviz.model.program import Moment
-from scalarviz.presenter.captions.format import agreeing, exact_sum, said
+from scalarviz.presenter.captions.format import agreeing, exact_sum, said, written_alike
 from scalarviz.presenter.traced_weight import TracedWeight, first_row
 from scalarviz.session.caption import Caption, Piece
 from scalarviz.session.session import Session
@@ -117,9 +117,10 @@ class BatchSum:
         factors = [float(x[number - 1, 0]), float(delta[number - 1, 0])]
         if delta.shape[1] != 1:
             factors = [float(own[number - 1])]
-        line, so_far = sum_of(before if number > 1 else None, factors, now)
+        first = before if number > 1 else None
+        (line, so_far), grad = written_alike(lambda: (sum_of(first, factors, now), said(self.grad)))
         counts = {"number": number, "count": self.count}
-        total = text("captions.batch.line", number=number, sum=line, total=said(self.grad))
+        total = text("captions.batch.line", number=number, sum=line, total=grad)
         is_over = samples >= self.count
         return Caption(
             text(f"captions.batch.{'done' if is_over else 'title'}", **counts),

@@ -5,9 +5,10 @@ In operations without the weight, the neuron that its signal passes is followed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from scalarviz.session.explanation import OperationNumbers
 from scalarviz.session.session import Session
 from scalarviz.session.timeline import Timeline
 
+Made = TypeVar("Made")
+
 
 @dataclass(frozen=True)
 class TracedWeight:
@@ -31,6 +34,7 @@ class TracedWeight:
 
     neuron  the neuron that is followed instead, or None
     chosen  whether somebody chose it, so that its term is shown in any case
+    known   what takes long and has been computed, see `once`
     """
 
     session: Session
@@ -38,6 +42,14 @@ class TracedWeight:
     row: int
     neuron: Neuron | None = None
     chosen: bool = True
+    known: list[Any] = field(default_factory=list)
+
+    def once(self, compute: Callable[[], Made]) -> Made:
+        """Return what is computed; a caption does so once, however often its digits are tried."""
+        if not self.known:
+            self.known.append(compute())
+        found: Made = self.known[0]
+        return found
 
     @property
     def network(self) -> Any:  # a Model; that of an expression has a name

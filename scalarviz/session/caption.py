@@ -18,6 +18,7 @@ class Piece:
     neuron  the neuron that it is about, as the name of a buffer and the place in it; None for none
     mark    what is written on the weight's cube meanwhile, such as "-.028"; "" for its value
     opens   whether it stands for terms that are left out, and shows them when it is clicked
+    behind  the neuron whose delta is its second factor; None if it is no product with a delta
     """
 
     words: str
@@ -25,6 +26,7 @@ class Piece:
     neuron: Neuron | None = None
     mark: str = ""
     opens: bool = False
+    behind: Neuron | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +59,16 @@ class Caption:
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
-        """All pieces that are about a weight or a neuron, without repetition."""
-        every = (piece for line in self.whole or self.lines for piece in line)
-        return tuple(dict.fromkeys(p for p in every if p.row != NONE or p.neuron is not None))
+        """The pieces about weights and neurons: those of the lines, and what only `whole` has."""
+        told = [p for line in self.lines for p in line if p.row != NONE or p.neuron is not None]
+        known = {(p.row, p.neuron) for p in told}
+        rest = (piece for line in self.whole for piece in line)
+        told += [
+            p
+            for p in rest
+            if (p.row != NONE or p.neuron is not None) and (p.row, p.neuron) not in known
+        ]
+        return tuple(dict.fromkeys(told))
 
     def __str__(self) -> str:
         return "\n".join(filter(None, (self.title, self.formula, *self.numbers)))

@@ -128,6 +128,38 @@ def test_numbers_are_short_and_nothing_is_called_g(told: Any) -> None:
             assert len(digits) <= 9, f"{name}: {number}"
 
 
+def test_what_stands_beside_the_subject_is_written_as_in_the_lines(told: Any) -> None:
+    count = 0
+    for name, said, _ in told[1]:
+        if not said.callout or not said.lines or name.startswith("branch"):
+            continue
+        number = NUMBER.findall(said.callout)[-1]
+        assert number == "0" or number in NUMBER.findall(" ".join(said.numbers)), f"{name}: {said}"
+        count += 1
+    assert count > len(told[1]) // 2 or not told[0].network.layers
+
+
+def test_what_an_output_is_off_by_is_the_difference_as_it_is_written(told: Any) -> None:
+    for name, said, _ in told[1]:
+        found = re.search(r" is (\S+) too (?:high|low): ", said.title)
+        numbers = re.search(r"\((\S+) ([-+]) (\S+?)\)", said.numbers[0]) if found else None
+        if found and numbers:
+            p, sign, t = numbers.groups()
+            off = float(p) + (float(t) if sign == "+" else -float(t))
+            assert agrees(abs(off), found[1]), f"{name}: {said}"
+
+
+def test_a_positive_grad_pushes_down(told: Any) -> None:
+    ways = set()
+    for name, said, _ in told[1]:
+        if name.startswith("weight gradient"):
+            grad = float(said.callout.removeprefix("grad "))
+            way = "down" if grad > 0.0 else "up" if grad < 0.0 else "not"
+            assert f" pushed {way}" in said.title or f" is {way} pushed" in said.title, name
+            ways.add(way)
+    assert len(ways) > 1 or not told[0].network.layers
+
+
 def test_a_caption_speaks_of_something_in_the_picture(told: Any) -> None:
     session, captions = told
     buffers = {buffer.name: buffer.size for buffer in session.network.program.buffers}

@@ -14,7 +14,7 @@ from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.presenter.captions import moments
-from scalarviz.presenter.captions.format import agreeing, both, fill, pretty, said
+from scalarviz.presenter.captions.format import agreeing, both, fill, pretty, said, written_alike
 from scalarviz.presenter.captions.lines import Term, sum_line
 from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.traced_weight import path
@@ -61,28 +61,35 @@ def test_a_step_is_told_in_plain_sentences() -> None:
     assert prediction is not None
     p, t = float(prediction[0, 2]), float(target[0, 2])
     slope = 1.0 - float(s.numbers("tanh 0").outputs[0, 5]) ** 2
-    old, new = titles["step"].split(" from ")[-1].split(";")[0].split(" to ")
+    old, new = titles["step"].rstrip(".").split(" from ")[-1].split(" to ")
     assert float(new) == close(s.network.bank.value[16]) and old != new
     assert list(titles.values()) == [
-        "All grads are set to 0, for a new step.",
+        "A new step begins: the last pushes are forgotten.",
         "Neuron 5 adds up what arrives.",
-        "Neuron 5: tanh squeezes the sum to between -1 and 1.",
+        "Neuron 5: tanh squeezes it between -1 and 1.",
         "Output B adds up what arrives.",
         f"Output B is {said(p)}; it should be {said(t)}.",
         f"The loss says how far off the outputs are: {said(s.loss, 3)}.",
         f"Output B is {said(t - p)} too low: the loss falls if it goes up.",
-        "The weight from neuron 5 to output B is pushed: what came in times what is wrong.",
+        f"The weight from neuron 5 to output B is pushed {way(s, 32 + 2 * 8 + 5)}: "
+        "what came in times what is wrong.",
         "What is wrong goes back to neuron 5, times the weights.",
-        f"Neuron 5 is at {said(float(s.numbers('tanh 0').outputs[0, 5]))}, where tanh is steep: "
-        f"{said(slope)} of what arrives goes on.",
-        "The weight from input G to neuron 5 is pushed: what came in times what is wrong.",
-        f"The weight from input G to neuron 5 moves from {old} to {new}; all weights move at once.",
+        f"Neuron 5 is at {said(float(s.numbers('tanh 0').outputs[0, 5]))}, "
+        f"where tanh has the slope {said(slope)}: {said(slope)} of what arrives goes on.",
+        f"The weight from input G to neuron 5 is pushed {way(s, 16)}: "
+        "what came in times what is wrong.",
+        f"The weight from input G to neuron 5 moves from {old} to {new}.",
     ]
+
+
+def way(session: sv.Session, row: int) -> str:
+    """Where a weight is pushed by its grad."""
+    return "down" if session.network.bank.grad[row] > 0.0 else "up"
 
 
 def test_the_formulas_of_a_step() -> None:
     assert [said.formula for said in walk(rgb(8)).values()] == [
-        "grad = 0",
+        "every grad = 0",
         "z = x × w + ... + bias",
         "a = tanh(z)",
         "z = a × w + ... + bias",
@@ -103,7 +110,7 @@ def test_layers_are_named_where_there_are_several() -> None:
     told = walk(s)
     assert told["affine 1"].title == "Neuron 0 of layer 1 adds up what arrives."
     assert told["weight gradient 0"].title.startswith(
-        "The weight from input x to neuron 0 of layer 0 is pushed"
+        "The weight from input x to neuron 0 of layer 0 is pushed "
     )
     assert told["affine 2"].title.startswith("The output is ")
 
@@ -112,9 +119,11 @@ def test_layers_are_named_where_there_are_several() -> None:
     ("z", "words"),
     [
         (0.1, "is at .1, where tanh is steep: .99 of what arrives goes on."),
-        (0.9, "is at .72, where tanh has the slope .49: .49 of what arrives goes on."),
-        (2.0, "is at .96, where tanh is nearly flat: only .071 of what arrives goes on."),
-        (30.0, "is at 1, where tanh is flat: nothing of what arrives goes on."),
+        (0.9, "is at .716, where tanh has the slope .49: .49 of what arrives goes on."),
+        (2.0, "is at .964, where tanh is nearly flat: only .071 of what arrives goes on."),
+        (0.8, "is at .664, where tanh has the slope .56: .56 of what arrives goes on."),
+        (0.4, "is at .38, where tanh is steep: .86 of what arrives goes on."),
+        (30.0, "is at 1, where tanh is flat: nothing goes on."),
     ],
 )
 def test_a_slope_is_told_as_it_is_here(z: float, words: str) -> None:
@@ -145,7 +154,7 @@ def test_a_gradient_is_that_of_the_sample_and_then_of_the_batch(batch: int) -> N
     (marked,) = [piece for piece in told.pieces if piece.mark]
     assert marked.row == row and marked.mark.replace("\n", " ") == marked.words
     assert numbers_in(told.numbers[-1])[-1] == close(grad)
-    assert told.numbers[0].startswith("grad = " if batch == 1 else f"sample {batch - 1}: ")
+    assert told.numbers[0].startswith("grad = " if batch == 1 else f"sample {batch}: ")
     more = {1: "", 2: " + 1 more sample (", 8: " + ... 7 more samples ("}[batch]
     assert more in told.numbers[-1] and (" more " in told.numbers[-1]) == bool(more)
 
@@ -189,7 +198,9 @@ def test_a_neuron_is_followed_as_a_weight_is() -> None:
 def test_at_the_very_start_nothing_is_computed() -> None:
     assert caption(rgb()) == Caption("Each cube is one weight.")
     first = walk(rgb())["zero_grad"]
-    assert first.numbers == ("grad = 0 already: this is the first step",)
+    assert first.title == "The first step begins: nothing is pushed yet."
+    assert first.numbers == ("The weight from input R to neuron 0: grad 0",)
+    assert first.callout == "grad 0"
 
 
 def test_without_a_weight_the_first_one_is_followed() -> None:
@@ -326,7 +337,8 @@ def test_a_frozen_weight_stays() -> None:
     assert caption(s, 2).title.startswith(
         "The weight from input B to neuron 0 is frozen: it stays "
     )
-    assert caption(s, 1).title.endswith("; all that are not frozen move at once.")
+    said_of_all = "all that are not frozen move at once, for all 8 samples together"
+    assert said_of_all in caption(s, 1).numbers
 
 
 @pytest.mark.parametrize("name", [*LOSSES, *ROW_LOSSES])
@@ -403,7 +415,7 @@ def test_an_expression_is_told_in_five_phases() -> None:
     picked = s.timeline.trainer.batches.at(1)
     inputs, targets = picked[0][:, 0], picked[1][:, 0]
     p = w * inputs + b
-    wanted = [1, inputs[1], p[1]]
+    wanted = [2, inputs[1], p[1]]
     assert numbers_in(told["forward"].numbers[0]) == list(map(close, wanted))
     assert numbers_in(told["loss"].numbers[1])[-1] == close(np.mean((p - targets) ** 2))
     gradient = float(np.mean(2.0 * (p - targets) * inputs))
@@ -533,3 +545,29 @@ def test_a_term_of_no_weight_is_preferred_unless_one_is_chosen() -> None:
     s.advance(2, "operation")
     rows = [[piece.row for piece in said.lines[0]][:5:2] for said in (s.caption(), s.caption(0))]
     assert rows == [[2, 4, 6], [0, 2, 4]]
+
+
+def test_a_step_says_that_the_batch_decides() -> None:
+    s = rgb(8)
+    s.advance(1)
+    together, again = s.caption().numbers[-2:]
+    assert together == "all weights move at once, for all 8 samples together"
+    old, new = again.removeprefix("the loss of all 8 samples, computed again: ").split(" → ")
+    assert agrees(s.loss, old) and float(new) != float(old)
+    s = rgb(1)
+    s.advance(1)
+    together, again = s.caption().numbers[-2:]
+    assert together == "all weights move at once"
+    assert again.startswith("the loss of this sample, computed again: ")
+
+
+def test_a_number_is_written_alike_wherever_a_caption_has_it() -> None:
+    third = 1.0 / 3.0
+
+    def made() -> list[str]:
+        shown, total, _ = agreeing([third, -0.33], sum, third - 0.33)
+        return [said(third), *shown, total, said(0.5)]
+
+    assert made()[0] == ".33" and made()[1] == ".3333"
+    assert written_alike(made) == [".3333", ".3333", "-.33", ".0033", ".5"]
+    assert made()[0] == ".33"

@@ -82,7 +82,7 @@ def test_a_window_is_added_up_with_the_numbers_that_the_kernel_sees() -> None:
     session, row = pictures(), 1 * 18 + 9 + 4  # kernel 1, channel 1, its middle
     session.focus = 2
     told = walk(session, row)["convolution 0"]
-    assert told.title == "Pixel 2, 2 of map 1 of layer 0 adds up what its window sees."
+    assert told.title == "Map 1 at 2, 2 adds up what its window sees."
     (line,), (whole,) = told.numbers, told.whole
     assert "... 15 more (" in line
     x = held(session, "convolution 0").inputs[2].reshape(2, 4, 4)
@@ -117,7 +117,7 @@ def test_all_windows_that_see_a_pixel_give_back_to_it() -> None:
     session = pictures()
     told = walk(session, 1 * 18 + 9 + 4)["input gradient 2.0"]
     (line,) = told.numbers
-    assert re.search(r"pixel \d, \d of map 1", told.title) and "more" in line
+    assert re.search(r"map 1 at \d, \d", told.title) and "more" in line
     place = path(session.network.program, 31)
     i = next(k for k, o in enumerate(session.network.program.operations) if o.label == "2.0")
     arrived = held(session, "convolution 2.0").gradient[0, place[i][1]]
@@ -133,7 +133,7 @@ def test_a_batch_norm_tells_the_mean_and_the_variance_of_its_feature() -> None:
     mean, variance = numbers_in(count)[1:3]
     assert agrees(x.mean(), mean) and agrees(x.var(), variance)
     y = held(session, "batch_norm 1").outputs[0].reshape(3, 4, 4)[1, 2, 2]
-    assert told.title.startswith("Pixel 2, 2 of map 1") and agrees(y, numbers_in(line)[-1])
+    assert told.title.startswith("Map 1 at 2, 2 ") and agrees(y, numbers_in(line)[-1])
 
 
 def test_a_frozen_batch_norm_tells_its_running_numbers() -> None:

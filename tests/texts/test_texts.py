@@ -192,7 +192,7 @@ def test_a_whole_translation_is_used_without_a_warning(
     speak(
         {key: words.upper() if "{" not in words else f"¡{words}!" for key, words in ENGLISH.items()}
     )
-    assert text("captions.zero_grad.title") == "ALL GRADS ARE SET TO 0, FOR A NEW STEP."
+    assert text("captions.zero_grad.title") == "A NEW STEP BEGINS: THE LAST PUSHES ARE FORGOTTEN."
     assert text("chart.step", step=1250) == "¡step 1,250!"
     assert plural("counts.samples", 2) == "¡2 samples!"
     assert caplog.messages == []

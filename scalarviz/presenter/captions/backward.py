@@ -11,10 +11,9 @@ import numpy as np
 from scalarviz.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.formulas.losses import LossRow, log_sum_exp
 from scalarviz.model.operations import NONE
-from scalarviz.presenter.captions.format import MOST, exact_sum, fill, pretty, said
+from scalarviz.presenter.captions.format import MOST, agreeing, exact_sum, fill, pretty, said
 from scalarviz.presenter.captions.lines import (
     FIRST_ON_CUBE,
-    MOST_TERMS,
     PRODUCT,
     Line,
     Term,
@@ -23,6 +22,7 @@ from scalarviz.presenter.captions.lines import (
     is_long,
     listed,
     sum_line,
+    whole_line,
 )
 from scalarviz.presenter.captions.names import sentence
 from scalarviz.presenter.captions.operations import CaptionFn, caption_of, feature_of
@@ -32,7 +32,7 @@ from scalarviz.presenter.traced_weight import TracedWeight
 from scalarviz.session.caption import Caption, Neuron, Piece, plain_lines
 from scalarviz.texts import plural, row_text, text
 
-FLAT, STEEP = 0.1, 0.5  # shares of the steepest slope of an activation
+FLAT, STEEP = 0.1, 0.8  # shares of the largest slope of an activation, or of 1
 
 
 def about(ctx: TracedWeight, caption: Caption, neuron: Neuron, delta: float) -> Caption:
@@ -112,6 +112,7 @@ def slope_words(ctx: TracedWeight, row: ActivationFormula) -> str:
     z, a = (float(each[place]) for each in map(ctx.of_sample, ctx.ends))
     slope = row.derivative(z, a)
     steepest = max(abs(row.derivative(x, row.value(x))) for x in (-2.0, -0.5, 0.0, 0.5, 2.0))
+    steepest = min(1.0, steepest)
     known = {"unit": ctx.called(ctx.behind), "name": row.name, "slope": said(slope)}
     known["a"] = said(a)
     if slope == 0.0:
@@ -134,14 +135,15 @@ def output_words(ctx: TracedWeight, derivative: float) -> str:
     unit = ctx.called(ctx.behind)
     if derivative == 0.0 or not np.isfinite(derivative):
         return sentence(text("captions.last_delta.none", unit=unit))
-    way = text(f"captions.last_delta.{'down' if derivative > 0.0 else 'up'}")
+    way = text(f"captions.way.{'down' if derivative > 0.0 else 'up'}")
     if ctx.loss.row.logits or ctx.operation.formula == "softmax":
         return sentence(text("captions.last_delta.logit", unit=unit, way=way))
     p, t = (float(each[ctx.sample, ctx.place[0]]) for each in ctx.answers)
     off = p - t
     if np.sign(off) != np.sign(derivative):
         return sentence(text("captions.last_delta.logit", unit=unit, way=way))
-    which = text(f"captions.last_delta.{'high' if off > 0.0 else 'low'}", off=said(abs(off)))
+    _, written, _ = agreeing([p, t], lambda v: abs(v[0] - v[1]), abs(off))
+    which = text(f"captions.last_delta.{'high' if off > 0.0 else 'low'}", off=written)
     return sentence(text("captions.last_delta", unit=unit, way=way, off=which))
 
 
@@ -212,7 +214,7 @@ def weighted_back(ctx: TracedWeight) -> Caption:
     kind = "scale" if len(operation.shape) == 1 else "sum"
     caption = caption_of(f"weighted_back.{kind}", line, unit=ctx.called(ctx.before))
     if is_long(terms):
-        whole = sum_line(terms, arrived, keep=keep, about=ctx.before, most=MOST_TERMS)
+        whole = whole_line(terms, arrived, keep=keep, about=ctx.before)
         caption = replace(caption, whole=(whole,))
     return arriving(ctx, caption, arrived)
 

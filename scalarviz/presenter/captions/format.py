@@ -5,9 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+Made = TypeVar("Made")
 
 FEW, MOST = 2, 6  # digits of numbers; more only where differences would vanish
 FINEST = 9
+MOST_ALIKE = 5  # digits up to which a number is written alike in a whole caption
+TRIES = 6
 LONG = 1e6  # from here on, and below 1e-4, numbers have an exponent
 NAME = re.compile(r"\b[A-Za-z_]\w*\b\^?")
 BESIDE = re.compile(
@@ -18,7 +25,81 @@ SQUARE = re.compile(r"\^2(?![\d.])")
 EXPONENT = re.compile(r"\^(-[\d.]+(?:e-?\d+)?)")
 
 
+@dataclass
+class Digits:
+    """The digits of the numbers of one caption.
+
+    least     digits that a number has at least, by its name in `key_of`
+    writings  how each number has been written, with its digits
+    """
+
+    least: dict[str, int] = field(default_factory=dict)
+    writings: dict[str, dict[str, int]] = field(default_factory=dict)
+
+
+DIGITS: ContextVar[Digits | None] = ContextVar("digits", default=None)
+
+
+def written_alike(make: Callable[[], Made]) -> Made:
+    """Return what `make` returns, with each number written with the same digits everywhere.
+
+    An equation needs more digits of a number than the title does: then both have them.
+    """
+    digits = Digits()
+    token = DIGITS.set(digits)
+    try:
+        for _ in range(TRIES):
+            digits.writings.clear()
+            made = make()
+            more = {
+                key: min(MOST_ALIKE, max(writings.values()))
+                for key, writings in digits.writings.items()
+                if len(writings) > 1
+            }
+            if all(digits.least.get(key, 0) >= least for key, least in more.items()):
+                break
+            digits.least |= more
+    finally:
+        DIGITS.reset(token)
+    return made
+
+
+def written_apart(make: Callable[[], Made]) -> Made:
+    """Return what `make` returns, with digits that do not depend on other numbers."""
+    token = DIGITS.set(None)
+    try:
+        return make()
+    finally:
+        DIGITS.reset(token)
+
+
+def key_of(value: float) -> str:
+    """Return a name for a number: numbers that differ by rounding only, or in sign, are one."""
+    return f"{abs(value):.6g}"
+
+
+def digits_of(value: float, digits: int) -> int:
+    """Return how many digits a number has, at least the given ones."""
+    known = DIGITS.get()
+    return digits if known is None else max(digits, known.least.get(key_of(value), 0))
+
+
+def keep(value: float, writing: str, digits: int) -> None:
+    """Remember how a number has been written."""
+    known = DIGITS.get()
+    if known is not None:
+        known.writings.setdefault(key_of(value), {})[writing.lstrip("-")] = digits
+
+
 def said(value: float, digits: int = FEW) -> str:
+    """Return a number with some digits, or as many as it has elsewhere in the caption."""
+    digits = digits_of(value, digits)
+    writing = rounded(value, digits)
+    keep(value, writing, digits)
+    return writing
+
+
+def rounded(value: float, digits: int = FEW) -> str:
     """Return a number with some digits: .15, -1.3, 1234, 1.4e-8, and never -0."""
     if not math.isfinite(value):
         return str(float(value))
@@ -37,8 +118,13 @@ def stripped(number: str) -> str:
     return re.sub(r"^(-?)0\.", r"\1.", number)
 
 
+def figures(writing: str) -> int:
+    """Return how many digits a written number has."""
+    return len(writing.partition("e")[0].lstrip("-0.").replace(".", ""))
+
+
 def last_place(value: float, digits: int) -> float:
-    """Return what a 1 in the last digit of `said(value, digits)` is worth."""
+    """Return what a 1 in the last digit of `rounded(value, digits)` is worth."""
     if value == 0.0:
         return 10.0**-MOST
     exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
@@ -48,14 +134,14 @@ def last_place(value: float, digits: int) -> float:
 
 def both(old: float, new: float) -> tuple[str, str]:
     """Return two numbers with as many digits as tell one from the other."""
-    digits = digits_between(old, new)
+    digits = digits_of(new, digits_of(old, digits_between(old, new)))
     return said(old, digits), said(new, digits)
 
 
 def digits_between(old: float, new: float) -> int:
     """Return the number of digits that tell two numbers from each other."""
     digits = FEW
-    while old != new and digits < FINEST and said(old, digits) == said(new, digits):
+    while old != new and digits < FINEST and rounded(old, digits) == rounded(new, digits):
         digits += 1
     return digits
 
@@ -78,22 +164,36 @@ def agreeing(
     The last part says whether they agree: in half precision some do not.
     """
     is_number = math.isfinite(result)
-    for digits in range(least, FINEST + 1 if is_number else least):
-        shown = written(values, digits, exact)
-        found = value_of(compute, shown)
-        for fewer in range(digits, least - 1, -1):
-            ending = said(result, fewer)
-            if abs(found - float(ending)) < 0.4999 * last_place(result, fewer):
-                return shown, ending, True
-    shown = written(values, least + is_number, exact)
-    return shown, said(result, least + is_number), not is_number
+    for wanted in dict.fromkeys((digits_of(result, least), least)):
+        for digits in range(least, FINEST + 1 if is_number else least):
+            shown = written(values, digits, exact)
+            found = value_of(compute, shown)
+            for fewer in range(max(digits, wanted), wanted - 1, -1):
+                ending = rounded(result, fewer)
+                if abs(found - float(ending)) < 0.4999 * last_place(result, fewer):
+                    kept(values, shown, digits, exact)
+                    keep(result, ending, fewer)
+                    return shown, ending, True
+    digits = least + is_number
+    shown = written(values, digits, exact)
+    kept(values, shown, digits, exact)
+    return shown, said(result, digits), not is_number
 
 
 def written(values: Sequence[float], digits: int, exact: Sequence[bool]) -> list[str]:
     """Return numbers with some digits, and exact ones with more."""
-    kept = exact or [False] * len(values)
-    pairs = zip(values, kept, strict=True)
-    return [said(value, max(digits, MOST) if is_exact else digits) for value, is_exact in pairs]
+    pairs = zip(values, exact or [False] * len(values), strict=True)
+    return [
+        rounded(value, max(digits, MOST) if is_exact else digits_of(value, digits))
+        for value, is_exact in pairs
+    ]
+
+
+def kept(values: Sequence[float], shown: Sequence[str], digits: int, exact: Sequence[bool]) -> None:
+    """Remember how numbers have been written that are not exact."""
+    for value, writing, is_exact in zip(values, shown, exact or [False] * len(shown), strict=True):
+        if not is_exact:
+            keep(value, writing, digits_of(value, digits))
 
 
 def value_of(compute: Callable[[Sequence[float]], float], shown: Sequence[str]) -> float:

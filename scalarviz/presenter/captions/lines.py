@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scalarviz.model.operations import NONE
-from scalarviz.presenter.captions.format import FEW, agreeing, exact_sum, said
+from scalarviz.presenter.captions.format import FEW, agreeing, exact_sum, said, written_apart
 from scalarviz.session.caption import Neuron, Piece
 from scalarviz.texts import text
 
@@ -32,6 +32,7 @@ class Term:
     stays    whether it is shown however long the sum is
     exact    whether its numbers are not rounded
     opens    whether it stands for terms that are left out
+    behind   the neuron whose delta is the second factor, or None
     """
 
     numbers: tuple[float, ...]
@@ -42,6 +43,7 @@ class Term:
     stays: bool = False
     exact: bool = False
     opens: bool = False
+    behind: Neuron | None = None
 
     @property
     def value(self) -> float:
@@ -81,7 +83,8 @@ def equation(
         own = shown[at : at + len(part.numbers)]
         at += len(part.numbers)
         mark = "" if part.mark is None else part.mark(*own)
-        pieces.append(Piece(part.words(*own), part.row, part.neuron, mark, part.opens))
+        words = part.words(*own)
+        pieces.append(Piece(words, part.row, part.neuron, mark, part.opens, part.behind))
     sign = " = " if agrees else " ≈ "
     return *pieces, Piece(sign), Piece(ending, neuron=about)
 
@@ -133,6 +136,20 @@ def sum_line(
     found = shortened(terms, keep, most)
     pieces = [start, *between(found)] if start else between(found)
     return equation(pieces, sums(found), result, about=about)
+
+
+def whole_line(
+    terms: Sequence[Term],
+    result: float,
+    *,
+    keep: int = NONE,
+    about: Neuron | None = None,
+    start: str = "",
+) -> Line:
+    """Return a sum with all its terms; its digits are its own, since it may need many."""
+    return written_apart(
+        lambda: sum_line(terms, result, keep=keep, about=about, start=start, most=MOST_TERMS)
+    )
 
 
 def ending_on(line: Line, row: int) -> Line:

@@ -10,7 +10,15 @@ from dataclasses import replace
 import numpy as np
 
 from scalarviz.formulas.losses import LossRow, log_sum_exp
-from scalarviz.presenter.captions.format import MOST, both, exact_sum, fill, pretty, said
+from scalarviz.presenter.captions.format import (
+    MOST,
+    both,
+    exact_sum,
+    fill,
+    pretty,
+    said,
+    written_apart,
+)
 from scalarviz.presenter.captions.lines import (
     MOST_TERMS,
     SHOWN,
@@ -155,7 +163,7 @@ def part_lines(
         before = "" if function.factor == 1.0 else f"{said(function.factor, MOST)} × "
         is_sum = len(terms) > 1 and (before or divisor > 1)
         inner: list[Term | str] = ["(", *between(terms), ")"] if is_sum else between(terms)
-        start = "L = " if last else text("captions.sample", sample=ctx.sample) + ": "
+        start = "L = " if last else text("captions.sample", sample=ctx.sample + 1) + ": "
         end = f" / {divisor}" if divisor > 1 else ""
         add = sums(terms)
         parts: list[Term | str] = [start + before, *inner, *([end] if end else [])]
@@ -165,14 +173,13 @@ def part_lines(
     if samples > FULL or samples * outputs > MANY:
         words = text("captions.loss.over", loss=said(whole, 3), count=samples)
         return [*found, *plain_lines(words)], None
-    pairs = zip(*(numbers.astype(np.float64).tolist() for numbers in ctx.answers), strict=True)
-    each = [Term((error_of(ctx, p, t) * scale,)) for p, t in pairs]
+    each = [Term((error * scale,)) for error in ctx.once(lambda: errors_of_samples(ctx))]
     others = exact_sum(term.value for i, term in enumerate(each) if i != ctx.sample)
     more = plural("captions.more_samples", samples - 1, rest="{}").format
     terms = [Term((own,)), Term((others,), more, opens=True)]
-    return [*found, mean_line(ctx, terms, whole)], mean_line(
-        ctx, shortened(each, ctx.sample, MOST_TERMS), whole
-    )
+    every = shortened(each, ctx.sample, MOST_TERMS)
+    total = written_apart(lambda: mean_line(ctx, every, whole))
+    return [*found, mean_line(ctx, terms, whole)], total
 
 
 def mean_line(ctx: TracedWeight, terms: Sequence[Term], whole: float) -> Line:
@@ -183,6 +190,12 @@ def mean_line(ctx: TracedWeight, terms: Sequence[Term], whole: float) -> Line:
     if count > 1:
         parts = ["L = (", *between(terms), f") / {count}"]
     return equation(parts, lambda v: add(v) / count, whole)
+
+
+def errors_of_samples(ctx: TracedWeight) -> list[float]:
+    """Return the error of each sample of the batch."""
+    pairs = zip(*(numbers.astype(np.float64).tolist() for numbers in ctx.answers), strict=True)
+    return [error_of(ctx, p, t) for p, t in pairs]
 
 
 def error_of(ctx: TracedWeight, p: list[float], t: list[float]) -> float:

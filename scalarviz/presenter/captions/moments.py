@@ -11,10 +11,9 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.model.operations import NONE
 from scalarviz.model.program import Program
 from scalarviz.presenter.captions.backward import BACKWARD_KINDS, delta, row_back
-from scalarviz.presenter.captions.format import exact_sum, said
+from scalarviz.presenter.captions.format import exact_sum, said, written_alike
 from scalarviz.presenter.captions.lines import (
     FIRST_ON_CUBE,
-    MOST_TERMS,
     PRODUCT,
     Line,
     Term,
@@ -22,6 +21,7 @@ from scalarviz.presenter.captions.lines import (
     is_long,
     listed,
     sum_line,
+    whole_line,
 )
 from scalarviz.presenter.captions.losses import loss, predicted
 from scalarviz.presenter.captions.names import sentence
@@ -71,7 +71,8 @@ def caption(session: Session, row: int | None = None, neuron: Neuron | None = No
         if neuron is not None:
             row = row_beside(program, neuron)
         followed = first_row(session.network) if row is None else int(row)
-        return tellers[moment.kind](TracedWeight(session, moment, followed, neuron, chosen))
+        traced = TracedWeight(session, moment, followed, neuron, chosen)
+        return written_alike(lambda: tellers[moment.kind](traced))
 
 
 def is_one(program: Program, neuron: Neuron) -> bool:
@@ -103,12 +104,14 @@ def zero_grad(ctx: TracedWeight) -> Caption:
     if ctx.row == NONE:
         return caption_of("zero_grad")
     old = old_gradient(ctx.timeline, ctx.row)
-    if old == 0.0 and ctx.session.step_index == 0:
-        first = caption_of("zero_grad", *plain_lines(text("captions.zero_grad.first")))
-        return replace(first, rows=(ctx.row,))
+    is_first = old == 0.0 and ctx.session.step_index == 0
+    words = "0" if is_first else f"{said(old)} → 0"
     start = ctx.opened(text("captions.zero_grad.of", name=ctx.name_of(ctx.row)))
-    line = Piece(f"{start} "), Piece(f"{said(old)} → 0", ctx.row, mark="grad\n0")
-    return replace(caption_of("zero_grad", line), rows=(ctx.row,))
+    line = Piece(f"{start} "), Piece(words, ctx.row, mark="grad\n0")
+    found = caption_of("zero_grad", line)
+    title = text("captions.zero_grad.first") if is_first else found.title
+    callout = text("captions.callout.grad", grad=words)
+    return replace(found, title=title, rows=(ctx.row,), callout=callout)
 
 
 def forward(ctx: TracedWeight) -> Caption:
@@ -134,7 +137,10 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     kind = "bias_title" if bias else "title"
     if total == 0.0:
         kind = "no_delta" if not deltas.any() else "no_input" if not x.any() else "none"
-    title = sentence(text(f"captions.weight_gradient.{kind}", name=name))
+    elif total != total:
+        kind = "nan"
+    way = text(f"captions.way.{'down' if total > 0.0 else 'up'}")
+    title = sentence(text(f"captions.weight_gradient.{kind}", name=name, way=way))
     lines, whole = gradient_lines(ctx, row, x, deltas)
     if len(written) > 1:
         formula = plural("captions.weight_gradient.used", len(written), formula=formula)
@@ -142,7 +148,8 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     neurons = [middle] if len(written) == 1 else []
     if len(written) == 1 and read is not None:
         neurons.append((operation.source.name, int(read[0])))
-    return Caption(title, formula, lines, whole, (row,), tuple(neurons))
+    callout = text("captions.callout.grad", grad=lines[-1][-1].words)
+    return Caption(title, formula, lines, whole, (row,), tuple(neurons), callout)
 
 
 def gradient_lines(
@@ -153,15 +160,19 @@ def gradient_lines(
     x, deltas  factors of the products, shape (samples, places)
     """
     operation, sample, (samples, places) = ctx.operation, ctx.sample, x.shape
-    _, read = operation.uses(row)
+    written, read = operation.uses(row)
+    behind = [(operation.target.name, int(i)) for i in written]
+    before: Sequence[Neuron | None] = [None] * places
+    if read is not None:
+        before = [(operation.source.name, int(i)) for i in read]
 
     def products(index: int) -> list[Term]:
-        """The products of a sample; that of a weight used once has a neuron."""
-        neurons: Sequence[Neuron | None] = [None] * places
-        if read is not None:
-            neurons = [(operation.source.name, int(i)) for i in read]
-        numbers = zip(x[index].tolist(), deltas[index].tolist(), neurons, strict=True)
-        return [Term((a, b), PRODUCT, neuron=n) for a, b, n in numbers]
+        """The products of a sample; the neurons have the numbers of the focus sample only."""
+        numbers = [*zip(x[index].tolist(), deltas[index].tolist(), strict=True)]
+        if index != sample:
+            return [Term(pair, PRODUCT) for pair in numbers]
+        ends = zip(numbers, before, behind, strict=True)
+        return [Term(pair, PRODUCT, neuron=a, behind=b) for pair, a, b in ends]
 
     own = products(sample)
     sums = (x * deltas).sum(axis=1)
@@ -172,11 +183,11 @@ def gradient_lines(
         own = [replace(first, row=row, mark=FIRST_ON_CUBE)]
     if samples == 1:
         line = sum_line(own, grad, start="grad = ")
-        whole = sum_line(own, grad, start="grad = ", most=MOST_TERMS)
+        whole = whole_line(own, grad, start="grad = ")
         if places > 1:
             line, whole = ending_on(line, row), ending_on(whole, row)
         return (line,), ((whole,) if is_long(own) else ())
-    start = text("captions.sample", sample=sample) + ": "
+    start = text("captions.sample", sample=sample + 1) + ": "
     line = sum_line(own, float(sums[sample]), start=start)
     rest = exact_sum(sums[i] for i in range(samples) if i != sample)
     more = plural("captions.more_samples", samples - 1, rest="{}").format
@@ -187,7 +198,7 @@ def gradient_lines(
         every = [Term((float(each),)) for each in sums]
     else:
         every = [own[0] if i == sample else products(i)[0] for i in range(samples)]
-    whole = sum_line(every, grad, keep=sample, start="grad = ", most=MOST_TERMS)
+    whole = whole_line(every, grad, keep=sample, start="grad = ")
     if places > 1:
         added, whole = ending_on(added, row), ending_on(whole, row)
     return (line, added), (whole,)
@@ -211,7 +222,7 @@ def answer(ctx: TracedWeight) -> Caption:
     x, p = run.values(network.program.inputs)[ctx.sample], ctx.answers[0][ctx.sample]
     name = network.name if network.name.isidentifier() else "f"
     shown = {"x": listed(x.tolist()), "p": listed(p.tolist())}
-    line = text("captions.answer.sample", sample=ctx.sample, name=name, **shown)
+    line = text("captions.answer.sample", sample=ctx.sample + 1, name=name, **shown)
     target = text("captions.target", target=listed(ctx.answers[1][ctx.sample].tolist()))
     return caption_of("answer", *plain_lines(line, target), name=name)
 

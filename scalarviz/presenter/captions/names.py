@@ -76,6 +76,8 @@ def hidden_name(program: Program, buffer: Buffer, place: int) -> str:
     writer = writer_of(program, buffer)
     assert writer is not None
     hidden = {each.label for each in program.operations if not is_output(program, each.target)}
+    if buffer.shape and buffer.shape[0] > 1:
+        return pixel_name(buffer, place)
     if buffer.shape:
         name = pixel_name(buffer, place)
     elif writer.formula == "frequency_encoding":

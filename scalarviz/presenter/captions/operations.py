@@ -12,7 +12,6 @@ from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.model.operations import NONE
 from scalarviz.presenter.captions.format import pretty, said
 from scalarviz.presenter.captions.lines import (
-    MOST_TERMS,
     PRODUCT,
     SECOND_ON_CUBE,
     Line,
@@ -21,6 +20,7 @@ from scalarviz.presenter.captions.lines import (
     is_long,
     listed,
     sum_line,
+    whole_line,
 )
 from scalarviz.presenter.captions.names import sentence
 from scalarviz.presenter.paths import weights_into
@@ -76,7 +76,7 @@ def weighted(ctx: TracedWeight) -> Caption:
     unit = ctx.called(ctx.behind)
     caption = caption_of(f"weighted.{kind}", line, x=ctx.letter, unit=unit)
     if is_long(terms):
-        whole = sum_line(terms, y, keep=keep, about=ctx.behind, most=MOST_TERMS)
+        whole = whole_line(terms, y, keep=keep, about=ctx.behind)
         caption = replace(caption, whole=(whole,))
     bias = text("captions.weighted.bias") if has_bias and operation.kind != "scale" else ""
     return about_output(ctx, replace(caption, formula=caption.formula + bias), y)

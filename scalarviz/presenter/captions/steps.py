@@ -9,12 +9,20 @@ from dataclasses import replace
 from scalarviz.formulas.elementary import sqrt
 from scalarviz.model.operations import NONE
 from scalarviz.model.optimizer import Optimizer
-from scalarviz.presenter.captions.format import FEW, both, digits_between, fill, pretty, said
+from scalarviz.presenter.captions.format import (
+    FEW,
+    both,
+    digits_between,
+    figures,
+    fill,
+    pretty,
+    said,
+)
 from scalarviz.presenter.captions.lines import Line, Term, equation
 from scalarviz.presenter.traced_weight import TracedWeight
 from scalarviz.session.caption import Caption, plain_lines
 from scalarviz.session.explanation import Explanation, FormulaLine, explain
-from scalarviz.texts import text
+from scalarviz.texts import plural, text
 
 MOST, MANY = 4096, 65_536  # most samples, and outputs of them, whose loss is recomputed
 # Actions after a step that do not change the network's outputs.
@@ -42,16 +50,18 @@ def step(ctx: TracedWeight) -> Caption:
         block = trainer.bank.slot_block(slots)
         kept = {name: float(slot[ctx.row]) for name, slot in zip(slots, block, strict=True)}
     caption = moved(found, optimizer, kept, ctx.name_of(ctx.row))
-    some = caption.lines and ctx.network.bank.frozen.any()
-    ending = text(f"captions.step.{'some' if some else 'all'}") if caption.lines else ""
-    caption = replace(caption, title=ctx.opened(caption.title) + ending)
+    count = len(inputs)
+    if caption.lines:
+        who = text(f"captions.step.{'some' if ctx.network.bank.frozen.any() else 'all'}")
+        together = plural("captions.step.together", count, who=who)
+        caption = replace(caption, lines=(*caption.lines, *plain_lines(together)))
+    caption = replace(caption, title=ctx.opened(caption.title))
     # Dropout and the like differ in training and evaluation mode.
     is_plain = not any(operation.about.learning for operation in ctx.network.program.stepped)
-    few = len(inputs) <= MOST and targets.size <= MANY
+    few = count <= MOST and targets.size <= MANY
     if is_plain and few and all(action.kind in HARMLESS for action in actions):
-        again = trainer.loss(trainer.network(inputs), targets)
-        old, new = both(timeline.loss, again)
-        words = text("captions.step.loss", old=old, new=new)
+        old, new = both(timeline.loss, ctx.once(lambda: trainer.loss(ctx.network(inputs), targets)))
+        words = plural("captions.step.loss", count, old=old, new=new)
         caption = replace(caption, lines=(*caption.lines, *plain_lines(words)))
     return caption
 
@@ -79,10 +89,10 @@ def moved(
     last = found.lines[-1]
     digits = digits_between(old, last.value)
     mark = "{}\n→ ".format
-    ended = formula_line(last, known, exactly=exactly, row=row, least=digits)
-    shown, new = said(old, digits), ended[-1].words
-    if "w" not in names_of_lines(found):
-        shown = next(piece.words for piece in ended if piece.row == row)
+    ended, shown = ending(found, known, exactly, digits)
+    if figures(shown) > digits:  # the new number needs as many, so that the two can be compared
+        ended, shown = ending(found, known, exactly, figures(shown))
+    new = ended[-1].words
     whole = text("captions.step.title", name=name, old=shown, new=new)
     ended = tuple(
         replace(piece, mark=mark(shown) + new) if piece.row == row else piece for piece in ended
@@ -90,6 +100,16 @@ def moved(
     formula = pretty(fill(last.formula.replace("**", "^"), names))
     formula = text("captions.step.formula", formula=formula)
     return Caption(whole, formula, (ended, *before), rows=(row,))
+
+
+def ending(
+    found: Explanation, known: Mapping[str, float], exactly: Collection[str], digits: int
+) -> tuple[Line, str]:
+    """Return the last line of an optimizer, and the old number as it is written."""
+    line = formula_line(found.lines[-1], known, exactly=exactly, row=found.row, least=digits)
+    if "w" in names_of_lines(found):  # the number in the line is that after decay
+        return line, said(found.value, digits)
+    return line, next(piece.words for piece in line if piece.row == found.row)
 
 
 def names_of_lines(found: Explanation) -> set[str]:
