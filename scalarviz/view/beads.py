@@ -119,15 +119,20 @@ def ones_of(layout: Layout, theme: Theme, scale: float) -> tuple[FloatArray, ...
     lines = [line for line in layout.neurons if line.one is not None]
     count = len(lines)
     points = np.array([line.one for line in lines]).reshape(count, 3)
-    ink, ground = rgb((theme.quiet, theme.ground))
-    fill = ground + ONE * (ink - ground)
     return (
         points,
         np.array([line.radius for line in lines]),
-        np.tile(fill, (count, 1)),
-        np.tile(ink, (count, 1)),
+        np.tile(one_color(theme), (count, 1)),
+        np.tile(rgb((theme.quiet,)), (count, 1)),
         np.full(count, scale),
     )
+
+
+def one_color(theme: Theme) -> FloatArray:
+    """Return the color of a sphere "1"."""
+    ink, ground = rgb((theme.quiet, theme.ground))
+    mixed: FloatArray = ground + ONE * (ink - ground)
+    return mixed
 
 
 def wires_of(

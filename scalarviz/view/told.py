@@ -15,7 +15,9 @@ from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import contrast, rgb
 from scalarviz.draw2d.theme import Theme
 from scalarviz.model.operations import NONE
-from scalarviz.session.caption import Caption, Piece
+from scalarviz.session.caption import Caption, Neuron, Piece
+from scalarviz.view.beads import one_color
+from scalarviz.view.callout import KNOWN
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.neuron_colors import painted
 from scalarviz.view.scene.frame import NARROW, Box, Division
@@ -26,6 +28,7 @@ Group = list[Piece]  # pieces that stay in one row
 LOSS = 320.0, 160.0  # width of the loss curve in a wide and in a narrow picture
 TITLE, SIZE = 18.0, 15.0  # letters
 LEAST = 1.25  # distance of rows, in letters
+LATER = "…"  # in place of a result while its light is on its way
 BAR, SEEN = 3.0, 3.0  # height of a bar, and the least contrast of its color
 MORE = Piece("…", opens=True)
 SIGNS = " + ", " = ", " ≈ "
@@ -197,9 +200,10 @@ def draw_rows(
 ) -> list[Told]:
     """Write rows below each other; return the boxes of the pieces that are about something."""
     (left, y), found = start, []
+    is_known = frame_data.moment is None or frame_data.part >= KNOWN
     for row in rows:
         x, y = left, y + high
-        for piece in merged(row):
+        for piece, is_result in merged(row):
             wide = canvas.measure(piece.words, size=size)
             box = Box(x, y - 1.02 * size, wide, high)
             if is_about(piece) or piece.opens:
@@ -208,25 +212,47 @@ def draw_rows(
                 draw_bar(canvas, Box(x, y + 0.22 * size, wide, BAR), piece, frame_data, theme)
                 found.append((box, piece))
             color = theme.accent if piece.opens else theme.ink if is_about(piece) else theme.quiet
-            canvas.text(x, y, piece.words, size=size, color=color)
+            words = piece.words if is_known or not is_result else LATER
+            canvas.text(x, y, words, size=size, color=color)
             x += wide
     return found
 
 
-def merged(row: Group) -> Group:
-    """Return a row with what is about nothing in one piece."""
-    found: Group = []
-    for piece in row:
-        plain = not (is_about(piece) or piece.opens)
-        if found and plain and not (is_about(found[-1]) or found[-1].opens):
-            piece = Piece(found.pop().words + piece.words)
-        found.append(piece)
+def merged(row: Group) -> list[tuple[Piece, bool]]:
+    """Return a row with what is about nothing in one piece, and which pieces are results."""
+    found: list[tuple[Piece, bool]] = []
+    for i, piece in enumerate(row):
+        is_alone = is_about(piece) or piece.opens
+        if ends_equation(row, i):
+            found.append((piece, True))
+            continue
+        last, was_result = found[-1] if found else (MORE, False)
+        if not (is_alone or was_result or is_about(last) or last.opens):
+            found.pop()
+            piece = Piece(last.words + piece.words)
+        found.append((piece, False))
     return found
+
+
+def ends_equation(row: Group, place: int) -> bool:
+    """Return whether a piece of a row is the number behind the last sign of an equation."""
+    behind = row[place + 1].words.strip() if place + 1 < len(row) else ""
+    return place > 0 and row[place - 1].words.strip() in ("=", "≈") and behind[:1] in ("", ";")
 
 
 def same(piece: Piece, other: Piece | None) -> bool:
     """Return whether two pieces are about the same, such as a term in the band and the panel."""
     return other is not None and (piece.row, piece.neuron) == (other.row, other.neuron)
+
+
+def color_of(neuron: Neuron | None, frame_data: FrameData, theme: Theme) -> FloatArray | None:
+    """Return the color of a neuron; None if it has none."""
+    name, place = neuron or ("", 0)
+    values = frame_data.buffers.values.get(name)
+    if values is None or place >= len(values):
+        return None
+    color: FloatArray = painted(name, values, frame_data, theme)[place]
+    return color
 
 
 def draw_bar(canvas: Canvas2D, box: Box, piece: Piece, frame_data: FrameData, theme: Theme) -> None:
@@ -241,13 +267,18 @@ def draw_bar(canvas: Canvas2D, box: Box, piece: Piece, frame_data: FrameData, th
 
 
 def colors_of(piece: Piece, frame_data: FrameData, theme: Theme) -> list[FloatArray]:
-    """Return the colors of the neuron and the weight of a piece, in the order of its factors."""
+    """Return the colors of the neuron and the weight of a piece, in the order of its factors.
+
+    Of what came in times delta, they are the colors of the two neurons.
+    """
+    if piece.behind is not None:
+        came = color_of(piece.neuron, frame_data, theme) if piece.neuron else one_color(theme)
+        both = came, color_of(piece.behind, frame_data, theme)
+        return [color for color in both if color is not None]
     found = []
-    if piece.neuron is not None:
-        name, place = piece.neuron
-        values = frame_data.buffers.values.get(name)
-        if values is not None and place < len(values):
-            found.append(painted(name, values, frame_data, theme)[place])
+    own = color_of(piece.neuron, frame_data, theme)
+    if own is not None:
+        found.append(own)
     plate = frame_data.layout.plate_of(piece.row) if piece.row != NONE else None
     if plate is not None:
         plates = frame_data.layout.plates

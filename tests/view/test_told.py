@@ -1,5 +1,6 @@
 """The caption in the band: rows of whole terms, bars and boxes, and the panel of all terms."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,13 @@ from scalarviz.presenter.stage import Stage
 from scalarviz.scenefiles.find import find, load
 from scalarviz.session.caption import Caption, Piece, plain_lines
 from scalarviz.view import told
+from scalarviz.view.beads import one_color
 from scalarviz.view.scene.frame import Box
 from scalarviz.view.told import (
     SIZE,
     TITLE,
     colors_of,
+    draw_told,
     heading,
     is_about,
     rows_of,
@@ -150,6 +153,38 @@ def test_each_term_has_the_colors_of_its_neuron_and_its_weight() -> None:
     value = back.cubes.colors[first.row : first.row + 1]
     weight = np.asarray(theme.map(value, float(back.cubes.color_scales[0]))[0])
     assert colors_of(first, back, theme)[0] == pytest.approx(weight)
+
+
+@pytest.mark.parametrize("pinned", [0, 24])  # a weight, and a bias
+def test_what_came_in_times_delta_has_the_colors_of_two_spheres(pinned: int) -> None:
+    stage = stage_at(11)
+    stage.pin(pinned)
+    frame_data, theme = stage.frame_data(), THEMES["dark"]
+    assert frame_data.words.caption is not None
+    (piece,) = [p for p in frame_data.words.caption.pieces if p.row == pinned]
+    came, behind = colors_of(piece, frame_data, theme)
+    inputs = frame_data.buffers.tints["inputs"]
+    assert came == pytest.approx(inputs[0] if pinned == 0 else one_color(theme))
+    values = frame_data.buffers.values["affine 0"]
+    assert behind == pytest.approx(theme.map(values, frame_data.buffers.scale)[0])
+
+
+def test_a_result_is_not_written_while_its_light_is_on_its_way(studio: Studio) -> None:
+    stage = stage_at(3)
+    stage.frame_data()
+    stage.session.advance(1, "operation")
+    frame_data = stage.frame_data()
+    assert frame_data.moment is not None and frame_data.words.caption is not None
+    division, theme = frame_data.division(1280, 800), THEMES["dark"]
+    drawn_words, boxes = [], []
+    for part in (0.5, 0.8):
+        sheet = canvas()
+        boxes.append(draw_told(sheet, division, replace(frame_data, part=part), theme))
+        drawn_words.append(sheet.words)
+    result = frame_data.words.caption.lines[0][-1].words
+    early, late = drawn_words
+    assert boxes[0] == boxes[1] and result in late and result not in early
+    assert [a for a, b in zip(early, late, strict=True) if a != b] == ["…"]
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
