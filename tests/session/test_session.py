@@ -544,7 +544,7 @@ def test_what_becomes_of_a_gradient_that_is_not_finite_is_explained(mixed: bool)
     s.advance(len(s.operations) - 1, "operation")
     if not mixed:
         s.network.bank.grad[0] = np.inf
-        assert "the step will be refused, since g is not finite" in str(s.explain(0))
+        assert "the step will be refused, since grad is not finite" in str(s.explain(0))
         return
     told = s.explain(0)
     assert not np.isfinite(told.grad)
