@@ -25,13 +25,8 @@ def legend_box(division: Division) -> Box | None:
     return Box(inner.x, inner.bottom - high, wide, high)
 
 
-def draw_legend(
-    canvas: Canvas2D, division: Division, cubes: CubeValues, theme: Theme, *, arrows: bool = False
-) -> None:
-    """Draw squares of the colors and sizes of cubes, with the numbers they stand for.
-
-    It says what arrows mean if there are `arrows` on cubes.
-    """
+def draw_legend(canvas: Canvas2D, division: Division, cubes: CubeValues, theme: Theme) -> None:
+    """Draw squares of the colors and sizes of cubes, with the numbers they stand for."""
     box, scale = legend_box(division), division.scale
     if box is None:
         return
@@ -44,10 +39,6 @@ def draw_legend(
     color, other = name_of(cubes.color), name_of(cubes.size)
     words = text("legend.cube", color=color) if color == other else ""
     words = words or text("legend.both", color=color, size=other)
-    if arrows:  # where there is little else
-        inner, about = division.inner, text("legend.pushes")
-        halo = theme.ground
-        canvas.text(inner.x, inner.y + size, about, size=size, color=theme.quiet, outline=halo)
     if cubes.grown is not None:
         words = text("legend.grown", before=f"{cubes.grown[0]:g}", after=f"{cubes.grown[1]:g}")
     elif cubes.clipped:
@@ -79,6 +70,19 @@ def draw_legend(
             anchor=anchor,
             outline=theme.ground,
         )
+
+
+def explain_arrows(canvas: Canvas2D, division: Division, head: float, theme: Theme) -> None:
+    """Write what arrows on cubes mean: at the end of the head, whose text ends at x = `head`.
+
+    Without room there, it stands in the upper left corner of the stage.
+    """
+    size, margin, words = 13.0 * division.scale, 20.0 * division.scale, text("legend.pushes")
+    wide = canvas.measure(words, size=size)
+    x, y = division.head.right - margin - wide, division.head.y + 28.0 * division.scale
+    if not division.head.height or x < head + margin:
+        x, y = division.inner.x, division.inner.y + size
+    canvas.text(x, y, words, size=size, color=theme.quiet, outline=theme.ground)
 
 
 def name_of(channel: str) -> str:

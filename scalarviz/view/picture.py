@@ -18,7 +18,7 @@ from scalarviz.view.cubes.cubes import CubesNode
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.highlights import draw_marks
 from scalarviz.view.inspector import draw_inspector
-from scalarviz.view.legend import draw_legend
+from scalarviz.view.legend import draw_legend, explain_arrows
 from scalarviz.view.lights import Lights, lights
 from scalarviz.view.moves import draw_ghosts, draw_pushes
 from scalarviz.view.neurons import draw_errors
@@ -127,9 +127,11 @@ class Picture:
         arrows: bool,
     ) -> None:
         theme = self.theme
-        draw_legend(canvas, division, frame_data.cubes, theme, arrows=arrows)
+        draw_legend(canvas, division, frame_data.cubes, theme)
         self._draw_panels(canvas, division, frame_data)
         head = overlay.draw_head(canvas, division, frame_data.words, theme)
+        if arrows:
+            explain_arrows(canvas, division, head, theme)
         self.cells = draw_strip(canvas, division, frame_data, theme)
         self.buttons = overlay.draw_band(canvas, division, frame_data, theme)
         told = draw_told(canvas, division, frame_data, theme)
