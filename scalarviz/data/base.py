@@ -238,7 +238,10 @@ class Arrays(TableSet):
               numbers, 1 at its class, else 0; None, the default: the session decides
     held_out  samples for testing instead of a share: a pair of arrays (inputs, targets), or the
               number of samples at the end; None, the default: those of the share
-    input_names  one text for each input, its name in pictures; None, the default: no names
+    input_names   one text for each input, its name in pictures; None, the default: no names
+    output_names  one text for each output or class, in the same way
+
+    The names can be set later, too, before the data is given to a Session.
 
     Raises ShapeError, NotFiniteError and InputError.
 
@@ -263,6 +266,7 @@ class Arrays(TableSet):
         classes: int | None = None,
         held_out: object = None,
         input_names: Sequence[str] | None = None,
+        output_names: Sequence[str] | None = None,
     ) -> None:
         if source is not None and not isinstance(source, (str, os.PathLike)):
             raise InputError(
@@ -284,9 +288,6 @@ class Arrays(TableSet):
             "classes": classes,
             "held_out": tests,
         }
-        if input_names is not None:
-            self.input_names = checked_names(input_names, whole[0].shape[1])
-            settings["input_names"] = self.input_names
         if classes is not None:
             whole = whole[0], rows_of_labels(whole[1], classes)
         if share < 1.0:
@@ -299,6 +300,42 @@ class Arrays(TableSet):
         else:
             training, last = whole, None
         super().__init__(training, settings, last, order)
+        self.input_names = () if input_names is None else input_names
+        self.output_names = () if output_names is None else output_names
+
+    @property
+    def input_names(self) -> Sequence[str]:
+        """Names of the inputs, one each; empty if they have none. Raises InputError when set."""
+        names: Sequence[str] = self._settings.get("input_names", ())
+        return names
+
+    @input_names.setter
+    def input_names(self, names: Sequence[str]) -> None:
+        self._name("input_names", names, self.inputs, f"{self.inputs} inputs")
+
+    @property
+    def output_names(self) -> Sequence[str]:
+        """Names of the outputs or classes, one each; empty if they have none.
+
+        Raises InputError when set to anything else.
+        """
+        names: Sequence[str] = self._settings.get("output_names", ())
+        return names
+
+    @output_names.setter
+    def output_names(self, names: Sequence[str]) -> None:
+        count, what = self.outputs, f"{self.outputs} outputs"
+        if count == 1 and is_labels(self.training[1]) and len(names_in(names)) != 1:
+            least = int(self.training[1].max()) + 1  # a held-out label may be one more
+            count, what = max(least, len(names_in(names))), f"{least} classes or more"
+        self._name("output_names", names, count, what)
+
+    def _name(self, key: str, names: object, count: int, what: str) -> None:
+        """Keep names in the settings, so that copies have them, too."""
+        found = checked_names(key, names, count, what)
+        self._settings = {k: v for k, v in self._settings.items() if k != key}
+        if found:
+            self._settings[key] = found
 
     def with_classes(self, classes: int, outputs: int) -> DataSet:
         if self.outputs == 1 < outputs:
@@ -314,15 +351,26 @@ class Arrays(TableSet):
         return copies * (super().cost(settings) + DOUBLE * labels)
 
 
-def checked_names(names: object, count: int) -> list[str]:
-    """Return a list of one name for each input; raise InputError."""
-    given = list(names) if isinstance(names, (list, tuple)) else []
+def names_in(names: object) -> list[Any]:
+    """Return a list or tuple as a list; an empty list for anything else."""
+    return list(names) if isinstance(names, (list, tuple)) else []
+
+
+def checked_names(key: str, names: object, count: int, what: str) -> list[str]:
+    """Return a list of `count` names, or an empty one for no names; raise InputError."""
+    given = names_in(names)
+    if isinstance(names, (list, tuple)) and not given:
+        return []
     if len(given) != count or not all(isinstance(name, str) for name in given):
         raise InputError(
-            f"input_names are a list of one text for each of the {count} inputs, "
-            f"not {shorten(names)}"
+            f"{key} are a list of texts, one for each of the {what}, not {shorten(names)}"
         )
     return given
+
+
+def is_labels(targets: FloatArray) -> bool:
+    """Return whether targets can be labels: whole numbers from 0 on."""
+    return bool(targets.min() >= 0 and (targets == np.floor(targets)).all())
 
 
 def with_columns(pair: Pair) -> Pair:

@@ -98,12 +98,6 @@ def test_names_in_line_1_are_those_of_the_inputs(written: Any) -> None:
     assert not data.from_csv(written("1,2\n")).input_names
 
 
-@pytest.mark.parametrize("names", ["ab", ["a"], ["a", 1], 3])
-def test_names_that_do_not_fit_the_inputs_are_refused(names: Any) -> None:
-    with refused(InputError, repr(names)):
-        data.Arrays([[1, 2]], [1], input_names=names)
-
-
 def test_names_that_are_numbers_are_names_if_one_says_so(written: Any) -> None:
     path = written("2019,2020\n1,2\n")
     assert rows(data.from_csv(path, header=True, targets="2020")) == [[1, 2]]
