@@ -12,6 +12,7 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.braille_curve import round_up
 from scalarviz.engines.common.snapshot import HostSnapshot, SnapshotValues
 from scalarviz.errors import ScalarvizError
+from scalarviz.formulas.metrics import predictions_of
 from scalarviz.model.program import Moment, Program
 from scalarviz.presenter.answers import Answer
 from scalarviz.presenter.exhibits_of import can_be_finer, exhibit_of, is_quick, needs_batch
@@ -204,6 +205,9 @@ class LiveValues:
         values = {name: v for name, v in way.values.items() if name in known}
         finite = [np.abs(v[np.isfinite(v)]) for v in values.values()]
         scale = max((float(v.max()) for v in finite if v.size), default=1.0)
+        answers = self._answers(values)
+        is_softmax = self.session.timeline.trainer.loss.row.logits == "softmax"
+        has_shares = is_softmax and answers is not None and bool(np.isfinite(answers).all())
         return Buffers(
             values,
             way.saturated,
@@ -212,18 +216,15 @@ class LiveValues:
             {name: flow for name, flow in way.flows.items() if name in flows},
             target if self.program.outputs.name in known else None,
             way.left_out,
-            self._shares(values),
+            answers if has_shares else None,
+            answers,
         )
 
-    def _shares(self, values: Mapping[str, FloatArray]) -> FloatArray | None:
-        """Return the softmax of the outputs if the loss applies it; None if they are not known."""
-        logits = values.get(self.program.outputs.name)
-        if logits is None or self.session.timeline.trainer.loss.row.logits != "softmax":
-            return None
-        with np.errstate(invalid="ignore"):
-            powers = np.exp(logits - logits.max(initial=-np.inf))
-            found: FloatArray = powers / powers.sum()
-        return found if np.isfinite(found).all() else None
+    def _answers(self, values: Mapping[str, FloatArray]) -> FloatArray | None:
+        """Return the outputs as the loss reads them; None if they are not known."""
+        outputs = values.get(self.program.outputs.name)
+        loss = self.session.timeline.trainer.loss
+        return None if outputs is None else predictions_of(loss, outputs[np.newaxis])[0]
 
     # What is learned.
 

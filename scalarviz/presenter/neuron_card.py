@@ -39,6 +39,8 @@ class NeuronNumbers:
     line     where it stands; `place` in it
     values   activations, `flows` gradients, by buffer
     target   targets of the outputs, or None
+    answers  outputs as the loss reads them, or None
+    logits   name of the activation that the loss applies to them, or ""
     sample   index of the focus sample
     """
 
@@ -50,6 +52,8 @@ class NeuronNumbers:
     values: Mapping[str, FloatArray]
     flows: Mapping[str, FloatArray]
     target: FloatArray | None
+    answers: FloatArray | None
+    logits: str
     sample: int
 
     @property
@@ -82,6 +86,13 @@ class NeuronNumbers:
         if not is_output or not known or self.is_one or self.target is None:
             return None
         return float(self.target[self.place]) if len(self.target) == len(self.line.points) else None
+
+    @property
+    def answer(self) -> float | None:
+        """Its value as the loss reads it, if it has a target."""
+        if self.wanted is None or self.answers is None:
+            return None
+        return float(self.answers[self.place])
 
     @cached_property
     def writers(self) -> list[Operation]:
@@ -147,6 +158,8 @@ def numbers_of(
         buffers.values,
         flows,
         buffers.target,
+        buffers.answers,
+        reading.session.timeline.trainer.loss.row.logits,
         reading.session.focus,
     )
 
@@ -161,10 +174,11 @@ def neuron_card(known: NeuronNumbers) -> Card:
         blocks.append(Line(text("card.neuron.one.about")))
     for operation in reversed(known.writers):
         blocks += made_by(known, operation)
-    if known.wanted is not None and value is not None:
-        ends = [value, known.wanted]
+    if known.wanted is not None and known.answer is not None:
+        ends = [known.answer, known.wanted]
         shown, off, _ = agreeing(ends, lambda both: both[0] - both[1], ends[0] - ends[1], DIGITS)
-        words = text("card.neuron.target", value=shown[0], target=shown[1], off=off)
+        kind = known.logits or "value"
+        words = text(f"card.neuron.target.{kind}", value=shown[0], target=shown[1], off=off)
         blocks.append(Line(words))
     if known.delta is not None:
         blocks.append(Line(said_of_delta(known.delta)))
@@ -178,11 +192,12 @@ def hovered_card(known: NeuronNumbers) -> Card:
 
 
 def facts_of(known: NeuronNumbers) -> list[tuple[str, str]]:
-    """Return value, sum, target and delta of a neuron, as names and texts."""
+    """Return value, sum, answer, target and delta of a neuron, as names and texts."""
     sums = known.values.get(known.line.sums)
     numbers = {
         "sum": None if sums is None or known.is_one else float(sums[known.place]),
         "value": known.value if known.line.values in known.values or known.is_one else None,
+        known.logits: known.answer if known.logits else None,
         "target": known.wanted,
         "delta": known.delta,
     }

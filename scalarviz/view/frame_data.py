@@ -64,6 +64,7 @@ class Buffers:
     flows      gradients of the loss, by name of the buffer
     target     targets of the outputs
     shares     probability of each output, if they are logits of a softmax; else None
+    answers    outputs as the loss reads them: of logits, their softmax or sigmoid; or None
     """
 
     values: Mapping[str, FloatArray] = field(default_factory=dict)
@@ -74,6 +75,7 @@ class Buffers:
     target: FloatArray | None = None
     left_out: Mapping[str, FloatArray] = field(default_factory=dict)
     shares: FloatArray | None = None
+    answers: FloatArray | None = None
 
 
 @dataclass(frozen=True)

@@ -262,22 +262,22 @@ def draw_way(canvas: Canvas2D, see: Projection, line: Neurons, bright: float, th
 
 
 def draw_errors(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Draw how far each output is off its target, as a bar and a number."""
-    target, lines = frame_data.buffers.target, frame_data.layout.neurons
-    if target is None or not lines:
+    """Draw how far each output, as the loss reads it, is off its target: a bar and a number."""
+    target, answers = frame_data.buffers.target, frame_data.buffers.answers
+    lines = frame_data.layout.neurons
+    if target is None or answers is None or not lines:
         return
     line = lines[-1]
-    values = frame_data.buffers.values.get(line.values)
     seen = see(line.points)
     is_close = seen.unit[0] >= 22.0 and not line.shape and not line.bars
-    if values is None or len(values) != len(target) or not is_close:
+    if not len(answers) == len(target) == len(line.points) or not is_close:
         return
-    errors = values - target
+    errors = answers - target
     top = max(float(np.abs(errors).max()), 1e-12)
     colors = theme.map(np.sign(errors) * 0.8)
     apart = seen.xy[-1] - seen.xy[0]
     in_a_row = abs(apart[0]) >= abs(apart[1])
-    room = abs(float(apart[0])) / max(1, len(values) - 1) if in_a_row and len(values) > 1 else 1e9
+    room = abs(float(apart[0])) / max(1, len(errors) - 1) if in_a_row and len(errors) > 1 else 1e9
     scale = canvas.scale
     for i, error in enumerate(errors.tolist()):
         x, y = seen.xy[i].tolist()

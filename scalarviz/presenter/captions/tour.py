@@ -33,9 +33,8 @@ def tour_caption(part: str, reading: LiveValues) -> Caption:
 
 def error_of(reading: LiveValues) -> str:
     """Return how far the outputs of the focus sample are off; for many outputs, the loss."""
-    way, target = reading.held or reading.sample
-    outputs = way.values.get(reading.program.outputs.name)
-    off = distance(outputs, target)
+    known = reading.buffers(0)
+    target, off = known.target, distance(known.answers, known.target)
     loss = reading.session.loss
     if off == off and target is not None and len(target) <= FEW:
         return text(f"captions.tour.error.{'one' if len(target) == 1 else 'some'}", off=said(off))
