@@ -173,6 +173,8 @@ def sentence(known: Why, grad: str) -> str:
         off = text("card.off_now", sent=sent, **says)
         return f"{off} {waits(known, 'product')}"
     off = text("card.off", sent=sent.rstrip("."), **says)
+    if known.samples > 1:
+        off = text("card.off_in", sample=known.sample + 1, off=off)
     whole = plural("card.product_is", known.samples, off=off, grad=grad)
     return f"{whole} {pushed(known, found)}"
 

@@ -161,9 +161,9 @@ def test_one_sentence_says_why_it_changed() -> None:
     words = lines_of(card_of(session, 5))[0]
     push = session.network.bank.value[5] - (session.back(1), session.network.bank.value[5])[1]
     numbers = re.findall(r"-?[\d.]*\d(?:e-?\d+)?", words)
-    name = "Input B sent"
+    name = f"In sample {f + 1}: Input B sent"
     assert words.startswith(name) and "neuron 1 was off by delta" in words
-    x, _, delta, samples, grad, number, by = map(float, numbers)
+    _, x, _, delta, samples, grad, number, by = map(float, numbers)
     assert (samples, number) == (8, 20)
     wanted = step.x[5][f], step.delta[5][f], step.grad[5], abs(push)
     assert (x, delta, grad, by) == pytest.approx(wanted, rel=0.06)
