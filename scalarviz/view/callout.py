@@ -16,6 +16,7 @@ from scalarviz.view.numbers import marks_of
 from scalarviz.view.scene.frame import Box, Projection
 
 SIZE, PAD, GAP = 14.0, 8.0, 8.0  # letters, space around them, and from what they name
+WORDS = 4  # so much worse is it to cover words than a part of a sphere
 KNOWN = 0.8  # part of an operation from which on its result is known
 
 
@@ -60,7 +61,8 @@ def draw_callout(
     size, pad, gap = SIZE * scale, PAD * scale, GAP * scale
     wide = canvas.measure(words, size=size, bold=True) + 2.0 * pad
     high = size + 1.4 * pad
-    others = [*taken.boxes, *told_boxes(frame_data, see), *name_boxes(see, frame_data, scale)]
+    words_there = [*taken.boxes, *name_boxes(see, frame_data, scale)]
+    others = [*words_there * WORDS, *told_boxes(frame_data, see)]
     box = place_for(subject, wide, high, gap, see, taken.spheres, others)
     light = theme.accent if moment.kind in BACK else theme.light
     canvas.box(*box.place, theme.panel[:7], radius=0.4 * high, outline=light, line=1.5 * scale)
@@ -94,6 +96,8 @@ def place_for(
     boxes = []
     for x, y in (
         (level, above),
+        (subject.right - wide, above),
+        (subject.x, above),
         (left, middle),
         (right, middle),
         (left, above),
