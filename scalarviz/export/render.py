@@ -123,9 +123,7 @@ class RenderOptions:
         return Canvas(*self.size)
 
 
-PAGE = RenderOptions(
-    camera="flat", layout="crossbar", size=(1200, 760), samples=1
-)  # default of storyboards
+PAGE = RenderOptions(size=(1200, 760), samples=1)  # default of storyboards
 
 
 @answered
@@ -311,7 +309,7 @@ def storyboard(
     ratio       device pixels for each logical pixel, 0.25 to 8; by default 1.0
     samples     each pixel is the mean of samples x samples, 1 to 4; by default 1
     theme       "dark", the default, or "light"
-    camera      "perspective", "orthographic" or "flat", or a Camera; by default "flat"
+    camera      "perspective", "orthographic" or "flat", or a Camera; by default "perspective"
     layout      "beads", the default, "crossbar" or "posters"
     color       what the colors of cubes show: "value", the default, "gradient", ...
     cubes       what the sizes of cubes show; by default "value"
