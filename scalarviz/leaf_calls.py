@@ -73,9 +73,9 @@ def session_html(session: SessionState) -> str:
 
 def session_caption(session: Session, row: int | None) -> Caption:
     """Return what the last operation of a session did, with the numbers of the weight at `row`."""
-    from scalarviz.presenter.captions.moments import caption
+    from scalarviz.presenter.captions.edits import caption_and_edit
 
-    return caption(session, row)
+    return caption_and_edit(session, row)
 
 
 def save_network(network: Network, path: object) -> None:

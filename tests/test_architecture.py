@@ -75,7 +75,7 @@ LEAF_CALLS = {
     "program_html": "displays.program",
     "network_html": "displays.network",
     "session_html": "displays.session",
-    "session_caption": "presenter.captions.moments",
+    "session_caption": "presenter.captions.edits",
     "save_network": "files.networks",
     "load_network": "files.networks",
     "export_network": "shaders.export",

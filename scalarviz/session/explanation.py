@@ -20,6 +20,7 @@ from scalarviz.formulas.optimizers import OptimizerRow, clip, regularize
 from scalarviz.model.operations import Buffer, Operation
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.program import Moment
+from scalarviz.session.last_change import LastChange
 from scalarviz.session.trainer import Trainer
 
 
@@ -74,6 +75,7 @@ class Explanation:
     frozen     whether the weight is frozen
     lines      the optimizer's arithmetic, from the gradient to the new value
     new_value  value after the step; equal to `value` if the weight is frozen
+    edit       how the user has edited the weight since the last whole step; None if not
     """
 
     name: str
@@ -87,10 +89,14 @@ class Explanation:
     frozen: bool
     lines: tuple[FormulaLine, ...]
     new_value: float | None
+    edit: LastChange | None = None
 
     def __str__(self) -> str:
-        frozen = ["frozen: no step moves it"] if self.frozen else []
-        return "\n".join([*self._gradient_lines(), *map(str, self.spoken_lines()), *frozen])
+        ends = ["frozen: no step moves it"] if self.frozen else []
+        if self.edit is not None:
+            old, new, step = self.edit.old, self.edit.new, self.edit.step
+            ends.append(f"edited: {old:.6g} -> {new:.6g} after step {step:,}")
+        return "\n".join([*self._gradient_lines(), *map(str, self.spoken_lines()), *ends])
 
     def spoken_lines(self) -> list[FormulaLine]:
         """Return the lines with the word "grad" in place of g; after clipping, "grad used"."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any, final
 
 from scalarviz.checks.numbers import FloatArray, not_copied
@@ -14,6 +15,7 @@ from scalarviz.model.weight import Weight
 from scalarviz.network.norms import Norms, norms_of
 from scalarviz.session.branches import Branch, Clock
 from scalarviz.session.explanation import Explanation, OperationNumbers, explain, numbers_of
+from scalarviz.session.last_change import last_edit
 from scalarviz.session.metrics import Series, series
 from scalarviz.session.record import Record
 from scalarviz.session.timeline import Timeline
@@ -187,11 +189,14 @@ class SessionState(ABC):
         """Explain how a `weight` moves in this step: x * g of each sample, gradient, new value.
 
         `weight` is a Weight or a row of the bank. Between two steps, the step that is done is
-        explained. Raises OrderError before the first step.
+        explained; an edit since then is in its `edit`. Raises OrderError before the first step.
         """
         row = one_row(self.network, weight)
-        with self.doing(), self.timeline.at_work():
-            return explain(self.timeline.trainer, row, self.timeline.clock.operation)
+        with self.doing():
+            edit = last_edit(self.timeline, row)
+            with self.timeline.at_work():
+                found = explain(self.timeline.trainer, row, self.timeline.clock.operation)
+            return replace(found, edit=edit)
 
     @final
     def norms(self) -> dict[str, Norms]:

@@ -497,6 +497,26 @@ def test_a_weight_is_explained_down_to_its_new_value(engine: str, name: str) -> 
     assert {line.name for line in s.explain(0).lines} >= set(s.optimizer.row.slots)
 
 
+def test_an_edit_since_the_step_is_the_last_line_of_an_explanation_and_a_caption() -> None:
+    s = session()
+    s.advance(3)
+    old = float(s.network.bank.value[3])
+    before = str(s.explain(3)), str(s.caption(3))
+    s.edit(3, 0.5)
+    told, caption = s.explain(3), s.caption(3)
+    assert told.edit is not None and (told.edit.old, told.edit.new) == (old, 0.5)
+    assert str(told) == f"{before[0]}\nedited: {old:.6g} -> 0.5 after step 3"
+    head, _, end = str(caption).rpartition("\n")
+    start, _, rest = end.partition(" → ")
+    assert head.splitlines()[0] == before[1].splitlines()[0]
+    assert float(start.removeprefix("edited: ")) == pytest.approx(old, rel=0.02)  # in few digits
+    assert rest == ".5 after step 3"
+    for text in (str(s.explain(2)), str(s.caption(2)), str(s.caption())):
+        assert "edited" not in text
+    s.edit(3, old)
+    assert str(s.explain(3)) == before[0]
+
+
 def test_an_explanation_says_what_is_not_there_yet() -> None:
     s = session()
     s.advance(2, "operation")
