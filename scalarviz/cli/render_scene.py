@@ -18,7 +18,6 @@ from scalarviz.formulas.table import pick
 from scalarviz.presenter.show import Show
 from scalarviz.process.interrupt import Stop
 from scalarviz.scenefiles.options import RENDERING
-from scalarviz.session.session import Session
 from scalarviz.terminal.train import closing, end_of, take_steps, why_lost
 from scalarviz.texts import text
 
@@ -66,7 +65,7 @@ def draw(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> None:
     start, end = show.session.step_index, end_of(show, given["steps"])
     if kind in VIDEOS:
         steps = given["steps"] or (1 if slow else end - start)
-        with saving(keep, show.session) as progress:
+        with saving(keep, show) as progress:
             count = record(
                 *(show, path, steps),
                 every=chosen["every"],
@@ -102,16 +101,16 @@ def tell_lost(show: Show) -> None:
 
 
 @contextmanager
-def saving(keep: Keep, session: Session) -> Iterator[Callable[[int, int], None]]:
+def saving(keep: Keep, show: Show) -> Iterator[Callable[[int, int], None]]:
     """Return a progress function for a video that also autosaves the training."""
     with ExitStack() as stack:
         bars: list[Callable[[int, int], None]] = []
 
         def tell(done: int, total: int) -> None:
             if not bars:
-                bars.append(stack.enter_context(telling(True, total)))
+                bars.append(stack.enter_context(telling(True, total, show)))
             bars[0](done, total)
-            keep.now_and_then(session)
+            keep.now_and_then(show.session)
 
         yield tell
 

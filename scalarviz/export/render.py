@@ -17,8 +17,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import answered, answers, number, shorten
+from scalarviz.checks.numbers import answered, answers, number, shorten, true_or_false
 from scalarviz.checks.numbers import size as count_of
+from scalarviz.draw2d.progress import Progress
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.errors import InputError
 from scalarviz.export.rate import Portions
@@ -33,7 +34,6 @@ from scalarviz.presenter.stage import Stage
 from scalarviz.process.interrupt import Stop
 from scalarviz.session.caption import Neuron
 from scalarviz.session.session import Session
-from scalarviz.texts import text
 from scalarviz.view.scene.camera import Camera, along_path
 
 Frame = npt.NDArray[np.uint8]
@@ -214,8 +214,9 @@ def record(
     fps         frames a second, 1 to 240; by default 30
     move        movement of the camera: "still", the default, "orbit" or "approach"
     cameras     Cameras that it passes instead
-    progress    True, the default: a progress bar in the terminal; False: none; or a function that
-                is called with the number of frames done and of all frames
+    progress    True, the default: a progress bar in a terminal or a notebook, if it takes longer
+                than a second; False: none; or a function that is called with the number of frames
+                done and of all frames
     size        width and height in logical pixels, 16 to 8192 each; by default (1280, 720)
     ratio       device pixels for each logical pixel, 0.25 to 8; by default 1.0
     samples     each pixel is the mean of samples x samples, 1 to 4; by default 2
@@ -255,7 +256,7 @@ def record(
         look.canvas() as canvas,  # closed last: it frees what the stage releases
         look.on(show) as stage,
         stop,
-        telling(progress, total) as tell,
+        telling(progress, total, show) as tell,
         encoder,
     ):
         stage.motion.cuts = stage.eyes.cuts = unit == "step"
@@ -416,26 +417,11 @@ def replaying(show: Show) -> Iterator[Show]:
 
 @contextmanager
 def telling(
-    progress: bool | Callable[[int, int], None], total: int
+    progress: bool | Callable[[int, int], None], total: int, show: Show
 ) -> Iterator[Callable[[int, int], None]]:
-    """Return a function that reports progress: `progress`, or a bar in the terminal."""
+    """Return a function that reports progress: `progress`, or one that draws a bar."""
     if callable(progress):
         yield progress
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    if not progress or not console.is_terminal:
-        yield lambda done, total: None
-        return
-    columns = (
-        TextColumn(
-            text("terminal.pictures", done="{task.completed:,.0f}", all="{task.total:,.0f}")
-        ),
-        BarColumn(),
-        TimeRemainingColumn(compact=True),
-    )
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    with Progress(total, true_or_false(progress, "progress"), "pictures") as bar:
+        yield lambda done, total: bar.tell(done, show.session.loss)

@@ -9,7 +9,8 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray, answered, shorten, size, true_or_false
 from scalarviz.checks.targets import as_pairs
-from scalarviz.engines.common.portions import take_steps
+from scalarviz.draw2d.progress import Progress
+from scalarviz.engines.common.portions import Tell, take_steps
 from scalarviz.engines.registry import EngineRow, choose
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.formulas.initializers import Init
@@ -162,6 +163,7 @@ class Network(Model):
         optimizer: Optimizer | None = None,
         *,
         steps: int,
+        progress: bool = True,
     ) -> FloatArray:
         """Train `steps` steps on one batch; return the loss before each.
 
@@ -175,10 +177,14 @@ class Network(Model):
         loss       a name or a Loss; by default "mse"
         optimizer  an Optimizer; by default SGD(0.01)
         steps      number of steps, at least 0, which changes nothing
+        progress   True, the default: a progress bar in a terminal or a notebook, if it takes longer
+                   than a second; False: none
 
         Returns a float64 array of shape (steps,).
         """
-        return self._train(inputs, targets, loss, optimizer, size(steps, "steps", least=0))
+        steps, wanted = size(steps, "steps", least=0), true_or_false(progress, "progress")
+        with Progress(steps, wanted) as bar:
+            return self._train(inputs, targets, loss, optimizer, steps, bar.tell)
 
     def _train(
         self,
@@ -187,6 +193,7 @@ class Network(Model):
         loss: str | Loss,
         optimizer: Optimizer | None,
         steps: int,
+        tell: Tell | None = None,
     ) -> FloatArray:
         loss, optimizer = Loss.of(loss), Optimizer.of(optimizer)
         self.check_loss(loss)
@@ -199,7 +206,7 @@ class Network(Model):
             return np.zeros(0)
         engine = self._engine
         run = engine.take_run(batch, wanted, loss)
-        losses = take_steps(engine, run, optimizer, steps)
+        losses = take_steps(engine, run, optimizer, steps, tell)
         engine.keep_run(run)
         return losses
 

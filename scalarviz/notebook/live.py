@@ -22,7 +22,8 @@ from scalarviz.errors.visible_text import say
 from scalarviz.export.video import png
 from scalarviz.notebook.canvas import LiveCanvas
 from scalarviz.notebook.controls import NotebookControls, close
-from scalarviz.notebook.place import Shown, run_of, shell
+from scalarviz.notebook.place import Shown, run_of
+from scalarviz.process.surroundings import shell
 from scalarviz.texts import text
 
 FRAME = 1.0 / 40.0  # seconds between updates while visible

@@ -8,13 +8,7 @@ from typing import Any
 
 from scalarviz.checks.numbers import not_copied
 from scalarviz.errors.visible_text import say
-
-
-def shell() -> Any:
-    """Return the IPython shell of a notebook; None elsewhere."""
-    ipython = sys.modules.get("IPython")
-    found = ipython.get_ipython() if ipython is not None else None
-    return found if hasattr(found, "kernel") else None
+from scalarviz.process.surroundings import shell
 
 
 def run_of(found: Any) -> tuple[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -9,8 +10,17 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray, answered, as_batch, not_copied, shorten, size
+from scalarviz.checks.numbers import (
+    FloatArray,
+    answered,
+    as_batch,
+    not_copied,
+    shorten,
+    size,
+    true_or_false,
+)
 from scalarviz.data.batches import GeneratedBatches
+from scalarviz.draw2d.progress import Progress
 from scalarviz.errors import EngineError, InputError
 from scalarviz.formulas.initial_draws import DrawnTogether
 from scalarviz.formulas.initializers import PORTION
@@ -105,11 +115,17 @@ class Replicas:
         """The bank of each network, in the order of the seeds."""
         return [network.bank for network in self.networks]
 
-    def advance(self, n: int = 1) -> None:
-        """Take `n` steps, at least 0, with all networks; Ctrl-C ends it after a whole step."""
+    def advance(self, n: int = 1, *, progress: bool = True) -> None:
+        """Take `n` steps with all networks; Ctrl-C ends it after a whole step.
+
+        n         number of steps, at least 0, which changes nothing; by default 1
+        progress  True, the default: a progress bar in a terminal or a notebook, if it takes longer
+                  than a second, with the mean loss of the networks; False: none
+        """
+        wanted = true_or_false(progress, "progress")
         left, first = size(n, "n", least=0), self.step_index
         check_losses(first + left, len(self))
-        with self._session_lock.taken(), CtrlC() as ctrl_c:
+        with self._session_lock.taken(), Progress(left, wanted) as bar, CtrlC() as ctrl_c:
             if left and not first:
                 self._many.prepare()  # compiles; Ctrl-C can interrupt it
             try:
@@ -117,6 +133,7 @@ class Replicas:
                     ctrl_c.hold()
                     left -= self._take_steps(min(left, int(self._pace)))
                     if left:
+                        bar.tell(self.step_index - first, self._mean_loss())
                         ctrl_c.listen()
                         self._session_lock.between()
             finally:  # Ctrl-C is held back here: after the last steps, or after it was raised
@@ -130,6 +147,12 @@ class Replicas:
         in_time = count * SECONDS / max(time.perf_counter() - start, 1e-9)
         self._pace = min(max(in_time, 1.0), 4.0 * self._pace, MOST_STEPS)
         return count
+
+    def _mean_loss(self) -> float:
+        """Return the mean of the newest losses of the networks that have not stopped."""
+        newest = self._losses[-1][:, -1]
+        going_on = newest[np.isfinite(newest)]
+        return float(going_on.mean()) if going_on.size else math.nan
 
     @property
     def losses(self) -> FloatArray:

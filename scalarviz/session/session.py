@@ -12,7 +12,7 @@ from weakref import finalize
 import numpy as np
 
 from scalarviz.checks.attributes import set_known, unknown
-from scalarviz.checks.numbers import answered, number, shorten, size
+from scalarviz.checks.numbers import answered, number, shorten, size, true_or_false
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.formulas.losses import Loss
@@ -41,7 +41,7 @@ from scalarviz.session.trainer import (
     rows_of,
     settings_of,
 )
-from scalarviz.session.units import advance, back
+from scalarviz.session.units import advance, advance_with_bar, back
 from scalarviz.session.weight_history import WeightHistory, copy_at_start
 
 Unit = Literal["operation", "phase", "sample", "step", "epoch"]
@@ -154,20 +154,24 @@ class Session(SessionState):
 
     # Moving the clock.
 
-    def advance(self, n: int = 1, unit: Unit = "step") -> None:
+    def advance(self, n: int = 1, unit: Unit = "step", *, progress: bool = True) -> None:
         """Advance by `n` of a `unit`.
 
-        n     number of units, at least 0, which changes nothing; by default 1
-        unit  "operation", "phase", "sample", "step", the default, or "epoch"
+        n         number of units, at least 0, which changes nothing; by default 1
+        unit      "operation", "phase", "sample", "step", the default, or "epoch"
+        progress  True, the default: a progress bar in a terminal or a notebook, if it takes longer
+                  than a second; False: none
 
         Raises GradientError if a gradient is not finite, UpdateError if a step would make a weight
         infinite; the session then stands before that step.
         """
         self.timeline.check_unit(unit)
+        if progress is not True:
+            progress = true_or_false(progress, "progress")
         if size(n, "n", least=0):
             with self.doing():
                 self.timeline.visits.stopped = ""
-                advance(self.timeline, int(n), unit)
+                advance_with_bar(self.timeline, int(n), unit, progress)
 
     def back(self, n: int = 1, unit: Unit = "step") -> None:
         """Go back by `n` of a `unit`, at most to the start; arguments as in `advance`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scalarviz.draw2d.progress import Progress
 from scalarviz.process.memory import check_losses
 from scalarviz.session.branches import Clock
 from scalarviz.session.timeline import Timeline
@@ -22,6 +23,36 @@ def advance(timeline: Timeline, count: int, unit: str) -> None:
         target = Clock((timeline.clock.step // steps + count) * steps)
         check_losses(target.step)
         timeline.forward(target)
+
+
+def advance_with_bar(timeline: Timeline, count: int, unit: str, wanted: bool) -> None:
+    """`advance` with a progress bar, if `wanted` and if it is several steps."""
+    steps = 1 if count == 1 and unit == "step" else steps_in(timeline, count, unit)
+    if steps < 2:
+        return advance(timeline, count, unit)
+    first, between = timeline.clock.step, timeline.between
+    with Progress(steps, wanted) as progress:
+
+        def tell() -> None:
+            between()
+            progress.tell(timeline.clock.step - first, timeline.loss)
+
+        timeline.between = tell
+        try:
+            advance(timeline, count, unit)
+        finally:
+            timeline.between = between
+
+
+def steps_in(timeline: Timeline, count: int, unit: str) -> int:
+    """Return about how many steps some units are."""
+    if unit == "epoch":
+        return count * timeline.trainer.batches.steps_an_epoch
+    if unit == "operation":
+        return count // len(timeline.trainer.moments)
+    if unit == "phase":
+        return count // len({moment.phase for moment in timeline.trainer.moments})
+    return count
 
 
 def back(timeline: Timeline, count: int, unit: str) -> None:

@@ -24,6 +24,7 @@ from scalarviz.controller.autosave import Keep
 from scalarviz.controller.warming import Compiling, kinds_of
 from scalarviz.draw2d.braille_curve import round_up
 from scalarviz.draw2d.colors import ColorMap, spread
+from scalarviz.draw2d.progress import Progress
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.errors.visible_text import LONGEST_LINE, visible
 from scalarviz.export.rate import FRAME, Pace
@@ -105,7 +106,7 @@ class TerminalSession:
         """Run until the last step, or until the user quits; return the exit code."""
         compile_kernels(self.session, self.console)
         warm_up(self.session, self.end)
-        with Stop() as stop:
+        with Stop() as stop, Progress(0, wanted=False):  # no bars in the picture
             while not self.leave:
                 self.suspend = False
                 if not self.paused:

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import math
+from contextlib import closing as closed_after
 from time import perf_counter
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
 
 from scalarviz.checks.numbers import size
 from scalarviz.controller.autosave import Keep, lost_since
-from scalarviz.draw2d.text_blocks import ACCENT
+from scalarviz.draw2d.progress import Bar, Progress, words
 from scalarviz.errors.visible_text import say
 from scalarviz.export.rate import FRAME, Portions
 from scalarviz.presenter.exhibits_of import exhibit_of, held_out_loss
@@ -45,7 +39,7 @@ def train(show: object, steps: int | None = None, keep: Keep | None = None) -> i
     say(show.title, about(show.session))
     with Stop() as stop:
         start = show.session.step_index
-        with keep.kept(show.session):
+        with keep.kept(show.session), Progress(0, wanted=False):  # no bars but its own
             if can_draw(console):
                 with_bar(show.session, end, keep, stop, console)
             else:
@@ -76,17 +70,9 @@ def about(session: Session) -> str:
 
 def with_bar(session: Session, end: int, keep: Keep, stop: Stop, console: Console) -> None:
     """Train with a progress bar, the loss, steps a second, and the remaining time."""
-    columns = [
-        TextColumn(text("terminal.steps", done="{task.completed:,.0f}", all="{task.total:,.0f}")),
-        BarColumn(complete_style=ACCENT, finished_style=ACCENT),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[told]}"),
-        TimeRemainingColumn(compact=True),
-    ]
     portions = Portions(session)
-    with Progress(*columns, console=console, auto_refresh=False) as progress:
+    with closed_after(Bar(console, is_kept=True)) as bar:
         first, start, drawn = session.step_index, perf_counter(), -math.inf
-        task = progress.add_task("", total=end, completed=first, told="")
         while session.step_index < end and not stop.asked:
             portions.take(end - session.step_index)
             keep.now_and_then(session)
@@ -94,9 +80,10 @@ def with_bar(session: Session, end: int, keep: Keep, stop: Stop, console: Consol
                 end = session.step_index
             now = perf_counter()
             if now - drawn > FRAME or session.step_index == end:
-                pace = (session.step_index - first) / (now - start)
-                told = text("terminal.bar", loss=session.loss, pace=pace)
-                progress.update(task, completed=session.step_index, told=told, refresh=True)
+                done = session.step_index
+                pace = (done - first) / (now - start)
+                count = text("progress.count.training", done=done, total=end)
+                bar.show(done, end, count, words("steps", session.loss, pace, end - done))
                 drawn = now
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -15,21 +16,26 @@ from scalarviz.model.optimizer import Optimizer
 from scalarviz.process.ctrl_c import CtrlC
 from scalarviz.process.memory import empty_losses
 
+Tell = Callable[[int, float], object]  # called with the steps done and the newest loss
+
 NO_LOSSES = np.empty(0)
 SECONDS = 0.05  # about what a portion takes, and the most that is repeated
 
 
-def take_steps(engine: Engine, run: Run, optimizer: Optimizer, steps: int) -> FloatArray:
+def take_steps(
+    engine: Engine, run: Run, optimizer: Optimizer, steps: int, tell: Tell | None = None
+) -> FloatArray:
     """Take `steps` steps; return the loss before each. The bank is always left after a whole step.
 
+    `tell` is called after each portion but the last.
     Raises GradientError, or Interrupted on Ctrl-C; both have the losses so far.
     """
     with CtrlC() as ctrl_c:
-        return steps_until(ctrl_c, engine, run, optimizer, steps)
+        return steps_until(ctrl_c, engine, run, optimizer, steps, tell)
 
 
 def steps_until(
-    ctrl_c: CtrlC, engine: Engine, run: Run, optimizer: Optimizer, steps: int
+    ctrl_c: CtrlC, engine: Engine, run: Run, optimizer: Optimizer, steps: int, tell: Tell | None
 ) -> FloatArray:
     """`take_steps` with Ctrl-C delayed, except while a portion runs."""
     losses = empty_losses(steps) if steps > 1 else NO_LOSSES
@@ -59,6 +65,8 @@ def steps_until(
             raise error
         if done == steps:
             return losses
+        if tell is not None:
+            tell(done, float(losses[done - 1]))
         seconds = time.perf_counter() - start
         pace = max(1, min(4 * count, int((done - kept) * SECONDS / seconds)))
         if seconds > SECONDS:

@@ -1,0 +1,222 @@
+"""Progress: a bar for work that takes longer than a second, in a terminal or a notebook."""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+from contextlib import suppress
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Literal, Self, final
+
+from scalarviz.process.ctrl_c import CtrlC
+from scalarviz.process.surroundings import is_worker, shell
+from scalarviz.texts import text
+
+if TYPE_CHECKING:  # rich takes long to import
+    from rich.console import Console
+    from rich.table import Table
+
+DELAY = 1.0  # seconds without a bar
+FRAME = 0.1  # seconds between two pictures of a bar
+FEW = 10  # a second; fewer are shown with decimals
+CLEAR = "\r\x1b[2K\x1b[?25h"  # an empty line and a visible cursor
+LOST = (OSError, ValueError)  # raised by a closed terminal, or a closed file
+
+_running: Progress | None = None
+
+
+@final
+class Progress:
+    """Context manager around long work: shows how far it is, on standard error or below a cell.
+
+    total   number of `unit` that the work takes
+    wanted  False: nothing is shown for this work, nor for work inside it
+    unit    "steps" or "pictures"
+
+    The bar has the loss, the pace and the time left. It appears after DELAY, and is removed at the
+    end. None appears in a file or pipe, in a worker process, in another thread than the main one,
+    and inside another Progress.
+    """
+
+    __slots__ = ("_bar", "_due", "_first", "_total", "_unit", "_wanted")
+
+    def __init__(
+        self,
+        total: int,
+        wanted: bool = True,
+        unit: Literal["steps", "pictures"] = "steps",
+    ) -> None:
+        self._total, self._wanted, self._unit = total, wanted, unit
+        self._due = math.inf  # when the bar is drawn next
+        self._first = (math.inf, 0)  # time and count of the first `tell`; before it, kernels load
+        self._bar: Bar | None = None
+
+    def __enter__(self) -> Self:
+        global _running
+        if _running is None and threading.current_thread() is threading.main_thread():
+            _running = self
+            if self._wanted:
+                self._due = perf_counter() + DELAY
+        return self
+
+    def tell(self, done: int, loss: float = math.nan) -> None:
+        """Draw the bar if that is due; `done` is the count so far, `loss` the newest, if any."""
+        now = perf_counter()
+        if now < self._first[0]:
+            self._first = now, done
+        if now >= self._due and done < self._total:
+            self._due = now + FRAME
+            with CtrlC() as ctrl_c:
+                ctrl_c.hold()  # rich would not write again after half a picture
+                try:
+                    self._draw(now, done, loss)
+                except LOST:
+                    self._due = math.inf
+                    self._remove()
+
+    def _draw(self, now: float, done: int, loss: float) -> None:
+        if self._bar is None:
+            self._bar = bar_here()
+            if self._bar is None:
+                self._due = math.inf
+                return
+        start, before = self._first
+        pace = (done - before) / (now - start) if now > start else 0.0
+        count = text(f"progress.count.{self._unit}", done=done, total=self._total)
+        self._bar.show(done, self._total, count, words(self._unit, loss, pace, self._total - done))
+
+    def __exit__(self, *error: object) -> None:
+        global _running
+        if _running is self:
+            _running = None
+            self._remove()
+
+    def _remove(self) -> None:
+        bar, self._bar = self._bar, None
+        if bar is not None:
+            with CtrlC() as ctrl_c, suppress(*LOST):
+                ctrl_c.hold()
+                bar.close()
+
+
+class Bar:
+    """A line with a count, a bar, percents, and words, drawn by rich.
+
+    console   of a terminal; None: for `NotebookBar`
+    is_kept   whether the line stays there at the end
+    """
+
+    def __init__(self, console: Console | None, *, is_kept: bool = False) -> None:
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+        from scalarviz.draw2d.text_blocks import ACCENT
+
+        self.lines = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(complete_style=ACCENT, finished_style=ACCENT),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[words]}", markup=False),
+            console=console,
+            auto_refresh=False,  # no thread
+            transient=not is_kept,
+            redirect_stdout=is_terminal(sys.stdout),  # what is printed goes above the bar
+        )
+        self.task = self.lines.add_task("", words="")
+        self.is_shown = False
+
+    def show(self, done: int, total: int, count: str, words: str) -> None:
+        """Draw the bar with `done` of `total` filled."""
+        self.lines.update(
+            self.task, completed=done, total=total, description=count, words=words, refresh=False
+        )
+        if self.is_shown:
+            self.refresh()
+        else:
+            self.is_shown = True  # before `begin`, which Ctrl-C can interrupt
+            self.begin()
+
+    def begin(self) -> None:
+        self.lines.start()
+        self.lines.console.show_cursor(True)  # a killed process cannot show it again
+
+    def refresh(self) -> None:
+        self.lines.refresh()
+
+    def close(self) -> None:
+        """Remove the bar, or end its line if it is kept."""
+        self.lines.stop()
+        file = self.lines.console.file
+        if self.lines.live.transient and not self.lines.console.legacy_windows:
+            file.write(CLEAR)  # by itself, since rich writes no more if a print was interrupted
+            file.flush()
+
+
+@final
+class NotebookBar(Bar):
+    """A bar below the running cell of a notebook; leaves an empty output."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self.output: Any = None
+
+    def begin(self) -> None:
+        from IPython.display import display
+
+        self.output = display(self._line(), display_id=True)  # type: ignore[no-untyped-call]
+
+    def refresh(self) -> None:
+        self.output.update(self._line())
+
+    def _line(self) -> Table:
+        return self.lines.make_tasks_table(self.lines.tasks)
+
+    def close(self) -> None:
+        if self.output is not None:
+            self.output.update({"text/html": "", "text/plain": ""}, raw=True)
+
+
+def bar_here() -> Bar | None:
+    """Return a bar for this notebook or terminal; None where nobody would see it."""
+    if is_worker():
+        return None
+    if shell() is not None:
+        return NotebookBar()
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return Bar(console) if is_seen(console) else None
+
+
+def is_seen(console: Console) -> bool:
+    """Return whether a console writes to a terminal that can replace text."""
+    return is_terminal(console.file) and console.is_terminal and not console.is_dumb_terminal
+
+
+def is_terminal(file: Any) -> bool:
+    """Return whether a file is a terminal; it is None in a program without a console."""
+    return hasattr(file, "isatty") and bool(file.isatty())
+
+
+def words(unit: str, loss: float, pace: float, left: int) -> str:
+    """Return loss, pace and time left in words.
+
+    unit  "steps" or "pictures"
+    loss  NaN: there is none
+    pace  units per second; 0.0: unknown
+    left  number of units
+    """
+    told = [] if math.isnan(loss) else [text("progress.loss", loss=loss)]
+    if pace > 0.0:
+        rate = f"{pace:,.0f}" if pace >= FEW else f"{pace:.2g}"
+        told.append(text(f"progress.pace.{unit}", rate=rate))
+        told.append(text("progress.left", time=duration(left / pace)))
+    return "  ".join(told)
+
+
+def duration(seconds: float) -> str:
+    """Return a time such as 0:09, 12:30 or 3:05:00."""
+    minutes, rest = divmod(math.ceil(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}:{rest:02}"
+    return f"{minutes // 60:,}:{minutes % 60:02}:{rest:02}"
