@@ -73,6 +73,8 @@ class Caption:
     def __str__(self) -> str:
         return "\n".join(filter(None, (self.title, self.formula, *self.numbers)))
 
+    __repr__ = __str__  # a prompt and a notebook show it, too
+
 
 def plain_lines(*lines: str) -> tuple[tuple[Piece, ...], ...]:
     """Return lines that consist of one piece each, about nothing in the picture."""

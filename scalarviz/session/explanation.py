@@ -98,6 +98,8 @@ class Explanation:
             ends.append(f"edited: {old:.6g} -> {new:.6g} after step {step:,}")
         return "\n".join([*self._gradient_lines(), *map(str, self.spoken_lines()), *ends])
 
+    __repr__ = __str__  # a prompt and a notebook show it, too
+
     def spoken_lines(self) -> list[FormulaLine]:
         """Return the lines with the word "grad" in place of g; after clipping, "grad used"."""
         found, word = [], "grad"

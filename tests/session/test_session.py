@@ -517,6 +517,14 @@ def test_an_edit_since_the_step_is_the_last_line_of_an_explanation_and_a_caption
     assert str(s.explain(3)) == before[0]
 
 
+def test_a_prompt_shows_an_explanation_and_a_caption_as_text() -> None:
+    s = session()
+    s.advance(3)
+    for shown in (s.explain(3), s.caption(3)):
+        assert repr(shown) == str(shown)
+        assert len(str(shown).splitlines()) > 1
+
+
 def test_an_explanation_says_what_is_not_there_yet() -> None:
     s = session()
     s.advance(2, "operation")
