@@ -125,11 +125,19 @@ def own_metric(function: Callable[[FloatArray, FloatArray], float]) -> MetricRow
 
 
 def measured(row: MetricRow, p: FloatArray, t: FloatArray) -> float:
-    """Return a metric of predictions and targets; raise InputError if it is no number."""
+    """Return a metric of predictions and targets; raise InputError if it is no number.
+
+    An error of a function of the user gets a note with its name.
+    """
     if not row.is_own:  # of a network that diverges, too
         with np.errstate(over="ignore", invalid="ignore"):
             return row.value(p, t)
-    return number(row.value(p, t), f"what the metric {row.name} returns", finite=False)
+    try:
+        value = row.value(p, t)
+    except BaseException as error:
+        error.add_note(f"(in the metric {row.name})")
+        raise
+    return number(value, f"what the metric {row.name} returns", finite=False)
 
 
 def predictions_of(loss: Loss, outputs: FloatArray) -> FloatArray:

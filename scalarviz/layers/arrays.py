@@ -18,6 +18,8 @@ from scalarviz.model.bank import Bank
 from scalarviz.model.operations import Shape
 from scalarviz.model.weight import Part
 
+UNCHANGED = "nothing was changed"
+
 
 @final
 class ParameterArray(Part):
@@ -55,7 +57,9 @@ class ParameterArray(Part):
 
     @value.setter
     def value(self, numbers: object) -> None:
-        checked = checked_array(numbers, self.name, self.shape, self._bank.dtype)
+        in_place = isinstance(numbers, np.ndarray) and np.may_share_memory(numbers, self.value)
+        state = "numpy has written it already: set finite numbers" if in_place else UNCHANGED
+        checked = checked_array(numbers, self.name, self.shape, self._bank.dtype, state)
         with self._bank.guard:
             self.value[...] = checked
 
@@ -72,8 +76,13 @@ class ParameterArray(Part):
         return f"ParameterArray({self.name}: shape {self.shape}{frozen})"
 
 
-def checked_array(numbers: object, name: str, shape: Shape, dtype: str) -> FloatArray:
-    """Return finite numbers of this shape and dtype; raise InputError with the `name`."""
+def checked_array(
+    numbers: object, name: str, shape: Shape, dtype: str, state: str = UNCHANGED
+) -> FloatArray:
+    """Return finite numbers of this shape and dtype; raise InputError with the `name`.
+
+    `state` is what the error says of the numbers that are there.
+    """
     detach = getattr(numbers, "detach", None)  # PyTorch's, of a tensor that requires a gradient
     found = as_floats(detach() if callable(detach) else numbers, name)
     if found.shape != shape:
@@ -82,9 +91,12 @@ def checked_array(numbers: object, name: str, shape: Shape, dtype: str) -> Float
         made = found.astype(dtype)
     if not np.isfinite(made).all():
         place = np.unravel_index(np.flatnonzero(~np.isfinite(made))[0], shape)
+        wrong = found[place]
+        if isinstance(numbers, (list, tuple)):  # numpy reads None as NaN
+            wrong = np.array(numbers, object)[place]
         raise NotFiniteError(
-            f"{name} takes finite numbers of {dtype}, and was given {found[place]} at "
-            f"{list(map(int, place))}: nothing was changed"
+            f"{name} takes finite numbers of {dtype}, and was given {wrong} at "
+            f"{list(map(int, place))}: {state}"
         )
     return made
 

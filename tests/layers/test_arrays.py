@@ -123,3 +123,14 @@ def test_a_copy_has_its_own(again: Any) -> None:
     other = again(net)
     other.layers[3].kernel[:] = 2.0
     assert not (kernel == 2.0).any() and (other.bank.value == 2.0).sum() == 90
+
+
+def test_what_numpy_has_written_in_place_is_not_called_unchanged() -> None:
+    dense = network().layers[3]
+    with refused(NotFiniteError, "nan", "[0, 0]", "written it already"):
+        dense.kernel += np.nan
+    dense.kernel = np.ones((5, 18))
+    dense.kernel *= 2.0
+    assert (dense.kernel == 2.0).all()
+    with refused(NotFiniteError, "None", "[1]", "nothing was changed"):
+        dense.bias = [0.0, None, 0.0, 0.0, 0.0]

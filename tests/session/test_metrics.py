@@ -163,8 +163,9 @@ def test_an_error_of_a_function_stops_between_two_steps() -> None:
         raise ZeroDivisionError("mine")
 
     s = session(metrics=[wrong])
-    with pytest.raises(ZeroDivisionError, match="mine"):
+    with pytest.raises(ZeroDivisionError, match="mine") as found:
         s.advance(15)
+    assert found.value.__notes__ == ["(in the metric wrong)"]
     assert s.step_index == 10
     s.advance(3)
     other = session(metrics=())
