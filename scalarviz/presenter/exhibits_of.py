@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
@@ -17,6 +17,8 @@ from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair
 from scalarviz.draw2d.batch import image_bytes
 from scalarviz.draw2d.text_blocks import TextPlate
+from scalarviz.formulas.losses import Loss
+from scalarviz.formulas.metrics import predictions_of
 from scalarviz.layers import Dense, Layer
 from scalarviz.model.operations import Operation
 from scalarviz.network.base import Model
@@ -56,8 +58,9 @@ def exhibit_of(
     make = FINE[name].make if fine else EXHIBITS.get(name)
     if make is not None:
         return make(ask, data, session.engine)
-    if session.timeline.trainer.loss.row.logits == "sigmoid":
-        ask = with_sigmoid(ask)
+    loss = session.timeline.trainer.loss
+    if loss.row.logits:
+        ask = with_predictions(ask, loss)
     samples = samples_of(session, batch)
     varying = np.flatnonzero(np.ptp(samples[0], axis=0) > 0.0)
     if len(varying) == 1:
@@ -67,14 +70,9 @@ def exhibit_of(
     return None
 
 
-def with_sigmoid(ask: Ask) -> Ask:
-    """Return the network with the sigmoid that its loss applies, so that outputs are as targets."""
-
-    def answer(inputs: FloatArray) -> FloatArray:
-        shares: FloatArray = 0.5 + 0.5 * np.tanh(0.5 * np.asarray(ask(inputs), np.float64))
-        return shares
-
-    return answer
+def with_predictions(ask: Ask, loss: Loss) -> Ask:
+    """Return the network with the activation that its loss applies: outputs are as targets."""
+    return lambda inputs: predictions_of(loss, ask(inputs))
 
 
 def can_be_finer(session: Session) -> bool:
@@ -110,24 +108,70 @@ def plane(ask: Ask, data: DataSet, samples: Pair, axes: Any) -> Plane:
     up = high[1] - (np.arange(SIDE) + 0.5) / SIDE * (high[1] - low[1])
     grid = np.repeat(inputs[:1], SIDE * SIDE, axis=0)
     grid[:, axes] = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
+    names = numbered_axes(data)
+    about: dict[str, Any] = {
+        "points": (inputs[:, axes] - low) / (high - low),
+        "names": (names[axes[0]], names[axes[1]]),
+        "axes": (int(axes[0]), int(axes[1])),
+        "low": (float(low[0]), float(low[1])),
+        "high": (float(high[0]), float(high[1])),
+    }
+    if is_one_hot(targets):
+        return class_plane(ask, data, samples, grid, about)
     wanted = targets[:, 0]
     least, most = float(wanted.min()), float(wanted.max())
     classes = targets.shape[1] == 1 and len(np.unique(wanted)) == 2
-    names = numbered_axes(data)
     return Plane(
         ask(grid)[:, 0].reshape(SIDE, SIDE),
         middle=(least + most) / 2.0,
         reach=(most - least) / 2.0 or 1.0,
-        points=(inputs[:, axes] - low) / (high - low),
         targets=wanted,
         answers=answers(ask, inputs, targets),
         title=text(f"exhibits.plane.{'one' if targets.shape[1] == 1 else 'many'}"),
-        names=(names[axes[0]], names[axes[1]]),
-        axes=(int(axes[0]), int(axes[1])),
-        low=(float(low[0]), float(low[1])),
-        high=(float(high[0]), float(high[1])),
         outputs=np.asarray(ask(inputs)[:, 0]) if classes else np.zeros(0),
+        **about,
     )
+
+
+def is_one_hot(targets: FloatArray) -> bool:
+    """Return whether each row has a 1 at its class, and else zeros, of two or more numbers."""
+    is_binary = bool(((targets == 0.0) | (targets == 1.0)).all())
+    return targets.shape[1] > 1 and is_binary and bool((targets.sum(axis=1) == 1.0).all())
+
+
+def class_plane(
+    ask: Ask, data: DataSet, samples: Pair, grid: FloatArray, about: Mapping[str, Any]
+) -> Plane:
+    """Return the class of the largest output over the plane of two inputs."""
+    inputs, targets = samples
+    count = targets.shape[1]
+    names = [text("exhibits.plane.class", number=i) for i in range(count)]
+    names = [*data.output_names] if len(data.output_names) == count else names
+    wanted, found = largest(targets), largest(ask(inputs))
+    lines = []
+    if len(inputs) <= FEW:
+        called = [[*names, "nan"][int(i)] for i in np.nan_to_num(found, nan=-1.0).tolist()]
+        lines = [
+            text("exhibits.answer", x=numbers(x, "g"), output=said, target=names[int(right)])
+            for x, said, right in zip(inputs, called, wanted, strict=True)
+        ]
+    return Plane(
+        largest(ask(grid)).reshape(SIDE, SIDE),
+        middle=0.0,
+        reach=1.0,
+        targets=wanted,
+        answers=lines,
+        title=text("exhibits.plane.classes"),
+        outputs=found,
+        classes=names,
+        **about,
+    )
+
+
+def largest(rows: FloatArray) -> FloatArray:
+    """Return the index of the largest number of each row; NaN if the row has NaN."""
+    found: FloatArray = np.where(np.isnan(rows).any(axis=1), np.nan, np.argmax(rows, axis=1))
+    return found
 
 
 def numbered_axes(data: DataSet) -> list[str]:

@@ -142,6 +142,45 @@ def test_more_than_one_output_is_not_counted() -> None:
     assert isinstance(plane, Plane) and not len(plane.outputs)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("loss", ["softmax_cross_entropy", "mse"])
+def test_classes_have_a_map_of_the_largest_output(classes: int, loss: str) -> None:
+    inputs = np.random.default_rng(0).normal(size=(30, 2))
+    labels = np.arange(30) % classes
+    targets = labels if loss == "softmax_cross_entropy" else np.eye(classes)[labels]
+    s = session([2, classes], data.Arrays(inputs, targets), loss=loss)
+    plane = exhibit_of(s)
+    assert isinstance(plane, Plane)
+    assert plane.classes == [f"class {i}" for i in range(classes)]
+    assert plane.targets.tolist() == labels.tolist()
+    said = np.argmax(s.network(inputs), axis=1)
+    assert plane.outputs.tolist() == said.tolist()
+    assert plane.verdict() == f"{(said == labels).sum()} of 30 are right"
+    rows, columns = plane.values.shape
+    middles = (np.arange(columns) + 0.5) / columns
+    across = plane.low[0] + middles * (plane.high[0] - plane.low[0])
+    top = plane.high[1] - 0.5 / rows * (plane.high[1] - plane.low[1])
+    first_row = s.network(np.stack([across, np.full(columns, top)], axis=1))
+    assert plane.values[0].tolist() == np.argmax(first_row, axis=1).tolist()
+    s.network.bank.value[0] = np.nan
+    plane = exhibit_of(s)
+    assert isinstance(plane, Plane) and plane.wrong.all() and np.isnan(plane.values).all()
+
+
+def test_few_samples_of_classes_say_their_class_and_classes_have_the_names_of_the_outputs() -> None:
+    learned = data.Arrays([[0, 0], [0, 1], [1, 0]], np.eye(3))
+    learned.output_names = ["ash", "oak", "elm"]
+    s = session([2, 3], learned, loss="softmax_cross_entropy")
+    s.network.bank.value[:] = [0, 0, 0, 2, 2, 0, 1, 0, 0]
+    plane = exhibit_of(s)
+    assert isinstance(plane, Plane) and plane.classes == ["ash", "oak", "elm"]
+    assert plane.words() == [
+        "0 0 -> ash, should be ash",
+        "0 1 -> oak, should be oak",
+        "1 0 -> elm, should be elm",
+    ]
+
+
 def test_one_input_gives_a_curve() -> None:
     s = session([1, 1], ([[3.0], [1.0], [2.0]], [6.0, 2.0, 4.0]))
     s.network.bank.value[:] = [2.0, 0.0]

@@ -100,6 +100,14 @@ def test_not_so_many_samples_are_shown_that_nothing_else_is_seen() -> None:
     assert sum(close(color, strong) for color in shown) <= 0.3 * len(shown)
 
 
+def test_without_colours_classes_are_their_numbers() -> None:
+    values = np.repeat([[0.0], [2.0], [0.0], [2.0]], 4, axis=1)
+    classes = replace(PLANE, values=values, classes=["a", "b", "c"])
+    classes = replace(classes, targets=np.arange(len(PLANE.points)) % 3.0)
+    written = "".join(texts(classes.block(PLAIN, 6, 3)))
+    assert set(written) <= {" ", "@", "0", "1", "2"} and {"@", "0", "1"} <= set(written)
+
+
 def test_answers_stand_beside_the_plane() -> None:
     few = replace(PLANE, answers=["0 1 -> 0.5, should be 1"])
     for height in (10, 30):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.draw2d.class_colors import class_colors
 from scalarviz.draw2d.colors import rgb, to_bytes
 from scalarviz.draw2d.theme import THEMES, Theme
 from scalarviz.presenter.show import Show
@@ -38,6 +39,15 @@ CROWD = replace(PLANE, points=MANY, targets=np.sign(MANY[:, 0] - 0.5) + 1.0, ans
 CROWD = replace(CROWD, outputs=RNG.normal(1.0, 1.0, 250), names=("petal length", "petal width"))
 REGRESSION = replace(CROWD, outputs=np.zeros(0))
 
+CLASSES = replace(
+    CROWD,
+    values=np.repeat(np.arange(40)[:, np.newaxis] // 14, 40, axis=1).astype(float),
+    targets=np.arange(250) % 3.0,
+    outputs=np.where(MANY[:, 0] < 0.8, np.arange(250) % 3.0, 0.0),
+    classes=["class 0", "class 1", "class 2"],
+)
+MANY_CLASSES = replace(CLASSES, classes=[f"the class with the number {i}" for i in range(12)])
+
 NAMES = ("target", "output  23.4 dB", "error  (none is grey)")
 
 
@@ -65,6 +75,8 @@ EXHIBITS: dict[str, Exhibit] = {
     "corners": PLANE.marked(np.ones(2), np.zeros(1), np.zeros(1)),
     "crowd": CROWD,
     "regression": REGRESSION,
+    "classes": CLASSES.marked(np.zeros(2), np.zeros(3), np.zeros(3)),
+    "many classes": MANY_CLASSES,
     "square": pictures(16, 16).marked(np.array([0.0, 1.0]), np.zeros(3), np.zeros(3)),
     "wide": pictures(8, 40),
     "high": pictures(40, 8),
@@ -278,6 +290,25 @@ def test_a_plane_names_its_axes_and_says_how_many_are_right() -> None:
     assert {"x", "y", "target -1", "target 3", "2 of 4 are right", *ANSWERS} <= set(corners.words)
     everything = replace(PLANE, outputs=PLANE.targets)
     assert "wrong" not in drawn(everything, (1280, 800))[0].words
+
+
+@every_theme
+@every_size
+def test_each_class_has_a_color_and_a_name(size: tuple[int, int], theme: Theme) -> None:
+    canvas, _ = drawn(CLASSES, size, theme)
+    colors = class_colors(np.arange(3), theme.ground)
+    ground = rgb((theme.ground,))[0]
+    ((_, map_colors),) = canvas.images_drawn
+    for row in (0, 20, 39):
+        wanted = ground + FAINT * (colors[row // 14] - ground)
+        np.testing.assert_allclose(map_colors[row], np.tile(wanted, (40, 1)))
+    every, *_ = canvas.discs_drawn
+    np.testing.assert_array_equal(every[2], colors[np.arange(250) % 3])
+    assert {"class 0", "class 1", "class 2", "wrong"} <= set(canvas.words)
+    assert not any(words.startswith("target") for words in canvas.words)
+    right = int((CLASSES.outputs == CLASSES.targets).sum())
+    assert 0 < right < 250 and f"{right} of 250 are right" in canvas.words
+    np.testing.assert_array_equal(CLASSES.wrong, CLASSES.outputs != CLASSES.targets)
 
 
 def test_an_output_that_is_no_number_is_wrong() -> None:

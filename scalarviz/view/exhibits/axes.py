@@ -85,6 +85,22 @@ def paint_key(canvas: Canvas2D, box: Box, marks: Sequence[Key], theme: Theme) ->
         x += canvas.text(x, box.y + size, words, size=size, color=theme.quiet) + 1.2 * size
 
 
+def key_rows(canvas: Canvas2D, marks: Sequence[Key], width: float) -> list[list[Key]]:
+    """Return the marks in lines of at most this width, of which each mark can be one."""
+    size = letter_size(canvas)
+    rows: list[list[Key]] = []
+    right = width
+    for kind, color, words in marks:
+        fitted = canvas.fit(words, width - 1.2 * size, size=size)
+        wide = 1.1 * size + canvas.measure(fitted, size=size)
+        if right + wide > width:
+            rows.append([])
+            right = 0.0
+        rows[-1].append((kind, color, fitted))
+        right += wide + 1.2 * size
+    return rows
+
+
 def paint_frame(canvas: Canvas2D, x: float, y: float, half: float, color: Color) -> None:
     """Draw the frame of the sample in use, a square around a point."""
     side, line = 2.0 * half, max(1.5, 0.2 * half)

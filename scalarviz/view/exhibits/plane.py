@@ -12,11 +12,12 @@ from rich.segment import Segment
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.canvas import Canvas2D
-from scalarviz.draw2d.colors import rgb
+from scalarviz.draw2d.class_colors import class_colors
+from scalarviz.draw2d.colors import ColorMap, rgb
 from scalarviz.draw2d.text_blocks import QUIET, Block
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
-from scalarviz.view.exhibits.axes import LINE, Axes, Key, paint_frame, paint_key
+from scalarviz.view.exhibits.axes import LINE, Axes, Key, key_rows, paint_frame, paint_key
 from scalarviz.view.exhibits.exhibit import (
     LETTERS,
     BlockStyle,
@@ -35,12 +36,15 @@ FEW = 8  # samples that are drawn large
 LARGE, SMALL = 8.0, 4.0  # radius of a sample in pixels, next to text of 13 pixels
 CROWDED = 0.3  # samples per pixel; further samples are not drawn
 LEAST_SIDE = 6  # lines
+MOST_ROWS = 4  # lines of the key
 
 
 @final
 @dataclass(frozen=True)
 class Plane(Exhibit):
     """A map of a network's output; below `middle` is blue, above is orange.
+
+    With `classes`, the numbers are those of classes, each of which has a color of its own.
 
     values   (rows, columns), the outputs at cell centers; the first row is the top
     reach    distance from the middle to the strongest colors
@@ -51,6 +55,7 @@ class Plane(Exhibit):
     low      the lower left corner, `high` the upper right one
     outputs  outputs of the samples, if these are two classes; else empty
     focus    the sample in use, which is marked, as in `points`
+    classes  names of the classes; empty if the outputs are not classes
     """
 
     values: FloatArray
@@ -66,6 +71,7 @@ class Plane(Exhibit):
     high: tuple[float, float] = (1.0, 1.0)
     outputs: FloatArray = field(default_factory=lambda: np.zeros(0))
     focus: FloatArray | None = None
+    classes: Sequence[str] = ()
 
     def lines(self, width: int, room: int) -> int:
         widest = (self.widest(width) - 4 - self.beside) // 2
@@ -96,19 +102,49 @@ class Plane(Exhibit):
 
     def map(self, look: BlockStyle, side: int) -> Block:
         """Return the map alone, `side` lines high."""
-        signed = (resized(self.values, 2 * side, 2 * side) - self.middle) / self.reach
         row, column = self.places(2 * side)
-        wanted = np.where(self.targets > self.middle, 1.0, -1.0)[: len(row)]
         if not look.color:
-            block = letters(signed.reshape(side, 2, -1).mean(axis=1) / 2.0 + 0.5)
-            for y, x, sign in zip(row // 2, column, wanted, strict=True):
+            block = letters(self._ink(side))
+            for y, x, mark in zip(row // 2, column, self._marks(), strict=False):
                 row_text = block[y][0].text
-                sign_text = "x" if sign > 0.0 else "o"
-                block[y] = [Segment(row_text[:x] + sign_text + row_text[x + 1 :])]
+                block[y] = [Segment(row_text[:x] + mark + row_text[x + 1 :])]
             return block
-        colors = look.paper + FAINT * (look.map(signed) - look.paper)
-        colors[row, column] = look.map(wanted)
+        # Colors are mixed, not the numbers of classes.
+        fills = resized(self._fills(self.values, look.map), 2 * side, 2 * side)
+        colors = look.paper + FAINT * (fills - look.paper)
+        colors[row, column] = self._strong(look.map, 1.0)[: len(row)]
         return pixels(colors, look)
+
+    def _ink(self, side: int) -> FloatArray:
+        """Return the outputs as amounts of ink, 0 to 1, `side` rows by twice as many columns."""
+        if self.classes:  # there is no class between two others
+            rows, columns = (
+                ((np.arange(count) + 0.5) / count * size).astype(int)
+                for count, size in zip((side, 2 * side), self.values.shape, strict=True)
+            )
+            ink: FloatArray = self.values[rows[:, np.newaxis], columns]
+            return ink / max(1, len(self.classes) - 1)
+        shown = resized(self.values, 2 * side, 2 * side).reshape(side, 2, -1).mean(axis=1)
+        ink = (shown - self.middle) / self.reach / 2.0 + 0.5
+        return ink
+
+    def _marks(self) -> list[str]:
+        """Return a letter for each sample, or the last digit of its class."""
+        if self.classes:
+            return [str(int(target) % 10) for target in self.targets.tolist()]
+        return ["x" if target > self.middle else "o" for target in self.targets.tolist()]
+
+    def _fills(self, values: FloatArray, colors: ColorMap) -> FloatArray:
+        """Return the colors of outputs, at full strength."""
+        if self.classes:
+            return class_colors(values, colors.background)
+        return colors((values - self.middle) / self.reach)
+
+    def _strong(self, colors: ColorMap, strength: float = STRONG) -> FloatArray:
+        """Return the colors of the samples."""
+        if self.classes:
+            return class_colors(self.targets, colors.background)
+        return colors(np.where(self.targets > self.middle, strength, -strength))
 
     def places(self, side: int) -> tuple[FloatArray, FloatArray]:
         """Return rows and columns of the samples that are drawn."""
@@ -121,9 +157,11 @@ class Plane(Exhibit):
 
     @property
     def wrong(self) -> npt.NDArray[np.bool_]:
-        """Which samples have NaN as output, or one beyond the middle as seen from their target."""
+        """Which samples have NaN, another class, or an output beyond the middle from theirs."""
         if not len(self.outputs):
             return np.zeros(len(self.targets), np.bool_)
+        if self.classes:
+            return np.asarray(self.outputs != self.targets)
         beyond: npt.NDArray[np.bool_] = (self.outputs > self.middle) != (self.targets > self.middle)
         return beyond | np.isnan(self.outputs)
 
@@ -142,7 +180,10 @@ class Plane(Exhibit):
         at_edge = bool((np.abs(self.points - 0.5) > 0.46).any())
         margin = 2.0 * radius if at_edge else 0.0
         axes = Axes(self.names, self.low, self.high, margin)
-        below = line * (2.7 if len(self.outputs) else 1.5)
+        left = axes.plot(canvas, box).x - box.x - margin
+        rows = key_rows(canvas, self._key(theme), box.width - left) if self.classes else []
+        rows = rows[:MOST_ROWS]
+        below = line * (2.7 if len(self.outputs) else 1.5) + line * max(0, len(rows) - 1)
         below = below if box.height - below > 5.0 * line else 0.0
         plot = axes.plot(canvas, Box(box.x, box.y, box.width, box.height - below))
         spare = max(0.0, plot.height - plot.width)
@@ -157,16 +198,16 @@ class Plane(Exhibit):
             side + line,
         )
         plot = axes.plot(canvas, whole)
-        signed = (self.values - self.middle) / self.reach
         ground = rgb((theme.ground,))[0]
-        colors = ground + FAINT * (theme.map(signed) - ground)
+        colors = ground + FAINT * (self._fills(self.values, theme.map) - ground)
         canvas.image(plot.x, plot.y, plot.width, plot.height, colors, smooth=True)
         axes.paint(canvas, whole, plot, theme)
         self._paint_samples(canvas, plot, radius, theme)
         if below:
             x, y = plot.x - margin, whole.bottom + 0.5 * line
+            x = min(x, box.x + left) if len(rows) > 1 else x
             foot = Box(x, y, box.right - x, below + answers - 0.5 * line)
-            self._paint_foot(canvas, foot, theme, answers=answers > 0.0)
+            self._paint_foot(canvas, foot, theme, rows, answers=answers > 0.0)
 
     def _radius(self, box: Box, size: float) -> float:
         """Return the radius of a sample in pixels."""
@@ -180,7 +221,7 @@ class Plane(Exhibit):
             return spots
 
         spots = place(self.points)
-        strong = theme.map(np.where(self.targets > self.middle, STRONG, -STRONG))
+        strong = self._strong(theme.map)
         canvas.discs(spots, radius, strong, outline=theme.ground, line=0.2 * radius)
         wrong = self.wrong
         ring = 1.35 * radius
@@ -195,12 +236,22 @@ class Plane(Exhibit):
         right = count - int(self.wrong.sum()) if count else 0
         return text("exhibits.right", right=right, count=count) if count else ""
 
-    def _paint_foot(self, canvas: Canvas2D, box: Box, theme: Theme, *, answers: bool) -> None:
+    def _paint_foot(
+        self,
+        canvas: Canvas2D,
+        box: Box,
+        theme: Theme,
+        rows: Sequence[Sequence[Key]],
+        *,
+        answers: bool,
+    ) -> None:
         """Draw the key, how many samples are right, and the answers."""
         size = letter_size(canvas)
         line = LINE * size
-        paint_key(canvas, box, self._key(theme), theme)
-        y = box.y + line
+        y = box.y
+        for marks in rows or [self._key(theme)]:
+            paint_key(canvas, Box(box.x, y, box.width, line), marks, theme)
+            y += line
         if len(self.outputs):
             y += 1.2 * line
             words = canvas.fit(self.verdict(), box.width, size=1.2 * size, bold=True)
@@ -217,6 +268,9 @@ class Plane(Exhibit):
             ("dot", theme.map([sign])[0], text("exhibits.plane.target", target=f"{value:.3g}"))
             for sign, value in ((-STRONG, low), (STRONG, high))
         ]
+        if self.classes:
+            colors = class_colors(np.arange(len(self.classes)), theme.ground)
+            marks = [("dot", *each) for each in zip(colors, self.classes, strict=True)]
         if self.wrong.any():
             marks.append(("ring", theme.ink, text("exhibits.wrong")))
         if self.focus is not None:
