@@ -16,7 +16,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray, as_floats, number, shorten
 from scalarviz.checks.targets import labels_as_rows
 from scalarviz.data import DataSet
-from scalarviz.data.base import Arrays, TableSet
+from scalarviz.data.base import TableSet
 from scalarviz.engines.common.base import Outcome, Run
 from scalarviz.errors import InputError, OrderError, ShapeError
 from scalarviz.formulas.losses import Loss
@@ -164,7 +164,7 @@ def check_fits(data: DataSet, network: Model) -> None:
             f"the data has samples of {data.inputs} -> {data.outputs} numbers, and the network "
             f"takes {network.inputs} -> {network.outputs}: make the two equal{hint}"
         )
-    if isinstance(data, Arrays) and len(data.output_names) not in (0, data.outputs):
+    if len(data.output_names) not in (0, data.outputs):
         raise ShapeError(
             f"output_names are {len(data.output_names)} names, and the network has "
             f"{data.outputs} output{'s' * (data.outputs > 1)}: give each output one name"
