@@ -101,6 +101,8 @@ def check_labels(labels: FloatArray, classes: int) -> None:
     row, remedy = wrong[0], ""
     if given.min() >= 0.0 and not (given % 1.0).any():
         remedy = f": a network with {int(given.max()) + 1:,} outputs has one for each label"
+        if given.min() == 1.0 and given.max() == classes:
+            remedy = ": labels that begin with 1 become these by labels - 1"
     raise InputError(
         f"class labels for this network and loss must be whole numbers from 0 to {classes - 1:,}, "
         f"not {given[row]:g} at row {row:,}{remedy}"

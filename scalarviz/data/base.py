@@ -393,6 +393,11 @@ def rows_of_labels(targets: FloatArray, classes: object) -> FloatArray:
 def as_table(inputs: object, targets: object) -> Pair:
     """Return inputs and targets as new float64 arrays, one row a sample; raise InputError."""
     x = as_floats(inputs, "the array of inputs")
+    if is_text(targets):
+        raise InputError(
+            f"the targets are texts, {shorten(targets)}: make class labels 0, 1, 2 of them by "
+            "names, labels = np.unique(targets, return_inverse=True)"
+        )
     y = as_floats(targets, "the array of targets")
     if y.ndim == 1 and x.ndim == 2:
         y = y[:, np.newaxis]
@@ -409,6 +414,14 @@ def as_table(inputs: object, targets: object) -> Pair:
             "pass one target for each input"
         )
     return x, y
+
+
+def is_text(targets: object) -> bool:
+    """Return whether targets are a list, tuple or array of texts."""
+    if isinstance(targets, np.ndarray) and targets.dtype.kind != "O":
+        return bool(targets.dtype.kind == "U")
+    given = targets if isinstance(targets, (list, tuple, np.ndarray)) else ()
+    return len(given) > 0 and all(isinstance(each, str) for each in given)
 
 
 def split(whole: Pair, share: float) -> tuple[Pair, Pair | None]:

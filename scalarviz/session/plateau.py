@@ -39,8 +39,9 @@ class MetricCallback(ABC):
         mode, name = pick(MODES, mode, "mode"), self.metric.removeprefix(HELD_OUT)
         if mode == "auto" and name != LOSS and name not in METRICS:
             raise InputError(
-                f"whether {self.metric!r} should rise or fall is not known here: write mode='max' "
-                "or mode='min'"
+                f"whether {self.metric!r} should rise or fall is not known here: choose one of "
+                f"{', '.join([LOSS, *METRICS])}, or of the same with {HELD_OUT} before, or, for a "
+                "metric of your own, write mode='max' or mode='min'"
             )
         self.rises = METRICS[name].rises if mode == "auto" and name != LOSS else mode == "max"
 

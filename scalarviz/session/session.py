@@ -130,6 +130,11 @@ class Session(SessionState):
             raise InputError(
                 f"a session trains a Network or a compiled function, not {shorten(network)}"
             )
+        if isinstance(loss, (np.ndarray, list, tuple)):
+            raise InputError(
+                f"the loss is a name, not {shorten(loss)}: pass inputs and targets as one pair, "
+                "sv.Session(net, (inputs, targets))"
+            )
         precision, loss, seed = Precision.of(precision), Loss.of(loss), check_seed(seed)
         settings = settings_of(network, data, loss, optimizer, engine, precision)
         batch = None if batch is None else size(batch, "batch")

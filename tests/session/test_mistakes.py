@@ -1,0 +1,46 @@
+"""Mistakes of newcomers: the error says what to write instead."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import InputError
+from tests.wording import refused
+
+INPUTS = np.arange(8.0).reshape(4, 2)
+
+
+def learn(targets: Any) -> sv.Session:
+    net = sv.Network([2, 3], "linear")
+    return sv.Session(net, (INPUTS, targets), "softmax_cross_entropy", engine="python")
+
+
+def test_targets_in_the_place_of_the_loss_ask_for_a_pair() -> None:
+    targets: Any = np.ones((4, 3))
+    for given in (targets, targets.tolist()):
+        with refused(InputError, given, "(inputs, targets)"):
+            sv.Session(sv.Network([2, 3], "linear"), INPUTS, given)
+
+
+@pytest.mark.parametrize("kind", [list, np.array, lambda t: np.array(t, object)])
+def test_text_labels_become_numbers_as_the_error_says(kind: Any) -> None:
+    labels = kind(["cat", "dog", "cow", "cat"])
+    with refused(InputError, labels, "np.unique(targets, return_inverse=True)"):
+        learn(labels)
+    learn(np.unique(labels, return_inverse=True)[1]).advance(1)
+
+
+def test_labels_that_begin_with_1_are_too_large_by_1() -> None:
+    labels = np.array([1, 2, 3, 3])
+    with refused(InputError, "labels - 1"):
+        learn(labels)
+    learn(labels - 1).advance(1)
+    with refused(InputError, "5 outputs"):
+        learn([1, 2, 4, 4])
+
+
+def test_a_metric_to_watch_that_is_not_known_lists_those_that_are() -> None:
+    with refused(InputError, "accuracy_held_out", "loss, accuracy", "held_out_ before"):
+        sv.EarlyStopping("accuracy_held_out")
