@@ -9,6 +9,7 @@ from typing import Any, final
 
 from scalarviz.checks.numbers import FloatArray, not_copied
 from scalarviz.errors import OrderError
+from scalarviz.errors.messages import inform
 from scalarviz.formulas.table import pick
 from scalarviz.leaf_calls import save_text, session_html
 from scalarviz.model.weight import Weight
@@ -226,11 +227,14 @@ class SessionState(ABC):
         wait    True: wait until the background thread has replayed the steps before the pinning,
                 and raise the error that ended it, if any; by default False
 
-        Returns two arrays of the same length, int64 and float64.
+        Returns two arrays of the same length, int64 and float64. They are empty, and a message says
+        so, if the weight is not pinned.
         """
         row, kind = one_row(self.network, weight), pick(KINDS, kind, "kind of history")
         if wait:
             self._weight_history.wait()
+        if row not in self.pinned:
+            inform(f"{self.network.name_of(row)} has no history: s.pin({row}) records it")
         return self._weight_history.history(row, kind)
 
     @final

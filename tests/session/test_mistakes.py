@@ -44,3 +44,13 @@ def test_labels_that_begin_with_1_are_too_large_by_1() -> None:
 def test_a_metric_to_watch_that_is_not_known_lists_those_that_are() -> None:
     with refused(InputError, "accuracy_held_out", "loss, accuracy", "held_out_ before"):
         sv.EarlyStopping("accuracy_held_out")
+
+
+def test_a_weight_that_is_not_pinned_has_no_history_and_a_message_says_so(caplog: Any) -> None:
+    s = learn([0, 1, 2, 2])
+    s.advance(2)
+    assert [len(each) for each in s.history(4)] == [0, 0]
+    assert "s.pin(4)" in caplog.text
+    caplog.clear()
+    s.pin(4)
+    assert len(s.history(4, wait=True)[0]) == 3 and not caplog.text
