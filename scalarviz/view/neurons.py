@@ -60,15 +60,22 @@ def draw_neurons(
     if shown in values:
         ground = rgb((theme.ground,))[0]
         fills = faded(painted(shown, values[shown], frame_data, theme), bright, ground)
+        hatched = np.zeros(len(xy), np.bool_)
         if shown == line.values and line.values in frame_data.buffers.saturated:
             hatch = frame_data.buffers.saturated[line.values][good]
-            flat = np.flatnonzero(hatch > 0.0)
+            hatched = hatch > 0.0
+            flat = np.flatnonzero(hatched)
             look = {"depth": front[flat], "hatch": 0.75 * hatch[flat]}
             canvas.discs(xy[flat], 0.92 * radius[flat], fills[good][flat], **look)
         places = np.flatnonzero(good)
         words, size = numbers_in(canvas, values[shown][places], float(radius.min()), scale)
         for i, number in enumerate(words):
             ink = readable(fills[places[i]])
+            if hatched[i]:  # its number stands on plain ground
+                wide, (x, y) = canvas.measure(number, size=size, bold=True) + 6.0, xy[i].tolist()
+                place = x - 0.5 * wide, y - 0.6 * size, wide, 1.2 * size
+                color, front_of_it = fills[places[i]], float(front[i])
+                canvas.box(*place, color, radius=0.5 * size, depth=front_of_it)
             write_in(canvas, xy[i], float(front[i]), number, size, ink)
     write_names(canvas, xy, radius, depth, good, line, theme, scale)
     draw_flows(canvas, xy, radius, good, line, frame_data, theme)
