@@ -1,6 +1,7 @@
 """Between two steps, numbers and explanations are those of the step that is done."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,9 @@ def told(s: sv.Session) -> list[Any]:
         numbers = s.numbers(name)
         parts = numbers.inputs, numbers.outputs, numbers.upstream, numbers.gradient
         found.append([None if part is None else part.tolist() for part in parts])
-    return [*found, *[str(s.explain(row)) for row in (0, 30, 58)]]
+    # But for the edit itself, which is said below the step.
+    steps = [replace(s.explain(row), edit=None) for row in (0, 30, 58)]
+    return [*found, *map(str, steps)]
 
 
 @every_engine
