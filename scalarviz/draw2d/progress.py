@@ -163,7 +163,7 @@ class NotebookBar(Bar):
     def begin(self) -> None:
         from IPython.display import display
 
-        self.output = display(self._line(), display_id=True)  # type: ignore[no-untyped-call]
+        self.output = display(self._line(), display_id=True)  # type: ignore[no-untyped-call]  # of IPython
 
     def refresh(self) -> None:
         self.output.update(self._line())

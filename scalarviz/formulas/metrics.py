@@ -134,7 +134,7 @@ def measured(row: MetricRow, p: FloatArray, t: FloatArray) -> float:
             return row.value(p, t)
     try:
         value = row.value(p, t)
-    except BaseException as error:
+    except BaseException as error:  # raised again, with a note
         error.add_note(f"(in the metric {row.name})")
         raise
     return number(value, f"what the metric {row.name} returns", finite=False)

@@ -79,7 +79,7 @@ def load_arrays(
                 array[...] = numbers
             for layer in layers:
                 layer.check_states(bank.state[np.newaxis])
-        except BaseException:
+        except BaseException:  # raised again: nothing is half loaded
             bank.value[:], bank.state[:] = before
             raise
     return keys

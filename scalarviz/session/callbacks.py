@@ -146,7 +146,7 @@ class Callback:
         view = StepView(timeline)
         try:
             self.function(view)
-        except BaseException as error:
+        except BaseException as error:  # raised again, with a note
             error.add_note(f"(in the callback {self.name}, called at step {view.step:,})")
             raise
         finally:

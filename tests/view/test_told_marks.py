@@ -21,6 +21,7 @@ from tests.view.measures import projection, stage_of, trained
 
 FAR = 350.0  # pixels from what is named to the words that name it, at most
 SIZES = [(1280, 800), (800, 500)]
+SLOW = "digits", "xnor", "texture", "circle", "normalized"
 DARK = THEMES["dark"]
 
 
@@ -37,7 +38,7 @@ def apart(first: Box, second: Box) -> float:
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize(
-    "name", ["rgb", "xor", *(pytest.param(n, marks=pytest.mark.slow) for n in ("digits", "xnor"))]
+    "name", ["rgb", "xor", *(pytest.param(n, marks=pytest.mark.slow) for n in SLOW)]
 )
 def test_what_is_named_is_marked_where_it_is_named(name: str, size: tuple[int, int]) -> None:
     show = trained(name)

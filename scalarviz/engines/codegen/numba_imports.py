@@ -24,5 +24,6 @@ def import_without_scipy() -> None:
     try:
         import_module("numba.np.arraymath")
     finally:
-        linalg.ensure_blas = check  # type: ignore[attr-defined]
-    sys.modules["numba.np.arraymath"].ensure_blas = check  # type: ignore[attr-defined]
+        linalg.ensure_blas = check  # type: ignore[attr-defined]  # modules have no types
+    arraymath = sys.modules["numba.np.arraymath"]
+    arraymath.ensure_blas = check  # type: ignore[attr-defined]  # it has taken the other one
