@@ -11,22 +11,23 @@ import numpy as np
 from scalarviz.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.formulas.losses import LossRow, log_sum_exp
 from scalarviz.model.operations import NONE
-from scalarviz.presenter.captions.format import MOST, agreeing, exact_sum, fill, pretty, said
+from scalarviz.presenter.captions.format import MOST, agreeing, fill, pretty, said
 from scalarviz.presenter.captions.lines import (
     FIRST_ON_CUBE,
     PRODUCT,
     Line,
     Term,
-    between,
     equation,
     is_long,
     listed,
+    signed,
     sum_line,
     whole_line,
 )
+from scalarviz.presenter.captions.losses import term_of_both
 from scalarviz.presenter.captions.names import sentence
-from scalarviz.presenter.captions.operations import CaptionFn, caption_of, feature_of
-from scalarviz.presenter.captions.rows import window
+from scalarviz.presenter.captions.operations import CaptionFn, caption_of, feature_of, kept_line
+from scalarviz.presenter.captions.rows import average_line, window
 from scalarviz.presenter.paths import weights_from
 from scalarviz.presenter.traced_weight import TracedWeight
 from scalarviz.session.caption import Caption, Neuron, Piece, plain_lines
@@ -167,18 +168,11 @@ def loss_derivative(ctx: TracedWeight, value: float, name: str) -> tuple[str, Li
     scale = function.factor / (count or 1)
     start = f"{name} = {before}"
     if isinstance(row, LossRow):
-        names = [each for each in "pt" if re.search(rf"\b{each}\b", derivative)]
 
-        def words(*numbers: str) -> str:
-            return fill(derivative, dict(zip(names, numbers, strict=True)))
+        def slope(p: float, t: float) -> float:
+            return row.derivative(p, t) * row.weight(p, t) * scale
 
-        known = {"p": p, "t": t}
-
-        def compute(v: Sequence[float]) -> float:
-            now = known | dict(zip(names, v, strict=True))
-            return row.derivative(now["p"], now["t"]) * row.weight(now["p"], now["t"]) * scale
-
-        term = Term(tuple(known[each] for each in names), words, neuron=ctx.behind)
+        term, compute = term_of_both(derivative, p, t, slope, ctx.behind)
     elif row.name == "softmax_cross_entropy":
         z = prediction[ctx.sample].astype(np.float64).tolist()
         mass = float(target[ctx.sample].sum())
@@ -270,11 +264,6 @@ def norm_back(ctx: TracedWeight) -> Caption:
     return arriving(ctx, caption, result)
 
 
-def signed(value: float) -> list[Term | str]:
-    """Return a number that is subtracted, with its sign before it."""
-    return [" + " if value < 0.0 else " - ", Term((abs(value),))]
-
-
 def bracketed(value: float) -> Term:
     return Term((value,), lambda number: f"({number})" if number.startswith("-") else number)
 
@@ -318,8 +307,7 @@ def dropout_back(ctx: TracedWeight) -> Caption:
         words = text("captions.dropout_back.own", arrived=said(arrived))
         line: Line = (Piece(words, neuron=ctx.before),)
     else:
-        parts: list[Term | str] = [Term((arrived,)), " / (1 - ", Term((rate,), exact=True), ")"]
-        line = equation(parts, lambda v: v[0] / (1.0 - v[1]), result, about=ctx.before)
+        line = kept_line(Term((arrived,)), rate, result, ctx.before)
     return arriving(ctx, caption_of("dropout_back", line, unit=unit), result)
 
 
@@ -339,9 +327,7 @@ def pool_back(ctx: TracedWeight) -> Caption:
     start = text("captions.goes_on")
     line: Line = Piece(start), Piece(said(result), neuron=ctx.before)
     if ctx.formula == "average_pool" and mine:
-        pixels = int(ctx.operation.settings[3]) ** 2
-        parts: list[Term | str] = [f"{start}(", *between(terms), f") / {pixels}"]
-        line = equation(parts, lambda v: exact_sum(v) / pixels, result, about=ctx.before)
+        line = average_line(ctx, terms, result, ctx.before, start)
     elif len(mine) > 1:
         line = sum_line(terms, result, start=start, about=ctx.before)
     return arriving(ctx, Caption(title, formula, (line,)), result)

@@ -111,6 +111,11 @@ def between(parts: Sequence[Term], sign: str = " + ") -> list[Term | str]:
     return found
 
 
+def signed(value: float) -> list[Term | str]:
+    """Return a number that is subtracted, with its sign before it."""
+    return [" + " if value < 0.0 else " - ", Term((abs(value),))]
+
+
 def sum_line(
     terms: Sequence[Term],
     result: float,

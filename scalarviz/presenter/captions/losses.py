@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -31,11 +31,15 @@ from scalarviz.presenter.captions.lines import (
 )
 from scalarviz.presenter.captions.names import sentence, short_name
 from scalarviz.presenter.traced_weight import TracedWeight
-from scalarviz.session.caption import Caption, Piece, plain_lines
+from scalarviz.session.caption import Caption, Neuron, Piece, plain_lines
 from scalarviz.texts import plural, row_text, text
 
-FULL = 4096  # most samples whose errors are computed one by one
-MANY = 65_536  # and most outputs of all of them
+MOST_SAMPLES, MOST_OUTPUTS = 4096, 65_536  # of a batch whose errors a caption computes itself
+
+
+def is_small(samples: int, outputs: int) -> bool:
+    """Return whether the errors of a batch with so many outputs in all are computed again."""
+    return samples <= MOST_SAMPLES and outputs <= MOST_OUTPUTS
 
 
 def predicted(ctx: TracedWeight, plainly: Caption) -> Caption:
@@ -105,26 +109,47 @@ def errors_of(ctx: TracedWeight) -> tuple[list[float], Line]:
     if not isinstance(row, LossRow):
         return row_error(ctx, p, t)
     written = row_text(f"rows.losses.{row.name}.error", row.error or f"{row.name}(p, t)")
-    names = [each for each in "pt" if re.search(rf"\b{each}\b", written)]
-    errors = [row.value(a, b) * row.weight(a, b) for a, b in zip(p, t, strict=True)]
+
+    def error(p: float, t: float) -> float:
+        return row.value(p, t) * row.weight(p, t)
+
+    errors = [error(a, b) for a, b in zip(p, t, strict=True)]
     pieces: list[Piece] = []
     for i in range(min(len(p), SHOWN)):
-        known = {"p": p[i], "t": t[i]}
-
-        def compute(v: Sequence[float], known: dict[str, float] = known) -> float:
-            now = known | dict(zip(names, v, strict=True))
-            return row.value(now["p"], now["t"]) * row.weight(now["p"], now["t"])
-
-        def words(*numbers: str) -> str:
-            return fill(written, dict(zip(names, numbers, strict=True)))
-
-        term = Term(tuple(known[each] for each in names), words, neuron=(name, i))
+        term, compute = term_of_both(written, p[i], t[i], error, (name, i))
         start = [f"{short_name(ctx.session, i)}: "] if len(p) > 1 else []
         pieces += [Piece("; ")] * bool(pieces)
         pieces += equation([*start, term], compute, errors[i], about=(name, i))
     left = len(p) - SHOWN
     pieces += [Piece("; "), Piece(text("captions.others", count=left))] * (left > 0)
     return errors, tuple(pieces)
+
+
+def term_of_both(
+    formula: str,
+    p: float,
+    t: float,
+    function: Callable[[float, float], float],
+    neuron: Neuron,
+) -> tuple[Term, Callable[[Sequence[float]], float]]:
+    """Return a formula with p and t as a term, and what computes it from the term's numbers.
+
+    formula   the formula, which may have only one of them
+    p, t      prediction and target
+    function  of both
+    neuron    the neuron that the term is about
+    """
+    known = {"p": p, "t": t}
+    names = [each for each in known if re.search(rf"\b{each}\b", formula)]
+
+    def words(*numbers: str) -> str:
+        return fill(formula, dict(zip(names, numbers, strict=True)))
+
+    def compute(v: Sequence[float]) -> float:
+        now = known | dict(zip(names, v, strict=True))
+        return function(now["p"], now["t"])
+
+    return Term(tuple(known[each] for each in names), words, neuron=neuron), compute
 
 
 def row_error(ctx: TracedWeight, p: list[float], t: list[float]) -> tuple[list[float], Line]:
@@ -170,7 +195,7 @@ def part_lines(
         found.append(equation(parts, lambda v: add(v) * scale, whole if last else own))
     if last:
         return found or [plain_lines(text("captions.loss.only", loss=said(whole, 3)))[0]], None
-    if samples > FULL or samples * outputs > MANY:
+    if not is_small(samples, samples * outputs):
         words = text("captions.loss.over", loss=said(whole, 3), count=samples)
         return [*found, *plain_lines(words)], None
     each = [Term((error * scale,)) for error in ctx.once(lambda: errors_of_samples(ctx))]

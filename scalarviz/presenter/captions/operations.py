@@ -19,13 +19,14 @@ from scalarviz.presenter.captions.lines import (
     equation,
     is_long,
     listed,
+    signed,
     sum_line,
     whole_line,
 )
 from scalarviz.presenter.captions.names import sentence
 from scalarviz.presenter.paths import weights_into
 from scalarviz.presenter.traced_weight import TracedWeight
-from scalarviz.session.caption import Caption, Piece, plain_lines
+from scalarviz.session.caption import Caption, Neuron, Piece, plain_lines
 from scalarviz.texts import row_text, text
 
 CaptionFn = Callable[[TracedWeight], Caption]
@@ -43,7 +44,7 @@ def about_output(ctx: TracedWeight, caption: Caption, value: float) -> Caption:
     return replace(caption, neurons=(ctx.behind,), callout=words)
 
 
-def first_product(x: float, w: float, row: int, neuron: tuple[str, int]) -> Term:
+def first_product(x: float, w: float, row: int, neuron: Neuron) -> Term:
     """Return a term of a sum: an input times its weight."""
     return Term((x, w), PRODUCT, row, neuron, SECOND_ON_CUBE)
 
@@ -139,20 +140,19 @@ def dropout(ctx: TracedWeight) -> Caption:
         out: Line = (Piece(text("captions.dropout.own", x=said(own_x)), neuron=ctx.behind),)
         lines = out, *plain_lines(count)
         return about_output(ctx, caption_of("dropout_out", *lines, unit=unit), own_y)
-    parts: list[Term | str] = [
-        Term((own_x,), neuron=ctx.before),
-        " / (1 - ",
-        Term((rate,), exact=True),
-        ")",
-    ]
-    line = equation(parts, lambda v: v[0] / (1.0 - v[1]), own_y, about=ctx.behind)
+    line = kept_line(Term((own_x,), neuron=ctx.before), rate, own_y, ctx.behind)
     return about_output(ctx, caption_of("dropout", line, *plain_lines(count), unit=unit), own_y)
+
+
+def kept_line(number: Term, rate: float, result: float, about: Neuron) -> Line:
+    """Return the line of a number that a dropout of this rate keeps, which makes it larger."""
+    parts: list[Term | str] = [number, " / (1 - ", Term((rate,), exact=True), ")"]
+    return equation(parts, lambda v: v[0] / (1.0 - v[1]), result, about=about)
 
 
 def standardizing(x: float, mean: float, variance: float, eps: float) -> list[Term | str]:
     """Return the parts of (x - mean) / sqrt(variance + eps)."""
-    minus = " + " if mean < 0.0 else " - "
-    parts: list[Term | str] = ["(", Term((x,)), minus, Term((abs(mean),)), ") / sqrt("]
+    parts: list[Term | str] = ["(", Term((x,)), *signed(mean), ") / sqrt("]
     return [*parts, Term((variance,)), " + ", Term((eps,), exact=True), ")"]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from scalarviz.presenter.captions.lines import MOST_TERMS, Line, Term, between, 
 from scalarviz.presenter.captions.names import sentence
 from scalarviz.presenter.captions.operations import about_output, standardized, standardizing
 from scalarviz.presenter.traced_weight import TracedWeight
-from scalarviz.session.caption import Caption, plain_lines
+from scalarviz.session.caption import Caption, Neuron, plain_lines
 from scalarviz.texts import row_text, text
 
 LineFn = Callable[[TracedWeight, FloatArray, float], tuple[Line, ...]]
@@ -97,9 +97,16 @@ def max_pool(ctx: TracedWeight, x: FloatArray, y: float) -> tuple[Line, ...]:
 
 
 def average_pool(ctx: TracedWeight, x: FloatArray, y: float) -> tuple[Line, ...]:
-    terms, pixels = window_terms(ctx, x), int(ctx.operation.settings[3]) ** 2
-    parts: list[Term | str] = ["(", *between(terms), f") / {pixels}"]
-    return (equation(parts, lambda v: exact_sum(v) / pixels, y, about=ctx.behind),)
+    return (average_line(ctx, window_terms(ctx, x), y, ctx.behind),)
+
+
+def average_line(
+    ctx: TracedWeight, terms: Sequence[Term], result: float, about: Neuron, start: str = ""
+) -> Line:
+    """Return the line of a sum that an average pooling divides by the pixels of its window."""
+    pixels = int(ctx.operation.settings[3]) ** 2
+    parts: list[Term | str] = [f"{start}(", *between(terms), f") / {pixels}"]
+    return equation(parts, lambda v: exact_sum(v) / pixels, result, about=about)
 
 
 LINES: dict[str, LineFn] = {

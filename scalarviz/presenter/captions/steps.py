@@ -19,12 +19,12 @@ from scalarviz.presenter.captions.format import (
     said,
 )
 from scalarviz.presenter.captions.lines import Line, Term, equation
+from scalarviz.presenter.captions.losses import is_small
 from scalarviz.presenter.traced_weight import TracedWeight
 from scalarviz.session.caption import Caption, plain_lines
 from scalarviz.session.explanation import Explanation, FormulaLine, explain
 from scalarviz.texts import plural, text
 
-MOST, MANY = 4096, 65_536  # most samples, and outputs of them, whose loss is recomputed
 # Actions after a step that do not change the network's outputs.
 HARMLESS = {"learning rate", "optimizer", "data", "engine", "freeze"}
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d+\.?\d*(?:e-?\d+)?|\.\d+")
@@ -58,7 +58,7 @@ def step(ctx: TracedWeight) -> Caption:
     caption = replace(caption, title=ctx.opened(caption.title))
     # Dropout and the like differ in training and evaluation mode.
     is_plain = not any(operation.about.learning for operation in ctx.network.program.stepped)
-    few = count <= MOST and targets.size <= MANY
+    few = is_small(count, targets.size)
     if is_plain and few and all(action.kind in HARMLESS for action in actions):
         old, new = both(timeline.loss, ctx.once(lambda: trainer.loss(ctx.network(inputs), targets)))
         words = plural("captions.step.loss", count, old=old, new=new)
