@@ -18,7 +18,8 @@ from scalarviz.checks.numbers import (
     number,
     shorten,
 )
-from scalarviz.data.base import DOUBLE, STREAM_COLORS, DataChoice, TableSet, count_of, whole
+from scalarviz.data.base import DOUBLE, STREAM_COLORS, DataChoice, TableSet, whole
+from scalarviz.data.tables import count_of
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 from scalarviz.formulas.randomness import check_seed, unit_pairs
 from scalarviz.formulas.table import pick

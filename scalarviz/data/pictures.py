@@ -15,10 +15,11 @@ import numpy as np
 from scalarviz.checks.limits import MOST_SCANS, Budget
 from scalarviz.checks.numbers import FloatArray, answered, as_floats, shorten
 from scalarviz.checks.numbers import size as whole_size
-from scalarviz.data.base import DataSet, count_of
+from scalarviz.data.base import DataSet
 from scalarviz.data.batches import Batches, Pair, PictureTransform, Points
 from scalarviz.data.files import called, readable, unreadable
 from scalarviz.data.landscape import SIZE, landscape
+from scalarviz.data.tables import count_of
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 from scalarviz.formulas.table import pick
 

@@ -17,12 +17,10 @@ from scalarviz.data.base import (
     STREAM_NOISE,
     STREAM_PLACES,
     TableSet,
-    count_of,
     same_bits,
-    share_of,
-    split,
     whole,
 )
+from scalarviz.data.tables import count_of, share_of, split
 from scalarviz.formulas.randomness import check_seed, unit_pairs
 
 PORTION = 2**16  # points made at once

@@ -1,0 +1,136 @@
+"""Tables: inputs and targets as arrays with one row a sample, and what their user says of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray, as_batch, as_floats, number, shorten, size
+from scalarviz.checks.targets import one_hot
+from scalarviz.data.batches import Pair
+from scalarviz.errors import InputError, ShapeError
+
+LARGEST_SET = 2**24  # largest number of samples that a data set makes itself
+
+
+def with_columns(pair: Pair) -> Pair:
+    """Return inputs and targets with 1-D targets, of one output, as a column."""
+    inputs, targets = pair
+    return (inputs, targets[:, np.newaxis]) if targets.ndim == 1 else pair
+
+
+def as_table(inputs: object, targets: object) -> Pair:
+    """Return inputs and targets as new float64 arrays, one row a sample; raise InputError."""
+    x = as_floats(inputs, "the array of inputs")
+    if is_text(targets):
+        raise InputError(
+            f"the targets are texts, {shorten(targets)}: make class labels 0, 1, 2 of them by "
+            "names, labels = np.unique(targets, return_inverse=True)"
+        )
+    y = as_floats(targets, "the array of targets")
+    if y.ndim == 1 and x.ndim == 2:
+        y = y[:, np.newaxis]
+    for name, table in (("inputs", x), ("targets", y)):
+        if table.ndim != 2 or table.size == 0:
+            raise ShapeError(
+                f"the {name} of a data set are an array of shape (samples, {name}), not of shape "
+                f"{table.shape}: give each sample a row"
+            )
+        as_batch(table, None, f"the array of {name}")  # raises NotFiniteError
+    if len(x) != len(y):
+        raise ShapeError(
+            f"the inputs have {len(x)} rows and the targets {len(y)}: "
+            "pass one target for each input"
+        )
+    return x, y
+
+
+def is_text(targets: object) -> bool:
+    """Return whether targets are a list, tuple or array of texts."""
+    if isinstance(targets, np.ndarray) and targets.dtype.kind != "O":
+        return bool(targets.dtype.kind == "U")
+    given = targets if isinstance(targets, (list, tuple, np.ndarray)) else ()
+    return len(given) > 0 and all(isinstance(each, str) for each in given)
+
+
+def rows_of_labels(targets: FloatArray, classes: object) -> FloatArray:
+    """Return a row of `classes` numbers for each label in a column; raise InputError."""
+    count = count_of(classes, "classes")
+    if targets.shape[1] != 1:
+        raise ShapeError(
+            f"targets with classes={count} are one label a sample, not rows of "
+            f"{targets.shape[1]} numbers: leave classes out"
+        )
+    return one_hot(targets, count)
+
+
+def is_labels(targets: FloatArray) -> bool:
+    """Return whether targets can be labels: whole numbers from 0 on."""
+    return bool(targets.min() >= 0 and (targets == np.floor(targets)).all())
+
+
+def names_in(names: object) -> list[Any]:
+    """Return a list or tuple as a list; an empty list for anything else."""
+    return list(names) if isinstance(names, (list, tuple)) else []
+
+
+def checked_names(key: str, names: object, count: int, what: str) -> list[str]:
+    """Return a list of `count` names, or an empty one for no names; raise InputError."""
+    given = names_in(names)
+    if isinstance(names, (list, tuple)) and not given:
+        return []
+    if len(given) != count or not all(isinstance(name, str) for name in given):
+        raise InputError(
+            f"{key} are a list of texts, one for each of the {what}, not {shorten(names)}"
+        )
+    return given
+
+
+def split(whole: Pair, share: float) -> tuple[Pair, Pair | None]:
+    """Return the first `share` of the rows, at least one, for training, and the held-out rest."""
+    inputs, targets = whole
+    count = max(1, round(share * len(inputs)))
+    held_out = (inputs[count:], targets[count:]) if count < len(inputs) else None
+    return (inputs[:count], targets[:count]), held_out
+
+
+def with_tests(whole: Pair, held_out: object, share: object) -> tuple[Pair, int]:
+    """Return samples followed by those held out, and the number of these; raise InputError.
+
+    `held_out` is a pair of arrays, or the number of samples at the end of `whole`.
+    """
+    if share != 1.0:
+        raise InputError(f"pass share={shorten(share)} or held_out, not both")
+    if not isinstance(held_out, (tuple, list)):
+        return whole, count_of(held_out, "held_out", high=len(whole[0]) - 1)
+    if len(held_out) != 2:
+        raise InputError(
+            f"held_out is a pair of arrays (inputs, targets) or a number of samples, not "
+            f"{len(held_out)} arrays"
+        )
+    tests = as_table(*held_out)
+    widths = [tuple(table.shape[1] for table in pair) for pair in (whole, tests)]
+    if widths[0] != widths[1]:
+        raise ShapeError(
+            f"the held-out samples have {widths[1][0]} -> {widths[1][1]} numbers, those for "
+            f"training {widths[0][0]} -> {widths[0][1]}: make the two equal"
+        )
+    joined = [np.concatenate(pair) for pair in zip(whole, tests, strict=True)]
+    return (joined[0], joined[1]), len(tests[0])
+
+
+def share_of(share: object) -> float:
+    """Return a share above 0 and at most 1; raise InputError for anything else."""
+    result = number(share, "share", 0.0, open_low=True)
+    if result > 1.0:
+        raise InputError(f"share must be at most 1, all samples, not {shorten(share)}")
+    return result
+
+
+def count_of(value: object, what: str, low: int = 1, high: int = LARGEST_SET) -> int:
+    """Return a count between bounds; raise InputError for anything else."""
+    result = size(value, what)
+    if low <= result <= high:
+        return result
+    raise InputError(f"{what} must be an integer from {low:,} to {high:,}, not {result:,}")
