@@ -23,6 +23,9 @@ FEW = 10  # a second; fewer are shown with decimals
 CLEAR = "\r\x1b[2K\x1b[?25h"  # an empty line and a visible cursor
 LOST = (OSError, ValueError)  # raised by a closed terminal, or a closed file
 
+Work = Literal["steps", "pictures", "kernels"]
+ABOVE_OTHERS = ("kernels",)  # the bar of what other work waits for replaces that of the other work
+
 _running: Progress | None = None
 
 
@@ -30,42 +33,51 @@ _running: Progress | None = None
 class Progress:
     """Context manager around long work: shows how far it is, on standard error or below a cell.
 
-    total   number of `unit` that the work takes
+    total   number of `unit` that the work takes; can be set later. With 0 it has no bar
     wanted  False: nothing is shown for this work, nor for work inside it
-    unit    "steps" or "pictures"
+    unit    "steps", "pictures" or "kernels"
 
     The bar has the loss, the pace and the time left. It appears after DELAY, and is removed at the
     end. None appears in a file or pipe, in a worker process, in another thread than the main one,
-    and inside another Progress.
+    and inside another Progress, except that of kernels.
     """
 
-    __slots__ = ("_bar", "_due", "_first", "_total", "_unit", "_wanted")
+    __slots__ = ("_bar", "_due", "_first", "_outer", "_unit", "_wanted", "total")
 
-    def __init__(
-        self,
-        total: int,
-        wanted: bool = True,
-        unit: Literal["steps", "pictures"] = "steps",
-    ) -> None:
-        self._total, self._wanted, self._unit = total, wanted, unit
+    def __init__(self, total: int, wanted: bool = True, unit: Work = "steps") -> None:
+        self.total, self._wanted, self._unit = total, wanted, unit
+        self._outer: Progress | None = None  # the one whose place it takes
         self._due = math.inf  # when the bar is drawn next
-        self._first = (math.inf, 0)  # time and count of the first `tell`; before it, kernels load
+        self._first = (math.inf, 0)  # time and count of the first `tell`: kernels load before it
         self._bar: Bar | None = None
 
     def __enter__(self) -> Self:
         global _running
-        if _running is None and threading.current_thread() is threading.main_thread():
-            _running = self
+        outer = _running
+        if outer is not None and not (outer._wanted and self._unit in ABOVE_OTHERS):
+            return self
+        if threading.current_thread() is threading.main_thread():
+            _running, self._outer = self, outer
+            if outer is not None:
+                outer._remove()
             if self._wanted:
-                self._due = perf_counter() + DELAY
+                self._begin()
         return self
+
+    def _begin(self) -> None:
+        self._due, self._first = perf_counter() + DELAY, (math.inf, 0)
+
+    @property
+    def will_be_seen(self) -> bool:
+        """Whether there is a bar if the work takes long."""
+        return _running is self and self._wanted and place_of_bars() is not None
 
     def tell(self, done: int, loss: float = math.nan) -> None:
         """Draw the bar if that is due; `done` is the count so far, `loss` the newest, if any."""
         now = perf_counter()
         if now < self._first[0]:
             self._first = now, done
-        if now >= self._due and done < self._total:
+        if now >= self._due and done < self.total:
             self._due = now + FRAME
             with CtrlC() as ctrl_c:
                 ctrl_c.hold()  # rich would not write again after half a picture
@@ -77,20 +89,23 @@ class Progress:
 
     def _draw(self, now: float, done: int, loss: float) -> None:
         if self._bar is None:
-            self._bar = bar_here()
-            if self._bar is None:
+            place = place_of_bars()
+            if place is None:
                 self._due = math.inf
                 return
+            self._bar = NotebookBar() if place == "notebook" else Bar(place)
         start, before = self._first
         pace = (done - before) / (now - start) if now > start else 0.0
-        count = text(f"progress.count.{self._unit}", done=done, total=self._total)
-        self._bar.show(done, self._total, count, words(self._unit, loss, pace, self._total - done))
+        count = text(f"progress.count.{self._unit}", done=done, total=self.total)
+        self._bar.show(done, self.total, count, words(self._unit, loss, pace, self.total - done))
 
     def __exit__(self, *error: object) -> None:
         global _running
         if _running is self:
-            _running = None
+            _running = outer = self._outer
             self._remove()
+            if outer is not None and outer._wanted:
+                outer._begin()
 
     def _remove(self) -> None:
         bar, self._bar = self._bar, None
@@ -176,16 +191,16 @@ class NotebookBar(Bar):
             self.output.update({"text/html": "", "text/plain": ""}, raw=True)
 
 
-def bar_here() -> Bar | None:
-    """Return a bar for this notebook or terminal; None where nobody would see it."""
+def place_of_bars() -> Console | Literal["notebook"] | None:
+    """Return the console of this terminal, or "notebook"; None where nobody would see a bar."""
     if is_worker():
         return None
     if shell() is not None:
-        return NotebookBar()
+        return "notebook"
     from rich.console import Console
 
     console = Console(stderr=True)
-    return Bar(console) if is_seen(console) else None
+    return console if is_seen(console) else None
 
 
 def is_seen(console: Console) -> bool:
@@ -201,7 +216,7 @@ def is_terminal(file: Any) -> bool:
 def words(unit: str, loss: float, pace: float, left: int) -> str:
     """Return loss, pace and time left in words.
 
-    unit  "steps" or "pictures"
+    unit  "steps", "pictures" or "kernels"
     loss  NaN: there is none
     pace  units per second; 0.0: unknown
     left  number of units

@@ -20,7 +20,7 @@ class OnStandardError(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Print the message of a `record` in one line, unless there is another handler."""
         others = [*LOG.handlers, *(logging.root.handlers if LOG.propagate else [])]
-        if others != [self] or sys.stderr is None:
+        if others != [self] or sys.stderr is None or getattr(record, "is_shown", False):
             return
         try:
             say(self.format(record), file=sys.stderr)
@@ -28,9 +28,17 @@ class OnStandardError(logging.Handler):
             self.handleError(record)
 
 
-def inform(message: str) -> None:
-    """Log a message of level INFO."""
-    LOG.info("%s", message)
+def inform(message: str, *, is_shown: bool = False) -> None:
+    """Log a message of level INFO.
+
+    is_shown  something else shows it on this screen: only handlers of an application get it
+    """
+    LOG.info("%s", message, extra={"is_shown": is_shown})
+
+
+def is_informed() -> bool:
+    """Return whether messages of level INFO are logged."""
+    return LOG.isEnabledFor(logging.INFO)
 
 
 LOG.addHandler(OnStandardError())

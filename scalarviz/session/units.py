@@ -26,9 +26,9 @@ def advance(timeline: Timeline, count: int, unit: str) -> None:
 
 
 def advance_with_bar(timeline: Timeline, count: int, unit: str, wanted: bool) -> None:
-    """`advance` with a progress bar, if `wanted` and if it is several steps."""
+    """`advance` with a progress bar of several steps, if `wanted`; else without any."""
     steps = 1 if count == 1 and unit == "step" else steps_in(timeline, count, unit)
-    if steps < 2:
+    if steps < 2 and wanted:
         return advance(timeline, count, unit)
     first, between = timeline.clock.step, timeline.between
     with Progress(steps, wanted) as progress:

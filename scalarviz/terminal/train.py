@@ -39,7 +39,7 @@ def train(show: object, steps: int | None = None, keep: Keep | None = None) -> i
     say(show.title, about(show.session))
     with Stop() as stop:
         start = show.session.step_index
-        with keep.kept(show.session), Progress(0, wanted=False):  # no bars but its own
+        with keep.kept(show.session), Progress(0):  # no bars of steps but its own
             if can_draw(console):
                 with_bar(show.session, end, keep, stop, console)
             else:

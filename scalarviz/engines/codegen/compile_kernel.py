@@ -2,7 +2,8 @@
 
     python -m scalarviz.engines.codegen.compile_kernel FILE ...
 
-compiles the kernel of each file, and ends when its standard input is closed.
+compiles the kernel of each file, writes a full stop for each to its standard output, and ends when
+its standard input is closed.
 
 A process that compiles a kernel could run other machine code than one that loads it: numba keeps a
 copy of every function in each kernel that calls it, and of equal names the linker takes the first.
@@ -14,12 +15,14 @@ import importlib.util
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import IO, Any
 
 from scalarviz.engines.codegen.kernel_cache import keep_apart
 from scalarviz.process import children
@@ -27,26 +30,34 @@ from scalarviz.process import children
 LOOK = 0.02  # seconds between two looks
 ROOT = Path(__file__).parents[3]
 
+done = 0  # kernels compiled by the child of `run_child`
 
-def start_child(paths: Sequence[Path]) -> Any:
-    """Return a child process that compiles the kernels of files; it ends if its stdin is closed."""
+
+def start_child(paths: Sequence[Path], report: IO[bytes] | int = subprocess.DEVNULL) -> Any:
+    """Return a child process that compiles the kernels of files; it ends if its stdin is closed.
+
+    report  receives a byte for each compiled kernel
+    """
     words = ["-P", "-m", "scalarviz.engines.codegen.compile_kernel", *map(str, paths)]
     folders = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
-    return children.start(words, stdin=subprocess.PIPE, env=env)
+    return children.start(words, stdin=subprocess.PIPE, stdout=report, env=env)
 
 
 def run_child(paths: Sequence[Path]) -> bool:
-    """Return whether a child process has compiled the kernels of files."""
-    try:
-        child = start_child(paths)
-    except OSError:  # no process can be started
-        return False
-    try:
+    """Return whether a child process has compiled the kernels of files; it is counted in `done`."""
+    global done
+    done = 0
+    with ExitStack() as opened:
+        try:
+            report = opened.enter_context(tempfile.TemporaryFile(dir=paths[0].parent))
+            child = start_child(paths, report)
+        except OSError:  # no process can be started
+            return False
+        opened.callback(children.end, child)
         while child.poll() is None:
+            done = os.fstat(report.fileno()).st_size
             time.sleep(LOOK)
-    finally:
-        children.end(child)
     return bool(child.returncode == 0)
 
 
@@ -88,12 +99,15 @@ def end_with_parent() -> None:
     os._exit(1)
 
 
-def main(paths: Sequence[str]) -> None:
-    """Compile the kernels of files."""
+def main(paths: Sequence[str], report: int | None = None) -> None:
+    """Compile the kernels of files; write a full stop for each to the file descriptor `report`."""
     threading.Thread(target=end_with_parent, daemon=True).start()
     for path in paths:
         import_file(Path(path)).compiled.compile()
+        if report is not None:
+            with suppress(OSError):  # a full disk
+                os.write(report, b".")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(sys.argv[1:], sys.stdout.fileno())

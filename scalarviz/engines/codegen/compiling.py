@@ -33,8 +33,13 @@ def keep_whole(module: ModuleType) -> None:
             kernel._compile_for_args = partial(aside, kernel._compile_for_args)
 
 
-def aside(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function, on another thread if this is the main thread, and return its result."""
+def aside(
+    function: Callable[..., Any], *args: Any, meanwhile: Callable[[], object] | None = None
+) -> Any:
+    """Call a function, on another thread if this is the main thread, and return its result.
+
+    meanwhile  called again and again by the main thread
+    """
     if threading.current_thread() is not threading.main_thread():
         return function(*args)
     future: Future[Any] = Future()
@@ -42,7 +47,8 @@ def aside(function: Callable[..., Any], *args: Any) -> Any:
     _threads.add(thread)
     thread.start()
     while not wait([future], LOOK).done:  # on Windows, Ctrl-C is noticed only between two checks
-        pass
+        if meanwhile is not None:
+            meanwhile()
     return future.result()
 
 

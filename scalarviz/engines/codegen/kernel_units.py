@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scalarviz.draw2d.progress import Progress
 from scalarviz.engines.codegen import compile_kernel
 from scalarviz.engines.codegen.cache_files import (
     drop_damaged,
@@ -25,7 +26,7 @@ from scalarviz.engines.codegen.kernel_source import ingredients
 from scalarviz.engines.codegen.numba_imports import import_without_scipy
 from scalarviz.engines.codegen.unit_source import Dtype, Source, Unit, source_of
 from scalarviz.engines.common.cores import Guard, check_process, start_threads
-from scalarviz.errors.messages import inform
+from scalarviz.errors.messages import inform, is_informed
 
 SECONDS = 0.5  # to compile a kernel, on average
 START = 2.0  # seconds to start compiling
@@ -55,12 +56,21 @@ def load(units: Sequence[Unit], dtype: Dtype) -> list[Kernel]:
         texts = [text_of(unit, dtype) for unit in units]
         missing = {t: unit for t, unit in zip(texts, units, strict=True) if t not in _kernels}
         if missing:
-            aside(load_missing, missing, dtype)
+            with Progress(0, is_informed(), "kernels") as bar:
+
+                def tell() -> None:
+                    if bar.total:
+                        bar.tell(compile_kernel.done)
+
+                aside(load_missing, missing, dtype, bar, meanwhile=tell)
         return [_kernels[text] for text in texts]
 
 
-def load_missing(missing: dict[str, Unit], dtype: Dtype) -> None:
-    """Compile what is not on disk in one child process, and load all kernels that are missing."""
+def load_missing(missing: dict[str, Unit], dtype: Dtype, bar: Progress) -> None:
+    """Compile what is not on disk in one child process, and load all kernels that are missing.
+
+    The total of `bar` is set to the number of kernels that are compiled.
+    """
     import_without_scipy()
     paths = {text: write_unit(text, unit, dtype) for text, unit in missing.items()}
     modules = {text: compile_kernel.import_file(path) for text, path in paths.items()}
@@ -68,7 +78,9 @@ def load_missing(missing: dict[str, Unit], dtype: Dtype) -> None:
     if uncompiled:
         seconds = round(START + SECONDS * len(uncompiled))
         kernels = "1 kernel" if len(uncompiled) == 1 else f"{len(uncompiled)} kernels"
-        inform(f"scalarviz compiles {kernels}, once; this takes about {seconds} s")
+        said = f"scalarviz compiles {kernels}, once; this takes about {seconds} s"
+        inform(said, is_shown=bar.will_be_seen)
+        compile_kernel.done, bar.total = 0, len(uncompiled)
         compile_kernel.run_child([paths[text] for text in uncompiled])
     for text in uncompiled:
         modules[text].compiled.compile()  # from disk, unless the child has failed
