@@ -36,6 +36,7 @@ class Theme:
     wire    wires; `lit` are those of what is looked at
     panel   background of texts and curves, `rim` its border
     ghost   curve of the other branch
+    metric  curve of a metric such as the accuracy
     own_controls  colours of the window's controls; None: derived from the others
     """
 
@@ -53,6 +54,7 @@ class Theme:
     panel: str
     rim: str
     ghost: str
+    metric: str
     own_controls: ControlColors | None = None
 
     @property
@@ -96,6 +98,7 @@ THEMES = table(
             panel="#141922e8",
             rim="#242c38",
             ghost="#6b7686",
+            metric="#62cfa6",
             own_controls=ControlColors(
                 ground="#0e1116",
                 panel="#151a21",
@@ -123,6 +126,7 @@ THEMES = table(
             panel="#f6f7f9e8",
             rim="#dfe3e9",
             ghost="#8d97a5",
+            metric="#0b7350",
             own_controls=ControlColors(
                 ground="#ffffff",
                 panel="#f4f5f7",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, final
 
 import numpy as np
@@ -15,6 +15,7 @@ from scalarviz.errors import ScalarvizError
 from scalarviz.formulas.metrics import predictions_of
 from scalarviz.model.program import Moment, Program
 from scalarviz.presenter.answers import Answer
+from scalarviz.presenter.curves import measured_of
 from scalarviz.presenter.exhibits_of import can_be_finer, exhibit_of, is_quick, needs_batch
 from scalarviz.presenter.sample_pass import SampleContext, SamplePass, backward, forward
 from scalarviz.presenter.scene_layout import tints_of
@@ -24,7 +25,7 @@ from scalarviz.session.session import Session
 from scalarviz.session.timeline import Here
 from scalarviz.session.trainer import Trainer
 from scalarviz.view.exhibits.exhibit import Exhibit
-from scalarviz.view.frame_data import Buffers, Curve
+from scalarviz.view.frame_data import Buffers, Curve, Measured
 
 Value = TypeVar("Value")
 
@@ -78,6 +79,8 @@ class LiveValues:
         self._refining = False
         self._curves: tuple[FloatArray, ...] = (np.zeros(0),) * 4
         self._curve_key: tuple[int, ...] = ()
+        self._metrics: Sequence[Measured] = ()
+        self._metrics_key: tuple[int, ...] = ()
         self._earlier = Answer(self.numbers.value)
         self._batch: Answer[Any] = Answer(None)
         self._first: Answer[Any] = Answer(None)
@@ -337,8 +340,9 @@ class LiveValues:
         session = self.session
         branch = session.current_branch
         key = branch.number, len(branch.record), len(session.branches)
-        waits = session.playing and not self._curving.due and key[::2] == self._curve_key[::2]
-        if key != self._curve_key and not waits:
+        waits = session.playing and not self._curving.due
+        self._measure(waits)
+        if key != self._curve_key and not (waits and key[::2] == self._curve_key[::2]):
             others = [each for each in session.branches if each is not branch and each.end.step]
             with self._curving.doing():
                 own = branch.curve(POINTS)
@@ -346,7 +350,17 @@ class LiveValues:
             self._curves = own[0] + 1.0, own[1], ghost[0] + 1.0, ghost[1]
             self._curve_key = key
         steps, losses, *ghosts = self._curves
-        return Curve(steps, losses, float(session.step_index), session.loss, *ghosts)
+        now = float(session.step_index)
+        return Curve(steps, losses, now, session.loss, *ghosts, metrics=self._metrics)
+
+    def _measure(self, waits: bool) -> None:
+        """Read the metrics that are drawn again if the clock has moved."""
+        session = self.session
+        if session.timeline.visits.metrics is None:
+            return
+        key = session.current_branch.number, session.step_index
+        if key != self._metrics_key and not (waits and self._metrics):
+            self._metrics_key, self._metrics = key, measured_of(session.metrics)
 
 
 def is_equal(first: FloatArray, second: FloatArray) -> bool:

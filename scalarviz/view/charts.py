@@ -11,7 +11,7 @@ from scalarviz.draw2d.braille_curve import round_down, round_up
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
-from scalarviz.view.frame_data import Curve, History
+from scalarviz.view.frame_data import Curve, History, Measured
 from scalarviz.view.scene.frame import Box
 
 AXIS = 46.0  # pixels left of a curve
@@ -23,40 +23,20 @@ def draw_loss(
 ) -> None:
     """Draw the losses on a logarithmic scale with axes, the current step, and the other branch.
 
-    The last loss stands above the curve at the left, `clock` at the right.
+    The last loss stands above the curve at the left, beside it those of metrics, which have curves
+    too; `clock` stands at the right.
     """
-    size, axis = 12.0 * scale, AXIS * scale
-    top, below = 22.0 * scale, 15.0 * scale
+    axis, top, below = AXIS * scale, 22.0 * scale, 15.0 * scale
     plot = Box(box.x + axis, box.y + top, box.width - axis - 4.0, box.height - top - below)
     if plot.height < 8.0 or plot.width < 40.0:
         return
-    loss = text("chart.title")
-    if not math.isnan(curve.loss):
-        loss = f"{loss} {curve.loss:#.3g}"
-    base = box.y + 16.0 * scale
-    wide = canvas.text(plot.x, base, loss, size=13.0 * scale, color=theme.ink)
-    kind = text("chart.scale")
-    taken = wide + canvas.measure(kind + clock, size=13.0 * scale) + 24.0 * scale
-    if taken < plot.width:
-        canvas.text(plot.x + wide + 8.0 * scale, base, kind, size=size, color=theme.quiet)
-    if clock and canvas.measure(clock, size=13.0 * scale) + wide + 8.0 < plot.width:
-        canvas.text(plot.right, base, clock, size=13.0 * scale, color=theme.quiet, anchor="right")
-    axes = (
-        [(plot.x, plot.y), (plot.x, plot.bottom)],
-        [(plot.x, plot.bottom), (plot.right, plot.bottom)],
+    draw_last_numbers(canvas, plot, box.y + 16.0 * scale, curve, theme, clock, scale)
+    last = draw_axes(canvas, plot, curve, theme, scale)
+    size = 12.0 * scale
+    losses = np.concatenate(
+        [curve.losses, curve.ghost_losses, [curve.loss]]
+        + [metric.values for metric in curve.metrics if not metric.share]
     )
-    canvas.segments(*axes, theme.faint)
-    ends = [float(part[-1]) for part in (curve.steps, curve.ghost_steps) if len(part)]
-    last = max(curve.at, 1.0, *ends)
-    under = plot.bottom + 12.5 * scale
-    canvas.text(plot.x, under, "0", size=size, color=theme.quiet)
-    step = text("chart.step", step=last)
-    canvas.text(plot.right, under, step, size=size, color=theme.quiet, anchor="right")
-    ghost = text("chart.ghost")
-    if len(curve.ghost_steps) and plot.width > canvas.measure(ghost + step, size=size) + 40.0:
-        middle = plot.x + plot.width / 2
-        canvas.text(middle, under, ghost, size=size, color=theme.ghost, anchor="center")
-    losses = np.concatenate([curve.losses, curve.ghost_losses, [curve.loss]])
     losses = losses[np.isfinite(losses) & (losses > 0.0)]
     if not len(losses):
         middle, said = plot.y + plot.height / 2 + 4.0, text("chart.empty")
@@ -66,9 +46,9 @@ def draw_loss(
     high = round_up(float(losses.max()))
     low = min(round_down(float(losses.min())), high / 10.0)
 
-    def place(x: FloatArray, y: FloatArray) -> FloatArray:
+    def place(x: FloatArray, y: FloatArray, share: bool = False) -> FloatArray:
         with np.errstate(divide="ignore", invalid="ignore"):
-            up = (np.log10(y) - math.log10(low)) / math.log10(high / low)
+            up = y if share else (np.log10(y) - math.log10(low)) / math.log10(high / low)
         up = np.where(np.isfinite(up), np.clip(up, -0.02, 1.02), np.nan)
         return np.stack([plot.x + x / last * plot.width, plot.bottom - up * plot.height], axis=1)
 
@@ -84,11 +64,84 @@ def draw_loss(
         if len(curve.steps):
             own = place(curve.steps, curve.losses)
             canvas.line(thinned(own, plot.width), theme.accent, width=1.6 * scale)
+        for metric in curve.metrics:
+            points = place(metric.steps, metric.values, metric.share)
+            canvas.line(thinned(points, plot.width), color_of(metric, theme), width=1.3 * scale)
         x = plot.x + curve.at / last * plot.width
         canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.ink + "60", width=1.0)
         if math.isfinite(curve.loss) and curve.loss > 0.0:
             x, y = place(np.array([curve.at]), np.array([curve.loss]))[0].tolist()
             canvas.disc(x, y, 3.5 * scale, theme.ink)
+
+
+def draw_last_numbers(
+    canvas: Canvas2D,
+    plot: Box,
+    base: float,
+    curve: Curve,
+    theme: Theme,
+    clock: str,
+    scale: float,
+) -> None:
+    """Write the last loss, the last value of each metric in the color of its curve, the clock.
+
+    What has no room there stands below the curve; without metrics the scale is named.
+    """
+    size, gap = 13.0 * scale, 12.0 * scale
+    loss = text("chart.title")
+    if not math.isnan(curve.loss):
+        loss = f"{loss} {curve.loss:#.3g}"
+    end = plot.x + canvas.text(plot.x, base, loss, size=size, color=theme.ink)
+    right = plot.right
+    if clock and canvas.measure(clock, size=size) + 8.0 < right - end:
+        right -= canvas.text(right, base, clock, size=size, color=theme.quiet, anchor="right") + gap
+    told = [(words_of(each), color_of(each, theme)) for each in curve.metrics]
+    for words, color in told or [(text("chart.scale"), theme.quiet)]:
+        if end + gap + canvas.measure(words, size=size) < right:
+            end += gap + canvas.text(end + gap, base, words, size=size, color=color)
+        elif told and not len(curve.ghost_steps):
+            small, left = 12.0 * scale, plot.x + 2.0 * gap
+            room = plot.right - canvas.measure(step_words(curve), size=small) - gap - left
+            if canvas.measure(words, size=small) < room:
+                middle, under = left + room / 2.0, plot.bottom + 12.5 * scale
+                canvas.text(middle, under, words, size=small, color=color, anchor="center")
+
+
+def words_of(metric: Measured) -> str:
+    """Return the name and the last value of a metric."""
+    value = float(metric.values[-1])
+    return f"{metric.name} {100.0 * value:.3g}%" if metric.share else f"{metric.name} {value:#.3g}"
+
+
+def color_of(metric: Measured, theme: Theme) -> str:
+    """Return the color of the curve of a metric."""
+    return theme.metric if metric.share else theme.ink
+
+
+def last_step(curve: Curve) -> float:
+    """Return the last step of the chart."""
+    ends = [float(part[-1]) for part in (curve.steps, curve.ghost_steps) if len(part)]
+    return max(curve.at, 1.0, *ends)
+
+
+def step_words(curve: Curve) -> str:
+    """Return what stands at the right end of the axis of steps."""
+    return text("chart.step", step=last_step(curve))
+
+
+def draw_axes(canvas: Canvas2D, plot: Box, curve: Curve, theme: Theme, scale: float) -> float:
+    """Draw the axes, with the first and the last step; return the last step."""
+    size, under = 12.0 * scale, plot.bottom + 12.5 * scale
+    corner = (plot.x, plot.bottom)
+    canvas.segments([(plot.x, plot.y), corner], [corner, (plot.right, plot.bottom)], theme.faint)
+    last, step = last_step(curve), step_words(curve)
+    canvas.text(plot.x, under, "0", size=size, color=theme.quiet)
+    canvas.text(plot.right, under, step, size=size, color=theme.quiet, anchor="right")
+    ghost = text("chart.ghost")
+    if len(curve.ghost_steps) and plot.width > canvas.measure(ghost + step, size=size) + 40.0:
+        middle = plot.x + plot.width / 2
+        canvas.text(middle, under, ghost, size=size, color=theme.ghost, anchor="center")
+    return last
 
 
 def ticks(low: float, high: float, height: float) -> list[float]:

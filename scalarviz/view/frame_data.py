@@ -79,8 +79,22 @@ class Buffers:
 
 
 @dataclass(frozen=True)
+class Measured:
+    """A metric: its last value, and all up to now.
+
+    name   as it is written, such as "held-out accuracy"
+    share  whether it is drawn on a scale from 0 to 1; else on that of the losses
+    """
+
+    name: str
+    share: bool
+    steps: FloatArray
+    values: FloatArray
+
+
+@dataclass(frozen=True)
 class Curve:
-    """The loss curve, the current step, and the curve of another branch (ghost)."""
+    """The loss curve, the current step, the curve of another branch (ghost), and metrics."""
 
     steps: FloatArray = field(default_factory=lambda: NOTHING)
     losses: FloatArray = field(default_factory=lambda: NOTHING)
@@ -88,6 +102,7 @@ class Curve:
     loss: float = np.nan
     ghost_steps: FloatArray = field(default_factory=lambda: NOTHING)
     ghost_losses: FloatArray = field(default_factory=lambda: NOTHING)
+    metrics: Sequence[Measured] = ()
 
 
 @dataclass(frozen=True)

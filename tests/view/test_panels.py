@@ -7,7 +7,7 @@ from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.view.charts import draw_history, draw_loss, thinned, ticks
-from scalarviz.view.frame_data import Card, Curve, History, Line, Table
+from scalarviz.view.frame_data import Card, Curve, History, Line, Measured, Table
 from scalarviz.view.inspector import draw_inspector, wrapped
 from scalarviz.view.scene.frame import Box
 from tests.studio import Studio, at
@@ -73,6 +73,33 @@ def test_the_other_branch_is_a_ghost(studio: Studio) -> None:
     for step in (3.0, 12.0, 20.0):
         assert np.hypot(*(pixels - loss_place(step, 0.3, 21.0)).T).min() < 1.5
     assert "grey: other branch" in canvas.words and "step 21" in canvas.words
+
+
+def test_metrics_have_curves_and_numbers(studio: Studio) -> None:
+    steps = np.array([2.0, 8.0, 11.0])
+    metrics = (
+        Measured("held out", False, steps, np.array([0.5, 0.3, 0.3])),
+        Measured("accuracy", True, steps, np.array([0.25, 0.75, 0.75])),
+    )
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    draw_loss(canvas, BOX, curve(metrics=metrics), DARK)
+    pixels = studio.paper(canvas)
+    held_out = drawn_in(pixels, DARK.ink, 40)
+    assert np.hypot(*(held_out - loss_place(9.5, 0.3)).T).min() < 1.5
+    accuracy, plot = drawn_in(pixels, DARK.metric, 40), plot_of(BOX)
+    place = plot.x + 9.5 / 11.0 * plot.width, plot.bottom - 0.75 * plot.height
+    assert np.hypot(*(accuracy - place).T).min() < 1.5
+    assert {"loss 0.0100", "held out 0.300", "accuracy 75%"} <= set(canvas.words)
+    assert "logarithmic" not in canvas.words
+
+
+def test_numbers_of_metrics_without_room_are_left_out(studio: Studio) -> None:
+    metrics = (Measured("held-out accuracy", True, np.array([2.0]), np.array([0.5])),)
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    draw_loss(canvas, Box(10.0, 10.0, 160.0, 100.0), curve(metrics=metrics), DARK)
+    studio.paper(canvas)
+    assert not any("accuracy" in words for words in canvas.words)
+    assert "step 11" in canvas.words
 
 
 @pytest.mark.parametrize(

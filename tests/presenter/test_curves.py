@@ -1,0 +1,61 @@
+"""The metrics in the chart of the losses."""
+
+from typing import Any
+
+import numpy as np
+
+import scalarviz as sv
+from scalarviz.presenter.curves import measured_of
+from scalarviz.presenter.stage import Stage
+
+X = np.random.default_rng(0).normal(size=(40, 2))
+
+
+def session(**more: Any) -> sv.Session:
+    net = sv.Network([2, 4, 2], activation="tanh", seed=0)
+    data = sv.data.Arrays(X, (X[:, 0] > 0).astype(int), classes=2, share=0.5)
+    settings = {"loss": "softmax_cross_entropy", "batch": 10, "engine": "python", "seed": 0}
+    return sv.Session(net, data, optimizer=sv.Adam(0.1), **settings, **more)
+
+
+def test_held_out_loss_and_accuracy_are_drawn_up_to_now() -> None:
+    s = session(metrics=["accuracy"], every=2)
+    stage = Stage(s)
+    s.advance(6)
+    held_out, accuracy = stage.frame_data().curve.metrics
+    assert (held_out.name, held_out.share) == ("held out", False)
+    assert (accuracy.name, accuracy.share) == ("held-out accuracy", True)
+    steps, values = s.metrics["held_out_accuracy"]
+    np.testing.assert_array_equal(accuracy.steps, steps)
+    np.testing.assert_array_equal(accuracy.values, values)
+    assert steps.tolist() == [2, 4, 6]
+    s.seek(3)
+    assert stage.frame_data().curve.metrics[0].steps.tolist() == [2]
+
+
+def test_a_session_that_measures_nothing_has_no_curves() -> None:
+    s = session()
+    s.advance(2)
+    assert Stage(s).frame_data().curve.metrics == ()
+
+
+def test_which_metrics_are_drawn() -> None:
+    def points(*values: float) -> Any:
+        return np.arange(len(values)), np.array(values)
+
+    known = {
+        "mae": points(0.2, 0.1),
+        "share_above": points(0.0, 1.0),
+        "held_out_loss": points(1.0),
+        "r2": points(-3.0, 0.5),
+    }
+    drawn = measured_of(known)
+    assert [(each.name, each.share) for each in drawn] == [
+        ("held out", False),
+        ("share above", True),
+    ]
+    del known["held_out_loss"], known["share_above"]
+    assert [(each.name, each.share) for each in measured_of(known)] == [
+        ("mae", False),
+        ("r2", False),
+    ]
