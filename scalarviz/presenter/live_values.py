@@ -349,9 +349,9 @@ class LiveValues:
                 ghost = others[-1].curve(POINTS) if others else (np.zeros(0), np.zeros(0))
             self._curves = own[0] + 1.0, own[1], ghost[0] + 1.0, ghost[1]
             self._curve_key = key
-        steps, losses, *ghosts = self._curves
+        steps, losses, ghost_steps, ghost_losses = self._curves
         now = float(session.step_index)
-        return Curve(steps, losses, now, session.loss, *ghosts, metrics=self._metrics)
+        return Curve(steps, losses, now, session.loss, ghost_steps, ghost_losses, self._metrics)
 
     def _measure(self, waits: bool) -> None:
         """Read the metrics that are drawn again if the clock has moved."""

@@ -33,10 +33,8 @@ def draw_loss(
     draw_last_numbers(canvas, plot, box.y + 16.0 * scale, curve, theme, clock, scale)
     last = draw_axes(canvas, plot, curve, theme, scale)
     size = 12.0 * scale
-    losses = np.concatenate(
-        [curve.losses, curve.ghost_losses, [curve.loss]]
-        + [metric.values for metric in curve.metrics if not metric.share]
-    )
+    errors = [metric.values for metric in curve.metrics if not metric.share]
+    losses = np.concatenate([curve.losses, curve.ghost_losses, [curve.loss], *errors])
     losses = losses[np.isfinite(losses) & (losses > 0.0)]
     if not len(losses):
         middle, said = plot.y + plot.height / 2 + 4.0, text("chart.empty")
