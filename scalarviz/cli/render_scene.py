@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from scalarviz.controller.autosave import Keep
+from scalarviz.draw2d.progress import Progress
 from scalarviz.errors import InputError
 from scalarviz.errors.visible_text import say
 from scalarviz.export.rate import Portions
-from scalarviz.export.render import PAGE, RenderOptions, picture, record, storyboard, telling
+from scalarviz.export.render import PAGE, RenderOptions, picture, record, storyboard
 from scalarviz.files.atomic import check_place
 from scalarviz.formulas.table import pick
 from scalarviz.presenter.show import Show
@@ -81,8 +82,8 @@ def draw(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> None:
         return
     check_place(path)
     look.check(show)
-    with Stop() as stop:
-        take_steps(Portions(show.session), end, keep, stop)
+    with Stop() as stop, Progress(end - start) as bar:
+        take_steps(Portions(show.session), end, keep, stop, bar)
     if stop.asked:
         raise KeyboardInterrupt
     if kind == ".html":
@@ -102,14 +103,12 @@ def tell_lost(show: Show) -> None:
 
 @contextmanager
 def saving(keep: Keep, show: Show) -> Iterator[Callable[[int, int], None]]:
-    """Return a progress function for a video that also autosaves the training."""
-    with ExitStack() as stack:
-        bars: list[Callable[[int, int], None]] = []
+    """Return a progress function for a video: it draws a bar, and autosaves the training."""
+    with Progress(0, unit="pictures") as bar:
 
         def tell(done: int, total: int) -> None:
-            if not bars:
-                bars.append(stack.enter_context(telling(True, total, show)))
-            bars[0](done, total)
+            bar.total = total
+            bar.tell(done, show.session.loss)
             keep.now_and_then(show.session)
 
         yield tell

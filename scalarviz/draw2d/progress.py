@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import threading
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, Self, final
 
@@ -19,12 +19,13 @@ if TYPE_CHECKING:  # rich takes long to import
 
 DELAY = 1.0  # seconds without a bar
 FRAME = 0.1  # seconds between two pictures of a bar
+MEGABYTE = 1_000_000
 FEW = 10  # a second; fewer are shown with decimals
 CLEAR = "\r\x1b[2K\x1b[?25h"  # an empty line and a visible cursor
 LOST = (OSError, ValueError)  # raised by a closed terminal, or a closed file
 
-Work = Literal["steps", "pictures", "kernels"]
-ABOVE_OTHERS = ("kernels",)  # the bar of what other work waits for replaces that of the other work
+Work = Literal["steps", "pictures", "kernels", "megabytes"]
+ABOVE_OTHERS = ("kernels", "megabytes")  # these bars replace that of the work that waits for them
 
 _running: Progress | None = None
 
@@ -35,11 +36,11 @@ class Progress:
 
     total   number of `unit` that the work takes; can be set later. With 0 it has no bar
     wanted  False: nothing is shown for this work, nor for work inside it
-    unit    "steps", "pictures" or "kernels"
+    unit    "steps", "pictures", "kernels", which are compiled, or "megabytes", which are saved
 
     The bar has the loss, the pace and the time left. It appears after DELAY, and is removed at the
     end. None appears in a file or pipe, in a worker process, in another thread than the main one,
-    and inside another Progress, except that of kernels.
+    and inside another Progress, except those of kernels and megabytes.
     """
 
     __slots__ = ("_bar", "_due", "_first", "_outer", "_unit", "_wanted", "total")
@@ -113,6 +114,16 @@ class Progress:
             with CtrlC() as ctrl_c, suppress(*LOST):
                 ctrl_c.hold()
                 bar.close()
+
+
+def saving(size: int) -> AbstractContextManager[Progress]:
+    """Return the Progress of a file of `size` bytes: the current one if it waits for this file."""
+    total = -(-size // MEGABYTE)
+    waiting, is_main = _running, threading.current_thread() is threading.main_thread()
+    if waiting is not None and is_main and waiting._unit == "megabytes":
+        waiting.total = total
+        return nullcontext(waiting)
+    return Progress(total, unit="megabytes")
 
 
 class Bar:
@@ -216,7 +227,7 @@ def is_terminal(file: Any) -> bool:
 def words(unit: str, loss: float, pace: float, left: int) -> str:
     """Return loss, pace and time left in words.
 
-    unit  "steps", "pictures" or "kernels"
+    unit  that of a `Progress`
     loss  NaN: there is none
     pace  units per second; 0.0: unknown
     left  number of units

@@ -286,6 +286,7 @@ def storyboard(
     path: object,
     *,
     title: str = "",
+    progress: bool = True,
     size: tuple[int, int] | None = None,
     ratio: float | None = None,
     samples: int | None = None,
@@ -306,6 +307,8 @@ def storyboard(
     session     a Session or a Show
     path        the file, .html
     title       of the page; by default that of the Show
+    progress    True, the default: a progress bar in a terminal or a notebook, if it takes longer
+                than a second; False: none
     size        width and height in logical pixels, 16 to 8192 each; by default (1200, 760)
     ratio       device pixels for each logical pixel, 0.25 to 8; by default 1.0
     samples     each pixel is the mean of samples x samples, 1 to 4; by default 1
@@ -330,22 +333,28 @@ def storyboard(
         look or PAGE,
         (size, ratio, samples, theme, camera, layout, color, cubes, per_layer, pin),
     )
-    stills, text = story(session, look, title)
-    replace_file(place, text.encode())
+    with Progress(0, true_or_false(progress, "progress"), "pictures") as bar:
+        stills, text = story(session, look, title, bar)
+        replace_file(place, text.encode())
     return stills
 
 
-def story(session: object, look: RenderOptions, title: str = "") -> tuple[int, str]:
-    """Return a storyboard's number of pictures, and its page as HTML."""
-    show = Show.of(session)
+def story(
+    session: object, look: RenderOptions, title: str = "", bar: Progress | None = None
+) -> tuple[int, str]:
+    """Return a storyboard's number of pictures, and its page as HTML; `bar` counts them."""
+    show, bar = Show.of(session), bar or Progress(0)
     with replaying(show) as shown, look.canvas() as canvas, look.on(shown) as stage:
         stills, program = [], shown.session.network.program
-        for name in names_of_cells(program, program.moments):
+        names = names_of_cells(program, program.moments)
+        bar.total = len(names)
+        for name in names:
             shown.session.advance(1, "operation")
             frame = drawn(canvas, stage, look)
             said = stage.captioned()
             alt = f"{shown.session.done}: {said.title} {said.formula}".strip()
             stills.append(Still(name, said, png(frame), alt))
+            bar.tell(len(stills))
     return len(stills), page(stills, title or show.title, THEMES[look.theme].is_dark)
 
 
@@ -421,7 +430,8 @@ def telling(
 ) -> Iterator[Callable[[int, int], None]]:
     """Return a function that reports progress: `progress`, or one that draws a bar."""
     if callable(progress):
-        yield progress
+        with Progress(0, wanted=False):  # no bars beside those of the user
+            yield progress
         return
     with Progress(total, true_or_false(progress, "progress"), "pictures") as bar:
         yield lambda done, total: bar.tell(done, show.session.loss)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO
 
 from scalarviz.checks.numbers import shorten
+from scalarviz.draw2d.progress import MEGABYTE, saving
 from scalarviz.errors import FileError, InputError
 from scalarviz.errors.visible_text import escaped
 
@@ -29,6 +30,7 @@ if sys.platform != "win32":
 
 ABANDONED = 3600.0  # seconds after which a part is removed where locks are not supported
 LONGEST_SHOWN = 70  # characters of a path in a message
+PIECE = 1 << 24  # bytes written at once
 PERMISSIONS = 0o666  # of a new file, before the umask
 
 ENDING = re.compile("[0-9a-f]{8}")  # the random part of the name
@@ -176,7 +178,12 @@ def closed_on_error(file: IO[bytes]) -> Iterator[None]:
 
 def write_through(file: IO[bytes], data: Data) -> None:
     """Write, and wait until the data is on the disk."""
-    file.write(data)
+    whole = memoryview(data)
+    with saving(len(whole)) as bar:
+        bar.tell(0)
+        for start in range(0, len(whole), PIECE):
+            file.write(whole[start : start + PIECE])
+            bar.tell((start + PIECE) // MEGABYTE)
     file.flush()
     os.fsync(file.fileno())
 

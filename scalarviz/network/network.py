@@ -321,9 +321,17 @@ class Network(Model):
 
     # Files.
 
-    def save(self, path: object) -> None:
-        """Write layers, numbers and optimizer slots to the file `path`, for `sv.load(path)`."""
-        save_network(self, path)
+    def save(self, path: object, *, progress: bool = True) -> None:
+        """Write layers, numbers and optimizer slots to a file, for `sv.load(path)`.
+
+        path      the file; one of that name is replaced, whole or not at all
+        progress  True, the default: a progress bar in a terminal or a notebook, if writing takes
+                  longer than a second; False: none
+
+        Raises FileError if the file cannot be written.
+        """
+        with Progress(0, true_or_false(progress, "progress"), "megabytes"):
+            save_network(self, path)
 
     def export(self, path: object, precision: str = "float32") -> None:
         """Write the network for other programs: a shader (.glsl, .hlsl) or arrays (.npz).

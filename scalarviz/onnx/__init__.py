@@ -19,6 +19,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from scalarviz.checks.numbers import true_or_false
+from scalarviz.draw2d.progress import Progress
+
 if TYPE_CHECKING:
     from scalarviz.network.network import Network
 
@@ -57,15 +60,18 @@ def load(
     return load_model(path, train, freeze, dtype, output, limit)
 
 
-def save(net: Network, path: object) -> None:
+def save(net: Network, path: object, *, progress: bool = True) -> None:
     """Write a network as an ONNX model, with the names that it was loaded with.
 
-    net   any Network; its dtype is kept
-    path  the file, .onnx
+    net       any Network; its dtype is kept
+    path      the file, .onnx
+    progress  True, the default: a progress bar in a terminal or a notebook, if writing takes longer
+              than a second; False: none
 
     Few programs compute convolutions in float64: save `net.copy("float32")` for them. Raises
     FileError if the file cannot be written, and InputError for layers that ONNX lacks.
     """
     from scalarviz.onnx.writing import save_model
 
-    save_model(net, path)
+    with Progress(0, true_or_false(progress, "progress"), "megabytes"):
+        save_model(net, path)

@@ -14,6 +14,7 @@ import numpy as np
 from scalarviz.checks.attributes import set_known, unknown
 from scalarviz.checks.numbers import answered, number, shorten, size, true_or_false
 from scalarviz.data import DataSet
+from scalarviz.draw2d.progress import Progress
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.randomness import check_seed
@@ -410,9 +411,16 @@ class Session(SessionState):
             copied.timeline.visits.metrics = self.timeline.visits.metrics
         return copied
 
-    def save(self, path: object) -> None:
-        """Write the session with its past and all branches into the file `path`."""
-        with self.doing():
+    def save(self, path: object, *, progress: bool = True) -> None:
+        """Write the session with its past and all branches to a file, for `Session.load(path)`.
+
+        path      the file; one of that name is replaced, whole or not at all
+        progress  True, the default: a progress bar in a terminal or a notebook, if writing takes
+                  longer than a second; False: none
+
+        Raises FileError if the file cannot be written.
+        """
+        with Progress(0, true_or_false(progress, "progress"), "megabytes"), self.doing():
             save_run(self.timeline, path)
 
     @classmethod

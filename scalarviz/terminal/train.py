@@ -102,12 +102,19 @@ def with_lines(session: Session, end: int, keep: Keep, stop: Stop) -> None:
             break
 
 
-def take_steps(portions: Portions, goal: int, keep: Keep, stop: Stop) -> None:
-    """Train to the step `goal`, or until stopped; autosave meanwhile."""
-    session = portions.session
+def take_steps(
+    portions: Portions, goal: int, keep: Keep, stop: Stop, bar: Progress | None = None
+) -> None:
+    """Train to the step `goal`, or until stopped; autosave meanwhile.
+
+    bar  shows how many steps have been taken
+    """
+    session, first = portions.session, portions.session.step_index
     while session.step_index < goal and not stop.asked:
         portions.take(goal - session.step_index)
         keep.now_and_then(session)
+        if bar is not None:
+            bar.tell(session.step_index - first, session.loss)
         if session.stopped:
             break
 

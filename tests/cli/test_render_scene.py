@@ -17,6 +17,9 @@ from scalarviz.errors import DisplayError, FileError
 from scalarviz.export.render import PAGE, RenderOptions
 from scalarviz.presenter.stage import Stage
 from scalarviz.view.offscreen import make_canvas
+from tests.bars import REMOVED, Clock, Tty, clock, tty
+
+__all__ = ["clock", "tty"]  # fixtures
 
 SMALL = ("rgb", "--engine", "python", "--steps", "3", "--pixels", "64x48")
 
@@ -163,6 +166,16 @@ def test_a_long_rendering_is_saved_now_and_then(
     words = (*SMALL, "-o", name, "--save", "it", "--autosave", "0.000001")
     assert render(*words) == (0, "")
     assert saved == [1, 3, 3] if name == "x.png" else saved[0] < 3 == saved[-1]
+
+
+def test_a_long_training_and_a_long_video_have_bars(render: Any, clock: Clock, tty: Tty) -> None:
+    clock.each = 1.0
+    assert render(*SMALL, "-o", "x.png")[0] == 0
+    assert re.search("1 of 3 steps [━╺╸]+ +33% loss 0", tty.words)
+    assert tty.getvalue().endswith(REMOVED) and "pictures" not in tty.words
+    assert render(*SMALL, "-o", "x.gif", "--autosave", "0.000001", "--save", "it")[0] == 0
+    assert re.search("3 of 4 pictures [━╺╸]+ +75% loss 0", tty.words)
+    assert tty.getvalue().endswith(REMOVED)
 
 
 @pytest.mark.parametrize("name", ["x.png", "x.html"])

@@ -291,6 +291,20 @@ def test_a_video_has_a_bar_of_its_pictures_and_none_inside_it(
         records(tmp_path, progress="no")
 
 
+def test_a_storyboard_has_a_bar_of_its_pictures(
+    studio: Any, tmp_path: Path, clock: Clock, tty: Tty
+) -> None:
+    clock.each = 1.0
+    count = sv.storyboard(xor(), path := tmp_path / "step.html", size=(64, 64))
+    assert re.search(rf"3 of {count} pictures [━╺╸]+ +\d+% 1 pictures/s", tty.words)
+    assert "steps" not in tty.words and tty.getvalue().endswith(REMOVED)
+    length = len(tty.getvalue())
+    sv.storyboard(xor(), path, size=(64, 64), progress=False)
+    assert len(tty.getvalue()) == length
+    with refused(InputError, "progress must be True or False, not 'no'"):
+        sv.storyboard(xor(), path, progress="no")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("unit", "count", "steps"), [("epoch", 2, 8), ("operation", 38, 3), ("phase", 15, 3)]
 )
