@@ -15,6 +15,8 @@ LEFT = 1
 class Pointer:
     """Left button: rotate or click; other buttons: move; wheel: zoom at the pointer.
 
+    The left button on the loss curve goes to that step, and to others as long as it is held.
+
     Buttons are numbered, 1 is left; positions are logical pixels from the upper left corner.
     """
 
@@ -23,16 +25,29 @@ class Pointer:
         self._button: int | None = None  # the first one pressed
         self._start = self._last = (0.0, 0.0)
         self._moved = False
+        self._seeking: int | None = None  # the step that was asked for last, on the loss curve
 
     def press(self, button: int, x: float, y: float) -> None:
         if self._button is None:
             self._button, self._moved = button, False
             self._start = self._last = x, y
+            self._seeking = None
+            if button == LEFT:
+                self._seek(self.controller.stage.step_at(x, y))
+
+    def _seek(self, step: int | None) -> None:
+        if step is not None and step != self._seeking:
+            self._seeking = step
+            self.controller.seek(step)
 
     def move(self, x: float, y: float) -> None:
         """Drag, or hover."""
         stage = self.controller.stage
         if self._button is None:
+            stage.hover_at(x, y)
+            return
+        if self._seeking is not None:
+            self._seek(stage.step_at(x, y, held=True))
             stage.hover_at(x, y)
             return
         far = max(abs(x - self._start[0]), abs(y - self._start[1]))
@@ -46,7 +61,7 @@ class Pointer:
         if button != self._button:
             return
         self._button = None
-        if not self._moved and button == LEFT:
+        if not self._moved and button == LEFT and self._seeking is None:
             self.controller.click(x, y)
 
     def wheel(self, notches: float, x: float, y: float) -> None:

@@ -21,7 +21,6 @@ from scalarviz.model.weight import Weight
 from scalarviz.presenter.answers import Answer
 from scalarviz.presenter.batch_sum import BatchSum
 from scalarviz.presenter.camera_control import CameraController
-from scalarviz.presenter.caption_pointer import CaptionPointer
 from scalarviz.presenter.captions.cache import Narration
 from scalarviz.presenter.captions.strip import cells_of
 from scalarviz.presenter.captions.tour import tour_caption
@@ -30,6 +29,7 @@ from scalarviz.presenter.channels import CHANGE, Source, names_of
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import Motion
 from scalarviz.presenter.notifications import Messages
+from scalarviz.presenter.overlay_pointer import OverlayPointer, step_at
 from scalarviz.presenter.pointing import NOTHING, Target, neuron_of, same_in, target_at
 from scalarviz.presenter.pushes import pushes
 from scalarviz.presenter.scales import Scales
@@ -54,7 +54,7 @@ class Stage:
     walking        whether the keyboard points: what is hovered stays until the mouse is elsewhere
     color, size    the channels
     per_layer      whether each layer has scales of its own
-    told           the mouse over the caption
+    over           the mouse over the strip, the caption and the loss curve
     help           whether the list of `keys` is shown
     silent         whether the picture has no buttons, as in a file
     present        whether letters are larger, and head and loss are left out
@@ -93,8 +93,7 @@ class Stage:
         self.hover_neuron: Neuron | None = None
         self.walking = False
         self.travel: Callable[[int], object] = lambda operations: None
-        self._hovered = 0  # cell of the strip
-        self.told = CaptionPointer()
+        self.over = OverlayPointer()
         self.pinned: int | None = None
         self.pinned_neuron: Neuron | None = None
         self._forgets = True  # whether the pinned weight's history was not recorded before
@@ -227,7 +226,7 @@ class Stage:
 
     def restore(self) -> None:
         """Close help and panel, end walking, else close the card, else show all as at first."""
-        if self.told.close() or self.help:
+        if self.over.close() or self.help:
             self.help = False
         elif self.walking:
             self.walking, self.hover, self.hover_neuron = False, None, None
@@ -239,15 +238,13 @@ class Stage:
     # The mouse.
 
     def hover_at(self, x: float, y: float) -> None:
-        self._hovered = self.cell_at(x, y)
-        found = NOTHING if self.told.hover(self._picture, x, y) else self.target_at(x, y)
+        found = NOTHING if self.over.hover(self._picture, x, y) else self.target_at(x, y)
         if found or not self.walking:
             self.hover, self.hover_neuron = found.row, found.neuron
 
-    def cell_at(self, x: float, y: float) -> int:
-        """Return how many operations are done after the one in the strip at a pixel, or 0."""
-        cells = self._picture.cells if self._picture else []
-        return next((done for box, done in cells if box.has(x, y)), 0)
+    def step_at(self, x: float, y: float, *, held: bool = False) -> int | None:
+        """Return the step at a pixel of the loss curve, outside None, or the nearest if `held`."""
+        return step_at(self._picture, x, y, held=held)
 
     def click(self, x: float, y: float) -> None:
         """Press the button at a pixel, else go to the operation or pin the cube there, or unpin."""
@@ -255,10 +252,11 @@ class Stage:
             if box.has(x, y):
                 self.messages.press(name)
                 return
-        if self.told.click(self._picture, x, y):
+        if self.over.click(self._picture, x, y):
             return
-        if done := self.cell_at(x, y):
-            self.travel(done - self.motion.coming)
+        self.over.hover(self._picture, x, y)
+        if self.over.cell:
+            self.travel(self.over.cell - self.motion.coming)
             return
         self.pin(self.target_at(x, y).part)
 
@@ -375,7 +373,7 @@ class Stage:
                 top,
             ),
             reading.buffers(self.motion.done),
-            reading.curve(),
+            replace(reading.curve(), pointed=self.over.step),
             self.narration.words(
                 *(self.show, self.motion, self.pinned, self.pinned_neuron),
                 clock=self.silent or self.present,
@@ -391,12 +389,12 @@ class Stage:
             self.keys if self.help else (),
             cells_of(reading.program, reading.moments),
             self.motion.current,
-            self._hovered,
+            self.over.cell,
             present=self.present,
             hover_neuron=self.hover_neuron,
             pinned_neuron=self.pinned_neuron,
-            pointed=self.told.pointed,
-            opened=self.told.opened and self.motion.walking and not session.playing,
+            pointed=self.over.piece,
+            opened=self.over.opened and self.motion.walking and not session.playing,
         )
         self._fit(self._seen)
         return self._seen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,20 +19,40 @@ AXIS = 46.0  # pixels left of a curve
 DOTS = 5.0  # pixels from one dot to the next
 
 
+@dataclass(frozen=True)
+class Chart:
+    """The chart of the losses as it was drawn.
+
+    grip  where the mouse goes to a step: the curve and its axis of steps
+    plot  the curve's box; its right end is the step `last`
+    """
+
+    grip: Box
+    plot: Box
+    last: float
+
+    def step_at(self, x: float) -> int:
+        """Return the step at a pixel's x, the first or last one outside."""
+        share = (x - self.plot.x) / self.plot.width
+        return round(min(max(share, 0.0), 1.0) * self.last)
+
+
 def draw_loss(
     canvas: Canvas2D, box: Box, curve: Curve, theme: Theme, clock: str = "", scale: float = 1.0
-) -> None:
+) -> Chart | None:
     """Draw the losses on a logarithmic scale with axes, the current step, and the other branch.
 
     The last loss stands above the curve at the left, beside it those of metrics, which have curves
-    too; `clock` stands at the right.
+    too; `clock` stands at the right. Returns None if there is no room.
     """
     axis, top, below = AXIS * scale, 22.0 * scale, 15.0 * scale
     plot = Box(box.x + axis, box.y + top, box.width - axis - 4.0, box.height - top - below)
     if plot.height < 8.0 or plot.width < 40.0:
-        return
+        return None
     draw_last_numbers(canvas, plot, box.y + 16.0 * scale, curve, theme, clock, scale)
     last = draw_axes(canvas, plot, curve, theme, scale)
+    grip = Box(plot.x - 6.0, plot.y - 4.0, plot.width + 12.0, box.bottom - plot.y + 4.0)
+    chart = Chart(grip, plot, last)
     size = 12.0 * scale
     errors = [metric.values for metric in curve.metrics if not metric.share]
     losses = np.concatenate([curve.losses, curve.ghost_losses, [curve.loss], *errors])
@@ -40,7 +61,7 @@ def draw_loss(
         middle, said = plot.y + plot.height / 2 + 4.0, text("chart.empty")
         said = canvas.fit(said, plot.width - 8.0, size=size)
         canvas.text(plot.x + 8.0, middle, said, size=size, color=theme.quiet)
-        return
+        return chart
     high = round_up(float(losses.max()))
     low = min(round_down(float(losses.min())), high / 10.0)
 
@@ -70,6 +91,10 @@ def draw_loss(
         if math.isfinite(curve.loss) and curve.loss > 0.0:
             x, y = place(np.array([curve.at]), np.array([curve.loss]))[0].tolist()
             canvas.disc(x, y, 3.5 * scale, theme.ink)
+        if curve.pointed is not None:
+            x = plot.x + curve.pointed / last * plot.width
+            canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.accent, width=1.0)
+    return chart
 
 
 def draw_last_numbers(
@@ -83,21 +108,24 @@ def draw_last_numbers(
 ) -> None:
     """Write the last loss, the last value of each metric in the color of its curve, the clock.
 
-    What has no room there stands below the curve; without metrics the scale is named.
+    If the mouse points at a step, the numbers are those of this step, without the clock. What has
+    no room there stands below the curve; without metrics the scale is named.
     """
     size, gap = 13.0 * scale, 12.0 * scale
-    loss = text("chart.title")
-    if not math.isnan(curve.loss):
-        loss = f"{loss} {curve.loss:#.3g}"
+    loss, number, at = text("chart.title"), curve.loss, curve.pointed
+    if at is not None:
+        number, clock = value_at(curve.steps, curve.losses, at), ""
+    if not math.isnan(number):
+        loss = f"{loss} {number:#.3g}"
     end = plot.x + canvas.text(plot.x, base, loss, size=size, color=theme.ink)
     right = plot.right
     if clock and canvas.measure(clock, size=size) + 8.0 < right - end:
         right -= canvas.text(right, base, clock, size=size, color=theme.quiet, anchor="right") + gap
-    told = [(words_of(each), color_of(each, theme)) for each in curve.metrics]
+    told = [(words_of(each, at), color_of(each, theme)) for each in curve.metrics]
     for words, color in told or [(text("chart.scale"), theme.quiet)]:
         if end + gap + canvas.measure(words, size=size) < right:
             end += gap + canvas.text(end + gap, base, words, size=size, color=color)
-        elif told and not len(curve.ghost_steps):
+        elif told and at is None and not len(curve.ghost_steps):
             small, left = 12.0 * scale, plot.x + 2.0 * gap
             room = plot.right - canvas.measure(step_words(curve), size=small) - gap - left
             if canvas.measure(words, size=small) < room:
@@ -105,9 +133,17 @@ def draw_last_numbers(
                 canvas.text(middle, under, words, size=small, color=color, anchor="center")
 
 
-def words_of(metric: Measured) -> str:
-    """Return the name and the last value of a metric."""
-    value = float(metric.values[-1])
+def value_at(steps: FloatArray, values: FloatArray, step: float) -> float:
+    """Return the last value up to a step; NaN before the first one."""
+    known = int(np.searchsorted(steps, step, side="right"))
+    return float(values[known - 1]) if known else math.nan
+
+
+def words_of(metric: Measured, step: float | None) -> str:
+    """Return the name of a metric, with its value at a step, or the last one for None."""
+    value = value_at(metric.steps, metric.values, math.inf if step is None else step)
+    if math.isnan(value):
+        return metric.name
     return f"{metric.name} {100.0 * value:.3g}%" if metric.share else f"{metric.name} {value:#.3g}"
 
 
@@ -128,11 +164,18 @@ def step_words(curve: Curve) -> str:
 
 
 def draw_axes(canvas: Canvas2D, plot: Box, curve: Curve, theme: Theme, scale: float) -> float:
-    """Draw the axes, with the first and the last step; return the last step."""
+    """Draw the axes, with the first and the last step or that under the mouse; return the last."""
     size, under = 12.0 * scale, plot.bottom + 12.5 * scale
     corner = (plot.x, plot.bottom)
     canvas.segments([(plot.x, plot.y), corner], [corner, (plot.right, plot.bottom)], theme.faint)
     last, step = last_step(curve), step_words(curve)
+    if curve.pointed is not None:
+        words = text("chart.step", step=curve.pointed)
+        wide = canvas.measure(words, size=size)
+        x = plot.x + curve.pointed / last * plot.width - wide / 2.0
+        x = min(max(x, plot.x), plot.right - wide)
+        canvas.text(x, under, words, size=size, color=theme.accent)
+        return last
     canvas.text(plot.x, under, "0", size=size, color=theme.quiet)
     canvas.text(plot.right, under, step, size=size, color=theme.quiet, anchor="right")
     ghost = text("chart.ghost")

@@ -94,7 +94,10 @@ class Measured:
 
 @dataclass(frozen=True)
 class Curve:
-    """The loss curve, the current step, the curve of another branch (ghost), and metrics."""
+    """The loss curve, the current step, the curve of another branch (ghost), and metrics.
+
+    pointed  the step under the mouse, or None
+    """
 
     steps: FloatArray = field(default_factory=lambda: NOTHING)
     losses: FloatArray = field(default_factory=lambda: NOTHING)
@@ -103,6 +106,7 @@ class Curve:
     ghost_steps: FloatArray = field(default_factory=lambda: NOTHING)
     ghost_losses: FloatArray = field(default_factory=lambda: NOTHING)
     metrics: Sequence[Measured] = ()
+    pointed: int | None = None
 
 
 @dataclass(frozen=True)

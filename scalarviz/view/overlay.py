@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
-from scalarviz.view.charts import draw_loss
+from scalarviz.view.charts import Chart, draw_loss
 from scalarviz.view.frame_data import FrameData, Words
 from scalarviz.view.scene.frame import Box, Division
 from scalarviz.view.told import caption_box
@@ -37,21 +37,22 @@ def draw_head(canvas: Canvas2D, division: Division, words: Words, theme: Theme) 
 
 def draw_band(
     canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
-) -> list[Button]:
-    """Draw the loss at the right end of the band; return the buttons of the offers.
+) -> tuple[list[Button], Chart | None]:
+    """Draw the loss at the right end of the band; return the buttons of the offers, and its chart.
 
     Offers take the place of the lines below the title of the caption.
     """
     band, scale = division.band, division.scale
+    chart = None
     if not band.height:
-        return []
+        return [], None
     canvas.box(*band.place, theme.ground)
     box = caption_box(division, loss=not frame_data.present)
     if not frame_data.present:
         x = box.right + 20.0 * scale
         loss = Box(x, band.y, band.right - 20.0 * scale - x, band.height - 6.0 * scale)
-        draw_loss(canvas, loss, frame_data.curve, theme, frame_data.words.clock, scale)
-    return draw_offers(canvas, box, frame_data.offers, theme, scale)
+        chart = draw_loss(canvas, loss, frame_data.curve, theme, frame_data.words.clock, scale)
+    return draw_offers(canvas, box, frame_data.offers, theme, scale), chart
 
 
 def draw_chips(

@@ -14,6 +14,7 @@ from scalarviz.model.program import Program
 from scalarviz.view import overlay
 from scalarviz.view.beads import beads_of
 from scalarviz.view.callout import draw_callout
+from scalarviz.view.charts import Chart
 from scalarviz.view.cubes.cubes import CubesNode
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.highlights import draw_marks
@@ -42,6 +43,7 @@ class Picture:
     buttons  boxes in logical pixels and labels of the buttons on the last picture
     cells    boxes of the operations in the strip, with how many are done after each
     told     boxes of the pieces of the caption; the first one at a pixel counts
+    chart    the chart of the losses, or None
     words    all text on the last picture
     """
 
@@ -51,6 +53,7 @@ class Picture:
         self.buttons: list[overlay.Button] = []
         self.cells: list[Place] = []
         self.told: list[Told] = []
+        self.chart: Chart | None = None
         self.words: list[str] = []
         self.scene = PictureScene()
         self._cubes: Any = None
@@ -133,7 +136,7 @@ class Picture:
         if arrows:
             explain_arrows(canvas, division, head, theme)
         self.cells = draw_strip(canvas, division, frame_data, theme)
-        self.buttons = overlay.draw_band(canvas, division, frame_data, theme)
+        self.buttons, self.chart = overlay.draw_band(canvas, division, frame_data, theme)
         told = draw_told(canvas, division, frame_data, theme)
         self.buttons += overlay.draw_chips(canvas, division, frame_data, head, theme)
         draw_hovered(canvas, self.cells, frame_data, theme, division.scale)

@@ -46,6 +46,9 @@ class FakeStage:
             raise AttributeError(name)
         return lambda *given: self.asked.append((name, *given))
 
+    def step_at(self, x: float, y: float, *, held: bool = False) -> None:
+        return None
+
     def click(self, x: float, y: float) -> None:
         self.asked.append(("click", x, y))
         self.pinned = 3
