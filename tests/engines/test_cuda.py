@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-FILES = "tests/engines/simulated_cuda.py", "tests/engines/simulated_layers.py"
+FILES = [f"tests/engines/simulated_{name}.py" for name in ("cuda", "layers", "sessions")]
 
 needs_numba_cuda = pytest.mark.skipif(
     importlib.util.find_spec("numba_cuda") is None,

@@ -1,0 +1,118 @@
+"""Sessions on the cuda engine in numba's simulator, against the cpu engine; run by `test_cuda.py`.
+
+Class labels, metrics, callbacks, early stopping, and a learning rate that falls on a plateau.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from tests.engines.simulator import TOLERANCE, both_types, difference
+
+LOSSES = pytest.mark.parametrize("loss", ["softmax_cross_entropy", "sigmoid_cross_entropy"])
+RATE = 0.2
+
+
+def largest(predictions: Any, targets: Any) -> float:
+    """A metric of the user."""
+    return float(predictions.max())
+
+
+def labelled() -> data.Arrays:
+    """Samples in the plane, in three classes; some are held out."""
+    points = np.random.default_rng(2).uniform(-1.0, 1.0, (36, 2))
+    labels = (points[:, 0] > 0.0).astype(int) + (points[:, 1] > 0.2)
+    return data.Arrays(points, labels, share=0.75, classes=3)
+
+
+def both(loss: str, dtype: Any, train: Callable[[sv.Session], object]) -> list[sv.Session]:
+    """The same training on cpu and on cuda, which agree in losses, metrics and weights."""
+    sessions = []
+    for engine in ("cpu", "cuda"):
+        net = sv.Network([2, 4, 3], "tanh", "linear", dtype=dtype, seed=3)
+        metrics = ["accuracy", largest]
+        session = sv.Session(
+            *(net, labelled(), loss, sv.SGD(RATE)), batch=8, engine=engine, metrics=metrics, every=2
+        )
+        train(session)
+        sessions.append(session)
+    cpu, cuda = sessions
+    assert (cpu.engine, cuda.engine) == ("cpu", "cuda")
+    near = TOLERANCE[dtype]
+    assert cpu.step_index == cuda.step_index and cpu.stopped == cuda.stopped
+    assert difference(cpu.losses, cuda.losses) < near
+    assert difference(cpu.network.bank.value, cuda.network.bank.value) < near
+    assert list(cpu.metrics) == list(cuda.metrics)
+    for name, (steps, values) in cpu.metrics.items():
+        assert cuda.metrics[name][0].tolist() == steps.tolist()
+        assert difference(values, cuda.metrics[name][1]) < near
+    return sessions
+
+
+@both_types
+@LOSSES
+def test_class_labels_and_metrics(loss: str, dtype: str) -> None:
+    cpu, cuda = both(loss, dtype, lambda session: session.advance(12))
+    steps, accuracy = cuda.metrics["held_out_accuracy"]
+    assert steps.tolist() == [2, 4, 6, 8, 10, 12]
+    assert accuracy[-1] > accuracy[0], "it learns the labels"
+    for session in (cpu, cuda):
+        session.seek(5)
+    assert difference(cpu.network.bank.value, cuda.network.bank.value) < TOLERANCE[dtype]
+
+
+@LOSSES
+def test_what_a_callback_sees_and_changes(loss: str) -> None:
+    seen: list[list[float]] = []
+
+    def watch(view: sv.session.callbacks.StepView) -> None:
+        numbers = [view.step, view.loss, view.learning_rate, view.metrics["accuracy"][1][-1]]
+        seen.append([*numbers, *view.values, *view.gradients])
+        if view.step == 4:
+            view.set_rate(0.5 * view.learning_rate)
+            view.edit(1, 0.25)
+            view.freeze(1)
+        if view.step == 8:
+            view.stop("enough")
+
+    def train(session: sv.Session) -> None:
+        session.on_step(watch, every=2)
+        session.advance(12)
+
+    _, cuda = both(loss, "float64", train)
+    half = len(seen) // 2
+    assert half and difference(seen[:half], seen[half:]) < TOLERANCE["float64"]
+    assert (cuda.step_index, cuda.stopped, cuda.learning_rate) == (8, "enough", 0.5 * RATE)
+    assert cuda.network.bank.value[1] == 0.25
+    before = cuda.network.bank.value.copy()
+    cuda.seek(0)
+    cuda.seek(8)
+    assert (cuda.network.bank.value == before).all(), "replayed without the callback"
+
+
+def test_early_stopping() -> None:
+    def train(session: sv.Session) -> None:
+        session.on_step(sv.EarlyStopping("held_out_loss", patience=2, min_delta=0.02))
+        session.advance(100)
+
+    _, cuda = both("softmax_cross_entropy", "float64", train)
+    assert "stopped early: held_out_loss was best at step" in cuda.stopped
+    assert 4 <= cuda.step_index < 100
+
+
+def test_a_rate_that_falls_on_a_plateau() -> None:
+    def train(session: sv.Session) -> None:
+        session.on_step(sv.ReduceOnPlateau("held_out_loss", factor=0.5, patience=2, min_delta=0.02))
+        session.advance(30)
+
+    cpu, cuda = both("sigmoid_cross_entropy", "float64", train)
+    assert cpu.learning_rate == cuda.learning_rate < RATE
+    falls = [
+        [(action.step, action.details["rate"]) for action in session.timeline.branch.journal]
+        for session in (cpu, cuda)
+    ]
+    assert falls[0] == falls[1] and len(falls[0]) > 1
