@@ -56,6 +56,7 @@ PACKAGES = """
     stage
     scenefiles
     export
+    page
     controller
     terminal
     window

@@ -20,7 +20,8 @@ FILES = sorted(
     if path.is_file() and path.suffix != ".py" and not {"__pycache__", "scenes"} & {*path.parts}
 )
 SCRIPTS = {path.name: path for path in FILES if path.suffix == ".js"}
-MODULES = ("canvas.js",)  # scripts that a browser loads as modules
+# Scripts that a browser loads as modules.
+MODULES = {"canvas.js", *(path.name for path in PACKAGE.joinpath("page", "web").glob("*.js"))}
 
 STAGES = (".vert", ".frag")
 SHADERS = {

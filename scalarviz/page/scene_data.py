@@ -1,0 +1,267 @@
+"""scene_data: all that the picture in a page needs and that training does not change.
+
+A page chooses among some layouts, as the stage of a window chooses one for its shape.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.draw2d.colors import NOT_A_NUMBER, POWER
+from scalarviz.draw2d.theme import THEMES, Theme
+from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.model.operations import NONE, Operation
+from scalarviz.model.program import Moment, Program
+from scalarviz.page.packed import packed
+from scalarviz.presenter.sample_pass import FLAT
+from scalarviz.presenter.scales import SECONDS, STOPS
+from scalarviz.presenter.scene_layout import TINTS, layout_of
+from scalarviz.presenter.show import Show
+from scalarviz.session.session import Session
+from scalarviz.texts import texts
+from scalarviz.view.cubes import shaders
+from scalarviz.view.cubes.cubes import brightness_of_sides
+from scalarviz.view.cubes.mip_levels import levels_of, room_of
+from scalarviz.view.glsl_es import PROGRAMS, as_es
+from scalarviz.view.scene.camera import CAMERAS, Camera
+from scalarviz.view.scene.plates import Fan, Label, Layout, Neurons, Plate, Wires
+
+# Shapes of the free stage, width by height, for which there is a layout: phones to wide screens.
+SHAPES = tuple(float(np.exp(0.1 * step)) for step in range(-8, 15))
+WORDS = ("picture.", "legend.", "plates.spread", "outputs.off", "rows.channels.")
+CHANNELS = ("value", "gradient")
+REACH, STEP = 40.0, 0.01  # sums at which slopes of activations are looked at
+
+
+def scene_data(show: object, shapes: Sequence[float] = SHAPES, layout: str = "beads") -> Any:
+    """Return what the picture in a page needs of a show, for JSON.
+
+    show    a Session or a Show
+    shapes  widths by heights of the stages that layouts are made for; by default SHAPES
+    layout  "beads", the default, "crossbar" or "posters"
+    """
+    session = Show.of(show).session
+    program = session.network.program
+    placed, layouts = layouts_of(session, shapes, layout)
+    return {
+        "count": len(session.network.bank),
+        "frozen": packed(np.asarray(session.network.bank.frozen).astype(np.uint8)),
+        "programs": programs(),
+        "shader": {
+            "split": shaders.SPLIT,
+            "half": shaders.HALF,
+            "least": shaders.LEAST,
+            "colors": shaders.COLORS,
+            "dim": shaders.DIM,
+            "contrast": shaders.CONTRAST,
+            "steps": shaders.STEPS,
+            "flatFrom": shaders.FLAT_FROM,
+            "meansFrom": shaders.MEANS_FROM,
+            "cubesTo": shaders.CUBES_TO,
+            "oblique": shaders.OBLIQUE,
+        },
+        "stops": STOPS,
+        "patience": SECONDS,
+        "themes": {theme.name: colors_of(theme) for theme in THEMES.values()},
+        "cameras": {name: camera_data(camera) for name, camera in CAMERAS.items()},
+        "layouts": layouts,
+        "shapes": placed,
+        "stepped": bool(program.stepped),
+        "operations": [operation_data(program, each) for each in program.operations],
+        "moments": [moment_data(program, each) for each in program.moments],
+        "inputs": program.inputs.name,
+        "outputs": program.outputs.name,
+        "tints": tints_data(session),
+        "logits": session.timeline.trainer.loss.row.logits,
+        "words": {key: words for key, words in texts().items() if key.startswith(WORDS)},
+    }
+
+
+def programs() -> dict[str, tuple[str, str]]:
+    """Return vertex and fragment shader of each program, in GLSL ES, without comments."""
+    return {
+        name: (plain(as_es(vertex, fragment=False)), plain(as_es(fragment, fragment=True)))
+        for name, (vertex, fragment) in PROGRAMS.items()
+        if name in ("cubes", "spheres", "wires", "canvas")
+    }
+
+
+def plain(text: str) -> str:
+    """Return a shader without comments and indents."""
+    lines = (re.sub(r"//.*", "", line).strip() for line in text.splitlines())
+    return "\n".join(filter(None, lines)) + "\n"
+
+
+def colors_of(theme: Theme) -> dict[str, Any]:
+    """Return the colors of a theme."""
+    names = "tray ink quiet faint accent light push lit wire panel rim ghost ground".split()
+    ends = theme.map.negative, theme.map.zero, theme.map.positive
+    found = {name: getattr(theme, name) for name in names}
+    return {**found, "ends": ends, "power": POWER, "unknown": NOT_A_NUMBER}
+
+
+def camera_data(camera: Camera) -> dict[str, Any]:
+    names = "target azimuth elevation height fov".split()
+    return {name: getattr(camera, name) for name in names}
+
+
+def tints_data(session: Session) -> dict[str, str]:
+    """Return "rgb" or "grey" for the buffers whose neurons stand for colors."""
+    program, data = session.network.program, session.data
+    ends = (program.inputs.name, data.input_tint), (program.outputs.name, data.output_tint)
+    return {name: tint for name, tint in ends if tint in TINTS}
+
+
+def operation_data(program: Program, operation: Operation) -> dict[str, Any]:
+    """Return what light on its wires and neurons needs of an operation."""
+    other = operation.other
+    found: dict[str, Any] = {
+        "kind": operation.kind,
+        "source": operation.source.name,
+        "target": operation.target.name,
+        "other": None if other is None else other.name,
+        "earlier": other is not None and other.offset < operation.target.offset,
+    }
+    if operation.kind == "activation":
+        row = ACTIVATIONS[operation.formula]
+        found["flat"] = flat_parts(row.value, row.derivative)
+    return found
+
+
+def flat_parts(
+    value: Callable[[float], float], derivative: Callable[[float, float], float]
+) -> list[list[float]]:
+    """Return the ranges of sums in which the slope of an activation is nearly 0."""
+
+    def is_flat(sums: float) -> bool:
+        return bool(abs(derivative(sums, value(sums))) < least)
+
+    places = np.arange(-REACH, REACH + STEP, STEP).tolist()
+    with np.errstate(all="ignore"):
+        steepest = max(abs(derivative(z, value(z))) for z in (-2.0, -0.5, 0.0, 0.5, 2.0))
+        least = FLAT * steepest
+        flags = [is_flat(place) for place in places]
+        found, start = [], -1e300 if flags[0] else None
+        for i in range(1, len(places)):
+            if flags[i] == flags[i - 1]:
+                continue
+            low, high = places[i - 1], places[i]
+            for _ in range(40):
+                middle = 0.5 * (low + high)
+                low, high = (middle, high) if is_flat(middle) == flags[i - 1] else (low, middle)
+            if start is None:
+                start = high
+            else:
+                found.append([start, low])
+                start = None
+    return [*found, [start, 1e300]] if start is not None else found
+
+
+def moment_data(program: Program, moment: Moment) -> dict[str, Any]:
+    """Return what a moment computes, and the bank indices of the gradients among that."""
+    rows = range(0)
+    if moment.kind == "weight gradient":
+        rows = program.operations[moment.operation].parameters
+    return {
+        "kind": moment.kind,
+        "operation": moment.operation,
+        "values": [buffer.name for buffer in moment.values],
+        "gradients": [buffer.name for buffer in moment.gradients],
+        "rows": [rows.start, rows.stop],
+    }
+
+
+def layouts_of(
+    session: Session, shapes: Sequence[float], name: str
+) -> tuple[list[tuple[float, int]], list[dict[str, Any]]]:
+    """Return pairs of a shape and the index of its layout, and the layouts, each once."""
+    placed: list[tuple[float, int]] = []
+    found: list[tuple[Layout, bytes]] = []
+    for shape in shapes:
+        layout = layout_of(session, name, shape)
+        mark = layout.points().tobytes()
+        marks = [each for _, each in found]
+        if mark not in marks:
+            found.append((layout, mark))
+            marks.append(mark)
+        placed.append((shape, marks.index(mark)))
+        if not layout.follows_shape:
+            break
+    return placed, [layout_data(layout) for layout, _ in found]
+
+
+def layout_data(layout: Layout) -> dict[str, Any]:
+    """Return a layout."""
+    return {
+        "plates": [plate_data(plate) for plate in layout.plates],
+        "neurons": [neurons_data(line) for line in layout.neurons],
+        "wires": [wires_data(bundle) for bundle in layout.wires],
+        "labels": [label_data(label) for label in layout.labels],
+        "fans": [fan_data(fan) for fan in layout.fans],
+        "views": {name: camera_data(camera) for name, camera in layout.views.items()},
+        "follows": layout.follows_shape,
+    }
+
+
+def points(array: FloatArray | None) -> dict[str, Any] | None:
+    """Return places in space, (n, 3); float32 is enough for what is seen."""
+    return None if array is None else packed(np.asarray(array, np.float32))
+
+
+def plate_data(plate: Plate) -> dict[str, Any]:
+    """Return a plate, with the light on its sides and the room of its mip levels."""
+    tiles = plate.tiles
+    return {
+        **{name: getattr(plate, name) for name in "first rows columns stride".split()},
+        **{name: getattr(plate, name).tolist() for name in "origin along across toward".split()},
+        **{name: getattr(plate, name) for name in "role operation layer turned tray".split()},
+        "tiles": None if tiles is None else [*tiles.size, *tiles.pitch, *tiles.stride],
+        "sides": brightness_of_sides(plate),
+        "levels": levels_of(plate),
+        "room": room_of(plate) if levels_of(plate) else (0, 0),
+    }
+
+
+def neurons_data(line: Neurons) -> dict[str, Any]:
+    names = "sums values layer side radius again bars".split()
+    return {
+        **{name: getattr(line, name) for name in names},
+        "names": [*line.names],
+        "shape": [*line.shape],
+        "also": [*line.also],
+        "points": points(line.points),
+        "way": points(line.way),
+        "one": None if line.one is None else line.one.tolist(),
+        "right": line.right.tolist(),
+    }
+
+
+def wires_data(bundle: Wires) -> dict[str, Any]:
+    names = "operation neurons outgoing head".split()
+    ends = {"start": points(bundle.start), "end": points(bundle.end)}
+    return {**{name: getattr(bundle, name) for name in names}, **ends}
+
+
+def label_data(label: Label) -> dict[str, Any]:
+    return {
+        **{name: getattr(label, name) for name in "name about below".split()},
+        "start": label.start.tolist(),
+        "end": label.end.tolist(),
+        "rows": [label.rows.start, label.rows.stop],
+        "around": points(label.around),
+    }
+
+
+def fan_data(fan: Fan) -> dict[str, Any]:
+    places = "starts columns ends rows".split()
+    return {
+        **{name: getattr(fan, name) for name in "weights inputs radius".split()},
+        "biases": fan.biases if fan.biases != NONE else -1,
+        "wired": fan.is_wired,
+        **{name: points(getattr(fan, name)) for name in places},
+    }

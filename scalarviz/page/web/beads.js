@@ -1,0 +1,148 @@
+// The spheres and wires of one picture, as rows of numbers for quads.js; as view/beads.py.
+
+import { colorOf, mixedColor } from "./colors.js";
+import { paintedNeurons, shownIn } from "./neuron_colors.js";
+import { along3, row3 } from "./space.js";
+
+const WIRES = {
+  behind: 3, // so far behind their places that they do not cross what is near
+  thin: 1,
+  lit: 3, // widths in logical pixels
+  faded: 0.5, // brightness of a line that is repeated in the next row
+  clear: 16, // wires of a caption that are drawn at full width
+  one: 0.3, // share of the ink in the color of the sphere "1"
+};
+// By kind of operation: whether the wires before and behind the cubes carry numbers back.
+const WIRE_WAYS = {
+  forward: [false, false],
+  "input gradient": [true, true],
+  "weight gradient": [false, true],
+};
+
+/** The rows of all spheres. */
+export function sphereRows(frame, lit, palette, scale) {
+  const found = [];
+  const quiet = colorOf(palette.quiet);
+  for (const line of frame.layout.neurons) {
+    if (line.isImages) continue;
+    const bright = lit.neurons[line.place] * (line.again ? WIRES.faded : 1);
+    const name = shownIn(line, frame);
+    const fills = name in frame.values ? paintedNeurons(name, frame, palette) : null;
+    const outline = palette.faded(quiet, bright);
+    for (let i = 0; i < line.count; i++) {
+      const fill = palette.faded(fills ? fills[i] : palette.trayColor, bright);
+      found.push(...row3(line.points, i), line.radius, ...fill, ...outline, scale);
+    }
+  }
+  const one = mixedColor(palette.groundColor, quiet, WIRES.one);
+  for (const line of frame.layout.neurons) {
+    if (line.one) found.push(...line.one, line.radius, ...one, ...quiet, scale);
+  }
+  return Float32Array.from(found);
+}
+
+/** The rows of all wires, brighter if they take part, and the light running on them. */
+export function wireRows(frame, lit, palette, camera, scale) {
+  const strokes = new Strokes(frame.layout.fans.length ? camera : null);
+  frame.layout.wires.forEach((bundle, j) => {
+    const light = lit.wires[j];
+    if (!light) {
+      strokes.addAll(bundle.start, bundle.end, palette.wire, WIRES.thin * scale);
+      return;
+    }
+    const paint = light.back ? palette.accent : palette.light;
+    strokes.addAll(bundle.start, bundle.end, `${paint}58`, WIRES.thin * scale);
+    strokes.addAll(bundle.start, bundle.end, `${paint}e0`, 2 * WIRES.thin * scale, light.span);
+  });
+  tellWires(strokes, frame, palette, scale);
+  pointWires(strokes, frame, palette, scale);
+  return Float32Array.from(strokes.rows);
+}
+
+/** Rows of wires, moved away from the eye if there is a camera. */
+class Strokes {
+  constructor(camera) {
+    Object.assign(this, { camera, rows: [] });
+  }
+
+  /** Add wires between points of two flat arrays, or a span of each. */
+  addAll(starts, ends, paint, width, span = [0, 1]) {
+    for (let i = 0; i < starts.length / 3; i++) this.add(row3(starts, i), row3(ends, i), paint, width, span);
+  }
+
+  add(start, end, paint, width, [first, last] = [0, 1]) {
+    if (!(first < last)) return;
+    const way = [0, 1, 2].map((k) => end[k] - start[k]);
+    let points = [...along3(start, first, way), ...along3(start, last, way)];
+    if (this.camera) points = this.camera.behind(points, WIRES.behind);
+    const [r, g, b, a = 1] = colorOf(paint);
+    this.rows.push(...points, r, g, b, a, width);
+  }
+}
+
+/** The wires through the cubes that the caption of an operation is about. */
+function tellWires(strokes, frame, palette, scale) {
+  const { moment, caption, layout, part } = frame;
+  const ways = moment && caption && WIRE_WAYS[moment.kind];
+  if (!ways) return;
+  const rows = [...new Set([...frame.pieces.map((piece) => piece.row ?? -1), ...(caption.rows ?? [])])];
+  const many = rows.length > WIRES.clear;
+  const width = WIRES.lit * scale * Math.min(1, Math.sqrt(WIRES.clear / Math.max(1, rows.length)));
+  const spans = toldSpans(moment.kind, part);
+  for (const row of rows) {
+    const found = layout.fanOf(row);
+    if (!found) continue;
+    const { fan, unit } = found;
+    const column = fan.unitBefore(row);
+    const cube = fan.cube(column, unit);
+    const halves = [[row3(fan.starts, column), cube], [cube, row3(fan.ends, unit)]];
+    halves.forEach(([start, end], k) => {
+      const paint = (ways[k] ? palette.accent : palette.lit) + (many ? "90" : "");
+      strokes.add(start, end, paint, width, spans[k]);
+    });
+  }
+}
+
+/** Which parts of the wires before and behind a cube are lit: light leaves a trail. */
+function toldSpans(kind, part) {
+  const early = Math.min(1, part / 0.45);
+  const late = Math.min(1, Math.max(0, (part - 0.5) / 0.45));
+  if (kind === "forward") return [[0, early], [0, late]];
+  if (kind === "input gradient") return [[1 - late, 1], [1 - early, 1]];
+  return [[0, early], [1 - early, 1]];
+}
+
+/** The bright wires of the sums of what is hovered and pinned. */
+function pointWires(strokes, frame, palette, scale) {
+  const { layout } = frame;
+  const [paint, faint] = [palette.lit, `${palette.lit}90`];
+  for (const row of [frame.hoverRow, frame.pinnedRow]) {
+    const found = row >= 0 && layout.fanOf(row);
+    if (!found) continue;
+    wholeSum(strokes, found, faint, 0.6 * WIRES.lit * scale);
+    const own = found.fan.unitBefore(row);
+    const cube = found.fan.cube(own, found.unit);
+    strokes.add(row3(found.fan.starts, own), cube, paint, 1.4 * WIRES.lit * scale);
+    strokes.add(cube, row3(found.fan.ends, found.unit), paint, 1.4 * WIRES.lit * scale);
+  }
+  for (const neuron of [frame.hoverNeuron, frame.pinnedNeuron]) {
+    const into = neuron && layout.fanInto(neuron);
+    if (into) wholeSum(strokes, into, paint, 0.8 * WIRES.lit * scale);
+    const leaving = neuron && layout.fanFrom(neuron);
+    for (let unit = 0; leaving && unit < leaving.fan.units; unit++) {
+      const { fan, unit: column } = leaving;
+      const cube = fan.cube(column, unit);
+      strokes.add(row3(fan.starts, column), cube, faint, 0.5 * WIRES.lit * scale);
+      strokes.add(cube, row3(fan.ends, unit), faint, 0.5 * WIRES.lit * scale);
+    }
+  }
+}
+
+/** All wires of one sum, from the units before to the cubes, and on to the unit. */
+function wholeSum(strokes, { fan, unit }, paint, width) {
+  for (let column = 0; column < fan.all; column++) {
+    const cube = fan.cube(column, unit);
+    strokes.add(row3(fan.starts, column), cube, paint, width);
+    strokes.add(cube, row3(fan.ends, unit), paint, width);
+  }
+}

@@ -1,0 +1,172 @@
+// Cubes: the numbers of the bank as textures, a box for each plate; as view/cubes/cubes.py.
+
+import { GlCopies, GlProgram, GlTexture, copyNames } from "./gl.js";
+import { colorOf, colorTable } from "./colors.js";
+import { fillMeans, nearnessOf } from "./means.js";
+import { cross3, dot3 } from "./space.js";
+
+const BOX_CORNERS = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => [i >> 2, (i >> 1) & 1, i & 1]);
+// The six sides of a box as triangles, each clockwise as seen from outside.
+const BOX_SIDES = [
+  [0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1],
+  [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3],
+];
+const BOX_TABLE = ["grid", "scales", "looks", "sweep", "means", "sides", "tile", "strides"];
+const BOX_FIELDS = [
+  ...["origin", "along", "across", "toward", "size"].map((name) => [`a_${name}`, 3]),
+  ...BOX_TABLE.map((name) => [`a_${name}`, 4]),
+];
+const LARGEST_SCALE = 1e37; // whose inverse is a float32
+
+/** Draws the cubes of all plates of a layout. */
+export class Cubes {
+  constructor(gl, scene) {
+    Object.assign(this, { gl, scene, given: null, sizes: null, near: [], scale: 1, sizeScale: 1 });
+    const [vertex, fragment] = scene.programs.cubes;
+    this.programs = [0, 1].map((far) => [vertex, fragment.replace("#define FAR 1", `#define FAR ${far}`)]);
+    this.made = [null, null]; // programs without and with small cubes, when they are needed
+    const { split } = scene.shader;
+    this.height = Math.max(1, Math.ceil(scene.count / split));
+    this.staging = new Float32Array(2 * this.height * split);
+    this.numbers = new GlTexture(gl, "floats");
+    this.numbers.set(split, 2 * this.height, this.staging);
+    this.colors = new GlTexture(gl, "colors");
+    this.means = new GlTexture(gl, "colors");
+  }
+
+  /** Set the colors of numbers, ground and tray. */
+  setPalette(palette) {
+    this.palette = palette;
+    this.colors.set(this.scene.shader.colors, 2, colorTable(palette, this.scene.shader));
+    this.near = []; // means are colors
+  }
+
+  /** Set where the cubes stand. */
+  setLayout(layout) {
+    this.layout = layout;
+    this.copies = null;
+    this.near = [];
+    let [top, width] = [0, 1];
+    this.tops = layout.plates.map((plate) => {
+      const [rows, columns] = plate.room;
+      const at = top;
+      top += rows;
+      width = Math.max(width, 2 * columns);
+      return at;
+    });
+    this.meansBytes = new Uint8Array(4 * Math.max(top, 1) * width);
+    this.means.set(width, Math.max(top, 1), this.meansBytes);
+  }
+
+  /** Set the numbers that colors and sizes show; the same array counts as the same numbers. */
+  setNumbers(colors, sizes, scale, sizeScale) {
+    const same = colors === this.given && sizes === this.sizes;
+    if (!same || scale !== this.scale || sizeScale !== this.sizeScale) this.near = [];
+    this.stale = this.stale || !same;
+    Object.assign(this, { given: colors, sizes, scale, sizeScale });
+  }
+
+  /** Draw all cubes, as seen by a projection, with their lights. */
+  draw(see, lights, width, height) {
+    if (!this.layout.plates.length || !see.determinant || !this.given) return;
+    const { gl, scene } = this;
+    const { shader } = scene;
+    const near = this.layout.plates.map((plate) => nearnessOf(plate, see, width, height, shader));
+    const program = this.program(near.some((each) => each.most > shader.flatFrom) ? 1 : 0);
+    if (!this.copies) this.place();
+    this.upload(near);
+    gl.enable(gl.DEPTH_TEST);
+    gl.depthFunc(gl.LESS);
+    gl.depthMask(true);
+    gl.disable(gl.BLEND);
+    gl.enable(gl.CULL_FACE);
+    program.use(
+      {
+        ...see.uniforms,
+        u_numbers_size: [this.numbers.width, this.numbers.height],
+        u_means_size: [this.means.width, this.means.height],
+        u_ground: this.palette.groundColor,
+        u_tray: this.palette.trayColor,
+        u_light: lights.back ? colorOf(this.palette.accent) : [1, 1, 1],
+        u_ids: 0,
+      },
+      { u_numbers: 0, u_means: 1, u_colors: 2 },
+    );
+    [this.numbers, this.means, this.colors].forEach((texture, unit) => texture.bind(unit));
+    this.copies.forEach(([plates, copies], mirrored) => {
+      if (!plates.length) return;
+      copies.set(this.rows(plates, lights));
+      gl.cullFace((see.determinant < 0) !== (mirrored === 1) ? gl.FRONT : gl.BACK);
+      copies.draw();
+    });
+    gl.disable(gl.CULL_FACE);
+  }
+
+  program(far) {
+    this.made[far] ??= new GlProgram(this.gl, this.programs[far], copyNames(BOX_FIELDS));
+    return this.made[far];
+  }
+
+  /** Plates whose axes are right-handed, and those that are mirrored: their boxes are inside out. */
+  place() {
+    const isMirrored = (plate) => dot3(cross3(plate.along, plate.across), plate.toward) < 0;
+    this.copies = [false, true].map((mirrored) => {
+      const plates = this.layout.plates.filter((plate) => isMirrored(plate) === mirrored);
+      return [plates, new GlCopies(this.gl, BOX_CORNERS.flat(), 3, BOX_SIDES.flat(), BOX_FIELDS)];
+    });
+  }
+
+  /** A row for each plate; what the shaders know of it is described in view/cubes/shaders.py. */
+  rows(plates, lights) {
+    const { split, half } = this.scene.shader;
+    const found = plates.map((plate) => {
+      const i = plate.place;
+      const pair = (number) => [Math.floor(number / split), number % split];
+      const [rows, columns] = plate.room;
+      return [
+        ...plate.origin, ...plate.along, ...plate.across, ...plate.toward,
+        plate.columns, plate.rows, 2 * half,
+        plate.columns, plate.rows, ...pair(plate.first),
+        ...pair(plate.stride), inverseScale(this.scale), inverseScale(this.sizeScale),
+        plate.tray ? 1 : 0, lights.plates[i], lights.white[i], plate.levels,
+        ...lights.sweeps[i],
+        0, this.tops[i], columns, rows,
+        ...plate.sides,
+        plate.wide, plate.high, plate.pitch[1], plate.pitch[0],
+        plate.strides[1], plate.strides[0], ...plate.cell,
+      ];
+    });
+    return Float32Array.from(found.flat());
+  }
+
+  /** Upload what is seen of the numbers: the numbers themselves, means where cubes are tiny. */
+  upload(near) {
+    const { shader } = this.scene;
+    const old = this.near;
+    this.near = near;
+    const same = !this.stale && old.length === near.length && near.every((each, i) => each.key === old[i].key);
+    if (same) return;
+    if (this.stale) {
+      const middle = this.height * shader.split;
+      this.staging.set(this.given);
+      this.staging.set(this.sizes, middle);
+      this.numbers.put(0, 0, shader.split, 2 * this.height, this.staging);
+      this.stale = false;
+    }
+    const scales = [inverseScale(this.scale), inverseScale(this.sizeScale)];
+    for (const plate of this.layout.plates) {
+      const { most, fine } = near[plate.place];
+      if (!plate.levels || !(most > shader.meansFrom)) continue;
+      const finest = Math.min(plate.levels, Math.max(1, Math.floor(Math.log2(Math.max(fine, 1)) + 0.5)));
+      const table = { bytes: this.meansBytes, width: this.means.width, top: this.tops[plate.place] };
+      fillMeans(table, plate, this.given, this.sizes, scales, this.palette, finest, shader);
+      const start = 4 * table.width * table.top;
+      const part = this.meansBytes.subarray(start, start + 4 * table.width * plate.room[0]);
+      this.means.put(0, table.top, table.width, plate.room[0], part);
+    }
+  }
+}
+
+function inverseScale(scale) {
+  return 1 / Math.min(Math.max(scale, 1 / LARGEST_SCALE), LARGEST_SCALE);
+}

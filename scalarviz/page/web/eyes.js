@@ -1,0 +1,152 @@
+// The camera of the picture, with smooth moves between views; as presenter/camera_control.py.
+
+import { Camera, Projection } from "./camera.js";
+
+const EYES = {
+  seconds: 0.7, // duration of a move
+  quick: 0.2, // of one that makes room for a card
+  near: 7, // visible height in cells when a single cube is framed
+  farthest: 2, // visible height, in those of the whole network, at which zooming out ends
+  edge: 0.01, // share of the free stage that stays empty on each side
+  degrees: 0.35, // of rotation per pixel of dragging
+  clear: 8, // pixels around the legend that stay free
+};
+
+/** A camera that keeps the whole network in the picture until the user moves it. */
+export class Eyes {
+  constructor(layout, presets, name = "perspective") {
+    Object.assign(this, { layout, presets, name, cuts: false });
+    this.camera = this.preset(name);
+    this.goal = this.camera;
+    this.from = null;
+    this.framed = true;
+    Object.assign(this, { size: [0, 0], inner: null, legend: null, started: null, seconds: EYES.seconds });
+  }
+
+  preset(name) {
+    return new Camera(this.layout.views[name] ?? this.presets[name]);
+  }
+
+  /** Set the size of the picture, the box that the network fills, and the legend to keep clear of. */
+  frame(size, inner, legend = null) {
+    const same = size[0] === this.size[0] && size[1] === this.size[1];
+    const before = same ? this.inner : null;
+    const moved = before && ["x", "y", "width", "height"].some((key) => before[key] !== inner[key]);
+    Object.assign(this, { size, inner, legend });
+    if (this.framed && !this.cuts && moved) this.refit(before);
+    if (this.framed && !this.from) this.camera = this.whole(this.camera);
+  }
+
+  /** Begin a quick move to fit the network to another box of the same picture. */
+  refit(before) {
+    const box = this.inner;
+    const camera = this.camera.with({ height: (this.camera.height * box.height) / before.height });
+    const right = (before.x + before.width / 2 - box.x - box.width / 2) / box.height;
+    const down = (before.y + before.height / 2 - box.y - box.height / 2) / box.height;
+    this.camera = camera.moved(-right, down); // what is seen stays where it is
+    const goal = this.from ? this.goal : this.camera;
+    this.go(this.whole(goal), true, EYES.quick);
+  }
+
+  /** Show another layout of the same network, from its own side until the user moves it. */
+  follow(layout) {
+    this.layout = layout;
+    if (this.framed) {
+      this.from = null;
+      this.camera = this.preset(this.name);
+      if (this.inner) this.camera = this.whole(this.camera);
+    }
+  }
+
+  /** Move to a preset, with the whole network in the picture. */
+  look(name) {
+    this.name = name;
+    this.go(this.whole(this.preset(name).with({ target: this.camera.target })), true);
+  }
+
+  /** Move close to one cube. */
+  frameCube(index) {
+    const found = this.layout.plateOf(index);
+    if (!found) return;
+    const target = found.plate.point(found.column + 0.5, found.row + 0.5);
+    this.go(this.camera.with({ target, height: Math.min(EYES.near, this.camera.height) }), false);
+  }
+
+  go(goal, framed, seconds = EYES.seconds) {
+    Object.assign(this, { framed, seconds });
+    if (this.cuts) {
+      this.camera = goal;
+      this.from = null;
+    } else {
+      Object.assign(this, { from: this.camera, goal, started: null });
+    }
+  }
+
+  /** Advance a move to the time `now` in seconds; say whether there was one. */
+  tick(now) {
+    if (!this.from) return false;
+    this.started ??= now;
+    const part = (now - this.started) / this.seconds;
+    if (part >= 1) {
+      this.camera = this.goal;
+      this.from = null;
+      if (this.framed) this.camera = this.whole(this.camera);
+    } else {
+      this.camera = this.from.blended(this.goal, Math.max(part, 0));
+    }
+    return true;
+  }
+
+  /** Rotate by dragging, in pixels. */
+  orbit(right, down) {
+    this.stay();
+    if (this.name === "flat" && (right || down)) this.name = "orthographic";
+    this.camera = this.camera.orbited(-EYES.degrees * right, EYES.degrees * down);
+  }
+
+  /** Move sideways by dragging, in pixels. */
+  move(right, down) {
+    this.stay();
+    this.camera = this.camera.moved(-right / this.inner.height, down / this.inner.height);
+  }
+
+  /** Zoom in on a pixel. */
+  zoom(factor, x, y) {
+    this.stay();
+    const box = this.inner;
+    const right = (x - box.x - box.width / 2) / box.height;
+    const up = (box.y + box.height / 2 - y) / box.height;
+    const most = EYES.farthest * this.whole(this.camera).height;
+    this.camera = this.camera.zoomed(Math.max(factor, Math.min(1, this.camera.height / most)), right, up);
+  }
+
+  stay() {
+    this.framed = false;
+    this.from = null;
+  }
+
+  /** The camera with the whole network in the picture, in the same direction. */
+  whole(camera) {
+    const points = this.layout.extent;
+    const { inner: box, legend } = this;
+    if (!points.length) return camera;
+    let found = camera.framing(points, box.width / box.height, EYES.edge);
+    if (!legend || !this.covers(found, points, legend)) return found;
+    // The network goes above the legend: as far as it must.
+    for (let tenth = 1; tenth <= 10; tenth++) {
+      const lost = (tenth / 10) * legend.height;
+      const above = box.height - lost;
+      found = camera.framing(points, box.width / above, EYES.edge);
+      found = found.with({ height: (found.height * box.height) / above });
+      found = found.moved(0, (-0.5 * lost) / box.height);
+      if (!this.covers(found, points, legend)) break;
+    }
+    return found;
+  }
+
+  /** Whether something of the network would be seen in the box of the legend. */
+  covers(camera, points, legend) {
+    const { x, y } = new Projection(camera, this.inner, ...this.size).see(points);
+    return x.some((each, i) => each < legend.right + EYES.clear && y[i] > legend.y - EYES.clear);
+  }
+}

@@ -1,0 +1,173 @@
+// What one picture shows of a state: numbers of cubes and neurons, the operation, what is spoken of;
+// as view/frame_data.py and presenter/{stage,motion,pushes}.py.
+
+import { ARRIVES, MOVED } from "./lights.js";
+import { countBeyond, roundedUp } from "./scales.js";
+
+const FRAME = { fine: 200000 }; // larger banks are not animated
+
+/** What is remembered from one picture to the next. */
+export class Remembered {
+  constructor(scales) {
+    Object.assign(this, { scales, state: null, gradients: null, beforeGradients: null });
+  }
+
+  /** Take up a state; say whether it is another one. */
+  take(state, channels, now) {
+    if (state === this.state) return;
+    if (!this.state) for (const name of channels) this.scales.choose(name, numbersOf(state, name));
+    if (state.grad !== this.gradients) {
+      this.beforeGradients = this.gradients;
+      this.gradients = state.grad;
+    }
+    this.state = state;
+    this.zero = null;
+    for (const name of channels) this.scales.follow(name, numbersOf(state, name), now);
+  }
+}
+
+/** The numbers of a channel: the values, their gradients, their change, or a slot. */
+export function numbersOf(state, name) {
+  if (name === "value") return state.value;
+  if (name === "gradient") return state.grad;
+  if (name === "last change" && state.before) return state.value.map((each, i) => each - state.before[i]);
+  return state.slots?.[name] ?? new Float32Array(state.value.length);
+}
+
+/** What the picture shows of a state; see picture.js for the options. */
+export function frameOf(scene, layout, state, options, remembered, now) {
+  const part = Math.min(1, Math.max(0, options.part ?? 1));
+  const moment = scene.moments[state.moment ?? -1] ?? null;
+  const { color = "value", size = "value" } = options;
+  const own = (name) => mixedNumbers(state, name, moment, part);
+  const colors = own(color);
+  const scales = remembered.scales;
+  const { hover, pinned, pointed } = options;
+  return {
+    scene,
+    layout,
+    moment,
+    part,
+    colors,
+    sizes: size === color ? colors : own(size),
+    color,
+    size,
+    scale: scales.of(color),
+    sizeScale: scales.of(size),
+    grown: scales.grown(now),
+    clipped: countBeyond(colors, scales.of(color)),
+    before: moment?.kind === "step" && size === color && color === "value" ? fewOrNone(state.before) : null,
+    pushes: pushesOf(scene, state, moment, part, remembered.beforeGradients),
+    frozen: state.frozen ?? scene.frozen,
+    caption: options.caption ?? null,
+    pieces: piecesOf(options.caption),
+    hoverRow: hover?.row ?? -1,
+    pinnedRow: pinned?.row ?? -1,
+    hoverNeuron: hover?.neuron ?? null,
+    pinnedNeuron: pinned?.neuron ?? null,
+    pointed: pointed ?? null,
+    ...buffersOf(scene, state, moment, part),
+  };
+}
+
+function fewOrNone(before) {
+  return before && before.length <= FRAME.fine ? before : null;
+}
+
+/** The numbers of a channel, at a step between those before and after it. */
+function mixedNumbers(state, name, moment, part) {
+  const now = numbersOf(state, name);
+  const first = fewOrNone(state.before);
+  if (name !== "value" || moment?.kind !== "step" || part >= 1 || !first) return now;
+  return now.map((each, i) => first[i] + part * (each - first[i]));
+}
+
+/** The focus sample: what each buffer holds, if it is computed yet. */
+function buffersOf(scene, state, moment, part) {
+  const late = moment !== null && part < ARRIVES; // its results are not there yet
+  const done = moment === null ? 0 : (state.moment + (late ? 0 : 1)) % scene.moments.length;
+  const without = (all, names) => {
+    const kept = Object.entries(all ?? {}).filter(([name]) => !late || !names.includes(name));
+    return Object.fromEntries(kept);
+  };
+  const values = without(state.values, moment?.values ?? []);
+  if (state.inputs && !(scene.inputs in values)) values[scene.inputs] = state.inputs;
+  let largest = 0;
+  for (const each of Object.values(values)) {
+    for (const value of each) if (Number.isFinite(value)) largest = Math.max(largest, Math.abs(value));
+  }
+  const outputs = values[scene.outputs] ?? null;
+  const answers = outputs && answersOf(scene.logits, outputs);
+  const sound = scene.logits === "softmax" && answers && answers.every(Number.isFinite);
+  return {
+    values,
+    flows: done ? without(state.gradients, moment.gradients) : {},
+    activationScale: largest > 0 ? Math.max(1, roundedUp(largest)) : 1,
+    target: outputs ? (state.target ?? null) : null,
+    answers,
+    shares: sound ? answers : null,
+    saturated: saturatedOf(scene, values),
+    leftOut: state.leftOut ?? {},
+  };
+}
+
+/** Outputs as the loss reads them: of logits, their softmax or sigmoid. */
+export function answersOf(logits, outputs) {
+  const all = Array.from(outputs);
+  if (logits === "sigmoid") return all.map((each) => 0.5 + 0.5 * Math.tanh(0.5 * each));
+  if (logits !== "softmax") return all;
+  const top = Math.max(...all);
+  const powers = all.map((each) => Math.exp(each - top));
+  const sum = powers.reduce((a, b) => a + b, 0);
+  return powers.map((each) => each / sum);
+}
+
+/** Whether the slope of each activation is nearly 0, by name of the buffer. */
+function saturatedOf(scene, values) {
+  const found = {};
+  for (const { flat, source, target } of scene.operations) {
+    if (flat?.length && source in values && target in values) {
+      found[target] = Array.from(values[source], (sum) => flat.some(([low, high]) => sum >= low && sum <= high));
+    }
+  }
+  return found;
+}
+
+/** The gradient of each parameter, NaN where it is not known yet; null if none is. */
+export function pushesOf(scene, state, moment, part, before) {
+  const { grad } = state;
+  if (!moment || !grad || grad.length > FRAME.fine) return null;
+  const found = new Float64Array(grad.length).fill(NaN);
+  const put = (from, factor, start, stop) => {
+    for (let i = start; i < stop; i++) found[i] = factor * from[i];
+  };
+  if (moment.kind === "zero_grad") {
+    if (!before || part >= 1) return null;
+    put(before, 1 - part, 0, found.length);
+  } else if (moment.kind === "step") {
+    put(grad, Math.max(0, 1 - part / MOVED), 0, found.length);
+  } else {
+    for (const each of scene.moments.slice(0, state.moment + 1)) {
+      if (each.kind !== "weight gradient") continue;
+      put(grad, each === moment ? Math.min(1, Math.max(0, 2 * part - 1)) : 1, ...each.rows);
+    }
+  }
+  const frozen = state.frozen ?? scene.frozen;
+  let top = 0;
+  for (let i = 0; i < found.length; i++) {
+    if (frozen[i]) found[i] = NaN;
+    else if (Math.abs(found[i]) > top) top = Math.abs(found[i]);
+  }
+  return top > 0 ? found : null;
+}
+
+/** The pieces of a caption about weights and neurons: those of the lines, then the others. */
+export function piecesOf(caption) {
+  if (!caption) return [];
+  const about = (piece) => (piece.row ?? -1) >= 0 || piece.neuron;
+  const place = (piece) => `${piece.row ?? -1} ${piece.neuron ?? ""}`;
+  const told = (caption.lines ?? []).flat().filter(about);
+  const known = new Set(told.map(place));
+  const rest = (caption.whole ?? []).flat().filter((piece) => about(piece) && !known.has(place(piece)));
+  return [...told, ...rest];
+}

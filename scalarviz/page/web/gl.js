@@ -1,0 +1,146 @@
+// WebGL 2: programs, buffers of quads, and textures.
+
+/** A program of two shaders; `names` are its attributes, in the order of their places. */
+export class GlProgram {
+  constructor(gl, [vertex, fragment], names) {
+    this.gl = gl;
+    this.program = gl.createProgram();
+    for (const [kind, text] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]]) {
+      const shader = gl.createShader(kind);
+      gl.shaderSource(shader, text);
+      gl.compileShader(shader);
+      gl.attachShader(this.program, shader);
+      gl.deleteShader(shader);
+    }
+    names.forEach((name, place) => gl.bindAttribLocation(this.program, place, name));
+    gl.linkProgram(this.program);
+    this.places = new Map();
+  }
+
+  /** What is wrong with the program, "" for nothing; waits until it is compiled. */
+  fault() {
+    const { gl, program } = this;
+    if (gl.getProgramParameter(program, gl.LINK_STATUS) || gl.isContextLost()) return "";
+    const logs = gl.getAttachedShaders(program).map((each) => gl.getShaderInfoLog(each));
+    return [gl.getProgramInfoLog(program), ...logs].filter(Boolean).join("\n") || "failed";
+  }
+
+  /** Use it, with uniforms: numbers, arrays of 2 to 4, matrices of 16, and units of textures. */
+  use(uniforms, units = {}) {
+    const { gl } = this;
+    gl.useProgram(this.program);
+    for (const [name, value] of Object.entries(uniforms)) {
+      const at = this.place(name);
+      if (typeof value === "number") gl.uniform1f(at, value);
+      else if (value.length === 16) gl.uniformMatrix4fv(at, false, value);
+      else gl[`uniform${value.length}fv`](at, value);
+    }
+    for (const [name, unit] of Object.entries(units)) gl.uniform1i(this.place(name), unit);
+  }
+
+  place(name) {
+    if (!this.places.has(name)) this.places.set(name, this.gl.getUniformLocation(this.program, name));
+    return this.places.get(name);
+  }
+}
+
+/** Names of the attributes of copies, in the order of their places. */
+export function copyNames(fields) {
+  return ["a_corner", ...fields.map(([name]) => name)];
+}
+
+/** Many copies of one shape: `fields` are [name, numbers] of the rows, one row for each copy. */
+export class GlCopies {
+  constructor(gl, corners, width, indices, fields) {
+    Object.assign(this, { gl, indices: indices.length, stride: 0, count: 0 });
+    this.array = gl.createVertexArray();
+    gl.bindVertexArray(this.array);
+    this.parts = [gl.createBuffer(), gl.createBuffer(), gl.createBuffer()];
+    const [shape, order, rows] = this.parts;
+    gl.bindBuffer(gl.ARRAY_BUFFER, shape);
+    gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(corners), gl.STATIC_DRAW);
+    enable(gl, 0, width, 0, 0, 0);
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, order);
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, new Uint16Array(indices), gl.STATIC_DRAW);
+    gl.bindBuffer(gl.ARRAY_BUFFER, rows);
+    this.stride = fields.reduce((sum, [, size]) => sum + size, 0);
+    let from = 0;
+    fields.forEach(([, size], i) => {
+      enable(gl, i + 1, size, this.stride, from, 1);
+      from += size;
+    });
+    gl.bindVertexArray(null);
+  }
+
+  /** Set the rows, a Float32Array. */
+  set(rows) {
+    const { gl } = this;
+    this.count = rows.length / this.stride;
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.parts[2]);
+    gl.bufferData(gl.ARRAY_BUFFER, rows, gl.DYNAMIC_DRAW);
+  }
+
+  draw() {
+    const { gl } = this;
+    if (!this.count) return;
+    gl.bindVertexArray(this.array);
+    gl.drawElementsInstanced(gl.TRIANGLES, this.indices, gl.UNSIGNED_SHORT, 0, this.count);
+    gl.bindVertexArray(null);
+  }
+}
+
+function enable(gl, at, size, stride, from, divisor) {
+  gl.enableVertexAttribArray(at);
+  gl.vertexAttribPointer(at, size, gl.FLOAT, false, 4 * stride, 4 * from);
+  gl.vertexAttribDivisor(at, divisor);
+}
+
+const FREE_UNIT = 7; // where textures are bound to be filled, beside those that are drawn with
+
+/** A texture; kind is "floats", "colors" (mixed between texels) or "bytes" (not mixed). */
+export class GlTexture {
+  constructor(gl, kind) {
+    Object.assign(this, { gl, kind, width: 0, height: 0 });
+    this.texture = gl.createTexture();
+    const smooth = kind === "colors" ? gl.LINEAR : gl.NEAREST;
+    this.bind();
+    for (const name of ["MIN", "MAG"]) gl.texParameteri(gl.TEXTURE_2D, gl[`TEXTURE_${name}_FILTER`], smooth);
+    for (const name of ["S", "T"]) gl.texParameteri(gl.TEXTURE_2D, gl[`TEXTURE_WRAP_${name}`], gl.CLAMP_TO_EDGE);
+  }
+
+  get format() {
+    const { gl } = this;
+    return this.kind === "floats" ? [gl.R32F, gl.RED, gl.FLOAT] : [gl.RGBA8, gl.RGBA, gl.UNSIGNED_BYTE];
+  }
+
+  /** Set all texels; data may be null. */
+  set(width, height, data) {
+    const { gl } = this;
+    const [inside, format, type] = this.format;
+    this.bind();
+    gl.texImage2D(gl.TEXTURE_2D, 0, inside, width, height, 0, format, type, data);
+    Object.assign(this, { width, height });
+  }
+
+  /** Set the texels of a box. */
+  put(x, y, width, height, data) {
+    const { gl } = this;
+    this.bind();
+    gl.texSubImage2D(gl.TEXTURE_2D, 0, x, y, width, height, ...this.format.slice(1), data);
+  }
+
+  /** Set all texels from a canvas whose colors are multiplied by alpha. */
+  setCanvas(canvas) {
+    const { gl } = this;
+    this.bind();
+    gl.pixelStorei(gl.UNPACK_PREMULTIPLY_ALPHA_WEBGL, true);
+    gl.texImage2D(gl.TEXTURE_2D, 0, ...this.format, canvas);
+    gl.pixelStorei(gl.UNPACK_PREMULTIPLY_ALPHA_WEBGL, false);
+    Object.assign(this, { width: canvas.width, height: canvas.height });
+  }
+
+  bind(unit = FREE_UNIT) {
+    this.gl.activeTexture(this.gl.TEXTURE0 + unit);
+    this.gl.bindTexture(this.gl.TEXTURE_2D, this.texture);
+  }
+}

@@ -1,0 +1,186 @@
+// Labels: names of layers, IN and OUT, where they cover nothing; as view/labels.py.
+
+import { Box } from "./camera.js";
+import { generalNumber } from "./colors.js";
+import { legendBox } from "./legend.js";
+import { spreadOf } from "./means.js";
+import { biasBox } from "./neurons.js";
+import { goodOf } from "./neuron_colors.js";
+import { saidIn } from "./words.js";
+
+const LABELS = {
+  far: 4, // pixels of a cell below which the spread of a layer is written
+  margin: 16, // pixels by which a label may leave the box of the network
+};
+
+/** Write the names of layers, which line is the input and which the output; return what is taken. */
+export function drawLabels(view) {
+  const taken = obstaclesOf(view);
+  drawEnds(view, taken);
+  drawLayers(view, taken);
+  return taken;
+}
+
+/** What words must not cover: boxes, spheres [x, y, radius], and convex outlines. */
+class Obstacles {
+  constructor(boxes, spheres, polygons) {
+    Object.assign(this, { boxes, spheres, polygons });
+  }
+
+  /** Whether a box would cover something. */
+  meets(box) {
+    if (this.boxes.some((each) => box.meets(each)) || this.onSphere(box)) return true;
+    const points = [];
+    for (let i = 0; i < 7; i++) for (let j = 0; j < 3; j++) points.push([box.x + (i / 6) * box.width, box.y + (j / 2) * box.height]);
+    return this.polygons.some((polygon) => points.some((point) => isInside(point, polygon)));
+  }
+
+  /** Whether a box covers a part of a sphere. */
+  onSphere(box) {
+    return this.spheres.some(([x, y, radius]) => {
+      const aside = Math.max(box.x - x, x - box.right, 0);
+      const apart = Math.max(box.y - y, y - box.bottom, 0);
+      return aside ** 2 + apart ** 2 < radius ** 2;
+    });
+  }
+}
+
+function obstaclesOf(view) {
+  const { see, frame, scale } = view;
+  const { neurons, plates } = frame.layout;
+  const legend = legendBox(see.box, scale);
+  const boxes = [...neurons.map((line) => biasBox(see, line, scale)), legend].filter(Boolean);
+  const spheres = [];
+  const polygons = plates.map((plate) => outline(see.see(plate.corners(frame.scene.shader.half))));
+  for (const line of neurons) {
+    const seen = line.isImages ? null : see.see(line.points);
+    for (const i of seen ? goodOf(seen) : []) spheres.push([seen.x[i], seen.y[i], line.radius * seen.unit[i]]);
+    if (line.one) {
+      const { x, y, unit } = see.one(line.one);
+      if (Number.isFinite(x + y)) spheres.push([x, y, line.radius * unit]);
+    }
+    for (let i = 0; line.isImages && i < line.shape[0]; i++) {
+      const { x, y } = see.see(line.corners().subarray(9 * i, 9 * i + 9));
+      const fourth = [x[1] + x[2] - x[0], y[1] + y[2] - y[0]];
+      polygons.push(outline({ x: [...x, fourth[0]], y: [...y, fourth[1]] }));
+    }
+  }
+  return new Obstacles(boxes, spheres, polygons.filter((polygon) => polygon.length > 2));
+}
+
+/** The convex outline of points, counterclockwise; empty if one is behind the eye. */
+function outline({ x, y }) {
+  const points = Array.from(x, (each, i) => [each, y[i]]);
+  if (!points.every(([a, b]) => Number.isFinite(a + b))) return [];
+  points.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const found = [];
+  for (const order of [points, [...points].reverse()]) {
+    const first = found.length;
+    for (const point of order) {
+      while (found.length - first > 1 && turnOf(found.at(-2), found.at(-1), point) <= 0) found.pop();
+      found.push(point);
+    }
+    found.pop();
+  }
+  return found;
+}
+
+function turnOf(a, b, c) {
+  return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+}
+
+function isInside(point, polygon) {
+  return polygon.every((corner, i) => turnOf(corner, polygon[(i + 1) % polygon.length], point) >= 0);
+}
+
+/** Write names of layers below their plates, all of them shorter if one does not fit. */
+function drawLayers(view, taken) {
+  const others = [...taken.boxes];
+  let placed = [];
+  for (const lengths of [[0], [1, 2]]) {
+    taken.boxes.splice(0, Infinity, ...others);
+    placed = view.frame.layout.labels.map((label) => placeLabel(view, label, taken, lengths));
+    if (!placed.includes(null)) break;
+  }
+  const look = { size: 12 * view.scale, color: view.palette.quiet, outline: view.palette.ground };
+  for (const found of placed) if (found) view.paper.text(...found, look);
+}
+
+/** The place and the words of a label; null if it would cover something. */
+function placeLabel({ paper, see, frame, scale }, label, taken, lengths) {
+  const size = 12 * scale;
+  const middle = label.start.map((each, k) => 0.5 * (each + label.end[k]));
+  const seen = see.one(middle);
+  if (!Number.isFinite(seen.x + seen.y) || !label.name) return null;
+  let { about } = label;
+  const [first, stop] = label.rows;
+  if (seen.unit < LABELS.far * scale && stop > first) {
+    const spread = generalNumber(spreadOf(frame.colors.subarray(first, stop)), 2);
+    about = saidIn(frame.scene, "plates.spread", { about, spread });
+  }
+  const kind = about.slice(about.lastIndexOf("  ") + (about.includes("  ") ? 2 : 1));
+  const words = [`${label.name}  ${about}`.trim(), `${label.name}  ${kind}`.trim(), label.name];
+  const { box: view } = see;
+  for (const length of lengths) {
+    if (length === 1 && !label.around) continue;
+    const wide = paper.measure(words[length], { size });
+    for (const [x, y] of placesOfLabel(label, seen, see, scale)) {
+      const left = Math.min(Math.max(x - wide / 2, view.x), Math.max(view.right - wide, view.x));
+      const box = new Box(left - 2, y - size, wide + 4, 1.2 * size);
+      const margin = LABELS.margin * scale;
+      if (box.y < view.y - margin || box.bottom > view.bottom + margin || taken.meets(box)) continue;
+      taken.boxes.push(box);
+      return [left, y, words[length]];
+    }
+  }
+  return null;
+}
+
+/** Where a label may stand: below its place, then below or above what it names. */
+function placesOfLabel(label, seen, see, scale) {
+  const found = [[seen.x, seen.y + (label.below ? 24 : -20) * scale]];
+  if (!label.around) return found;
+  const { x, y } = see.see(label.around);
+  const [left, right] = [Math.min(...x), Math.max(...x)];
+  const [upper, lower] = [Math.min(...y) - 7 * scale, Math.max(...y) + 16 * scale];
+  for (const part of [0.5, 0.25, 0, 0.75, 1]) {
+    const across = left + part * (right - left);
+    found.push([across, lower], [across, upper]);
+  }
+  return found;
+}
+
+/** Write which line is the input and which the output, and which goes on from the row before. */
+function drawEnds({ paper, see, frame, palette, scale }, taken) {
+  const { neurons, follows } = frame.layout;
+  if (neurons.length < 2 || !follows) return;
+  const size = 13 * scale;
+  const again = neurons.filter((line) => line.again).map((line) => [line, "again"]);
+  for (const [line, key] of [[neurons[0], "in"], ...again, [neurons.at(-1), "out"]]) {
+    const seen = see.see(line.points);
+    const good = goodOf(seen);
+    if (!good.length) continue;
+    const half = line.isImages ? 0.5 * line.side : line.radius;
+    const tops = good.map((i) => seen.y[i] - half * seen.unit[i]);
+    const xs = good.map((i) => seen.x[i]);
+    let x = xs.reduce((a, b) => a + b, 0) / xs.length;
+    let y = tops.reduce((a, b) => Math.min(a, b)) - 9 * scale;
+    if (line.again) {
+      // At its far end, where the line before ended.
+      x = xs.reduce((a, b) => Math.min(a, b));
+      y = tops[xs.indexOf(x)] - 9 * scale;
+    }
+    const words = saidIn(frame.scene, `picture.${key}`);
+    const wide = paper.measure(words, { size, bold: true });
+    const shifted = x - (line.again ? wide : wide / 2);
+    const left = Math.min(Math.max(shifted, see.box.x), Math.max(see.box.right - wide, see.box.x));
+    for (const up of [0, 1.5 * size, 3 * size]) {
+      // Higher, if a sphere is there.
+      const box = new Box(left, y - up - 0.8 * size, wide, size);
+      if (taken.onSphere(box) || box.y <= see.box.y - LABELS.margin * scale) continue;
+      paper.text(left, y - up, words, { size, color: palette.ink, bold: true, outline: palette.ground });
+      taken.boxes.push(box);
+      break;
+    }
+  }
+}

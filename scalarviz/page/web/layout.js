@@ -1,0 +1,247 @@
+// What stands where: plates of cubes, lines of neurons, fans of wires; as view/scene/plates.py.
+
+import { along3, length3, row3 } from "./space.js";
+
+const CUBE_SIGNS = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => [i & 4 ? 1 : -1, i & 2 ? 1 : -1, i & 1 ? 1 : -1]);
+
+/** A grid of cubes, one for each number of the bank from `first` on. */
+export class Plate {
+  constructor(given, place) {
+    Object.assign(this, given, { place });
+    this.cell = [length3(this.along), length3(this.across)];
+    this.unit = Math.min(1, ...this.cell);
+    const [high, wide, down, right, byRow, byColumn] = this.tiles ?? [
+      this.rows, this.columns, this.rows, this.columns, 0, 0,
+    ];
+    Object.assign(this, { high, wide, pitch: [down, right], strides: [byRow, byColumn] });
+    this.count = [Math.floor((this.rows - high) / down) + 1, Math.floor((this.columns - wide) / right) + 1];
+    this.size = high * wide * this.count[0] * this.count[1];
+    this.stop = this.indexOf(this.rows - 1, this.columns - 1) + 1;
+  }
+
+  /** A point in space for a place on the plate. */
+  point(column, row, height = 0) {
+    const { origin, along, across, toward } = this;
+    return [0, 1, 2].map((k) => origin[k] + column * along[k] + row * across[k] + height * toward[k]);
+  }
+
+  /** Row, column and bank index of each cube, in three arrays. */
+  cells() {
+    if (this.known) return this.known;
+    const [rows, columns, indices] = [0, 1, 2].map(() => new Int32Array(this.size));
+    let at = 0;
+    for (let i = 0; i < this.count[0]; i++) {
+      for (let j = 0; j < this.high; j++) {
+        for (let k = 0; k < this.count[1]; k++) {
+          for (let m = 0; m < this.wide; m++) {
+            rows[at] = i * this.pitch[0] + j;
+            columns[at] = k * this.pitch[1] + m;
+            indices[at++] = this.first + i * this.strides[0] + k * this.strides[1] + j * this.stride + m;
+          }
+        }
+      }
+    }
+    this.known = { rows, columns, indices };
+    return this.known;
+  }
+
+  /** The middles of all cubes, as a flat array. */
+  middles() {
+    if (!this.knownMiddles) {
+      const { rows, columns } = this.cells();
+      this.knownMiddles = new Float64Array(3 * this.size);
+      for (let i = 0; i < this.size; i++) {
+        this.knownMiddles.set(this.point(columns[i] + 0.5, rows[i] + 0.5), 3 * i);
+      }
+    }
+    return this.knownMiddles;
+  }
+
+  /** Row and column of the cell of a bank index; null if it is not on this plate. */
+  placeOf(index) {
+    if (index < this.first || index >= this.stop) return null;
+    let left = index - this.first;
+    const at = [0, 0];
+    const order = this.strides[1] > this.strides[0] ? [1, 0] : [0, 1];
+    for (const axis of order) {
+      if (this.strides[axis]) {
+        at[axis] = Math.min(Math.floor(left / this.strides[axis]), this.count[axis] - 1);
+        left -= at[axis] * this.strides[axis];
+      }
+    }
+    const row = Math.floor(left / this.stride);
+    const column = left - row * this.stride;
+    if (row >= this.high || column >= this.wide) return null;
+    return [at[0] * this.pitch[0] + row, at[1] * this.pitch[1] + column];
+  }
+
+  /** The bank index of the cube in a cell; -1 for an empty cell. */
+  indexOf(row, column) {
+    const i = Math.floor(row / this.pitch[0]);
+    const k = Math.floor(column / this.pitch[1]);
+    const [down, right] = [row - i * this.pitch[0], column - k * this.pitch[1]];
+    if (down >= this.high || right >= this.wide) return -1;
+    return this.first + i * this.strides[0] + k * this.strides[1] + down * this.stride + right;
+  }
+
+  /** The corners of a cube with this half side, as a flat array of 8 points. */
+  cornersOf(row, column, half) {
+    const [wide, high] = this.cell;
+    const [x, y] = [half / wide, half / high];
+    return Float64Array.from(
+      CUBE_SIGNS.flatMap(([a, b, c]) => this.point(column + 0.5 + a * x, row + 0.5 + b * y, c * half)),
+    );
+  }
+
+  /** The corners of the box around its cubes. */
+  corners(height = 0.5) {
+    return Float64Array.from(
+      CUBE_SIGNS.flatMap(([a, b, c]) => this.point(a > 0 ? this.columns : 0, b > 0 ? this.rows : 0, c * height)),
+    );
+  }
+}
+
+/** A line of neurons; `shape` is (channels, height, width) if they are pixels of images. */
+export class Line {
+  constructor(given, place) {
+    Object.assign(this, given, { place });
+    this.count = this.points.length / 3;
+    this.buffers = [this.sums, this.values, ...this.also].filter(Boolean);
+    this.isImages = this.shape.length > 0;
+  }
+
+  /** Where a neuron is; that after the last one is the 1. */
+  point(place) {
+    return this.one && place === this.count ? this.one : row3(this.points, place);
+  }
+
+  /** Upper left, upper right and lower left corner of each image, nine numbers each. */
+  corners() {
+    if (this.knownCorners) return this.knownCorners;
+    const [channels, height, width] = this.shape;
+    const [half, found] = [0.5 * this.side, []];
+    const right = this.right.map((each) => half * each);
+    const down = [0, -half, 0];
+    const moved = (i, a, b) => along3(along3(row3(this.points, i), a, right), b, down);
+    for (let c = 0; c < channels; c++) {
+      const first = c * height * width;
+      found.push(...moved(first, -1, -1), ...moved(first + width - 1, 1, -1));
+      found.push(...moved(first + (height - 1) * width, -1, 1));
+    }
+    this.knownCorners = Float64Array.from(found);
+    return this.knownCorners;
+  }
+}
+
+/** Where the wires of the sums of a wall begin, pass it, and end. */
+export class Fan {
+  constructor(given) {
+    Object.assign(this, given);
+    this.units = this.ends.length / 3;
+    this.all = this.columns.length / 3; // columns of the wall, that of the 1 included
+  }
+
+  /** The unit whose sum a bank index belongs to; -1 if it is not in this wall. */
+  unitOf(index) {
+    if (index >= this.weights && index < this.weights + this.units * this.inputs) {
+      return Math.floor((index - this.weights) / this.inputs);
+    }
+    const isBias = this.biases >= 0 && index >= this.biases && index < this.biases + this.units;
+    return isBias ? index - this.biases : -1;
+  }
+
+  /** The unit that a bank index of this wall multiplies, or the place of the 1. */
+  unitBefore(index) {
+    const columns = this.all - (this.biases >= 0 ? 1 : 0);
+    if (this.biases >= 0 && index >= this.biases && index < this.biases + this.units) return columns;
+    const each = Math.max(1, Math.floor(this.inputs / Math.max(1, columns)));
+    return Math.floor(((index - this.weights) % this.inputs) / each);
+  }
+
+  /** Where the cube of a column and a unit is. */
+  cube(column, unit) {
+    return along3(row3(this.columns, column), 1, row3(this.rows, unit));
+  }
+}
+
+/** Everything placed in the scene. */
+export class Layout {
+  constructor(given) {
+    this.plates = given.plates.map((each, i) => new Plate(each, i));
+    this.neurons = given.neurons.map((each, i) => new Line(each, i));
+    this.fans = given.fans.map((each) => new Fan(each));
+    Object.assign(this, { wires: given.wires, labels: given.labels, views: given.views });
+    this.follows = given.follows;
+    this.size = this.plates.reduce((sum, plate) => sum + plate.size, 0);
+    this.extent = this.points();
+  }
+
+  /** Points that a picture of the whole should include, as a flat array. */
+  points() {
+    const found = [];
+    const add = (points) => {
+      for (const each of points) found.push(each);
+    };
+    for (const plate of this.plates) add(plate.corners());
+    for (const line of this.neurons) {
+      const all = line.one ? [...line.points, ...line.one] : line.points;
+      for (const side of [-1.2, 1.2]) {
+        for (let i = 0; i < all.length; i++) {
+          for (let k = 0; k < 3; k++) found.push(all[3 * Math.floor(i / 3) + k] + (i % 3 === k ? side * line.radius : 0));
+        }
+      }
+      if (line.way) add(line.way);
+      for (let i = 0; line.bars && i < line.count; i++) add(along3(row3(line.points, i), line.bars, [0, 0, 1]));
+    }
+    for (const label of this.labels) add(label.start);
+    return Float64Array.from(found);
+  }
+
+  /** The fan of a bank index and the unit whose sum it belongs to; null without. */
+  fanOf(index) {
+    for (const fan of this.fans) {
+      const unit = fan.unitOf(index);
+      if (unit >= 0) return { fan, unit };
+    }
+    return null;
+  }
+
+  /** The line of a neuron [buffer, place]; null without. */
+  lineOf([buffer, place]) {
+    const has = (line) => line.buffers.includes(buffer) && !line.again && place < line.count + (line.one ? 1 : 0);
+    return this.neurons.find(has) ?? null;
+  }
+
+  /** The fan of wires that end at a neuron, and its unit there. */
+  fanInto(neuron) {
+    return this.fanAt(neuron, "ends");
+  }
+
+  /** The fan of wires that begin at a neuron, and its column there. */
+  fanFrom(neuron) {
+    return this.fanAt(neuron, "starts");
+  }
+
+  fanAt(neuron, end) {
+    const line = this.lineOf(neuron);
+    if (!line) return null;
+    const at = line.point(neuron[1]);
+    for (const fan of this.fans) {
+      const points = fan[end];
+      for (let i = 0; i < points.length / 3; i++) {
+        const far = [0, 1, 2].map((k) => Math.abs(points[3 * i + k] - at[k]));
+        if (Math.max(...far) < 1e-4) return { fan, unit: i };
+      }
+    }
+    return null;
+  }
+
+  /** The plate, row and column of a bank index; null if it is on no plate. */
+  plateOf(index) {
+    for (const plate of this.plates) {
+      const place = plate.placeOf(index);
+      if (place) return { plate, row: place[0], column: place[1] };
+    }
+    return null;
+  }
+}

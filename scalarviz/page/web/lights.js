@@ -1,0 +1,121 @@
+// Brightness and running light of plates, neurons and wires during an operation; as view/lights.py.
+
+const LIGHTS = { small: 2000, dimSmall: 0.7, flash: 0.45, pulse: 0.4 };
+/** Kinds of operations whose light is that of the way back. */
+export const WAY_BACK = new Set(["delta", "weight gradient", "input gradient"]);
+/** Part of a step from which on the new numbers are there. */
+export const MOVED = 0.5;
+/** Part of an operation from which its results are shown. */
+export const ARRIVES = 0.8;
+
+/** What is lit when `part` of a moment, 0 to 1, is done; `moment` is null for a network at rest. */
+export function lightsOf(layout, scene, moment, part) {
+  const shown = {
+    plates: layout.plates.map(() => 1),
+    white: layout.plates.map(() => 0),
+    sweeps: layout.plates.map(() => [0, 0, 1, 0]),
+    neurons: layout.neurons.map(() => 1),
+    wires: layout.wires.map(() => null),
+    back: false,
+  };
+  if (!moment || !scene.stepped || !(moment.kind in LIGHT_KINDS)) return shown;
+  shown.plates.fill(layout.size > LIGHTS.small ? LIGHTS.dimSmall : scene.shader.dim);
+  shown.neurons.fill(scene.shader.dim);
+  shown.back = WAY_BACK.has(moment.kind);
+  LIGHT_KINDS[moment.kind]({ layout, moment, part, shown, scene, operation: scene.operations[moment.operation] });
+  return shown;
+}
+
+const LIGHT_KINDS = {
+  forward(about) {
+    const { operation, part, shown } = about;
+    lightNeurons(about, operation.target);
+    if (operation.kind !== "activation") lightNeurons(about, operation.source);
+    if (operation.earlier) lightNeurons(about, operation.other);
+    touchCubes(about);
+    for (const [j, bundle] of ownWires(about)) {
+      shown.wires[j] = bundle.outgoing ? glow(pulse(part, 0, 0.45)) : glow(pulse(part, 0.5, 0.95));
+    }
+  },
+  loss(about) {
+    lightNeurons(about, about.scene.outputs);
+  },
+  delta(about) {
+    lightNeurons(about, about.operation.target);
+    for (const buffer of about.moment.gradients) lightNeurons(about, buffer);
+  },
+  "weight gradient"(about) {
+    const { operation, part, shown } = about;
+    lightNeurons(about, operation.target);
+    lightNeurons(about, operation.source);
+    for (const plate of ownPlates(about)) {
+      shown.plates[plate.place] = 1;
+      shown.white[plate.place] = flash(part);
+    }
+    for (const [j, bundle] of ownWires(about)) {
+      const span = pulse(part, 0, 0.45, !bundle.outgoing);
+      shown.wires[j] = glow(span, !bundle.outgoing);
+    }
+  },
+  "input gradient"(about) {
+    const { operation, part, shown } = about;
+    lightNeurons(about, operation.target);
+    lightNeurons(about, operation.source);
+    if (operation.other) lightNeurons(about, operation.other);
+    touchCubes(about);
+    for (const [j, bundle] of ownWires(about)) {
+      const [first, last] = bundle.outgoing ? [0.5, 0.95] : [0, 0.45];
+      shown.wires[j] = glow(pulse(part, first, last, true), true);
+    }
+  },
+  step({ shown }) {
+    shown.plates.fill(1);
+  },
+};
+
+/** Light cubes as they are touched: where they hang on wires all at once, on trays in turn. */
+function touchCubes(about) {
+  const { layout, part, shown } = about;
+  for (const plate of ownPlates(about)) {
+    if (shown.back && plate.role !== "weight" && plate.role !== "gain") continue;
+    shown.plates[plate.place] = 1;
+    if (layout.fans.length) {
+      shown.white[plate.place] = flash(part);
+      continue;
+    }
+    const sides = [[2, plate.rows], [1, plate.columns]];
+    if (plate.turned !== shown.back) sides.reverse();
+    const [axis, count] = sides[part < 0.5 ? 0 : 1];
+    const share = part < 0.5 ? Math.min(1, 2 * part) : 2 * part - 1;
+    const at = shown.back ? 1 - share : share;
+    shown.sweeps[plate.place] = [axis, at * count, Math.max(1, 0.12 * count), part < 1 ? 0.8 : 0];
+  }
+}
+
+function flash(part) {
+  return LIGHTS.flash * Math.max(0, 1 - Math.abs(part - 0.5) / 0.25);
+}
+
+/** The light on a bundle of wires: where it runs, and whether it is that of the way back. */
+function glow(span, back = false) {
+  return { span, back };
+}
+
+/** Where light is that runs along a wire between two parts of the operation. */
+function pulse(part, first, last, reverse = false) {
+  const head = (1 + LIGHTS.pulse) * Math.min(1, Math.max(0, (part - first) / (last - first)));
+  const span = part >= last ? [1, 1] : [Math.max(0, head - LIGHTS.pulse), Math.min(1, head)];
+  return reverse ? [1 - span[1], 1 - span[0]] : span;
+}
+
+function ownPlates({ layout, moment }) {
+  return moment.operation < 0 ? [] : layout.plates.filter((each) => each.operation === moment.operation);
+}
+
+function ownWires({ layout, moment }) {
+  return [...layout.wires.entries()].filter(([, each]) => each.operation === moment.operation);
+}
+
+function lightNeurons({ layout, shown }, buffer) {
+  for (const line of layout.neurons) if (line.buffers.includes(buffer)) shown.neurons[line.place] = 1;
+}

@@ -1,0 +1,161 @@
+// Plates with tiny cubes: how many cells a pixel covers, and means of blocks of cubes; as
+// view/cubes/lod.py and mip_means.py.
+
+import { halfSide } from "./scales.js";
+
+const MEANS = { spreads: 0.8, sample: 16384, flattest: 0.25, room: 0.8 };
+const CLIP_SIDES = [[0, 0, 1], [1, 0, 1], [-1, 0, 1], [0, 1, 1], [0, -1, 1]];
+
+/** Cells that a pixel covers on a plate: along its longer side least and most, and its finer side. */
+export function nearnessOf(plate, see, width, height, { oblique }) {
+  const half = [0.5 * width, 0.5 * height];
+  const m = see.matrix;
+  const clip = ([a, b, c]) => [0, 4, 12].map((i) => m[i] * a + m[i + 1] * b + m[i + 2] * c + m[i + 3]);
+  const box = clipOf(plate.corners(), clip);
+  const { columns, rows } = plate;
+  let plane = [[0, 0], [columns, 0], [columns, rows], [0, rows]].map(([c, r]) => clip(plate.point(c, r)));
+  const right = plane[1].map((each, k) => (each - plane[0][k]) / columns);
+  const down = plane[3].map((each, k) => (each - plane[0][k]) / rows);
+  const inside = (point, side) => point[0] * side[0] + point[1] * side[1] + point[2] * side[2];
+  if (CLIP_SIDES.some((side) => box.every((point) => inside(point, side) < 0))) return nearness(Infinity, 0, Infinity);
+  if (box.some((point) => CLIP_SIDES.some((side) => inside(point, side) < 0))) {
+    for (const side of CLIP_SIDES) plane = cutPolygon(plane, (point) => inside(point, side) - 1e-6 * side[2]);
+  }
+  let [least, most, fine] = [Infinity, 0, Infinity];
+  for (const [x, y, w] of plane) {
+    // Pixels per cell, and by their inverse cells per pixel.
+    const moves = [right, down].map((each) => [0, 1].map((k) => ((each[k] * w - (k ? y : x) * each[2]) / w ** 2) * half[k]));
+    const area = Math.abs(moves[0][0] * moves[1][1] - moves[1][0] * moves[0][1]);
+    if (!(area > 1e-12)) return nearness(0, Infinity, 0); // seen edge-on
+    const lengths = [0, 1].map((k) => Math.hypot(moves[0][k], moves[1][k]) / area);
+    const [longer, shorter] = [Math.max(...lengths), Math.min(...lengths)];
+    least = Math.min(least, longer, oblique * shorter);
+    most = Math.max(most, longer);
+    fine = Math.min(fine, Math.max(shorter, MEANS.flattest * longer));
+  }
+  if (!plane.length) return nearness(0, Infinity, 0); // cubes are in view, their middle plane is not
+  return nearness(MEANS.room * least, most / MEANS.room, MEANS.room * fine);
+}
+
+function nearness(least, most, fine) {
+  return { least, most, fine, key: `${most} ${fine}` };
+}
+
+function clipOf(points, clip) {
+  const found = [];
+  for (let i = 0; i < points.length; i += 3) found.push(clip([points[i], points[i + 1], points[i + 2]]));
+  return found;
+}
+
+/** The part of a convex polygon where `inside` is not negative. */
+function cutPolygon(polygon, inside) {
+  const found = [];
+  polygon.forEach((here, i) => {
+    const there = polygon[(i + 1) % polygon.length];
+    const [a, b] = [inside(here), inside(there)];
+    if (a >= 0) found.push(here);
+    if (a < 0 !== b < 0) found.push(here.map((each, k) => each + (a / (a - b)) * (there[k] - each)));
+  });
+  return found;
+}
+
+/** Write the means of a plate, from level `finest` on, as colors and coverage into its table. */
+export function fillMeans(table, plate, colors, sizes, scales, palette, finest, shader) {
+  const [allRows, allColumns] = plate.room;
+  let [rows, columns] = [allRows >> (finest - 1), allColumns >> (finest - 1)];
+  let means = blockMeans(plate, colors, sizes, scales, rows, columns, 1 << finest, shader);
+  const spread = spreadOf(colors.subarray(plate.first, plate.stop)) * scales[0];
+  const stronger = Math.max(1, MEANS.spreads / Math.max(spread, 1e-6));
+  const shades = shadesOf(palette);
+  for (let level = finest; level <= plate.levels; level++) {
+    const left = level < 2 ? 0 : 2 * allColumns - (allColumns >> (level - 2));
+    const strength = 0.5 * 2 ** level * stronger ** Math.min(0.5 * level, 1);
+    for (let i = 0; i < rows; i++) {
+      for (let j = 0; j < columns; j++) {
+        const from = 2 * (i * columns + j);
+        const cover = means[from + 1];
+        const number = (means[from] / Math.max(cover, 1e-6)) * strength;
+        const span = (shades.count - 1) / 2;
+        const entry = Number.isNaN(number) ? shades.count : Math.floor((Math.min(Math.max(number, -1), 1) + 1) * span + 0.5);
+        const to = 4 * ((table.top + i) * table.width + left + j);
+        for (let k = 0; k < 3; k++) table.bytes[to + k] = shades.bytes[3 * entry + k];
+        table.bytes[to + 3] = Math.floor(cover * 255 + 0.5);
+      }
+    }
+    if (level === plate.levels) break;
+    means = halvedMeans(means, rows, columns);
+    [rows, columns] = [rows >> 1, columns >> 1];
+  }
+}
+
+const SHADES = new WeakMap();
+
+/** The bytes of colors of the numbers from -1 to 1, and last that of NaN. */
+function shadesOf(palette) {
+  if (!SHADES.has(palette)) {
+    const count = 512;
+    const all = Array.from({ length: count }, (_, i) => palette.map(-1 + (2 * i) / (count - 1)));
+    const bytes = Uint8Array.from([...all, palette.map(NaN)].flat().map((each) => Math.floor(255 * each + 0.5)));
+    SHADES.set(palette, { count, bytes });
+  }
+  return SHADES.get(palette);
+}
+
+/** Mean of the numbers times coverage, and coverage, for each block of side x side cells. */
+function blockMeans(plate, colors, sizes, scales, rows, columns, side, shader) {
+  const found = new Float32Array(2 * rows * columns);
+  const part = plate.unit ** 2 / (plate.cell[0] * plate.cell[1]);
+  for (let i = 0; i < rows; i++) {
+    const top = Math.min(i * side, plate.rows - 1);
+    const bottom = Math.min(Math.max(i * side + side, top + 1), plate.rows);
+    for (let j = 0; j < columns; j++) {
+      const left = Math.min(j * side, plate.columns - 1);
+      const right = Math.min(Math.max(j * side + side, left + 1), plate.columns);
+      let [total, cover] = [0, 0];
+      for (let row = top; row < bottom; row++) {
+        for (let column = left; column < right; column++) {
+          const at = plate.tiles ? plate.indexOf(row, column) : plate.first + row * plate.stride + column;
+          if (at < 0) continue;
+          const number = colors[at] * scales[0];
+          const wide = 2 * halfSide(sizes[at] * scales[1], 1, shader);
+          const covered = wide * wide * part;
+          total += covered * Math.min(Math.max(number, -1), 1);
+          cover += covered;
+        }
+      }
+      const count = (bottom - top) * (right - left);
+      found[2 * (i * columns + j)] = total / count;
+      found[2 * (i * columns + j) + 1] = cover / count;
+    }
+  }
+  return found;
+}
+
+/** The next level, with half as many rows and columns. */
+function halvedMeans(means, rows, columns) {
+  const [high, wide] = [rows >> 1, columns >> 1];
+  const found = new Float32Array(2 * high * wide);
+  for (let i = 0; i < high; i++) {
+    for (let j = 0; j < wide; j++) {
+      for (let k = 0; k < 2; k++) {
+        const at = 2 * (2 * i * columns + 2 * j) + k;
+        const below = at + 2 * columns;
+        found[2 * (i * wide + j) + k] = 0.25 * (means[at] + means[at + 2] + means[below] + means[below + 2]);
+      }
+    }
+  }
+  return found;
+}
+
+/** The root of the mean square of the finite numbers, of some if they are many. */
+export function spreadOf(numbers) {
+  const step = Math.max(1, Math.floor(numbers.length / MEANS.sample));
+  let [sum, count] = [0, 0];
+  for (let i = 0; i < numbers.length; i += step) {
+    if (Number.isFinite(numbers[i])) {
+      sum += numbers[i] ** 2;
+      count++;
+    }
+  }
+  return count ? Math.sqrt(sum / count) : 0;
+}

@@ -1,0 +1,90 @@
+// What moves cubes: the push of each gradient, and the old size beside the new one at the step; as
+// view/moves.py.
+
+import { edgesOf } from "./marks.js";
+import { numberedRows } from "./numbers.js";
+import { halfSide } from "./scales.js";
+import { along3 } from "./space.js";
+
+const MOVES = {
+  least: 11, // pixels of a cell from which on its cube has an arrow
+  most: 1500, // arrows
+  shortest: 0.3, // of an arrow, as shares of a cell
+  longest: 0.95,
+  nearer: 1.2, // how far before its cube an arrow is
+  seen: 1, // least pixels by which a cube has grown or shrunk for a ghost
+};
+
+/** Draw the way each cube is pushed: up if its number is to grow; say whether there are any. */
+export function drawPushes(view) {
+  const { frame, see } = view;
+  const { pushes } = frame;
+  if (!pushes) return false;
+  const top = pushes.reduce((most, each) => (Math.abs(each) > most && Math.abs(each) < Infinity ? Math.abs(each) : most), 0);
+  if (!top) return false;
+  const numbered = numberedRows(view);
+  let left = MOVES.most;
+  for (const plate of frame.layout.plates) {
+    const { unit } = see.one(plate.point(plate.columns / 2, plate.rows / 2));
+    if (!(unit * plate.unit >= MOVES.least) || left <= 0) continue;
+    const { rows, columns, indices } = plate.cells();
+    const chosen = [];
+    for (let i = 0; i < plate.size && chosen.length < left; i++) {
+      const push = pushes[indices[i]];
+      if (Number.isFinite(push) && push !== 0) chosen.push({ row: rows[i], column: columns[i], index: indices[i], push: -push / top });
+    }
+    left -= chosen.length;
+    drawArrows(view, plate, chosen, numbered);
+  }
+  return left < MOVES.most;
+}
+
+/** Draw the arrows of some cubes of a plate at the right edges of their fronts, or beside them. */
+function drawArrows({ paper, see, frame, palette, scale }, plate, chosen, numbered) {
+  const [wide, high] = plate.cell;
+  const ways = [[1 / wide, 0], [-1 / wide, 0], [0, 1 / high], [0, -1 / high]];
+  const places = chosen.map(({ row, column, index }) => {
+    const half = halfSide(frame.sizes[index], frame.sizeScale, frame.scene.shader) * plate.unit;
+    const beside = numbered.has(index);
+    const front = see.one(plate.point(column + 0.5, row + 0.5, half));
+    const edges = ways.map(([x, y]) => see.one(plate.point(column + 0.5 + half * x, row + 0.5 + half * y, beside ? -half : half)));
+    // Before the cubes beside its own, too.
+    const near = along3(plate.point(column + 0.5, row + 0.5, half), MOVES.nearer, see.camera.toward);
+    return { beside, front, edges, near: see.one(near).depth };
+  });
+  const sums = ways.map((_, k) => places.reduce((sum, each) => sum + (each.edges[k].x || 0), 0));
+  const right = sums.indexOf(Math.max(...sums));
+  places.forEach(({ beside, front, edges, near }, i) => {
+    const x = edges[right].x + (beside ? 3 * scale : 0);
+    const { y } = edges[right];
+    if (!Number.isFinite(x + y)) return;
+    const { push } = chosen[i];
+    const size = front.unit * plate.unit;
+    const length = (MOVES.shortest + (MOVES.longest - MOVES.shortest) * Math.sqrt(Math.abs(push))) * size * Math.sign(push);
+    const depth = Math.max(near - 1e-4, -1);
+    const width = Math.max(1.6 * scale, 0.055 * size);
+    const head = Math.min(Math.max(5 * scale, 0.2 * size), Math.abs(length));
+    const rim = 1.2 * scale;
+    const more = rim * Math.sign(length);
+    const [start, end] = [y + 0.5 * length, y - 0.5 * length];
+    const around = { width: width + 2 * rim, head: head + 2.6 * rim, depth };
+    paper.arrow([x, start + more], [x, end - 1.6 * more], palette.ground, around);
+    paper.arrow([x, start], [x, end], palette.push, { width, head, depth });
+  });
+}
+
+/** Draw the outline of each cube as it was before the step, where the difference is seen. */
+export function drawGhosts(view) {
+  const { frame, see, palette } = view;
+  const { before, sizes, sizeScale, scene } = frame;
+  if (!before || before.length > MOVES.most) return;
+  for (const plate of frame.layout.plates) {
+    const { rows, columns, indices } = plate.cells();
+    const { unit } = see.see(plate.middles());
+    for (let i = 0; i < plate.size; i++) {
+      const [old, now] = [before, sizes].map((all) => halfSide(all[indices[i]], sizeScale, scene.shader));
+      if (!(2 * Math.abs(now - old) * unit[i] * plate.unit >= MOVES.seen)) continue;
+      edgesOf(view, plate.cornersOf(rows[i], columns[i], old * plate.unit), `${palette.light}b0`, 1.2);
+    }
+  }
+}

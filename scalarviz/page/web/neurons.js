@@ -1,0 +1,207 @@
+// What stands on and beside the spheres of neurons; as view/neurons.py.
+
+import { colorOf, readableOn, shortNumber } from "./colors.js";
+import { Box } from "./camera.js";
+import { drawMaps } from "./maps.js";
+import { crossOut, flowsOf, goodOf, leftOutOf, paintedNeurons, shownIn } from "./neuron_colors.js";
+import { along3 } from "./space.js";
+import { saidIn } from "./words.js";
+
+const NEURONS = {
+  smallest: 7.5, // least radius of a sphere in pixels for a number
+  big: 14, // sizes of the letters of numbers
+  little: 9,
+  most: 128, // numbers in a line
+  bar: 64, // largest length of a bar in pixels
+  named: 14, // least radius of the sphere of the biases in pixels for its name
+  errors: 22, // least pixels of a cell for the errors of outputs
+};
+
+/** Write names and numbers of a line of neurons, or draw images. */
+export function drawNeurons(view, line) {
+  drawWay(view, line);
+  writeOne(view, line);
+  if (line.isImages) {
+    drawMaps(view, line);
+    return;
+  }
+  const { see, frame, paper, palette } = view;
+  const seen = see.see(line.points);
+  const good = goodOf(seen);
+  if (!good.length) return;
+  const radius = seen.unit.map((unit) => line.radius * unit);
+  const front = see.see(frontsOf(line.points, line.radius, see)).depth;
+  const name = shownIn(line, frame);
+  crossOut(view, seen, radius.map((each) => 0.8 * each), front, leftOutOf(line, frame));
+  if (name in frame.values) {
+    const bright = view.lit.neurons[line.place];
+    const fills = paintedNeurons(name, frame, palette).map((each) => palette.faded(each, bright));
+    const hatched = (name === line.values && frame.saturated[name]) || [];
+    const least = good.reduce((low, i) => Math.min(low, radius[i]), Infinity);
+    const { words, size } = numbersIn(view, good.map((i) => frame.values[name][i]), least);
+    good.forEach((i, place) => {
+      if (hatched[i]) paper.disc(seen.x[i], seen.y[i], 0.92 * radius[i], fills[i], { depth: front[i], hatch: 0.75 });
+      if (!words) return;
+      if (hatched[i]) clearGround(view, seen.x[i], seen.y[i], words[place], size, fills[i], front[i]);
+      writeInside(paper, seen.x[i], seen.y[i], front[i], words[place], size, readableOn(fills[i]));
+    });
+  }
+  writeNames(view, line, seen, radius, good);
+  drawFlows(view, line, seen, radius, good);
+  if (line.bars) drawBars(view, line, seen);
+}
+
+/** Points just before the fronts of spheres, where their numbers stand. */
+function frontsOf(points, radius, see) {
+  const way = see.camera.toward.map((each) => 1.02 * radius * each);
+  return points.length ? Float64Array.from(points, (each, i) => each + way[i % 3]) : points;
+}
+
+/** The numbers of a line with as many digits as fit into its spheres, and their size. */
+function numbersIn({ paper, scale }, values, radius) {
+  if (radius < NEURONS.smallest * scale || values.length > NEURONS.most) return { words: null, size: 0 };
+  for (const digits of [2, 1]) {
+    const words = values.map((value) => shortNumber(value, digits));
+    const widest = Math.max(...words.map((each) => paper.measure(each, { size: 10, bold: true }))) / 10;
+    const size = Math.floor(Math.min(NEURONS.big * scale, (1.8 * radius) / widest));
+    if (size >= NEURONS.little * scale) return { words, size };
+  }
+  return { words: null, size: 0 };
+}
+
+/** Plain ground for the number of a saturated neuron, which is hatched. */
+function clearGround({ paper }, x, y, words, size, color, depth) {
+  const wide = paper.measure(words, { size, bold: true }) + 6;
+  paper.box(x - wide / 2, y - 0.6 * size, wide, 1.2 * size, color, { radius: size / 2, depth });
+}
+
+function writeInside(paper, x, y, depth, words, size, color) {
+  paper.text(x, y + 0.36 * size, words, { size, bold: true, color, anchor: "center", depth });
+}
+
+/** Write "1" into the sphere of the biases, and its name below. */
+function writeOne({ paper, see, palette, scale, frame }, line) {
+  if (!line.one) return;
+  const { x, y, unit, depth } = see.one(line.one);
+  const radius = line.radius * unit;
+  if (!Number.isFinite(x + y) || radius < NEURONS.smallest * scale) return;
+  const front = see.one(along3(line.one, 1.02 * line.radius, see.camera.toward)).depth;
+  writeInside(paper, x, y, front, "1", Math.min(NEURONS.big * scale, 1.4 * radius), palette.ink);
+  if (radius > NEURONS.named * scale) {
+    const look = { size: 12 * scale, color: palette.quiet, anchor: "center", outline: palette.ground, depth };
+    paper.text(x, y + radius + 13 * scale, saidIn(frame.scene, "picture.bias"), look);
+  }
+}
+
+/** The box of the word below the sphere of the biases; null without. */
+export function biasBox(see, line, scale) {
+  if (!line.one) return null;
+  const { x, y, unit } = see.one(line.one);
+  const radius = line.radius * unit;
+  return radius > NEURONS.named * scale ? new Box(x - 16 * scale, y + radius, 32 * scale, 17 * scale) : null;
+}
+
+/** Write names: below neurons that stand side by side, beside those in a column. */
+function writeNames({ paper, palette, scale }, line, seen, radius, good) {
+  const size = 13 * scale;
+  if (!line.names.length) return;
+  const [first, last] = [good[0], good.at(-1)];
+  const [across, down] = [seen.x[last] - seen.x[first], seen.y[last] - seen.y[first]];
+  const column = Math.abs(down) > Math.abs(across);
+  let room = Math.hypot(across, down) / Math.max(1, good.length - 1);
+  if (!column) {
+    const widest = Math.max(...line.names.map((name) => paper.measure(name, { size, bold: true })));
+    room /= Math.max(1, widest / size);
+  }
+  if (good.length > 1 && room < size) return;
+  for (const i of good) {
+    if (i >= line.names.length) continue;
+    const x = column ? seen.x[i] + radius[i] + 6 * scale : seen.x[i];
+    const y = column ? seen.y[i] + 0.36 * size : seen.y[i] + radius[i] + 1.15 * size;
+    const anchor = column ? "left" : "center";
+    const look = { size, color: palette.ink, bold: true, anchor, outline: palette.ground, depth: seen.depth[i] };
+    paper.text(x, y, line.names[i], look);
+  }
+}
+
+/** Draw the gradient of each neuron as a dot on its rim, larger for a larger gradient. */
+function drawFlows({ paper, palette, frame }, line, seen, radius, good) {
+  const found = flowsOf(line, frame);
+  if (!found || radius[good[0]] < 4) return;
+  for (const i of good) {
+    const size = 0.42 * radius[i] * found.parts[i];
+    const [x, y] = [seen.x[i] + 0.75 * radius[i], seen.y[i] + 0.75 * radius[i]]; // the side without wires
+    paper.disc(x, y, size + 1.6, palette.ground);
+    paper.disc(x, y, size, palette.map(Math.sign(found.flow[i]) * 0.85));
+  }
+}
+
+/** Draw the probability of each output as a bar beside its name; a frame shows the target. */
+function drawBars({ paper, palette, frame, see, scale }, line, seen) {
+  const { shares, target } = frame;
+  if (!shares || shares.length !== line.count || goodOf(seen).length < line.count) return;
+  const size = 13 * scale;
+  const names = Math.max(0, ...line.names.map((name) => paper.measure(name, { size, bold: true })));
+  const ends = Array.from(seen.x, (x, i) => x + line.radius * seen.unit[i]);
+  const left = Math.max(...ends) + names + 14 * scale;
+  const wide = Math.min(NEURONS.bar * scale, see.box.right - left);
+  const highs = Array.from(seen.unit, (unit) => Math.min(0.8 * line.radius * unit, 9 * scale));
+  if (wide < 2 * Math.max(...highs)) return;
+  shares.forEach((share, i) => {
+    const y = seen.y[i] - highs[i] / 2;
+    paper.box(left, y, wide, highs[i], palette.tray);
+    paper.box(left, y, Math.max(1, share * wide), highs[i], palette.ink);
+    if (target?.[i] > 0.5) paper.box(left, y, wide, highs[i], null, { outline: palette.quiet, line: scale });
+  });
+}
+
+/** Draw the line of a skip connection, which ends in an arrow. */
+function drawWay({ paper, see, palette, lit }, line) {
+  if (!line.way) return;
+  const seen = see.see(line.way);
+  const count = seen.x.length;
+  if (goodOf(seen).length < count) return;
+  const color = palette.faded(colorOf(palette.quiet), lit.neurons[line.place]);
+  const units = Array.from(seen.unit).sort((a, b) => a - b);
+  const middle = (units[(count - 1) >> 1] + units[count >> 1]) / 2;
+  const width = Math.min(3, Math.max(1.4, 0.12 * middle));
+  const points = Array.from(seen.x, (x, i) => [x, seen.y[i]]);
+  paper.path(points, seen.depth, color, width);
+  paper.arrow(points.at(-2), points.at(-1), color, { width, head: 5 * width, depth: seen.depth[count - 1] });
+}
+
+/** Draw how far each output, as the loss reads it, is off its target: a bar and a number. */
+export function drawErrors({ paper, see, palette, frame, scale }) {
+  const { target, answers, layout } = frame;
+  const line = layout.neurons.at(-1);
+  if (!target || !answers || !line) return;
+  const seen = see.see(line.points);
+  const close = seen.unit[0] >= NEURONS.errors && !line.isImages && !line.bars;
+  if (!close || answers.length !== target.length || answers.length !== line.count) return;
+  const errors = answers.map((each, i) => each - target[i]);
+  const top = Math.max(...errors.map(Math.abs), 1e-12);
+  const last = line.count - 1;
+  const [across, down] = [seen.x[last] - seen.x[0], seen.y[last] - seen.y[0]];
+  const inRow = Math.abs(across) >= Math.abs(down);
+  const room = inRow && last ? Math.abs(across) / last : 1e9;
+  errors.forEach((error, i) => {
+    const [x, y, unit] = [seen.x[i], seen.y[i], seen.unit[i]];
+    const reach = (0.8 * unit * Math.abs(error)) / top + 2;
+    let low = line.radius * unit + 6 * scale;
+    const wide = 0.3 * unit;
+    const size = Math.round(Math.min(13 * scale, Math.max(11 * scale, 0.26 * unit)));
+    const number = (error > 0 ? "+" : "") + shortNumber(error);
+    let words = saidIn(frame.scene, "outputs.off", { error: number });
+    if (paper.measure(words, { size }) > 0.95 * room) words = number;
+    const color = palette.map(Math.sign(error) * 0.8);
+    const look = { size, color: palette.ink, outline: palette.ground };
+    if (inRow) {
+      low += line.names.length ? 15 * scale : 0;
+      paper.box(x - wide / 2, y + low, wide, reach, color, { radius: 2 });
+      paper.text(x, y + low + reach + size + 2, words, { ...look, anchor: "center" });
+    } else {
+      paper.box(x + low, y - wide / 2, reach, wide, color, { radius: 2 });
+      paper.text(x + low + reach + 5, y + 0.35 * size, words, look);
+    }
+  });
+}

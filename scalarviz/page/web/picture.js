@@ -1,0 +1,241 @@
+// The picture of the page: draws a state of the training by WebGL 2.
+
+import { sphereRows, wireRows } from "./beads.js";
+import { Box, Projection } from "./camera.js";
+import { drawCallout } from "./callout.js";
+import { Palette } from "./colors.js";
+import { Cubes } from "./cubes.js";
+import { Eyes } from "./eyes.js";
+import { Remembered, frameOf } from "./frame.js";
+import { Glyphs } from "./glyphs.js";
+import { Ink } from "./ink.js";
+import { Layout } from "./layout.js";
+import { drawLegend, explainArrows, legendBox } from "./legend.js";
+import { lightsOf } from "./lights.js";
+import { drawMarks } from "./marks.js";
+import { drawGhosts, drawPushes } from "./moves.js";
+import { drawErrors } from "./neurons.js";
+import { unpackedAll } from "./packed.js";
+import { Paper } from "./paper.js";
+import { targetAt } from "./picking.js";
+import { BeadQuads } from "./quads.js";
+import { Scales } from "./scales.js";
+import { drawScenery } from "./scenery.js";
+
+const PICTURE = {
+  stage: [1280, 600], // logical pixels of a stage whose letters have their own size
+  margin: 16,
+};
+
+/**
+ * Draws states of a training into a canvas; `scene` is what scene_data.py wrote.
+ *
+ * Words and flat shapes are drawn by WebGL too, so that cubes hide them: the canvas `flat`, which
+ * lies over the other, stays empty.
+ */
+export class Picture {
+  constructor(canvas, flat, scene) {
+    this.canvas = canvas;
+    if (flat) flat.hidden = true;
+    this.scene = unpackedAll(scene);
+    this.layouts = this.scene.layouts.map((each) => new Layout(each));
+    this.palettes = Object.fromEntries(Object.entries(this.scene.themes).map(([name, each]) => [name, new Palette(each)]));
+    this.shown = "dark";
+    this.fault = ""; // key of a text if nothing can be drawn
+    this.words = []; // all text on the last picture
+    this.eyes = null;
+    this.frame = null;
+    this.size = [0, 0];
+    this.ratio = 1;
+    this.onrestored = () => {};
+    this.remembered = new Remembered(new Scales(this.scene.stops, this.scene.patience));
+    canvas.addEventListener("webglcontextlost", (event) => {
+      event.preventDefault();
+      this.gl = null;
+      this.fault = "page.lost.picture";
+    });
+    canvas.addEventListener("webglcontextrestored", () => {
+      this.open();
+      this.onrestored();
+    });
+    this.open();
+  }
+
+  /** Make what is on the graphics card. */
+  open() {
+    const options = { alpha: false, antialias: false, depth: true, powerPreference: "high-performance" };
+    const gl = this.canvas.getContext("webgl2", options);
+    if (!gl) {
+      this.fault = "page.lack.webgl";
+      return;
+    }
+    this.glyphs = new Glyphs(getComputedStyle(this.canvas).fontFamily || "sans-serif");
+    this.cubes = new Cubes(gl, this.scene);
+    this.spheres = new BeadQuads(gl, this.scene, "spheres");
+    this.wires = new BeadQuads(gl, this.scene, "wires");
+    this.ink = new Ink(gl, this.scene, this.glyphs);
+    this.placed = this.painted = null;
+    this.gl = gl;
+    this.fault = "";
+  }
+
+  get theme() {
+    return this.shown;
+  }
+
+  set theme(name) {
+    if (name in this.palettes) this.shown = name;
+  }
+
+  get palette() {
+    return this.palettes[this.shown];
+  }
+
+  /** Set the size of the canvas in logical pixels, of `ratio` device pixels each. */
+  resize(width, height, ratio = 1) {
+    this.size = [width, height];
+    this.ratio = ratio;
+    const [wide, high] = [Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio))];
+    if (this.canvas.width !== wide) this.canvas.width = wide;
+    if (this.canvas.height !== high) this.canvas.height = high;
+  }
+
+  /**
+   * Draw a state; say whether the picture goes on changing by itself, so that it is to be drawn again.
+   *
+   * part     how much of the moment's animation is done, 0 to 1 (the default)
+   * caption  what captions.js says of the moment
+   * hover, pinned  {row} or {neuron}, or null; `pointed` is the piece of the caption under the mouse
+   * box      {x, y, width, height}: the part of the canvas that the network fills
+   * scale    size of letters, by default larger than 1 on large canvases only
+   * color, size  what cubes show: "value", the default, "gradient", "last change" or a slot
+   * now      the time in seconds
+   */
+  draw(state, options = {}) {
+    const { gl } = this;
+    const [width, height] = this.size;
+    if (!gl || gl.isContextLost() || width < 2 || height < 2) return false;
+    const now = options.now ?? performance.now() / 1000;
+    const scale = options.scale ?? Math.max(1, Math.min(width / PICTURE.stage[0], height / PICTURE.stage[1]));
+    const box = this.boxOf(options.box, scale);
+    this.place(box, options.pinned);
+    this.paint();
+    this.remembered.take(state, [options.color ?? "value", options.size ?? "value"], now);
+    this.eyes.frame(this.size, box, legendBox(box, scale));
+    const moving = this.eyes.tick(now);
+    this.frame = frameOf(this.scene, this.placed, state, options, this.remembered, now);
+    this.see = new Projection(this.eyes.camera, box, width, height, this.reach());
+    this.render(scale);
+    return moving || this.frame.grown !== null;
+  }
+
+  boxOf(given, scale) {
+    const [width, height] = this.size;
+    const margin = Math.min(PICTURE.margin * scale, width / 8, height / 8);
+    const { x, y, width: wide, height: high } = given ?? {
+      x: margin, y: margin, width: width - 2 * margin, height: height - 2 * margin,
+    };
+    return new Box(x, y, Math.max(1, wide), Math.max(1, high));
+  }
+
+  /** Choose the layout that is made for the shape of the box; a card does not change it. */
+  place(box, pinned) {
+    const shape = Math.log(Math.min(Math.max(box.width / box.height, 0.3), 6));
+    const far = ([each]) => Math.abs(Math.log(each) - shape);
+    const [, number] = this.scene.shapes.reduce((best, each) => (far(each) < far(best) ? each : best));
+    const layout = this.layouts[number];
+    const resized = String(this.size) !== this.sizePlaced;
+    if (layout !== this.chosen && (!this.chosen || !pinned || resized)) this.chosen = layout;
+    this.sizePlaced = String(this.size);
+    if (this.chosen === this.placed) return;
+    this.placed = this.chosen;
+    this.cubes.setLayout(this.placed);
+    if (this.eyes) this.eyes.follow(this.placed);
+    else this.eyes = new Eyes(this.placed, this.scene.cameras);
+  }
+
+  paint() {
+    if (this.painted === this.palette) return;
+    this.painted = this.palette;
+    this.cubes.setPalette(this.palette);
+  }
+
+  /** The largest distance of anything from the target of the camera. */
+  reach() {
+    const { extent } = this.placed;
+    const [x, y, z] = this.eyes.camera.target;
+    let most = 0;
+    for (let i = 0; i < extent.length; i += 3) {
+      most = Math.max(most, (extent[i] - x) ** 2 + (extent[i + 1] - y) ** 2 + (extent[i + 2] - z) ** 2);
+    }
+    return Math.sqrt(most) + 2;
+  }
+
+  render(scale) {
+    const { gl, frame, see, palette, canvas, ratio } = this;
+    const lit = lightsOf(this.placed, this.scene, frame.moment, frame.part);
+    this.glyphs.tidy();
+    const paper = new Paper(this.glyphs, ...this.size, ratio, scale);
+    this.write({ paper, see, frame, palette, lit, scale });
+    this.words = paper.words;
+    gl.viewport(0, 0, canvas.width, canvas.height);
+    gl.clearColor(...palette.groundColor, 1);
+    gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    this.cubes.setNumbers(frame.colors, frame.sizes, frame.scale, frame.sizeScale);
+    this.cubes.draw(see, lit, canvas.width, canvas.height);
+    const pixels = [canvas.width, canvas.height, ratio];
+    this.spheres.draw(sphereRows(frame, lit, palette, scale), see, ...pixels);
+    this.wires.draw(wireRows(frame, lit, palette, this.eyes.camera, scale), see, ...pixels);
+    this.ink.draw(paper);
+  }
+
+  /** Write all shapes and words of a picture. */
+  write(view) {
+    const { frame, paper, see } = view;
+    const { box } = see;
+    paper.clip = [0, 0, Math.min(this.size[0], box.right + box.x), this.size[1]];
+    const taken = drawScenery(view);
+    const arrows = drawPushes(view);
+    drawGhosts(view);
+    if (frame.moment?.kind === "loss") drawErrors(view);
+    drawMarks(view);
+    drawCallout(view, taken);
+    drawLegend(view);
+    if (arrows) explainArrows(view);
+  }
+
+  /** What is seen at a logical pixel: {row}, {neuron: [buffer, place]}, or null. */
+  at(x, y) {
+    return this.frame ? targetAt(this.frame, this.see, x, y) : null;
+  }
+
+  /** Where a cube {row} or neuron {neuron} is seen: its middle and half its size, in pixels. */
+  placeOf({ row = -1, neuron = null }) {
+    const { placed, see } = this;
+    const cube = row >= 0 && placed?.plateOf(row);
+    const line = neuron && placed?.lineOf(neuron);
+    if (!see || !(cube || line)) return null;
+    const point = cube ? cube.plate.point(cube.column + 0.5, cube.row + 0.5) : line.point(neuron[1]);
+    const { x, y, unit } = see.one(point);
+    return { x, y, half: unit * (cube ? this.scene.shader.half * cube.plate.unit : line.radius) };
+  }
+
+  /** Rotate by dragging, in logical pixels; likewise `pan`. */
+  orbit(dx, dy) {
+    this.eyes?.orbit(dx, dy);
+  }
+
+  pan(dx, dy) {
+    this.eyes?.move(dx, dy);
+  }
+
+  /** Zoom in by a factor at a logical pixel. */
+  zoom(factor, x, y) {
+    this.eyes?.zoom(factor, x, y);
+  }
+
+  /** Show the whole network from its own side again. */
+  home() {
+    this.eyes?.look(this.eyes.name);
+  }
+}

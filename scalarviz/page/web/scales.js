@@ -1,0 +1,89 @@
+// The number with the strongest color and the largest cube: a stop that only grows by itself.
+
+const SCALES = { few: 4096, high: 99, sample: 65536 };
+
+/** As presenter/scales.py, one scale for the network. */
+export class Scales {
+  constructor(stops, patience) {
+    Object.assign(this, { stops, patience, known: new Map(), grownAt: -Infinity, growth: null });
+  }
+
+  /** Choose the scale of a channel for these numbers. */
+  choose(channel, numbers) {
+    this.known.set(channel, this.above(largestOf(numbers)));
+    this.growth = null;
+  }
+
+  /** Let the scale grow if numbers exceed it, not more often than every few seconds. */
+  follow(channel, numbers, now) {
+    const stop = this.above(largestOf(numbers));
+    const before = this.known.get(channel) ?? 0;
+    if (!before) {
+      this.known.set(channel, stop);
+    } else if (stop > before && (now - this.grownAt >= this.patience || now < this.grownAt)) {
+      this.known.set(channel, stop);
+      this.grownAt = now;
+      this.growth = [before, stop];
+    }
+  }
+
+  /** The scale before and after it has grown, for some seconds; else null. */
+  grown(now) {
+    const passed = now - this.grownAt;
+    return passed >= 0 && passed < this.patience ? this.growth : null;
+  }
+
+  of(channel) {
+    return this.known.get(channel) || 1;
+  }
+
+  /** The smallest stop that is not below a number; 0 for 0. */
+  above(number) {
+    if (!(number > 0)) return 0;
+    const power = Math.floor(Math.log10(number));
+    for (const stop of this.stops) {
+      const found = Number(`${stop}e${power}`);
+      if (found >= number * (1 - 1e-12)) return found;
+    }
+    return Number(`1e${power + 1}`);
+  }
+}
+
+/** The largest finite magnitude, of many numbers a high percentile of some of them. */
+export function largestOf(numbers) {
+  const step = numbers.length > SCALES.sample ? Math.floor(numbers.length / SCALES.sample) : 1;
+  const sizes = new Float64Array(Math.ceil(numbers.length / step));
+  let count = 0;
+  for (let i = 0; i < numbers.length; i += step) {
+    const size = Math.abs(numbers[i]);
+    if (size < Infinity) sizes[count++] = size;
+  }
+  if (!count) return 0;
+  const own = sizes.subarray(0, count);
+  if (count <= SCALES.few) return own.reduce((a, b) => Math.max(a, b), 0);
+  own.sort();
+  const at = ((count - 1) * SCALES.high) / 100;
+  const low = Math.floor(at);
+  return own[low] + (at - low) * (own[Math.min(low + 1, count - 1)] - own[low]);
+}
+
+/** How many numbers exceed a scale. */
+export function countBeyond(numbers, scale) {
+  let count = 0;
+  for (let i = 0; i < numbers.length; i++) if (Math.abs(numbers[i]) > scale) count++;
+  return count;
+}
+
+/** The smallest plain number, such as .08, .1, .15, 2 or 30, that is not below this. */
+export function roundedUp(value) {
+  const power = Math.floor(Math.log10(value));
+  const digits = [1, 1.5, 2, 3, 4, 6, 8];
+  const all = [power - 1, power, power + 1].flatMap((p) => digits.map((digit) => digit * 10 ** p));
+  return Math.min(...all.filter((each) => each >= value));
+}
+
+/** Half the side of a cube of a number, in a cell of at least 1; NaN is drawn largest. */
+export function halfSide(size, scale, { half, least }) {
+  const part = Math.sqrt(Math.abs(size) / scale);
+  return half * (least + (1 - least) * (part < 1 ? part : 1));
+}

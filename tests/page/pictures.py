@@ -1,0 +1,107 @@
+"""Pictures of the page in a browser: the modules of scalarviz/page/web, without the page itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import scalarviz.page
+
+WEB = Path(scalarviz.page.__file__).parent / "web"
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = [
+    "--no-sandbox",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--ignore-gpu-blocklist",
+]
+HTML = """<!doctype html><meta charset="utf-8">
+<style>body {margin: 0; font-family: DejaVu Sans, sans-serif} canvas {display: block}</style>
+<canvas id="picture"></canvas>
+<script type="module">
+import { Picture } from "./picture.js";
+import { unpackedAll } from "./packed.js";
+Object.assign(window, { Picture, unpackedAll });
+window.ready = true;
+</script>"""
+BEGIN = """scene => {
+  window.picture = new Picture(document.getElementById("picture"), null, scene);
+  return picture.fault;
+}"""
+DRAW = """({size, ratio, theme, state, options}) => {
+  picture.theme = theme;
+  picture.resize(...size, ratio);
+  picture.canvas.style.width = size[0] + "px";
+  const known = unpackedAll(state);
+  window.drawn = [known, options];
+  if (!("now" in options)) options.now = 1000;
+  picture.draw(known, options);
+  return {words: picture.words, image: picture.canvas.toDataURL("image/png")};
+}"""
+
+
+class PicturePage:
+    """A page with one picture.
+
+    errors  what the console has said
+    """
+
+    def __init__(self, page: Any, scene: Any) -> None:
+        self.page = page
+        self.errors: list[str] = []
+        page.on("console", lambda said: self.errors.append(said.text))
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.route("**/*", self._answer)
+        page.goto("http://page.test/index.html")
+        page.wait_for_function("window.ready || false")
+        self.fault = page.evaluate(BEGIN, json.loads(json.dumps(scene)))
+
+    def _answer(self, route: Any) -> None:
+        name = route.request.url.rpartition("/")[2]
+        if name == "index.html":
+            route.fulfill(body=HTML, content_type="text/html")
+        elif (WEB / name).is_file() and name.endswith(".js"):
+            route.fulfill(body=(WEB / name).read_text("utf-8"), content_type="text/javascript")
+        else:
+            route.fulfill(status=204)
+
+    def draw(
+        self,
+        state: Any,
+        size: tuple[int, int],
+        *,
+        theme: str = "dark",
+        ratio: float = 1.0,
+        **options: Any,
+    ) -> tuple[np.ndarray, list[str]]:
+        """Draw a state; return its pixels, (height, width, 3), and all text."""
+        from base64 import b64decode
+
+        from PIL import Image
+
+        given = {"size": size, "ratio": ratio, "theme": theme, "state": state, "options": options}
+        found = self.page.evaluate(DRAW, given)
+        data = b64decode(found["image"].partition(",")[2])
+        return np.asarray(Image.open(BytesIO(data)).convert("RGB")), found["words"]
+
+    def ask(self, script: str, argument: Any = None) -> Any:
+        return self.page.evaluate(script, argument)
+
+
+@contextmanager
+def picture_page(scene: Any) -> Iterator[PicturePage]:
+    """A browser with one picture of a scene."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as player:
+        browser = player.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        try:
+            yield PicturePage(browser.new_page(viewport={"width": 1280, "height": 800}), scene)
+        finally:
+            browser.close()
