@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import final
 
 from scalarviz.controller.controller import Controller
+from scalarviz.controller.dragging import drag, let_go
+from scalarviz.presenter.handles import Handle
 
 STILL = 4.0  # pixels; a press that moves less is a click
 NOTCH = 1.15  # zoom factor per notch of the wheel
@@ -15,7 +17,8 @@ LEFT = 1
 class Pointer:
     """Left button: rotate or click; other buttons: move; wheel: zoom at the pointer.
 
-    The left button on the loss curve goes to that step, and to others as long as it is held.
+    The left button on the loss curve goes to that step, and to others as long as it is held; on a
+    large enough cube it drags the weight, up for more.
 
     Buttons are numbered, 1 is left; positions are logical pixels from the upper left corner.
     """
@@ -26,14 +29,16 @@ class Pointer:
         self._start = self._last = (0.0, 0.0)
         self._moved = False
         self._seeking: int | None = None  # the step that was asked for last, on the loss curve
+        self._handle: Handle | None = None  # the cube that is held
 
     def press(self, button: int, x: float, y: float) -> None:
         if self._button is None:
             self._button, self._moved = button, False
             self._start = self._last = x, y
-            self._seeking = None
+            self._seeking = self._handle = None
             if button == LEFT:
                 self._seek(self.controller.stage.step_at(x, y))
+                self._handle = self.controller.stage.handle_at(x, y)
 
     def _seek(self, step: int | None) -> None:
         if step is not None and step != self._seeking:
@@ -52,7 +57,9 @@ class Pointer:
             return
         far = max(abs(x - self._start[0]), abs(y - self._start[1]))
         self._moved = self._moved or far >= STILL
-        if self._moved:
+        if self._moved and self._handle is not None:
+            drag(self.controller, self._handle, self._start[1] - y)
+        elif self._moved:
             act = stage.orbit if self._button == LEFT else stage.move
             act(x - self._last[0], y - self._last[1])
             self._last = x, y
@@ -63,6 +70,8 @@ class Pointer:
         self._button = None
         if not self._moved and button == LEFT and self._seeking is None:
             self.controller.click(x, y)
+        elif self._moved and self._handle is not None:
+            let_go(self.controller, self._handle, self._start[1] - y)
 
     def wheel(self, notches: float, x: float, y: float) -> None:
         """Zoom in by notches of the wheel; negative ones zoom out."""

@@ -16,8 +16,6 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.formulas.table import pick
-from scalarviz.layers.perceptron import Perceptron
-from scalarviz.model.weight import Weight
 from scalarviz.presenter.answers import Answer
 from scalarviz.presenter.batch_sum import BatchSum
 from scalarviz.presenter.camera_control import CameraController
@@ -29,32 +27,26 @@ from scalarviz.presenter.channels import CHANGE, Source, names_of
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import Motion
 from scalarviz.presenter.notifications import Messages
-from scalarviz.presenter.overlay_pointer import OverlayPointer, step_at
-from scalarviz.presenter.pointing import NOTHING, Target, neuron_of, same_in, target_at
+from scalarviz.presenter.pointed import Pointed
+from scalarviz.presenter.pointing import same_in
 from scalarviz.presenter.pushes import pushes
 from scalarviz.presenter.scales import Scales
 from scalarviz.presenter.scene_layout import layout_of, shape_of
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.view_box import ViewBox
-from scalarviz.presenter.walking import next_target
-from scalarviz.session.caption import Caption, Neuron
+from scalarviz.session.caption import Caption
 from scalarviz.session.session import Session
-from scalarviz.session.trainer import one_row
 from scalarviz.view.frame_data import CubeValues, FrameData
 from scalarviz.view.legend import legend_box
 from scalarviz.view.scene.frame import Division
 
 
 @final
-class Stage:
+class Stage(Pointed):
     """What is shown of a show, and how.
 
-    pinned, hover  bank indices, or None
-    pinned_neuron, hover_neuron  the neuron instead, or None
-    walking        whether the keyboard points: what is hovered stays until the mouse is elsewhere
     color, size    the channels
     per_layer      whether each layer has scales of its own
-    over           the mouse over the strip, the caption and the loss curve
     help           whether the list of `keys` is shown
     silent         whether the picture has no buttons, as in a file
     present        whether letters are larger, and head and loss are left out
@@ -79,6 +71,7 @@ class Stage:
         reduced_motion: bool = False,
         patience: float = math.inf,
     ) -> None:
+        super().__init__()
         self.show = Show.of(show)
         self.patience = patience
         self.reduced_motion = reduced_motion
@@ -89,14 +82,7 @@ class Stage:
         self.silent = False
         self.present = False
         self.nodes: Callable[[Any], object] | None = None
-        self.hover: int | None = None
-        self.hover_neuron: Neuron | None = None
-        self.walking = False
         self.travel: Callable[[int], object] = lambda operations: None
-        self.over = OverlayPointer()
-        self.pinned: int | None = None
-        self.pinned_neuron: Neuron | None = None
-        self._forgets = True  # whether the pinned weight's history was not recorded before
         self._layout_name = layout
         self.scales = Scales()
         self._view_box = ViewBox(cuts=reduced_motion)
@@ -237,15 +223,6 @@ class Stage:
 
     # The mouse.
 
-    def hover_at(self, x: float, y: float) -> None:
-        found = NOTHING if self.over.hover(self._picture, x, y) else self.target_at(x, y)
-        if found or not self.walking:
-            self.hover, self.hover_neuron = found.row, found.neuron
-
-    def step_at(self, x: float, y: float, *, held: bool = False) -> int | None:
-        """Return the step at a pixel of the loss curve, outside None, or the nearest if `held`."""
-        return step_at(self._picture, x, y, held=held)
-
     def click(self, x: float, y: float) -> None:
         """Press the button at a pixel, else go to the operation or pin the cube there, or unpin."""
         for box, name in reversed(self._picture.buttons if self._picture else []):
@@ -259,58 +236,6 @@ class Stage:
             self.travel(self.over.cell - self.motion.coming)
             return
         self.pin(self.target_at(x, y).part)
-
-    def pin(self, part: Weight | int | Perceptron | Neuron | None) -> None:
-        """Pin a Weight or bank index: its history is recorded and its arithmetic shown.
-
-        Of a Perceptron, or a neuron given as the name of a buffer and the place in it, the sum is
-        shown. A history that was recorded before is kept when the weight is unpinned.
-        """
-        neuron = neuron_of(self.session.network, self.plan, part)
-        self.pinned_neuron = neuron
-        no_weight = part is None or neuron is not None
-        row = None if no_weight else one_row(self.session.network, part)
-        if row == self.pinned:
-            return
-        if self.pinned is not None and self._forgets:
-            self.session.pin(self.pinned, False)
-        if row is not None:
-            self._forgets = row not in self.session.pinned
-            self.session.pin(row)
-        self.pinned = row
-
-    def cube_at(self, x: float, y: float) -> int | None:
-        """Return the bank index of the cube at a pixel; None if there is none."""
-        return self.target_at(x, y).row
-
-    def target_at(self, x: float, y: float) -> Target:
-        """Return the cube or the neuron at a pixel."""
-        if self._picture is None or self._seen is None:
-            return NOTHING
-        parts = self._seen.division(*self._extent)
-        covers = parts.exhibit, parts.card
-        if not parts.scene.has(x, y) or any(box.width and box.has(x, y) for box in covers):
-            return NOTHING
-        see = self._picture.see(self._seen, self.eyes.camera, *self._extent)
-        return target_at(self._seen, see, x, y)
-
-    def _targets(self) -> tuple[Target, Target]:
-        """What is hovered, and what is pinned."""
-        return Target(self.hover, self.hover_neuron), Target(self.pinned, self.pinned_neuron)
-
-    def walk(self, way: str) -> None:
-        """Point at the next cube or neuron: "left", "right", "up" or "down"; "" begins."""
-        if self._picture is not None and self._seen is not None:
-            hovered, pinned = self._targets()
-            box = self._seen.division(*self._extent).view
-            see = self._picture.see(self._seen, self.eyes.camera, *self._extent)
-            found = next_target(self._seen, see, box, hovered or pinned, way)
-            self.walking, self.hover, self.hover_neuron = True, found.row, found.neuron
-
-    def pin_pointed(self) -> None:
-        """Pin what the keyboard points at, or unpin it."""
-        hovered, pinned = self._targets()
-        self.pin(None if hovered == pinned else hovered.part)
 
     # Messages.
 

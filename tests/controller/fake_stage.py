@@ -49,6 +49,9 @@ class FakeStage:
     def step_at(self, x: float, y: float, *, held: bool = False) -> None:
         return None
 
+    def handle_at(self, x: float, y: float) -> None:
+        return None
+
     def click(self, x: float, y: float) -> None:
         self.asked.append(("click", x, y))
         self.pinned = 3

@@ -39,7 +39,7 @@ EMPTY = 60.0, 300.0  # a place of the picture where nothing is
 SAME = 0.001  # a page that was scrolled may stand a part of a pixel elsewhere; a new digit is more
 CUBE = """from scalarviz.notebook.live import _open
 controller = next(each.controller for each in _open if each.controller.session is session)
-cube_at = controller.stage.cube_at
+cube_at = lambda x, y: controller.stage.target_at(x, y).row
 found = [(x, y) for y in range(100, 400, 5) for x in range(100, 480, 5)
          if cube_at(x, y) is not None
          and len({cube_at(x + d, y + e) for d in (-4, 0, 4) for e in (-4, 0, 4)}) == 1]

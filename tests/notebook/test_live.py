@@ -202,8 +202,8 @@ def test_a_click_pins_a_cube_and_the_controls_say_so() -> None:
         await until(lambda: browser.frames)
         stage = live.controller.stage
         places = ((x, y) for y in range(60, 220, 4) for x in range(20, 400, 4))
-        at = next(place for place in places if stage.cube_at(*place) is not None)
-        row = stage.cube_at(*at)
+        at = next(place for place in places if stage.target_at(*place).row is not None)
+        row = stage.target_at(*at).row
         browser.clicks(*at)
         await until(lambda: stage.pinned == row)
         await until(lambda: not live.controls.made["value"].disabled)

@@ -91,8 +91,8 @@ def test_cubes_are_picked_at_the_size_that_they_are_shown_with(
     part = np.sqrt(np.minimum(np.abs(shown.sizes) / shown.size_scales[0], 1.0))
     half = HALF * (0.45 + 0.55 * part) * float(see(np.zeros((1, 3))).unit[0])
     for index, (x, y) in places(stage, SIZE).items():
-        assert stage.cube_at(x + half[index] - 0.3, y) == index
-        assert stage.cube_at(x + half[index] + 0.3, y) != index
+        assert stage.target_at(x + half[index] - 0.3, y).row == index
+        assert stage.target_at(x + half[index] + 0.3, y).row != index
 
 
 def test_a_pinned_cube_is_outlined_and_gone_to(studio: Studio, stage: Stage) -> None:
@@ -105,7 +105,7 @@ def test_a_pinned_cube_is_outlined_and_gone_to(studio: Studio, stage: Stage) -> 
         shown = studio.stage(stage, now, SIZE)
     inner = stage.frame_data().division(*SIZE).inner
     middle = (inner.x + inner.width / 2, inner.y + inner.height / 2)
-    assert stage.cube_at(*middle) == 30
+    assert stage.target_at(*middle).row == 30
 
 
 def test_without_a_pinned_weight_the_whole_network_is_looked_at(stage: Stage) -> None:
@@ -221,10 +221,10 @@ def test_nothing_is_picked_through_band_strip_exhibit_or_card(studio: Studio, st
             np.linspace(box.x + 1, box.right - 1, 30),
             np.linspace(box.y + 1, box.bottom - 1, 9),
         )
-        assert all(stage.cube_at(x, y) is None for x in xs for y in ys)
+        assert all(stage.target_at(x, y).row is None for x in xs for y in ys)
     inner = parts.inner
     xs, ys = np.linspace(inner.x, inner.right, 40), np.linspace(inner.y, inner.bottom, 40)
-    assert any(stage.cube_at(x, y) is not None for x in xs for y in ys)
+    assert any(stage.target_at(x, y).row is not None for x in xs for y in ys)
 
 
 def test_the_pointer_asks_nothing_of_the_session(

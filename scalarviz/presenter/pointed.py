@@ -1,0 +1,126 @@
+"""Pointed: what mouse and keyboard point at in the picture of a session, and what is pinned."""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import Any, final
+
+from scalarviz.layers.perceptron import Perceptron
+from scalarviz.model.weight import Weight
+from scalarviz.presenter.camera_control import CameraController
+from scalarviz.presenter.handles import Handle, handle_at
+from scalarviz.presenter.live_values import LiveValues
+from scalarviz.presenter.overlay_pointer import OverlayPointer, step_at
+from scalarviz.presenter.pointing import NOTHING, Target, neuron_of, target_at
+from scalarviz.presenter.walking import next_target
+from scalarviz.session.caption import Neuron
+from scalarviz.session.session import Session
+from scalarviz.session.trainer import one_row
+from scalarviz.view.frame_data import FrameData
+from scalarviz.view.scene.frame import Projection
+from scalarviz.view.scene.plates import Layout
+
+
+class Pointed(ABC):
+    """The part of a stage that is about pointing; positions are logical pixels.
+
+    pinned, hover  bank indices, or None
+    pinned_neuron, hover_neuron  the neuron instead, or None
+    walking        whether the keyboard points: what is hovered stays until the mouse is elsewhere
+    over           the mouse over the strip, the caption and the loss curve
+    """
+
+    plan: Layout
+    reading: LiveValues
+    eyes: CameraController
+    _picture: Any
+    _seen: FrameData | None  # of the last picture
+    _extent: tuple[float, float]
+
+    def __init__(self) -> None:
+        self.hover: int | None = None
+        self.hover_neuron: Neuron | None = None
+        self.walking = False
+        self.over = OverlayPointer()
+        self.pinned: int | None = None
+        self.pinned_neuron: Neuron | None = None
+        self._forgets = True  # whether the pinned weight's history was not recorded before
+
+    @property
+    def session(self) -> Session:
+        """The session that is shown."""
+        return self.reading.session
+
+    def _see(self, seen: FrameData) -> Projection:
+        projection: Projection = self._picture.see(seen, self.eyes.camera, *self._extent)
+        return projection
+
+    @final
+    def hover_at(self, x: float, y: float) -> None:
+        """Point with the mouse."""
+        found = NOTHING if self.over.hover(self._picture, x, y) else self.target_at(x, y)
+        if found or not self.walking:
+            self.hover, self.hover_neuron = found.row, found.neuron
+
+    @final
+    def target_at(self, x: float, y: float) -> Target:
+        """Return the cube or the neuron at a pixel."""
+        if self._picture is None or self._seen is None:
+            return NOTHING
+        parts = self._seen.division(*self._extent)
+        covers = parts.exhibit, parts.card
+        if not parts.scene.has(x, y) or any(box.width and box.has(x, y) for box in covers):
+            return NOTHING
+        return target_at(self._seen, self._see(self._seen), x, y)
+
+    @final
+    def step_at(self, x: float, y: float, *, held: bool = False) -> int | None:
+        """Return the step at a pixel of the loss curve, outside None, or the nearest if `held`."""
+        return step_at(self._picture, x, y, held=held)
+
+    @final
+    def handle_at(self, x: float, y: float) -> Handle | None:
+        """Return the handle of the cube at a pixel, by which its weight is dragged, or None."""
+        row = self.target_at(x, y).row
+        if row is None or self._seen is None:
+            return None
+        return handle_at(self._seen, self._see(self._seen), self.reading.numbers.value, row)
+
+    @final
+    def pin(self, part: Weight | int | Perceptron | Neuron | None) -> None:
+        """Pin a Weight or bank index: its history is recorded and its arithmetic shown.
+
+        Of a Perceptron, or a neuron given as the name of a buffer and the place in it, the sum is
+        shown. A history that was recorded before is kept when the weight is unpinned.
+        """
+        neuron = neuron_of(self.session.network, self.plan, part)
+        self.pinned_neuron = neuron
+        no_weight = part is None or neuron is not None
+        row = None if no_weight else one_row(self.session.network, part)
+        if row == self.pinned:
+            return
+        if self.pinned is not None and self._forgets:
+            self.session.pin(self.pinned, False)
+        if row is not None:
+            self._forgets = row not in self.session.pinned
+            self.session.pin(row)
+        self.pinned = row
+
+    def _targets(self) -> tuple[Target, Target]:
+        """What is hovered, and what is pinned."""
+        return Target(self.hover, self.hover_neuron), Target(self.pinned, self.pinned_neuron)
+
+    @final
+    def walk(self, way: str) -> None:
+        """Point at the next cube or neuron: "left", "right", "up" or "down"; "" begins."""
+        if self._picture is not None and self._seen is not None:
+            hovered, pinned = self._targets()
+            box = self._seen.division(*self._extent).view
+            found = next_target(self._seen, self._see(self._seen), box, hovered or pinned, way)
+            self.walking, self.hover, self.hover_neuron = True, found.row, found.neuron
+
+    @final
+    def pin_pointed(self) -> None:
+        """Pin what the keyboard points at, or unpin it."""
+        hovered, pinned = self._targets()
+        self.pin(None if hovered == pinned else hovered.part)
