@@ -39,7 +39,7 @@ test-all: .venv/ready-to-test-all lint ## the same with the slow tests, and more
 proofs: .venv/ready-to-test ## the long proofs alone; they write docs/RELIABILITY.md
 	@.venv/bin/python -m pytest -m "" tests/proofs
 
-docs: .venv/ready-for-docs ## build build/docs: README, lessons, a reference of the public names
+docs: .venv/ready-for-docs ## build build/docs: README, guide, lessons, a reference of the public names
 	@.venv/bin/python -W error -m docs.build_pages
 	@echo "Open build/docs/index.html"
 

@@ -1,4 +1,4 @@
-"""Builds the documentation: README and other texts, the lessons, the reference of public names.
+"""Builds the documentation: README, the guide, other texts, the lessons, the reference.
 
     python -W error -m docs.build_pages          into build/docs; open build/docs/index.html
 
@@ -47,7 +47,7 @@ dl.arguments dt { font-family: monospace; } dl.arguments dd { margin: 0; }
 def main(folder: Path) -> None:
     """Write all pages into a folder, which is emptied first, and check them."""
     shutil.rmtree(folder, ignore_errors=True)
-    for place in ("docs", "notebooks"):
+    for place in ("docs/guide", "notebooks"):
         (folder / place).mkdir(parents=True)
     for picture in [*(ROOT / "docs").glob("*.png"), *(ROOT / "docs").glob("*.gif")]:
         shutil.copy(picture, folder / "docs")
@@ -55,11 +55,24 @@ def main(folder: Path) -> None:
         text = (ROOT / name).read_text(encoding="utf-8")
         target = "index.html" if name == "README.md" else name.replace(".md", ".html")
         put(folder / target, page(markdown(text), "../" * name.count("/")))
+    write_guide(folder / "docs" / "guide")
     for lesson in sorted((ROOT / "notebooks").glob("*.ipynb")):
         put(folder / "notebooks" / f"{lesson.stem}.html", lesson_page(lesson))
     write_reference(folder)
     check_names(folder)
     check_links(folder)
+
+
+def write_guide(folder: Path) -> None:
+    """Write the pages of the guide, and a list of them."""
+    rows = ["# Guide", ""]
+    for path in sorted((ROOT / "docs" / "guide").glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        put(folder / f"{path.stem}.html", page(markdown(text), "../../"))
+        title, _, rest = text.removeprefix("# ").partition("\n")
+        first = " ".join(rest.split("\n\n")[0].split())
+        rows.append(f"- [{title}]({path.name}): {first}")
+    put(folder / "index.html", page(markdown("\n".join(rows)), "../../"))
 
 
 def put(path: Path, text: str) -> None:
@@ -78,6 +91,7 @@ def page(body: str, up: str = "") -> str:
     """Return an HTML page; `up` is the path to the folder of all pages."""
     places = {
         "README": "index.html",
+        "Guide": "docs/guide/index.html",
         "Reference": "scalarviz.html",
         "Data sets": "scalarviz/data.html",
         "ONNX": "scalarviz/onnx.html",
