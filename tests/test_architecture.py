@@ -38,6 +38,7 @@ PACKAGES = """
     engines.user_activations
     engines.python
     engines.cpu
+    engines.wasm
     engines.cuda
     engines.expression
     engines

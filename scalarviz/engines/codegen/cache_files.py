@@ -81,6 +81,12 @@ def write(path: Path, text: str) -> bool:
     if path.is_file() and path.read_bytes() == content:
         return False
     check_names(text)
+    replace_file(path, content)
+    return True
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file as a whole; another process may write the same at the same time."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".new")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -91,7 +97,6 @@ def write(path: Path, text: str) -> bool:
             raise
     finally:
         Path(temporary).unlink(missing_ok=True)
-    return True
 
 
 def compiled_files(path: Path, ending: str = "nb?") -> list[Path]:
@@ -122,7 +127,7 @@ def drop_damaged(path: Path) -> None:
 def remove_old(path: Path, stem: str) -> None:
     """Remove earlier versions of a file, and temporary files, not read for DAYS_KEPT days."""
     limit = time.time() - DAYS_KEPT * 24 * 3600
-    for other in [*path.parent.glob(f"{stem}_*.py"), *path.parent.glob("*.new")]:
+    for other in [*path.parent.glob(f"{stem}_*{path.suffix}"), *path.parent.glob("*.new")]:
         with suppress(OSError):  # another process may be faster
             if other != path and max(other.stat().st_mtime, other.stat().st_atime) < limit:
                 for file in [*compiled_files(other, "*"), other]:

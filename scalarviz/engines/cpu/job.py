@@ -60,6 +60,10 @@ class CpuJob:
         self._kept.update(arrays)
         return [address(array) for array in arrays.values()]
 
+    def kept(self, *names: str) -> list[np.ndarray[Any, Any]]:
+        """Return arrays that are kept, by the names of `keep`."""
+        return [self._kept[name] for name in names]
+
     def set_program(self, tables: Tables, plan: Records) -> None:
         """Run a program, whose tables have the addresses of its kernels."""
         record = self.program

@@ -56,3 +56,8 @@ class Room:
             chunks=len(partial),
         )
         self.record_at = ctypes.addressof(self.record)
+
+    @property
+    def arrays(self) -> list[np.ndarray[Any, Any]]:
+        """All arrays, without the record."""
+        return [self.spaces, self.flows, self.partial, self._tiles, self._before, self.errors]

@@ -15,12 +15,13 @@ from scalarviz.engines.cpu import step as plans
 from scalarviz.engines.cpu.batch_passes import BatchPasses
 from scalarviz.engines.cpu.calls import CpuCalls
 from scalarviz.engines.cpu.passes import passes
+from scalarviz.engines.cpu.records import Records
 from scalarviz.engines.cpu.room import Room
 from scalarviz.engines.cpu.sizes import count_chunks, row_stride, tile_starts
 from scalarviz.engines.cpu.tables import make_tables, plan_loss, workspaces
 from scalarviz.engines.cpu.units import units_of_loss
 from scalarviz.formulas.losses import Loss
-from scalarviz.model.program import Moment
+from scalarviz.model.program import Moment, Program
 
 
 @final
@@ -46,44 +47,28 @@ class Moments:
             self.plan[field] = kernel.address
         self._passes = BatchPasses(work, self.tables, self.samples, self.plan)
         self._passes.use(self.room)
-        self._do(plans.DO_LOAD, range(0), data=inputs)
+        load = passes(plans.DO_LOAD | plans.DO_KEEP, [0], [0], [0])
+        self._do(load, data=inputs)
 
     def perform(self, moment: Moment) -> None:
         """Run one moment of a step, other than zero_grad and step."""
-        one = range(moment.operation, moment.operation + 1)
-        if moment.kind == "forward":
-            self._do(plans.DO_LEARN | plans.DO_FORWARD, one, gathers=self._gathers(one.start))
-        elif moment.kind == "loss":
-            errors = self._do(plans.DO_AIM | plans.DO_ERROR, range(0), goals=self.targets)
+        goals = self.targets if moment.kind == "loss" else None
+        errors = self._do(pass_of(moment, self.work.program), goals=goals)
+        if moment.kind == "loss":
             mean = self.loss_function.scale(self.targets.shape)
             self.loss = sum(errors.tolist()) * mean
         elif moment.kind == "weight gradient":
-            self._do(plans.DO_WEIGHTS, one)
-            self._passes.add_gradients(one)
-        else:
-            program = self.work.program
-            what = plans.DO_DELTA if program.outputs in moment.gradients else 0
-            if program.operations[one.start].source in moment.gradients:
-                what |= plans.DO_FLOW
-            self._do(what, one, gathers=-self._gathers(one.start))
-
-    def _gathers(self, place: int) -> int:
-        """Return the field `gathers` of a pass for the forward of an operation."""
-        operation = self.work.program.operations[place]
-        return place + 1 if operation.about.statistics(operation) else 0
+            self._passes.add_gradients(range(moment.operation, moment.operation + 1))
 
     def _do(
         self,
-        what: int,
-        operations: range,
+        todo: Records,
         data: FloatArray | None = None,
         goals: FloatArray | None = None,
-        gathers: int = 0,
     ) -> FloatArray:
         bank = self.work.bank
         mean = self.loss_function.scale(self.targets.shape)
         scale = bank.value.dtype.type(mean) * bank.value.dtype.type(self.work.loss_scale)
-        todo = passes(what | plans.DO_KEEP, [operations.start], [operations.stop], [gathers])
         return self._passes.run(todo, data=data, goals=goals, scale=scale)
 
     def read(self, spaces: FloatArray, row: int, size: int) -> FloatArray:
@@ -93,3 +78,21 @@ class Moments:
         tiles = [space[first : first + size * width].reshape(size, width) for space in spaces]
         counts = np.diff(self.starts)
         return np.concatenate([t[:, :n].T for t, n in zip(tiles, counts, strict=True)])
+
+
+def pass_of(moment: Moment, program: Program) -> Records:
+    """Return the pass that performs a moment other than zero_grad and step, as one record."""
+    place, what, gathers = moment.operation, 0, 0
+    if moment.kind == "loss":
+        return passes(plans.DO_AIM | plans.DO_ERROR | plans.DO_KEEP, [0], [0], [0])
+    operation = program.operations[place]
+    gathered = place + 1 if operation.about.statistics(operation) else 0
+    if moment.kind == "forward":
+        what, gathers = plans.DO_LEARN | plans.DO_FORWARD, gathered
+    elif moment.kind == "weight gradient":
+        what = plans.DO_WEIGHTS
+    else:
+        what = plans.DO_DELTA if program.outputs in moment.gradients else 0
+        what |= plans.DO_FLOW if operation.source in moment.gradients else 0
+        gathers = -gathered
+    return passes(what | plans.DO_KEEP, [place], [place + 1], [gathers])

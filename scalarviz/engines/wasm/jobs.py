@@ -1,0 +1,368 @@
+"""The memory of a page that trains a network, and the description by which its script finds it.
+
+Three jobs share one bank: whole steps, a step moment by moment with every value kept, and
+evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn, final
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.data.batches import Batches
+from scalarviz.engines.codegen.kernel_units import Kernel
+from scalarviz.engines.codegen.unit_source import Unit
+from scalarviz.engines.cpu import step as plans
+from scalarviz.engines.cpu.job import CpuJob
+from scalarviz.engines.cpu.optimizer_args import Order
+from scalarviz.engines.cpu.passes import passes
+from scalarviz.engines.cpu.products import SHORTEST, TILE
+from scalarviz.engines.cpu.records import OPERATION, Records
+from scalarviz.engines.cpu.room import Room, address
+from scalarviz.engines.cpu.sizes import count_chunks, count_tiles
+from scalarviz.engines.cpu.stepper import pass_of
+from scalarviz.engines.cpu.tables import (
+    Tables,
+    drawing_arrays,
+    make_tables,
+    plan_loss,
+    room_for_points,
+    set_order,
+    workspaces,
+)
+from scalarviz.engines.cpu.units import (
+    ON_ONE_CORE,
+    ROUNDING,
+    RUN_PASSES,
+    TRAINING,
+    units_of,
+    units_of_draws,
+    units_of_loss,
+    units_of_optimizer,
+)
+from scalarviz.engines.wasm.image import Image
+from scalarviz.engines.wasm.linking import FIRST, STACK
+from scalarviz.formulas.losses import Loss
+from scalarviz.model.bank import SCALING, Bank
+from scalarviz.model.operations import Buffer
+from scalarviz.model.optimizer import Optimizer
+from scalarviz.model.precision import Precision
+from scalarviz.model.program import Moment, Program
+
+AT_ONCE = int(TILE)  # samples that an evaluation takes at once
+LOSSES = 4096  # steps of one call of the kernel
+PAGE = 65536  # bytes: the unit of a memory
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """All that determines a training.
+
+    step  number of steps that the session has taken
+    """
+
+    program: Program
+    bank: Bank
+    batches: Batches
+    loss: Loss
+    optimizer: Optimizer
+    precision: Precision
+    step: int
+
+    def units(self) -> list[Unit]:
+        """Return the kernels of the training on one core, in the order of a page's table."""
+        groups: list[Mapping[str, Unit]] = [TRAINING, units_of_draws(self.batches)]
+        groups += [units_of(operation) for operation in self.program.operations]
+        groups += [units_of_loss(self.loss), units_of_optimizer(self.optimizer)]
+        groups += [ROUNDING] if self.precision.mixed else []
+        found = [unit for group in groups for unit in group.values()]
+        return [*dict.fromkeys([*found, RUN_PASSES, ON_ONE_CORE])]
+
+
+def refuse(*arguments: object) -> NoReturn:
+    raise AssertionError("a kernel of a page is not called here")
+
+
+@final
+class PageMemory:
+    """The memory of a page that trains: `image`, its bytes, and `spec`, what is where in it.
+
+    training  the training
+    probe     inputs, shape (samples, inputs), to which the page shows the answers; may be empty
+    first     first address of the image
+    """
+
+    def __init__(self, training: Training, probe: FloatArray, first: int) -> None:
+        self._training = training
+        self._numbers = {unit: FIRST + k for k, unit in enumerate(training.units())}
+        self._image = Image(first)
+        self._dtype = training.bank.dtype
+        self._step()
+        self._moments()
+        self._evaluation()
+        self._probe = self._array(probe)
+        self._image.add(self._probe)
+        self.image = self._image.build()
+        self.spec = self._described()
+
+    def _kernels(self, units: Mapping[str, Unit]) -> dict[str, Kernel]:
+        """Return kernels whose addresses are places in the table of functions."""
+        return {k: Kernel(self._numbers[unit], refuse, None) for k, unit in units.items()}
+
+    def _linked(self, tables: Tables) -> Records:
+        """Return the operations of tables with their kernels."""
+        operations = np.ndarray(
+            len(tables.operations), OPERATION, bytearray(tables.operations.tobytes())
+        )
+        for k, operation in enumerate(self._training.program.operations):
+            for field, unit in units_of(operation).items():
+                operations[k][field] = self._numbers[unit]
+        return operations
+
+    def _plan(self, tables: Tables, order: Order) -> Records:
+        """Return the plan of tables for the loss and the optimizer."""
+        of = self._training
+        plan = plan_loss(tables, of.program, of.loss)
+        for field, kernel in self._kernels(units_of_loss(of.loss)).items():
+            plan[field] = kernel.address
+        set_order(plan, order)
+        return plan
+
+    def _job(self, tables: Tables, plan: Records, todo: Records) -> CpuJob:
+        """Return a job with a program, and add both to the image."""
+        of = self._training
+        job, linked = CpuJob(of.bank), self._linked(tables)
+        (job.program.plan, job.program.operations, job.program.passes) = job.keep(
+            plan=plan, operations=linked, passes=todo
+        )
+        job.program.operation_count, job.program.pass_count = len(linked), len(todo)
+        self._image.add(tables.settings, plan, linked, todo, job.program, job.record)
+        fields = {key: unit for key, unit in TRAINING.items() if key != "train"}
+        fields |= {"run_pass": ON_ONE_CORE, **units_of_draws(of.batches)}
+        fields |= ROUNDING if of.precision.mixed else {}
+        job.set_kernels(self._kernels(fields))
+        return job
+
+    def _room(self, tables: Tables, places: int, samples: int) -> Room:
+        """Return workspaces, which are empty in the image."""
+        chunks = count_chunks(samples)
+        room = Room(
+            workspaces(places, tables.space, self._dtype),
+            workspaces(places, tables.flow, self._dtype),
+            np.zeros((chunks, tables.gradients), self._dtype),
+            len(self._training.bank.state),
+        )
+        self._image.add(room.record)
+        self._image.add(*room.arrays, empty=True)
+        return room
+
+    def _step(self) -> None:
+        """Make the job of whole steps, with everything that others share."""
+        of, image = self._training, self._image
+        bank, batches, size = of.bank, of.batches, of.batches.size
+        tables = make_tables(of.program, bank.dtype, of.precision)
+        order = Order(of.optimizer)
+        todo = tables.passes
+        job = self._train = self._job(tables, self._plan(tables, order), todo)
+        places = count_tiles(size) if len(todo) > 1 else 1
+        self._shared_room = self._room(tables, places, size)
+        job.set_room(self._shared_room)
+        job.set_optimizer(of.optimizer, order, self._kernels(units_of_optimizer(of.optimizer)))
+        # The bank is one stretch of memory, which a page copies to go back.
+        slots = bank.slot_block(order.slots)
+        image.add(bank.value, bank.grad, slots, bank.state, bank.frozen)
+        image.add(*order.numbers)
+        arrays = job.kept("exact", "arguments", "scratch")
+        image.add(*arrays, empty=True)
+        if of.precision.mixed:
+            halves = np.zeros_like(bank.value)
+            job.set_halves(halves)
+            image.add(halves, empty=True)
+        samples, batch = job.samples, job.batch
+        drawing, settings = drawing_arrays(batches)
+        drawn = [
+            np.zeros(size, np.uint64),
+            np.zeros(size, np.uint64),
+            np.zeros((room_for_points(batches), 2), bank.dtype),
+        ]
+        samples.rows, samples.goal_rows, samples.points = job.keep(
+            rows=drawn[0], goal_rows=drawn[1], points=drawn[2]
+        )
+        image.add(*drawn, empty=True)
+        samples.size, samples.point_count = size, room_for_points(batches)
+        samples.drawing, samples.draw_settings = job.keep(drawing=drawing, draw_settings=settings)
+        samples.draw_setting_count = len(settings)
+        image.add(drawing, settings)
+        inputs, targets = self._array(batches.inputs), self._array(batches.targets)
+        batch.data, batch.goals = job.keep(data=inputs, goals=targets)
+        batch.columns, batch.goal_columns = inputs.shape[1], targets.shape[1]
+        image.add(inputs, targets)
+        if samples.point_count:
+            batch.data, batch.columns = samples.points, 2
+        batch.rows, batch.goal_rows = samples.rows, samples.goal_rows
+        self._losses = np.zeros(LOSSES)
+        job.progress.factor, job.progress.losses = of.loss.factor, address(self._losses)
+        image.add(self._losses, empty=True)
+        image.add(job.bank, job.samples, job.batch, job.update, job.progress)
+        self._how, self._slots, self._drawn = order.numbers[0], order.slots, drawn
+        self._inputs = drawn[2] if samples.point_count else inputs
+        self._targets = targets
+
+    def _array(self, table: FloatArray) -> FloatArray:
+        return np.array(table, self._dtype, order="C")
+
+    def _moments(self) -> None:
+        """Make the job of a step moment by moment: another program and room, else the same."""
+        of, size = self._training, self._training.batches.size
+        tables = self._apart = make_tables(of.program, self._dtype, of.precision, apart=True)
+        todo = passes(0, [0], [0], [0])
+        job = self._apart_job = self._job(tables, self._plan(tables, Order(of.optimizer)), todo)
+        room = self._apart_room = self._room(tables, count_tiles(size), size)
+        shared = self._train.record
+        for field in ("bank", "samples", "batch", "update", "progress"):
+            setattr(job.record, field, getattr(shared, field))
+        job.record.room = room.record_at
+        self._apart_passes = todo
+
+    def _evaluation(self) -> None:
+        """Make the job that evaluates up to AT_ONCE samples."""
+        of, image = self._training, self._image
+        tables = make_tables(of.program, self._dtype, of.precision)
+        what = plans.DO_LOAD | plans.DO_FORWARD | plans.DO_STORE
+        todo = passes(what, [0], [len(of.program.operations)], [0])
+        job = self._evaluate = self._job(tables, tables.plan, todo)
+        job.record.bank = self._train.record.bank
+        self._seen = self._room(tables, 1, AT_ONCE)
+        job.set_room(self._seen)
+        asked = np.zeros((AT_ONCE, of.program.inputs.size), self._dtype)
+        answers = np.zeros((AT_ONCE, of.program.outputs.size), self._dtype)
+        rows = np.arange(AT_ONCE, dtype=np.uint64)
+        batch = job.batch
+        batch.data, batch.outputs, batch.rows = job.keep(data=asked, outputs=answers, rows=rows)
+        batch.goal_rows, batch.samples = batch.rows, 1
+        batch.columns, batch.output_columns = asked.shape[1], answers.shape[1]
+        image.add(rows, batch)
+        image.add(asked, answers, empty=True)
+        job.record.samples = job.record.update = job.record.progress = 0
+        self._asked, self._answers = asked, answers
+
+    # ---- what is where --------------------------------------------------------------------------
+
+    def _described(self) -> dict[str, Any]:
+        """Return the description of the memory, which JSON can hold."""
+        of, image, train = self._training, self._image, self._train
+        numbers, size = self._numbers, of.batches.size
+        calls = {
+            "train": TRAINING["train"],
+            "runPasses": RUN_PASSES,
+            "addChunks": TRAINING["add_chunks"],
+            "move": TRAINING["move"],
+            "drawRows": units_of_draws(of.batches)["draw_rows"],
+        }
+        if of.precision.mixed:
+            calls["roundBank"] = ROUNDING["round_bank"]
+        slots = of.bank.slot_block(self._slots)
+        arrays = {
+            "value": of.bank.value,
+            "grad": of.bank.grad,
+            "slots": slots,
+            "state": of.bank.state,
+            "frozen": of.bank.frozen,
+            "losses": self._losses,
+            "rows": self._drawn[0],
+            "goalRows": self._drawn[1],
+            "inputs": self._inputs,
+            "targets": self._targets,
+            "asked": self._asked,
+            "answers": self._answers,
+            "errors": self._shared_room.errors,
+            "spaces": self._apart_room.spaces,
+            "flows": self._apart_room.flows,
+            "seen": self._seen.spaces,
+            "probe": self._probe,
+        }
+        described = {name: self._array_at(array) for name, array in arrays.items()}
+        plan = self._plan(self._apart, Order(of.optimizer))
+        return {
+            "dtype": self._dtype,
+            "first": image.first,
+            "pages": -(-image.end // PAGE),
+            "stack": STACK,
+            "kernels": FIRST + len(numbers),
+            "places": len(self._apart_room.spaces),
+            "calls": {name: numbers[unit] for name, unit in calls.items()},
+            "jobs": {
+                "train": image.place(train.record),
+                "moments": image.place(self._apart_job.record),
+                "evaluate": image.place(self._evaluate.record),
+            },
+            "arrays": described,
+            "records": {
+                "progress": image.fields(train.progress),
+                "batch": image.fields(train.batch),
+                "how": image.fields(self._how),
+                "pass": image.fields(self._apart_passes),
+                "asked": image.fields(self._evaluate.batch),
+            },
+            "slots": [*self._slots],
+            "scaling": SCALING,
+            "mixed": of.precision.mixed,
+            "atOnce": AT_ONCE,
+            "tile": [int(TILE), int(SHORTEST)],
+            "loss": {"factor": of.loss.factor, "meanOf": int(plan["mean_of"][0])},
+            "sizes": {"batch": size, "inputs": of.program.inputs.size,
+                      "outputs": of.program.outputs.size},
+            "buffers": [
+                {
+                    "name": name,
+                    "size": buffer.size,
+                    "row": buffer.offset,
+                    "flow": self._apart.flows[buffer],
+                }
+                for buffer, name in buffer_names(of.program).items()
+            ],
+            "moments": [self._moment(moment) for moment in of.program.moments],
+            "load": [plans.DO_LOAD | plans.DO_KEEP, 0, 0, 0],
+            "step": of.step,
+            "count": of.bank.step_count,
+            "rate": of.optimizer.lr,
+            "samples": of.batches.samples,
+            "stepsAnEpoch": of.batches.steps_an_epoch,
+        }  # fmt: skip
+
+    def _array_at(self, array: np.ndarray[Any, Any]) -> list[Any]:
+        return [self._image.place(array), array.size, array.dtype.name]
+
+    def _moment(self, moment: Moment) -> dict[str, Any]:
+        """Return a moment, with the pass that performs it."""
+        names = buffer_names(self._training.program)
+        described = {
+            "kind": moment.kind,
+            "phase": moment.phase,
+            "name": moment.name,
+            "operation": moment.operation,
+            "layer": moment.layer,
+            "values": [names[buffer] for buffer in moment.values],
+            "gradients": [names[buffer] for buffer in moment.gradients],
+        }
+        if moment.kind not in ("zero_grad", "step"):
+            (todo,) = pass_of(moment, self._training.program).tolist()
+            described["pass"] = [*todo]
+        return described
+
+
+def buffer_names(program: Program) -> dict[Buffer, str]:
+    """Return a name for each buffer of a program, unlike those of the others."""
+    names: dict[Buffer, str] = {}
+    taken: set[str] = set()
+    for buffer in program.buffers:
+        name, more = buffer.name, 2
+        while name in taken:
+            name, more = f"{buffer.name} ({more})", more + 1
+        names[buffer] = name
+        taken.add(name)
+    return names

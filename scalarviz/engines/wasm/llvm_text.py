@@ -1,0 +1,132 @@
+"""LLVM text of kernels that any target can compile.
+
+numba compiles a kernel for this machine, with wrappers for Python around it. Here it does so
+without optimizing; the wrappers and the counting of references, which kernels do not need, are
+removed, and what is left is written for another target.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from scalarviz.errors import EngineError
+
+# Functions of numba that count references: no array of a kernel owns its memory.
+COUNTS_REFERENCES = ("NRT_incref", "NRT_decref")
+WRAPPER = "cfunc."
+OF_PYTHON = "_ZN7cpython"
+# Functions of C that are instructions of every target.
+INSTRUCTIONS = re.compile(r"@(sqrt|floor|ceil|trunc|fabs|rint)(f?)\(")
+NAME = re.compile(r'@("?)([^"(]+)\1\(')
+DEFINITION = re.compile(r"^define (?:linkonce_odr |internal |private |hidden |dso_local )*")
+# What numba's code returns if it has raised no error: nothing, or None.
+GOOD = (0, -2)
+
+
+def compiled_text(path: Path) -> tuple[str, str]:
+    """Return the name of the kernel of a file, and the text that numba compiles it to."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.compiled.compile()
+    return str(module.compiled.native_name), str(module.compiled.inspect_llvm())
+
+
+def portable(name: str, text: str, symbol: str) -> str:
+    """Return the text of a kernel as function `symbol` of integers that returns nothing.
+
+    It stops the program if the kernel raises an error. Raises EngineError if the text is not as
+    expected.
+    """
+    if not name.startswith(WRAPPER):
+        raise unexpected(f"a kernel is called {name}")
+    native = name.removeprefix(WRAPPER)
+    kept, parameters = [], None
+    for function in pieces(text):
+        head = function[0]
+        if not head.startswith("define "):
+            if not head.startswith("target "):
+                kept += function
+            continue
+        found = NAME.search(head)
+        if found is None:
+            raise unexpected(f"a function begins with {head[:80]}")
+        called = found.group(2)
+        if called == name:
+            parameters = parameters_of(head[found.end() :])
+        if called in COUNTS_REFERENCES:
+            function = [head, "ret void", "}"]
+        if not called.startswith((WRAPPER, OF_PYTHON)):
+            kept += [DEFINITION.sub("define internal ", head), *function[1:]]
+    if parameters is None:
+        raise unexpected(f"{native} is not in it")
+    body = (
+        "\n".join(kept)
+        .replace(" = common ", " = internal ")
+        .replace(" = linkonce ", " = internal ")
+    )
+    body = INSTRUCTIONS.sub(lambda m: f"@llvm.{m[1]}.{'f32' if m[2] else 'f64'}(", body)
+    return f"{body}\n{wrapper(native, symbol, parameters)}"
+
+
+def pieces(text: str) -> Iterator[list[str]]:
+    """Iterate over the functions of a text, each as its lines, and the lines between them."""
+    lines = iter(text.splitlines())
+    for line in lines:
+        piece = [line]
+        if line.startswith("define "):
+            while piece[-1] != "}":
+                piece.append(next(lines))
+        yield piece
+
+
+def parameters_of(rest: str) -> int:
+    """Return the number of integers that a kernel takes, given the end of its wrapper's head."""
+    kinds = [part.split()[0] for part in rest.partition(")")[0].split(", ")]
+    if set(kinds) != {"i64"}:
+        raise unexpected(f"a kernel takes {', '.join(kinds)}")
+    return len(kinds)
+
+
+def wrapper(native: str, symbol: str, parameters: int) -> str:
+    """Return the text of a function that calls a kernel and stops the program if that fails."""
+    given = [f"i64 %{k}" for k in range(parameters)]
+    quoted = f'@"{native}"'
+    return f"""
+define void @{symbol}({", ".join(given)}) {{
+begin:
+  %result = alloca ptr
+  %error = alloca ptr
+  %status = call i32 {quoted}({", ".join(["ptr %result", "ptr %error", *given])})
+  switch i32 %status, label %bad [{" ".join(f"i32 {good}, label %good" for good in GOOD)}]
+good:
+  ret void
+bad:
+  call void @llvm.trap()
+  unreachable
+}}
+declare void @llvm.trap()
+"""
+
+
+def unexpected(what: str) -> EngineError:
+    """Return the error for a text of another form than this module knows."""
+    return EngineError(
+        f"this version of numba writes kernels in a form that cannot become WebAssembly: {what}"
+    )
+
+
+def texts(paths: Sequence[Path]) -> Iterator[str]:
+    """Iterate over the texts of the kernels of files, as functions `symbol_of(0)` and so on."""
+    for k, path in enumerate(paths):
+        yield portable(*compiled_text(path), symbol_of(k))
+
+
+def symbol_of(number: int) -> str:
+    """Return the name of a kernel's function, by its number."""
+    return f"kernel.{number}"

@@ -1,0 +1,81 @@
+"""What a page needs to train: a module of kernels, the memory that they run in, and what is where.
+
+`web/engine.js` reads all three.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.data.batches import Batches
+from scalarviz.engines.wasm.jobs import PageMemory, Training
+from scalarviz.engines.wasm.linking import end_of_data
+from scalarviz.engines.wasm.module import module_of
+from scalarviz.errors import EngineError
+from scalarviz.network.network import Network
+from scalarviz.session.branches import Clock
+from scalarviz.session.session import Session
+from scalarviz.session.trainer import Trainer
+
+
+class EngineData(NamedTuple):
+    """A module of WebAssembly, the bytes of its memory, and the part `engine` of a page's spec."""
+
+    module: bytes
+    image: bytes
+    spec: dict[str, Any]
+
+
+def engine_data(session: Session, probe: FloatArray | None = None) -> EngineData:
+    """Return what a page needs to go on with a session from the step where it stands.
+
+    probe  inputs, shape (samples, inputs), to which the page always shows the answers; None, the
+           default: none
+
+    Raises EngineError if a page cannot train this session, with the reason.
+    """
+    reason = why_not(session)
+    if reason:
+        raise EngineError(reason)
+    trainer = session.timeline.trainer
+    asked = np.zeros((0, session.network.inputs)) if probe is None else probe
+    module = module_of(training_of(trainer, 0).units(), trainer.bank.dtype)
+    with session.doing():
+        timeline = session.timeline
+        step = timeline.clock.step
+        with timeline.visit(Clock(step)):
+            memory = PageMemory(training_of(trainer, step), asked, end_of_data(module))
+    return EngineData(module, memory.image, memory.spec)
+
+
+def training_of(trainer: Trainer, step: int) -> Training:
+    """Return the training of a trainer that stands before a step."""
+    settings = trainer.settings
+    return Training(
+        trainer.network.program,
+        trainer.bank,
+        trainer.batches,
+        trainer.loss,
+        settings.optimizer,
+        settings.precision,
+        step,
+    )
+
+
+def why_not(session: Session) -> str:
+    """Return why a page cannot train a session, in one sentence; "" if it can."""
+    if not isinstance(session.network, Network):
+        return (
+            f"a page trains networks of layers, and {type(session.network).__name__} is none: "
+            "make the function a Network, or record a video of it"
+        )
+    batches = session.timeline.trainer.batches
+    if type(batches).block is not Batches.block:
+        return (
+            f"the batches of {type(session.data).__name__} are made by Python during training, "
+            "which a page does not have: train on a table, such as sv.data.Arrays"
+        )
+    return ""

@@ -1,0 +1,228 @@
+"""The engine of a page, in Node, against the cpu engine."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.errors import EngineError, UpdateError
+from scalarviz.page.engine_data import engine_data, why_not
+from tests.page.pages import InPage
+from tests.wording import refused
+
+STEPS = "spec.moments.forEach((moment, k) => engine.perform(k))"
+
+
+def rgb(**settings: object) -> sv.Session:
+    network = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
+    chosen = {"optimizer": sv.SGD(0.5), "batch": 8, "engine": "cpu", **settings}
+    return sv.Session(network, data.Rgb("invert"), "mse", **chosen)
+
+
+def xor(dtype: str = "float64") -> sv.Session:
+    layers = [sv.Dense(3, 3, "sigmoid", bias=False), sv.Dense(3, 1, "sigmoid", bias=False)]
+    network = sv.Network(layers, init="uniform", seed=0, dtype=dtype)
+    table = data.Xor(bias=True, order="picked")
+    return sv.Session(network, table, optimizer=sv.SGD(0.1), batch=1, engine="cpu")
+
+
+@pytest.fixture(scope="module")
+def colors(tmp_path_factory: pytest.TempPathFactory) -> InPage:
+    """rgb at its start, with its palette as probe."""
+    session = rgb()
+    return InPage(session, tmp_path_factory.mktemp("rgb"), session.data.palette[0])
+
+
+@pytest.fixture(scope="module")
+def exact(tmp_path_factory: pytest.TempPathFactory) -> InPage:
+    """xor in float64 at its start."""
+    return InPage(xor(), tmp_path_factory.mktemp("xor"))
+
+
+def test_two_hundred_steps_in_float64_agree_to_twelve_digits(exact: InPage) -> None:
+    session = xor()
+    session.advance(200)
+    found = exact.run("const {losses} = engine.train(200); return {losses, value: engine.value}")
+    np.testing.assert_allclose(found["value"], session.network.bank.value, rtol=1e-12)
+    np.testing.assert_allclose(found["losses"], session.timeline.branch.losses, rtol=1e-12)
+
+
+def test_first_gradients_and_a_later_loss_in_float32_agree_to_five_digits(colors: InPage) -> None:
+    session = rgb()
+    session.advance(len(session.network.program.moments) - 1, "operation")
+    grad = session.network.bank.grad.copy()
+    session.advance(20)
+    found = colors.run(f"""
+        engine.begin()
+        {STEPS}
+        const grad = engine.grad.slice()
+        return {{grad, losses: engine.train(20).losses, step: engine.step}}
+    """)
+    np.testing.assert_allclose(found["grad"], grad, rtol=1e-5, atol=1e-7)
+    assert found["step"] == 21
+    assert found["losses"][19 - 1] == pytest.approx(session.timeline.branch.losses[19], rel=1e-5)
+
+
+@pytest.mark.parametrize("page", ["colors", "exact"])
+def test_a_step_moment_by_moment_has_the_bits_of_a_whole_one(
+    page: str, request: pytest.FixtureRequest
+) -> None:
+    assert (
+        request.getfixturevalue(page).run(f"""
+        const other = await open()
+        for (let step = 0; step < 30; step++) {{
+            engine.begin()
+            {STEPS}
+            const whole = other.train(1)
+            if (whole.losses[0] !== engine.loss || !same(engine.save(), other.save())) return step
+        }}
+        return "all"
+    """)
+        == "all"
+    )
+
+
+def test_what_was_saved_is_replayed_to_the_bit(colors: InPage) -> None:
+    assert colors.run("""
+        engine.train(10)
+        const saved = engine.save()
+        engine.train(50)
+        const later = engine.save()
+        engine.rate = 0.01
+        engine.value[3] = 1
+        engine.freeze(4, true)
+        engine.train(5)
+        engine.restore(saved)
+        engine.train(50)
+        return same(later, engine.save())
+    """)
+
+
+def test_a_frozen_weight_stays_and_the_rate_scales_a_step(colors: InPage) -> None:
+    found = colors.run("""
+        const before = engine.value.slice()
+        const other = await open()
+        engine.freeze(7, true)
+        engine.rate = 0.25
+        engine.train(1)
+        other.train(1)
+        return {before, slow: engine.value, fast: other.value, rates: [engine.rate, other.rate]}
+    """)
+    before, slow, fast = (np.array(found[name]) for name in ("before", "slow", "fast"))
+    assert slow[7] == before[7] != fast[7]
+    free = np.arange(len(before)) != 7
+    np.testing.assert_allclose((slow - before)[free], (fast - before)[free] / 2, atol=1e-7)
+    assert found["rates"] == [0.25, 0.5]
+
+
+def test_values_and_gradients_of_a_step_are_those_of_the_session(colors: InPage) -> None:
+    session = rgb()
+    program = session.network.program
+    session.advance(len(program.moments) - 1, "operation")
+    run = session.timeline.trainer.run
+    found = colors.run(f"""
+        engine.begin()
+        {STEPS}
+        const all = (of) => Object.fromEntries(spec.buffers.map(({{name}}) => [name, of(name)]))
+        const samples = Array.from({{length: engine.batch}}, (_, i) => engine.sample(i))
+        return {{
+            values: all((name) => engine.values(name, 5)),
+            gradients: all((name) => engine.gradients(name, 5)),
+            samples,
+        }}
+    """)
+    inputs, targets = session.timeline.trainer.batches.at(0)
+    assert len(found["samples"]) == 8
+    for sample, x, t in zip(found["samples"], inputs, targets, strict=True):
+        np.testing.assert_allclose(sample["inputs"], x, atol=1e-7)
+        np.testing.assert_allclose(sample["targets"], t, atol=1e-7)
+    for buffer in program.buffers:
+        wanted = run.values(buffer)[5]
+        np.testing.assert_allclose(found["values"][buffer.name], wanted, rtol=1e-5, atol=1e-7)
+    for moment in program.moments:
+        for buffer in moment.gradients:
+            wanted = run.gradients(buffer)[5]
+            got = found["gradients"][buffer.name]
+            np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-7)
+
+
+def test_evaluation_and_a_look_are_what_the_network_answers(colors: InPage) -> None:
+    session = rgb()
+    session.advance(30)
+    found = colors.run("""
+        engine.train(30)
+        const many = Float32Array.from({length: 3 * 300}, (_, i) => (i * 0.37) % 1)
+        return {
+            probe: engine.evaluate(engine.arrays.probe),
+            many: engine.evaluate(many, 300),
+            look: engine.look(many.slice(0, 3)),
+            value: engine.value,
+        }
+    """)
+    network = session.network
+    np.testing.assert_allclose(found["value"], network.bank.value, rtol=1e-5, atol=1e-6)
+    palette = session.data.palette[0]
+    wanted = network(palette)
+    np.testing.assert_allclose(np.reshape(found["probe"], wanted.shape), wanted, atol=1e-5)
+    many = np.float32(np.arange(900) * 0.37 % 1).reshape(300, 3)
+    wanted = network(many)
+    np.testing.assert_allclose(np.reshape(found["many"], wanted.shape), wanted, atol=1e-5)
+    np.testing.assert_allclose(found["look"][network.program.outputs.name], wanted[0], atol=1e-5)
+    hidden = network.program.buffers[2].name
+    assert found["look"][hidden] == pytest.approx(np.tanh(found["look"]["affine 0"]), abs=1e-6)
+
+
+def test_a_page_goes_on_from_the_step_where_the_session_stands(tmp_path: Path) -> None:
+    session = rgb()
+    session.advance(12)
+    session.advance(3, "operation")
+    page = InPage(session, tmp_path)
+    assert session.clock[:2] == (12, 3)
+    session.advance(20)
+    found = page.run("const first = engine.step; engine.train(20); return [first, engine.value]")
+    assert found[0] == 12
+    np.testing.assert_allclose(found[1], session.network.bank.value, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("number", "why"), [("NaN", "gradient"), ("Infinity", "overflow")])
+def test_a_step_that_is_not_finite_is_refused(number: str, why: str, colors: InPage) -> None:
+    found = colors.run(f"""
+        engine.train(4)
+        engine.value[5] = {number}
+        const before = engine.value.slice()
+        const whole = engine.train(3)
+        const stays = engine.value.every((v, i) => Object.is(v, before[i]))
+        engine.begin()
+        const refused = spec.moments.map((moment, k) => engine.perform(k))
+        return {{whole, refused, step: engine.step, stays}}
+    """)
+    whole = found["whole"]
+    assert whole["taken"] == 0 and whole["losses"] == []
+    assert whole["stopped"]["why"] == why and (whole["stopped"]["row"] >= 0) == (why == "gradient")
+    *others, last = found["refused"]
+    assert others == [None] * len(others) and last == whole["stopped"]
+    assert found["step"] == 4 and found["stays"]
+
+
+def test_steps_before_one_that_is_refused_are_taken(tmp_path: Path) -> None:
+    session = rgb(optimizer=sv.SGD(1.0, l2=1e3))
+    found = InPage(session, tmp_path).run("return [engine.train(99), engine.step, engine.value]")
+    with pytest.raises(UpdateError):
+        session.advance(99)
+    assert 0 < session.step_index == found[1] == found[0]["taken"] == len(found[0]["losses"])
+    assert found[0]["stopped"]["why"] == "overflow"
+    np.testing.assert_allclose(found[2], session.network.bank.value, rtol=1e-4)
+
+
+def test_a_page_does_not_train_what_python_makes() -> None:
+    made = data.Generated(
+        lambda step, batch, seed: (np.zeros((batch, 3)), np.zeros((batch, 3))), inputs=3, outputs=3
+    )
+    session = rgb()
+    assert why_not(session) == ""
+    session.data = made
+    assert "made by Python" in why_not(session)
+    with refused(EngineError, "Generated"):
+        engine_data(session)
