@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
+from scalarviz.formulas.written import in_words
 from scalarviz.model.operations import NONE
 from scalarviz.presenter.captions.format import (
     FEW,
     MOST,
     agreeing,
+    both,
     digits_between,
     fill,
     last_place,
@@ -24,7 +26,8 @@ from scalarviz.presenter.captions.format import (
     stripped,
     value_of,
 )
-from scalarviz.session.explanation import Explanation, FormulaLine
+from scalarviz.session.explanation import Explanation
+from scalarviz.session.formula_lines import FormulaLine
 from scalarviz.texts import text
 from scalarviz.view.frame_data import Line, Table
 
@@ -36,7 +39,7 @@ NAME = re.compile(r"\b[A-Za-z_]\w*\b")
 CORRECTED = re.compile(r"\b(\w+) / (correction\d?)\b")
 ALONE = re.compile(r"(?<!\w)\((\w+)\)")  # brackets around a name, not those of a function
 CORRECTION = re.compile(r"1(?:\.0)? - power\((\w+), step\)")
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[..., float]] = {
     "sqrt": math.sqrt,
     "power": pow,
     "sign": lambda x: float(np.sign(x)),
@@ -213,28 +216,40 @@ def optimizer_rows(
     found  the Explanation
     known  numbers that are on the card
     """
-    rows, begun = [], False
+    rows = []
     powers = {
         line.name: match[1]
         for line in lines
         if (match := CORRECTION.fullmatch(line.pattern)) is not None
     }
     changing = {"w", "g", "scale", *slots, *(f"{slot}_corrected" for slot in slots)}
+    changing |= {line.name for line in lines if not is_exact(line)}
     for i, line in enumerate(lines):
-        begun = begun or line.name in ("w", *slots)
         is_last = i == len(lines) - 1
         name = called(line.name, is_last)
         if line.name == "g" and not line.pattern:
             rows.append(Line(text("card.no_grad")))
         elif line.name == "w" and not line.pattern:
             rows.append(Line(text("card.refused")))
-        elif line.pattern and (begun or line.name in ("g", "lr")):
+        elif not line.pattern and line.name in slots:
+            rows.append(Line("{}: {} → {}".format(name, *both(line.known[name], line.value))))
+        elif line.pattern and (line.name == "lr" or not line.is_same):
             rows += corrections(line, powers, changing)
             own = {"g": known.grad} if line.known.get("g") == found.grad else {}
             own |= {"w": known.old} if line.known.get("w") == found.value else {}
             result = known.new if is_last else ""
             rows.append(equation_of(corrected(line), name, changing, own, result))
     return rows
+
+
+def is_exact(line: FormulaLine) -> bool:
+    """Return whether a number is written with all its digits: a rate, or a short constant."""
+    return line.is_same and (line.name == "lr" or is_short(line.value))
+
+
+def is_short(value: float) -> bool:
+    """Return whether a number has at most two digits."""
+    return math.isclose(float(f"{value:.1e}"), value, rel_tol=1e-12)
 
 
 def called(name: str, is_last: bool) -> str:
@@ -286,31 +301,39 @@ def equation_of(
     names = [n for n in dict.fromkeys(NAME.findall(line.pattern)) if n in line.known]
     fixed = {n: exactly(line.known[n]) for n in names if n not in changing}
     code = compile(line.pattern.replace("^", "**"), "<formula>", "eval")
+    functions = {**FUNCTIONS, **line.calls}
+    words = in_words(line.pattern, names, functions) or line.pattern
     for given in (fixed | dict(own or {}), fixed):
         free = [n for n in names if n not in given]
-        compute = partial(evaluated, code, given, free)
+        compute = partial(evaluated, code, functions, given, free)
         values = [line.known[n] for n in free]
-        least = digits_between(line.known["w"], line.value) if line.name == "w" else FEW
+        least = (
+            digits_between(line.known["w"], line.value)
+            if line.name == "w" and "w" in names
+            else FEW
+        )
         shown, ending, agrees = agreeing(values, compute, line.value, least)
         if result:
             shown, agrees = until(values, compute, result)
             ending = result
         if agrees:
             break
-    formula = fill(
-        re.sub(r"\b1\.0\b", "1", line.pattern), {**given, **dict(zip(free, shown, strict=True))}
-    )
+    formula = fill(words, {**given, **dict(zip(free, shown, strict=True))})
     sign = "=" if agrees else "≈"
     return Line(f"{name} = {formula.replace('+ -', '- ')} {sign} {ending}")
 
 
 def evaluated(
-    code: Any, given: Mapping[str, str], names: Sequence[str], numbers: Sequence[float]
+    code: Any,
+    functions: Mapping[str, Callable[..., float]],
+    given: Mapping[str, str],
+    names: Sequence[str],
+    numbers: Sequence[float],
 ) -> float:
     """Return what a compiled formula gives with some numbers as written, and others."""
     known = {name: float(number) for name, number in given.items()}
     known |= dict(zip(names, numbers, strict=True))
-    return float(eval(code, {"__builtins__": {}}, {**FUNCTIONS, **known}))
+    return float(eval(code, {"__builtins__": {}, **functions}, known))
 
 
 def until(

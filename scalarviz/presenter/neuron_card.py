@@ -10,17 +10,21 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.losses import LossRow, RowLossRow
 from scalarviz.model.operations import NONE, Operation, Places
 from scalarviz.model.program import Program
 from scalarviz.presenter.arithmetic import ROWS, Product, product_table
 from scalarviz.presenter.captions.format import agreeing, said
+from scalarviz.presenter.captions.lines import equation
+from scalarviz.presenter.captions.losses import loss_term
 from scalarviz.presenter.captions.names import name_in
+from scalarviz.presenter.captions.operations import activation_line
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.paths import weights_from, weights_into
 from scalarviz.presenter.pointing import count_of
 from scalarviz.presenter.pointing import name_of as named
 from scalarviz.presenter.scene_layout import names_in
-from scalarviz.session.caption import Neuron
+from scalarviz.session.caption import Neuron, Piece
 from scalarviz.texts import row_text, text
 from scalarviz.view.frame_data import Card, Line, Table
 from scalarviz.view.scene.plates import Layout, Neurons
@@ -40,7 +44,7 @@ class NeuronNumbers:
     values   activations, `flows` gradients, by buffer
     target   targets of the outputs, or None
     answers  outputs as the loss reads them, or None
-    logits   name of the activation that the loss applies to them, or ""
+    loss     row of the loss
     sample   index of the focus sample
     """
 
@@ -53,8 +57,13 @@ class NeuronNumbers:
     flows: Mapping[str, FloatArray]
     target: FloatArray | None
     answers: FloatArray | None
-    logits: str
+    loss: LossRow | RowLossRow
     sample: int
+
+    @property
+    def logits(self) -> str:
+        """Name of the activation that the loss applies to the outputs, or ""."""
+        return self.loss.logits
 
     @property
     def is_one(self) -> bool:
@@ -159,7 +168,7 @@ def numbers_of(
         flows,
         buffers.target,
         buffers.answers,
-        reading.session.timeline.trainer.loss.row.logits,
+        reading.session.timeline.trainer.loss.row,
         reading.session.focus,
     )
 
@@ -180,10 +189,27 @@ def neuron_card(known: NeuronNumbers) -> Card:
         kind = known.logits or "value"
         words = text(f"card.neuron.target.{kind}", value=shown[0], target=shown[1], off=off)
         blocks.append(Line(words))
+        if isinstance(known.loss, LossRow):
+            blocks.append(error_line(known, known.wanted))
     if known.delta is not None:
         blocks.append(Line(said_of_delta(known.delta)))
     blocks += sent_by(known)
     return Card(NONE, known.title, facts_of(known), blocks)
+
+
+def line_of(pieces: Sequence[Piece]) -> Line:
+    """Return a line of a caption as a line of a card."""
+    return Line("".join(piece.words for piece in pieces))
+
+
+def error_line(known: NeuronNumbers, target: float) -> Line:
+    """Return the error of an output, by the formula of the loss."""
+    row, name = known.loss, known.program.outputs.name
+    assert isinstance(row, LossRow)
+    p = float(known.values[name][known.place])
+    term, compute = loss_term(row, "error", p, target, (name, known.place))
+    result = row.value(p, target) * row.weight(p, target)
+    return line_of(equation([text("card.neuron.error"), term], compute, result))
 
 
 def hovered_card(known: NeuronNumbers) -> Card:
@@ -227,9 +253,7 @@ def made_by(known: NeuronNumbers, operation: Operation) -> list[Line | Table]:
     if operation.kind == "activation":
         row = ACTIVATIONS[operation.formula]
         given, result = float(x[known.place]), float(y[known.place])
-        shown, found, agrees = agreeing([given], lambda z: row.value(z[0]), result, DIGITS)
-        sign = "=" if agrees else "≈"
-        return [Line(f"{operation.formula}({shown[0]}) {sign} {found}")]
+        return [line_of(activation_line(row, given, result, least=DIGITS))]
     if operation.kind == "sum" and operation.other is not None:
         other = known.values.get(operation.other.name)
         if other is not None:

@@ -5,21 +5,19 @@ Nothing is drawn here; pictures, captions and tests format these numbers.
 
 from __future__ import annotations
 
-import ast
-import inspect
 import re
-import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.formulas.optimizers import OptimizerRow, clip, regularize
+from scalarviz.formulas.optimizers import clip, regularize
 from scalarviz.model.operations import Buffer, Operation
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.program import Moment
+from scalarviz.session.formula_lines import FormulaLine, constant_lines, update_lines
 from scalarviz.session.last_change import LastChange
 from scalarviz.session.trainer import Trainer
 
@@ -38,25 +36,6 @@ class OperationNumbers:
     outputs: FloatArray | Any
     upstream: FloatArray | Any
     gradient: FloatArray | Any
-
-
-@dataclass(frozen=True, slots=True)
-class FormulaLine:
-    """One line of arithmetic: the name of a quantity, its formula with numbers, and its value.
-
-    pattern  the formula with names in place of all numbers; "" if it is a sentence
-    known    the numbers of these names
-    """
-
-    name: str
-    formula: str
-    value: float
-    pattern: str = field(default="", compare=False, repr=False)
-    known: Mapping[str, float] = field(default_factory=dict, compare=False, repr=False)
-
-    def __str__(self) -> str:
-        value = f"{self.value:.6g}"
-        return " = ".join([self.name, *([] if self.formula == value else [self.formula]), value])
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,11 +226,12 @@ def rate_line(optimizer: Optimizer, step: int) -> FormulaLine:
     """Return the line of the learning rate, including the schedule if there is one."""
     rate, formula = optimizer.rate(step), f"{optimizer.lr:g}"
     if optimizer.schedule.name == "constant":
-        return FormulaLine("lr", formula, rate)
+        return FormulaLine("lr", formula, rate, is_same=True)
     part = rate / optimizer.lr if optimizer.lr else 0.0
     known = {"lr": optimizer.lr, optimizer.schedule.name: part}
     pattern = f"lr * {optimizer.schedule.name}"
-    return FormulaLine("lr", f"{formula} * {optimizer.schedule!r}", rate, pattern, known)
+    words = f"{formula} * {optimizer.schedule!r}"
+    return FormulaLine("lr", words, rate, pattern, known, is_same=True)
 
 
 def condition_lines(
@@ -283,61 +263,3 @@ def condition_lines(
         g = regularize(g, w, optimizer.l1, optimizer.l2)
         lines.append(FormulaLine("g", " + ".join(parts), g, " + ".join(names), known))
     return lines
-
-
-def constant_lines(row: OptimizerRow, known: dict[str, float]) -> list[FormulaLine]:
-    """Return the constants of a step, such as Adam's bias corrections; add them to `known`."""
-    settings = [known[name] for name, _ in row.settings]
-    values = row.constants(known["step"], *settings)
-    names = list(inspect.signature(row.update).parameters)[-len(values) :] if values else []
-    formulas = returned(row.constants)
-    before = dict(known)
-    known |= dict(zip(names, values, strict=True))
-    return [
-        FormulaLine(name, formula, value, formula, before)
-        for name, formula, value in zip(names, formulas, values, strict=True)
-    ]
-
-
-def update_lines(row: OptimizerRow, known: dict[str, float]) -> list[FormulaLine]:
-    """Return the lines of an optimizer's update formula with the numbers of one weight."""
-    return function_lines(row.update, dict(known))
-
-
-def function_lines(function: Callable[..., Any], names: dict[str, Any]) -> list[FormulaLine]:
-    """Return one line for each assignment of a formula, and those of a formula that it returns."""
-    lines = []
-    for statement in body(function):
-        if isinstance(statement, ast.Assign):
-            name = ast.unparse(statement.targets[0])
-            lines.append(line(name, statement.value, names, function))
-        elif isinstance(statement, ast.Return) and isinstance(statement.value, ast.Tuple):
-            lines.append(line("w", statement.value.elts[0], names, function))
-        elif isinstance(statement, ast.Return) and isinstance(statement.value, ast.Call):
-            lines += function_lines(function.__globals__[ast.unparse(statement.value.func)], names)
-    return lines
-
-
-def line(
-    name: str, formula: ast.expr, names: dict[str, Any], function: Callable[..., Any]
-) -> FormulaLine:
-    """Evaluate one statement of a formula; add the result to `names`."""
-    code, written = compile(ast.Expression(formula), "<formula>", "eval"), ast.unparse(formula)
-    before = dict(names)
-    names[name] = eval(code, dict(function.__globals__), names)
-    return FormulaLine(name, written, float(names[name]), written, before)
-
-
-def body(function: Callable[..., Any]) -> list[ast.stmt]:
-    """Return the statements of a function."""
-    (syntax,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
-    assert isinstance(syntax, ast.FunctionDef)
-    return syntax.body
-
-
-def returned(function: Callable[..., Any]) -> list[str]:
-    """Return the source of each element of the tuple that a function returns, else []."""
-    last = body(function)[-1]
-    if isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple):
-        return [ast.unparse(element) for element in last.value.elts]
-    return []

@@ -11,7 +11,7 @@ from scalarviz.session.caption import Caption
 from scalarviz.texts import texts
 
 # What may stand before an equation: names of quantities. Everything else is arithmetic.
-NAMES = r"delta|dL/dp|grad|L|m|v|velocity|square|grad used|w after decay|goes on"
+NAMES = r"dL/dp|grad used|w after decay|goes on|[A-Za-z_]\w*"
 NAMED = re.compile(rf"^(?:{NAMES}) = ")
 LABEL = re.compile(r"^[^=]*?: ")
 REST = re.compile(r"(?:\.\.\. )?[\d,]+ more(?: samples?)? \(([^()]+)\)")
@@ -24,6 +24,7 @@ FUNCTIONS: dict[str, Any] = {
     "sqrt": np.sqrt,
     "sin": np.sin,
     "cos": np.cos,
+    "erfc": math.erfc,
     "sign": np.sign,
     "clip": np.clip,
     "max": max,
@@ -42,16 +43,16 @@ def equations(caption: Caption) -> list[tuple[str, str]]:
         if " ≈ " in part:  # what float32 rounds away
             assert abs(float(part.rpartition(" ≈ ")[2])) < 1e-6, f"{part} does not agree"
             continue
-        if " = " not in part:
+        if " = " not in part or "... = " in part:  # a long line, which can be opened
             continue
         arithmetic = NAMED.sub("", LABEL.sub("", part))
         if " = " not in arithmetic:  # a name and its number
             assert NUMBER.fullmatch(arithmetic), part
             continue
-        left, right = arithmetic.split(" = ")
-        if left.startswith("f("):  # a user's function, which a calculator has not
+        *sides, right = arithmetic.split(" = ")
+        if sides[0].startswith("f("):  # a user's function, which a calculator has not
             continue
-        found.append((left, right))
+        found += [(left, right) for left in sides]
     return found
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from scalarviz.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.formulas.losses import LossRow, log_sum_exp
+from scalarviz.formulas.written import formula_of, written
 from scalarviz.model.operations import NONE
 from scalarviz.presenter.captions.format import MOST, agreeing, fill, pretty, said
 from scalarviz.presenter.captions.lines import (
@@ -18,13 +19,14 @@ from scalarviz.presenter.captions.lines import (
     Line,
     Term,
     equation,
+    in_brackets,
     is_long,
     listed,
     signed,
     sum_line,
     whole_line,
 )
-from scalarviz.presenter.captions.losses import term_of_both
+from scalarviz.presenter.captions.losses import loss_term, loss_text
 from scalarviz.presenter.captions.names import sentence
 from scalarviz.presenter.captions.operations import CaptionFn, caption_of, feature_of, kept_line
 from scalarviz.presenter.captions.rows import average_line, window
@@ -33,6 +35,7 @@ from scalarviz.presenter.traced_weight import TracedWeight
 from scalarviz.session.caption import Caption, Neuron, Piece, plain_lines
 from scalarviz.texts import plural, row_text, text
 
+LONGEST = 40  # letters of a slope with numbers; of a longer one there is only the number
 FLAT, STEEP = 0.1, 0.8  # shares of the largest slope of an activation, or of 1
 
 
@@ -78,23 +81,26 @@ def slope_line(
     place = ctx.place[0]
     z, a = (float(each[place]) for each in map(ctx.of_sample, ctx.ends))
     result = float(ctx.of_sample(ctx.numbers.gradient)[place])
-    written = pretty(row.slope) or text("captions.slope", name=row.name)
-    in_numbers = row.slope and " if " not in row.slope
-    if in_numbers:
-        names = {"z": z, "a": a, "p": a}
-        own = [name for name in names if re.search(rf"\b{name}\b", row.slope)]
+    formula, derivative = row.slope, row.derivative
+    if not formula:
+        formula = written(row.derivative, ("z", "a"))
+        own = formula_of(row.derivative, ("z", "a"), (z, a))
+        in_numbers, derivative = ("", derivative) if own is None else (own.text, own.compute)
+    else:
+        in_numbers = "" if " if " in formula else formula
+    shown = pretty(formula) or text("captions.slope", name=row.name)
+    if in_numbers and len(in_numbers) <= LONGEST:
+        names = {"z": z, "a": a}
+        own_names = [name for name in names if re.search(rf"\b{name}\b", in_numbers)]
 
         def words(*numbers: str) -> str:
-            return fill(row.slope, dict(zip(own, numbers, strict=True)))
+            return fill(in_numbers, dict(zip(own_names, numbers, strict=True)))
 
-        values = [names[name] for name in own]
-        term = Term(tuple(values), words, neuron=ctx.behind)
-        at = {name: i + 1 for i, name in enumerate(own)}
+        term = Term(tuple(names[name] for name in own_names), words, neuron=ctx.behind)
 
         def compute(v: Sequence[float]) -> float:
-            z_now = v[at["z"]] if "z" in at else z
-            a_now = v[at["a"]] if "a" in at else a
-            return v[0] * row.derivative(z_now, a_now)
+            now = names | dict(zip(own_names, v[1:], strict=True))
+            return v[0] * derivative(now["z"], now["a"])
 
     else:
         term = Term((row.derivative(z, a),), neuron=ctx.behind)
@@ -104,7 +110,7 @@ def slope_line(
 
     parts: list[Term | str] = ["delta = ", Term((arrived,)), " × ", term]
     line = equation(parts, compute, result, about=ctx.behind)
-    return line, result, written
+    return line, result, shown
 
 
 def slope_words(ctx: TracedWeight, row: ActivationFormula) -> str:
@@ -155,7 +161,7 @@ def loss_derivative(ctx: TracedWeight, value: float, name: str) -> tuple[str, Li
     samples, outputs = prediction.shape
     place, row = ctx.place[0], function.row
     p, t = (float(each[ctx.sample, place]) for each in (prediction, target))
-    derivative = row_text(f"rows.losses.{row.name}.derivative", row.slope or f"{row.name}'(p, t)")
+    derivative = loss_text(row, "derivative")
     divisor = function.divisor(outputs)
     count = samples * divisor
     counts = [plural("counts.samples", samples)] * (samples > 1)
@@ -168,11 +174,11 @@ def loss_derivative(ctx: TracedWeight, value: float, name: str) -> tuple[str, Li
     scale = function.factor / (count or 1)
     start = f"{name} = {before}"
     if isinstance(row, LossRow):
+        term, slope = loss_term(row, "derivative", p, t, ctx.behind)
 
-        def slope(p: float, t: float) -> float:
-            return row.derivative(p, t) * row.weight(p, t) * scale
+        def compute(v: Sequence[float]) -> float:
+            return slope(v) * scale
 
-        term, compute = term_of_both(derivative, p, t, slope, ctx.behind)
     elif row.name == "softmax_cross_entropy":
         z = prediction[ctx.sample].astype(np.float64).tolist()
         mass = float(target[ctx.sample].sum())
@@ -249,7 +255,7 @@ def norm_back(ctx: TracedWeight) -> Caption:
     spread = float(x.var()) if centred else float(np.mean(x * x))
     stretch = float(np.mean(g * y))
     parts: list[Term | str] = ["(", Term((own,)), *(signed(shift) if centred else ())]
-    parts += [*signed(stretch), " × ", bracketed(own_y), ") / sqrt("]
+    parts += [*signed(stretch), " × ", Term((own_y,), in_brackets), ") / sqrt("]
     parts += [Term((spread,)), " + ", Term((eps,), exact=True), ")"]
     signs = -np.sign(shift), -np.sign(stretch)
 
@@ -262,10 +268,6 @@ def norm_back(ctx: TracedWeight) -> Caption:
     unit = ctx.called(ctx.before)
     caption = caption_of("norm_back" if centred else "rms_back", line, unit=unit)
     return arriving(ctx, caption, result)
-
-
-def bracketed(value: float) -> Term:
-    return Term((value,), lambda number: f"({number})" if number.startswith("-") else number)
 
 
 def softmax_back(ctx: TracedWeight) -> Caption:

@@ -227,6 +227,9 @@ def fill(formula: str, numbers: Mapping[str, str]) -> str:
         if name not in numbers:
             return found[0]
         written, is_power = numbers[name], found[0] != name
-        return f"({written})^" if is_power and written.startswith("-") else written + "^" * is_power
+        is_minus = found.string[: found.start()].endswith("-")
+        if written.startswith("-") and (is_power or is_minus):
+            written = f"({written})"
+        return written + "^" * is_power
 
     return pretty(EXPONENT.sub(r"^(\1)", NAME.sub(number, BESIDE.sub(r"\1 * ", formula))))

@@ -116,6 +116,11 @@ def signed(value: float) -> list[Term | str]:
     return [" + " if value < 0.0 else " - ", Term((abs(value),))]
 
 
+def in_brackets(number: str) -> str:
+    """Return a number that a sign or a power stands beside: a negative one in brackets."""
+    return f"({number})" if number.startswith("-") else number
+
+
 def sum_line(
     terms: Sequence[Term],
     result: float,

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from scalarviz.formulas.losses import LossRow, log_sum_exp
+from scalarviz.formulas.losses import LossRow, RowLossRow, by_nothing, log_sum_exp
+from scalarviz.formulas.written import formula_of, written
 from scalarviz.presenter.captions.format import (
     MOST,
     both,
@@ -83,7 +84,7 @@ def loss(ctx: TracedWeight) -> Caption:
     """The errors of the focus sample, and the loss of the batch."""
     function, row = ctx.loss, ctx.loss.row
     outputs = ctx.answers[0].shape[1]
-    error = pretty(row_text(f"rows.losses.{row.name}.error", row.error or f"{row.name}(p, t)"))
+    error = pretty(loss_text(row, "error"))
     mean = "sum" if function.mean == "none" else "mean"
     if function.mean == "samples" and isinstance(row, LossRow) and outputs > 1:
         mean = "mean_of_sums"
@@ -108,7 +109,6 @@ def errors_of(ctx: TracedWeight) -> tuple[list[float], Line]:
     p, t = (each[sample].astype(np.float64).tolist() for each in ctx.answers)
     if not isinstance(row, LossRow):
         return row_error(ctx, p, t)
-    written = row_text(f"rows.losses.{row.name}.error", row.error or f"{row.name}(p, t)")
 
     def error(p: float, t: float) -> float:
         return row.value(p, t) * row.weight(p, t)
@@ -116,13 +116,40 @@ def errors_of(ctx: TracedWeight) -> tuple[list[float], Line]:
     errors = [error(a, b) for a, b in zip(p, t, strict=True)]
     pieces: list[Piece] = []
     for i in range(min(len(p), SHOWN)):
-        term, compute = term_of_both(written, p[i], t[i], error, (name, i))
+        term, compute = loss_term(row, "error", p[i], t[i], (name, i))
         start = [f"{short_name(ctx.session, i)}: "] if len(p) > 1 else []
         pieces += [Piece("; ")] * bool(pieces)
         pieces += equation([*start, term], compute, errors[i], about=(name, i))
     left = len(p) - SHOWN
     pieces += [Piece("; "), Piece(text("captions.others", count=left))] * (left > 0)
     return errors, tuple(pieces)
+
+
+def loss_text(row: LossRow | RowLossRow, part: str) -> str:
+    """Return the "error" of a loss or its "derivative" as captions write it, of p and t."""
+    by_hand, mark = (row.error, "") if part == "error" else (row.slope, "'")
+    if not by_hand and isinstance(row, LossRow) and row.weight is by_nothing:
+        by_hand = written(row.value if part == "error" else row.derivative, ("p", "t"))
+    return row_text(f"rows.losses.{row.name}.{part}", by_hand or f"{row.name}{mark}(p, t)")
+
+
+def loss_term(
+    row: LossRow, part: str, p: float, t: float, neuron: Neuron
+) -> tuple[Term, Callable[[Sequence[float]], float]]:
+    """Return the "error" of a loss or its "derivative" as a term, and what computes it.
+
+    Of a formula with conditions, the term is the case that p and t meet.
+    """
+    function, formula = row.value if part == "error" else row.derivative, loss_text(row, part)
+    if formula == written(function, ("p", "t")):
+        own = formula_of(function, ("p", "t"), (p, t))
+        if own is not None:
+            return term_of_both(own.text, p, t, own.compute, neuron)
+
+    def compute(p: float, t: float) -> float:
+        return function(p, t) * row.weight(p, t)
+
+    return term_of_both(formula, p, t, compute, neuron)
 
 
 def term_of_both(
@@ -159,7 +186,10 @@ def row_error(ctx: TracedWeight, p: list[float], t: list[float]) -> tuple[list[f
     error = row.value(p, t)
     right = int(np.argmax(t))
     if row.name != "softmax_cross_entropy" or t[right] != 1.0 or sum(map(abs, t)) != 1.0:
-        return [error], plain_lines(text("captions.loss.error", error=said(error, 3)))[0]
+        words = text("captions.loss.error", error=said(error, 3))
+        if row.name != "softmax_cross_entropy":
+            words = f"{row.name}: {words}"
+        return [error], plain_lines(words)[0]
     share = math.exp(p[right] - log_sum_exp(p))
     start = text("captions.loss.share", unit=ctx.called((name, right)))
     parts: list[Term | str] = [

@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.activations import ACTIVATIONS, ActivationFormula
+from scalarviz.formulas.written import WrittenFormula, formula_of
 from scalarviz.model.operations import NONE
-from scalarviz.presenter.captions.format import pretty, said
+from scalarviz.presenter.captions.format import FEW, fill, pretty, said
 from scalarviz.presenter.captions.lines import (
     PRODUCT,
     SECOND_ON_CUBE,
@@ -92,11 +93,46 @@ def activation(ctx: TracedWeight) -> Caption:
         words = row_text(f"rows.activations.{name}.zero_caption", row.zero_caption)
     else:
         words = row_text(f"rows.activations.{name}.caption", words)
-    z_term = Term((float(z),), neuron=ctx.before)
-    parts: list[Term | str] = [f"{name}(", z_term, ")"]
-    line = equation(parts, lambda v: row.value(v[0]), float(a), about=ctx.behind)
+    line = activation_line(row, float(z), float(a), ctx.before, ctx.behind)
+    own = own_formula(row)
+    formula = f"a = {name}(z)" + (f" = {pretty(own.alone)}" if own is not None else "")
     title = sentence(words.replace("{unit}", unit))
-    return about_output(ctx, Caption(title, f"a = {name}(z)", (line,)), float(a))
+    return about_output(ctx, Caption(title, formula, (line,)), float(a))
+
+
+def own_formula(row: ActivationFormula, *at: float) -> WrittenFormula | None:
+    """Return the formula of an activation without captions of its own, of z; None if it has none.
+
+    row  the activation
+    at   z, of which only the case that it meets is written; by default all cases
+    """
+    return None if row.caption or row.slope else formula_of(row.value, ("z",), at)
+
+
+def activation_line(
+    row: ActivationFormula,
+    z: float,
+    a: float,
+    before: Neuron | None = None,
+    behind: Neuron | None = None,
+    *,
+    least: int = FEW,
+) -> Line:
+    """Return what an activation makes of a number, as a line.
+
+    row            the activation
+    z, a           the number, and the result
+    before, behind the neurons that have them
+    least          fewest digits; by default 2
+    """
+    parts: list[Term | str] = [f"{row.name}(", Term((z,), neuron=before), ")"]
+    own = own_formula(row, z)
+    if own is None:
+        return equation(parts, lambda v: row.value(v[0]), a, about=behind, least=least)
+    formula, compute = own.alone, own.compute
+    parts[-1] = ") = "
+    parts.append(Term((z,), lambda number: fill(formula, {"z": number})))
+    return equation(parts, lambda v: compute(v[1]), a, about=behind, least=least)
 
 
 def plain(ctx: TracedWeight) -> Caption:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from scalarviz.formulas.elementary import sqrt
+from scalarviz.formulas.written import in_words
 from scalarviz.model.operations import NONE
 from scalarviz.model.optimizer import Optimizer
+from scalarviz.presenter.arithmetic import is_exact
 from scalarviz.presenter.captions.format import (
     FEW,
     both,
@@ -18,21 +21,29 @@ from scalarviz.presenter.captions.format import (
     pretty,
     said,
 )
-from scalarviz.presenter.captions.lines import Line, Term, equation
+from scalarviz.presenter.captions.lines import Line, Term, equation, in_brackets
 from scalarviz.presenter.captions.losses import is_small
 from scalarviz.presenter.traced_weight import TracedWeight
-from scalarviz.session.caption import Caption, plain_lines
-from scalarviz.session.explanation import Explanation, FormulaLine, explain
+from scalarviz.session.caption import Caption, Piece, plain_lines
+from scalarviz.session.explanation import Explanation, explain
+from scalarviz.session.formula_lines import FormulaLine
 from scalarviz.texts import plural, text
 
 # Actions after a step that do not change the network's outputs.
 HARMLESS = {"learning rate", "optimizer", "data", "engine", "freeze"}
-TOKEN = re.compile(r"[A-Za-z_]\w*|\d+\.?\d*(?:e-?\d+)?|\.\d+")
-FUNCTIONS = {
-    "sqrt": sqrt,
-    "clip": lambda g, low, high: min(max(g, low), high),
-    "sign": lambda w: float((w > 0.0) - (w < 0.0)),
-}
+NUMBER = re.compile(r"_(\d+)_")  # its place in what `Numbered` has found
+LONGEST = 110  # characters of a line
+
+
+def clip(g: float, low: float, high: float) -> float:
+    return min(max(g, low), high)
+
+
+def sign(w: float) -> float:
+    return float((w > 0.0) - (w < 0.0))
+
+
+FUNCTIONS = {"sqrt": sqrt, "clip": clip, "sign": sign}  # of lines before the update
 
 
 def step(ctx: TracedWeight) -> Caption:
@@ -54,7 +65,7 @@ def step(ctx: TracedWeight) -> Caption:
     if caption.lines:
         who = text(f"captions.step.{'some' if ctx.network.bank.frozen.any() else 'all'}")
         together = plural("captions.step.together", count, who=who)
-        caption = replace(caption, lines=(*caption.lines, *plain_lines(together)))
+        caption = with_line(caption, together)
     caption = replace(caption, title=ctx.opened(caption.title))
     # Dropout and the like differ in training and evaluation mode.
     is_plain = not any(operation.about.learning for operation in ctx.network.program.stepped)
@@ -62,8 +73,15 @@ def step(ctx: TracedWeight) -> Caption:
     if is_plain and few and all(action.kind in HARMLESS for action in actions):
         old, new = both(timeline.loss, ctx.once(lambda: trainer.loss(ctx.network(inputs), targets)))
         words = plural("captions.step.loss", count, old=old, new=new)
-        caption = replace(caption, lines=(*caption.lines, *plain_lines(words)))
+        caption = with_line(caption, words)
     return caption
+
+
+def with_line(caption: Caption, words: str) -> Caption:
+    """Return a caption with one more line."""
+    line = plain_lines(words)
+    whole = (*caption.whole, *line) if caption.whole else ()
+    return replace(caption, lines=(*caption.lines, *line), whole=whole)
 
 
 def moved(
@@ -75,56 +93,87 @@ def moved(
         kind = "frozen" if found.frozen else "still"
         title = text(f"captions.stays.{kind}", name=name, value=said(old, 3))
         return Caption(title, rows=(row,))
-    known = {**optimizer.settings, **kept, "w": old, "grad": found.grad, "g": found.grad}
+    exactly = {line.name for line in found.lines if is_exact(line)} | set(optimizer.settings)
     names = {"g": "grad", "w": "w"}
-    exactly = {"lr", "fresh", "fresh1", "fresh2", *optimizer.settings}
     before: list[Line] = []
     for line in found.lines[:-1]:
-        if is_told(line, optimizer):
-            key = {"g": "clipped", "w": "decayed"}.get(line.name, "")
-            name_now = text(f"captions.computed.{key}") if key else line.name
-            before.append(formula_line(line, known, exactly=exactly, start=f"{name_now} = "))
-            names[line.name] = name_now
-        known[line.name] = line.value
+        if line.is_same:
+            continue
+        key = {"g": "clipped", "w": "decayed"}.get(line.name, "")
+        name_now = text(f"captions.computed.{key}") if key else line.name
+        if not line.pattern and line.name in kept:  # of an update that cannot be followed
+            change = "{}: {} → {}".format(name_now, *both(kept[line.name], line.value))
+            before += plain_lines(change)
+        else:
+            before.append(formula_line(line, exactly=exactly, start=f"{name_now} = "))
+        names[line.name] = name_now
     last = found.lines[-1]
     digits = digits_between(old, last.value)
-    mark = "{}\n→ ".format
-    ended, shown = ending(found, known, exactly, digits)
+    ended, shown = ending(found, exactly, digits)
     if figures(shown) > digits:  # the new number needs as many, so that the two can be compared
-        ended, shown = ending(found, known, exactly, figures(shown))
+        ended, shown = ending(found, exactly, figures(shown))
     new = ended[-1].words
-    whole = text("captions.step.title", name=name, old=shown, new=new)
-    ended = tuple(
-        replace(piece, mark=mark(shown) + new) if piece.row == row else piece for piece in ended
-    )
-    formula = pretty(fill(last.formula.replace("**", "^"), names))
-    formula = text("captions.step.formula", formula=formula)
-    return Caption(whole, formula, (ended, *before), rows=(row,))
+    title = text("captions.step.title", name=name, old=shown, new=new)
+    mark = f"{shown}\n→ {new}"
+    ended = tuple(replace(piece, mark=mark) if piece.row == row else piece for piece in ended)
+    if not any(piece.row == row for piece in ended):
+        ended = *ended[:-1], replace(ended[-1], row=row, mark=mark)
+    formula = in_words(last.formula, last.known, last.calls) or last.formula
+    formula = text("captions.step.formula", formula=pretty(fill(formula, names)))
+    whole = (ended, *before)
+    lines = tuple(map(folded, whole))
+    return Caption(title, formula, lines, whole if lines != whole else (), rows=(row,))
 
 
-def ending(
-    found: Explanation, known: Mapping[str, float], exactly: Collection[str], digits: int
-) -> tuple[Line, str]:
+def ending(found: Explanation, exactly: Collection[str], digits: int) -> tuple[Line, str]:
     """Return the last line of an optimizer, and the old number as it is written."""
-    line = formula_line(found.lines[-1], known, exactly=exactly, row=found.row, least=digits)
-    if "w" in names_of_lines(found):  # the number in the line is that after decay
-        return line, said(found.value, digits)
-    return line, next(piece.words for piece in line if piece.row == found.row)
+    line = formula_line(found.lines[-1], exactly=exactly, row=found.row, least=digits)
+    if "w" not in {line.name for line in found.lines[:-1]}:  # else that after decay
+        for piece in line:
+            if piece.row == found.row:
+                return line, piece.words
+    return line, said(found.value, digits)
 
 
-def names_of_lines(found: Explanation) -> set[str]:
-    """Return what is computed before the last line."""
-    return {line.name for line in found.lines[:-1]}
+def folded(line: Line) -> Line:
+    """Return a line that is short enough: of a long one the weight, "..." and the result."""
+    if sum(len(piece.words) for piece in line) <= LONGEST:
+        return line
+    own = [replace(piece, words=f"{piece.words} ") for piece in line[:-1] if piece.row != NONE][:1]
+    start = line[0].words.partition(" = ")
+    head = [Piece("".join(start[:2]))] if start[1] else []
+    return (*head, *own, Piece("...", opens=True), *line[-2:])
 
 
-def is_told(line: FormulaLine, optimizer: Optimizer) -> bool:
-    """Return whether a line computes something; rates and constants are put in as numbers."""
-    return line.name in ("g", "w", *optimizer.row.slots)
+class Numbered(ast.NodeTransformer):
+    """An expression with a name of its own in place of each number.
+
+    numbers  these numbers: a name, or a constant
+    """
+
+    def __init__(self, *, constants: bool) -> None:
+        self.constants = constants
+        self.numbers: list[str | float] = []
+
+    def next(self, number: str | float) -> ast.expr:
+        self.numbers.append(number)
+        return ast.Name(f"_{len(self.numbers) - 1}_", ast.Load())
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.next(node.id)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        if self.constants and isinstance(node.value, (int, float)):
+            return self.next(float(node.value))
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        arguments = [self.visit(each) for each in node.args]
+        return ast.Call(node.func, arguments, [])
 
 
 def formula_line(
     line: FormulaLine,
-    known: Mapping[str, float],
     *,
     exactly: Collection[str] = (),
     start: str = "",
@@ -134,36 +183,38 @@ def formula_line(
     """Return a line of the optimizer with numbers in place of its names.
 
     line     the line, a formula of Python
-    known    numbers of names
     exactly  names whose numbers are not rounded
     start    words before the formula
     row      bank index of the weight that `w` in it is; NONE for none
     least    fewest digits; by default 2
     """
+    functions = {**FUNCTIONS, **line.calls}
+    numbered = Numbered(constants=line.formula != line.pattern)
+    try:
+        code = ast.unparse(numbered.visit(ast.parse(line.formula, mode="eval")))
+    except SyntaxError:  # a sentence
+        return plain_lines(f"{start}{line.formula}")[0]
+    names = [f"_{i}_" for i in range(len(numbered.numbers))]
     parts: list[Term | str] = [start] if start else []
-    code, at, count = "", 0, 0
-    for found in TOKEN.finditer(line.formula):
-        between = line.formula[at : found.start()]
-        at = found.end()
-        word = found[0]
-        if word in FUNCTIONS:
-            parts.append(pretty(between) + word)
-            code += between + word
+    order = []
+    pieces = NUMBER.split(in_words(code, names, functions))
+    for i, piece in enumerate(pieces):
+        if not i % 2:
+            parts += [pretty(piece)] if piece else []
             continue
-        if word not in known and not word[0].isdigit() and word[0] != ".":
-            return plain_lines(f"{start}{line.formula}")[0]
-        value = known[word] if word in known else float(word)
-        parts += [pretty(between)] if between else []
-        exact = word in exactly
-        parts.append(Term((value,), row=row if word == "w" else NONE, exact=exact))
-        code += f"{between}v[{count}]"
-        count += 1
-    rest = line.formula[at:]
-    code += rest
-    parts += [pretty(rest)] if rest else []
-    compiled = compile(code.strip(), "<formula>", "eval")
+        number = numbered.numbers[int(piece)]
+        value = line.known[number] if isinstance(number, str) else number
+        holds = pieces[i - 1].rstrip().endswith("-") or pieces[i + 1].startswith("^")
+        words = in_brackets if holds else "{}".format
+        own = row if number == "w" else NONE
+        parts.append(Term((value,), words, own, exact=number in exactly))
+        order.append(names[int(piece)])
+    if len(order) < len(names):  # it cannot be written
+        return plain_lines(f"{start}{said(line.value)}")[0]
+    compiled = compile(code, "<formula>", "eval")
 
     def compute(v: Sequence[float]) -> float:
-        return float(eval(compiled, dict(FUNCTIONS), {"v": v}))
+        numbers = dict(zip(order, v, strict=True))
+        return float(eval(compiled, {"__builtins__": {}, **functions}, numbers))
 
     return equation(parts, compute, line.value, least=least)
