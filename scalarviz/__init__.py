@@ -38,7 +38,9 @@ _HOMES = {
     "Residual": "layers",
     "Network": "network.network",
     "Precision": "model.precision",
-    "activation": "engines.user_activations",
+    "activation": "engines.own.activations",
+    "loss": "engines.own.losses",
+    "optimizer": "engines.own.optimizers",
     "Loss": "formulas.losses",
     "Init": "formulas.initializers",
     "Schedule": "formulas.schedules",
@@ -77,7 +79,9 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.autograd.value import maximum as maximum
     from scalarviz.autograd.value import minimum as minimum
     from scalarviz.autograd.value import where as where
-    from scalarviz.engines.user_activations import activation as activation
+    from scalarviz.engines.own.activations import activation as activation
+    from scalarviz.engines.own.losses import loss as loss
+    from scalarviz.engines.own.optimizers import optimizer as optimizer
     from scalarviz.errors import ScalarvizError as ScalarvizError
     from scalarviz.export.render import picture as picture
     from scalarviz.export.render import record as record

@@ -35,7 +35,7 @@ PACKAGES = """
     layers
     engines.common
     engines.codegen
-    engines.user_activations
+    engines.own
     engines.python
     engines.cpu
     engines.wasm
@@ -95,7 +95,7 @@ PUBLIC_NAMES = """
     Optimizer SGD Momentum Nesterov RMSProp Adam AdamW
     Session EarlyStopping ReduceOnPlateau replicate load
     watch picture record storyboard Show Cubes predict
-    compile gradcheck activation data ScalarvizError
+    compile gradcheck activation loss optimizer data ScalarvizError
 """.split()
 
 # Loaded only when asked for: each costs time, or is absent where its extra is not installed.

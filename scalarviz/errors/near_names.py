@@ -7,9 +7,11 @@ this package, or a sentence that says what to write instead.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import FunctionType
 
 LONGEST = 100  # characters of a word that is looked up
 OWN = "there is none: sv.activation(function, derivative) adds one of your own"
+OWN_LOSS = "sv.loss(function) adds a loss of your own, and returns what is passed here"
 NONE = "leave it out: there is no such variant here"
 MODEL = "write sv.Network([sv.Dense(3, 8, 'tanh'), sv.Dense(8, 3)]), say"
 CALLBACK = "write s.on_step(f, every=100), where f(view) sees the step and can stop the training"
@@ -296,6 +298,8 @@ def meaning(
         found = known.get(each) or CALLS.get(call, {}).get(each) or table.get(each, "")
         if found:
             return found
+    if kind == "loss" and isinstance(name, FunctionType):
+        return OWN_LOSS
     return in_other_tables(word, activations, data_sets) if kind == "public name" else ""
 
 

@@ -20,6 +20,7 @@ from scalarviz.errors import FileError, InputError, ScalarvizError
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.checked_safetensors import Array, Description, read, write
 from scalarviz.files.onnx_names import check_names
+from scalarviz.files.own_formulas import check_own, describe_own, names_of_activations
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.settings import make
@@ -78,22 +79,28 @@ def describe(net: Network) -> Description:
     parts = list(dict.fromkeys(net.layers))
     places = {layer: place for place, layer in enumerate(parts)}
     names: Description = {} if net.names is None else {"names": net.names}
-    return names | {
-        "layers": [describe_layer(layer) for layer in parts],
-        "order": [places[layer] for layer in net.layers],
-        "init": describe_init(net.init),
-        "seed": net.seed,
-        "dtype": net.dtype,
-        "precision": {
-            "name": net.precision.name,
-            "loss_scale": float(net.precision.loss_scale),
-            "dynamic": bool(net.precision.dynamic),
-            "patience": int(net.precision.patience),
-        },
-        "step_count": int(net.bank.step_count),
-        "has_gradients": bool(net.bank.has_gradients),
-        "slots": [list(names) for names in net.bank.blocks if names],
-    }
+    layers = [describe_layer(layer) for layer in parts]
+    own = describe_own(names_of_activations(layers))
+    return (
+        names
+        | own
+        | {
+            "layers": layers,
+            "order": [places[layer] for layer in net.layers],
+            "init": describe_init(net.init),
+            "seed": net.seed,
+            "dtype": net.dtype,
+            "precision": {
+                "name": net.precision.name,
+                "loss_scale": float(net.precision.loss_scale),
+                "dynamic": bool(net.precision.dynamic),
+                "patience": int(net.precision.patience),
+            },
+            "step_count": int(net.bank.step_count),
+            "has_gradients": bool(net.bank.has_gradients),
+            "slots": [list(names) for names in net.bank.blocks if names],
+        }
+    )
 
 
 def describe_layer(layer: Layer) -> Description:
@@ -128,6 +135,7 @@ def build(
 
     A bank is made only after its size was compared with the array in the file.
     """
+    check_own(description)
     described, order = field(description, "layers", list), field(description, "order", list)
     budget.allow(len(order), "layers in order", LAYER)
     layers = [build_layer(each, budget) for each in described]
@@ -266,10 +274,15 @@ def check_states(net: Network, states: Array) -> None:
 def slots_of(description: Description) -> list[tuple[str, ...]]:
     """Return the slot names of each optimizer that has stepped."""
     known = {" ".join(row.slots): row.slots for row in OPTIMIZERS.values() if row.slots}
-    found = [
-        pick(known, " ".join(map(str, names)) if isinstance(names, list) else names, "slots")
-        for names in field(description, "slots", list)
-    ]
+    found = []
+    for names in field(description, "slots", list):
+        words = " ".join(map(str, names)) if isinstance(names, list) else names
+        if isinstance(names, list) and words not in known:
+            raise InputError(
+                f"it holds the slots {shorten(words)}, of an optimizer that is not here: register "
+                "it with sv.optimizer(...) before loading"
+            )
+        found.append(pick(known, words, "slots"))
     if len(set(found)) < len(found):
         raise InputError(f"slots must be listed once, not {shorten(found)}")
     return found

@@ -18,6 +18,7 @@ from scalarviz.files.actions import Actions
 from scalarviz.files.checked_safetensors import Array, Description
 from scalarviz.files.metrics import read_metrics
 from scalarviz.files.networks import block_name, build, check_states, field
+from scalarviz.files.own_formulas import check_own
 from scalarviz.files.settings_codec import Reader, build_clock
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.optimizers import OPTIMIZERS
@@ -53,6 +54,7 @@ class Rebuilding:
         data: DataSet | None,
         limit: int | None,
     ) -> None:
+        check_own(description)
         self.description = description
         self.arrays = arrays
         self.frames: dict[str, dict[str, Array]] = {}  # by number of the branch, then by name

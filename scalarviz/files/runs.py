@@ -27,6 +27,7 @@ from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.checked_safetensors import Array, Description, read, write
 from scalarviz.files.metrics import describe_metrics, metric_arrays, restore_metrics
 from scalarviz.files.networks import describe, not_made
+from scalarviz.files.own_formulas import describe_own
 from scalarviz.files.rebuilding import Rebuilding, build_timeline
 from scalarviz.files.settings_codec import SettingsWriter
 from scalarviz.formulas.losses import Loss
@@ -172,8 +173,19 @@ def describe_timeline(timeline: Timeline, network: Network) -> tuple[Description
         "bits": bits_of(network.bank),
         "order_of_sums": ORDER_OF_SUMS,
         **describe_metrics(timeline.visits),
+        **own_of(timeline),
     }
     return description, arrays | writer.arrays
+
+
+def own_of(timeline: Timeline) -> Description:
+    """Return the entry of the formulas of the user's own that a training has ever used."""
+    start = timeline.branches[0].frames[0].settings
+    details = [action.details for branch in timeline.branches for action in branch.journal]
+    optimizers = [start.optimizer, *[each["optimizer"] for each in details if "optimizer" in each]]
+    activations = [each["name"] for each in details if "layer" in each]
+    rows = [optimizer.row for optimizer in optimizers]
+    return describe_own([*start.activations, *activations], [timeline.trainer.loss.row], rows)
 
 
 def describe_settings(settings: Settings, writer: SettingsWriter) -> Description:

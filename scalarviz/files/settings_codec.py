@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, final
 
 import numpy as np
@@ -14,6 +14,7 @@ from scalarviz.data import DataSet, remake
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Array, Description
 from scalarviz.files.networks import field
+from scalarviz.formulas.optimizers import OPTIMIZERS, OptimizerRow
 from scalarviz.formulas.schedules import Schedule
 from scalarviz.formulas.settings import make
 from scalarviz.formulas.table import pick
@@ -121,16 +122,9 @@ def describe_optimizer(optimizer: Optimizer) -> Description:
     }
 
 
-def makers() -> list[Callable[[], Optimizer]]:
-    """Return the classes of optimizers, which have defaults for all arguments."""
-    kinds: list[Any] = Optimizer.__subclasses__()
-    return kinds
-
-
 def build_optimizer(value: Description) -> Optimizer:
     """Return an optimizer from its description."""
-    classes: dict[str, Any] = {kind().name: kind for kind in makers()}
-    kind = pick(classes, field(value, "name", str), "optimizer")
+    kind = pick(classes_of_optimizers(), field(value, "name", str), "optimizer")
     schedule = field(value, "schedule", dict)
     name, settings = field(schedule, "name", str), field(schedule, "settings", dict)
     made: Optimizer = make(
@@ -141,6 +135,13 @@ def build_optimizer(value: Description) -> Optimizer:
         schedule=make(Schedule, settings, "schedule", name=name),
     )
     return made
+
+
+def classes_of_optimizers() -> dict[str, Any]:
+    """Return the classes of optimizers by name of their row; the user's own as they are now."""
+    kinds: list[Any] = Optimizer.__subclasses__()
+    rows: dict[Any, OptimizerRow] = {kind: kind._own or kind().row for kind in kinds}
+    return {row.name: kind for kind, row in rows.items() if OPTIMIZERS.get(row.name) is row}
 
 
 def build_precision(value: Description) -> Precision:

@@ -48,6 +48,7 @@ class ActivationFormula(Formula):
     zero_caption      the same where the result is 0; by default as elsewhere
     backward_caption  what it does to what arrives on the way back; by default the slope is said
     onnx              its operator in ONNX files; None: it cannot be exported
+    digest            hash of the source of an activation of the user's own, else ""
     """
 
     limits: tuple[float, float, float, float] | None = None
@@ -56,6 +57,7 @@ class ActivationFormula(Formula):
     zero_caption: str = ""
     backward_caption: str = ""
     onnx: OnnxOperator | None = None
+    digest: str = ""
 
 
 def linear(x: float) -> float:

@@ -125,6 +125,7 @@ class LossRow:
                        `p^2`, a magnitude `|p|`; functions are exp (or `e^p`), log, cos, sign, clip
                        and the activations. A translation has them as `rows.losses.NAME.error`
                        and `rows.losses.NAME.derivative`.
+    digest             hash of the source of a loss of the user's own, else ""
     """
 
     name: str
@@ -134,6 +135,7 @@ class LossRow:
     logits: str = ""
     error: str = ""
     slope: str = ""
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,7 @@ class RowLossRow:
     logits: str = ""
     error: str = ""
     slope: str = ""
+    digest: str = ""
 
 
 LOSSES = table(
@@ -248,7 +251,7 @@ class Loss:
     not divided by the channels, is `mean="samples"`; a plain sum of squares is `mean="none"`.
 
     name    row of LOSSES or ROW_LOSSES: "mse", the default, "mae", "huber",
-            "softmax_cross_entropy", ...
+            "softmax_cross_entropy", ..., or what `sv.loss` returned
     factor  factor of the sum of errors, above 0; by default 1.0
     mean    "all", the default, "samples" or "none"
 
@@ -262,19 +265,25 @@ class Loss:
     """
 
     @answered
-    def __init__(self, name: str = "mse", *, factor: float = 1.0, mean: Mean = "all") -> None:
+    def __init__(
+        self,
+        name: str | LossRow | RowLossRow = "mse",
+        *,
+        factor: float = 1.0,
+        mean: Mean = "all",
+    ) -> None:
         rows: Mapping[str, LossRow | RowLossRow] = LOSSES
         if not isinstance(name, str) or name not in LOSSES:
             rows = {**LOSSES, **ROW_LOSSES}
         self._begin(
-            pick(rows, name, "loss"),
+            name if isinstance(name, LossRow | RowLossRow) else pick(rows, name, "loss"),
             number(factor, "the factor of a loss", 0.0, open_low=True),
             pick(MEANS, mean, "mean of a loss"),
         )
 
     @staticmethod
-    def of(loss: str | Loss) -> Loss:
-        """Return `loss` if it is a Loss, else the Loss of that name."""
+    def of(loss: AnyLoss) -> Loss:
+        """Return `loss` if it is a Loss, else the Loss of that name or row."""
         if isinstance(loss, Loss):
             return loss
         row = LOSSES.get(loss) if isinstance(loss, str) else None
@@ -293,9 +302,9 @@ class Loss:
         return self.row.name
 
     @property
-    def key(self) -> tuple[str, float, str]:
+    def key(self) -> tuple[str, str, float, str]:
         """All settings, for comparison."""
-        return self.row.name, self.factor, self.mean
+        return self.row.name, self.row.digest, self.factor, self.mean
 
     def __call__(self, prediction: object, target: object) -> float:
         """Return the loss, without keeping anything for `backward`."""
@@ -389,3 +398,6 @@ class Loss:
 
     def __repr__(self) -> str:
         return f"Loss({self.name!r}, factor={self.factor:g}, mean={self.mean!r})"
+
+
+AnyLoss = str | Loss | LossRow | RowLossRow

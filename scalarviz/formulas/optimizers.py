@@ -94,13 +94,17 @@ def regularize(g: float, w: float, l1: float, l2: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class OptimizerRow:
-    """An update, the names of its slots, defaults of its settings, the constants of a step."""
+    """An update, the names of its slots, defaults of its settings, the constants of a step.
+
+    `digest` is a hash of the source of an optimizer of the user's own, else "".
+    """
 
     name: str
     update: UpdateFunction
     slots: tuple[str, ...] = ()
     settings: tuple[tuple[str, float], ...] = ()
     constants: Callable[..., tuple[float, ...]] = no_constants
+    digest: str = ""
 
 
 MOMENTUM = (("momentum", 0.9),)

@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
-from types import MappingProxyType
+from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -15,7 +15,7 @@ from scalarviz.checks.attributes import set_known, unknown
 from scalarviz.checks.numbers import FloatArray, answered, number, shorten
 from scalarviz.errors import InputError
 from scalarviz.errors.near_names import PARAMETERS, meaning, plain, text_of
-from scalarviz.formulas.optimizers import OPTIMIZERS, clip, regularize
+from scalarviz.formulas.optimizers import OPTIMIZERS, OptimizerRow, clip, regularize
 from scalarviz.formulas.schedules import Schedule
 from scalarviz.formulas.table import pick
 
@@ -50,6 +50,7 @@ class Optimizer:
 
     _sealed = ""  # if not empty, why attributes cannot be set
     _settable = ("l1", "l2", "clip_value", "clip_norm", "not_finite")
+    _own: OptimizerRow | None = None  # the row of a class that `sv.optimizer` has made
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
         __getattr__, __setattr__ = unknown, set_known
@@ -69,7 +70,7 @@ class Optimizer:
         clip_norm: float = math.inf,
         not_finite: NotFinite = "error",
     ) -> None:
-        self.row = pick(OPTIMIZERS, name, "optimizer")
+        self.row = self._own or pick(OPTIMIZERS, name, "optimizer")
         given: object = lr
         if isinstance(given, (Sequence, Iterator)) and not isinstance(given, str):
             raise InputError(f"the learning rate is one number, not {shorten(lr)}: {PARAMETERS}")
@@ -77,7 +78,8 @@ class Optimizer:
         for key in settings or {}:
             pick(known, key, f"setting of {name!r}")
         self.settings: Mapping[str, float] = {
-            key: number(value, key, 0.0) for key, value in (known | (settings or {})).items()
+            key: number(value, key, 0.0 if known[key] >= 0.0 else -math.inf)
+            for key, value in (known | (settings or {})).items()
         }
         for key, value in self.settings.items():
             if key in BELOW_1 and value >= 1.0:
@@ -191,6 +193,11 @@ def no_schedule(given: object) -> InputError:
 
 def no_optimizer(given: object) -> InputError:
     """Return the error for an optimizer that is not an Optimizer, such as a name or a class."""
+    if isinstance(given, FunctionType):
+        return InputError(
+            f"an optimizer is one such as SGD(0.1), not {shorten(given)}: sv.optimizer(function, "
+            "slots) makes a class of an update of your own"
+        )
     kinds = {plain(kind.__name__): kind.__name__ for kind in Optimizer.__subclasses__()}
     name = kinds.get(plain(text_of(given)), "SGD")
     return InputError(

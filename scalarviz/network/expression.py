@@ -13,7 +13,7 @@ from scalarviz.checks.targets import as_pairs
 from scalarviz.engines.expression.engines import ExpressionEngine
 from scalarviz.engines.registry import EngineRow, choose_for_expression
 from scalarviz.errors import InputError, OwnershipError
-from scalarviz.formulas.losses import Loss
+from scalarviz.formulas.losses import AnyLoss, Loss
 from scalarviz.formulas.table import pick
 from scalarviz.model.bank import DTYPES, Dtype, Rows
 from scalarviz.model.operations import NONE
@@ -157,7 +157,7 @@ class Expression(Model):
         self,
         inputs: object,
         targets: object,
-        loss: str | Loss = "mse",
+        loss: AnyLoss = "mse",
         optimizer: Optimizer | None = None,
     ) -> float:
         """Train one step on one batch: zero_grad, forward, loss, backward, step.

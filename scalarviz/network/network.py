@@ -14,7 +14,7 @@ from scalarviz.engines.common.portions import Tell, take_steps
 from scalarviz.engines.registry import EngineRow, choose
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.formulas.initializers import Init
-from scalarviz.formulas.losses import Loss
+from scalarviz.formulas.losses import AnyLoss, Loss
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.layers import Layer
 from scalarviz.layers.arrays import ParameterArray, named_layers, own_parameters
@@ -139,7 +139,7 @@ class Network(Model):
         self,
         inputs: object,
         targets: object,
-        loss: str | Loss = "mse",
+        loss: AnyLoss = "mse",
         optimizer: Optimizer | None = None,
     ) -> float:
         """Train one step on one batch: zero_grad, forward, loss, backward, step.
@@ -159,7 +159,7 @@ class Network(Model):
         self,
         inputs: object,
         targets: object,
-        loss: str | Loss = "mse",
+        loss: AnyLoss = "mse",
         optimizer: Optimizer | None = None,
         *,
         steps: int,
@@ -190,7 +190,7 @@ class Network(Model):
         self,
         inputs: object,
         targets: object,
-        loss: str | Loss,
+        loss: AnyLoss,
         optimizer: Optimizer | None,
         steps: int,
         tell: Tell | None = None,

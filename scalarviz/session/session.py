@@ -16,7 +16,7 @@ from scalarviz.checks.numbers import answered, number, shorten, size, true_or_fa
 from scalarviz.data import DataSet
 from scalarviz.draw2d.progress import Progress
 from scalarviz.errors import InputError, OwnershipError
-from scalarviz.formulas.losses import Loss
+from scalarviz.formulas.losses import AnyLoss, Loss
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.leaf_calls import load_run, save_run, session_caption
 from scalarviz.model.optimizer import Optimizer
@@ -64,7 +64,7 @@ class Session(SessionState):
     data       a data set, or a pair of arrays (inputs, targets); the targets are rows of numbers,
                one number a sample for one output, or, with softmax_cross_entropy and
                sigmoid_cross_entropy, class labels 0, 1, ..., one a sample
-    loss       a name or a Loss; by default "mse"
+    loss       a name, a Loss, or what `sv.loss` returned; by default "mse"
     optimizer  an Optimizer; None, the default: SGD(0.01)
     batch      samples a step; None, the default: all of them
     engine     "python", "cpu", "cuda" or "auto", the default: the fastest that works here
@@ -116,7 +116,7 @@ class Session(SessionState):
         self,
         network: Model,
         data: object,
-        loss: str | Loss = "mse",
+        loss: AnyLoss = "mse",
         optimizer: Optimizer | None = None,
         batch: int | None = None,
         engine: str = "auto",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-FILES = [f"tests/engines/simulated_{name}.py" for name in ("cuda", "layers", "sessions")]
+FILES = [f"tests/engines/simulated_{name}.py" for name in ("cuda", "layers", "own", "sessions")]
 
 needs_numba_cuda = pytest.mark.skipif(
     importlib.util.find_spec("numba_cuda") is None,

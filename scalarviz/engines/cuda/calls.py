@@ -12,7 +12,7 @@ from scalarviz.engines.codegen import cuda_file
 from scalarviz.engines.cuda import kernels, places, steps
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.memory import Memory
-from scalarviz.engines.cuda.tables import make_layout
+from scalarviz.engines.cuda.tables import formula_rows, make_layout
 from scalarviz.model.bank import Bank
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program
@@ -53,8 +53,14 @@ class CudaCalls:
         self.samples = samples
         self.layout = make_layout(program, bank, precision, samples, SHARED)
         self.memory = Memory(self.layout, bank.dtype, device.stream)
+        self._rows = formula_rows()
         self._together: int | None = None  # blocks of `train` that can run at the same time
         self.kernels: Any = cuda_file.load(kernels.__name__, bank.dtype)
+
+    @property
+    def outdated(self) -> bool:
+        """Whether a formula of the user's own has been added since the kernels were made."""
+        return self._rows != formula_rows()
 
     # ---- launches
 

@@ -37,14 +37,19 @@ class CudaRun(Run):
     def __init__(self, engine: Engine, batches: Batches, loss: Loss, device: Device) -> None:
         super().__init__(batches, loss)
         self.engine = engine
-        program, bank = engine.program, engine.bank
-        self._work = CudaCalls(program, bank, engine.precision, batches.size, device)
-        self.whole_steps = self._work.fits
-        self._on_device: Batches | None = None  # whose tables are on the device
+        self._device = device
         self._count = 0  # samples in the batch of `begin`
         self._statistics = Statistics(engine)
-        memory = self._work.memory
-        set_loss(memory.host_plan, memory.host_scalars, loss, program.outputs.size)
+        self._make_work()
+        self.whole_steps = self._work.fits
+
+    def _make_work(self) -> None:
+        """Make kernels and memory for the formulas that there are now."""
+        engine, size, device = self.engine, self.batches.size, self._device
+        self._work = CudaCalls(engine.program, engine.bank, engine.precision, size, device)
+        self._on_device: Batches | None = None  # whose tables are on the device
+        memory, outputs = self._work.memory, engine.program.outputs.size
+        set_loss(memory.host_plan, memory.host_scalars, self.loss_function, outputs)
 
     # ---- whole steps
 
@@ -61,8 +66,8 @@ class CudaRun(Run):
         return Outcome(np.concatenate(losses), bad)
 
     def _some_steps(self, optimizer: Optimizer, first: int, count: int) -> Outcome:
-        bank, memory, slots = self.engine.bank, self._work.memory, optimizer.row.slots
         self._order(optimizer, first, count)
+        bank, memory, slots = self.engine.bank, self._work.memory, optimizer.row.slots
         self._work.begin(slots)
         if self.whole_steps:
             self._work.whole_steps(count)
@@ -189,6 +194,8 @@ class CudaRun(Run):
 
     def _order(self, optimizer: Optimizer | None, first: int, count: int) -> None:
         """Set the fields of the plan for a call, and copy its samples to the device."""
+        if self._work.outdated:
+            self._make_work()
         memory, batches = self._work.memory, self.batches.block(first, count)
         plan, scalars = memory.host_plan, memory.host_scalars
         if batches is not self._on_device:

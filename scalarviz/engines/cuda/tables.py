@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import IN_ORDER, Batches
 from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda.table import KERNELS
+from scalarviz.errors import EngineError
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.randomness import MASK
@@ -44,6 +46,21 @@ class MemoryLayout:
     def op(self, i: int) -> int:
         """Return the index of operation i in `plan`."""
         return places.PLAN_FIELDS + i * places.COLUMNS
+
+
+def formula_rows() -> tuple[object, ...]:
+    """Return the rows of losses and optimizers, which a run may meet after its kernels are made."""
+    return (*LOSSES.values(), *ROW_LOSSES.values(), *OPTIMIZERS.values())
+
+
+def index_of(row: Any, rows: list[Any], kind: str) -> int:
+    """Return the index of a row; raise EngineError for one that is no longer in its table."""
+    if row not in rows:
+        raise EngineError(
+            f"the {kind} {row.name!r} was replaced by another one of that name, and the cuda "
+            "engine has the newest only: make it anew, and the session with it"
+        )
+    return rows.index(row)
 
 
 def make_layout(
@@ -178,7 +195,8 @@ def fill_operations(
 
 def set_loss(plan: Whole, scalars: FloatArray, loss: Loss, outputs: int) -> None:
     """Set the fields of the loss."""
-    plan[places.LOSS] = [*LOSSES, *ROW_LOSSES].index(loss.name)
+    losses = [*LOSSES.values(), *ROW_LOSSES.values()]
+    plan[places.LOSS] = index_of(loss.row, losses, "loss")
     plan[places.MEAN_OF] = loss.divisor(outputs)
     scalars[places.FACTOR] = loss.factor
 
@@ -196,7 +214,7 @@ def set_batches(plan: Whole, scalars: FloatArray, batches: Batches) -> None:
 def set_optimizer(plan: Whole, scalars: FloatArray, optimizer: Optimizer) -> None:
     """Set the fields of optimizer and schedule."""
     schedule = optimizer.schedule
-    plan[places.OPTIMIZER] = list(OPTIMIZERS).index(optimizer.name)
+    plan[places.OPTIMIZER] = index_of(optimizer.row, [*OPTIMIZERS.values()], "optimizer")
     plan[places.OPTIMIZER_SETTINGS] = len(optimizer.settings)
     plan[places.SLOT_COUNT] = len(optimizer.row.slots)
     plan[places.SCHEDULE] = list(SCHEDULES).index(schedule.name)

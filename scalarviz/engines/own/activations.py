@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import keyword
-from collections.abc import Callable
 from typing import Any
 
 from scalarviz.checks.numbers import answered, check_signature, shorten
-from scalarviz.engines.codegen.fast_math import STANDARD
-from scalarviz.engines.codegen.kernel_source import KernelWriter
+from scalarviz.engines.own.checks import check_source, checked_name, digest
 from scalarviz.errors import InputError
 from scalarviz.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.formulas.table import Formula
@@ -49,19 +46,9 @@ def activation(value: Any, derivative: Any, name: str = "") -> Formula:
     check_signature(value, ["x"], "an activation", "def value(x): ...")
     how = "def derivative(x, y): ..., y being value(x)"
     check_signature(derivative, ["x", "y"], "the derivative of an activation", how)
-    name = name or getattr(value, "__name__", "")
-    if name in BUILT_IN:
-        raise InputError(f"{name!r} is one of scalarviz's own activations: choose another name")
-    if not (isinstance(name, str) and name.isidentifier()) or keyword.iskeyword(name):
-        raise InputError(
-            f"{shorten(name)} cannot be the name of an activation: pass name= a plain word"
-        )
+    name = checked_name(name, value, "an activation", BUILT_IN)
     for function in (value, derivative):
         check_source(function)
-    ACTIVATIONS[name] = ActivationFormula(name, value, (derivative,))
-    return ACTIVATIONS[name]
-
-
-def check_source(function: Callable[..., float]) -> None:
-    """Raise InputError for a function that kernels cannot contain: all kernels would fail."""
-    KernelWriter("np.float64", STANDARD, "formula").name(function)
+    made = ActivationFormula(name, value, (derivative,), digest=digest(value, derivative))
+    ACTIVATIONS[name] = made
+    return made

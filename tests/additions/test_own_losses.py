@@ -1,0 +1,305 @@
+"""Losses that users add: checked when they are added, and as good as those of the table."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, MutableSequence, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.engines.own.losses import check_numbers, check_rows
+from scalarviz.errors import InputError, UnknownNameError
+from scalarviz.formulas.elementary import exp, log1p
+from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, LossRow, RowLossRow
+from tests.wording import refused
+
+SHARE = 0.9
+
+
+def square(p: float, t: float) -> float:
+    return (p - t) * (p - t)
+
+
+def twice(p: float, t: float) -> float:
+    return 2.0 * (p - t)
+
+
+def pinball(p: float, t: float) -> float:
+    """A docstring, annotations and comments, of which no kernel knows."""
+    return SHARE * (t - p) if t > p else (1.0 - SHARE) * (p - t)
+
+
+def pinball_derivative(p: float, t: float) -> float:
+    return -SHARE if t > p else 1.0 - SHARE
+
+
+def chosen(p: Any, t: Any) -> Any:
+    return sv.where(t > p, SHARE * (t - p), (1.0 - SHARE) * (p - t))
+
+
+def squares(p: Sequence[float], t: Sequence[float]) -> float:
+    total = 0.0
+    for i in range(len(p)):
+        total += (p[i] - t[i]) * (p[i] - t[i])
+    return total
+
+
+def squares_gradient(
+    p: Sequence[float], t: Sequence[float], gradient: MutableSequence[float]
+) -> None:
+    for i in range(len(p)):
+        gradient[i] = 2.0 * (p[i] - t[i])
+
+
+def trained(loss: Any, engine: str, steps: int = 20, **options: Any) -> sv.Session:
+    net = sv.Network([2, 3, 2], seed=1, dtype=options.pop("dtype", "float64"))
+    pairs = [[0.1, 0.7], [-0.4, 0.9], [0.8, -0.3]], [[0.2, 0.8], [0.5, 0.5], [1.0, 0.0]]
+    s = sv.Session(net, pairs, loss, sv.Adam(0.05), batch=2, seed=3, engine=engine, **options)
+    s.advance(steps)
+    return s
+
+
+def same_bits(a: sv.Session, b: sv.Session) -> bool:
+    pairs = (a.network.bank.value, b.network.bank.value), (a.losses, b.losses)
+    return all(np.array_equal(*pair) for pair in pairs)
+
+
+# ---- training -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_a_loss_with_the_formula_of_mse_has_its_bits(engine: str) -> None:
+    sv.loss(square, twice)
+    expected = trained("mse", engine)
+    assert same_bits(trained("square", engine), expected)
+    found = sv.loss(square, name="recorded")  # its derivative is found
+    assert same_bits(trained(found, engine), expected)
+    assert same_bits(trained(sv.Loss(found), engine), expected)
+
+
+@pytest.mark.slow  # more kernels are compiled, the first time
+def test_mixed_precision_and_float32_take_it() -> None:
+    sv.loss(square)
+    mixed = {"precision": "mixed", "dtype": "float32"}
+    assert same_bits(trained("square", "cpu", **mixed), trained("mse", "cpu", **mixed))
+
+
+def test_a_loss_on_rows_has_the_bits_of_its_counterpart_on_every_engine() -> None:
+    sv.loss(squares, squares_gradient, rows=True)
+    by_sample = sv.Loss("mse", mean="samples")
+    for engine in ("python", "cpu"):
+        found, expected = (trained(each, engine) for each in ("squares", by_sample))
+        assert found.network.bank.value == pytest.approx(expected.network.bank.value, rel=1e-12)
+
+
+def test_engines_agree_on_a_loss_that_chooses() -> None:
+    sv.loss(pinball, pinball_derivative)
+    sv.loss(chosen)
+    expected = trained("pinball", "python")
+    for name, engine in (("pinball", "cpu"), ("chosen", "python"), ("chosen", "cpu")):
+        found = trained(name, engine)
+        assert found.network.bank.value == pytest.approx(expected.network.bank.value, rel=1e-12)
+        assert type(found.loss) is float
+
+
+def test_time_runs_back_bit_for_bit_and_branches() -> None:
+    s = trained(sv.loss(chosen), "cpu")
+    after, losses = s.network.bank.value.copy(), s.losses.copy()
+    s.seek(7)
+    s.advance(13)
+    assert np.array_equal(s.network.bank.value, after) and np.array_equal(s.losses, losses)
+    s.seek(5)
+    s.network.parameters()[0].value = 0.25
+    s.advance(5)
+    assert s.network.bank.value.tolist() != after.tolist()
+    assert math.isfinite(s.loss)
+
+
+def test_a_compiled_expression_learns_by_it() -> None:
+    sv.loss(square)
+    w = sv.Value(0.0)
+    for engine in ("python", "cpu"):
+        w.data = 0.0
+        f = sv.compile(lambda x: w * x, inputs=1, engine=engine)
+        for _ in range(100):
+            f.train_step([[1.0], [2.0]], [[3.0], [6.0]], "square", sv.SGD(0.1))
+        assert w.data == pytest.approx(3.0)
+
+
+# ---- the derivative -----------------------------------------------------------------------------
+
+
+def tail(x: Any) -> Any:
+    return log1p(exp(-abs(x)))
+
+
+def made_of_much(p: Any, t: Any) -> Any:
+    d = p - t
+    return tail(d) + d**2 / (1.0 + d**4) + sv.maximum(p, 0.5 * t) + math.tanh(p) * t - 2.0**p
+
+
+def closed_over(factor: float) -> Callable[[float, float], float]:
+    def scaled(p: float, t: float) -> float:
+        return factor * (p - t) ** 3 + factor * tail(p)
+
+    return scaled
+
+
+@pytest.mark.parametrize("function", [made_of_much, closed_over(2.5), chosen])
+def test_a_derivative_is_found_by_recording(function: Any) -> None:
+    row = sv.loss(function)
+    assert isinstance(row, LossRow)
+    for p, t in ((0.3, -0.8), (-1.7, 0.4), (2.2, 2.5)):
+        around = [row.value(p + h, t) for h in (-1e-6, 1e-6)]
+        assert row.derivative(p, t) == pytest.approx((around[1] - around[0]) / 2e-6, rel=1e-7)
+
+
+def test_a_found_derivative_is_source_that_one_can_read() -> None:
+    row = sv.loss(square)
+    assert isinstance(row, LossRow)
+    assert inspect.getsource(row.derivative) == (
+        "def square_derivative(p, t):\n    v1 = p - t\n    return 2.0 * v1\n"
+    )
+
+
+def at_most(p: float, t: float) -> float:
+    return max(p - t, 0.0)
+
+
+def rounded(p: float, t: float) -> float:
+    return math.floor(p) + t
+
+
+@pytest.mark.parametrize("function", [pinball, at_most, rounded])
+def test_what_compares_its_arguments_needs_a_derivative(function: Any) -> None:
+    with refused(InputError):
+        sv.loss(function, name="compares")
+    assert "compares" not in LOSSES
+
+
+# ---- the checks ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in LOSSES if "relative" not in name])
+def test_the_losses_of_the_table_pass_the_checks(name: str) -> None:
+    row = LOSSES[name]
+    if row.weight(2.0, 1.0) == 1.0:  # else the derivative takes the weight as a constant
+        check_numbers(row)
+
+
+def test_the_losses_on_rows_pass_the_checks() -> None:
+    for row in ROW_LOSSES.values():
+        check_rows(row)
+
+
+def half(p: float, t: float) -> float:
+    return p - t
+
+
+def opposite(p: float, t: float) -> float:
+    return 2.0 * (t - p)
+
+
+def above(p: float, t: float) -> float:
+    return 2.0 * (p - t) if p > -1.0 else 0.0
+
+
+@pytest.mark.parametrize("derivative", [half, opposite, above])
+def test_a_wrong_derivative_is_refused_with_both_numbers(derivative: Any) -> None:
+    with refused(InputError, "finite differences"):
+        sv.loss(square, derivative)
+    assert "square" not in LOSSES
+
+
+def without_factor(
+    p: Sequence[float], t: Sequence[float], gradient: MutableSequence[float]
+) -> None:
+    for i in range(len(p)):
+        gradient[i] = p[i] - t[i]
+
+
+def without_last(p: Sequence[float], t: Sequence[float], gradient: MutableSequence[float]) -> None:
+    for i in range(len(p) - 1):
+        gradient[i] = 2.0 * (p[i] - t[i])
+
+
+@pytest.mark.parametrize("gradient", [without_factor, without_last, None])
+def test_a_wrong_gradient_of_rows_is_refused(gradient: Any) -> None:
+    with refused(InputError, "squares"):
+        sv.loss(squares, gradient, rows=True)
+    assert "squares" not in ROW_LOSSES
+
+
+def overflows(p: float, t: float) -> float:
+    return math.exp(p) - t * p
+
+
+def is_nan(p: float, t: float) -> float:
+    return log1p(exp(p)) - p * t
+
+
+def gives_none(p: float, t: float) -> None:
+    return None
+
+
+@pytest.mark.parametrize("function", [overflows, is_nan, gives_none])
+def test_a_loss_is_a_number_everywhere(function: Any) -> None:
+    with refused(InputError):
+        sv.loss(function, twice if function is gives_none else None, name="partial")
+
+
+def test_arguments_are_checked() -> None:
+    with refused(InputError, "3"):
+        sv.loss(3)
+    with refused(InputError, "4.0"):
+        sv.loss(square, 4.0)
+    with refused(InputError, "mse"):
+        sv.loss(square, twice, "mse")
+    with refused(InputError, "two words"):
+        sv.loss(square, twice, "two words")
+    with refused(InputError):
+        sv.loss(lambda p: p, name="one")
+    with refused(InputError):
+        sv.loss(square, lambda p: p)
+    with refused(InputError):
+        sv.loss(lambda p, t: p - t, lambda p, t: 1.0, "lambdas")
+
+
+def test_a_function_in_the_place_of_a_loss_leads_to_it() -> None:
+    with refused(UnknownNameError, "sv.loss"):
+        sv.Session(sv.Network([2, 1]), data.Xor(), square, engine="python")  # type: ignore[arg-type]
+
+
+# ---- replacing ----------------------------------------------------------------------------------
+
+
+def test_a_replaced_loss_holds_for_what_is_made_afterwards() -> None:
+    def steep(p: float, t: float) -> float:
+        return 3.0 * (p - t) * (p - t)
+
+    old = sv.Loss(sv.loss(square, name="mine"))
+    first = LOSSES["mine"]
+    assert sv.loss(square, name="mine").digest == first.digest
+    sv.loss(steep, name="mine")
+    assert LOSSES["mine"].digest != first.digest
+    assert old([0.0], [1.0]) == 1.0 and sv.Loss("mine")([0.0], [1.0]) == 3.0
+    net = sv.Network([1, 1], dtype="float64", seed=0).to("cpu")
+    both = [net.copy().to("cpu") for _ in range(2)]
+    pair = np.array([[0.5]]), np.array([[0.9]])
+    losses = [
+        one.train(*pair, loss=each, steps=1) for one, each in zip(both, (old, "mine"), strict=True)
+    ]
+    assert losses[1] == pytest.approx(3.0 * np.asarray(losses[0]))
+
+
+def test_a_loss_changes_its_table() -> None:
+    sv.loss(square, name="mine")
+    assert isinstance(sv.loss(squares, squares_gradient, "mine", rows=True), RowLossRow)
+    assert "mine" not in LOSSES and sv.Loss("mine").row is ROW_LOSSES["mine"]
+    sv.loss(square, name="mine")
+    assert "mine" not in ROW_LOSSES

@@ -1,0 +1,81 @@
+"""Formulas of users on the cuda engine in numba's simulator; see simulated_cuda.py.
+
+All kernels of one file have the formulas of all tables, by their indices: a formula that is added
+while a training runs must not shift them.
+"""
+
+import pytest
+
+import scalarviz as sv
+from scalarviz.data.batches import InOrder
+from scalarviz.engines.cuda.run import CudaRun
+from scalarviz.errors import EngineError
+from scalarviz.model.optimizer import Optimizer
+from tests.additions.test_own_losses import chosen, square, squares, squares_gradient, twice
+from tests.additions.test_own_optimizers import constants, my_adam, plain
+from tests.engines.simulator import (
+    difference,
+    pair,
+    reference_steps,
+    run_of,
+    whole_or_not,
+)
+from tests.wording import refused
+
+
+def three(
+    w: float, g: float, a: float, b: float, c: float, lr: float, share: float = 0.5
+) -> tuple[float, float, float, float]:
+    """An optimizer with more slots than those of scalarviz."""
+    a = share * a + g
+    b = share * b + a
+    c = share * c + b
+    return w - lr * c, a, b, c
+
+
+def network() -> sv.Network:
+    return sv.Network([3, 4, 2], "tanh", dtype="float64", seed=1)
+
+
+def agree(run: CudaRun, plain_net: sv.Network, optimizer: Optimizer, steps: range) -> None:
+    """A run takes steps, and so do the objects, with the same losses and weights."""
+    batches = InOrder(*pair(plain_net))
+    expected = reference_steps(plain_net, batches, run.loss_function, optimizer, steps)
+    found = run.steps(optimizer, steps.start, len(steps)).losses
+    assert found == pytest.approx(expected)
+    assert difference(plain_net.bank.value, run.engine.bank.value) < 1e-12
+
+
+@whole_or_not
+@pytest.mark.parametrize("loss", ["square", "chosen", "squares"])
+def test_losses_and_optimizers_of_users(loss: str, whole: bool) -> None:
+    sv.loss(square, twice)
+    sv.loss(chosen)
+    sv.loss(squares, squares_gradient, rows=True)
+    kind = sv.optimizer(my_adam, ("m", "v"), constants=constants)
+    net = network()
+    run = run_of(net.copy(), InOrder(*pair(net)), sv.Loss(loss), whole=whole)
+    agree(run, net, kind(0.05), range(3))
+    agree(run, net, sv.optimizer(plain)(0.1), range(3, 5))
+
+
+@pytest.mark.parametrize("loss", ["mae", "softmax_cross_entropy"])
+def test_what_is_added_later_changes_no_run(loss: str) -> None:
+    net = network()
+    run = run_of(net.copy(), InOrder(*pair(net)), loss)
+    agree(run, net, sv.Adam(0.05), range(2))
+    sv.loss(square, twice)
+    agree(run, net, sv.Adam(0.05), range(2, 4))
+    agree(run, net, sv.optimizer(three, ("a", "b", "c"))(0.01), range(4, 6))
+
+
+def test_what_was_replaced_is_refused() -> None:
+    old, kind = sv.Loss(sv.loss(square, name="mine")), sv.optimizer(plain, name="mine")
+    net = network()
+    run = run_of(net, InOrder(*pair(net)))
+    sv.loss(chosen, name="mine")
+    sv.optimizer(three, ("a", "b", "c"), name="mine")
+    with refused(EngineError, "loss"):
+        run_of(net, InOrder(*pair(net)), old)
+    with refused(EngineError, "optimizer"):
+        run.steps(kind(0.1), 0, 1)
