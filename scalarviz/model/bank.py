@@ -34,6 +34,7 @@ from scalarviz.errors import (
     UpdateError,
 )
 from scalarviz.formulas.table import pick
+from scalarviz.model.not_finite import first_not_finite, written_error
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.process.memory import enough_memory
@@ -417,7 +418,7 @@ class Bank:
 
     def bad_gradient(self, row: int) -> GradientError:
         """Return the error for a gradient on a `row` that is not finite, with a remedy."""
-        return GradientError(
+        return written_error(self) or GradientError(
             f"the gradient of {self.name_of(row)} is {self.grad[row]}, so nothing was changed: "
             "lower the learning rate, clip with clip_norm=, or count such gradients as 0 with "
             'not_finite="zero"'
@@ -449,19 +450,6 @@ class Bank:
     def __repr__(self) -> str:
         slots = "".join(f", {name}" for name in self.slots)
         return f"Bank({len(self)} rows of {self.dtype}: value, grad{slots}; step {self.step_count})"
-
-
-def first_not_finite(arrays: Sequence[FloatArray]) -> tuple[int, int] | None:
-    """Return (array, index) of the first number that is not finite, or None.
-
-    At equal index a later array (slot) goes before the first (values), which follows from it.
-    """
-    bad = [np.flatnonzero(~np.isfinite(array)) for array in arrays]
-    places = [(int(found[0]), i == 0, i) for i, found in enumerate(bad) if len(found)]
-    if not places:
-        return None
-    place, _, array = min(places)
-    return array, place
 
 
 @final

@@ -186,6 +186,8 @@ def rests_of(values: FloatArray, column: Column | str, most: int) -> list[tuple[
 def change_between(old: float, new: float) -> tuple[str, str, str]:
     """Return two numbers, and their difference, with as few digits as make them agree."""
     least = digits_between(old, new)
+    if not math.isfinite(new - old):
+        return said(old, least), said(new, least), said(new - old)
     for digits in range(least, max(least, MOST + 2) + 1):
         shown = said(old, digits), said(new, digits)
         by = said(new - old)

@@ -17,6 +17,7 @@ from scalarviz.checks.numbers import FloatArray, shorten
 from scalarviz.errors import GradientError, InputError, OrderError, UpdateError
 from scalarviz.formulas.table import pick
 from scalarviz.model.bank import NONE
+from scalarviz.model.not_finite import written_error
 from scalarviz.model.program import Moment
 from scalarviz.session.branches import Action, Branch, Clock, Keyframes
 from scalarviz.session.outside_writes import BankDiff
@@ -234,6 +235,8 @@ class Timeline:
         """Return the error of a refused step, with the step from which training can go on."""
         step = self.clock.step
         losses = self.branch.losses[:step]
+        if written := written_error(self.trainer.bank):
+            return written.with_way_back(step, "")
         if isinstance(error, UpdateError):
             error = error.at(step)
             if not step or self.loss <= losses[0]:  # weights are fine: a lower rate is enough

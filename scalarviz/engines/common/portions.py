@@ -11,6 +11,7 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.common.base import Engine, Outcome, Run
 from scalarviz.engines.common.before import Before
 from scalarviz.errors import GradientError, Interrupted
+from scalarviz.model.not_finite import written_error
 from scalarviz.model.operations import NONE
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.process.ctrl_c import CtrlC
@@ -111,4 +112,4 @@ def error_of(
         run.perform(moment, optimizer)
     run.finish_backward()
     bank.state[:] = state
-    return outcome.overflow.at(step)
+    return written_error(bank) or outcome.overflow.at(step)

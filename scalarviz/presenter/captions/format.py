@@ -127,6 +127,8 @@ def last_place(value: float, digits: int) -> float:
     """Return what a 1 in the last digit of `rounded(value, digits)` is worth."""
     if value == 0.0:
         return 10.0**-MOST
+    if not math.isfinite(value):
+        return math.nan
     exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
     is_whole = 0 <= exponent < math.log10(LONG)
     return 10.0 ** min(exponent - digits + 1, 0 if is_whole else exponent)
