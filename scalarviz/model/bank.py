@@ -6,7 +6,7 @@ that no copies have to be kept in step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from itertools import repeat
 from typing import Any, Literal, NoReturn, final

@@ -1,4 +1,4 @@
-"""Numbers that are not finite, written directly into a bank: the next step says which, and where."""
+"""Numbers that are not finite, written directly into a bank: the next step names the weight."""
 
 from typing import Any
 
