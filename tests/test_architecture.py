@@ -57,7 +57,7 @@ PACKAGES = """
     stage
     scenefiles
     export
-    page
+    pages
     controller
     terminal
     window

@@ -21,7 +21,7 @@ FILES = sorted(
 )
 SCRIPTS = {path.name: path for path in FILES if path.suffix == ".js"}
 # Scripts that a browser loads as modules.
-MODULES = {"canvas.js", *(path.name for path in PACKAGE.joinpath("page", "web").glob("*.js"))}
+MODULES = {"canvas.js", *(path.name for path in PACKAGE.joinpath("pages", "web").glob("*.js"))}
 
 STAGES = (".vert", ".frag")
 SHADERS = {

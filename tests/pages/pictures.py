@@ -1,4 +1,4 @@
-"""Pictures of the page in a browser: the modules of scalarviz/page/web, without the page itself."""
+"""Pictures of the page in a browser: modules of scalarviz/pages/web, without the page itself."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-import scalarviz.page
+import scalarviz.pages
 
-WEB = Path(scalarviz.page.__file__).parent / "web"
+WEB = Path(scalarviz.pages.__file__).parent / "web"
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [
     "--no-sandbox",

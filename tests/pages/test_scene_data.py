@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.page.packed import packed
-from scalarviz.page.scene_data import flat_parts, plain, programs, scene_data
+from scalarviz.pages.packed import packed
+from scalarviz.pages.scene_data import flat_parts, plain, programs, scene_data
 from scalarviz.presenter.scene_layout import layout_of
 from scalarviz.view.glsl_es import PROGRAMS, as_es
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.page.packed import packed
+from scalarviz.pages.packed import packed
 from scalarviz.presenter.stage import Stage
 from scalarviz.session.caption import Caption
 from scalarviz.view.frame_data import FrameData

@@ -1,6 +1,6 @@
 // Runs the body of a function, which comes by standard input, on the engine of a folder.
 import fs from "node:fs"
-import { Engine } from "../../scalarviz/page/web/engine.js"
+import { Engine } from "../../scalarviz/pages/web/engine.js"
 
 const [folder] = process.argv.slice(2)
 const spec = JSON.parse(fs.readFileSync(`${folder}/spec.json`, "utf8"))

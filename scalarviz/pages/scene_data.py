@@ -17,7 +17,7 @@ from scalarviz.draw2d.theme import THEMES, Theme
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.model.operations import NONE, Operation
 from scalarviz.model.program import Moment, Program
-from scalarviz.page.packed import packed
+from scalarviz.pages.packed import packed
 from scalarviz.presenter.sample_pass import FLAT
 from scalarviz.presenter.scales import SECONDS, STOPS
 from scalarviz.presenter.scene_layout import TINTS, layout_of

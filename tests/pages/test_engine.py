@@ -8,8 +8,8 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import EngineError, UpdateError
-from scalarviz.page.engine_data import engine_data, why_not
-from tests.page.pages import InPage
+from scalarviz.pages.engine_data import engine_data, why_not
+from tests.pages.pages import InPage
 from tests.wording import refused
 
 STEPS = "spec.moments.forEach((moment, k) => engine.perform(k))"

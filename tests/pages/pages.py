@@ -8,8 +8,8 @@ from typing import Any
 
 import scalarviz as sv
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.page.engine_data import engine_data
-from tests.page.node import run_script
+from scalarviz.pages.engine_data import engine_data
+from tests.pages.node import run_script
 
 SCRIPT = Path(__file__).with_name("in_page.mjs")
 
