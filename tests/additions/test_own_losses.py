@@ -143,6 +143,10 @@ def made_of_much(p: Any, t: Any) -> Any:
     return tail(d) + d**2 / (1.0 + d**4) + sv.maximum(p, 0.5 * t) + math.tanh(p) * t - 2.0**p
 
 
+def poisson(p: Any, t: Any) -> Any:
+    return math.exp(p) - t * p + np.log(1.0 + abs(t)) + 0.0 * np.abs(p)
+
+
 def closed_over(factor: float) -> Callable[[float, float], float]:
     def scaled(p: float, t: float) -> float:
         return factor * (p - t) ** 3 + factor * tail(p)
@@ -150,7 +154,7 @@ def closed_over(factor: float) -> Callable[[float, float], float]:
     return scaled
 
 
-@pytest.mark.parametrize("function", [made_of_much, closed_over(2.5), chosen])
+@pytest.mark.parametrize("function", [made_of_much, poisson, closed_over(2.5), chosen])
 def test_a_derivative_is_found_by_recording(function: Any) -> None:
     row = sv.loss(function)
     assert isinstance(row, LossRow)
@@ -159,11 +163,25 @@ def test_a_derivative_is_found_by_recording(function: Any) -> None:
         assert row.derivative(p, t) == pytest.approx((around[1] - around[0]) / 2e-6, rel=1e-7)
 
 
+def test_what_would_raise_in_python_is_infinite_as_in_kernels() -> None:
+    row = sv.loss(poisson)
+    assert isinstance(row, LossRow)
+    assert row.value(1000.0, 1.0) == row.derivative(1000.0, 1.0) == math.inf
+    for engine in ("python", "cpu"):
+        assert math.isfinite(trained("poisson", engine).loss)
+
+
 def test_a_found_derivative_is_source_that_one_can_read() -> None:
     row = sv.loss(square)
     assert isinstance(row, LossRow)
     assert inspect.getsource(row.derivative) == (
         "def square_derivative(p, t):\n    v1 = p - t\n    return 2.0 * v1\n"
+    )
+    row = sv.loss(chosen)
+    assert isinstance(row, LossRow)
+    assert inspect.getsource(row.derivative) == (
+        "def chosen_derivative(p, t):\n    v1 = t > p\n"
+        "    return -0.9 if v1 else 0.09999999999999998\n"
     )
 
 
@@ -236,7 +254,7 @@ def test_a_wrong_gradient_of_rows_is_refused(gradient: Any) -> None:
 
 
 def overflows(p: float, t: float) -> float:
-    return math.exp(p) - t * p
+    return p**200.0 - t * p
 
 
 def is_nan(p: float, t: float) -> float:

@@ -11,7 +11,7 @@ import inspect
 import linecache
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from itertools import count
 from types import CellType, FunctionType, ModuleType
 from typing import Any, final
@@ -23,6 +23,7 @@ from scalarviz.autograd.value import ON_VALUES
 from scalarviz.checks.numbers import shorten
 from scalarviz.errors import InputError
 from scalarviz.formulas import arithmetic, elementary
+from scalarviz.formulas.arithmetic import COMPARISONS
 from scalarviz.formulas.retarget import Target
 from scalarviz.formulas.table import Formula
 from scalarviz.model.operations import NONE
@@ -36,8 +37,24 @@ CHOICES: Mapping[Function, Function] = {
     values.maximum: arithmetic.maximum,
     values.minimum: arithmetic.minimum,
 }
-IN_LIBRARIES = "exp expm1 log log1p sin cos sqrt tanh erfc".split()
+# Functions of libraries and their counterparts in formulas, which never raise, and have fast
+# versions in kernels.
+COUNTERPARTS: Mapping[Function, Function] = {
+    **{
+        getattr(library, name): getattr(elementary, name)
+        for library in (math, np)
+        for name in "exp expm1 log log1p sin cos sqrt tanh erfc".split()
+        if hasattr(library, name)
+    },
+    math.pow: elementary.power,
+    math.fabs: arithmetic.absolute,
+    np.abs: arithmetic.absolute,
+    np.maximum: arithmetic.maximum,
+    np.minimum: arithmetic.minimum,
+    np.where: arithmetic.where,
+}
 SYMBOLS = {"add": "+", "subtract": "-", "multiply": "*"}
+SYMBOLS |= {name: row.symbol for name, row in COMPARISONS.items()}
 
 _numbers = count(1)
 
@@ -53,6 +70,8 @@ class UserTarget(Target):
     def __init__(self, stands_for: Mapping[Function, Function], every: bool) -> None:
         super().__init__({}, formulas=stands_for)
         self._stands_for = stands_for
+        self._changed = {each for each, other in stands_for.items() if each is not other}
+        self._replacements = {*stands_for.values()}
         self._every = every
 
     def needs(self, function: Any, seen: set[int] | None = None) -> bool:
@@ -60,12 +79,11 @@ class UserTarget(Target):
         seen = set() if seen is None else seen
         if not isinstance(function, FunctionType) or id(function) in seen:
             return False
+        if function in self._replacements:
+            return False
         seen.add(id(function))
-        used = used_values(function)
-        return any(
-            isinstance(value, Callable) and (value in self._stands_for or self.needs(value, seen))  # type: ignore[arg-type]  # a class for isinstance
-            for value in used
-        )
+        used = [value for value in used_values(function) if is_function(value)]
+        return any(value in self._changed or self.needs(value, seen) for value in used)
 
     def _copy(self, function: FunctionType) -> FunctionType:
         known = {
@@ -87,7 +105,7 @@ class UserTarget(Target):
     def _translate(self, value: Any) -> Any:
         if isinstance(value, ModuleType):
             return self._module(value)
-        if not isinstance(value, Callable):  # type: ignore[arg-type]  # a class for isinstance
+        if not is_function(value):
             return value
         if value in self._copies:
             return self._copies[value]
@@ -96,12 +114,11 @@ class UserTarget(Target):
 
     def _module(self, module: ModuleType) -> ModuleType:
         """Return a module with the functions of this target, if it has some that are replaced."""
-        known = vars(module)
+        known = vars(module) | {name: getattr(module, name) for name in lazy_names(module)}
         changed = {
-            function.__name__: other
-            for function, other in self._stands_for.items()
-            if getattr(function, "__module__", "").startswith(module.__name__)
-            or known.get(getattr(function, "__name__", "")) is function
+            name: self._stands_for[value]
+            for name, value in known.items()
+            if is_function(value) and value in self._stands_for
         }
         if not changed:
             return module
@@ -110,42 +127,46 @@ class UserTarget(Target):
         return made
 
 
+def is_function(value: Any) -> bool:
+    """Return whether a value can be a function that is replaced."""
+    return callable(value) and isinstance(value, Hashable)
+
+
 def used_values(function: FunctionType) -> list[Any]:
     """Return the outer values of a function, and the functions of modules that it may call."""
     names = function.__code__.co_names
     found = [function.__globals__[name] for name in names if name in function.__globals__]
     found += [cell.cell_contents for cell in function.__closure__ or ()]
-    modules = [value for value in found if isinstance(value, ModuleType)]
-    # A lazy module such as scalarviz gives a name only when it is asked for it.
     return found + [
         getattr(module, name)
-        for module in modules
+        for module in found
+        if isinstance(module, ModuleType)
         for name in names
-        if name in vars(module) or (name in CHOICE_NAMES and hasattr(module, name))
+        if name in vars(module) or name in lazy_names(module)
     ]
 
 
-CHOICE_NAMES = {function.__name__ for function in CHOICES}
-ON_NUMBERS = UserTarget(CHOICES, every=False)
+def lazy_names(module: ModuleType) -> list[str]:
+    """Return the names of choices that a module has only when it is asked for them: scalarviz."""
+    if module.__name__ != "scalarviz":
+        return []
+    return [function.__name__ for function in CHOICES]
+
+
+ON_NUMBERS = UserTarget({**CHOICES, **COUNTERPARTS}, every=False)
 
 
 def on_recorded() -> Target:
     """Return the target that runs a function on recorded Values."""
     call = {row.value: ON_VALUES.retarget(row.value) for row in arithmetic.OPERATIONS.values()}
-    for name in IN_LIBRARIES:
-        ours = call[getattr(elementary, name)]
-        for library in (math, np):
-            if hasattr(library, name):
-                call[getattr(library, name)] = ours
-    call |= {math.pow: call[elementary.power], math.fabs: call[arithmetic.absolute]}
-    call |= {np.abs: call[arithmetic.absolute], np.maximum: values.maximum}
-    return UserTarget(call | {np.minimum: values.minimum, np.where: values.where}, every=True)
+    call |= {library: call[ours] for library, ours in COUNTERPARTS.items()}
+    return UserTarget(call, every=True)
 
 
 def on_numbers(function: Function) -> Function:
-    """Return a function that computes with floats where the user's computes with Values.
+    """Return a function that never raises where a formula does not, and chooses between floats.
 
-    That is the same function, unless it uses `sv.where`, `sv.maximum` or `sv.minimum`.
+    That is the same function, unless it uses one of `CHOICES` or `COUNTERPARTS`.
     """
     return ON_NUMBERS.retarget(function) if ON_NUMBERS.needs(function) else function
 
@@ -174,28 +195,33 @@ def recorded_derivative(function: Function, what: str) -> Function:
 
 @final
 class SourceWriter:
-    """Writes the derivative of a Trace of two inputs as a function."""
+    """Writes the derivative of a Trace with respect to its first input as a function.
+
+    For each operation a line computes its result, and one the derivative of that by the chain
+    rule, as far as they are needed. Numbers are multiplied here, and equal lines written once.
+    """
 
     def __init__(self, trace: Trace, arguments: list[str]) -> None:
         self.trace = trace
         self.arguments = arguments
         self.functions: dict[str, Function] = {}
         self.lines: dict[str, str] = {}  # names of expressions
-        first = trace.first_made
-        constants = [float(x) for x in trace.constants]
-        self.names = [*arguments, *map(number_text, constants)]
-        self.constants = dict(enumerate(constants, trace.inputs))
-        self.depends = [True, False] + [False] * (first - 2)
+        constants = [repr(float(x)) for x in trace.constants]
+        self.names = [*arguments, *constants]
+        self.slopes = ["1.0", *["0.0"] * (len(self.names) - 1)]
+        self.compared: set[str] = set()  # names that are true or false
         for formula, operands in zip(trace.formulas, trace.operands, strict=True):
             taken = [place for place in operands if place != NONE]
-            moves = formula.name not in arithmetic.COMPARISONS
-            self.depends.append(moves and any(self.depends[place] for place in taken))
-            texts = [self.names[place] for place in taken]
-            self.names.append(self.assign("v", self.applied(formula, texts)))
+            texts, slopes = ([each[place] for place in taken] for each in (self.names, self.slopes))
+            made = self.assign("v", self.applied(formula, texts))
+            if formula.name in COMPARISONS:
+                self.compared.add(made)
+            self.names.append(made)
+            self.slopes.append(self.assign("d", self.slope(formula, texts, slopes, made)))
 
     def assign(self, letter: str, expression: str) -> str:
         """Write an assignment, unless the expression is a name or has one; return its name."""
-        if re.fullmatch(r"[\w.]+|-1.0", expression):
+        if re.fullmatch(r"\w+", expression) or is_number(expression):
             return expression
         if expression not in self.lines:
             taken = {*self.arguments, *self.lines.values()}
@@ -209,7 +235,14 @@ class SourceWriter:
             return f"{texts[0]} {SYMBOLS[formula.name]} {texts[1]}"
         if formula.name == "negate":
             return f"-{texts[0]}"
-        return self.call(formula.value, *texts)
+        return self.choice(*texts) if formula.name == "where" else self.call(formula.value, *texts)
+
+    def choice(self, condition: str, x: str, y: str) -> str:
+        """Return the expression of a choice."""
+        if x == y:
+            return x
+        test = condition if condition in self.compared else f"{condition} != 0.0"
+        return f"{x} if {test} else {y}"
 
     def call(self, function: Function, *texts: str) -> str:
         """Return a call of a formula, by a name that it alone has in this source."""
@@ -221,46 +254,31 @@ class SourceWriter:
         self.functions[name] = function
         return f"{name}({', '.join(texts)})"
 
-    def chain_rule(self) -> str:
-        """Write the gradients of all operations, last to first; return that of the first input."""
-        trace, first, names = self.trace, self.trace.first_made, self.names
-        gradients: dict[str, str] = {names[trace.outputs[0]]: "1.0"}
-        for place in reversed(range(first, len(names))):
-            known = names[place] in gradients and names[place] not in names[:place]
-            if not known or not self.depends[place]:
-                continue
-            upstream = self.assign("d", gradients[names[place]])
-            taken = [int(each) for each in trace.operands[place - first] if each != NONE]
-            for each in {names[i]: i for i in taken if self.depends[i]}.values():
-                more = self.share(trace.formulas[place - first], taken, each, upstream, place)
-                before = gradients.get(names[each])
-                gradients[names[each]] = f"{before} + {bracketed(more)}" if before else more
-        return gradients.get(names[0], "0.0")
-
-    def share(
-        self, formula: Formula, taken: list[int], each: int, upstream: str, place: int
-    ) -> str:
-        """Return what an operation adds to the gradient of one of its inputs."""
-        texts, name = [self.names[i] for i in taken], self.names[each]
-        places = [i for i, text in enumerate(texts) if text == name]
+    def slope(self, formula: Formula, texts: list[str], slopes: list[str], made: str) -> str:
+        """Return the derivative of a result, from those of its operands."""
+        if formula.name in COMPARISONS or {*slopes} == {"0.0"}:
+            return "0.0"
         if formula.name == "where":
-            parts = [upstream if i in places else "0.0" for i in (1, 2)]
-            return self.call(formula.value, texts[0], *parts)
-        if formula.name in ("add", "subtract", "negate"):
-            signs = {"add": (1.0, 1.0), "subtract": (1.0, -1.0), "negate": (-1.0,)}[formula.name]
-            return product(upstream, repr(sum(signs[i] for i in places)))
-        if formula.name == "multiply":
-            twice = f"2.0 * {name}" if len(places) == 2 else texts[1 - places[0]]
-            return product(upstream, twice)
-        exponent = self.constants.get(taken[-1])
-        if formula.name == "power" and exponent in (2.0, 3.0):
-            return product(upstream, " * ".join([f"{exponent}", *[name] * int(exponent - 1)]))
-        parts = [self.call(formula.partials[i], *texts, self.names[place]) for i in places]
-        return product(upstream, parts[0] if len(parts) == 1 else f"({' + '.join(parts)})")
+            return self.choice(texts[0], *slopes[1:])
+        if formula.name == "multiply" and texts[0] == texts[1]:
+            return product(f"2.0 * {texts[0]}", slopes[0])
+        if formula.name == "power" and texts[1] in ("2.0", "3.0"):
+            factors = [texts[1], *[texts[0]] * int(float(texts[1]) - 1.0)]
+            return product(" * ".join(factors), slopes[0])
+        known = {"add": ["1.0", "1.0"], "subtract": ["1.0", "-1.0"], "negate": ["-1.0"]}
+        known |= {"multiply": texts[::-1]}
+        terms = [
+            product(known[formula.name][i], slope)
+            if formula.name in known
+            else product(self.call(formula.partials[i], *texts, made), slope)
+            for i, slope in enumerate(slopes)
+            if slope != "0.0"
+        ]
+        return " + ".join(terms).replace("+ -", "- ")
 
     def function(self, name: str, module: str) -> Function:
         """Return the function, whose source `inspect` finds."""
-        result = self.chain_rule()
+        result = self.slopes[self.trace.outputs[0]]
         result = next((text for text, known in self.lines.items() if known == result), result)
         used, kept = names_in(result), []
         for expression, target in reversed(self.lines.items()):
@@ -282,23 +300,25 @@ def function_of(text: str, name: str, module: str, known: Mapping[str, Any]) -> 
     return made
 
 
-def product(x: str, y: str) -> str:
-    """Return the text of a product, without a factor of 1."""
+def product(x: str, slope: str) -> str:
+    """Return the text of a product with a name or a number."""
+    if slope in ("1.0", "-1.0"):
+        return x if slope == "1.0" else negative(x)
+    if is_number(x) and is_number(slope):
+        return repr(float(x) * float(slope))
     if x in ("1.0", "-1.0"):
-        x, y = y, x
-    if y in ("1.0", "-1.0"):
-        return x if y == "1.0" else f"-{x}"
-    return f"{x} * {y}"
+        return slope if x == "1.0" else negative(slope)
+    return f"{slope} * {x}" if is_number(slope) else f"{x} * {slope}"
 
 
-def bracketed(text: str) -> str:
-    """Return a term of a sum; one that begins with a minus in brackets."""
-    return f"({text})" if text.startswith("-") else text
+def negative(x: str) -> str:
+    """Return the text of a product, a name or a number with the opposite sign."""
+    return x[1:] if x.startswith("-") else f"-{x}"
 
 
-def number_text(number: float) -> str:
-    """Return a constant in a formula; `x * -2.0` needs brackets as in x ** (-2.0)."""
-    return repr(number) if number >= 0.0 else f"({number!r})"
+def is_number(text: str) -> bool:
+    """Return whether a text is a number, perhaps a negative one."""
+    return re.fullmatch(r"-?(\d[\d.]*(e[-+]?\d+)?|inf|nan)", text) is not None
 
 
 def names_in(expression: str) -> set[str]:

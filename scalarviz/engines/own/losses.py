@@ -30,8 +30,8 @@ def loss(
 
     The name is valid wherever a loss is named: `Session(net, data, loss="pinball")`, or
     `sv.Loss("pinball", factor=0.5)`. The functions must be defined by a plain def, since kernels
-    are made from their source; they may use `math`, helpers of yours, and the functions of
-    `scalarviz.formulas.elementary`, which never raise. `sv.where(condition, a, b)` chooses.
+    are made from their source; they may use `math`, whose functions are infinite or NaN here where
+    they would raise, and helpers of yours. `sv.where(condition, a, b)` chooses.
 
     Adding one of the same name replaces it for all that is made afterwards; losses and sessions
     that exist keep the old functions, and so do the files that they save.
@@ -175,8 +175,7 @@ def attempt(function: Callable[..., Any], what: str, *arguments: Any) -> Any:
         return function(*arguments)
     except Exception as error:  # whatever a function of the user does
         raise InputError(
-            f"{what} raises {type(error).__name__}: {error}; a formula gives a number everywhere "
-            "(scalarviz.formulas.elementary has exp, log and others that never raise)"
+            f"{what} raises {type(error).__name__}: {error}; a formula gives a number everywhere"
         ) from error
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from inspect import Parameter
 from typing import Any
 
 from scalarviz.checks.numbers import answered, number, shorten
+from scalarviz.engines.codegen.kernel_source import parse, variables
 from scalarviz.engines.own.checks import check_source, checked_name, digest
 from scalarviz.engines.own.derivatives import function_of, on_numbers
 from scalarviz.errors import InputError
@@ -243,12 +246,13 @@ def called(row: OptimizerRow, given: Sequence[float]) -> str:
 
 def in_tuple(row: OptimizerRow) -> OptimizerRow:
     """Return a row whose update returns its one number as a tuple, as kernels want it."""
-    names = [p.name for p in parameters_of(row.update)]
-    inner = next(x for x in (row.name, f"{row.name}_update") if x not in names)
-    outer, listed = f"{row.name}_in_tuple", ", ".join(names)
-    text = f"def {outer}({listed}):\n    return ({inner}({listed}),)\n"
-    around = function_of(text, outer, row.update.__module__, {inner: row.update})
-    return OptimizerRow(row.name, around, (), row.settings, row.constants, row.digest)
+    syntax = parse(row.update)
+    for node in ast.walk(syntax):
+        if isinstance(node, ast.Return) and node.value is not None:
+            node.value = ast.Tuple([node.value], ast.Load())
+    text, known = f"{ast.unparse(syntax)}\n", variables(row.update)
+    made = function_of(text, syntax.name, row.update.__module__, known)
+    return replace(row, update=made)
 
 
 # ---- the class ----------------------------------------------------------------------------------
