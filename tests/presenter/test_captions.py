@@ -53,6 +53,12 @@ def close(value: float) -> Any:
 # The whole of a step.
 
 
+def test_the_slope_of_an_output_is_written_in_p() -> None:
+    network = sv.Network([3, 4, 3], "tanh", "tanh", seed=0)
+    session = sv.Session(network, data.Rgb(), batch=1, engine="python")
+    assert walk(session)["delta 1"].formula == "delta = 2 × (p - t) / 3 outputs × (1 - p²)"
+
+
 def test_a_step_is_told_in_plain_sentences() -> None:
     s = rgb(8)
     s.advance(2)

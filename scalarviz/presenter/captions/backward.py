@@ -69,7 +69,7 @@ def delta(ctx: TracedWeight) -> Caption:
         assert row is not None
         line, result, slope = slope_line(ctx, row, arrived)
         lines.append(line)
-        formula += " × " + re.sub(r"\ba\b", "p", slope)
+        formula += " × " + re.sub(r"\ba(?![A-Za-z_0-9])", "p", slope)  # a² becomes p²
     title = output_words(ctx, arrived)
     return about(ctx, Caption(title, f"delta = {formula}", tuple(lines)), ctx.behind, result)
 
