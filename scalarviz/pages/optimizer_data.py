@@ -1,0 +1,134 @@
+"""What a page knows of an optimizer: its settings, and the lines of its update as trees."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from scalarviz.formulas.optimizers import OptimizerRow
+from scalarviz.formulas.written import in_words
+from scalarviz.model.optimizer import Optimizer
+from scalarviz.pages.formula_trees import expression_tree, function_tree
+from scalarviz.presenter.arithmetic import CORRECTED, CORRECTION, FUNCTIONS, corrected
+from scalarviz.presenter.captions.steps import Numbered
+from scalarviz.session.formula_lines import FormulaLine, constant_lines, update_lines
+
+Data = dict[str, Any]  # what JSON can hold
+
+PROBES = 0.5, -2.0  # numbers that take both ways of usual conditions
+
+
+def optimizer_data(optimizer: Optimizer, *, mixed: bool) -> Data:
+    """Return an optimizer: its settings, and the lines of its formulas.
+
+    mixed  whether the network has mixed precision, where no step is refused
+
+    `update` is None if its lines depend on the numbers of the weight, or have more than arithmetic.
+    """
+    row, schedule = optimizer.row, optimizer.schedule
+    constants, update = lines_of(row, optimizer.settings)
+    return {
+        "name": row.name,
+        "lr": optimizer.lr,
+        "settings": dict(optimizer.settings),
+        "slots": list(row.slots),
+        "l1": optimizer.l1,
+        "l2": optimizer.l2,
+        "clipValue": finite(optimizer.clip_value),
+        "clipNorm": finite(optimizer.clip_norm),
+        "refuses": optimizer.not_finite == "error" and not mixed,
+        "schedule": schedule.name,
+        "factor": function_tree(schedule.row.factor),
+        "factorSettings": list(schedule.settings.values()),
+        "constants": constants,
+        "update": update,
+    }
+
+
+def lines_of(row: OptimizerRow, settings: Mapping[str, float]) -> tuple[list[Data], Any]:
+    """Return the lines of the constants of an optimizer, and those of its update or None."""
+    changing = ["w", "g", *row.slots]
+    found: list[FormulaLine] = []
+    for numbers in product(PROBES, repeat=len(changing)):
+        known = dict(zip(changing, numbers, strict=True)) | {"lr": 0.5, **settings, "step": 1.0}
+        constants = constant_lines(row, known)
+        update = update_lines(row, known)
+        if found and [each.pattern for each in update] != [each.pattern for each in found]:
+            return [], None
+        found = update
+    powers = {
+        each.name: match[1] for each in constants if (match := CORRECTION.fullmatch(each.pattern))
+    }
+    lines = [[line_data(each, powers) for each in part] for part in (constants, found)]
+    if any(each["tree"] is None for part in lines for each in part):
+        return [], None
+    return lines[0], lines[1]
+
+
+def line_data(line: FormulaLine, powers: Mapping[str, str]) -> Data:
+    """Return a line: as it is written and as a tree, once with and once without numbers.
+
+    powers  settings whose powers make the corrections that numbers are divided by, by the names of
+            these corrections
+
+    `numbered` has _0_, _1_ ... in place of its numbers, `card` the formula as cards write it, and
+    what they write before it.
+    """
+    functions = {**FUNCTIONS, **line.calls}
+    short = corrected(line)
+    divided = CORRECTED.findall(line.pattern)
+    return {
+        "name": line.name,
+        "formula": line.formula,
+        "same": line.is_same,
+        "tree": expression_tree(line.pattern, line.known, functions),
+        "words": in_words(line.formula, line.known, line.calls) or line.formula,
+        "numbered": numbered_data(line),
+        "card": formula_data(short.pattern, short.known, functions),
+        "corrections": [
+            {"name": name, "by": by, "card": correction_data(name, powers[by], line.known)}
+            for name, by in divided
+        ],
+    }
+
+
+def correction_data(name: str, power: str, known: Mapping[str, float]) -> Data:
+    return formula_data(f"{name} / (1 - {power}^step)", known, FUNCTIONS)
+
+
+def formula_data(formula: str, known: Mapping[str, float], functions: Mapping[str, Any]) -> Data:
+    """Return a formula of a card: its text, its tree, and its names in their order."""
+    code = formula.replace("^", "**")
+    names = [node.id for node in nodes_of(code) if isinstance(node, ast.Name) and node.id in known]
+    return {
+        "words": in_words(formula, names, functions) or formula,
+        "tree": expression_tree(code, known, functions),
+        "names": list(dict.fromkeys(names)),
+    }
+
+
+def nodes_of(code: str) -> Sequence[ast.Name]:
+    """Return the names in an expression, in the order of the text."""
+    found = [node for node in ast.walk(ast.parse(code, mode="eval")) if isinstance(node, ast.Name)]
+    return sorted(found, key=lambda node: node.col_offset)
+
+
+def numbered_data(line: FormulaLine) -> Data:
+    """Return a line with _0_, _1_ ... in place of its numbers, as text and as a tree."""
+    numbered = Numbered(constants=line.formula != line.pattern)
+    code = ast.unparse(numbered.visit(ast.parse(line.formula, mode="eval")))
+    names = [f"_{i}_" for i in range(len(numbered.numbers))]
+    functions = {**FUNCTIONS, **line.calls}
+    return {
+        "words": in_words(code, names, functions),
+        "numbers": numbered.numbers,
+        "tree": expression_tree(code, names, functions),
+    }
+
+
+def finite(value: float) -> float | None:
+    """Return a limit; None for infinity, which JSON lacks."""
+    return value if math.isfinite(value) else None

@@ -1,0 +1,161 @@
+// Captions of operations forward, by their kind; as presenter/captions/operations.py.
+
+import { predictedCaption } from "./captions_loss.js";
+import {
+  aboutOutput,
+  activationLine,
+  captionOfKey,
+  standardized,
+  standardizing,
+} from "./captions_parts.js";
+import { featureOf, isHeldNow, meanOf, rowFormulaCaption, varianceOf } from "./captions_rows.js";
+import { pretty, said } from "./format.js";
+import {
+  NO_ROW,
+  asProduct,
+  captionWith,
+  equationLine,
+  isLong,
+  listed,
+  pieceOf,
+  plainLines,
+  secondOnCube,
+  sumLine,
+  termOf,
+  wholeLine,
+} from "./lines.js";
+import { asSentence } from "./names.js";
+import { weightsInto } from "./paths.js";
+import { text } from "./texts.js";
+
+/** Return the caption of an operation forward; of the last one, with prediction and target. */
+export function forwardCaption(ctx) {
+  const plainly = (FORWARD_CAPTIONS[ctx.operation.kind] ?? plainForward)(ctx);
+  return ctx.isLast ? predictedCaption(ctx, plainly) : plainly;
+}
+
+/** The weighted sum of one output. */
+function weightedCaption(ctx) {
+  const { operation } = ctx;
+  const [output, column] = ctx.place;
+  const y = ctx.outputs[output];
+  const { value } = ctx.state;
+  const { rows, read } = weightsInto(ctx.say, operation, output);
+  const terms = rows.map((row, i) => {
+    const neuron = [operation.source, read[i]];
+    const factors = [ctx.inputs[read[i]], value[row]];
+    return termOf(factors, { words: asProduct, row, neuron, mark: secondOnCube });
+  });
+  const keep = ctx.chosen ? read.indexOf(column) : NO_ROW;
+  const hasBias = operation.biases !== NO_ROW;
+  const isScale = operation.kind === "scale";
+  if (hasBias) {
+    const row = operation.biases + Math.floor(output / operation.each);
+    const word = text(isScale ? "plates.shift" : "plates.bias");
+    const words = (shown) => `${word} ${shown}`;
+    const mark = (shown) => `${shown}\n× 1`;
+    terms.push(termOf([value[row]], { words, row, mark, stays: true }));
+  }
+  const options = { keep, about: ctx.behind };
+  const line = sumLine(terms, y, options);
+  const kind = isScale && hasBias ? "shifted" : operation.kind;
+  const fields = { x: ctx.letter, unit: ctx.called(ctx.behind) };
+  const caption = captionOfKey(`weighted.${kind}`, [line], fields);
+  if (isLong(terms)) caption.whole = [wholeLine(terms, y, options)];
+  if (hasBias && !isScale) caption.formula += text("captions.weighted.bias");
+  return aboutOutput(ctx, caption, y);
+}
+
+function activationCaption(ctx) {
+  const name = ctx.operation.formula;
+  const [place] = ctx.place;
+  const [z, a] = [ctx.inputs[place], ctx.outputs[place]];
+  const row = ctx.say.activations[name];
+  const words = row.zero && a === 0 ? row.zero : row.caption;
+  const title = asSentence(words.replaceAll("{unit}", ctx.called(ctx.behind)));
+  if (row.value === null) return { ...plainForward(ctx), title };
+  const line = activationLine(name, row, z, a, { before: ctx.before, behind: ctx.behind });
+  const formula = `a = ${name}(z)${row.alone && ` = ${pretty(row.alone)}`}`;
+  return aboutOutput(ctx, captionWith(title, formula, [line]), a);
+}
+
+/** Caption of a kind without one of its own: the meaning in its table row. */
+export function plainForward(ctx) {
+  const name = (ctx.operation.formula || ctx.operation.kind).replaceAll("_", " ");
+  const lines = plainLines(`${listed(ctx.inputs)} → ${listed(ctx.outputs)}`);
+  const caption = captionWith(text("captions.plain", { name }), pretty(ctx.operation.meaning), lines);
+  return aboutOutput(ctx, caption, ctx.outputs[ctx.place[0]]);
+}
+
+function branchCaption(ctx) {
+  const caption = captionOfKey("branch", plainLines(listed(ctx.inputs)));
+  return aboutOutput(ctx, caption, ctx.inputs[ctx.place[0]]);
+}
+
+function joinedCaption(ctx) {
+  const [place] = ctx.place;
+  const { other } = ctx.operation;
+  const straight = termOf([ctx.state.values[other][place]], { neuron: [other, place] });
+  const through = termOf([ctx.inputs[place]], { neuron: ctx.before });
+  const line = sumLine([straight, through], ctx.outputs[place], { about: ctx.behind });
+  const caption = captionOfKey("sum", [line], { unit: ctx.called(ctx.behind) });
+  return aboutOutput(ctx, caption, ctx.outputs[place]);
+}
+
+/** Whether the traced number is dropped, and how many others are. */
+function dropoutCaption(ctx) {
+  const [rate] = ctx.operation.settings;
+  const [place] = ctx.place;
+  const [x, y] = [[...ctx.inputs], [...ctx.outputs]];
+  const some = x.filter((each) => each !== 0).length;
+  const leftOut = x.filter((each, i) => y[i] === 0 && each !== 0).length;
+  let count = text("captions.dropout.count", { left_out: leftOut, some });
+  if (some < x.length) count = text("captions.dropout.zeros", { count, others: x.length - some });
+  const fields = { unit: ctx.called(ctx.behind) };
+  if (y[place] === 0 && x[place] !== 0) {
+    const words = text("captions.dropout.own", { x: said(x[place]) });
+    const lines = [[pieceOf(words, { neuron: ctx.behind })], ...plainLines(count)];
+    return aboutOutput(ctx, captionOfKey("dropout_out", lines, fields), y[place]);
+  }
+  const own = termOf([x[place]], { neuron: ctx.before });
+  const parts = [own, " / (1 - ", termOf([rate], { exact: true }), ")"];
+  const line = equationLine(parts, (v) => v[0] / (1 - v[1]), y[place], { about: ctx.behind });
+  return aboutOutput(ctx, captionOfKey("dropout", [line, ...plainLines(count)], fields), y[place]);
+}
+
+/** Mean and variance of one feature over all samples and pixels. */
+function batchNormCaption(ctx) {
+  const { settings, state: first } = ctx.operation;
+  const [place] = ctx.place;
+  const [features, pixels, eps] = settings;
+  const feature = Math.floor(place / pixels);
+  const all = ctx.ofBatch("values", ctx.operation.source);
+  const isHeld = isHeldNow(ctx);
+  if (isHeld ? !ctx.state.state : all === null) return plainForward(ctx);
+  const own = isHeld ? [] : featureOf(all, feature, features * pixels, pixels);
+  const mean = isHeld ? ctx.state.state[first + feature] : meanOf(own);
+  const variance = isHeld ? ctx.state.state[first + features + feature] : varianceOf(own);
+  const parts = standardizing(ctx.inputs[place], mean, variance, eps);
+  const y = ctx.outputs[place];
+  const line = equationLine(parts, standardized(mean), y, { about: ctx.behind });
+  const over = isHeld
+    ? text("captions.batch_norm.running")
+    : text("captions.batch_norm.over", { count: own.length });
+  const numbers = { mean: said(mean, 3), variance: said(variance, 3) };
+  const words = text("captions.batch_norm.feature", { feature, over, ...numbers });
+  const key = isHeld ? "frozen_batch_norm" : "batch_norm";
+  const lines = [line, ...plainLines(words)];
+  return aboutOutput(ctx, captionOfKey(key, lines, { unit: ctx.called(ctx.behind) }), y);
+}
+
+const FORWARD_CAPTIONS = {
+  affine: weightedCaption,
+  convolution: weightedCaption,
+  scale: weightedCaption,
+  activation: activationCaption,
+  row: rowFormulaCaption,
+  branch: branchCaption,
+  sum: joinedCaption,
+  dropout: dropoutCaption,
+  batch_norm: batchNormCaption,
+};

@@ -1,0 +1,146 @@
+// Formulas as trees from Python's tables: a number, a name, or [operation, ...trees].
+
+const FORMULA_OPERATIONS = {
+  "+": (a, b) => a + b,
+  "-": (a, b) => a - b,
+  "*": (a, b) => a * b,
+  "/": (a, b) => a / b,
+  "//": (a, b) => Math.floor(a / b),
+  "%": (a, b) => a - b * Math.floor(a / b),
+  "**": (a, b) => a ** b,
+  "<": (a, b) => a < b,
+  "<=": (a, b) => a <= b,
+  ">": (a, b) => a > b,
+  ">=": (a, b) => a >= b,
+  "==": (a, b) => a === b,
+  "!=": (a, b) => a !== b,
+  neg: (a) => -a,
+  not: (a) => !a,
+  inf: () => Infinity,
+  nan: () => NaN,
+  abs: Math.abs,
+  min: (...all) => Math.min(...all),
+  max: (...all) => Math.max(...all),
+  float: Number,
+  exp: Math.exp,
+  expm1: Math.expm1,
+  log: Math.log,
+  log1p: Math.log1p,
+  sqrt: Math.sqrt,
+  sin: Math.sin,
+  cos: Math.cos,
+  tanh: Math.tanh,
+  divide: (a, b) => a / b,
+  power: (a, b) => (Number.isNaN(a ** b) && a === 1 ? 1 : a ** b),
+  sign: (a) => Number(a > 0) - Number(a < 0),
+  clip: (a, low, high) => Math.min(Math.max(a, low), high),
+  erfc,
+};
+
+/** Return what a tree gives with the numbers of names. */
+export function computedTree(tree, known) {
+  if (typeof tree === "string") return known[tree];
+  if (!Array.isArray(tree)) return tree;
+  const [operation, ...parts] = tree;
+  const of = (part) => computedTree(part, known);
+  if (operation === "if") return of(parts[0]) ? of(parts[1]) : of(parts[2]);
+  if (operation === "and") return of(parts[0]) && of(parts[1]);
+  if (operation === "or") return of(parts[0]) || of(parts[1]);
+  if (operation === "let") {
+    return computedTree(parts[2], { ...known, [parts[0]]: of(parts[1]) });
+  }
+  if (operation === "call") return calledFormula(parts[0], parts.slice(1).map(of));
+  return FORMULA_OPERATIONS[operation](...parts.map(of));
+}
+
+/** Return what a function from the tables gives: {names, result}. */
+export function calledFormula(formula, args) {
+  const known = Object.fromEntries(formula.names.map((name, i) => [name, args[i]]));
+  return computedTree(formula.result, known);
+}
+
+/** Return the case of a formula whose conditions hold: {text, alone, tree}; null if it has none. */
+export function caseOf(lists, known) {
+  for (const cases of lists) {
+    const holds = ({ tests }) => tests.every(([test, is]) => computedTree(test, known) === is);
+    const found = cases.find(holds);
+    if (found?.text) return found;
+  }
+  return null;
+}
+
+/** Return the complementary error function: by its series near 0, else by a continued fraction. */
+export function erfc(x) {
+  if (Number.isNaN(x)) return NaN;
+  const size = Math.abs(x);
+  if (size > 27) return x > 0 ? 0 : 2;
+  if (size < 2.5) {
+    let term = x;
+    let sum = x;
+    for (let n = 1; Math.abs(term) > 1e-18 * Math.abs(sum); n++) {
+      term *= (2 * x * x) / (2 * n + 1);
+      sum += term;
+    }
+    return 1 - (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum;
+  }
+  let below = size;
+  for (let n = 120; n > 0; n--) below = size + n / 2 / below;
+  const small = Math.exp(-x * x) / Math.sqrt(Math.PI) / below;
+  return x > 0 ? small : 2 - small;
+}
+
+/** Return log(sum of exp(z)) without overflow: the largest is subtracted first. */
+export function logSumExp(z) {
+  const largest = z.reduce((top, each) => (each > top ? each : top), z[0]);
+  return largest + Math.log(z.reduce((sum, each) => sum + Math.exp(each - largest), 0));
+}
+
+/** Return the "error" of one number by a loss, or its "slope". */
+export function partOfLoss(loss, part, p, t) {
+  return calledFormula(loss[part].tree, [p, t]) * calledFormula(loss.weight, [p, t]);
+}
+
+/** Return the error of one number by a loss. */
+export function errorOf(loss, p, t) {
+  return partOfLoss(loss, "error", p, t);
+}
+
+/** Return whether a page can compute a loss. */
+export function isKnownLoss(loss) {
+  return loss.scalar ? loss.error.tree !== null : loss.name === "softmax_cross_entropy";
+}
+
+/** Return the errors of a sample, one for each output; a loss of a whole row has one. */
+export function errorsOf(loss, p, t) {
+  if (loss.scalar) return p.map((each, i) => errorOf(loss, each, t[i]));
+  const normalizer = logSumExp(p);
+  return [t.reduce((sum, each, i) => sum + each * (normalizer - p[i]), 0)];
+}
+
+/** Return the loss of a batch: outputs and targets sample by sample, one after the other. */
+export function lossOf(loss, outputs, targets, count) {
+  const size = outputs.length / count;
+  let total = 0;
+  for (let i = 0; i < count; i++) {
+    const [p, t] = [outputs, targets].map((all) => [...all.slice(i * size, (i + 1) * size)]);
+    total += errorsOf(loss, p, t).reduce((sum, each) => sum + each, 0);
+  }
+  return total * (loss.factor / (count * loss.divisor || 1));
+}
+
+/** Return outputs as the loss reads them: of logits, their sigmoid or softmax. */
+export function predictionsOf(loss, outputs) {
+  const p = [...outputs];
+  if (loss.logits === "sigmoid") return p.map((each) => 0.5 + 0.5 * Math.tanh(0.5 * each));
+  if (loss.logits !== "softmax") return p;
+  const top = Math.max(...p);
+  const powers = p.map((each) => Math.exp(each - top));
+  const sum = powers.reduce((total, each) => total + each, 0);
+  return powers.map((each) => each / sum);
+}
+
+/** Return the learning rate of a step, counted from 0. */
+export function scheduledRate(optimizer, rate, step) {
+  if (optimizer.schedule === "constant" || optimizer.factor === null) return rate;
+  return optimizer.lr * calledFormula(optimizer.factor, [step, ...optimizer.factorSettings]);
+}

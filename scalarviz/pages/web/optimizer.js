@@ -1,0 +1,154 @@
+// How one weight moves in one step, as data: the optimizer's lines; as session/explanation.py.
+
+import { computedTree, scheduledRate } from "./formulas.js";
+import { general } from "./texts.js";
+
+/**
+ * Return how a weight moves in the step that a state shows.
+ *
+ * value    before the step
+ * grad     its gradient
+ * kept     the optimizer's own numbers for it before the step, by name
+ * lines    of the optimizer, as optimizer_data.py describes them, each with its `value` and the
+ *          numbers `known` to it; empty if it is frozen
+ */
+export function explained(say, state, row) {
+  const { optimizer } = say;
+  const frozenRows = frozenOf(say, state);
+  const frozen = frozenRows.has(row);
+  const value = (state.operation ? state.value : (state.before ?? state.value))[row];
+  const grad = state.grad[row];
+  const slots = (state.operation ? (state.slotsBefore ?? state.slots) : state.slotsBefore) ?? {};
+  const kept = Object.fromEntries(optimizer.slots.map((name) => [name, slots[name]?.[row] ?? 0]));
+  const found = { row, value, grad, kept, frozen, isAnyFrozen: frozenRows.size > 0, lines: [] };
+  if (!frozen) found.lines = optimizerLines(say, state, found, frozenRows);
+  return found;
+}
+
+/** Return the rows that no step moves. */
+export function frozenOf(say, state) {
+  if (!state.frozen) return new Set(say.frozen);
+  return new Set([...state.frozen.keys()].filter((row) => state.frozen[row]));
+}
+
+/** Return the number of steps taken before the step that a state shows. */
+export function stepShown(state) {
+  return state.operation ? state.step : state.step - 1;
+}
+
+/** Return the optimizer's arithmetic for one weight, from its gradient to its new value. */
+function optimizerLines(say, state, { value: w, grad, kept }, frozen) {
+  const { optimizer } = say;
+  if (optimizer.refuses && !Number.isFinite(grad)) {
+    const formula = "as it is: the step will be refused, since g is not finite";
+    return [{ name: "w", formula, value: w, known: {} }];
+  }
+  const lines = conditionLines(optimizer, state.grad, frozen, w, grad);
+  const g = lines.length ? lines.at(-1).value : grad;
+  const step = say.first + stepShown(state);
+  const rate = scheduledRate(optimizer, state.rate ?? optimizer.lr, step);
+  lines.push(rateLine(optimizer, rate));
+  const known = { w, g, ...kept, lr: rate, ...optimizer.settings, step: step + 1 };
+  if (optimizer.update === null) {
+    return [...lines, { name: "w", formula: "", value: state.value[row], known }];
+  }
+  for (const each of [...optimizer.constants, ...optimizer.update]) {
+    const value = computedTree(each.tree, known);
+    lines.push({ ...each, value, known: { ...known } });
+    known[each.name] = value;
+  }
+  return lines;
+}
+
+/** Return the line of the learning rate, including the schedule if there is one. */
+function rateLine({ lr, schedule }, rate) {
+  const found = { name: "lr", formula: general(rate, 6), value: rate, same: true, known: {} };
+  if (schedule === "constant") return found;
+  const known = { lr, [schedule]: lr ? rate / lr : 0 };
+  const card = { words: `lr * ${schedule}`, tree: ["*", "lr", schedule], names: ["lr", schedule] };
+  return { ...found, known, card };
+}
+
+/** Return the lines of clipping and regularisation, which come before the update. */
+function conditionLines(optimizer, grads, frozen, w, grad) {
+  const lines = [];
+  let g = grad;
+  if (!Number.isFinite(g)) {
+    g = 0;
+    lines.push({ name: "g", formula: "0, since it is not finite", value: g, known: {} });
+  }
+  const scale = normScale(optimizer, grads, frozen);
+  if (scale !== 1 || optimizer.clipValue !== null) {
+    lines.push(clipLine(optimizer.clipValue, g, scale));
+    g = lines.at(-1).value;
+  }
+  if (optimizer.l1 || optimizer.l2) lines.push(penaltyLine(optimizer, g, w));
+  return lines;
+}
+
+/** Return the line of a gradient that is scaled and limited; `limit` is null for none. */
+function clipLine(limit, g, scale) {
+  const [sign, leaf] = signed(g);
+  const product = ["*", leaf, "_1_"];
+  const numbers = [asWritten(g), asWritten(scale)];
+  const known = { g, scale };
+  if (limit === null) {
+    const numbered = { words: `${sign}_0_ * _1_`, numbers, tree: product };
+    const card = { words: "g * scale", tree: ["*", "g", "scale"], names: ["g", "scale"] };
+    return { name: "g", formula: "", value: g * scale, known, numbered, card };
+  }
+  const numbered = {
+    words: `clip(${sign}_0_ * _1_, -_2_, _3_)`,
+    numbers: [...numbers, asWritten(limit), asWritten(limit)],
+    tree: ["clip", product, ["neg", "_2_"], "_3_"],
+  };
+  const inner = scale === 1 ? "g" : ["*", "g", "scale"];
+  const card = {
+    words: `clip(${scale === 1 ? "g" : "g * scale"}, limit)`,
+    tree: ["clip", inner, ["neg", "limit"], "limit"],
+    names: scale === 1 ? ["g", "limit"] : ["g", "scale", "limit"],
+  };
+  const value = Math.max(-limit, Math.min(limit, g * scale));
+  return { name: "g", formula: "", value, known: { ...known, limit }, numbered, card };
+}
+
+/** Return the line of a gradient to which those of the penalties are added. */
+function penaltyLine({ l1, l2 }, g, w) {
+  const [sign, leaf] = signed(g);
+  const numbered = { words: `${sign}_0_`, numbers: [asWritten(g)], tree: leaf };
+  const card = { words: "g", tree: "g", names: ["g"] };
+  const add = (name, rate, factor, factorTree) => {
+    const [i, j] = [numbered.numbers.length, numbered.numbers.length + 1].map((at) => `_${at}_`);
+    numbered.words += ` + ${i} * ${factor(j)}`;
+    numbered.numbers.push(asWritten(rate), "w");
+    numbered.tree = ["+", numbered.tree, ["*", i, factorTree(j)]];
+    card.words += ` + ${name} * ${factor("w")}`;
+    card.tree = ["+", card.tree, ["*", name, factorTree("w")]];
+    card.names.push(name, "w");
+  };
+  if (l1) add("l1", l1, (of) => `sign(${of})`, (of) => ["sign", of]);
+  if (l2) add("l2", l2, (of) => of, (of) => of);
+  card.names = [...new Set(card.names)];
+  const value = g + l2 * w + l1 * (Number(w > 0) - Number(w < 0));
+  return { name: "g", formula: "", value, known: { g, w, l1, l2 }, numbered, card };
+}
+
+/** Return a number as formulas have it: its six digits, without its sign. */
+function asWritten(value) {
+  return Math.abs(Number(general(value, 6)));
+}
+
+/** Return the sign of a number as it is written, and the tree of _0_ with it. */
+function signed(value) {
+  return general(value, 6).startsWith("-") ? ["-", ["neg", "_0_"]] : ["", "_0_"];
+}
+
+/** Return the factor, at most 1, by which `clipNorm` multiplies all gradients. */
+function normScale({ clipNorm }, grads, frozen) {
+  if (clipNorm === null) return 1;
+  let squares = 0;
+  grads.forEach((each, row) => {
+    if (Number.isFinite(each) && !frozen.has(row)) squares += each * each;
+  });
+  return Math.min(1, clipNorm / (Math.sqrt(squares) + 1e-6));
+}

@@ -1,0 +1,182 @@
+// Where weights are used, and the path of a signal through all operations; as presenter/paths.py.
+
+import { NO_ROW } from "./lines.js";
+
+const product = (numbers) => numbers.reduce((found, each) => found * each, 1);
+const counted = (count) => [...Array(count).keys()];
+
+/** Return whether a row of the bank is a parameter of an operation. */
+export function owns(operation, row) {
+  const first = operation.weights;
+  return first !== NO_ROW && first <= row && row < first + operation.count;
+}
+
+/** Return the indices along all sides of a place in an array of this shape. */
+export function unraveled(place, shape) {
+  const found = [];
+  for (let axis = shape.length - 1; axis >= 0; axis--) {
+    found.unshift(place % shape[axis]);
+    place = Math.floor(place / shape[axis]);
+  }
+  return found;
+}
+
+/** Return the outputs that a parameter adds to, and the inputs it multiplies; null for a bias. */
+export function usesOf(say, operation, row) {
+  const { weights, biases, each, kind } = operation;
+  if (biases !== NO_ROW && row >= biases) {
+    return { written: counted(each).map((i) => i + (row - biases) * each), read: null };
+  }
+  const place = row - weights;
+  if (kind === "affine") {
+    const size = say.buffers[operation.source].size;
+    return { written: [Math.floor(place / size)], read: [place % size] };
+  }
+  if (kind === "scale") {
+    const numbers = counted(each).map((i) => place * each + i);
+    return { written: numbers, read: numbers };
+  }
+  return convolved(operation, place);
+}
+
+/** Return outputs and inputs of a weight of a kernel: one pair for each window. */
+function convolved({ settings, shape }, place) {
+  const [, height, width, high, wide, stride, padding] = settings;
+  const rows = Math.floor((height + 2 * padding - high) / stride) + 1;
+  const columns = Math.floor((width + 2 * padding - wide) / stride) + 1;
+  const [kernel, channel, line, column] = unraveled(place, shape);
+  const written = [];
+  const read = [];
+  for (let i = 0; i < rows; i++) {
+    const y = i * stride - padding + line;
+    if (y < 0 || y >= height) continue;
+    for (let j = 0; j < columns; j++) {
+      const x = j * stride - padding + column;
+      if (x < 0 || x >= width) continue;
+      written.push(kernel * rows * columns + i * columns + j);
+      read.push((channel * height + y) * width + x);
+    }
+  }
+  return { written, read };
+}
+
+/** Return output and input of each operation that the signal of a weight passes. */
+export function pathOfRow(say, row) {
+  const home = say.operations.findIndex((each) => owns(each, row));
+  if (home < 0) return pathThrough(say, 0, [0, 0]);
+  return pathThrough(say, home, placeIn(say, say.operations[home], row));
+}
+
+/** Return output and input of each operation that the signal of a neuron passes. */
+export function pathOfNeuron(say, [name, place]) {
+  const home = say.operations.findIndex((each) => each.target === name);
+  if (home < 0) return pathThrough(say, 0, [outputFor(say, say.operations[0], place), place]);
+  return pathThrough(say, home, [place, inputFor(say, say.operations[home], place)]);
+}
+
+/** Return the path that passes an output and input of the operation `home`. */
+function pathThrough(say, home, place) {
+  const places = say.operations.map(() => [0, 0]);
+  places[home] = place;
+  for (let i = home + 1; i < places.length; i++) {
+    const column = places[i - 1][0];
+    places[i] = [outputFor(say, say.operations[i], column), column];
+  }
+  for (let i = home - 1; i >= 0; i--) {
+    const output = places[i + 1][1];
+    places[i] = [output, inputFor(say, say.operations[i], output)];
+  }
+  return places;
+}
+
+/** Return the output and input of a parameter; those in the middle for a shared one. */
+function placeIn(say, operation, row) {
+  const { written, read } = usesOf(say, operation, row);
+  if (!written.length) {
+    const unit = Math.floor((row - operation.weights) / perUnit(operation));
+    const output = unit * operation.each;
+    return [output, inputFor(say, operation, output)];
+  }
+  const at = middleUse(written.length);
+  const output = written[at];
+  if (read !== null) return [output, read[at]];
+  if (operation.each > 1) return [output, inputFor(say, operation, output)];
+  return [output, operation.shape.length > 1 ? 0 : output];
+}
+
+/** Return the middle of `count` places; for a square, that of the middle row. */
+function middleUse(count) {
+  return Math.min(count - 1, Math.floor((count + Math.floor(Math.sqrt(count))) / 2));
+}
+
+/** Return the number of weights of a perceptron or kernel. */
+function perUnit(operation) {
+  return product(operation.shape.slice(1));
+}
+
+/** Return an output that depends on an input. */
+function outputFor(say, operation, column) {
+  if (operation.weights === NO_ROW) return across(say, operation.source, operation.target, column);
+  const { into } = weightsFrom(say, operation, column);
+  if (!into.length) return column % say.buffers[operation.target].size;
+  const units = operation.shape.length > 1 ? operation.shape[0] : 1;
+  const width = into.length / units;
+  return into[(column % units) * width + middleUse(Math.floor(into.length / units))];
+}
+
+/** Return an input that an output depends on. */
+function inputFor(say, operation, output) {
+  if (operation.weights === NO_ROW) return across(say, operation.target, operation.source, output);
+  const { read } = weightsInto(say, operation, output);
+  const count = read.length;
+  if (!count) return output % say.buffers[operation.source].size;
+  return read[operation.each === 1 ? output % count : Math.floor(count / 2)];
+}
+
+/** Return the corresponding index on the other side of an operation without weights. */
+function across(say, from, to, place) {
+  const [here, there] = [say.buffers[from], say.buffers[to]];
+  if (here.size === there.size || !here.shape.length || !there.shape.length) {
+    return place % there.size;
+  }
+  const at = unraveled(place, here.shape);
+  const moved = at.map((i, axis) => Math.floor((i * there.shape[axis]) / here.shape[axis]));
+  return moved.reduce((found, i, axis) => found * there.shape[axis] + i, 0);
+}
+
+/** Return the weights that an output depends on, and the input of each. */
+export function weightsInto(say, operation, output) {
+  const count = perUnit(operation);
+  const first = operation.weights + Math.floor(output / operation.each) * count;
+  const found = { rows: [], read: [] };
+  for (let row = first; row < first + count; row++) {
+    const { written, read } = usesOf(say, operation, row);
+    written.forEach((place, i) => {
+      if (place !== output) return;
+      found.rows.push(row);
+      found.read.push(read[i]);
+    });
+  }
+  return found;
+}
+
+/** Return the weights that multiply an input, and the output of each. */
+export function weightsFrom(say, operation, column) {
+  const { shape, weights, each } = operation;
+  if (shape.length === 1) return { rows: [weights + Math.floor(column / each)], into: [column] };
+  const count = perUnit(operation);
+  const pairs = [];
+  for (let row = weights; row < weights + count; row++) {
+    const { written, read } = usesOf(say, operation, row);
+    read.forEach((place, i) => place === column && pairs.push([row, written[i]]));
+  }
+  pairs.sort((a, b) => a[1] - b[1]);
+  const found = { rows: [], into: [] };
+  for (let unit = 0; unit < shape[0]; unit++) {
+    for (const [row, output] of pairs) {
+      found.rows.push(row + unit * count);
+      found.into.push(output + unit * each);
+    }
+  }
+  return found;
+}

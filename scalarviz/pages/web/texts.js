@@ -1,0 +1,48 @@
+// Texts that people read, by key, as in scalarviz/texts: the only place where a page has them.
+
+let knownTexts = {};
+
+/** Take the texts of the page, by key. */
+export function setTexts(table) {
+  knownTexts = table;
+}
+
+/** Return the text of a key with its fields filled in; the key itself if there is none. */
+export function text(key, fields = {}) {
+  const words = knownTexts[key];
+  if (words === undefined) return key;
+  return words.replace(/\{(\w+)(?::([^}]*))?\}/g, (whole, name, format) =>
+    name in fields ? written(fields[name], format) : whole,
+  );
+}
+
+/** Return the text KEY.one for a count of 1, otherwise KEY.many; its field `count` is the count. */
+export function plural(key, count, fields = {}) {
+  return text(`${key}.${count === 1 ? "one" : "many"}`, { ...fields, count });
+}
+
+/** Return a field as its format says: "", ",", or digits such as ".0f", ",.1f" and ".3g". */
+function written(value, format) {
+  if (!format) return String(value);
+  const found = /^(,?)(?:\.(\d+)([fg]))?$/.exec(format);
+  if (!found) return String(value);
+  const [, comma, digits, kind] = found;
+  let words = String(value);
+  if (kind === "f") words = Number(value).toFixed(Number(digits));
+  if (kind === "g") words = general(Number(value), Number(digits));
+  return comma ? words.replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ",")) : words;
+}
+
+/** Return a number as Python's format "g" does: digits without zeros at the end. */
+export function general(value, digits) {
+  if (Number.isNaN(value)) return "nan";
+  if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
+  const [mantissa, power] = value.toExponential(Math.max(0, digits - 1)).split("e");
+  const exponent = Number(power);
+  const short = (number) => (number.includes(".") ? number.replace(/\.?0+$/, "") : number);
+  if (exponent < -4 || exponent >= digits) {
+    const size = String(Math.abs(exponent)).padStart(2, "0");
+    return `${short(mantissa)}e${exponent < 0 ? "-" : "+"}${size}`;
+  }
+  return short(value.toFixed(Math.max(0, digits - 1 - exponent)));
+}

@@ -1,0 +1,140 @@
+// One weight or neuron followed through a step, for captions; as presenter/traced_weight.py.
+
+import { NO_ROW } from "./lines.js";
+import { neuronName, weightName } from "./names.js";
+import { owns, pathOfNeuron, pathOfRow, usesOf, weightsFrom, weightsInto } from "./paths.js";
+
+/** A weight, by its bank index or NO_ROW, at a moment of a state; or the neuron that is followed. */
+export class TracedWeight {
+  constructor(say, state, moment, row, neuron, chosen) {
+    Object.assign(this, { say, state, moment, row, neuron, chosen });
+    this.path = neuron === null ? pathOfRow(say, row) : pathOfNeuron(say, neuron);
+  }
+
+  get operation() {
+    return this.say.operations[this.moment.operation];
+  }
+
+  get isLast() {
+    return this.moment.operation === this.say.operations.length - 1;
+  }
+
+  /** The output and input of this operation that the signal passes. */
+  get place() {
+    return this.path[this.moment.operation];
+  }
+
+  /** What formulas call the inputs of this operation: x for those of the network, else a. */
+  get letter() {
+    return this.moment.operation === this.say.firstParameters ? "x" : "a";
+  }
+
+  get before() {
+    return [this.operation.source, this.place[1]];
+  }
+
+  get behind() {
+    return [this.operation.target, this.place[0]];
+  }
+
+  /** What the operation reads, writes, and the gradients of both, of the focus sample. */
+  get inputs() {
+    return this.state.values[this.operation.source];
+  }
+
+  get outputs() {
+    return this.state.values[this.operation.target];
+  }
+
+  get upstream() {
+    return this.state.gradients[this.operation.target];
+  }
+
+  get gradient() {
+    return this.state.gradients[this.operation.source];
+  }
+
+  /** Predictions and targets of the focus sample. */
+  get answers() {
+    return [this.state.values[this.say.outputs], this.state.target];
+  }
+
+  /** Number of samples of the batch, and which of them is the focus. */
+  get samples() {
+    return this.state.batch ?? 1;
+  }
+
+  get sample() {
+    return Math.min(this.state.focus ?? 0, this.samples - 1);
+  }
+
+  called(neuron) {
+    return neuronName(this.say, neuron);
+  }
+
+  /** The weight, if this operation has it; else a weight that its signal passes. */
+  get ownRow() {
+    if (owns(this.operation, this.row)) return this.row;
+    const [output, column] = this.place;
+    const { rows, read } = weightsInto(this.say, this.operation, output);
+    const at = read.indexOf(column);
+    return at >= 0 ? rows[at] : (rows[0] ?? this.operation.weights);
+  }
+
+  uses(row) {
+    return usesOf(this.say, this.operation, row);
+  }
+
+  /** Operations that a weight belongs to; layers can share it. */
+  homesOf(row) {
+    return this.say.operations.filter((each) => owns(each, row));
+  }
+
+  nameOf(row) {
+    const homes = this.homesOf(row);
+    const home = homes.includes(this.operation) ? this.operation : homes[0];
+    return weightName(this.say, home, row);
+  }
+
+  /**
+   * Numbers of a buffer for all samples, sample by sample; null if the state has them for the
+   * focus sample only. `kind` is "values", "gradients" or "targets".
+   */
+  ofBatch(kind, name) {
+    if (this.samples === 1) {
+      return kind === "targets" ? this.state.target : this.state[kind][name];
+    }
+    const all = this.state.all?.[kind];
+    return (kind === "targets" ? all : all?.[name]) ?? null;
+  }
+}
+
+/** Return a weight of the neuron's sum, else one that it is multiplied by; NO_ROW without. */
+export function rowBeside(say, neuron) {
+  const path = pathOfNeuron(say, neuron);
+  const home = say.operations.findIndex((each) => each.target === neuron[0]);
+  for (let i = home; i >= 0; i--) {
+    const operation = say.operations[i];
+    if (operation.weights === NO_ROW) continue;
+    const { rows, read } = weightsInto(say, operation, path[i][0]);
+    const at = read.indexOf(path[i][1]);
+    return at >= 0 ? rows[at] : operation.weights;
+  }
+  for (let i = home + 1; i < path.length; i++) {
+    const operation = say.operations[i];
+    if (operation.weights === NO_ROW) continue;
+    return weightsFrom(say, operation, path[i][1]).rows[0] ?? operation.weights;
+  }
+  return NO_ROW;
+}
+
+/** Return the output of the class of the focus sample; null if there are no classes. */
+export function rightOutput(say, state) {
+  if (say.loss.logits !== "softmax" || say.buffers[say.outputs].size < 2) return null;
+  return state.target ? [say.outputs, indexOfLargest(state.target)] : null;
+}
+
+/** Return the place of the first of the largest numbers. */
+export function indexOfLargest(numbers) {
+  return numbers.reduce((best, each, i) => (each > numbers[best] ? i : best), 0);
+}

@@ -1,0 +1,34 @@
+// Says what a page says: reads a task from a file, writes the answers.
+
+import { readFileSync } from "node:fs";
+import { captionOf } from "../../scalarviz/pages/web/captions.js";
+import { setTexts } from "../../scalarviz/pages/web/texts.js";
+import * as format from "../../scalarviz/pages/web/format.js";
+
+const WORDS = { NaN: NaN, Infinity: Infinity, "-Infinity": -Infinity };
+const numbers = (key, value) => (typeof value === "string" && value in WORDS ? WORDS[value] : value);
+const words = (key, value) =>
+  typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
+
+/** Return a state with typed arrays, as the worker of a page sends them. */
+function arrays(value) {
+  if (Array.isArray(value) && value.every((each) => typeof each === "number")) {
+    return Float64Array.from(value);
+  }
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, arrays(each)]));
+}
+
+const task = JSON.parse(readFileSync(process.argv[2], "utf8"), numbers);
+const answers = {};
+if (task.spec) setTexts(task.spec.texts);
+if (task.captions) {
+  answers.captions = task.captions.map(({ state, asked }) => {
+    const given = arrays(state);
+    return asked.map((each) => captionOf(task.spec, given, each));
+  });
+}
+if (task.formats) {
+  answers.formats = task.formats.map(([name, ...args]) => format[name](...args));
+}
+process.stdout.write(JSON.stringify(answers, words));

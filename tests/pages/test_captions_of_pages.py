@@ -1,0 +1,139 @@
+"""The captions of a page are those of Python, word for word."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.losses import LOSSES, MEANS
+from tests.pages.walks import compared
+
+Make = Callable[[], sv.Session]
+
+OPTIMIZERS = [
+    sv.Momentum(0.1),
+    sv.Nesterov(0.1),
+    sv.RMSProp(0.01),
+    sv.Adam(0.01),
+    sv.AdamW(0.01),
+    sv.Adam(0.01, schedule=sv.Schedule("cosine", steps=10)),
+    sv.SGD(0.1, schedule=sv.Schedule("warmup_cosine", warmup=3, steps=10, floor=0.1)),
+    sv.SGD(0.1, schedule=sv.Schedule("step", every=2)),
+    sv.SGD(0.1, clip_value=0.01),
+    sv.SGD(0.1, clip_norm=0.01),
+    sv.SGD(0.1, clip_norm=0.01, clip_value=0.003, l1=0.01, l2=0.02),
+    sv.Momentum(0.1, l2=0.1),
+]
+
+
+def colours(*layers: Any, batch: int = 4, lr: float = 0.5, **options: Any) -> sv.Session:
+    """A network that learns colours on the python engine."""
+    network = sv.Network([*layers], seed=1)
+    options = {"optimizer": sv.SGD(lr), **options}
+    return sv.Session(network, data.Rgb(), batch=batch, engine="python", **options)
+
+
+def classes(network: sv.Network, inputs: int, batch: int = 4) -> sv.Session:
+    """A network that learns two classes of made-up samples."""
+    x = np.random.default_rng(0).normal(size=(10, inputs))
+    samples = data.Arrays(x, np.arange(10) % 2)
+    options = {"loss": "softmax_cross_entropy", "optimizer": sv.Adam(0.05)}
+    return sv.Session(network, samples, batch=batch, engine="python", **options)
+
+
+def with_kernels(pool: Any) -> sv.Session:
+    kernels = sv.Conv2d((1, 8, 8), 3, 3, activation="relu", padding=1)
+    return classes(sv.Network([kernels, pool((3, 8, 8), 2), sv.Dense(48, 2)], seed=1), 64, 3)
+
+
+def part_frozen() -> sv.Session:
+    session = colours(sv.Dense(3, 8, "tanh"), sv.Dense(8, 3, "sigmoid"))
+    session.freeze(session.network.layers[0])
+    return session
+
+
+def held_norm() -> sv.Session:
+    session = colours(sv.Dense(3, 4, "tanh"), sv.BatchNorm(4), sv.Dense(4, 3))
+    session.advance(2)
+    session.freeze(session.network.layers[1])
+    return session
+
+
+NETWORKS: dict[str, Make] = {
+    "one sample": lambda: colours(sv.Dense(3, 8, "tanh"), sv.Dense(8, 3, "sigmoid"), batch=1),
+    "large batch": lambda: colours(sv.Dense(3, 40, "tanh"), sv.Dense(40, 3, "sigmoid"), batch=100),
+    "deep": lambda: colours(sv.Dense(3, 6, "elu"), sv.Dense(6, 4, "elu"), sv.Dense(4, 3)),
+    "no biases": lambda: colours(sv.Dense(3, 4, "tanh", bias=False), sv.Dense(4, 3, bias=False)),
+    "frozen": part_frozen,
+    "linear only": lambda: colours(sv.Dense(3, 3)),
+    "softmax": lambda: colours(sv.Dense(3, 5, "tanh"), sv.Dense(5, 3), sv.Softmax(3)),
+    "layer norm": lambda: colours(sv.Dense(3, 5, "tanh"), sv.LayerNorm(5), sv.Dense(5, 3)),
+    "rms norm": lambda: colours(sv.Dense(3, 5, "tanh"), sv.RMSNorm(5), sv.Dense(5, 3)),
+    "batch norm": lambda: colours(sv.Dense(3, 5, "tanh"), sv.BatchNorm(5), sv.Dense(5, 3)),
+    "held batch norm": held_norm,
+    "dropout": lambda: colours(sv.Dense(3, 8, "tanh"), sv.Dropout(8, 0.5), sv.Dense(8, 3)),
+    "residual": lambda: colours(
+        sv.Dense(3, 4, "tanh"), sv.Residual(sv.Dense(4, 4, "tanh")), sv.Dense(4, 3)
+    ),
+    "waves": lambda: colours(sv.FrequencyEncoding(3, 2), sv.Dense(12, 3)),
+    "max pool": lambda: with_kernels(sv.MaxPool2d),
+    "average pool": lambda: with_kernels(sv.AvgPool2d),
+    "diverging": lambda: colours(sv.Dense(3, 4, "relu"), sv.Dense(4, 3), lr=1e4),
+    "tiny steps": lambda: colours(sv.Dense(3, 4, "tanh"), sv.Dense(4, 3), lr=1e-6),
+}
+
+
+def test_captions_of_a_small_network_are_those_of_python(tmp_path: Path) -> None:
+    network = sv.Network([2, 4, 1], "tanh", "sigmoid", seed=0)
+    session = sv.Session(network, data.Xor(), optimizer=sv.SGD(0.5), engine="python", batch=4)
+    assert compared(session, tmp_path) > 100
+
+
+def test_captions_of_classes_with_adam_are_those_of_python(tmp_path: Path) -> None:
+    network = sv.Network([4, 3, 2], "leaky_relu", "linear", seed=0)
+    assert compared(classes(network, 4), tmp_path) > 100
+
+
+@pytest.mark.slow
+def test_captions_in_float32_are_those_of_python(tmp_path: Path) -> None:
+    network = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0, dtype="float32")
+    session = sv.Session(network, data.Rgb(), optimizer=sv.SGD(0.5), batch=8, engine="cpu")
+    assert compared(session, tmp_path, steps=20) > 1000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_captions_of_every_activation_are_those_of_python(name: str, tmp_path: Path) -> None:
+    for sizes, ends in (([3, 8, 3], (name, "sigmoid")), ([3, 5, 3], ("tanh", name))):
+        network = sv.Network(sizes, *ends, seed=1)
+        session = sv.Session(network, data.Rgb(), optimizer=sv.SGD(0.1), batch=8, engine="python")
+        assert compared(session, tmp_path, steps=4) > 300
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mean", MEANS)
+@pytest.mark.parametrize("name", LOSSES)
+def test_captions_of_every_loss_are_those_of_python(name: str, mean: Any, tmp_path: Path) -> None:
+    loss = sv.Loss(name, mean=mean, factor=1.0 if mean == "all" else 0.5)
+    session = colours(sv.Dense(3, 4, "tanh"), sv.Dense(4, 3), loss=loss, batch=3, lr=0.05)
+    assert compared(session, tmp_path, steps=4) > 300
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=repr)
+def test_captions_of_every_optimizer_are_those_of_python(
+    optimizer: sv.Optimizer, tmp_path: Path
+) -> None:
+    session = colours(sv.Dense(3, 5, "tanh"), sv.Dense(5, 3, "sigmoid"), optimizer=optimizer)
+    assert compared(session, tmp_path, steps=4, skip=3) > 300
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NETWORKS)
+def test_captions_of_every_kind_are_those_of_python(name: str, tmp_path: Path) -> None:
+    assert compared(NETWORKS[name](), tmp_path, steps=3) > 50

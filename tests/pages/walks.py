@@ -1,0 +1,186 @@
+"""States of a page, made from sessions in Python, and what a page says of them, by Node."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.pages.caption_data import caption_data
+from scalarviz.presenter.captions.moments import caption
+from scalarviz.presenter.show import Show
+from scalarviz.session.caption import Caption, Piece
+from scalarviz.texts import texts
+
+SCRIPT = Path(__file__).with_name("say.mjs")
+Asked = dict[str, Any]  # {} for the default, {"row": ...} or {"neuron": [buffer, place]}
+
+
+def plain(value: Any) -> Any:
+    """Return numbers as JSON has them: those that are not finite are words."""
+    if isinstance(value, np.ndarray):
+        return plain(value.astype(np.float64).ravel().tolist())
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
+    return value
+
+
+def piece_data(piece: Piece) -> dict[str, Any]:
+    return dataclasses.asdict(piece)
+
+
+def caption_as_data(found: Caption) -> dict[str, Any]:
+    """Return a caption as a page has it."""
+    return {**dataclasses.asdict(found), "pieces": [*map(piece_data, found.pieces)]}
+
+
+def spec_of(session: sv.Session) -> dict[str, Any]:
+    """Return the parts of a page's specification that captions need."""
+    return {"say": caption_data(session, Show.of(session)), "texts": dict(texts())}
+
+
+class Walk:
+    """A session that goes on operation by operation, and its state after each."""
+
+    def __init__(self, session: sv.Session) -> None:
+        self.session = session
+        self.trainer = session.timeline.trainer
+        self.begin()
+
+    def begin(self) -> None:
+        """Remember the numbers at the beginning of a step."""
+        bank = self.session.network.bank
+        slots = self.trainer.settings.optimizer.row.slots
+        self.before, self.grad_before = bank.value.copy(), bank.grad.copy()
+        self.slots_before = dict(zip(slots, bank.slot_block(slots).copy(), strict=True))
+        self.batch = self.trainer.batches.at(self.session.step_index)
+
+    def states(self, steps: int = 1) -> Iterator[dict[str, Any]]:
+        """Yield the state after each operation of some steps."""
+        for _ in range(steps):
+            self.begin()
+            for _ in self.session.operations:
+                self.session.advance(1, "operation")
+                yield self.state()
+
+    def state(self) -> dict[str, Any]:
+        """Return the state of a page at this moment of the session."""
+        session, program = self.session, self.session.network.program
+        step, operation = session.clock.place
+        moments = program.moments
+        done = moments[:operation] if operation else moments
+        inputs, targets = self.batch
+        sample = min(session.focus, len(inputs) - 1)
+        bank, run = session.network.bank, self.trainer.run
+        written = {each.name: each for moment in done for each in moment.values}
+        known = {program.inputs.name: np.asarray(inputs)}
+        known |= {name: run.values(buffer) for name, buffer in written.items()}
+        flows = {each.name: run.gradients(each) for moment in done for each in moment.gradients}
+        again = None
+        if not operation:
+            again = self.trainer.loss(session.network(inputs), targets)
+        return {
+            "step": step,
+            "operation": operation,
+            "moment": (operation or len(moments)) - 1,
+            "playing": False,
+            "loss": session.loss,
+            "rate": self.trainer.settings.optimizer.lr,
+            "value": bank.value.copy(),
+            "grad": bank.grad.copy(),
+            "before": self.before,
+            "gradBefore": self.grad_before,
+            "slotsBefore": self.slots_before,
+            "values": {name: each[sample].copy() for name, each in known.items()},
+            "gradients": {name: each[sample].copy() for name, each in flows.items()},
+            "all": {
+                "values": {name: each.copy() for name, each in known.items()},
+                "gradients": {name: each.copy() for name, each in flows.items()},
+                "targets": np.asarray(targets),
+            },
+            "target": np.asarray(targets[sample]),
+            "batch": len(inputs),
+            "focus": session.focus,
+            "frozen": bank.frozen.astype(np.float64),
+            "state": bank.state.copy(),
+            "again": again,
+        }
+
+
+def questions(session: sv.Session) -> list[Asked]:
+    """Return what captions are asked about: nothing, a weight of each layer, and some neurons."""
+    program = session.network.program
+    asked: list[Asked] = [{}]
+    for operation in program.operations:
+        rows = operation.parameters
+        asked += [{"row": row} for row in {rows[len(rows) // 2], rows[-1]}] if rows else []
+    for buffer in {program.inputs, program.operations[0].target, program.outputs}:
+        asked.append({"neuron": [buffer.name, buffer.size - 1]})
+    return asked
+
+
+def expected(session: sv.Session, asked: Asked) -> dict[str, Any]:
+    """Return the caption of Python."""
+    neuron = asked.get("neuron")
+    found = caption(session, asked.get("row"), None if neuron is None else tuple(neuron))
+    return plain(caption_as_data(found))
+
+
+def said_by_node(task: dict[str, Any], folder: Path) -> Any:
+    """Return what the JavaScript of a page makes of a task; see say.mjs."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("JavaScript runs in Node, which is not installed here")
+    file = folder / "task.json"
+    file.write_text(json.dumps(plain(task)), encoding="utf-8")
+    done = subprocess.run(
+        [node, str(SCRIPT), str(file)], capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def compared(session: sv.Session, folder: Path, steps: int = 2, skip: int = 0) -> int:
+    """Compare all captions of some steps; return how many there were."""
+    session.advance(skip) if skip else None
+    walk, asked = Walk(session), questions(session)
+    states: list[Any] = []
+    wanted: list[Any] = []
+    for state in walk.states(steps):
+        states.append({"state": state, "asked": asked})
+        wanted.append([expected(session, each) for each in asked])
+    found = said_by_node({"spec": spec_of(session), "captions": states}, folder)["captions"]
+    for place, (ours, theirs) in enumerate(zip(wanted, found, strict=True)):
+        for question, mine, other in zip(asked, ours, theirs, strict=True):
+            assert other == mine, differences(mine, other, place, question)
+    return sum(map(len, wanted))
+
+
+def differences(ours: Any, theirs: Any, place: int, question: Asked) -> str:
+    """Return where two captions differ, in the words of both."""
+    parts = [f"moment {place}, {question}:"]
+    for key in ours:
+        if ours[key] != theirs.get(key):
+            parts.append(f"{key}:\n  {in_short(ours[key])}\n  {in_short(theirs.get(key))}")
+    return "\n".join(parts)
+
+
+def in_short(part: Any) -> str:
+    """Return lines of pieces as their words, and anything else as it is."""
+    try:
+        return "\n  ".join("|".join(piece["words"] for piece in line) for line in part)
+    except TypeError:
+        return str(part)
