@@ -8,18 +8,24 @@ them. A constant has six digits at most.
 from __future__ import annotations
 
 import ast
-import builtins
 import inspect
 import math
-import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import islice, product
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.source import (
+    UnwritableError,
+    arguments_of,
+    assignment,
+    called,
+    syntax_of,
+    variables,
+)
 
 LONGEST = 60  # characters of a formula
 MOST_CODE = 2000  # characters of its code: assignments can double what they put in
@@ -36,12 +42,29 @@ COMPARED = {
     ast.Eq: "==",
     ast.NotEq: "!=",
 }
+COMPARISONS = {
+    "greater": ">",
+    "greater_equal": ">=",
+    "less": "<",
+    "less_equal": "<=",
+    "equal": "==",
+    "not_equal": "!=",
+}
 MAGNITUDES = "abs", "fabs", "absolute"
-LIBRARIES = "math", "builtins", "numpy", "elementary"
+LIBRARIES = "math", "builtins", "numpy", "elementary", "arithmetic"
+GENERATED = "<scalarviz "  # begins the name of the file of a source that nobody wrote
 
 
-class UnwritableError(Exception):
-    """A function has no formula."""
+def sign(x: float) -> float:
+    return 1.0 if x > 0.0 else (-1.0 if x < 0.0 else 0.0)
+
+
+# Functions of operations on Values, as formulas call them, and how many arguments they have there.
+OF_ARITHMETIC: dict[str, tuple[str, Callable[..., float], int | None]] = {
+    "maximum": ("max", max, 2),
+    "minimum": ("min", min, 2),
+    "absolute_derivative": ("sign", sign, 1),
+}
 
 
 @dataclass(frozen=True)
@@ -52,6 +75,8 @@ class Part:
     head      of a product: what stands before its last factor
     base      the last factor without its exponent; "" if another factor cannot be joined to it
     exponent  that of the last factor
+    number    the number that it is, or None
+    cases     of a conditional expression: the condition and both expressions
     """
 
     text: str
@@ -60,6 +85,8 @@ class Part:
     head: str = ""
     base: str = ""
     exponent: int = 1
+    number: float | None = None
+    cases: tuple[Part, Part, Part] | None = None
 
     def within(self, rank: int) -> str:
         """Return the text, in brackets where it holds together less tightly than `rank`."""
@@ -150,7 +177,10 @@ def agrees(
 
 
 def same(a: float, b: float) -> bool:
-    return a == b or (a != a and b != b) or math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-6)
+    """Return whether two numbers agree; where one of them is none, neither must the other be."""
+    if not math.isfinite(a) or not math.isfinite(b):
+        return not math.isfinite(a) and not math.isfinite(b)
+    return math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-6)
 
 
 def number_at(function: Callable[..., float], point: Sequence[float]) -> float:
@@ -158,58 +188,6 @@ def number_at(function: Callable[..., float], point: Sequence[float]) -> float:
         return float(function(*point))
     except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):
         return math.nan
-
-
-@lru_cache(maxsize=256)
-def syntax_of(function: Callable[..., Any]) -> ast.FunctionDef:
-    """Return the syntax tree of a function written with def; raise UnwritableError without one."""
-    try:
-        (syntax,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
-    except (OSError, TypeError, ValueError, SyntaxError) as error:
-        raise UnwritableError from error
-    if not isinstance(syntax, ast.FunctionDef) or syntax.decorator_list:
-        raise UnwritableError
-    if ast.get_docstring(syntax) is not None:
-        syntax.body = syntax.body[1:]
-    return syntax
-
-
-def variables(function: Callable[..., Any]) -> Mapping[str, Any]:
-    """Return the names that a function finds outside: of modules, and of functions around it."""
-    assert isinstance(function, FunctionType)
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    inner = {}
-    for name, cell in cells:
-        try:
-            inner[name] = cell.cell_contents
-        except ValueError:  # not yet assigned
-            continue
-    return {**vars(builtins), **function.__globals__, **inner}
-
-
-def arguments_of(call: ast.Call, function: Callable[..., Any]) -> dict[str, ast.expr | float]:
-    """Return what a call gives each parameter of a function: expressions, and defaults."""
-    if any(isinstance(each, ast.Starred) for each in call.args):
-        raise UnwritableError
-    try:
-        bound = inspect.signature(function).bind(
-            *call.args, **{str(each.arg): each.value for each in call.keywords}
-        )
-    except (TypeError, ValueError) as error:
-        raise UnwritableError from error
-    bound.apply_defaults()
-    return dict(bound.arguments)
-
-
-def called(syntax: ast.expr, outer: Mapping[str, Any]) -> Any:
-    """Return the object that a name, or an attribute of a module, stands for."""
-    if isinstance(syntax, ast.Name) and syntax.id in outer:
-        return outer[syntax.id]
-    if isinstance(syntax, ast.Attribute):
-        module = called(syntax.value, outer)
-        if isinstance(module, ModuleType) and hasattr(module, syntax.attr):
-            return getattr(module, syntax.attr)
-    raise UnwritableError
 
 
 def number_text(value: float) -> str:
@@ -240,6 +218,7 @@ class Writer:
         self.numbers = dict(zip(names, at, strict=False))
         self.functions: dict[str, Any] = {}
         self.depth = 0
+        self.folds = False  # whether numbers are computed, and conditions come first
 
     def function_of(self, part: Part) -> Callable[..., float]:
         """Return the function that computes a part from numbers of the names."""
@@ -259,6 +238,7 @@ class Writer:
         if len(names) != len(arguments):
             raise UnwritableError
         self.depth += 1
+        self.folds = self.folds or function.__code__.co_filename.startswith(GENERATED)
         known = dict(zip(names, arguments, strict=True))
         found = self.block(syntax_of(function).body, known, variables(function))
         self.depth -= 1
@@ -294,7 +274,8 @@ class Writer:
         is_chain = second.rank == ATOM and " if " in second.text and "(" not in ending
         ending = ending if is_chain else second.text
         code = f"({first.code} if {test.code} else {second.code})"
-        return Part(f"({first.text} if {test.text}, else {ending})", code)
+        text = f"({first.text} if {test.text}, else {ending})"
+        return Part(text, code, cases=(test, first, second))
 
     def part(self, syntax: ast.expr, known: Mapping[str, Part], outer: Mapping[str, Any]) -> Part:
         """Return an expression as a part of a formula."""
@@ -312,7 +293,7 @@ class Writer:
             found = self.joined(SIGNS[type(syntax.op)], of(syntax.left), of(syntax.right))
         elif isinstance(syntax, ast.UnaryOp) and isinstance(syntax.op, (ast.USub, ast.UAdd)):
             found = of(syntax.operand)
-            found = found if isinstance(syntax.op, ast.UAdd) else negative(found)
+            found = found if isinstance(syntax.op, ast.UAdd) else self.negative(found)
         elif isinstance(syntax, (ast.Compare, ast.BoolOp)) or (
             isinstance(syntax, ast.UnaryOp) and isinstance(syntax.op, ast.Not)
         ):
@@ -330,6 +311,10 @@ class Writer:
 
     def joined(self, sign: str, a: Part, b: Part) -> Part:
         """Return two parts with a sign of arithmetic between them."""
+        if self.folds:
+            found = self.folded(sign, a, b)
+            if found is not None:
+                return found
         code = f"({a.code} {sign} {b.code})"
         if sign == "*":
             (head, base, exponent), (before, other, more) = a.last, b.last
@@ -352,6 +337,38 @@ class Writer:
             sign, right = "-" if sign == "+" else "+", right[1:]
         return Part(f"{a.within(SUM)} {sign} {right}", code, SUM)
 
+    def negative(self, part: Part) -> Part:
+        """Return -part."""
+        if self.folds:
+            return self.joined("*", constant(-1.0), part)
+        return negative(part)
+
+    def folded(self, sign: str, a: Part, b: Part) -> Part | None:
+        """Return two parts with a sign between them, shorter by arithmetic; None if they are not.
+
+        Numbers are computed. Of conditional expressions, the cases are.
+        """
+        if a.number is not None and b.number is not None and sign != "**":
+            return constant(eval(f"{a.number!r} {sign} {b.number!r}"))
+        if sign == "*" and b.number is not None:
+            a, b = b, a
+        if a.number == 0.0 and sign in "*/":
+            return a
+        if a.number == 0.0 and sign in "+-":
+            return b if sign == "+" else self.negative(b)
+        if (b.number == 0.0 and sign in "+-") or (b.number == 1.0 and sign == "/"):
+            return a
+        if a.number in (1.0, -1.0) and sign == "*" and b.cases is None:
+            return b if a.number == 1.0 else negative(b)
+        test = (a.cases or b.cases or (None,))[0]
+        if test is None:
+            return None
+        ends = []
+        for i in (1, 2):
+            left, right = (x.cases[i] if x.cases and x.cases[0] == test else x for x in (a, b))
+            ends.append(self.joined(sign, left, right))
+        return self.chosen(test, lambda: ends[0], lambda: ends[1])
+
     def call(
         self, syntax: ast.Call, of: Callable[[ast.expr], Part], outer: Mapping[str, Any]
     ) -> Part:
@@ -366,12 +383,17 @@ class Writer:
         else:
             parts = [of(each) for each in syntax.args]
         library = (getattr(function, "__module__", None) or "numpy").rpartition(".")[2]
+        is_inline = self.inline and not name
         if library in LIBRARIES:
             name = str(getattr(function, "__name__", ""))
             found = self.of_library(name, parts)
             if found is not None:
                 return found
-        elif not name and self.inline:
+            if library == "arithmetic":
+                name, function, count = OF_ARITHMETIC.get(name, ("", function, None))
+                parts = parts[:count]
+            is_inline = not name
+        if is_inline:
             depth = self.depth
             try:
                 return self.inlined(function, parts)
@@ -389,7 +411,18 @@ class Writer:
 
     def of_library(self, name: str, parts: Sequence[Part]) -> Part | None:
         """Return a call of a function that formulas write with signs; None for the others."""
-        one = Part("1", "1.0")
+        one = constant(1.0)
+        if name == "where" and len(parts) == 3:
+            test, yes, no = parts
+            if test.rank != CONDITION:
+                test = compared(test, ("!=", constant(0.0)))
+            return self.chosen(test, lambda: yes, lambda: no)
+        if name in COMPARISONS and len(parts) == 2:
+            return compared(parts[0], (COMPARISONS[name], parts[1]))
+        if name == "power_by_x" and parts[1].number is not None:
+            exponent = parts[1].number - 1.0
+            power = self.joined("**", parts[0], constant(exponent)) if exponent != 1.0 else parts[0]
+            return self.joined("*", parts[1], power)
         if name in MAGNITUDES and len(parts) == 1:
             text, code = parts[0].text, f"abs({parts[0].code})"
             self.functions["abs"] = abs
@@ -411,26 +444,11 @@ class Writer:
         return None
 
 
-def assignment(statement: ast.stmt) -> tuple[str, ast.expr]:
-    """Return the name and the new value of an assignment; raise UnwritableError for others."""
-    target: ast.expr | None = None
-    value: ast.expr | None = None
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        target, value = statement.targets[0], statement.value
-    elif isinstance(statement, ast.AnnAssign):
-        target, value = statement.target, statement.value
-    elif isinstance(statement, ast.AugAssign):
-        target = statement.target
-        value = ast.BinOp(ast.Name(ast.unparse(target), ast.Load()), statement.op, statement.value)
-    if not isinstance(target, ast.Name) or value is None:
-        raise UnwritableError
-    return target.id, value
-
-
 def constant(value: Any) -> Part:
     """Return a number as a part of a formula."""
     text = number_text(value)
-    return Part(text, f"({float(text)!r})", ATOM if value >= 0.0 else PRODUCT)
+    number = float(text)
+    return Part(text, f"({number!r})", ATOM if value >= 0.0 else PRODUCT, number=number)
 
 
 def negative(part: Part) -> Part:
@@ -456,12 +474,16 @@ def condition(syntax: ast.expr, of: Callable[[ast.expr], Part]) -> Part:
         )
         return Part(text, f"({word.join(part.code for part in parts)})", CONDITION)
     assert isinstance(syntax, ast.Compare)
-    first = of(syntax.left)
+    if not all(type(sign) in COMPARED for sign in syntax.ops):
+        raise UnwritableError
+    signs = [COMPARED[type(sign)] for sign in syntax.ops]
+    return compared(of(syntax.left), *zip(signs, map(of, syntax.comparators), strict=True))
+
+
+def compared(first: Part, *others: tuple[str, Part]) -> Part:
+    """Return a comparison of numbers: the first one, and signs with the others."""
     text, code = first.within(SUM), first.code
-    for sign, each in zip(syntax.ops, syntax.comparators, strict=True):
-        if type(sign) not in COMPARED:
-            raise UnwritableError
-        other = of(each)
-        text += f" {COMPARED[type(sign)]} {other.within(SUM)}"
-        code += f" {COMPARED[type(sign)]} {other.code}"
+    for sign, other in others:
+        text += f" {sign} {other.within(SUM)}"
+        code += f" {sign} {other.code}"
     return Part(text, f"({code})", CONDITION)

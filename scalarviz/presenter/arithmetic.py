@@ -34,6 +34,7 @@ from scalarviz.view.frame_data import Line, Table
 ROWS = 40  # rows of a table that are written out
 FINEST = 8  # decimals; smaller numbers have an exponent
 HUGE = 6  # digits before the point; larger numbers have one, too
+LONGEST = 110  # letters of a formula that is written out
 SPREAD = 5  # digits of the largest number of a column
 NAME = re.compile(r"\b[A-Za-z_]\w*\b")
 CORRECTED = re.compile(r"\b(\w+) / (correction\d?)\b")
@@ -321,6 +322,8 @@ def equation_of(
         if agrees:
             break
     formula = fill(words, {**given, **dict(zip(free, shown, strict=True))})
+    if len(formula) > LONGEST:
+        formula = "..."
     sign = "=" if agrees else "≈"
     return Line(f"{name} = {formula.replace('+ -', '- ')} {sign} {ending}")
 

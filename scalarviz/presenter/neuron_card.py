@@ -14,9 +14,9 @@ from scalarviz.formulas.losses import LossRow, RowLossRow
 from scalarviz.model.operations import NONE, Operation, Places
 from scalarviz.model.program import Program
 from scalarviz.presenter.arithmetic import ROWS, Product, product_table
-from scalarviz.presenter.captions.format import agreeing, said
+from scalarviz.presenter.captions.format import agreeing, pretty, said
 from scalarviz.presenter.captions.lines import equation
-from scalarviz.presenter.captions.losses import loss_term
+from scalarviz.presenter.captions.losses import loss_term, loss_text
 from scalarviz.presenter.captions.names import name_in
 from scalarviz.presenter.captions.operations import activation_line
 from scalarviz.presenter.live_values import LiveValues
@@ -190,7 +190,7 @@ def neuron_card(known: NeuronNumbers) -> Card:
         words = text(f"card.neuron.target.{kind}", value=shown[0], target=shown[1], off=off)
         blocks.append(Line(words))
         if isinstance(known.loss, LossRow):
-            blocks.append(error_line(known, known.wanted))
+            blocks += error_lines(known, known.wanted)
     if known.delta is not None:
         blocks.append(Line(said_of_delta(known.delta)))
     blocks += sent_by(known)
@@ -202,14 +202,15 @@ def line_of(pieces: Sequence[Piece]) -> Line:
     return Line("".join(piece.words for piece in pieces))
 
 
-def error_line(known: NeuronNumbers, target: float) -> Line:
-    """Return the error of an output, by the formula of the loss."""
+def error_lines(known: NeuronNumbers, target: float) -> list[Line]:
+    """Return the error of an output, by the formula of the loss, and a formula with cases."""
     row, name = known.loss, known.program.outputs.name
     assert isinstance(row, LossRow)
-    p = float(known.values[name][known.place])
+    formula, p = loss_text(row, "error"), float(known.values[name][known.place])
     term, compute = loss_term(row, "error", p, target, (name, known.place))
     result = row.value(p, target) * row.weight(p, target)
-    return line_of(equation([text("card.neuron.error"), term], compute, result))
+    found = line_of(equation([text("card.neuron.error"), term], compute, result))
+    return [found, Line(pretty(formula), "quiet")] if " if " in formula else [found]
 
 
 def hovered_card(known: NeuronNumbers) -> Card:

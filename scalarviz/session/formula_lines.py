@@ -16,9 +16,9 @@ from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
+from scalarviz.formulas.arithmetic import where
 from scalarviz.formulas.optimizers import OptimizerRow
-from scalarviz.formulas.written import (
-    DEEPEST,
+from scalarviz.formulas.source import (
     UnwritableError,
     arguments_of,
     assignment,
@@ -26,6 +26,7 @@ from scalarviz.formulas.written import (
     syntax_of,
     variables,
 )
+from scalarviz.formulas.written import DEEPEST
 
 NAME = re.compile(r"\b[A-Za-z_]\w*\b")
 
@@ -189,6 +190,8 @@ class Followed:
         self, value: ast.expr, values: Mapping[str, float], outer: Mapping[str, Any]
     ) -> Returned:
         """Return what a return returns; an update that it calls is followed, too."""
+        if isinstance(value, ast.Tuple) and len(value.elts) == 1:  # a number in a tuple
+            return self.ending(value.elts[0], values, outer)
         if isinstance(value, ast.Tuple):
             return Returned(value.elts, values, outer)
         if isinstance(value, ast.IfExp):
@@ -197,8 +200,23 @@ class Followed:
         function = called(value.func, outer) if isinstance(value, ast.Call) else None
         if not isinstance(value, ast.Call) or not isinstance(function, FunctionType):
             return Returned([value], values, outer)
+        lines = self.lines.copy()
+        try:
+            return self.called(value, function, values, outer)
+        except UnwritableError:
+            self.lines = lines
+            return Returned([value], values, outer)
+
+    def called(
+        self,
+        call: ast.Call,
+        function: Callable[..., Any],
+        values: Mapping[str, float],
+        outer: Mapping[str, Any],
+    ) -> Returned:
+        """Follow the function that a call calls; return what it returns."""
         given: dict[str, float] = {}
-        for name, each in arguments_of(value, function).items():
+        for name, each in arguments_of(call, function).items():
             if not isinstance(each, ast.expr):
                 given[name] = float(each)
                 continue
@@ -246,6 +264,8 @@ class Resolved(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         function = called(node.func, self.outer)
         arguments: list[Any] = node.args
+        if function is where and len(arguments) == 3:
+            return self.visit_IfExp(ast.IfExp(*arguments))
         if isinstance(function, FunctionType):
             arguments = [
                 each if isinstance(each, ast.expr) else ast.Constant(each)

@@ -32,6 +32,7 @@ LATER = "…"  # in place of a result while its light is on its way
 BAR, SEEN = 3.0, 3.0  # height of a bar, and the least contrast of its color
 MORE = Piece("…", opens=True)
 SIGNS = " + ", " = ", " ≈ "
+BARE_SIGNS = "+", "-", "×", "/", "=", "≈"
 WORDS = re.compile(r"\S+\s*|\s+")
 
 
@@ -71,7 +72,7 @@ def draw_told(
 def draw_opened(
     canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
 ) -> list[Told]:
-    """Draw all lines of the caption in a panel above the strip; return the boxes of its pieces.
+    """Draw formula and lines of the caption in a panel above the strip; return the pieces' boxes.
 
     The last box is that of the panel, with a piece about nothing.
     """
@@ -81,7 +82,8 @@ def draw_opened(
     size, pad = SIZE * scale, 14.0 * scale
     high, scene = 1.5 * size, division.scene
     wide = min(scene.width - 2.0 * pad, 900.0 * scale)
-    rows = rows_of(canvas, caption.whole or caption.lines, wide - 2.0 * pad, size)
+    formula: list[Line] = [(Piece(caption.formula),)] if caption.formula else []
+    rows = rows_of(canvas, [*formula, *(caption.whole or caption.lines)], wide - 2.0 * pad, size)
     rows = rows[: max(1, int((scene.height - 3.0 * pad) // high))]
     tall = high * len(rows) + 1.6 * pad
     panel = Box(pad, scene.bottom - tall - 0.5 * pad, wide, tall)
@@ -140,7 +142,9 @@ def ending(canvas: Canvas2D, row: Group, width: float, size: float) -> Group:
     """Return a row that ends in "…", without what is too much then."""
     own = canvas.measure(f" {MORE.words}", size=size)
     kept = list(row)
-    while kept and (width_of(canvas, kept, size) + own > width or kept[-1].words in SIGNS):
+    while kept and (
+        width_of(canvas, kept, size) + own > width or kept[-1].words.strip() in BARE_SIGNS
+    ):
         kept.pop()
     return [*kept, Piece(" "), MORE]
 
@@ -150,7 +154,7 @@ def rows_of(canvas: Canvas2D, lines: Sequence[Line], width: float, size: float) 
     rows = []
     for line in lines:
         row: Group = []
-        for group in groups_of(line):
+        for group in groups_within(canvas, line, width, size):
             if row and width_of(canvas, [*row, *group], size) > width:
                 rows.append(row)
                 group = [Piece("    "), *group[bool(not group[0].words.strip()) :]]
@@ -159,6 +163,15 @@ def rows_of(canvas: Canvas2D, lines: Sequence[Line], width: float, size: float) 
         if row:
             rows.append(row)
     return rows
+
+
+def groups_within(canvas: Canvas2D, line: Line, width: float, size: float) -> Iterator[Group]:
+    """Return what stays together in a row; of what is wider than that, each piece."""
+    for group in groups_of(line):
+        if width_of(canvas, group, size) <= width:
+            yield group
+        else:
+            yield from ([piece] for piece in group)
 
 
 def groups_of(line: Line) -> Iterator[Group]:

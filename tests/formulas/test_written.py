@@ -10,6 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import scalarviz as sv
+from scalarviz.engines.own.derivatives import on_numbers, recorded_derivative
+from scalarviz.errors import InputError
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.elementary import exp, expm1, log, log1p, power, sqrt
 from scalarviz.formulas.losses import LOSSES
@@ -28,7 +31,7 @@ def made(source: str) -> Callable[..., float]:
     """The function of a source, which `inspect` finds as it finds that of a cell of a notebook."""
     name = f"<written {next(NUMBERS)}>"
     linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
-    known: dict[str, Any] = {"exp": exp, "half": half, "math": math, "FLOOR": 0.01}
+    known: dict[str, Any] = {"exp": exp, "half": half, "math": math, "FLOOR": 0.01, "sv": sv}
     exec(compile(source, name, "exec"), known)
     function: Callable[..., float] = known["loss"]
     return function
@@ -190,6 +193,35 @@ def test_other_functions_are_written_with_signs() -> None:
     assert in_words("2 * expm1(x) - log(x)", "x", calls) == "2 * (exp(x) - 1) - log(x)"
 
 
+@pytest.mark.parametrize(
+    ("body", "formula", "derivative"),
+    [
+        ("return (p - t) ** 2", "(p - t)^2", "2 * (p - t)"),
+        ("return (p - t) ** 4", "(p - t)^4", "4 * (p - t)^3"),
+        ("return abs(p - t)", "|p - t|", "sign(p - t)"),
+        ("return -p * t", "-p * t", "-t"),
+        ("return math.exp(p) / t", "e^p / t", "1 / t * e^p"),
+        ("return sv.maximum(p, t)", "max(p, t)", "(0.5 if p == t, else 1 if p > t, else 0)"),
+        (
+            "return sv.where(p > t, 0.25 * (p - t), 3 * (t - p))",
+            "(0.25 * (p - t) if p > t, else 3 * (t - p))",
+            "(0.25 if p > t, else -3)",
+        ),
+        (
+            "return sv.where(p > 0, p * p, 0.5 * p)",
+            "(p^2 if p > 0, else 0.5 * p)",
+            "(2 * p if p > 0, else 0.5)",
+        ),
+    ],
+)
+def test_derivatives_that_are_found_by_recording_are_short(
+    body: str, formula: str, derivative: str
+) -> None:
+    function = of_body(body)
+    assert written(on_numbers(function)) == formula
+    assert written(recorded_derivative(function, "a loss")) == derivative
+
+
 # Any expression.
 
 LEAVES = st.sampled_from(["p", "t", "0.5", "2", "1.25", "FLOOR"])
@@ -222,6 +254,18 @@ def test_a_calculator_gives_what_the_function_gives(source: str, p: float, t: fl
         value = function(p, t)
     except ZeroDivisionError:
         return
+    assert_reads(function, p, t, value)
+    try:
+        derivative = recorded_derivative(function, "a loss")
+        slope = derivative(p, t)
+    except (InputError, ZeroDivisionError):  # it compares numbers
+        return
+    if math.isfinite(slope):
+        assert_reads(derivative, p, t, slope)
+
+
+def assert_reads(function: Callable[..., float], p: float, t: float, value: float) -> None:
+    """Whether what is written is true, with all cases and with the case that is met."""
     numbers = {"p": f"{p:g}", "t": f"{t:g}"}
     for at in ((), (p, t)):
         found = formula_of(function, ("p", "t"), at)

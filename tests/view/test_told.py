@@ -84,9 +84,12 @@ def test_sentences_break_at_words_and_brackets_stay_whole() -> None:
     assert len(rows) > 2 and all(width_of(sheet, row, SIZE) <= 150.0 for row in rows)
     term = Piece(".5", neuron=("a", 0))
     bracket = (Piece("L = ("), term, Piece(" + "), term, Piece(" + "), term, Piece(") / 3"))
-    rows = rows_of(sheet, [(*bracket, Piece(" = "), Piece(".5"))], 90.0, SIZE)
-    joined = ["".join(piece.words for piece in row).strip() for row in rows]
-    assert any("(.5 + .5 + .5) / 3" in row for row in joined)
+    whole = width_of(sheet, list(bracket), SIZE)
+    for room, is_whole in ((whole + 1.0, True), (whole - 1.0, False)):  # one too long is broken
+        rows = rows_of(sheet, [(*bracket, Piece(" = "), Piece(".5"))], room, SIZE)
+        joined = ["".join(piece.words for piece in row).strip() for row in rows]
+        assert any("(.5 + .5 + .5) / 3" in row for row in joined) == is_whole
+        assert all(width_of(sheet, row, SIZE) <= room for row in rows)
 
 
 def test_without_room_the_formula_goes_first_then_lines_stand_side_by_side() -> None:
@@ -96,6 +99,12 @@ def test_without_room_the_formula_goes_first_then_lines_stand_side_by_side() -> 
     assert texts == ["z = x × wa = 1b = 2c = 3", "a = 1b = 2c = 3", "a = 1; b = 2; c = 3", ""]
     rows = rows_that_fit(sheet, said, 70.0, SIZE, 1)
     assert rows[0][-1].opens and rows[0][-1].words == "…" and len(rows) == 1
+    (line,) = plain_lines("speed = .0045 + .0052 = .0097")
+    start = "speed = .0045 + .0052 = "
+    for words, ended in ((start, start[:-2]), ("speed = .0045 + ", "speed = .0045 ")):
+        room = sheet.measure(f"{words} …", size=SIZE) + 1.0
+        (row,) = rows_that_fit(sheet, Caption("", "", (line, line)), room, SIZE, 1)
+        assert text_of([row]) == f"{ended}…"
     assert width_of(sheet, rows[0], SIZE) <= 70.0
 
 
@@ -255,6 +264,7 @@ def test_a_caption_that_does_not_fit_can_be_opened(studio: Studio) -> None:
     drawn(studio, stage, size)
     assert stage.frame_data().opened
     assert any("L = (" in words for words in stage.picture().words)
+    assert any("L = mean of (p - t)²" in words for words in stage.picture().words)
 
 
 def test_in_a_presentation_it_has_the_whole_width() -> None:

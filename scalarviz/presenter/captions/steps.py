@@ -11,7 +11,7 @@ from scalarviz.formulas.elementary import sqrt
 from scalarviz.formulas.written import in_words
 from scalarviz.model.operations import NONE
 from scalarviz.model.optimizer import Optimizer
-from scalarviz.presenter.arithmetic import is_exact
+from scalarviz.presenter.arithmetic import LONGEST, is_exact
 from scalarviz.presenter.captions.format import (
     FEW,
     both,
@@ -32,7 +32,6 @@ from scalarviz.texts import plural, text
 # Actions after a step that do not change the network's outputs.
 HARMLESS = {"learning rate", "optimizer", "data", "engine", "freeze"}
 NUMBER = re.compile(r"_(\d+)_")  # its place in what `Numbered` has found
-LONGEST = 110  # characters of a line
 
 
 def clip(g: float, low: float, high: float) -> float:
