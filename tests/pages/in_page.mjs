@@ -1,19 +1,53 @@
 // Runs the body of a function, which comes by standard input, on the engine of a folder.
-import fs from "node:fs"
-import { Engine } from "../../scalarviz/pages/web/engine.js"
+import fs from "node:fs";
+import { Client } from "../../scalarviz/pages/web/client.js";
+import { Clock } from "../../scalarviz/pages/web/clock.js";
+import { Engine } from "../../scalarviz/pages/web/engine.js";
+import { Server } from "../../scalarviz/pages/web/worker.js";
 
-const [folder] = process.argv.slice(2)
-const spec = JSON.parse(fs.readFileSync(`${folder}/spec.json`, "utf8"))
-const [module, image] = ["module", "image"].map((name) => fs.readFileSync(`${folder}/${name}`))
-const engine = await Engine.open(module, image, spec)
+const [folder] = process.argv.slice(2);
+const spec = JSON.parse(fs.readFileSync(`${folder}/spec.json`, "utf8"));
+const [module, image] = ["module", "image"].map((name) => fs.readFileSync(`${folder}/${name}`));
+const open = () => Engine.open(module, image, spec);
+const engine = await open();
 
-const same = (a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)) === 0
-const AsyncFunction = (async () => {}).constructor
-const known = { engine, spec, same, open: () => Engine.open(module, image, spec) }
-const body = new AsyncFunction(...Object.keys(known), fs.readFileSync(0, "utf8"))
-const plain = (key, value) => {
-  if (ArrayBuffer.isView(value)) return Array.from(value, number)
-  return number(value)
+const same = (a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)) === 0;
+
+/** A worker without a thread: messages are copied, and come later. */
+class FakeWorker {
+  constructor() {
+    const answer = (message, transfer) => {
+      const copy = structuredClone(message, { transfer });
+      setImmediate(() => this.isEnded || this.onmessage({ data: copy }));
+    };
+    this.server = new Server(answer, setImmediate);
+    this.isEnded = false;
+  }
+
+  postMessage(message) {
+    const copy = structuredClone(message);
+    setImmediate(() => this.isEnded || this.server.receive(copy));
+  }
+
+  terminate() {
+    this.isEnded = true;
+  }
 }
-const number = (value) => (typeof value === "number" && !Number.isFinite(value) ? `${value}` : value)
-process.stdout.write(JSON.stringify((await body(...Object.values(known))) ?? null, plain))
+
+const workers = [];
+const makeWorker = () => {
+  workers.push(new FakeWorker());
+  return workers.at(-1);
+};
+const client = () => new Client(makeWorker, { module, image, spec });
+const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
+
+const plain = (key, value) => (ArrayBuffer.isView(value) ? Array.from(value, number) : number(value));
+const number = (value) =>
+  typeof value === "number" && !Number.isFinite(value) ? `${value}` : value;
+
+const AsyncFunction = (async () => {}).constructor;
+const known = { engine, spec, same, open, Clock, client, workers, sleep };
+const body = new AsyncFunction(...Object.keys(known), fs.readFileSync(0, "utf8"));
+const found = await body(...Object.values(known));
+process.stdout.write(JSON.stringify(found ?? null, plain), () => process.exit(0));

@@ -256,6 +256,7 @@ class PageMemory:
         """Return the description of the memory, which JSON can hold."""
         of, image, train = self._training, self._image, self._train
         numbers, size = self._numbers, of.batches.size
+        names = buffer_names(of.program)
         calls = {
             "train": TRAINING["train"],
             "runPasses": RUN_PASSES,
@@ -323,7 +324,12 @@ class PageMemory:
                     "row": buffer.offset,
                     "flow": self._apart.flows[buffer],
                 }
-                for buffer, name in buffer_names(of.program).items()
+                for buffer, name in names.items()
+            ],
+            "dropouts": [
+                [names[operation.source], names[operation.target]]
+                for operation in of.program.operations
+                if operation.kind == "dropout"
             ],
             "moments": [self._moment(moment) for moment in of.program.moments],
             "load": [plans.DO_LOAD | plans.DO_KEEP, 0, 0, 0],

@@ -2,23 +2,17 @@
 
 const KIND = {
   float32: Float32Array, float64: Float64Array, uint64: BigUint64Array, bool: Uint8Array,
-}
-const MEMORY = "__linear_memory", TABLE = "__indirect_function_table", POINTER = "__stack_pointer"
-const NO_ROW = -1, OVERFLOW = -2
-const PAGE_BYTES = 65536
+};
+const MEMORY = "__linear_memory", TABLE = "__indirect_function_table", POINTER = "__stack_pointer";
+const NO_ROW = -1, OVERFLOW = -2;
 
 /** Functions of C that kernels may call, from Math: those whose name ends in f round to float32. */
 function mathOf(name) {
-  if (name === "fmod") return (x, y) => x % y
-  if (name === "fmodf") return (x, y) => Math.fround(x % y)
-  if (name in Math) return Math[name]
-  const whole = Math[name.slice(0, -1)]
-  return (...numbers) => Math.fround(whole(...numbers))
-}
-
-/** The compiled module of some bytes; an engine can be opened on it without compiling again. */
-export function compileModule(bytes) {
-  return WebAssembly.compile(bytes)
+  if (name === "fmod") return (x, y) => x % y;
+  if (name === "fmodf") return (x, y) => Math.fround(x % y);
+  if (name in Math) return Math[name];
+  const whole = Math[name.slice(0, -1)];
+  return (...numbers) => Math.fround(whole(...numbers));
 }
 
 /** A network that trains: `Engine.open(module, image, spec)`. */
@@ -26,250 +20,255 @@ export class Engine {
   /** Open an engine; `module` are the bytes of a module, or a compiled one. */
   static async open(module, image, spec) {
     const compiled =
-      module instanceof WebAssembly.Module ? module : await WebAssembly.compile(module)
-    const imports = WebAssembly.Module.imports(compiled)
-    const memory = new WebAssembly.Memory({ initial: spec.pages, maximum: spec.pages })
-    const table = new WebAssembly.Table({ initial: spec.kernels, element: "anyfunc" })
-    const env = { [MEMORY]: memory, [TABLE]: table }
-    env[POINTER] = new WebAssembly.Global({ value: "i32", mutable: true }, spec.stack)
-    for (const { name, kind } of imports) if (kind === "function") env[name] = mathOf(name)
-    await WebAssembly.instantiate(compiled, { env })
-    new Uint8Array(memory.buffer).set(image, spec.first)
-    return new Engine(spec, memory, table)
+      module instanceof WebAssembly.Module ? module : await WebAssembly.compile(module);
+    const imports = WebAssembly.Module.imports(compiled);
+    const memory = new WebAssembly.Memory({ initial: spec.pages, maximum: spec.pages });
+    const table = new WebAssembly.Table({ initial: spec.kernels, element: "anyfunc" });
+    const env = { [MEMORY]: memory, [TABLE]: table };
+    env[POINTER] = new WebAssembly.Global({ value: "i32", mutable: true }, spec.stack);
+    for (const { name, kind } of imports) if (kind === "function") env[name] = mathOf(name);
+    await WebAssembly.instantiate(compiled, { env });
+    new Uint8Array(memory.buffer).set(image, spec.first);
+    return new Engine(spec, memory, table);
   }
 
   constructor(spec, memory, table) {
-    this.spec = spec
-    this.memory = memory
-    this.numbers = new DataView(memory.buffer)
-    this.arrays = {}
+    this.spec = spec;
+    this.memory = memory;
+    this.numbers = new DataView(memory.buffer);
+    this.arrays = {};
     for (const [name, [at, length, kind]] of Object.entries(spec.arrays)) {
-      this.arrays[name] = new KIND[kind](memory.buffer, at, length)
+      this.arrays[name] = new KIND[kind](memory.buffer, at, length);
     }
-    this.value = this.arrays.value
-    this.grad = this.arrays.grad
-    this.frozen = this.arrays.frozen
-    this.state = this.arrays.state
-    this.slots = {}
-    const rows = this.value.length
+    this.value = this.arrays.value;
+    this.grad = this.arrays.grad;
+    this.frozen = this.arrays.frozen;
+    this.state = this.arrays.state;
+    this.slots = {};
+    const rows = this.value.length;
     spec.slots.forEach((name, k) => {
-      this.slots[name] = this.arrays.slots.subarray(k * rows, (k + 1) * rows)
-    })
-    this.calls = {}
-    for (const [name, place] of Object.entries(spec.calls)) this.calls[name] = table.get(place)
-    this.jobs = {}
-    for (const [name, at] of Object.entries(spec.jobs)) this.jobs[name] = BigInt(at)
-    this.buffers = new Map(spec.buffers.map((buffer) => [buffer.name, buffer]))
-    this.round = spec.dtype === "float32" ? Math.fround : Number
-    this.step = spec.step
-    this.count = spec.count
-    this.batch = 0
-    this.loss = NaN
-    this.lost = false // whether a running statistic of this step was not finite
-    this.statistics = null // those before the step
-    this.done = 0 // moments of the step in progress
-    this.first = this.save()
+      this.slots[name] = this.arrays.slots.subarray(k * rows, (k + 1) * rows);
+    });
+    this.calls = {};
+    for (const [name, place] of Object.entries(spec.calls)) this.calls[name] = table.get(place);
+    this.jobs = {};
+    for (const [name, at] of Object.entries(spec.jobs)) this.jobs[name] = BigInt(at);
+    this.buffers = new Map(spec.buffers.map((buffer) => [buffer.name, buffer]));
+    this.round = spec.dtype === "float32" ? Math.fround : Number;
+    this.step = spec.step;
+    this.count = spec.count;
+    this.batch = 0;
+    this.loss = NaN;
+    this.lost = false; // whether a running statistic of this step was not finite
+    this.statistics = null; // those before the step
+    this.done = 0; // moments of the step in progress
+    this.first = this.save();
   }
 
   // ---- fields of records ------------------------------------------------------------------------
 
   /** Write an unsigned integer to a field. */
   put(record, field, number) {
-    const at = this.spec.records[record][field]
-    this.numbers.setUint32(at, number, true)
-    this.numbers.setUint32(at + 4, Math.floor(number / 2 ** 32), true)
+    const at = this.spec.records[record][field];
+    this.numbers.setUint32(at, number, true);
+    this.numbers.setUint32(at + 4, Math.floor(number / 2 ** 32), true);
   }
 
   /** Read an unsigned integer from a field. */
   take(record, field) {
-    const at = this.spec.records[record][field]
-    return this.numbers.getUint32(at, true) + 2 ** 32 * this.numbers.getUint32(at + 4, true)
+    const at = this.spec.records[record][field];
+    return this.numbers.getUint32(at, true) + 2 ** 32 * this.numbers.getUint32(at + 4, true);
   }
 
   putFloat(record, field, number) {
-    this.numbers.setFloat64(this.spec.records[record][field], number, true)
+    this.numbers.setFloat64(this.spec.records[record][field], number, true);
   }
 
   /** The learning rate, before the schedule. */
   get rate() {
-    return this.numbers.getFloat64(this.spec.records.how.rate, true)
+    return this.numbers.getFloat64(this.spec.records.how.rate, true);
   }
 
   set rate(rate) {
-    this.putFloat("how", "rate", rate)
+    this.putFloat("how", "rate", rate);
   }
 
   /** Freeze a weight, or let it move again. */
   freeze(row, on) {
-    this.frozen[row] = on ? 1 : 0
+    this.frozen[row] = on ? 1 : 0;
   }
 
   // ---- whole steps ------------------------------------------------------------------------------
 
   /** Take whole steps; returns {taken, losses, stopped}, where stopped is null or says why. */
   train(count) {
-    const losses = new Float64Array(count)
-    let taken = 0
-    let stopped = null
+    const losses = new Float64Array(count);
+    let taken = 0;
+    let stopped = null;
     while (taken < count && stopped === null) {
-      const asked = Math.min(count - taken, this.arrays.losses.length)
-      const before = this.save()
-      this.put("progress", "first", this.step)
-      this.put("progress", "steps", asked)
-      this.put("progress", "count", this.count)
-      this.put("progress", "taken", 0)
-      this.setResult(NO_ROW)
-      this.calls.train(this.jobs.train)
-      const now = this.take("progress", "taken")
-      this.count = this.take("progress", "count")
-      losses.set(this.arrays.losses.subarray(0, now), taken)
-      taken += now
-      this.step += now
-      if (now > 0) this.loss = losses[taken - 1]
+      const asked = Math.min(count - taken, this.arrays.losses.length);
+      const before = this.save();
+      this.put("progress", "first", this.step);
+      this.put("progress", "steps", asked);
+      this.put("progress", "count", this.count);
+      this.put("progress", "taken", 0);
+      this.setResult(NO_ROW);
+      this.calls.train(this.jobs.train);
+      const now = this.take("progress", "taken");
+      this.count = this.take("progress", "count");
+      losses.set(this.arrays.losses.subarray(0, now), taken);
+      taken += now;
+      this.step += now;
+      if (now > 0) this.loss = losses[taken - 1];
       if (now < asked) {
-        stopped = this.reason()
-        if (stopped.why === "overflow") this.again(before, now)
+        stopped = this.reason();
+        if (stopped.why === "overflow") this.again(before, now);
       }
     }
-    this.done = 0
-    return { taken, losses: losses.subarray(0, taken), stopped }
+    this.done = 0;
+    return { taken, losses: losses.subarray(0, taken), stopped };
   }
 
   /** Undo a step that left numbers not finite: repeat those before it. */
   again(before, steps) {
-    this.restore(before)
-    if (steps > 0) this.train(steps)
+    this.restore(before);
+    if (steps > 0) this.train(steps);
   }
 
   setResult(result) {
-    this.numbers.setBigInt64(this.spec.records.progress.result, BigInt(result), true)
+    this.numbers.setBigInt64(this.spec.records.progress.result, BigInt(result), true);
   }
 
   /** Why the last step was refused: {why, row}. */
   reason() {
-    const result = Number(this.numbers.getBigInt64(this.spec.records.progress.result, true))
-    return result === OVERFLOW ? { why: "overflow", row: -1 } : { why: "gradient", row: result }
+    const result = Number(this.numbers.getBigInt64(this.spec.records.progress.result, true));
+    return result === OVERFLOW ? { why: "overflow", row: -1 } : { why: "gradient", row: result };
   }
 
   // ---- a step, moment by moment -----------------------------------------------------------------
 
   /** Draw the batch of the next step, and load it. */
   begin() {
-    this.calls.drawRows(this.jobs.train, BigInt(this.step))
-    this.batch = this.take("batch", "samples")
-    this.statistics = this.state.slice(this.spec.scaling)
-    this.lost = false
-    this.loss = NaN
-    this.done = 0
-    this.run(this.spec.load)
+    this.draw(this.step);
+    this.statistics = this.state.slice(this.spec.scaling);
+    this.lost = false;
+    this.loss = NaN;
+    this.done = 0;
+    this.run(this.spec.load);
+  }
+
+  /** Draw the batch of a step, for `sample`. */
+  draw(step) {
+    this.calls.drawRows(this.jobs.train, BigInt(step));
+    this.batch = this.take("batch", "samples");
   }
 
   /** Perform moment k of a step; returns null, or why the step is refused. */
   perform(k) {
-    const moment = this.spec.moments[k]
-    let refused = null
+    const moment = this.spec.moments[k];
+    let refused = null;
     if (moment.kind === "zero_grad") {
-      this.grad.fill(0)
+      this.grad.fill(0);
     } else if (moment.kind === "step") {
-      refused = this.move()
+      refused = this.move();
     } else {
-      this.run(moment.pass)
-      if (moment.kind === "loss") this.loss = this.sumOfErrors() * this.meanFactor()
-      if (moment.kind === "forward") this.checkStatistics()
+      this.run(moment.pass);
+      if (moment.kind === "loss") this.loss = this.sumOfErrors() * this.meanFactor();
+      if (moment.kind === "forward") this.checkStatistics();
       if (moment.kind === "weight gradient") {
-        const first = moment.operation
-        this.calls.addChunks(this.jobs.moments, BigInt(first), BigInt(first + 1))
+        const first = moment.operation;
+        this.calls.addChunks(this.jobs.moments, BigInt(first), BigInt(first + 1));
       }
     }
-    if (refused === null) this.done = k + 1
-    return refused
+    if (refused === null) this.done = k + 1;
+    return refused;
   }
 
   /** Run a pass: [what, low, high, gathers]. */
   run([what, low, high, gathers]) {
-    const fields = this.spec.records.pass
-    this.numbers.setBigInt64(fields.what, BigInt(what), true)
-    this.numbers.setBigInt64(fields.low, BigInt(low), true)
-    this.numbers.setBigInt64(fields.high, BigInt(high), true)
-    this.numbers.setBigInt64(fields.gathers, BigInt(gathers), true)
-    this.put("batch", "steps", this.count)
-    const scale = this.spec.mixed ? this.state[0] : 1
-    this.putFloat("batch", "scale", this.round(this.round(this.meanFactor()) * this.round(scale)))
-    this.arrays.errors.fill(0)
-    if (this.spec.mixed) this.calls.roundBank(this.jobs.moments)
-    this.calls.runPasses(this.jobs.moments)
+    const fields = this.spec.records.pass;
+    this.numbers.setBigInt64(fields.what, BigInt(what), true);
+    this.numbers.setBigInt64(fields.low, BigInt(low), true);
+    this.numbers.setBigInt64(fields.high, BigInt(high), true);
+    this.numbers.setBigInt64(fields.gathers, BigInt(gathers), true);
+    this.put("batch", "steps", this.count);
+    const scale = this.spec.mixed ? this.state[0] : 1;
+    this.putFloat("batch", "scale", this.round(this.round(this.meanFactor()) * this.round(scale)));
+    this.arrays.errors.fill(0);
+    if (this.spec.mixed) this.calls.roundBank(this.jobs.moments);
+    this.calls.runPasses(this.jobs.moments);
   }
 
   sumOfErrors() {
-    let total = 0
-    for (const error of this.arrays.errors) total += error
-    return total
+    let total = 0;
+    for (const error of this.arrays.errors) total += error;
+    return total;
   }
 
   /** Normalisation factor of the loss for the present batch. */
   meanFactor() {
-    const { factor, meanOf } = this.spec.loss
-    return meanOf === 0 ? factor : factor / (this.batch * meanOf)
+    const { factor, meanOf } = this.spec.loss;
+    return meanOf === 0 ? factor : factor / (this.batch * meanOf);
   }
 
   /** After a forward: restore running statistics of which one is not finite. */
   checkStatistics() {
-    const now = this.state.subarray(this.spec.scaling)
-    this.lost = this.lost || !now.every(Number.isFinite)
-    if (this.lost) now.set(this.statistics)
+    const now = this.state.subarray(this.spec.scaling);
+    this.lost = this.lost || !now.every(Number.isFinite);
+    if (this.lost) now.set(this.statistics);
   }
 
   /** The optimizer's part of a step; returns null, or why the step is refused. */
   move() {
-    const before = this.bank().slice()
-    this.put("progress", "count", this.count)
-    this.calls.move(this.jobs.train)
-    const result = Number(this.numbers.getBigInt64(this.spec.records.progress.result, true))
+    const before = this.bank().slice();
+    this.put("progress", "count", this.count);
+    this.calls.move(this.jobs.train);
+    const result = Number(this.numbers.getBigInt64(this.spec.records.progress.result, true));
     if (result >= 0) return { why: "gradient", row: result }
-    const skipped = this.take("progress", "count") === this.count
+    const skipped = this.take("progress", "count") === this.count;
     if (skipped) {
-      this.state.set(this.statistics, this.spec.scaling)
+      this.state.set(this.statistics, this.spec.scaling);
     } else if (this.lost || result === OVERFLOW) {
-      this.bank().set(before)
-      return { why: "overflow", row: -1 }
+      this.bank().set(before);
+      return { why: "overflow", row: -1 };
     }
-    if (!skipped) this.count += 1
-    this.step += 1
-    return null
+    if (!skipped) this.count += 1;
+    this.step += 1;
+    return null;
   }
 
   // ---- numbers of the step in progress ----------------------------------------------------------
 
   /** Values of a buffer for a sample of the batch, as far as they have been computed. */
   values(buffer, sample) {
-    const { row, size } = this.buffers.get(buffer)
-    return this.column(this.arrays.spaces, row, size, sample)
+    const { row, size } = this.buffers.get(buffer);
+    return this.column(this.arrays.spaces, row, size, sample);
   }
 
   /** Gradients of the loss by the values of a buffer, for a sample of the batch. */
   gradients(buffer, sample) {
-    const { flow, size } = this.buffers.get(buffer)
-    const found = this.column(this.arrays.flows, flow, size, sample)
-    if (this.spec.mixed) for (let i = 0; i < size; i++) found[i] /= this.state[0]
-    return found
+    const { flow, size } = this.buffers.get(buffer);
+    const found = this.column(this.arrays.flows, flow, size, sample);
+    if (this.spec.mixed) for (let i = 0; i < size; i++) found[i] /= this.state[0];
+    return found;
   }
 
   /** Copy `size` numbers of a sample from the workspaces of tiles. */
   column(spaces, row, size, sample) {
-    const tiles = tilesOf(this.batch, this.spec.tile)
-    const tile = tiles.starts.findLastIndex((start) => start <= sample)
-    const room = spaces.length / this.spec.places
-    const first = tile * room + row * tiles.stride + sample - tiles.starts[tile]
-    const found = new spaces.constructor(size)
-    for (let i = 0; i < size; i++) found[i] = spaces[first + i * tiles.stride]
-    return found
+    const tiles = tilesOf(this.batch, this.spec.tile);
+    const tile = tiles.starts.findLastIndex((start) => start <= sample);
+    const room = spaces.length / this.spec.places;
+    const first = tile * room + row * tiles.stride + sample - tiles.starts[tile];
+    const found = new spaces.constructor(size);
+    for (let i = 0; i < size; i++) found[i] = spaces[first + i * tiles.stride];
+    return found;
   }
 
   /** Sample i of the batch that was begun: {row, inputs, targets}; row is that of its targets. */
   sample(i) {
-    const { inputs, outputs } = this.spec.sizes
-    const from = Number(this.arrays.rows[i])
-    const row = Number(this.arrays.goalRows[i])
+    const { inputs, outputs } = this.spec.sizes;
+    const from = Number(this.arrays.rows[i]);
+    const row = Number(this.arrays.goalRows[i]);
     return {
       row,
       inputs: this.arrays.inputs.slice(from * inputs, (from + 1) * inputs),
@@ -281,78 +280,78 @@ export class Engine {
 
   /** What the network answers to `count` samples, by the present weights. */
   evaluate(inputs, count = inputs.length / this.spec.sizes.inputs) {
-    const { inputs: wide, outputs } = this.spec.sizes
-    const answers = new this.value.constructor(count * outputs)
+    const { inputs: wide, outputs } = this.spec.sizes;
+    const answers = new this.value.constructor(count * outputs);
     for (let first = 0; first < count; first += this.spec.atOnce) {
-      const some = Math.min(count - first, this.spec.atOnce)
-      this.answer(inputs.slice(first * wide, (first + some) * wide), some)
-      answers.set(this.arrays.answers.subarray(0, some * outputs), first * outputs)
+      const some = Math.min(count - first, this.spec.atOnce);
+      this.answer(inputs.slice(first * wide, (first + some) * wide), some);
+      answers.set(this.arrays.answers.subarray(0, some * outputs), first * outputs);
     }
-    return answers
+    return answers;
   }
 
   /** The values of all buffers for one sample, by the present weights: {buffer: values}. */
   look(inputs) {
-    this.answer(inputs, 1)
-    const found = {}
-    const { stride } = tilesOf(1, this.spec.tile)
+    this.answer(inputs, 1);
+    const found = {};
+    const { stride } = tilesOf(1, this.spec.tile);
     for (const { name, row, size } of this.spec.buffers) {
-      const values = new this.value.constructor(size)
-      for (let i = 0; i < size; i++) values[i] = this.arrays.seen[(row + i) * stride]
-      found[name] = values
+      const values = new this.value.constructor(size);
+      for (let i = 0; i < size; i++) values[i] = this.arrays.seen[(row + i) * stride];
+      found[name] = values;
     }
-    return found
+    return found;
   }
 
   answer(inputs, count) {
-    this.arrays.asked.set(inputs)
-    this.put("asked", "samples", count)
-    this.put("asked", "steps", this.count)
-    if (this.spec.mixed) this.calls.roundBank(this.jobs.evaluate)
-    this.calls.runPasses(this.jobs.evaluate)
+    this.arrays.asked.set(inputs);
+    this.put("asked", "samples", count);
+    this.put("asked", "steps", this.count);
+    if (this.spec.mixed) this.calls.roundBank(this.jobs.evaluate);
+    this.calls.runPasses(this.jobs.evaluate);
   }
 
   // ---- all that determines the future -----------------------------------------------------------
 
   /** The bytes of value, gradients, slots, state and frozen, which lie one after the other. */
   bank() {
-    const [at] = this.spec.arrays.value
-    const [last, length] = this.spec.arrays.frozen
-    return new Uint8Array(this.memory.buffer, at, last + length - at)
+    const [at] = this.spec.arrays.value;
+    const [last, length] = this.spec.arrays.frozen;
+    return new Uint8Array(this.memory.buffer, at, last + length - at);
   }
 
   /** Bytes of all that determines the future, between two steps. */
   save() {
-    const bank = this.bank()
-    const saved = new Uint8Array(32 + bank.length)
-    new Float64Array(saved.buffer, 0, 4).set([this.step, this.count, this.rate, this.loss])
-    saved.set(bank, 32)
-    return saved
+    const bank = this.bank();
+    const saved = new Uint8Array(32 + bank.length);
+    new Float64Array(saved.buffer, 0, 4).set([this.step, this.count, this.rate, this.loss]);
+    saved.set(bank, 32);
+    return saved;
   }
 
   /** Go back to what `save` returned. */
   restore(saved) {
-    const [step, count, rate, loss] = new Float64Array(saved.buffer, saved.byteOffset, 4)
-    this.step = step
-    this.count = count
-    this.rate = rate
-    this.loss = loss
-    this.done = 0
-    this.bank().set(saved.subarray(32))
+    const [step, count, rate, loss] = new Float64Array(saved.buffer, saved.byteOffset, 4);
+    this.step = step;
+    this.count = count;
+    this.rate = rate;
+    this.loss = loss;
+    this.done = 0;
+    this.bank().set(saved.subarray(32));
   }
 }
 
 /** How a batch of some samples is cut: {starts of its tiles, stride of their rows}. */
 export function tilesOf(samples, [longest, shortest]) {
-  const chunks = Math.max(1, Math.min(8, Math.floor(samples / 64)))
-  const starts = []
+  const chunks = Math.max(1, Math.min(8, Math.floor(samples / 64)));
+  const starts = [];
   for (let chunk = 0; chunk < chunks; chunk++) {
-    const first = Math.floor((chunk * samples) / chunks)
-    const end = Math.floor(((chunk + 1) * samples) / chunks)
-    for (let start = first; start < end; start += longest) starts.push(start)
+    const first = Math.floor((chunk * samples) / chunks);
+    const end = Math.floor(((chunk + 1) * samples) / chunks);
+    for (let start = first; start < end; start += longest) starts.push(start);
   }
-  const most = Math.min(longest, Math.ceil(samples / chunks))
-  let lines = Math.max(1, Math.ceil(most / shortest))
-  if (lines % 4 === 0) lines += 1
-  return { starts, stride: lines * shortest }
+  const most = Math.min(longest, Math.ceil(samples / chunks));
+  let lines = Math.max(1, Math.ceil(most / shortest));
+  if (lines % 4 === 0) lines += 1;
+  return { starts, stride: lines * shortest };
 }

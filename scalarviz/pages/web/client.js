@@ -1,0 +1,78 @@
+// The page's end of a training that runs in a worker.
+
+const AGAIN = 3; // times that a worker is begun again before it has answered
+
+/** An error that a page shows by the key of a text. */
+export class TrainingError extends Error {
+  constructor(key, message) {
+    super(message);
+    this.key = key;
+  }
+}
+
+/** A training in a worker: `ask` sends commands, `onstate` gets its states.
+ *
+ * `makeWorker` returns a new worker. If one fails, another goes on from the last state; `onfault`
+ * gets an error with the key of a sentence.
+ */
+export class Client {
+  constructor(makeWorker, { module, image, spec, memory }) {
+    this.makeWorker = makeWorker;
+    this.given = { module, image, spec: spec.engine ?? spec, memory };
+    this.onstate = () => {};
+    this.onfault = () => {};
+    this.asked = new Map(); // by number: {resolve, reject}
+    this.numbers = 0;
+    this.resume = null;
+    this.failures = 0;
+    this.begin();
+  }
+
+  /** Send a command; the promise is fulfilled after the state that it leads to. */
+  ask(name, args = {}) {
+    return new Promise((resolve, reject) => this.send(name, args, { resolve, reject }));
+  }
+
+  /** End the worker at once. */
+  end() {
+    this.worker.terminate();
+  }
+
+  send(name, args, waiting) {
+    this.numbers += 1;
+    this.asked.set(this.numbers, waiting);
+    this.worker.postMessage({ id: this.numbers, name, args });
+  }
+
+  begin() {
+    this.worker = this.makeWorker();
+    this.worker.onmessage = ({ data }) => this.receive(data);
+    this.worker.onerror = (event) => this.fail(event?.message ?? "");
+    const ignore = () => {};
+    this.send("open", { ...this.given, resume: this.resume }, { resolve: ignore, reject: ignore });
+  }
+
+  receive({ id, state, resume, fault }) {
+    if (fault !== undefined) return this.fail(fault);
+    this.failures = 0;
+    this.resume = resume;
+    this.worker.postMessage({ taken: true });
+    this.onstate(state);
+    this.asked.get(id)?.resolve(state);
+    this.asked.delete(id);
+    return undefined;
+  }
+
+  /** Go on with a new worker, unless that has failed too often. */
+  fail(message) {
+    this.worker.terminate();
+    this.failures += 1;
+    const lost = this.failures >= AGAIN;
+    const error = new TrainingError(lost ? "page.fault.lost" : "page.fault.again", message);
+    const asked = [...this.asked.values()];
+    this.asked.clear();
+    if (!lost) this.begin();
+    for (const { reject } of asked) reject(error);
+    this.onfault(error);
+  }
+}

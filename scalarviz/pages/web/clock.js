@@ -1,0 +1,375 @@
+// The clock of a training: forward by training, back by a keyframe and replay, to the same bits.
+//
+// A moment is a step, the number of operations done in it, and the number of changes done in all.
+// Changes of the user stand in a journal, in the order of their moments. One that is made after
+// going back drops what came later, until it is undone.
+
+import { Keyframes, LossRecord } from "./keyframes.js";
+import { Shown, stateOf } from "./state.js";
+
+const APART = 5; // milliseconds of training between two keyframes, and between two looks at the time
+const MOST_STEPS = 100000; // at most in one call of the kernel
+const MOST_UNDONE = 100;
+const CHANGES = {
+  edit: (engine, { row, value }) => (engine.value[row] = value),
+  freeze: (engine, { row, on }) => engine.freeze(row, on),
+  rate: (engine, { rate }) => (engine.rate = rate),
+};
+
+/** The clock of an engine. */
+export class Clock {
+  /** Begin where the engine stands; `memory` are the bytes for keyframes. */
+  constructor(engine, { memory = 256 * 2 ** 20 } = {}) {
+    this.engine = engine;
+    this.first = engine.step;
+    this.operations = engine.spec.moments.length;
+    this.operation = 0;
+    this.moment = -1; // the last one done in the step shown
+    this.journal = []; // changes, each with its moment: {step, operation, kind, ...}
+    this.applied = 0; // changes done
+    this.end = this.place(); // the furthest moment
+    this.losses = new LossRecord(this.first);
+    this.stale = this.first; // the first step whose loss has changed since the last state
+    this.frames = new Keyframes(memory);
+    this.past = []; // what `undo` goes back to
+    this.future = []; // what `redo` does
+    this.latest = null; // the last change, if none was undone since
+    this.focus = 0;
+    this.stopped = null; // why the next step is refused
+    this.pace = 1; // steps that take about APART
+    this.before = null; // weights and slots when the step shown began
+    this.shown = new Shown();
+    this.keep();
+  }
+
+  /** Steps taken. */
+  get step() {
+    return this.engine.step;
+  }
+
+  place() {
+    return { step: this.step, operation: this.operation, applied: this.applied };
+  }
+
+  // ---- moving -----------------------------------------------------------------------------------
+
+  /** Advance by units: operation, phase, sample, step or epoch. */
+  advance(count = 1, unit = "step") {
+    this.forward(this.after(count, unit));
+  }
+
+  /** Go back by units, at most to the start. */
+  back(count = 1, unit = "step") {
+    this.go(this.earlier(count, unit));
+  }
+
+  /** Go to a moment, before the changes there. */
+  seek(step, operation = 0) {
+    if (!isSamePlace({ step, operation }, this.place())) this.go(this.arrival(step, operation));
+  }
+
+  /** Go to the start, and drop what came after it, until that is undone. */
+  reset() {
+    const { end } = this;
+    const before = this.branch(this.first);
+    this.go(this.arrival(this.first, 0));
+    if (!isBefore(this.place(), end)) return;
+    this.remember(before, this.place());
+    this.cut();
+  }
+
+  /** The moment some units after this one. */
+  after(count, unit) {
+    const { step, operation } = this;
+    if (unit === "operation") {
+      const all = step * this.operations + operation + count;
+      return this.arrival(Math.floor(all / this.operations), all % this.operations);
+    }
+    if (unit === "phase") {
+      let place = this.place();
+      for (let i = 0; i < count; i++) place = this.afterPhase(place);
+      return place;
+    }
+    const steps = this.stepsOf(unit);
+    return this.arrival((Math.floor(step / steps) + count) * steps, 0);
+  }
+
+  afterPhase({ step, operation }) {
+    const phaseOf = (k) => this.engine.spec.moments[k].phase;
+    for (let k = operation; k < this.operations; k++) {
+      if (phaseOf(k) !== phaseOf(operation)) return this.arrival(step, k);
+    }
+    return this.arrival(step + 1, 0);
+  }
+
+  /** The moment some units before this one. */
+  earlier(count, unit) {
+    const { step, operation } = this;
+    if (unit === "operation") {
+      const all = Math.max(this.first * this.operations, step * this.operations + operation - count);
+      return this.arrival(Math.floor(all / this.operations), all % this.operations);
+    }
+    if (unit === "phase") {
+      let place = this.place();
+      for (let i = 0; i < count; i++) place = this.beforePhase(place);
+      return place;
+    }
+    const steps = this.stepsOf(unit);
+    const begun = step + (operation > 0 ? 1 : 0);
+    return this.arrival((Math.ceil(begun / steps) - count) * steps, 0);
+  }
+
+  beforePhase({ step, operation }) {
+    if (operation === 0) return this.arrival(step - 1, this.operations - 1);
+    const phaseOf = (k) => this.engine.spec.moments[k].phase;
+    let first = operation - 1;
+    while (first > 0 && phaseOf(first - 1) === phaseOf(first)) first -= 1;
+    return this.arrival(step, first);
+  }
+
+  stepsOf(unit) {
+    return unit === "epoch" ? this.engine.spec.stepsAnEpoch : 1;
+  }
+
+  /** The moment of arrival at a place: before the changes there. */
+  arrival(step, operation) {
+    if (step < this.first) return { step: this.first, operation: 0, applied: 0 };
+    const place = { step, operation };
+    const applied = this.journal.findIndex((change) => !isEarlier(change, place));
+    return { ...place, applied: applied < 0 ? this.journal.length : applied };
+  }
+
+  /** Go to a moment, by replay if it lies in the past. */
+  go(target) {
+    this.towards(target);
+    this.forward(target);
+  }
+
+  /** Restore a keyframe if a moment lies in the past; `forward` then goes to it. */
+  towards(target) {
+    if (!isBefore(target, this.place())) return;
+    const frame = this.frames.before(target.step);
+    this.engine.restore(frame.saved);
+    this.applied = frame.applied;
+    this.rested();
+  }
+
+  rested() {
+    this.operation = 0;
+    this.moment = -1;
+    this.before = null;
+    this.stopped = null;
+  }
+
+  /** Advance to a moment, with the changes of the journal; return whether it is reached.
+   *
+   * It is not where a step is refused, or when the time `until` has come.
+   */
+  forward(target, until = Infinity) {
+    while (isBefore(this.place(), target)) {
+      if (this.applied < target.applied && isSamePlace(this.journal[this.applied], this)) {
+        this.apply(this.journal[this.applied]);
+        this.applied += 1;
+      } else {
+        const steps = this.operation === 0 ? this.wholeSteps(target) : 0;
+        if (steps > 0) this.takeSteps(steps);
+        else this.takeOperation();
+        if (this.stopped !== null) return true;
+      }
+      if (isBefore(this.end, this.place())) this.end = this.place();
+      if (performance.now() >= until) break;
+    }
+    return !isBefore(this.place(), target);
+  }
+
+  /** How many whole steps lie before a moment and before the next change. */
+  wholeSteps(target) {
+    const next = this.journal[this.applied];
+    return Math.min(target.step, next ? next.step : Infinity) - this.step;
+  }
+
+  takeSteps(most) {
+    const count = Math.min(most, Math.max(1, Math.floor(this.pace)), MOST_STEPS);
+    const { engine } = this;
+    const first = this.step;
+    const start = performance.now();
+    let done = count > 1 ? engine.train(count - 1) : null;
+    let losses = done ? done.losses : new Float64Array(0);
+    if (!done?.stopped) {
+      this.noteBefore();
+      done = engine.train(1);
+      this.losses.write(first, losses);
+      losses = done.losses;
+    }
+    this.record(this.step - losses.length, losses);
+    const took = (performance.now() - start) / count;
+    this.pace = Math.min(Math.max(APART / Math.max(took, 1e-6), 1), 4 * this.pace);
+    this.moment = -1;
+    if (done.stopped) this.stop();
+    else this.keep();
+  }
+
+  /** Perform the moments of a step that is refused, up to the last one. */
+  stop() {
+    this.operation = 0;
+    while (this.stopped === null) this.takeOperation();
+    if (isBefore(this.end, this.place())) this.end = this.place();
+  }
+
+  takeOperation() {
+    const { engine } = this;
+    if (this.operation === 0) {
+      this.noteBefore();
+      engine.begin();
+    }
+    const step = this.step;
+    this.stopped = engine.perform(this.operation);
+    if (this.stopped !== null) return;
+    this.moment = this.operation;
+    this.operation += 1;
+    if (this.operation < this.operations) return;
+    this.operation = 0;
+    this.record(step, [engine.loss]);
+    this.keep();
+  }
+
+  noteBefore() {
+    const { value, slots } = this.engine;
+    this.before = { value: value.slice(), slots: copied(slots) };
+  }
+
+  /** Write the losses of steps; those that are known do not change. */
+  record(step, losses) {
+    const known = Math.max(0, this.losses.end - step);
+    this.losses.write(step, losses);
+    if (known < losses.length) this.stale = Math.min(this.stale, step + known);
+  }
+
+  /** Keep a keyframe of this moment, unless there is one close to it. */
+  keep() {
+    if (this.frames.wants(this.step, this.pace)) {
+      this.frames.add({ step: this.step, applied: this.applied, saved: this.engine.save() });
+    }
+  }
+
+  // ---- changes ----------------------------------------------------------------------------------
+
+  /** Change the learning rate from this moment on. */
+  setRate(rate) {
+    this.change({ kind: "rate", rate });
+  }
+
+  /** Give a weight another value; edits of one weight at one moment are undone together. */
+  edit(row, value) {
+    this.change({ kind: "edit", row, value });
+  }
+
+  /** Freeze a weight, or let it move again. */
+  freeze(row, on) {
+    this.change({ kind: "freeze", row, on });
+  }
+
+  change(details) {
+    const change = { ...details, step: this.step, operation: this.operation };
+    if (this.isGoingOn(change)) {
+      this.journal = [...this.journal.slice(0, -1), change];
+      this.future = [];
+    } else {
+      const before = this.branch(this.step);
+      this.cut();
+      this.journal = [...this.journal, change];
+      this.applied += 1;
+      this.remember(before, this.place());
+    }
+    this.latest = change;
+    this.apply(change);
+    this.stopped = null;
+    this.end = this.place();
+  }
+
+  apply(change) {
+    CHANGES[change.kind](this.engine, change);
+  }
+
+  /** Whether a change goes on with the last one, as when a cube is dragged. */
+  isGoingOn(change) {
+    const last = this.journal[this.applied - 1];
+    const isNewest = last !== undefined && last === this.latest && !isBefore(this.place(), this.end);
+    return isNewest && last.kind === change.kind && last.row === change.row && isSamePlace(last, change);
+  }
+
+  /** All that a change at this moment can drop: what came from a step on. */
+  branch(from) {
+    return { journal: this.journal, end: this.end, tail: this.losses.from(from), from, place: this.place() };
+  }
+
+  /** Note what a change dropped, and the place after it. */
+  remember(before, place) {
+    this.past.push({ ...before, other: place });
+    if (this.past.length > MOST_UNDONE) this.past.shift();
+    this.future = [];
+  }
+
+  /** Drop everything after this moment. */
+  cut() {
+    this.journal = this.journal.slice(0, this.applied);
+    this.losses.cut(this.step);
+    this.stale = Math.min(this.stale, this.step);
+    this.frames.dropAfter(this.step);
+    this.end = this.place();
+  }
+
+  /** Undo the last change, and go to its moment; return whether there was one. */
+  undo() {
+    return this.swap(this.past, this.future);
+  }
+
+  /** Make the change again that was undone last; return whether there was one. */
+  redo() {
+    return this.swap(this.future, this.past);
+  }
+
+  /** Exchange the present with the last entry of a list, and note it in the other list. */
+  swap(list, others) {
+    const entry = list.pop();
+    if (entry === undefined) return false;
+    const { from, place, other } = entry;
+    others.push({ ...this.branch(from), place: other, other: place });
+    this.go(this.arrival(from, 0)); // both have the same steps up to there
+    this.frames.dropAfter(from);
+    this.journal = entry.journal;
+    this.end = entry.end;
+    this.latest = null;
+    this.losses.cut(from);
+    this.losses.write(from, entry.tail);
+    this.stale = Math.min(this.stale, from);
+    this.go(place);
+    return true;
+  }
+
+  // ---- what is shown ----------------------------------------------------------------------------
+
+  /** The state for a page that knows the losses up to a step; see `stateOf`. */
+  state(since = this.first, more = {}) {
+    const from = Math.min(since, this.stale);
+    this.stale = Infinity;
+    return stateOf(this, from, more);
+  }
+}
+
+function copied(arrays) {
+  return Object.fromEntries(Object.entries(arrays).map(([name, array]) => [name, array.slice()]));
+}
+
+function isSamePlace(one, other) {
+  return one !== undefined && one.step === other.step && one.operation === other.operation;
+}
+
+/** Whether a place comes before another, whatever the changes there. */
+function isEarlier(one, other) {
+  return one.step < other.step || (one.step === other.step && one.operation < other.operation);
+}
+
+function isBefore(one, other) {
+  return isEarlier(one, other) || (isSamePlace(one, other) && one.applied < other.applied);
+}

@@ -1,0 +1,95 @@
+// What a page shows of a training at one moment: a plain object of numbers and copied arrays.
+
+const FEW = 20000; // numbers of an optimizer that are sent unasked
+const SLOW = 12; // milliseconds from which the answers to the probe are computed less often
+
+/** What stays from one state to the next: the sample in focus, and the answers to the probe. */
+export class Shown {
+  constructor() {
+    this.sample = null;
+    this.probe = new Float32Array(0);
+    this.took = 0; // milliseconds for the answers
+    this.due = 0;
+  }
+}
+
+/** Return the state of a clock, with the losses from a step on.
+ *
+ * slots     whether to send what the optimizer keeps, however much it is
+ * playing   whether whole steps are taken one after the other: the sample stays the same
+ */
+export function stateOf(clock, from, { slots = false, playing = false } = {}) {
+  const { engine, operation, moment, before, losses, shown } = clock;
+  const { spec } = engine;
+  const isLate = !Number.isNaN(engine.loss) && operation > 0;
+  const hasSlots = slots || spec.slots.length * engine.value.length <= FEW;
+  const state = {
+    step: clock.step,
+    operation,
+    moment,
+    last: clock.end.step,
+    playing,
+    loss: isLate ? engine.loss : losses.at(clock.step - 1),
+    rate: engine.rate,
+    losses: { from: Math.max(from, losses.first), values: losses.from(from) },
+    value: engine.value.slice(),
+    grad: engine.grad.slice(),
+    frozen: engine.frozen.slice(),
+    before: before && before.value.slice(),
+    slots: hasSlots ? copiedAll(engine.slots) : {},
+    slotsBefore: hasSlots && before ? copiedAll(before.slots) : {},
+    stopped: clock.stopped,
+    ...sampleOf(clock, playing),
+  };
+  state.probe = answersOf(engine, shown, playing).slice();
+  return state;
+}
+
+/** The sample in focus, and what has been computed of it in the step shown. */
+function sampleOf(clock, playing) {
+  const { engine, shown, operation, moment } = clock;
+  const { spec } = engine;
+  const rests = operation === 0;
+  if (rests && moment < 0) engine.draw(Math.max(clock.first, clock.step - 1));
+  const focus = Math.min(clock.focus, engine.batch - 1);
+  if (!playing || shown.sample === null) shown.sample = engine.sample(focus);
+  const { row, inputs, targets } = shown.sample;
+  const done = spec.moments.slice(0, moment + 1);
+  const gradients = fromBuffers(done.flatMap((each) => each.gradients), (name) =>
+    engine.gradients(name, focus));
+  const values = rests ? engine.look(inputs) : fromBuffers(
+    [spec.buffers[0].name, ...done.flatMap((each) => each.values)], (name) =>
+      engine.values(name, focus));
+  return {
+    values, gradients, leftOut: rests ? {} : leftOutOf(spec, values),
+    inputs: inputs.slice(), target: targets.slice(), row, batch: engine.batch, focus,
+  };
+}
+
+function fromBuffers(names, read) {
+  return Object.fromEntries(names.map((name) => [name, read(name)]));
+}
+
+/** 1 where dropout leaves a number out, else 0, by the buffer that it writes. */
+function leftOutOf(spec, values) {
+  const found = {};
+  for (const [source, target] of spec.dropouts) {
+    if (!(target in values)) continue;
+    found[target] = values[target].map((y, i) => (y === 0 && values[source][i] !== 0 ? 1 : 0));
+  }
+  return found;
+}
+
+/** The answers to the probe by the present weights; while it plays, less often if that is slow. */
+function answersOf(engine, shown, playing) {
+  const now = performance.now();
+  if (!engine.arrays.probe.length || (playing && now < shown.due)) return shown.probe;
+  shown.probe = Float32Array.from(engine.evaluate(engine.arrays.probe));
+  shown.took = performance.now() - now;
+  shown.due = now + shown.took + (shown.took > SLOW ? 8 * shown.took : 0);
+  return shown.probe;
+}
+
+function copiedAll(arrays) {
+  return Object.fromEntries(Object.entries(arrays).map(([name, array]) => [name, array.slice()]));
+}

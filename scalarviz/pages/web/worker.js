@@ -1,0 +1,214 @@
+// The training behind a page: commands come as messages, states go back.
+//
+// A state is sent only when the page has taken the last one, and with every answer to a command.
+
+import { Clock } from "./clock.js";
+import { Engine } from "./engine.js";
+
+const BETWEEN_STATES = 1000 / 30; // milliseconds
+const PORTION = 8; // milliseconds of training until messages are looked at
+const LONGEST_WAIT = 100;
+
+/** Trains for a page; `post(message, transfer)` sends it a message, `soon(work)` defers work. */
+export class Server {
+  constructor(post, soon) {
+    this.post = post;
+    this.soon = soon;
+    this.clock = null;
+    this.waiting = []; // commands
+    this.goal = null; // {target, command, shows}: a moment to go to, of a command
+    this.rate = undefined; // steps a second while it plays; null: as fast as it goes
+    this.began = 0;
+    this.due = 0; // steps due since `began` that were taken
+    this.sent = 0; // when the last state was sent
+    this.known = 0; // losses that the page has
+    this.taken = true;
+    this.awake = false; // whether `work` is under way, or about to begin
+    this.timer = 0;
+  }
+
+  /** Take a message of the page. */
+  receive(message) {
+    if (message.taken) this.taken = true;
+    else if (message.name === "pause") this.pause(message);
+    else this.waiting.push(message);
+    this.wake();
+  }
+
+  get isPlaying() {
+    return this.rate !== undefined;
+  }
+
+  wake() {
+    if (this.awake) return;
+    this.awake = true;
+    this.soon(() => this.work());
+  }
+
+  /** Do what is to be done for a while, then look at messages again. */
+  async work() {
+    clearTimeout(this.timer);
+    let wait = 0;
+    try {
+      if (this.goal) this.pursue();
+      else if (this.waiting.length) await this.run(this.waiting.shift());
+      else if (this.isPlaying) wait = this.play();
+    } catch (error) {
+      this.fail(error); // and never wake again
+      return;
+    }
+    this.awake = false;
+    const isBusy = this.goal || this.waiting.length || this.isPlaying;
+    if (wait > 0) this.timer = setTimeout(() => this.wake(), Math.min(wait, LONGEST_WAIT));
+    else if (isBusy) this.wake();
+  }
+
+  async run(command) {
+    const { name, args } = command;
+    const { clock } = this;
+    if (name === "open") return this.open(command);
+    if (name === "play") {
+      this.rate = args.rate ?? null;
+      this.began = performance.now();
+      this.due = 0;
+    } else if (name === "advance") {
+      return this.pursue({ target: clock.after(args.count, args.unit), command, shows: true });
+    } else if (name === "back" || name === "seek") {
+      const target =
+        name === "back"
+          ? clock.earlier(args.count, args.unit)
+          : clock.arrival(args.step, args.operation ?? 0);
+      clock.towards(target);
+      return this.pursue({ target, command, shows: false });
+    } else if (name === "focus") {
+      clock.focus = args.sample;
+      clock.shown.sample = null;
+    } else if (name === "setRate") {
+      clock.setRate(args.rate);
+    } else if (name === "edit") {
+      clock.edit(args.row, args.value);
+    } else if (name === "freeze") {
+      clock.freeze(args.row, args.on);
+    } else if (name === "reset" || name === "undo" || name === "redo") {
+      this.rate = undefined;
+      clock[name]();
+    }
+    return this.answer(command);
+  }
+
+  /** Open the engine, and go to where a worker before this one stood. */
+  async open(command) {
+    const { module, image, spec, memory, resume } = command.args;
+    this.clock = new Clock(await Engine.open(module, image, spec), { memory });
+    this.known = this.clock.first;
+    if (resume) {
+      this.clock.journal = resume.journal;
+      this.clock.focus = resume.focus;
+      return this.pursue({ target: resume.place, command, shows: false });
+    }
+    return this.answer(command);
+  }
+
+  /** Go on to a moment; answer its command when it is reached. */
+  pursue(goal = this.goal) {
+    this.rate = undefined;
+    this.goal = goal;
+    if (this.clock.forward(goal.target, performance.now() + PORTION)) {
+      this.goal = null;
+      this.answer(goal.command);
+    } else if (goal.shows) {
+      this.show();
+    }
+  }
+
+  /** Take the steps that are due; return how many milliseconds to wait. */
+  play() {
+    const { clock, rate } = this;
+    const now = performance.now();
+    const seconds = (now - this.began) / 1000;
+    const steps = rate === null ? Infinity : Math.floor(seconds * rate) - this.due;
+    const first = clock.step;
+    if (steps > 0) {
+      const target = rate === null ? clock.after(2 ** 40, "step") : clock.after(steps, "step");
+      clock.forward(target, now + PORTION);
+      this.due += clock.step - first;
+    }
+    if (rate !== null && performance.now() - now > PORTION) this.catchUp();
+    if (clock.stopped) {
+      this.rate = undefined;
+      this.send();
+      return 0;
+    }
+    if (clock.step !== first) this.show();
+    if (rate === null) return 0;
+    return Math.max(1, 1000 * ((this.due + 1) / rate) - (performance.now() - this.began));
+  }
+
+  /** Forget steps that are due and cannot be taken in time. */
+  catchUp() {
+    this.began = performance.now();
+    this.due = 0;
+  }
+
+  pause(command) {
+    this.rate = undefined;
+    const { goal } = this;
+    this.goal = null;
+    if (goal) this.answer(goal.command);
+    if (this.clock) this.answer(command);
+    else this.waiting.push({ ...command, name: "state" });
+  }
+
+  // ---- answers ----------------------------------------------------------------------------------
+
+  /** Send a state if the page has taken the last one, at most 30 times a second. */
+  show() {
+    if (this.taken && performance.now() - this.sent >= BETWEEN_STATES) this.send();
+  }
+
+  answer(command) {
+    this.send(command.id);
+  }
+
+  /** Send a state; `id` is that of the command that it answers. */
+  send(id = null) {
+    const { clock } = this;
+    const { journal, focus } = clock;
+    const state = clock.state(this.known, { playing: this.isPlaying });
+    this.known = clock.losses.end;
+    this.taken = false;
+    this.sent = performance.now();
+    const resume = { journal, focus, place: clock.place() };
+    this.post({ id, state, resume }, buffersIn(state));
+  }
+
+  /** Tell the page that the training cannot go on. */
+  fail(error) {
+    this.post({ fault: String(error?.message ?? error) }, []);
+  }
+}
+
+/** The memory of all arrays in a state. */
+function buffersIn(value, found = []) {
+  if (ArrayBuffer.isView(value)) found.push(value.buffer);
+  else if (value !== null && typeof value === "object") {
+    for (const each of Object.values(value)) buffersIn(each, found);
+  }
+  return found;
+}
+
+/** Return a function that defers work until messages have been taken; a timer would wait longer. */
+function deferring() {
+  const { port1, port2 } = new MessageChannel();
+  const waiting = [];
+  port1.onmessage = () => waiting.shift()();
+  return (work) => {
+    waiting.push(work);
+    port2.postMessage(0);
+  };
+}
+
+if (typeof WorkerGlobalScope !== "undefined") {
+  const server = new Server((message, transfer) => self.postMessage(message, transfer), deferring());
+  self.onmessage = ({ data }) => server.receive(data);
+}

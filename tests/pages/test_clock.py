@@ -1,0 +1,337 @@
+"""The clock of a page: forward, back, changes, and what the page shows of them, in Node."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import UpdateError
+from tests.pages.pages import InPage
+from tests.pages.test_engine import rgb
+
+# A walk over the clock of another engine gives what straight training gives.
+BOTH = """
+    const clock = new Clock(engine);
+    const other = new Clock(await open());
+"""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> InPage:
+    """rgb at its start, with its palette as probe."""
+    session = rgb()
+    return InPage(session, tmp_path_factory.mktemp("clock"), session.data.palette[0])
+
+
+def test_going_back_and_on_leads_to_the_same_bits(page: InPage) -> None:
+    assert page.run(f"""{BOTH}
+        clock.advance(700);
+        clock.back(613);
+        const place = clock.step;
+        clock.advance(3, "operation");
+        clock.back(2, "operation");
+        clock.advance(1, "phase");
+        clock.seek(400, 5);
+        const inside = [clock.step, clock.operation];
+        clock.back(1, "phase");
+        clock.advance(300);
+        other.advance(700);
+        return [place, inside, clock.step, same(engine.save(), other.engine.save())];
+    """) == [87, [400, 5], 700, True]
+
+
+def test_units_are_those_of_a_session(page: InPage) -> None:
+    session = rgb()
+    moves = [(1, "operation"), (3, "operation"), (1, "phase"), (2, "phase"), (4, "step")]
+    moves += [(1, "epoch"), (-5, "operation"), (-1, "phase"), (-2, "step"), (-1, "epoch")]
+    moves += [(2, "operation"), (1, "step"), (-1, "step"), (-1, "epoch"), (-9, "operation")]
+    wanted = []
+    for count, unit in moves:
+        (session.advance if count > 0 else session.back)(abs(count), unit)
+        wanted.append([*session.clock.place])
+    assert (
+        page.run(
+            f"""
+        const clock = new Clock(engine);
+        return {[list(move) for move in moves]!r}.map(([count, unit]) => {{
+            if (count > 0) clock.advance(count, unit);
+            else clock.back(-count, unit);
+            return [clock.step, clock.operation];
+        }});
+    """.replace("'", '"')
+        )
+        == wanted
+    )
+
+
+def test_changes_are_replayed_where_they_were_made(page: InPage) -> None:
+    assert page.run(f"""{BOTH}
+        for (const each of [clock, other]) {{
+            each.advance(40);
+            each.edit(3, 0.25);
+            each.advance(10);
+            each.advance(4, "operation");
+            each.edit(30, -1);
+            each.freeze(8, true);
+            each.setRate(0.1);
+            each.advance(20);
+            each.setRate(0.02);
+            each.advance(5);
+        }}
+        clock.seek(2);
+        clock.seek(50, 6);
+        clock.seek(10);
+        clock.seek(60);
+        clock.seek(other.step);
+        const state = clock.state();
+        return [same(engine.save(), other.engine.save()), state.rate, state.frozen[8], state.last];
+    """) == [True, 0.02, 1, 75]
+
+
+def test_a_change_after_going_back_drops_what_came_later_until_it_is_undone(page: InPage) -> None:
+    found = page.run(f"""{BOTH}
+        clock.advance(30);
+        const before = engine.save();
+        const losses = clock.state().losses.values;
+        clock.back(10);
+        clock.edit(5, 1);
+        const dropped = clock.state().last;
+        clock.advance(30);
+        const edited = [engine.save(), clock.state().losses.values, clock.step];
+        const undone = clock.undo();
+        const place = [clock.step, clock.state().last];
+        clock.seek(30);
+        const back = [same(before, engine.save()), clock.state(0).losses.values];
+        const redone = clock.redo();
+        const again = [clock.step, clock.state().last, engine.value[5]];
+        clock.advance(30);
+        const bits = same(edited[0], engine.save());
+        return {{losses, dropped, undone, place, back, redone, again, bits, more: clock.redo(),
+                 all: clock.state(0).losses.values, edited: edited[1]}};
+    """)
+    assert found["dropped"] == 20 and found["undone"] and found["place"] == [20, 30]
+    assert found["back"] == [True, found["losses"]]
+    assert found["redone"] and found["again"] == [20, 50, 1] and found["bits"]
+    assert found["all"] == found["edited"] and not found["more"]
+    assert found["all"][:20] == found["losses"][:20] and found["all"][20] != found["losses"][20]
+
+
+def test_a_drag_is_undone_at_once(page: InPage) -> None:
+    assert page.run("""
+        const clock = new Clock(engine);
+        clock.advance(3);
+        const before = [...engine.value];
+        for (const value of [0.1, 0.2, 0.3]) clock.edit(2, value);
+        clock.edit(4, 7);
+        clock.undo();
+        const one = engine.value[2];
+        clock.undo();
+        return [Math.abs(one - 0.3) < 1e-6, engine.value.every((v, i) => v === before[i]),
+                clock.undo(), clock.redo(), clock.redo(), engine.value[4], clock.journal.length];
+    """) == [True, True, False, True, True, 7, 2]
+
+
+def test_a_reset_is_undone_too(page: InPage) -> None:
+    assert page.run("""
+        const clock = new Clock(engine);
+        clock.advance(20);
+        clock.edit(0, 2);
+        clock.advance(20);
+        const before = engine.save();
+        clock.reset();
+        const start = [clock.step, clock.state().last, clock.journal.length];
+        clock.undo();
+        return [start, clock.step, same(before, engine.save())];
+    """) == [[0, 0, 0], 40, True]
+
+
+def test_keyframes_stay_within_their_memory(page: InPage) -> None:
+    found = page.run("""
+        const clock = new Clock(engine, {memory: 20 * engine.save().byteLength});
+        clock.pace = 1;
+        for (let i = 0; i < 900; i++) clock.advance(1);
+        const count = clock.frames.frames.length;
+        const kept = engine.save();
+        clock.seek(0);
+        clock.seek(900);
+        return [count, clock.frames.used <= clock.frames.memory, same(kept, engine.save())];
+    """)
+    assert 5 <= found[0] <= 20 and found[1:] == [True, True]
+
+
+def test_a_state_shows_what_has_been_computed(page: InPage) -> None:
+    session = rgb()
+    program = session.network.program
+    found = page.run("""
+        const clock = new Clock(engine);
+        clock.focus = 3;
+        const start = clock.state();
+        clock.advance(2);
+        clock.advance(4, "operation");
+        const walked = clock.state(start.losses.from + start.losses.values.length);
+        clock.advance(1);
+        const after = clock.state(2);
+        const look = engine.look(after.inputs);
+        return {start, walked, after, look};
+    """)
+    start, walked, after = (found[name] for name in ("start", "walked", "after"))
+    assert (start["step"], start["moment"], start["last"], start["loss"]) == (0, -1, 0, "NaN")
+    assert start["batch"] == 8 and start["focus"] == 3 and start["gradients"] == {}
+    assert set(start["values"]) == {buffer.name for buffer in program.buffers}
+    session.advance(2)
+    value = session.network.bank.value.tolist()
+    session.advance(4, "operation")
+    assert (walked["step"], walked["operation"], walked["moment"]) == (2, 4, 3)
+    assert walked["before"] == walked["value"] == pytest.approx(value, rel=1e-5)
+    assert set(walked["values"]) == {buffer.name for buffer in program.buffers[:4]}
+    inputs, targets = session.timeline.trainer.batches.at(2)
+    assert walked["inputs"] == pytest.approx(inputs[3]) and walked["gradients"] == {}
+    assert walked["target"] == pytest.approx(targets[3])
+    assert walked["losses"]["from"] == 0 and len(walked["losses"]["values"]) == 2
+    session.advance(1)
+    assert (after["step"], after["operation"]) == (3, 0)
+    assert after["moment"] == len(program.moments) - 1
+    assert after["before"] == walked["value"] != after["value"]
+    assert after["inputs"] == walked["inputs"] and after["values"] == found["look"]
+    assert after["losses"]["values"] == [after["loss"]]
+    assert after["loss"] == pytest.approx(session.loss, rel=1e-5)
+    answers = session.network(session.data.palette[0]).ravel()
+    np.testing.assert_allclose(after["probe"], answers, atol=1e-5)
+
+
+def test_a_clock_stops_before_a_step_that_is_not_finite(page: InPage) -> None:
+    found = page.run("""
+        const clock = new Clock(engine);
+        clock.advance(6);
+        clock.edit(5, NaN);
+        clock.advance(10);
+        const stopped = clock.state();
+        clock.advance(1);
+        const again = [clock.step, clock.operation, clock.stopped];
+        clock.undo();
+        clock.advance(4);
+        return {stopped, again, step: clock.step, end: clock.stopped};
+    """)
+    last = len(rgb().network.program.moments) - 1
+    state = found["stopped"]
+    assert (state["step"], state["operation"], state["moment"]) == (6, last, last - 1)
+    assert state["stopped"]["why"] == "gradient" and len(state["losses"]["values"]) == 6
+    assert found["again"] == [6, last, state["stopped"]]
+    assert found["step"] == 10 and found["end"] is None
+
+
+def test_a_step_that_overflows_leaves_the_last_good_one(tmp_path: Path) -> None:
+    session = rgb(optimizer=sv.SGD(1.0, l2=1e3))
+    page = InPage(session, tmp_path)
+    with pytest.raises(UpdateError):
+        session.advance(99)
+    found = page.run("const clock = new Clock(engine); clock.advance(99); return clock.state()")
+    assert session.clock.step > 3
+    assert [found["step"], found["operation"]] == [*session.clock.place]
+    assert found["stopped"] == {"why": "overflow", "row": -1}
+    assert found["value"] == pytest.approx(session.network.bank.value.tolist(), rel=1e-4)
+
+
+# ---- behind a worker ----------------------------------------------------------------------------
+
+
+def test_commands_are_answered_in_order_with_their_states(page: InPage) -> None:
+    found = page.run("""
+        const page = client();
+        const states = [];
+        page.onstate = (state) => states.push([state.step, state.operation]);
+        const all = await Promise.all([
+            page.ask("advance", {count: 5, unit: "step"}), page.ask("edit", {row: 1, value: 3}),
+            page.ask("advance", {count: 2, unit: "operation"}), page.ask("back", {count: 1}),
+            page.ask("seek", {step: 2, operation: 3}), page.ask("setRate", {rate: 0.125}),
+            page.ask("undo"), page.ask("focus", {sample: 6}),
+            page.ask("freeze", {row: 0, on: true}), page.ask("reset"), page.ask("state"),
+        ]);
+        page.end();
+        return {places: all.map(({step, operation}) => [step, operation]),
+                rates: all.map(({rate}) => rate), focus: all.map(({focus}) => focus),
+                edited: all[1].value[1], states: states.length};
+    """)
+    places = [
+        [0, 0],
+        [5, 0],
+        [5, 0],
+        [5, 2],
+        [5, 0],
+        [2, 3],
+        [2, 3],
+        [2, 3],
+        [2, 3],
+        [2, 3],
+        [0, 0],
+    ]
+    assert found["places"] == [*places[1:], [0, 0]]
+    assert found["rates"][5:7] == [0.125, 0.5] and found["edited"] == 3
+    assert found["focus"][6:9] == [0, 6, 6] and found["states"] >= 12
+
+
+def test_playing_goes_at_its_rate_and_sends_states_that_are_taken(page: InPage) -> None:
+    found = page.run("""
+        const page = client();
+        let states = 0;
+        let arrived = () => {};
+        let wanted = Infinity;
+        page.onstate = (state) => {
+            states += 1;
+            if (state.step >= wanted) arrived();
+        };
+        const play = async (rate, step) => {
+            const start = performance.now();
+            wanted = step;
+            const there = new Promise((done) => (arrived = done));
+            await page.ask("play", {rate});
+            await there;
+            const {playing, step: end} = await page.ask("pause");
+            return {playing, step: end, seconds: (performance.now() - start) / 1000};
+        };
+        const slow = await play(200, 20);
+        const rest = await page.ask("state");
+        states = 0;
+        const fast = await play(null, 5000);
+        page.end();
+        return {slow, rest: rest.step, fast, states};
+    """)
+    slow, fast = found["slow"], found["fast"]
+    assert 20 <= slow["step"] <= 200 * slow["seconds"] + 1 and slow["playing"] is False
+    assert found["rest"] == slow["step"]
+    assert fast["step"] >= 5000 and found["states"] <= 30 * fast["seconds"] + 4
+
+
+def test_a_worker_that_fails_is_replaced_and_goes_on_where_it_stood(page: InPage) -> None:
+    found = page.run("""
+        const page = client();
+        const faults = [];
+        page.onfault = (error) => faults.push(error.key);
+        await page.ask("advance", {count: 30, unit: "step"});
+        await page.ask("edit", {row: 2, value: 0.5});
+        const before = await page.ask("advance", {count: 7, unit: "operation"});
+        workers[0].server.clock.engine.draw = () => { throw new Error("a fault"); };
+        const key = await page.ask("seek", {step: 4}).then(() => "", (error) => error.key);
+        const after = await page.ask("state");
+        page.end();
+        const fields = ["step", "operation", "loss", "value", "grad", "values"];
+        const pick = (state) => JSON.stringify(fields.map((name) => state[name]));
+        return {key, faults, same: pick(before) === pick(after), workers: workers.length};
+    """)
+    assert found == {
+        "key": "page.fault.again", "faults": ["page.fault.again"], "same": True, "workers": 2,
+    }  # fmt: skip
+
+
+def test_a_worker_that_fails_again_and_again_is_given_up(page: InPage) -> None:
+    assert page.run("""
+        const page = client();
+        const faults = [];
+        page.onfault = (error) => faults.push(error.key);
+        await page.ask("advance", {count: 3, unit: "step"});
+        page.given.module = new Uint8Array(3);
+        workers[0].onerror({message: "it has run out of memory"});
+        await sleep(300);
+        return [faults, workers.length, workers.every((worker) => worker.isEnded)];
+    """) == [["page.fault.again", "page.fault.again", "page.fault.lost"], 3, True]
