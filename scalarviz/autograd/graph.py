@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scalarviz.checks.numbers import shorten
 from scalarviz.errors import InputError
 from scalarviz.formulas.arithmetic import COMPARISONS
 from scalarviz.formulas.table import Formula
@@ -41,7 +41,7 @@ def plain_number(data: object) -> float:
         data = data.item()
     if isinstance(data, float) or (isinstance(data, int) and abs(data) < LARGEST):
         return data
-    raise InputError(f"a Value holds one number, not {reprlib.repr(data)}: pass an int or a float")
+    raise InputError(f"a Value holds one number, not {shorten(data)}: pass an int or a float")
 
 
 def checked(slot: Any) -> property:

@@ -26,13 +26,18 @@ MUCH = 100  # characters, or items
 MOST = 2**63
 NO_NUMBERS = (str, bytes, np.ma.core.MaskedConstant)  # although float() accepts them
 BLOCK = 32_768  # numbers that are checked at a time
+ENDS = ")]}>'\""  # what a shortened text ends with
+SHORTEST = 12  # characters before a cut
 LARGE = 10_000  # bits; Python does not convert larger integers to decimal
 
 
 class Brief(reprlib.Repr):
     """`reprlib.Repr` with limits that suit error messages."""
 
-    maxstring = maxother = maxlong = maxlist = maxtuple = maxset = maxdict = MUCH
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxstring = self.maxother = self.maxlong = MUCH
+        self.maxlist = self.maxtuple = self.maxset = self.maxdict = MUCH
 
     def repr_int(self, x: int, level: int) -> str:
         return super().repr_int(x, level) if x.bit_length() <= LARGE else hex(x)
@@ -197,8 +202,23 @@ def as_sample(x: object, width: int | None, who: str) -> list[float]:
 
 def shorten(x: object) -> str:
     """Return `repr(x)` in at most 40 characters; of large or deep objects only a part is read."""
-    text = escaped(" ".join(Brief().repr(x).split()))
-    return text if len(text) <= 40 else text[:37] + "..."
+    return cut(escaped(" ".join(Brief().repr(x).split())))
+
+
+def cut(text: str, most: int = 40) -> str:
+    """Return a text in at most 40 characters: its beginning, up to a comma or a space.
+
+    A bracket or quotation mark at the end is kept. One long word, such as a path, loses its middle.
+    """
+    if len(text) <= most:
+        return text
+    end = text[-1] if text[-1] in ENDS else ""
+    head = text[: most - len(end) - 3]
+    for place in (max(head.rfind(", "), head.rfind("; ")) + 2, head.rfind(" ") + 1):
+        if place > SHORTEST:
+            return f"{head[:place]}...{end}"
+    half = (most - 3) // 2
+    return f"{text[: most - 3 - half]}...{text[-half:]}"
 
 
 def size(value: object, what: str, least: int = 1) -> int:

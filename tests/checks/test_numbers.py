@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from scalarviz.checks.numbers import BLOCK, as_batch
+import scalarviz as sv
+from scalarviz.checks.numbers import BLOCK, as_batch, shorten
 from scalarviz.errors import NotFiniteError
 from tests.wording import refused
 
@@ -24,3 +25,22 @@ def test_a_number_that_is_not_finite_is_found_at_any_place(
         with refused(NotFiniteError, columns - 1, row):
             as_batch(batch, shape[1], "a network", copy=False)
         batch[row, columns - 1] = -1.0
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (sv.Perceptron(20, "tanh"), "Perceptron(20 weights, bias, tanh)"),
+        (sv.Adam(), "Adam(lr=0.001, beta1=0.9, ...)"),
+        (sv.Network([2, 3]), "Network 2 -> 3: 9 parameters, ..."),
+        ([1.0] * 40, "[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, ...]"),
+        ("some words in a long sentence that goes on", "'some words in a long sentence that ...'"),
+        ("x" * 60, f"'{'x' * 18}...{'x' * 17}'"),
+        (b"short", "b'short'"),
+        (2**20_000, f"0x1{'0' * 16}...{'0' * 18}"),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_a_value_is_shortened_between_words_and_keeps_its_bracket(given: object, said: str) -> None:
+    assert shorten(given) == said
+    assert len(said) <= 40
