@@ -17,6 +17,8 @@ from itertools import islice, product
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.source import (
     UnwritableError,
@@ -142,7 +144,7 @@ def formula_of(
             part = writer.inlined(function, [Part(name, name, ATOM) for name in names])
             compute = writer.function_of(part)
             found = WrittenFormula(part.within(PRODUCT), part.text, compute)
-        except (UnwritableError, RecursionError):
+        except (UnwritableError, RecursionError, ArithmeticError, ValueError):
             continue
         if len(found.text) <= LONGEST and agrees(found.compute, function, names, at):
             return found
@@ -172,7 +174,7 @@ def agrees(
 ) -> bool:
     """Return whether a formula gives what its function gives; the source may have been changed."""
     points = [at] if at else islice(product(POINTS, repeat=len(names)), MOST_POINTS)
-    pairs = [(number_at(compute, point), number_at(function, point)) for point in points]
+    pairs = [(value_at(compute, *point), value_at(function, *point)) for point in points]
     return all(same(*pair) for pair in pairs) and (bool(at) or any(a == a for a, _ in pairs))
 
 
@@ -183,9 +185,11 @@ def same(a: float, b: float) -> bool:
     return math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-6)
 
 
-def number_at(function: Callable[..., float], point: Sequence[float]) -> float:
+def value_at(function: Callable[..., float], *numbers: float) -> float:
+    """Return what a function of users gives, as kernels do: no error, but infinity or NaN."""
     try:
-        return float(function(*point))
+        with np.errstate(all="ignore"):
+            return float(function(*map(np.float64, numbers)))
     except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):
         return math.nan
 

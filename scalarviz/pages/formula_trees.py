@@ -15,17 +15,14 @@ from types import FunctionType
 from typing import Any
 
 from scalarviz.formulas import elementary
-from scalarviz.formulas.written import (
-    LONGEST,
-    PRODUCT,
-    Part,
+from scalarviz.formulas.source import (
     UnwritableError,
-    Writer,
     assignment,
     called,
     syntax_of,
     variables,
 )
+from scalarviz.formulas.written import LONGEST, PRODUCT, Part, Writer
 
 Tree = Any  # a number, a name, or a list
 MOST_CASES = 32

@@ -16,7 +16,7 @@ from scalarviz.model.program import Program
 from scalarviz.presenter.arithmetic import ROWS, Product, product_table
 from scalarviz.presenter.captions.format import agreeing, pretty, said
 from scalarviz.presenter.captions.lines import equation
-from scalarviz.presenter.captions.losses import loss_term, loss_text
+from scalarviz.presenter.captions.losses import error_at, loss_term, loss_text
 from scalarviz.presenter.captions.names import name_in
 from scalarviz.presenter.captions.operations import activation_line
 from scalarviz.presenter.live_values import LiveValues
@@ -208,8 +208,7 @@ def error_lines(known: NeuronNumbers, target: float) -> list[Line]:
     assert isinstance(row, LossRow)
     formula, p = loss_text(row, "error"), float(known.values[name][known.place])
     term, compute = loss_term(row, "error", p, target, (name, known.place))
-    result = row.value(p, target) * row.weight(p, target)
-    found = line_of(equation([text("card.neuron.error"), term], compute, result))
+    found = line_of(equation([text("card.neuron.error"), term], compute, error_at(row, p, target)))
     return [found, Line(pretty(formula), "quiet")] if " if " in formula else [found]
 
 

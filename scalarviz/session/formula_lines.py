@@ -16,6 +16,8 @@ from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from scalarviz.formulas.arithmetic import where
 from scalarviz.formulas.optimizers import OptimizerRow
 from scalarviz.formulas.source import (
@@ -93,7 +95,8 @@ def update_lines(row: OptimizerRow, known: Mapping[str, float]) -> list[FormulaL
     own += names[len(own) :]  # the constants
 
     def new(*numbers: float) -> list[float]:
-        found = row.update(*numbers)
+        with np.errstate(all="ignore"):  # as kernels, which do not raise
+            found = row.update(*map(np.float64, numbers))
         return [float(each) for each in (found if isinstance(found, tuple) else (found,))]
 
     try:
@@ -241,7 +244,9 @@ class Resolved(ast.NodeTransformer):
 
     def value(self, syntax: ast.expr) -> Any:
         code = compile(ast.fix_missing_locations(ast.Expression(syntax)), "<formula>", "eval")
-        return eval(code, {"__builtins__": {}, **self.calls}, dict(self.known))
+        known = {name: np.float64(value) for name, value in self.known.items()}
+        with np.errstate(all="ignore"):  # as kernels, which do not raise
+            return eval(code, {"__builtins__": {}, **self.calls}, known)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         test = self.visit(copy.deepcopy(node.test))

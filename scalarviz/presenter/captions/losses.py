@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from scalarviz.formulas.losses import LossRow, RowLossRow, by_nothing, log_sum_exp
-from scalarviz.formulas.written import formula_of, written
+from scalarviz.formulas.written import formula_of, value_at, written
 from scalarviz.presenter.captions.format import (
     MOST,
     both,
@@ -109,11 +109,7 @@ def errors_of(ctx: TracedWeight) -> tuple[list[float], Line]:
     p, t = (each[sample].astype(np.float64).tolist() for each in ctx.answers)
     if not isinstance(row, LossRow):
         return row_error(ctx, p, t)
-
-    def error(p: float, t: float) -> float:
-        return row.value(p, t) * row.weight(p, t)
-
-    errors = [error(a, b) for a, b in zip(p, t, strict=True)]
+    errors = [error_at(row, a, b) for a, b in zip(p, t, strict=True)]
     pieces: list[Piece] = []
     for i in range(min(len(p), SHOWN)):
         term, compute = loss_term(row, "error", p[i], t[i], (name, i))
@@ -123,6 +119,11 @@ def errors_of(ctx: TracedWeight) -> tuple[list[float], Line]:
     left = len(p) - SHOWN
     pieces += [Piece("; "), Piece(text("captions.others", count=left))] * (left > 0)
     return errors, tuple(pieces)
+
+
+def error_at(row: LossRow, p: float, t: float) -> float:
+    """Return the error of one number."""
+    return value_at(row.value, p, t) * row.weight(p, t)
 
 
 def loss_text(row: LossRow | RowLossRow, part: str) -> str:
@@ -147,7 +148,7 @@ def loss_term(
             return term_of_both(own.text, p, t, own.compute, neuron)
 
     def compute(p: float, t: float) -> float:
-        return function(p, t) * row.weight(p, t)
+        return value_at(function, p, t) * row.weight(p, t)
 
     return term_of_both(formula, p, t, compute, neuron)
 
@@ -258,4 +259,4 @@ def error_of(ctx: TracedWeight, p: list[float], t: list[float]) -> float:
     row = ctx.loss.row
     if not isinstance(row, LossRow):
         return row.value(p, t)
-    return exact_sum(row.value(a, b) * row.weight(a, b) for a, b in zip(p, t, strict=True))
+    return exact_sum(error_at(row, a, b) for a, b in zip(p, t, strict=True))

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from scalarviz.formulas.elementary import sqrt
-from scalarviz.formulas.written import in_words
+from scalarviz.formulas.written import in_words, value_at
 from scalarviz.model.operations import NONE
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.presenter.arithmetic import LONGEST, is_exact
@@ -70,9 +70,11 @@ def step(ctx: TracedWeight) -> Caption:
     is_plain = not any(operation.about.learning for operation in ctx.network.program.stepped)
     few = is_small(count, targets.size)
     if is_plain and few and all(action.kind in HARMLESS for action in actions):
-        old, new = both(timeline.loss, ctx.once(lambda: trainer.loss(ctx.network(inputs), targets)))
-        words = plural("captions.step.loss", count, old=old, new=new)
-        caption = with_line(caption, words)
+        again = ctx.once(lambda: value_at(lambda: trainer.loss(ctx.network(inputs), targets)))
+        if again == again or timeline.loss != timeline.loss:  # else a function of users raised
+            old, new = both(timeline.loss, again)
+            words = plural("captions.step.loss", count, old=old, new=new)
+            caption = with_line(caption, words)
     return caption
 
 
