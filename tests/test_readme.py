@@ -46,7 +46,7 @@ LISTS = {
         {kind.__name__ for kind in DATA_SETS.values()},
     ),
     "operators of ONNX": (between("The operators", "Anything else", r"\b[A-Z]\w+"), ONNX),
-    "channels": (between("Colours and sizes can stand for", ":", r"`([^`]+)`"), CHANNELS),
+    "channels": (between("sizes can stand for", ":", r"`([^`]+)`"), CHANNELS),
 }
 
 

@@ -27,7 +27,7 @@ SIZES = {".png": (1280, 800), ".html": (1200, 760)}  # of pictures and pages
 VIDEO = (1280, 720)
 KINDS = (".png", ".mp4", ".gif", ".html")
 VIDEOS = (".mp4", ".gif")
-OF_VIDEOS = ("every", "operations", "fps", "move")
+OF_VIDEOS = ("every", "operations", "hold", "fps", "move")
 
 
 def render(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> int:
@@ -71,6 +71,7 @@ def draw(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> None:
                 *(show, path, steps),
                 every=chosen["every"],
                 unit="operation" if slow else "step",
+                hold=chosen["hold"],
                 fps=chosen["fps"],
                 move=chosen["move"],
                 progress=progress,
@@ -121,6 +122,8 @@ def check_kind(chosen: Mapping[str, Any], name: str, kind: str) -> None:
         raise InputError(
             f"--{given[0]} is for videos, .mp4 or .gif, and {name} is none: leave it out"
         )
+    if "hold" in given and not chosen["operations"]:
+        raise InputError("--hold is the time of an operation: add --operations, or leave it out")
     if "every" in given and chosen["operations"]:
         raise InputError(
             "--every counts steps, and --operations shows every operation of each: leave out one"

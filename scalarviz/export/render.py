@@ -41,7 +41,7 @@ Move = Literal["still", "orbit", "approach"]
 
 LARGEST = 8192  # pixels along a side
 SECONDS = 12.0  # length of a video if `every` is not given
-OPERATION = 1.5  # seconds for each operation in a video
+OPERATION, LONGEST = 1.5, 60.0  # seconds for each operation in a video, and at most
 FASTEST = 240  # frames a second
 LAST = 1.0  # seconds for which the last frame is held
 MOVES = ("still", "orbit", "approach")
@@ -188,6 +188,7 @@ def record(
     *,
     every: int | None = None,
     unit: Literal["step", "operation"] = "step",
+    hold: float | None = None,
     fps: int = 30,
     move: Move = "still",
     cameras: Sequence[Camera] = (),
@@ -211,6 +212,7 @@ def record(
     steps       training steps; None, the default: those of the Show, 2000 for a Session
     every       steps from one frame to the next; None: so many that the video lasts 12 seconds
     unit        "step", the default; "operation" shows every operation of these steps, slowly
+    hold        seconds for each operation, up to 60; by default 1.5
     fps         frames a second, 1 to 240; by default 30
     move        movement of the camera: "still", the default, "orbit" or "approach"
     cameras     Cameras that it passes instead
@@ -242,10 +244,16 @@ def record(
     fps = whole_number(fps, "fps", 1, FASTEST)
     pick({each: each for each in MOVES}, move, "move of the camera")
     pick({each: each for each in ("step", "operation")}, unit, "unit of a video")
+    if hold is not None and unit == "step":
+        raise InputError(
+            "hold is the time of an operation, and this video shows steps: write unit='operation', "
+            "or every=, the steps from one frame to the next"
+        )
+    seconds = OPERATION if hold is None else number(hold, "hold", 0.0, LONGEST, open_low=True)
     every = max(1, round(steps / (SECONDS * fps))) if every is None else count_of(every, "every")
     stop = Stop()
     if unit == "operation":
-        pictures = max(1, round(fps * OPERATION))
+        pictures = max(1, round(fps * seconds))
         moments = by_operations(show.session, steps, pictures)
         total = 1 + steps * len(show.session.operations) * pictures
     else:

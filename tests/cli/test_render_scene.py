@@ -109,6 +109,15 @@ def test_what_cannot_be_drawn_is_refused_before_the_first_step(
     assert not list(Path().iterdir())
 
 
+def test_each_operation_is_held_as_long_as_asked(render: Any, out: list[str]) -> None:
+    words = *SMALL[:3], "--steps", "1", "--pixels", "64x48", "-o", "x.gif", "--fps", "4"
+    assert render(*words, "--operations", "--hold", "0.5") == (0, "")
+    moments = len(sv.Session(sv.Network([3, 8, 3], "tanh", "sigmoid"), data.Rgb()).operations)
+    assert f"{1 + 2 * moments + 4} pictures" in out[-1]
+    code, said = render(*words, "--hold", "0.5")
+    assert code == 1 and "--hold is the time of an operation: add --operations" in said
+
+
 def test_steps_a_picture_do_not_go_with_operations(render: Any) -> None:
     code, said = render(*SMALL, "-o", "x.gif", "--operations", "--every", "2")
     assert code == 1 and "--every counts steps, and --operations shows every operation" in said

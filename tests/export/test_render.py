@@ -270,6 +270,17 @@ def test_a_video_of_operations_shows_each_of_them(session: sv.Session, tmp_path:
     assert session.step_index == 1 and count == 1 + 12 * 45 + 30
 
 
+def test_a_time_of_operations_is_a_time_and_goes_with_operations(
+    session: sv.Session, tmp_path: Path
+) -> None:
+    with refused(InputError, "unit='operation'"):
+        sv.record(session, tmp_path / "x.gif", 1, hold=0.5)
+    for hold in (0.0, 61.0, "long"):
+        with refused(InputError, hold):
+            sv.record(session, tmp_path / "x.gif", 1, unit="operation", hold=hold)  # type: ignore[arg-type]
+    assert session.step_index == 0
+
+
 def test_in_a_video_light_moves_in_every_operation_and_its_caption_can_be_read(
     session: sv.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
