@@ -23,7 +23,6 @@ from scalarviz.presenter.scales import SECONDS, STOPS
 from scalarviz.presenter.scene_layout import TINTS, layout_of
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
-from scalarviz.texts import texts
 from scalarviz.view.cubes import shaders
 from scalarviz.view.cubes.cubes import brightness_of_sides
 from scalarviz.view.cubes.mip_levels import levels_of, room_of
@@ -33,8 +32,6 @@ from scalarviz.view.scene.plates import Fan, Label, Layout, Neurons, Plate, Wire
 
 # Shapes of the free stage, width by height, for which there is a layout: phones to wide screens.
 SHAPES = tuple(float(np.exp(0.1 * step)) for step in range(-8, 15))
-WORDS = ("picture.", "legend.", "plates.spread", "outputs.off", "rows.channels.")
-CHANNELS = ("value", "gradient")
 REACH, STEP = 40.0, 0.01  # sums at which slopes of activations are looked at
 
 
@@ -78,7 +75,6 @@ def scene_data(show: object, shapes: Sequence[float] = SHAPES, layout: str = "be
         "outputs": program.outputs.name,
         "tints": tints_data(session),
         "logits": session.timeline.trainer.loss.row.logits,
-        "words": {key: words for key, words in texts().items() if key.startswith(WORDS)},
     }
 
 

@@ -1,8 +1,9 @@
-"""Pictures of the page in a browser: modules of scalarviz/pages/web, without the page itself."""
+"""Pictures of a page in a browser: the modules of scalarviz/pages/web without the page."""
 
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
@@ -12,6 +13,8 @@ from typing import Any
 import numpy as np
 
 import scalarviz.pages
+from scalarviz.draw2d import font_files
+from scalarviz.texts import texts
 
 WEB = Path(scalarviz.pages.__file__).parent / "web"
 CHROMIUM = "/usr/bin/chromium"
@@ -21,16 +24,24 @@ FLAGS = [
     "--enable-unsafe-swiftshader",
     "--ignore-gpu-blocklist",
 ]
+FONTS = Path(font_files.__file__).parent / "dejavu"
 HTML = """<!doctype html><meta charset="utf-8">
-<style>body {margin: 0; font-family: DejaVu Sans, sans-serif} canvas {display: block}</style>
+<style>
+@font-face {font-family: Shown; src: url(DejaVuSans.ttf)}
+@font-face {font-family: Shown; src: url(DejaVuSans-Bold.ttf); font-weight: bold}
+body {margin: 0; font-family: Shown} canvas {display: block}
+</style>
 <canvas id="picture"></canvas>
 <script type="module">
 import { Picture } from "./picture.js";
 import { unpackedAll } from "./packed.js";
-Object.assign(window, { Picture, unpackedAll });
+import { setTexts } from "./texts.js";
+Object.assign(window, { Picture, setTexts, unpackedAll });
+await Promise.all(["13px Shown", "bold 13px Shown"].map((font) => document.fonts.load(font)));
 window.ready = true;
 </script>"""
-BEGIN = """scene => {
+BEGIN = """({scene, texts}) => {
+  setTexts(texts);
   window.picture = new Picture(document.getElementById("picture"), null, scene);
   return picture.fault;
 }"""
@@ -60,12 +71,16 @@ class PicturePage:
         page.route("**/*", self._answer)
         page.goto("http://page.test/index.html")
         page.wait_for_function("window.ready || false")
-        self.fault = page.evaluate(BEGIN, json.loads(json.dumps(scene)))
+        self.fault = page.evaluate(
+            BEGIN, {"scene": json.loads(json.dumps(scene)), "texts": dict(texts())}
+        )
 
     def _answer(self, route: Any) -> None:
         name = route.request.url.rpartition("/")[2]
         if name == "index.html":
             route.fulfill(body=HTML, content_type="text/html")
+        elif name.endswith(".ttf"):
+            route.fulfill(body=(FONTS / name).read_bytes(), content_type="font/ttf")
         elif (WEB / name).is_file() and name.endswith(".js"):
             route.fulfill(body=(WEB / name).read_text("utf-8"), content_type="text/javascript")
         else:
@@ -81,8 +96,6 @@ class PicturePage:
         **options: Any,
     ) -> tuple[np.ndarray, list[str]]:
         """Draw a state; return its pixels, (height, width, 3), and all text."""
-        from base64 import b64decode
-
         from PIL import Image
 
         given = {"size": size, "ratio": ratio, "theme": theme, "state": state, "options": options}

@@ -1,5 +1,7 @@
 // Colors as red, green and blue from 0 to 1, and numbers in few letters; as draw2d/colors.py.
 
+import { exponential, fixed } from "./format.js";
+
 /** The color of "#rrggbb" or "#rrggbbaa". */
 export function colorOf(name) {
   const found = [];
@@ -77,40 +79,26 @@ export function colorTable(palette, shader) {
   return found;
 }
 
-/** A number as 1e-5 writes it. */
-function inPowers(value) {
-  return value.toExponential(0).replace("e+", "e");
-}
-
 /** A number in few letters, such as ".25"; `digits` follow the point. */
 export function shortNumber(value, digits = 2) {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value > 0 ? "inf" : "-inf";
   const size = Math.abs(value);
-  if (size > 0 && size < 0.5 * 10 ** -digits) return inPowers(value);
-  let words = size < 10 ? fixedNumber(value, digits) : generalNumber(value, digits + 1);
+  if (size > 0 && size < 0.5 * 10 ** -digits) return exponential(value, 0);
+  let words = size < 10 ? fixed(value, digits) : generalNumber(value, digits + 1);
   if (Number(words) === 0) words = "0";
   return /^-?0\./.test(words) ? words.replace("0.", ".") : words;
-}
-
-/** A number with so many digits behind the point; halves go to the even digit, as in Python. */
-export function fixedNumber(value, digits) {
-  const size = Math.abs(value);
-  const low = Math.floor(size * 10 ** digits);
-  const isHalf = size * 10 ** digits - low === 0.5 && Number.isInteger(size * 2 ** (digits + 1));
-  if (!isHalf || low % 2) return value.toFixed(digits);
-  return `${value < 0 ? "-" : ""}${(low / 10 ** digits).toFixed(digits)}`;
 }
 
 /** A number with so many digits in all, as Python's format "g". */
 export function generalNumber(value, digits = 6) {
   if (!Number.isFinite(value)) return shortNumber(value);
   if (value === 0) return "0";
-  const [mantissa, power] = value.toExponential(Math.max(digits, 1) - 1).split("e");
+  const [mantissa, power] = exponential(value, Math.max(digits, 1) - 1).split("e");
   const exponent = Number(power);
   const trimmed = (words) => (words.includes(".") ? words.replace(/\.?0+$/, "") : words);
   if (exponent < -4 || exponent >= digits) {
     const size = String(Math.abs(exponent)).padStart(2, "0");
     return `${trimmed(mantissa)}e${exponent < 0 ? "-" : "+"}${size}`;
   }
-  return trimmed(value.toFixed(Math.max(0, digits - 1 - exponent)));
+  return trimmed(fixed(value, Math.max(0, digits - 1 - exponent)));
 }

@@ -21,7 +21,7 @@ const LARGEST_SCALE = 1e37; // whose inverse is a float32
 /** Draws the cubes of all plates of a layout. */
 export class Cubes {
   constructor(gl, scene) {
-    Object.assign(this, { gl, scene, given: null, sizes: null, near: [], scale: 1, sizeScale: 1 });
+    Object.assign(this, { gl, scene, given: null, sizes: null, turn: 0, scale: 1, sizeScale: 1 });
     const [vertex, fragment] = scene.programs.cubes;
     this.programs = [0, 1].map((far) => [vertex, fragment.replace("#define FAR 1", `#define FAR ${far}`)]);
     this.made = [null, null]; // programs without and with small cubes, when they are needed
@@ -38,14 +38,15 @@ export class Cubes {
   setPalette(palette) {
     this.palette = palette;
     this.colors.set(this.scene.shader.colors, 2, colorTable(palette, this.scene.shader));
-    this.near = []; // means are colors
+    this.meant = []; // means are colors
   }
 
   /** Set where the cubes stand. */
   setLayout(layout) {
     this.layout = layout;
     this.copies = null;
-    this.near = [];
+    this.sent = []; // for each plate, the turn of the numbers on the graphics card
+    this.meant = []; // and what its means were made of
     let [top, width] = [0, 1];
     this.tops = layout.plates.map((plate) => {
       const [rows, columns] = plate.room;
@@ -60,9 +61,7 @@ export class Cubes {
 
   /** Set the numbers that colors and sizes show; the same array counts as the same numbers. */
   setNumbers(colors, sizes, scale, sizeScale) {
-    const same = colors === this.given && sizes === this.sizes;
-    if (!same || scale !== this.scale || sizeScale !== this.sizeScale) this.near = [];
-    this.stale = this.stale || !same;
+    if (colors !== this.given || sizes !== this.sizes) this.turn++;
     Object.assign(this, { given: colors, sizes, scale, sizeScale });
   }
 
@@ -142,28 +141,43 @@ export class Cubes {
   /** Upload what is seen of the numbers: the numbers themselves, means where cubes are tiny. */
   upload(near) {
     const { shader } = this.scene;
-    const old = this.near;
-    this.near = near;
-    const same = !this.stale && old.length === near.length && near.every((each, i) => each.key === old[i].key);
-    if (same) return;
-    if (this.stale) {
-      const middle = this.height * shader.split;
-      this.staging.set(this.given);
-      this.staging.set(this.sizes, middle);
-      this.numbers.put(0, 0, shader.split, 2 * this.height, this.staging);
-      this.stale = false;
-    }
-    const scales = [inverseScale(this.scale), inverseScale(this.sizeScale)];
-    for (const plate of this.layout.plates) {
+    const { plates } = this.layout;
+    const single = (plate) => near[plate.place].least < shader.cubesTo || !plate.levels;
+    this.sendNumbers(plates.filter((plate) => single(plate) && this.sent[plate.place] !== this.turn));
+    for (const plate of plates) {
       const { most, fine } = near[plate.place];
       if (!plate.levels || !(most > shader.meansFrom)) continue;
       const finest = Math.min(plate.levels, Math.max(1, Math.floor(Math.log2(Math.max(fine, 1)) + 0.5)));
-      const table = { bytes: this.meansBytes, width: this.means.width, top: this.tops[plate.place] };
-      fillMeans(table, plate, this.given, this.sizes, scales, this.palette, finest, shader);
-      const start = 4 * table.width * table.top;
-      const part = this.meansBytes.subarray(start, start + 4 * table.width * plate.room[0]);
-      this.means.put(0, table.top, table.width, plate.room[0], part);
+      const key = `${this.turn} ${finest} ${this.scale} ${this.sizeScale}`;
+      if (this.meant[plate.place] === key) continue;
+      this.meant[plate.place] = key;
+      this.sendMeans(plate, finest);
     }
+  }
+
+  /** Upload the rows of the texture in which plates have their numbers. */
+  sendNumbers(plates) {
+    if (!plates.length) return;
+    const { split } = this.scene.shader;
+    const first = Math.floor(Math.min(...plates.map((plate) => plate.first)) / split);
+    const last = Math.ceil(Math.max(...plates.map((plate) => plate.stop)) / split);
+    [this.given, this.sizes].forEach((numbers, half) => {
+      const offset = half * this.height;
+      const rows = this.staging.subarray((offset + first) * split, (offset + last) * split);
+      rows.set(numbers.subarray(first * split, Math.min(last * split, numbers.length)));
+      this.numbers.put(0, offset + first, split, last - first, rows);
+    });
+    for (const plate of plates) this.sent[plate.place] = this.turn;
+  }
+
+  sendMeans(plate, finest) {
+    const { means, meansBytes } = this;
+    const table = { bytes: meansBytes, width: means.width, top: this.tops[plate.place] };
+    const scales = [inverseScale(this.scale), inverseScale(this.sizeScale)];
+    fillMeans(table, plate, this.given, this.sizes, scales, this.palette, finest, this.scene.shader);
+    const start = 4 * table.width * table.top;
+    const part = meansBytes.subarray(start, start + 4 * table.width * plate.room[0]);
+    means.put(0, table.top, table.width, plate.room[0], part);
   }
 }
 

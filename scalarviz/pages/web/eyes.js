@@ -32,9 +32,10 @@ export class Eyes {
     const same = size[0] === this.size[0] && size[1] === this.size[1];
     const before = same ? this.inner : null;
     const moved = before && ["x", "y", "width", "height"].some((key) => before[key] !== inner[key]);
+    const fresh = moved || !before || legend?.height !== this.legend?.height;
     Object.assign(this, { size, inner, legend });
     if (this.framed && !this.cuts && moved) this.refit(before);
-    if (this.framed && !this.from) this.camera = this.whole(this.camera);
+    if (this.framed && !this.from && fresh) this.camera = this.whole(this.camera);
   }
 
   /** Begin a quick move to fit the network to another box of the same picture. */

@@ -57,7 +57,7 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     grown: scales.grown(now),
     clipped: countBeyond(colors, scales.of(color)),
     before: moment?.kind === "step" && size === color && color === "value" ? fewOrNone(state.before) : null,
-    pushes: pushesOf(scene, state, moment, part, remembered.beforeGradients),
+    pushes: pushesOf(scene, state, moment, part, state.gradBefore ?? remembered.beforeGradients),
     frozen: state.frozen ?? scene.frozen,
     caption: options.caption ?? null,
     pieces: piecesOf(options.caption),

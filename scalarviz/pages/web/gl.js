@@ -97,7 +97,7 @@ function enable(gl, at, size, stride, from, divisor) {
 
 const FREE_UNIT = 7; // where textures are bound to be filled, beside those that are drawn with
 
-/** A texture; kind is "floats", "colors" (mixed between texels) or "bytes" (not mixed). */
+/** A texture of "floats", "letters", "bytes", or "colors", which are mixed between texels. */
 export class GlTexture {
   constructor(gl, kind) {
     Object.assign(this, { gl, kind, width: 0, height: 0 });
@@ -110,7 +110,8 @@ export class GlTexture {
 
   get format() {
     const { gl } = this;
-    return this.kind === "floats" ? [gl.R32F, gl.RED, gl.FLOAT] : [gl.RGBA8, gl.RGBA, gl.UNSIGNED_BYTE];
+    if (this.kind === "floats") return [gl.R32F, gl.RED, gl.FLOAT];
+    return this.kind === "letters" ? [gl.R8, gl.RED, gl.UNSIGNED_BYTE] : [gl.RGBA8, gl.RGBA, gl.UNSIGNED_BYTE];
   }
 
   /** Set all texels; data may be null. */
@@ -127,16 +128,6 @@ export class GlTexture {
     const { gl } = this;
     this.bind();
     gl.texSubImage2D(gl.TEXTURE_2D, 0, x, y, width, height, ...this.format.slice(1), data);
-  }
-
-  /** Set all texels from a canvas whose colors are multiplied by alpha. */
-  setCanvas(canvas) {
-    const { gl } = this;
-    this.bind();
-    gl.pixelStorei(gl.UNPACK_PREMULTIPLY_ALPHA_WEBGL, true);
-    gl.texImage2D(gl.TEXTURE_2D, 0, ...this.format, canvas);
-    gl.pixelStorei(gl.UNPACK_PREMULTIPLY_ALPHA_WEBGL, false);
-    Object.assign(this, { width: canvas.width, height: canvas.height });
   }
 
   bind(unit = FREE_UNIT) {

@@ -1,43 +1,37 @@
 // Letters as small images in one large one, drawn once at each size; as draw2d/fonts.py.
 
-const GLYPHS = { width: 1024, most: 4096, quartered: 24 };
-// Strokes around a letter that make a soft halo: widths in its reach, and their strength.
-const HALO_STROKES = [[1.8, 0.2], [1.6, 0.25], [1.4, 0.35], [1.2, 0.5], [1, 1]];
+const GLYPHS = { width: 1024, height: 256, most: 4096, quartered: 24 };
 
 /** The letters of one family of fonts; all lengths are device pixels. */
 export class Glyphs {
   constructor(family) {
     this.family = family;
-    this.canvas = document.createElement("canvas");
-    this.canvas.width = GLYPHS.width;
-    this.context = null;
+    this.version = 0; // grows with every image
+    // Where a letter is drawn first.
+    this.context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
     this.clear();
   }
 
   /** Forget all letters. */
   clear() {
-    this.canvas.height = 256; // also clears it
+    this.pixels = new Uint8Array(GLYPHS.width * GLYPHS.height);
     this.known = new Map();
     this.advances = new Map();
-    Object.assign(this, { left: 0, top: 0, row: 0, version: (this.version ?? 0) + 1 });
-    this.prepare();
+    Object.assign(this, { left: 0, top: 0, row: 0, version: this.version + 1 });
+  }
+
+  get size() {
+    return [GLYPHS.width, this.pixels.length / GLYPHS.width];
   }
 
   /** Forget all letters before a picture if they have become too many. */
   tidy() {
-    if (this.canvas.height >= GLYPHS.most) this.clear();
-  }
-
-  prepare() {
-    this.context = this.canvas.getContext("2d", { willReadFrequently: false });
-    Object.assign(this.context, { fillStyle: "#fff", strokeStyle: "#fff", lineJoin: "round" });
-    this.style = "";
+    if (this.size[1] >= GLYPHS.most) this.clear();
   }
 
   font(pixels, bold) {
     const style = `${bold ? "bold " : ""}${pixels}px ${this.family}`;
     if (style !== this.style) this.context.font = this.style = style;
-    return style;
   }
 
   /** How far the pen moves for a letter. */
@@ -65,49 +59,43 @@ export class Glyphs {
   }
 
   draw(letter, pixels, bold, shift, halo) {
-    this.font(pixels, bold);
-    const seen = this.context.measureText(letter);
-    const left = Math.floor(shift - seen.actualBoundingBoxLeft) - halo - 1;
-    const right = Math.ceil(shift + seen.actualBoundingBoxRight) + halo + 1;
-    const top = Math.floor(-seen.actualBoundingBoxAscent) - halo - 1;
-    const bottom = Math.ceil(seen.actualBoundingBoxDescent) + halo + 1;
-    const [wide, high] = [right - left, bottom - top];
-    if (!letter.trim() || !(wide > 0 && high > 0)) return null;
-    const [x, y] = this.room(wide, high);
-    this.font(pixels, bold);
     const { context } = this;
-    if (halo) {
-      for (const [width, strength] of HALO_STROKES) {
-        context.globalAlpha = strength;
-        context.lineWidth = width * halo;
-        context.strokeText(letter, x - left + shift, y - top);
-      }
-      context.globalAlpha = 1;
-    }
-    context.fillText(letter, x - left + shift, y - top);
-    this.version++;
+    this.font(pixels, bold);
+    const seen = context.measureText(letter);
+    const left = Math.floor(shift - seen.actualBoundingBoxLeft) - halo - 1;
+    const top = Math.floor(-seen.actualBoundingBoxAscent) - halo - 1;
+    const wide = Math.ceil(shift + seen.actualBoundingBoxRight) + halo + 1 - left;
+    const high = Math.ceil(seen.actualBoundingBoxDescent) + halo + 1 - top;
+    if (!letter.trim() || !(wide > 0 && high > 0)) return null;
+    Object.assign(context.canvas, { width: wide, height: high }); // also clears it
+    this.style = "";
+    this.font(pixels, bold);
+    context.fillText(letter, shift - left, -top);
+    const { data } = context.getImageData(0, 0, wide, high);
+    const image = Uint8Array.from({ length: wide * high }, (_, i) => data[4 * i + 3]);
+    const [x, y] = this.place(halo ? spreadOut(image, wide, high, halo) : image, wide, high);
     const half = [wide / 2, high / 2];
     return { x: left + half[0], y: top + half[1], half, place: [x, y, x + wide, y + high] };
   }
 
-  /** A free place for an image; letters that stand already keep theirs. */
-  room(wide, high) {
+  /** Put an image among the others, which keep their places; return its left and top. */
+  place(image, wide, high) {
     if (this.left + wide + 1 > GLYPHS.width) {
       this.top += this.row;
       this.left = this.row = 0;
     }
-    while (this.top + high + 1 > this.canvas.height) {
-      const before = document.createElement("canvas");
-      before.width = this.canvas.width;
-      before.height = this.canvas.height;
-      before.getContext("2d").drawImage(this.canvas, 0, 0);
-      this.canvas.height *= 2;
-      this.prepare();
-      this.context.drawImage(before, 0, 0);
+    while (this.top + high + 1 > this.size[1]) {
+      const larger = new Uint8Array(2 * this.pixels.length);
+      larger.set(this.pixels);
+      this.pixels = larger;
     }
     const found = [this.left, this.top];
+    for (let i = 0; i < high; i++) {
+      this.pixels.set(image.subarray(i * wide, (i + 1) * wide), (this.top + i) * GLYPHS.width + this.left);
+    }
     this.left += wide + 1;
     this.row = Math.max(this.row, high + 1);
+    this.version++;
     return found;
   }
 
@@ -128,4 +116,23 @@ export class Glyphs {
     });
     return found;
   }
+}
+
+/** A letter made wider by `reach` pixels on all sides, of which the outer half fades. */
+function spreadOut(image, wide, high, reach) {
+  const found = new Uint8Array(image.length);
+  for (let down = -reach; down <= reach; down++) {
+    for (let right = -reach; right <= reach; right++) {
+      const strength = Math.min(1, 2 - (2 * Math.hypot(down, right)) / reach);
+      if (strength <= 0) continue;
+      for (let i = Math.max(0, down); i < Math.min(high, high + down); i++) {
+        for (let j = Math.max(0, right); j < Math.min(wide, wide + right); j++) {
+          const at = i * wide + j;
+          const value = Math.round(strength * image[at - down * wide - right]);
+          if (value > found[at]) found[at] = value;
+        }
+      }
+    }
+  }
+  return found;
 }

@@ -11,7 +11,7 @@ export class Ink {
   constructor(gl, scene, glyphs) {
     Object.assign(this, { gl, glyphs, version: -1, room: 0, sent: [], images: [] });
     this.program = new GlProgram(gl, scene.programs.canvas, INK_FIELDS);
-    this.atlas = new GlTexture(gl, "bytes");
+    this.atlas = new GlTexture(gl, "letters");
     this.blank = new GlTexture(gl, "bytes");
     this.blank.set(1, 1, new Uint8Array(4));
     this.array = gl.createVertexArray();
@@ -35,7 +35,7 @@ export class Ink {
     gl.bufferData(gl.ARRAY_BUFFER, cornersOfShapes(paper), gl.DYNAMIC_DRAW);
     this.fitOrder(paper.count);
     if (this.version !== this.glyphs.version) {
-      this.atlas.setCanvas(this.glyphs.canvas);
+      this.atlas.set(...this.glyphs.size, this.glyphs.pixels);
       this.version = this.glyphs.version;
     }
     this.program.use(

@@ -6,7 +6,7 @@ import { legendBox } from "./legend.js";
 import { spreadOf } from "./means.js";
 import { biasBox } from "./neurons.js";
 import { goodOf } from "./neuron_colors.js";
-import { saidIn } from "./words.js";
+import { text } from "./texts.js";
 
 const LABELS = {
   far: 4, // pixels of a cell below which the spread of a layer is written
@@ -115,8 +115,8 @@ function placeLabel({ paper, see, frame, scale }, label, taken, lengths) {
   let { about } = label;
   const [first, stop] = label.rows;
   if (seen.unit < LABELS.far * scale && stop > first) {
-    const spread = generalNumber(spreadOf(frame.colors.subarray(first, stop)), 2);
-    about = saidIn(frame.scene, "plates.spread", { about, spread });
+    const spread = generalNumber(spreadOf(frame.colors, first, stop), 2);
+    about = text("plates.spread", { about, spread });
   }
   const kind = about.slice(about.lastIndexOf("  ") + (about.includes("  ") ? 2 : 1));
   const words = [`${label.name}  ${about}`.trim(), `${label.name}  ${kind}`.trim(), label.name];
@@ -170,7 +170,7 @@ function drawEnds({ paper, see, frame, palette, scale }, taken) {
       x = xs.reduce((a, b) => Math.min(a, b));
       y = tops[xs.indexOf(x)] - 9 * scale;
     }
-    const words = saidIn(frame.scene, `picture.${key}`);
+    const words = text(`picture.${key}`);
     const wide = paper.measure(words, { size, bold: true });
     const shifted = x - (line.again ? wide : wide / 2);
     const left = Math.min(Math.max(shifted, see.box.x), Math.max(see.box.right - wide, see.box.x));

@@ -2,7 +2,7 @@
 
 import { Box } from "./camera.js";
 import { generalNumber } from "./colors.js";
-import { saidIn } from "./words.js";
+import { text } from "./texts.js";
 
 const LEGEND = {
   size: [240, 54], // logical pixels, with the line of text
@@ -46,20 +46,25 @@ export function drawLegend({ paper, see, frame, palette, scale }) {
 }
 
 function legendWords(frame) {
-  const { scene } = frame;
   if (frame.grown) {
     const [before, after] = frame.grown.map((each) => generalNumber(each));
-    return saidIn(scene, "legend.grown", { before, after });
+    return text("legend.grown", { before, after });
   }
-  const name = (channel) => scene.words[`rows.channels.${channel}.name`] ?? channel;
-  const [color, size] = [name(frame.color), name(frame.size)];
-  const words = color === size ? saidIn(scene, "legend.cube", { color }) : saidIn(scene, "legend.both", { color, size });
-  return frame.clipped ? saidIn(scene, "legend.beyond", { words, count: frame.clipped }) : words;
+  const [color, size] = [channelName(frame.color), channelName(frame.size)];
+  const words = color === size ? text("legend.cube", { color }) : text("legend.both", { color, size });
+  return frame.clipped ? text("legend.beyond", { words, count: frame.clipped }) : words;
+}
+
+/** The name of a channel: a translation has one, in English it is its own. */
+function channelName(channel) {
+  const key = `rows.channels.${channel}.name`;
+  const found = text(key);
+  return found === key ? channel : found;
 }
 
 /** Write what arrows on cubes mean, in the upper left corner. */
 export function explainArrows({ paper, see, frame, palette, scale }) {
   const size = 13 * scale;
   const look = { size, color: palette.quiet, outline: palette.ground };
-  paper.text(see.box.x, see.box.y + size, saidIn(frame.scene, "legend.pushes"), look);
+  paper.text(see.box.x, see.box.y + size, text("legend.pushes"), look);
 }

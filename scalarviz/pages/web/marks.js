@@ -28,13 +28,19 @@ export function drawMarks(view) {
   if (frame.pointed?.neuron) ringNeuron(view, frame.pointed.neuron, palette.light, 3);
   if (frame.hoverRow >= 0) markCube(view, frame.hoverRow, palette.ink, 1.2);
   if (frame.pinnedRow >= 0) markCube(view, frame.pinnedRow, palette.accent, 2.2);
-  let count = 0;
-  for (let row = 0; row < frame.frozen.length && count < MARKS.most; row++) {
-    if (frame.frozen[row]) {
-      holdCube(view, row);
-      count++;
-    }
+  for (const row of frozenRows(frame.frozen)) holdCube(view, row);
+}
+
+const KNOWN_FROZEN = new WeakMap();
+
+/** The first bank indices of frozen parameters. */
+function frozenRows(frozen) {
+  if (!KNOWN_FROZEN.has(frozen)) {
+    const found = [];
+    for (let row = 0; row < frozen.length && found.length < MARKS.most; row++) if (frozen[row]) found.push(row);
+    KNOWN_FROZEN.set(frozen, found);
   }
+  return KNOWN_FROZEN.get(frozen);
 }
 
 /** Draw a ring around a neuron's sphere, or a frame around its image. */

@@ -1,8 +1,6 @@
 // Plates with tiny cubes: how many cells a pixel covers, and means of blocks of cubes; as
 // view/cubes/lod.py and mip_means.py.
 
-import { halfSide } from "./scales.js";
-
 const MEANS = { spreads: 0.8, sample: 16384, flattest: 0.25, room: 0.8 };
 const CLIP_SIDES = [[0, 0, 1], [1, 0, 1], [-1, 0, 1], [0, 1, 1], [0, -1, 1]];
 
@@ -64,27 +62,36 @@ export function fillMeans(table, plate, colors, sizes, scales, palette, finest, 
   const [allRows, allColumns] = plate.room;
   let [rows, columns] = [allRows >> (finest - 1), allColumns >> (finest - 1)];
   let means = blockMeans(plate, colors, sizes, scales, rows, columns, 1 << finest, shader);
-  const spread = spreadOf(colors.subarray(plate.first, plate.stop)) * scales[0];
+  const spread = spreadOf(colors, plate.first, plate.stop) * scales[0];
   const stronger = Math.max(1, MEANS.spreads / Math.max(spread, 1e-6));
   const shades = shadesOf(palette);
   for (let level = finest; level <= plate.levels; level++) {
     const left = level < 2 ? 0 : 2 * allColumns - (allColumns >> (level - 2));
     const strength = 0.5 * 2 ** level * stronger ** Math.min(0.5 * level, 1);
-    for (let i = 0; i < rows; i++) {
-      for (let j = 0; j < columns; j++) {
-        const from = 2 * (i * columns + j);
-        const cover = means[from + 1];
-        const number = (means[from] / Math.max(cover, 1e-6)) * strength;
-        const span = (shades.count - 1) / 2;
-        const entry = Number.isNaN(number) ? shades.count : Math.floor((Math.min(Math.max(number, -1), 1) + 1) * span + 0.5);
-        const to = 4 * ((table.top + i) * table.width + left + j);
-        for (let k = 0; k < 3; k++) table.bytes[to + k] = shades.bytes[3 * entry + k];
-        table.bytes[to + 3] = Math.floor(cover * 255 + 0.5);
-      }
-    }
+    writeMeans(table, means, rows, columns, left, strength, shades);
     if (level === plate.levels) break;
     means = halvedMeans(means, rows, columns);
     [rows, columns] = [rows >> 1, columns >> 1];
+  }
+}
+
+/** Write the colors and the coverage of a level. */
+function writeMeans(table, means, rows, columns, left, strength, { count, bytes }) {
+  const span = (count - 1) / 2;
+  const into = table.bytes;
+  for (let i = 0; i < rows; i++) {
+    let to = 4 * ((table.top + i) * table.width + left);
+    for (let j = 0; j < columns; j++, to += 4) {
+      const from = 2 * (i * columns + j);
+      const cover = means[from + 1];
+      const number = (means[from] / (cover > 1e-6 ? cover : 1e-6)) * strength;
+      const place = number < -1 ? -1 : number > 1 ? 1 : number;
+      const entry = 3 * (place === place ? Math.floor((place + 1) * span + 0.5) : count); // NaN is the last
+      into[to] = bytes[entry];
+      into[to + 1] = bytes[entry + 1];
+      into[to + 2] = bytes[entry + 2];
+      into[to + 3] = Math.floor(cover * 255 + 0.5);
+    }
   }
 }
 
@@ -105,21 +112,26 @@ function shadesOf(palette) {
 function blockMeans(plate, colors, sizes, scales, rows, columns, side, shader) {
   const found = new Float32Array(2 * rows * columns);
   const part = plate.unit ** 2 / (plate.cell[0] * plate.cell[1]);
+  const { first, stride, tiles } = plate;
+  const [colorScale, sizeScale] = scales;
+  const [least, more] = [2 * shader.half * shader.least, 2 * shader.half * (1 - shader.least)];
   for (let i = 0; i < rows; i++) {
     const top = Math.min(i * side, plate.rows - 1);
     const bottom = Math.min(Math.max(i * side + side, top + 1), plate.rows);
     for (let j = 0; j < columns; j++) {
       const left = Math.min(j * side, plate.columns - 1);
       const right = Math.min(Math.max(j * side + side, left + 1), plate.columns);
-      let [total, cover] = [0, 0];
+      let total = 0;
+      let cover = 0;
       for (let row = top; row < bottom; row++) {
         for (let column = left; column < right; column++) {
-          const at = plate.tiles ? plate.indexOf(row, column) : plate.first + row * plate.stride + column;
+          const at = tiles ? plate.indexOf(row, column) : first + row * stride + column;
           if (at < 0) continue;
-          const number = colors[at] * scales[0];
-          const wide = 2 * halfSide(sizes[at] * scales[1], 1, shader);
+          const number = colors[at] * colorScale;
+          const root = Math.sqrt(Math.abs(sizes[at] * sizeScale));
+          const wide = least + more * (root < 1 ? root : 1); // NaN is drawn largest
           const covered = wide * wide * part;
-          total += covered * Math.min(Math.max(number, -1), 1);
+          total += covered * (number < -1 ? -1 : number > 1 ? 1 : number);
           cover += covered;
         }
       }
@@ -147,11 +159,21 @@ function halvedMeans(means, rows, columns) {
   return found;
 }
 
-/** The root of the mean square of the finite numbers, of some if they are many. */
-export function spreadOf(numbers) {
-  const step = Math.max(1, Math.floor(numbers.length / MEANS.sample));
+const KNOWN_SPREADS = new WeakMap(); // by array: states have arrays of their own
+
+/** The root of the mean square of the finite numbers from `first` to `stop`, of some if they are many. */
+export function spreadOf(numbers, first, stop) {
+  if (!KNOWN_SPREADS.has(numbers)) KNOWN_SPREADS.set(numbers, new Map());
+  const known = KNOWN_SPREADS.get(numbers);
+  const key = `${first} ${stop}`;
+  if (!known.has(key)) known.set(key, spreadNow(numbers, first, stop));
+  return known.get(key);
+}
+
+function spreadNow(numbers, first, stop) {
+  const step = Math.max(1, Math.floor((stop - first) / MEANS.sample));
   let [sum, count] = [0, 0];
-  for (let i = 0; i < numbers.length; i += step) {
+  for (let i = first; i < stop; i += step) {
     if (Number.isFinite(numbers[i])) {
       sum += numbers[i] ** 2;
       count++;

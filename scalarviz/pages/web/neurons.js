@@ -5,7 +5,7 @@ import { Box } from "./camera.js";
 import { drawMaps } from "./maps.js";
 import { crossOut, flowsOf, goodOf, leftOutOf, paintedNeurons, shownIn } from "./neuron_colors.js";
 import { along3 } from "./space.js";
-import { saidIn } from "./words.js";
+import { text } from "./texts.js";
 
 const NEURONS = {
   smallest: 7.5, // least radius of a sphere in pixels for a number
@@ -89,7 +89,7 @@ function writeOne({ paper, see, palette, scale, frame }, line) {
   writeInside(paper, x, y, front, "1", Math.min(NEURONS.big * scale, 1.4 * radius), palette.ink);
   if (radius > NEURONS.named * scale) {
     const look = { size: 12 * scale, color: palette.quiet, anchor: "center", outline: palette.ground, depth };
-    paper.text(x, y + radius + 13 * scale, saidIn(frame.scene, "picture.bias"), look);
+    paper.text(x, y + radius + 13 * scale, text("picture.bias"), look);
   }
 }
 
@@ -191,7 +191,7 @@ export function drawErrors({ paper, see, palette, frame, scale }) {
     const wide = 0.3 * unit;
     const size = Math.round(Math.min(13 * scale, Math.max(11 * scale, 0.26 * unit)));
     const number = (error > 0 ? "+" : "") + shortNumber(error);
-    let words = saidIn(frame.scene, "outputs.off", { error: number });
+    let words = text("outputs.off", { error: number });
     if (paper.measure(words, { size }) > 0.95 * room) words = number;
     const color = palette.map(Math.sign(error) * 0.8);
     const look = { size, color: palette.ink, outline: palette.ground };

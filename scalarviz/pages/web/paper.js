@@ -117,7 +117,7 @@ export class Paper {
     if (!Number.isFinite(x + y)) return;
     // Letters are sharp only on whole device pixels.
     const place = [Math.round(x * ratio) / ratio, Math.round(y * ratio) / ratio];
-    if (outline) this.letters(place, words, pixels, bold, anchor, Math.round(PAPER.halo * ratio), outline, depth);
+    if (outline) this.letters(place, words, pixels, bold, anchor, Math.ceil(PAPER.halo * ratio - 0.5), outline, depth);
     this.letters(place, words, pixels, bold, anchor, 0, color, depth);
   }
 

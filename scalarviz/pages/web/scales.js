@@ -49,8 +49,15 @@ export class Scales {
   }
 }
 
+const KNOWN_LARGEST = new WeakMap(); // by array: states have arrays of their own
+
 /** The largest finite magnitude, of many numbers a high percentile of some of them. */
 export function largestOf(numbers) {
+  if (!KNOWN_LARGEST.has(numbers)) KNOWN_LARGEST.set(numbers, largestNow(numbers));
+  return KNOWN_LARGEST.get(numbers);
+}
+
+function largestNow(numbers) {
   const step = numbers.length > SCALES.sample ? Math.floor(numbers.length / SCALES.sample) : 1;
   const sizes = new Float64Array(Math.ceil(numbers.length / step));
   let count = 0;
@@ -61,16 +68,44 @@ export function largestOf(numbers) {
   if (!count) return 0;
   const own = sizes.subarray(0, count);
   if (count <= SCALES.few) return own.reduce((a, b) => Math.max(a, b), 0);
-  own.sort();
   const at = ((count - 1) * SCALES.high) / 100;
   const low = Math.floor(at);
-  return own[low] + (at - low) * (own[Math.min(low + 1, count - 1)] - own[low]);
+  const first = chosenInOrder(own, low);
+  const next = own.subarray(low + 1).reduce((a, b) => Math.min(a, b), Infinity);
+  return first + (at - low) * ((next < Infinity ? next : first) - first);
 }
+
+/** The number that would stand at a place of the sorted array, which is sorted about it. */
+function chosenInOrder(numbers, place) {
+  let [low, high] = [0, numbers.length - 1];
+  while (low < high) {
+    const middle = numbers[(low + high) >> 1];
+    let [i, j] = [low, high];
+    while (i <= j) {
+      while (numbers[i] < middle) i++;
+      while (numbers[j] > middle) j--;
+      if (i <= j) {
+        const kept = numbers[i];
+        numbers[i++] = numbers[j];
+        numbers[j--] = kept;
+      }
+    }
+    if (place <= j) high = j;
+    else if (place >= i) low = i;
+    else break;
+  }
+  return numbers[place];
+}
+
+const KNOWN_BEYOND = new WeakMap();
 
 /** How many numbers exceed a scale. */
 export function countBeyond(numbers, scale) {
+  const known = KNOWN_BEYOND.get(numbers);
+  if (known?.scale === scale) return known.count;
   let count = 0;
   for (let i = 0; i < numbers.length; i++) if (Math.abs(numbers[i]) > scale) count++;
+  KNOWN_BEYOND.set(numbers, { scale, count });
   return count;
 }
 

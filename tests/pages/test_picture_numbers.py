@@ -1,0 +1,249 @@
+"""Colors, numbers, scales, lights, pushes and means of the page's picture against Python's."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scalarviz.draw2d.braille_curve import round_up
+from scalarviz.draw2d.colors import MAPS, contrast, dimmed, rgb
+from scalarviz.draw2d.theme import THEMES
+from scalarviz.model.operations import NONE
+from scalarviz.pages.packed import packed
+from scalarviz.pages.scene_data import camera_data, colors_of, layout_data, plate_data, scene_data
+from scalarviz.presenter.channels import largest
+from scalarviz.presenter.pushes import pushes
+from scalarviz.presenter.scales import Scales, stop_above
+from scalarviz.presenter.scene_layout import layout_of
+from scalarviz.view.cubes import mip_levels
+from scalarviz.view.cubes.lod import nearness
+from scalarviz.view.cubes.picking import half_sides
+from scalarviz.view.cubes.shaders import CONTRAST, DIM
+from scalarviz.view.lights import lights
+from scalarviz.view.neuron_colors import readable, short
+from scalarviz.view.scene.camera import Camera
+from scalarviz.view.scene.frame import Box, Projection
+from scalarviz.view.scene.plates import NEAR, RIGHT, UP, Plate, Tiles
+from tests.pages.in_web import floats, in_web
+from tests.pages.samples import SEE, box_data, convolved, made
+
+VALUES = [
+    *(0.0, 0.125, 0.375, -0.125, 0.645, 0.615, 1.005, -0.004, 0.0049, 0.005, 9.995, 10.0, 99.96),
+    *(1234.5, -1e-9, 3e20, 0.9996, -0.5, 2.5e-5, 123456.0, float("nan"), float("inf"), 1e300),
+]
+
+
+def test_numbers_have_the_same_few_letters() -> None:
+    rng = np.random.default_rng(4)
+    values = [*VALUES, *(rng.normal(size=300) * 10.0 ** rng.integers(-6, 7, 300)).tolist()]
+    given = [value if np.isfinite(value) else str(value) for value in values]
+    body = """
+    const all = data.values.map((value) => Number(String(value).replace("inf", "Infinity")));
+    return {
+      short: [1, 2, 3, 4].map((digits) => all.map((value) => shortNumber(value, digits))),
+      general: [2, 6].map((digits) => {
+        return all.filter(Number.isFinite).map((value) => generalNumber(value, digits));
+      }),
+    };"""
+    found = in_web("colors", body, values=given)
+    for digits, words in enumerate(found["short"], 1):
+        assert words == [short(value, digits) for value in values]
+    known = [value for value in values if np.isfinite(value)]
+    assert found["general"][0] == [f"{value:.2g}" for value in known]
+    assert found["general"][1] == [f"{value:g}" for value in known]
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_colors_are_those_of_the_theme(name: str) -> None:
+    theme, values = THEMES[name], np.linspace(-1.3, 1.3, 53)
+    body = """
+    const palette = new Palette(data.theme);
+    const colors = data.values.map((value) => palette.map(value, 0.9));
+    const { groundColor: ground } = palette;
+    return {
+      colors, ink: colors.map(readableOn), unknown: palette.map(NaN), ground,
+      dim: colors.map((color) => dimmedColor(color, ground, data.dim, data.contrast)),
+      contrast: colors.map((color) => contrastOf(color, ground)),
+    };"""
+    data = {"theme": colors_of(theme), "values": values, "dim": DIM, "contrast": CONTRAST}
+    found = in_web("colors", body, **data)
+    colors, ground = theme.map(values, 0.9), rgb((theme.ground,))[0]
+    np.testing.assert_allclose(found["colors"], colors, atol=1e-12)
+    np.testing.assert_allclose(found["dim"], dimmed(colors, ground, DIM, CONTRAST), atol=1e-12)
+    np.testing.assert_allclose(found["contrast"], contrast(colors, ground), rtol=1e-9)
+    assert found["ink"] == [readable(color) for color in colors]
+    assert found["unknown"] == [1.0, 0.0, 1.0]
+
+
+def test_scales_have_the_same_stops_and_grow_as_slowly() -> None:
+    session, numbers = made(2, 3, 1), [0.0, 0.04, 0.8, 1.0, 1.01, 33.0, 1e-7, 7e12, 0.2, 0.02]
+    data = scene_data(session)
+    many = np.random.default_rng(5).normal(size=5000)
+    many[::400] = np.nan
+    times = [(0.0, 0.7), (1.0, 1.5), (2.0, 30.0), (6.5, 60.0), (7.0, 0.1), (20.0, 400.0)]
+    plan = layout_of(session)
+    scales = Scales()
+    expected = []
+    for now, top in times:
+        source = type("Source", (), {})()
+        source.numbers = type("Numbers", (), {"value": np.array([top, -0.5 * top])})()
+        scales.follow(source, plan.plates, now)
+        grown = scales.grown(now)
+        expected.append([float(scales.of("value", plan.plates)[0]), grown and list(grown)])
+    body = """
+    const scales = new Scales(data.stops, data.patience);
+    const followed = data.times.map(([now, top]) => {
+      scales.follow("value", Float64Array.of(top, -0.5 * top), now);
+      return [scales.of("value"), scales.grown(now)];
+    });
+    const { half, least } = data.shader;
+    return {
+      followed, stops: data.numbers.map((each) => scales.above(each)),
+      largest: largestOf(unpacked(data.many)), few: largestOf(Float64Array.of(1, NaN, -3)),
+      plain: data.numbers.filter((each) => each > 0).map(roundedUp),
+      beyond: countBeyond(Float64Array.of(1, NaN, -3, 2), 1.5),
+      halves: [...data.numbers, NaN].map((each) => halfSide(each, 0.9, { half, least })),
+    };"""
+    found = in_web(
+        "scales packed",
+        body,
+        times=times,
+        numbers=numbers,
+        many=packed(many),
+        **{name: data[name] for name in ("stops", "patience", "shader")},
+    )
+    assert found["followed"] == expected
+    assert found["stops"] == [stop_above(number) for number in numbers]
+    assert found["largest"] == pytest.approx(largest(many), rel=1e-12) and found["few"] == 3.0
+    assert found["plain"] == [round_up(number) for number in numbers if number > 0.0]
+    assert found["beyond"] == 2
+    np.testing.assert_allclose(found["halves"], half_sides([*numbers, np.nan], 0.9), rtol=1e-12)
+
+
+@pytest.mark.parametrize("layout", ["beads", "crossbar"])
+@pytest.mark.parametrize("make", [lambda: made(3, 4, 2), convolved])
+def test_every_moment_is_lit_alike(make: Any, layout: str) -> None:
+    session = make()
+    program, plan = session.network.program, layout_of(session, layout)
+    parts = [0.0, 0.1, 0.3, 0.5, 0.62, 0.9, 1.0]
+    body = """
+    const scene = unpackedAll(data.scene);
+    const layout = new Layout(unpackedAll(data.layout));
+    const lit = (moment) => data.parts.map((part) => lightsOf(layout, scene, moment, part));
+    return [null, ...scene.moments].map(lit);"""
+    found = in_web(
+        "packed layout lights",
+        body,
+        scene=scene_data(session),
+        layout=layout_data(plan),
+        parts=parts,
+    )
+    for moment, shown in zip([None, *program.moments], found, strict=True):
+        for part, lit in zip(parts, shown, strict=True):
+            expected = lights(plan, program, moment, part)
+            for name in ("plates", "white", "sweeps", "neurons"):
+                np.testing.assert_allclose(lit[name], getattr(expected, name), atol=1e-12)
+            glows = [each and (tuple(each["span"]), each["back"]) for each in lit["wires"]]
+            wanted = [each and (each.span, each.back) for each in expected.wires]
+            assert [each and each[1] for each in glows] == [each and each[1] for each in wanted]
+            for ours, theirs in zip(glows, wanted, strict=True):
+                np.testing.assert_allclose(ours[0] if ours else 0, theirs[0] if theirs else 0)
+            assert lit["back"] == expected.back
+
+
+def test_gradients_are_pushed_when_they_are_known() -> None:
+    session = made(3, 4, 2)
+    program, count = session.network.program, len(session.network.bank)
+    rng = np.random.default_rng(6)
+    before, after, frozen = rng.normal(size=count), rng.normal(size=count), np.arange(count) == 5
+    parts = [0.0, 0.3, 0.6, 1.0]
+    body = """
+    const scene = unpackedAll(data.scene);
+    const array = (name) => Float64Array.from(data[name], Number);
+    const [before, grad, frozen] = ["before", "after", "frozen"].map(array);
+    return scene.moments.map((moment, i) => data.parts.map((part) => {
+      return pushesOf(scene, { grad, frozen, moment: i }, moment, part, before);
+    }));"""
+    found = in_web(
+        "packed frame",
+        body,
+        scene=scene_data(session),
+        before=before,
+        after=after,
+        frozen=frozen,
+        parts=parts,
+    )
+    shown = 0
+    for i, moment in enumerate(found):
+        for part, ours in zip(parts, moment, strict=True):
+            now = program, program.moments, i + 1, part
+            theirs = pushes(*now, before, after, frozen)
+            assert (ours is None) == (theirs is None)
+            if theirs is not None:
+                np.testing.assert_allclose(floats(ours), theirs)
+                shown += 1
+    assert shown > 10
+
+
+@pytest.mark.parametrize("tiles", [None, Tiles((3, 3), (4, 4), (9 * 30, 9))])
+def test_tiny_cubes_have_the_same_means(tiles: Tiles | None) -> None:
+    rows, columns = (119, 119) if tiles else (100, 70)
+    plate = Plate(7, rows, columns, 3 if tiles else columns, np.zeros(3), RIGHT, -1.3 * UP, NEAR,
+                  tiles=tiles)  # fmt: skip
+    count, theme = plate.indices.stop + 5, THEMES["dark"]
+    colors = np.random.default_rng(7).normal(size=count).astype(np.float32)
+    high, wide = mip_levels.room_of(plate)
+    table = np.zeros((high, 2 * wide, 4), np.uint8)
+    values = np.linspace(-1.0, 1.0, 512)
+    palette = np.concatenate([theme.map(values), theme.map([np.nan])]).astype(np.float32)
+    mip_levels.fill(table, plate, colors, colors, (0.6, 0.6), palette, 2)
+    body = """
+    const plate = new Plate(data.plate, 0);
+    const colors = unpacked(data.colors);
+    const table = { bytes: new Uint8Array(data.size), width: data.width, top: 0 };
+    const palette = new Palette(data.theme);
+    fillMeans(table, plate, colors, colors, [0.6, 0.6], palette, 2, data.shader);
+    return {table: table.bytes, spread: spreadOf(colors, plate.first, plate.stop)};"""
+    found = in_web(
+        "packed layout colors means",
+        body,
+        plate=plate_data(plate),
+        colors=packed(colors),
+        size=table.size,
+        width=2 * wide,
+        theme=colors_of(theme),
+        shader={"half": 0.42, "least": 0.45},
+    )
+    ours, theirs = np.reshape(found["table"], table.shape).astype(int), table.astype(int)
+    assert np.abs(ours - theirs)[..., 3].max() <= 1
+    assert (np.abs(ours - theirs).max(axis=-1) > 3).mean() < 0.002  # beside a step of the colors
+    assert found["spread"] == pytest.approx(mip_levels.spread_of(colors[plate.indices]), rel=1e-6)
+
+
+def test_a_plate_is_as_near_as_in_a_window() -> None:
+    plates = [
+        Plate(0, 60, 80, 80, np.array([x, 10.0, z]), RIGHT, -1.3 * UP, NEAR, "weight", NONE)
+        for x, z in ((-40.0, 0.0), (-5.0, 14.0), (500.0, 0.0))
+    ]
+    box, size = Box(20.0, 30.0, 900.0, 560.0), (1280.0, 640.0)
+    camera = Camera((0.0, -30.0, 0.0), 40.0, 15.0, 60.0, 28.0)
+    see = Projection(camera, box, *size, 90.0)
+    transform = type("Transform", (), {"map": lambda self, points: points @ see.matrix.T})()
+    expected = nearness(plates, transform, size)
+    body = f"""{SEE}
+    return data.plates.map((plate) => {{
+      return nearnessOf(new Plate(plate, 0), see, ...data.size, {{ oblique: 4 }});
+    }});"""
+    found = in_web(
+        "layout camera means",
+        body,
+        box=box_data(box),
+        camera=camera_data(camera),
+        size=size,
+        reach=90.0,
+        plates=[plate_data(plate) for plate in plates],
+    )
+    for ours, theirs in zip(found, expected, strict=True):
+        for name in ("least", "most", "fine"):
+            number = float(str(ours[name]).replace("Infinity", "inf"))
+            assert number == pytest.approx(getattr(theirs, name), rel=1e-9)
