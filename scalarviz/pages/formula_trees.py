@@ -14,9 +14,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from scalarviz.formulas import elementary
 from scalarviz.formulas.source import (
     UnwritableError,
+    arguments_of,
     assignment,
     called,
     syntax_of,
@@ -49,14 +52,14 @@ SIGNS: dict[type[ast.AST], str] = {
 WORDS = "tanh", "erfc", "exp", "expm1", "log", "log1p", "sqrt", "sin", "cos"
 ELEMENTARY: dict[Any, str] = {
     **{getattr(home, name): name for home in (math, elementary) for name in WORDS},
+    **{getattr(np, name): name for name in WORDS if name != "erfc"},
     elementary.divide: "divide",
-    elementary.power: "power",
-    math.pow: "power",
-    pow: "power",
-    math.fabs: "abs",
-    abs: "abs",
-    min: "min",
-    max: "max",
+    **dict.fromkeys([elementary.power, math.pow, pow, np.power], "power"),
+    **dict.fromkeys([abs, math.fabs, np.absolute], "abs"),
+    **dict.fromkeys([min, np.minimum], "min"),
+    **dict.fromkeys([max, np.maximum], "max"),
+    np.sign: "sign",
+    np.where: "if",
     float: "float",
 }
 
@@ -128,13 +131,18 @@ def tree_of(node: ast.expr, outer: Mapping[str, Any], known: set[str]) -> Tree:
             return found
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in SIGNS:
             return [SIGNS[type(op)], of(left), of(right)]
+        case ast.Compare(left=left, ops=[op, *ops], comparators=[right, *others]):
+            first = ast.Compare(left, [op], [right])
+            return ["and", of(first), of(ast.Compare(right, ops, others))]
         case ast.IfExp(test=test, body=body, orelse=orelse):
             return ["if", of(test), of(body), of(orelse)]
-        case ast.Call(func=function, args=args, keywords=[]):
+        case ast.Call(func=function):
             meant = called(function, outer)
-            if meant in ELEMENTARY:
-                return [ELEMENTARY[meant], *map(of, args)]
-            return ["call", made(meant), *map(of, args)]
+            if meant in ELEMENTARY and not node.keywords:
+                return [ELEMENTARY[meant], *map(of, node.args)]
+            given = arguments_of(node, meant).values()
+            each = [of(part) if isinstance(part, ast.expr) else number(part) for part in given]
+            return ["call", made(meant), *each]
     raise UnwritableError
 
 

@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { captionOf } from "../../scalarviz/pages/web/captions.js";
+import { cardOf, hoverCardOf } from "../../scalarviz/pages/web/cards.js";
 import { setTexts } from "../../scalarviz/pages/web/texts.js";
 import * as format from "../../scalarviz/pages/web/format.js";
 
@@ -22,10 +23,11 @@ function arrays(value) {
 const task = JSON.parse(readFileSync(process.argv[2], "utf8"), numbers);
 const answers = {};
 if (task.spec) setTexts(task.spec.texts);
-if (task.captions) {
-  answers.captions = task.captions.map(({ state, asked }) => {
+const makers = { caption: captionOf, card: cardOf, hover: hoverCardOf };
+if (task.states) {
+  answers.states = task.states.map(({ state, asked }) => {
     const given = arrays(state);
-    return asked.map((each) => captionOf(task.spec, given, each));
+    return asked.map(([name, target]) => makers[name](task.spec, given, target));
   });
 }
 if (task.formats) {

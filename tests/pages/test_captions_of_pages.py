@@ -1,4 +1,4 @@
-"""The captions of a page are those of Python, word for word."""
+"""The captions and cards of a page are those of Python, word for word."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,9 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, MEANS
-from tests.pages.walks import compared
+from scalarviz.presenter.arithmetic import change_between
+from scalarviz.presenter.captions.format import said
+from tests.pages.walks import Walk, compared, expected, questions, said_by_node, spec_of
 
 Make = Callable[[], sv.Session]
 
@@ -97,6 +99,40 @@ def test_captions_of_a_small_network_are_those_of_python(tmp_path: Path) -> None
 def test_captions_of_classes_with_adam_are_those_of_python(tmp_path: Path) -> None:
     network = sv.Network([4, 3, 2], "leaky_relu", "linear", seed=0)
     assert compared(classes(network, 4), tmp_path) > 100
+
+
+def test_captions_without_the_whole_batch_have_the_same_titles(tmp_path: Path) -> None:
+    session = colours(sv.Dense(3, 4, "tanh"), sv.Dense(4, 3), optimizer=sv.Adam(0.01))
+    asked = [("caption", each) for each in questions(session)]
+    lean, wanted = [], []
+    for state in Walk(session).states(2):
+        wanted.append([expected(session, state, *each)["title"] for each in asked])
+        missing = {"all": None, "again": None, "gradBefore": None, "earlier": None}
+        lean.append({"state": {**state, **missing}, "asked": asked})
+    found = said_by_node({"spec": spec_of(session), "states": lean}, tmp_path)["states"]
+    assert [[caption["title"] for caption in captions] for captions in found] == wanted
+    assert all(caption["lines"] for captions in found for caption in captions)
+
+
+def test_a_card_between_played_steps_has_what_is_known(tmp_path: Path) -> None:
+    session = colours(sv.Dense(3, 4, "tanh"), sv.Dense(4, 3))
+    state = [*Walk(session).states(2)][-1]
+    rests = {"moment": -1, "gradients": {}, "all": None}
+    unknown = {**rests, "before": None, "slotsBefore": None, "earlier": None}
+    states = [
+        {"state": {**state, **each}, "asked": [("card", {"row": 5})]} for each in (rests, unknown)
+    ]
+    (known,), (bare,) = said_by_node({"spec": spec_of(session), "states": states}, tmp_path)[
+        "states"
+    ]
+    old, new = state["before"][5], state["value"][5]
+    assert known["blocks"][0]["words"] == "{} → {}".format(*change_between(old, new)[:2])
+    assert known["blocks"][-1]["words"].startswith("new w = ")
+    grad = said(float(state["grad"][5]))
+    assert bare["blocks"][0]["words"] == said(float(new), 3)
+    assert [block["words"] for block in bare["blocks"][2:]] == [
+        f"The chain rule gives grad {grad}."
+    ]
 
 
 @pytest.mark.slow

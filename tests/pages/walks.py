@@ -7,7 +7,7 @@ import json
 import math
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,17 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.formulas.metrics import predictions_of
 from scalarviz.pages.caption_data import caption_data
 from scalarviz.presenter.captions.moments import caption
+from scalarviz.presenter.neuron_card import NeuronNumbers, neuron_card
+from scalarviz.presenter.pointing import name_of
+from scalarviz.presenter.scene_layout import layout_of, names_of
 from scalarviz.presenter.show import Show
-from scalarviz.session.caption import Caption, Piece
+from scalarviz.presenter.why import blocks_about, title_of
+from scalarviz.session.caption import Caption, Neuron, Piece
 from scalarviz.texts import texts
+from scalarviz.view.frame_data import Card
 
 SCRIPT = Path(__file__).with_name("say.mjs")
 Asked = dict[str, Any]  # {} for the default, {"row": ...} or {"neuron": [buffer, place]}
@@ -58,11 +64,15 @@ class Walk:
     def __init__(self, session: sv.Session) -> None:
         self.session = session
         self.trainer = session.timeline.trainer
-        self.begin()
+        self.before: Any = None
+        if session.step_index:
+            with session.doing(), session.timeline.at_work():
+                self.before = session.network.bank.value.copy()
 
     def begin(self) -> None:
         """Remember the numbers at the beginning of a step."""
         bank = self.session.network.bank
+        self.earlier = self.before if self.before is not None else bank.value.copy()
         slots = self.trainer.settings.optimizer.row.slots
         self.before, self.grad_before = bank.value.copy(), bank.grad.copy()
         self.slots_before = dict(zip(slots, bank.slot_block(slots).copy(), strict=True))
@@ -102,6 +112,7 @@ class Walk:
             "value": bank.value.copy(),
             "grad": bank.grad.copy(),
             "before": self.before,
+            "earlier": self.earlier,
             "gradBefore": self.grad_before,
             "slotsBefore": self.slots_before,
             "values": {name: each[sample].copy() for name, each in known.items()},
@@ -132,11 +143,29 @@ def questions(session: sv.Session) -> list[Asked]:
     return asked
 
 
-def expected(session: sv.Session, asked: Asked) -> dict[str, Any]:
-    """Return the caption of Python."""
-    neuron = asked.get("neuron")
-    found = caption(session, asked.get("row"), None if neuron is None else tuple(neuron))
-    return plain(caption_as_data(found))
+def expected(session: sv.Session, state: Mapping[str, Any], name: str, asked: Asked) -> Any:
+    """Return the caption, or the card, of Python."""
+    row, neuron = asked.get("row"), asked.get("neuron")
+    neuron = None if neuron is None else tuple(neuron)
+    if name == "caption":
+        return plain(caption_as_data(caption(session, row, neuron)))
+    if neuron is not None:
+        return plain(dataclasses.asdict(neuron_card(numbers_in(session, state, neuron))))
+    title = title_of(session, session.network.program, row)
+    return plain(dataclasses.asdict(Card(row, title, blocks=blocks_about(session, row))))
+
+
+def numbers_in(session: sv.Session, state: Mapping[str, Any], neuron: Neuron) -> NeuronNumbers:
+    """Return a neuron with the numbers of a state."""
+    program, loss = session.network.program, session.timeline.trainer.loss
+    line = next(each for each in layout_of(session).neurons if name_of(each) == neuron[0])
+    values = {name: each.astype(np.float64) for name, each in state["values"].items()}
+    outputs = values.get(program.outputs.name)
+    answers = None if outputs is None else predictions_of(loss, outputs[np.newaxis])[0]
+    about = program, names_of(session), state["value"], line, neuron[1], values
+    return NeuronNumbers(
+        *about, state["gradients"], state["target"], answers, loss.row, session.focus
+    )
 
 
 def said_by_node(task: dict[str, Any], folder: Path) -> Any:
@@ -154,22 +183,33 @@ def said_by_node(task: dict[str, Any], folder: Path) -> Any:
 
 
 def compared(session: sv.Session, folder: Path, steps: int = 2, skip: int = 0) -> int:
-    """Compare all captions of some steps; return how many there were."""
+    """Compare all captions and cards of some steps; return how many there were."""
     session.advance(skip) if skip else None
     walk, asked = Walk(session), questions(session)
+    every = [("caption", each) for each in asked]
+    every += [("card", each) for each in asked if "row" in each]
+    every += [("card", each) for each in neurons_of(session)]
     states: list[Any] = []
     wanted: list[Any] = []
     for state in walk.states(steps):
-        states.append({"state": state, "asked": asked})
-        wanted.append([expected(session, each) for each in asked])
-    found = said_by_node({"spec": spec_of(session), "captions": states}, folder)["captions"]
+        states.append({"state": state, "asked": every})
+        wanted.append([expected(session, state, *each) for each in every])
+    found = said_by_node({"spec": spec_of(session), "states": states}, folder)["states"]
     for place, (ours, theirs) in enumerate(zip(wanted, found, strict=True)):
-        for question, mine, other in zip(asked, ours, theirs, strict=True):
+        for question, mine, other in zip(every, ours, theirs, strict=True):
             assert other == mine, differences(mine, other, place, question)
     return sum(map(len, wanted))
 
 
-def differences(ours: Any, theirs: Any, place: int, question: Asked) -> str:
+def neurons_of(session: sv.Session) -> list[Asked]:
+    """Return the first neuron of each line of the picture, and the 1 of the biases."""
+    lines = layout_of(session).neurons
+    ones = [(line, len(line.points)) for line in lines if line.one is not None]
+    firsts = [(line, 0) for line in lines]
+    return [{"neuron": [name_of(line), place]} for line, place in [*firsts, *ones[:1]]]
+
+
+def differences(ours: Any, theirs: Any, place: int, question: tuple[str, Asked]) -> str:
     """Return where two captions differ, in the words of both."""
     parts = [f"moment {place}, {question}:"]
     for key in ours:
@@ -182,5 +222,5 @@ def in_short(part: Any) -> str:
     """Return lines of pieces as their words, and anything else as it is."""
     try:
         return "\n  ".join("|".join(piece["words"] for piece in line) for line in part)
-    except TypeError:
-        return str(part)
+    except (TypeError, KeyError):
+        return "\n  ".join(map(str, part)) if isinstance(part, list) else str(part)

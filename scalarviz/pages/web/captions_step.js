@@ -16,14 +16,18 @@ import { asSentence } from "./names.js";
 import { explained } from "./optimizer.js";
 import { plural, text } from "./texts.js";
 
-const LONGEST_LINE = 110; // characters
+export const LONGEST_LINE = 110; // characters
 
 /** The optimizer's arithmetic, and the new loss. */
 export function stepCaption(ctx) {
   if (ctx.row === NO_ROW) return captionWith(text("captions.step.empty"));
   const { say, state, samples } = ctx;
   const found = explained(say, state, ctx.row);
-  const caption = movedCaption(say, found, ctx.nameOf(ctx.row));
+  const name = ctx.nameOf(ctx.row);
+  const isKnown = found.lines.length || found.frozen;
+  const caption = isKnown
+    ? movedCaption(say, found, name)
+    : changeCaption(found, state.value[ctx.row], name);
   if (caption.lines.length) {
     const who = text(`captions.step.${found.isAnyFrozen ? "some" : "all"}`);
     addLine(caption, plural("captions.step.together", samples, { who }));

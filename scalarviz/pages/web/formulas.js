@@ -12,8 +12,8 @@ const FORMULA_OPERATIONS = {
   "<=": (a, b) => a <= b,
   ">": (a, b) => a > b,
   ">=": (a, b) => a >= b,
-  "==": (a, b) => a === b,
-  "!=": (a, b) => a !== b,
+  "==": (a, b) => Number(a) === Number(b), // true is 1
+  "!=": (a, b) => Number(a) !== Number(b),
   neg: (a) => -a,
   not: (a) => !a,
   inf: () => Infinity,

@@ -10,7 +10,7 @@ import { general } from "./texts.js";
  * grad     its gradient
  * kept     the optimizer's own numbers for it before the step, by name
  * lines    of the optimizer, as optimizer_data.py describes them, each with its `value` and the
- *          numbers `known` to it; empty if it is frozen
+ *          numbers `known` to it; empty if it is frozen, or the numbers before the step are missing
  */
 export function explained(say, state, row) {
   const { optimizer } = say;
@@ -21,7 +21,8 @@ export function explained(say, state, row) {
   const slots = (state.operation ? (state.slotsBefore ?? state.slots) : state.slotsBefore) ?? {};
   const kept = Object.fromEntries(optimizer.slots.map((name) => [name, slots[name]?.[row] ?? 0]));
   const found = { row, value, grad, kept, frozen, isAnyFrozen: frozenRows.size > 0, lines: [] };
-  if (!frozen) found.lines = optimizerLines(say, state, found, frozenRows);
+  const isKnown = state.operation || state.before;
+  if (!frozen && isKnown && optimizer.slots.every((name) => slots[name])) found.lines = optimizerLines(say, state, found, frozenRows);
   return found;
 }
 

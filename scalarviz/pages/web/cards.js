@@ -1,0 +1,60 @@
+// Cards of weights and neurons; as presenter/cards.py.
+
+import { digitsBetween, said } from "./format.js";
+import { weightTitle } from "./names.js";
+import { neuronCard } from "./neuron_card.js";
+import { frozenOf } from "./optimizer.js";
+import { cardLine } from "./optimizer_rows.js";
+import { text } from "./texts.js";
+import { blocksAbout } from "./why.js";
+
+const VALUE_DIGITS = 3; // fewest of a value
+
+/**
+ * Return the card of what is pinned: {row, name, facts, blocks}, as view/frame_data.py; null for
+ * a neuron that the picture does not have. It never fails.
+ *
+ * spec    of the page; `say` of it is used
+ * state   see the page
+ * target  {row} or {neuron: [buffer, place]}
+ */
+export function cardOf(spec, state, { row = null, neuron = null }) {
+  const { say } = spec;
+  if (neuron) return neuronCard(say, state, neuron);
+  return { row, name: weightTitle(say, row), facts: [], blocks: weightBlocks(say, state, row) };
+}
+
+/** Return the card beside what is hovered, which has facts only; arguments as in `cardOf`. */
+export function hoverCardOf(spec, state, { row = null, neuron = null }) {
+  const { say } = spec;
+  if (neuron) {
+    const card = neuronCard(say, state, neuron);
+    return card && { ...card, blocks: [] };
+  }
+  const value = state.value[row];
+  const before = state.before?.[row] ?? value;
+  const change = value - before;
+  const digits = Math.max(VALUE_DIGITS, digitsBetween(before, value));
+  const facts = [
+    [text("card.value"), said(value, digits)],
+    [text("card.change"), `${change > 0 ? "+" : ""}${said(change)}`],
+    [text("card.gradient"), said(state.grad[row])],
+    [text("card.row"), row.toLocaleString("en-US")],
+  ];
+  if (frozenOf(say, state).has(row)) facts.push([text("card.frozen"), text("card.frozen.meaning")]);
+  return { row, name: weightTitle(say, row), facts, blocks: [] };
+}
+
+/** Return the lines and tables of a weight; while whole steps are taken, its value. */
+function weightBlocks(say, state, row) {
+  const now = () => {
+    const value = text("card.value_is", { value: said(state.value[row], VALUE_DIGITS) });
+    return [cardLine(value, "large", text("card.now"))];
+  };
+  if (state.playing && !state.operation) return now();
+  try {
+    return blocksAbout(say, state, row);
+  } catch {
+    return now();
+  }
+}
