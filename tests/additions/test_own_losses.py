@@ -12,6 +12,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.engines.codegen.unit_source import source_of
+from scalarviz.engines.cpu.units import every_unit
 from scalarviz.engines.own.losses import check_numbers, check_rows
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.formulas.elementary import exp, log1p
@@ -143,8 +145,12 @@ def made_of_much(p: Any, t: Any) -> Any:
     return tail(d) + d**2 / (1.0 + d**4) + sv.maximum(p, 0.5 * t) + math.tanh(p) * t - 2.0**p
 
 
+def grown(x: Any) -> Any:
+    return math.exp(x)
+
+
 def poisson(p: Any, t: Any) -> Any:
-    return math.exp(p) - t * p + np.log(1.0 + abs(t)) + 0.0 * np.abs(p)
+    return grown(p) - t * p + np.log(1.0 + math.fabs(t)) + 0.5 * np.abs(p)
 
 
 def closed_over(factor: float) -> Callable[[float, float], float]:
@@ -265,10 +271,23 @@ def gives_none(p: float, t: float) -> None:
     return None
 
 
+FACTORS = {"half": 0.5}
+
+
+def looked_up(p: float, t: float) -> float:
+    return FACTORS["half"] * (p - t) * (p - t)
+
+
 @pytest.mark.parametrize("function", [overflows, is_nan, gives_none])
 def test_a_loss_is_a_number_everywhere(function: Any) -> None:
     with refused(InputError):
         sv.loss(function, twice if function is gives_none else None, name="partial")
+
+
+def test_what_no_kernel_can_contain_is_refused() -> None:
+    with refused(InputError, "FACTORS"):
+        sv.loss(looked_up, half)
+    assert "looked_up" not in LOSSES
 
 
 def test_arguments_are_checked() -> None:
@@ -307,12 +326,17 @@ def test_a_replaced_loss_holds_for_what_is_made_afterwards() -> None:
     assert LOSSES["mine"].digest != first.digest
     assert old([0.0], [1.0]) == 1.0 and sv.Loss("mine")([0.0], [1.0]) == 3.0
     net = sv.Network([1, 1], dtype="float64", seed=0).to("cpu")
-    both = [net.copy().to("cpu") for _ in range(2)]
-    pair = np.array([[0.5]]), np.array([[0.9]])
-    losses = [
-        one.train(*pair, loss=each, steps=1) for one, each in zip(both, (old, "mine"), strict=True)
-    ]
-    assert losses[1] == pytest.approx(3.0 * np.asarray(losses[0]))
+    once = {"optimizer": sv.SGD(0.0), "steps": 1}
+    losses = [net.train([0.5], [0.9], loss=each, **once)[0] for each in (old, "mine")]
+    assert losses[1] == pytest.approx(3.0 * losses[0])
+
+
+def test_kernels_of_all_formulas_can_be_written_with_those_of_users() -> None:
+    sv.loss(poisson)
+    sv.loss(squares, squares_gradient, rows=True)
+    units = [unit for unit in every_unit() if unit.row and unit.row.name in ("poisson", "squares")]
+    assert len(units) == 4
+    assert all("def " in source_of(unit, "float32").text for unit in units)
 
 
 def test_a_loss_changes_its_table() -> None:

@@ -43,6 +43,12 @@ def lion(
     return w - lr * direction, beta2 * m + (1.0 - beta2) * g
 
 
+def shared(w: float, g: float, lr: float, share: float = 0.5) -> float:
+    if g == 0.0:
+        return w
+    return w - share * lr * g
+
+
 def plain(w: float, g: float, lr: float = 0.1) -> float:
     return w - lr * g
 
@@ -76,6 +82,10 @@ def test_an_optimizer_with_the_formula_of_adam_has_its_bits(engine: str) -> None
 def test_one_without_slots_returns_a_number(engine: str) -> None:
     kind = sv.optimizer(plain)
     assert same_bits(session(kind(), engine), session(sv.SGD(0.1), engine))
+    found = session(sv.optimizer(shared)(0.2, share=0.25), engine)
+    assert found.network.bank.value == pytest.approx(
+        session(sv.SGD(0.05), engine).network.bank.value, rel=1e-12
+    )
 
 
 @pytest.mark.slow  # more kernels are compiled, the first time
