@@ -12,6 +12,7 @@ import ast
 import inspect
 import math
 import platform
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -65,7 +66,7 @@ class KernelWriter:
 
     def new_name(self, function: AnyFunction, ending: str = "") -> str:
         """Return a unique name, made of those of the function's module and of the function."""
-        file = function.__module__.rpartition(".")[2].strip("_")
+        file = re.sub(r"\W", "", function.__module__.rpartition(".")[2]).strip("_")  # "<run_path>"
         stem = f"{self.prefix}{file}_{function.__name__}{ending}"
         taken = set(self.names.values())
         names = (stem if i == 1 else f"{stem}_{i}" for i in range(1, len(taken) + 2))
