@@ -62,6 +62,7 @@ _HOMES = {
     "picture": "export.render",
     "record": "export.render",
     "storyboard": "export.render",
+    "page": "pages.page",
     "Show": "presenter.show",
     "Cubes": "presenter.cubes_node",
     "predict": "notebook.predict",
@@ -121,6 +122,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.network.network import Network as Network
     from scalarviz.network.network import load as load
     from scalarviz.notebook.predict import predict as predict
+    from scalarviz.pages.page import page as page
     from scalarviz.presenter.cubes_node import Cubes as Cubes
     from scalarviz.presenter.show import Show as Show
     from scalarviz.session.plateau import EarlyStopping as EarlyStopping

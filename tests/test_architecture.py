@@ -94,7 +94,7 @@ PUBLIC_NAMES = """
     Loss Init Schedule Precision
     Optimizer SGD Momentum Nesterov RMSProp Adam AdamW
     Session EarlyStopping ReduceOnPlateau replicate load
-    watch picture record storyboard Show Cubes predict
+    watch picture record storyboard page Show Cubes predict
     compile gradcheck activation loss optimizer data ScalarvizError
 """.split()
 

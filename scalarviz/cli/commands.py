@@ -1,4 +1,4 @@
-"""The command line: `scalarviz list | watch | train | render | replay | doctor | warm | bench`."""
+"""The command line: `scalarviz list | watch | train | render | page | replay | doctor | ...`."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ VERBS = {
     "watch": "Train a scene in front of your eyes; a scene is a name, or the path of a file.",
     "render": "Train a scene and draw it into a file: .png, .mp4, .gif, or .html for one step.",
     "train": "Train a scene with a progress bar, or line by line where nobody looks.",
+    "page": "Write a scene as a web page that trains: one .html file, which needs no network.",
 }
 # Frequent names of options that are called otherwise here.
 MEANT = dict.fromkeys(("--size", "--width", "--height", "--resolution"), "--pixels")
@@ -42,6 +43,7 @@ EXAMPLES = (
     "scalarviz train texture --save it.safetensors --autosave 60",
     "scalarviz train texture --resume it.safetensors --steps 20000",
     "scalarviz render rgb -o rgb.mp4 --steps 500 --move orbit",
+    "scalarviz page rgb -o rgb.html",
     "scalarviz replay it.safetensors",
     "scalarviz doctor",
 )
@@ -165,10 +167,17 @@ def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
     """Return a function with the options of a scene and a command as parameters, for typer."""
     from typer import Context
 
-    from scalarviz.scenefiles.options import RENDERING, RUNNING, SHARED, WATCHING, own_options
+    from scalarviz.scenefiles.options import (
+        PAGING,
+        RENDERING,
+        RUNNING,
+        SHARED,
+        WATCHING,
+        own_options,
+    )
 
     own = own_options(scene)
-    more = {"watch": WATCHING, "render": RENDERING}.get(verb, {})
+    more = {"watch": WATCHING, "render": RENDERING, "page": PAGING}.get(verb, {})
     general = RUNNING | {name: option for name, option in more.items() if name not in own}
     shared = {name: option for name, option in SHARED.items() if name not in own}
 
@@ -263,7 +272,20 @@ def render_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Colle
     return render(show, look, name, keep)
 
 
-DEEDS = {"watch": watch_scene, "train": train_scene, "render": render_scene}
+def page_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
+    """Write a scene as a web page that trains; return the exit code."""
+    from scalarviz.cli.page_scene import write
+    from scalarviz.scenefiles.options import make_show, own_options
+
+    own = own_options(scene)
+    chosen = {each: value for each, value in given.items() if each not in own or each == "steps"}
+    keep = keep_of(given, "")
+    show = make_show(scene, given, typed)
+    keep.check(show.session)
+    return write(show, chosen, name, keep)
+
+
+DEEDS = {"watch": watch_scene, "train": train_scene, "render": render_scene, "page": page_scene}
 
 
 def keep_of(given: Mapping[str, Any], name: str) -> Keep:

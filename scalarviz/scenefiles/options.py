@@ -135,6 +135,12 @@ RENDERING = {
     "samples": Option(int, 2, "a pixel is the mean of so many squared"),
 }
 
+PAGING = {
+    "out": Option(Path | None, None, "the file: .html", "-o"),
+    "theme": Option(str, "auto", f"{', '.join(THEMES)} or auto, as the reader's system has it"),
+    "steps": Option(int | None, None, "how many steps to take before; if not said, none"),
+}
+
 
 def own_options(scene: Scene) -> dict[str, Option]:
     """Return the parameters of a scene that are options; raise SceneError for invalid ones."""

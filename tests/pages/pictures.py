@@ -42,9 +42,7 @@ window.ready = true;
 </script>"""
 BEGIN = """({scene, texts}) => {
   setTexts(texts);
-  window.given = scene;
   window.picture = new Picture(document.getElementById("picture"), null, scene);
-  Object.assign(picture, {slow: true, calm: true});  // as on a machine without a GPU
   return picture.fault;
 }"""
 DRAW = """({size, ratio, theme, state, options}) => {
@@ -92,46 +90,31 @@ class PicturePage:
         self,
         state: Any,
         size: tuple[int, int],
-        /,
         *,
         theme: str = "dark",
         ratio: float = 1.0,
         **options: Any,
     ) -> tuple[np.ndarray, list[str]]:
         """Draw a state; return its pixels, (height, width, 3), and all text."""
-        given = {"size": size, "ratio": ratio, "theme": theme, "state": state, "options": options}
-        found = self.page.evaluate(DRAW, given)
-        return self.image(found["image"]), found["words"]
-
-    def image(self, url: str) -> np.ndarray:
-        """The pixels of a picture that a page has given."""
         from PIL import Image
 
-        data = b64decode(url.partition(",")[2])
-        return np.asarray(Image.open(BytesIO(data)).convert("RGB"))
+        given = {"size": size, "ratio": ratio, "theme": theme, "state": state, "options": options}
+        found = self.page.evaluate(DRAW, given)
+        data = b64decode(found["image"].partition(",")[2])
+        return np.asarray(Image.open(BytesIO(data)).convert("RGB")), found["words"]
 
     def ask(self, script: str, argument: Any = None) -> Any:
         return self.page.evaluate(script, argument)
 
 
 @contextmanager
-def browser() -> Iterator[Any]:
-    """A browser without window and GPU; there can be only one at a time."""
+def picture_page(scene: Any) -> Iterator[PicturePage]:
+    """A browser with one picture of a scene."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as player:
-        made = player.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser = player.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         try:
-            yield made
+            yield PicturePage(browser.new_page(viewport={"width": 1280, "height": 800}), scene)
         finally:
-            made.close()
-
-
-@contextmanager
-def picture_page(browser: Any, scene: Any) -> Iterator[PicturePage]:
-    """A page of a browser with one picture of a scene."""
-    page = browser.new_page(viewport={"width": 1280, "height": 800})
-    try:
-        yield PicturePage(page, scene)
-    finally:
-        page.close()
+            browser.close()

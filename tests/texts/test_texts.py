@@ -14,6 +14,7 @@ from scalarviz import data
 from scalarviz import texts as table
 from scalarviz.formulas.rowwise import ROW_FORMULAS
 from scalarviz.model.operations import KINDS
+from scalarviz.pages.inline import texts_of
 from scalarviz.presenter.captions.moments import caption
 from scalarviz.texts import fields_of, plural, row_text, text
 from tests.texts.words_in_code import uses_in, words_in, words_of_a_page, words_of_a_script
@@ -25,7 +26,7 @@ ENGLISH: dict[str, str] = json.loads(Path(table.__file__).with_name("english.jso
 # What shows something to people.
 SHOWS = [
     *["presenter/*", "view/*", "draw2d/*", "displays/*", "export/*", "terminal/*", "faces.py"],
-    *["controller/*", "window/*", "notebook/*"],
+    *["controller/*", "window/*", "notebook/*", "pages/*"],
     *["cli/doctor.py", "cli/probes.py", "cli/bench.py", "cli/render_scene.py"],
 ]
 # Tables whose rows hold their own English words, as rows that are added from outside do.
@@ -48,6 +49,16 @@ NOT_WORDS = [
     ("notebook/canvas.py", "Control|Alt|Meta|export*|*const*", "keys and JavaScript"),
     ("notebook/controls.py", "row wrap|1 1 auto", "a style"),
     ("notebook/place.py", "what*|copy*", "parts of errors"),
+    ("pages/engine_data.py", "a page*|the batches*", "parts of errors"),
+    ("pages/page.py", "*:root*", "a style"),
+    ("pages/scene_data.py", "[a-z]* * *", "names of fields"),
+    ("pages/web/*.js", "(prefers*|Enter|Escape|Arrow*|input*", "selectors and keys"),
+    ("pages/web/*.js", "weight gradient|last change", "a kind of moment, and a channel"),
+    ("pages/web/app.js", "first picture", "the name of a moment for measurements"),
+    ("pages/web/cubes.js", "#define*", "GLSL"),
+    ("pages/web/glyphs.js", "bold ", "a style of letters"),
+    ("pages/web/neuron_card.js", " if ", "a part of the code of a formula"),
+    ("pages/web/optimizer.js", "as it is*|0, since*|g [*] scale", "formulas, as in explanation.py"),
     ("presenter/captions/steps.py", "learning rate", "the name of an action"),
     ("presenter/channels.py", "last change", "the name of a channel, typed by users"),
     ("presenter/live_values.py", "row {}", "a name in an error"),
@@ -160,6 +171,8 @@ def test_every_key_that_is_used_exists_and_gets_its_fields() -> None:
 
 def test_every_text_is_used() -> None:
     used = {key for _, use in USES for pattern in use.keys for key in are_of(pattern)}
+    scripts = [path.read_text(encoding="utf-8") for path in PACKAGE.glob("pages/web/*.js")]
+    used |= texts_of("\n".join(scripts), ENGLISH).keys()
     assert ENGLISH.keys() - used == set()
 
 

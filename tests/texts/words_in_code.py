@@ -181,7 +181,9 @@ def words_of_a_page(source: str) -> list[str]:
 
 def words_of_a_script(source: str) -> list[str]:
     """What a script says without being handed it: literals like words, and values of labels."""
+    source = re.sub(r"^\s*(?://|/?\*|import ).*|\s// .*", "", source, flags=re.MULTILINE)
     found = LABEL.findall(source)
     literals = re.findall(r"'([^'\n]*)'", source)
+    literals += re.findall(r'"([^"\n]*)"', re.sub(r"'[^'\n]*'", "", source))
     labels = [each for label in found for each in re.findall(r"'([^'\n]*)'", label)]
     return [*labels, *filter(reads_like_words, literals)]

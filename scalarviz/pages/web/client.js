@@ -47,7 +47,10 @@ export class Client {
   begin() {
     this.worker = this.makeWorker();
     this.worker.onmessage = ({ data }) => this.receive(data);
-    this.worker.onerror = (event) => this.fail(event?.message ?? "");
+    this.worker.onerror = (event) => {
+      event?.preventDefault?.(); // else the page would take it for an error of its own
+      this.fail(event?.message ?? "");
+    };
     const ignore = () => {};
     this.send("open", { ...this.given, resume: this.resume }, { resolve: ignore, reject: ignore });
   }

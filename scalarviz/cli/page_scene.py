@@ -1,0 +1,49 @@
+"""`scalarviz page`: a scene becomes a web page that trains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from scalarviz.controller.autosave import Keep
+from scalarviz.draw2d.theme import THEMES
+from scalarviz.errors.visible_text import say
+from scalarviz.files.atomic import check_place, replace_file
+from scalarviz.formulas.table import pick
+from scalarviz.pages.page import check_name, check_session, page_of
+from scalarviz.presenter.show import Show
+from scalarviz.process.interrupt import Stop
+from scalarviz.terminal.train import train
+from scalarviz.texts import text
+
+INTERRUPTED = 130
+
+
+def write(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> int:
+    """Train if steps are given, and write the page; return the exit code.
+
+    show   of the scene
+    given  options: out, theme, steps
+    name   of the scene, for the name of the file
+    keep   saves the training
+    """
+    path = Path(given.get("out") or f"{name}.html")
+    check_name(path.name)
+    check_place(path)
+    theme = given.get("theme", "auto")
+    pick({"auto": "", **THEMES}, theme, "theme")
+    check_session(show.session)
+    if given["steps"] is not None and (code := train(show, given["steps"], keep)):
+        say(text("page.stopped"))
+        return code
+    with Stop() as stop:
+        made = page_of(show, theme=None if theme == "auto" else theme)
+    if stop.asked:
+        say(text("page.stopped"))
+        return INTERRUPTED
+    say(made.words(path.name))
+    replace_file(path, made.text)
+    if given["steps"] is None and (saved := keep.at_end(show.session, False)):
+        say(saved)
+    return 0

@@ -1,0 +1,185 @@
+"""One HTML file of a page's parts: its markup, style, modules of JavaScript, and data.
+
+The modules become one script, in the order of their imports; so their names at the top are unique
+over all of them. What is data stands in the page as JSON, which is no HTML whatever it holds.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+from string import Template
+
+Read = Callable[[str], str]  # the text of a module by its file name
+
+IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w-]+\.js)";?\n', re.MULTILINE)
+EXPORT = re.compile(r"^export (?=(?:async )?function\b|class\b|const\b)", re.MULTILINE)
+TOP = re.compile(r"^(export )?(?:(?:async )?function\*?|class|const|let|var) (.*)", re.MULTILINE)
+OTHER = re.compile(r"^(?:import|export)\b.*|^(?:const|let|var) [\[{].*", re.MULTILINE)
+LITERAL = re.compile(r'"([\w.]+)"|' + r"'([\w.]+)'|" + r"`((?:[\w.]|\$\{[^`{}]*\})+)`")
+COMPUTED = re.compile(r"\\\$\\\{.*?\\\}")
+
+# Each word of the policy, and what it is for. No address of a network is allowed anywhere.
+POLICY = {
+    "default-src": "'none'",  # whatever is not named below: fonts, frames, requests
+    # The one script of the page, by its hash; and compiling WebAssembly, of bytes in the page.
+    "script-src": "{script} 'wasm-unsafe-eval'",
+    "worker-src": "blob:",  # the worker is made of a text in the page
+    "style-src": "{style}",  # the one style, by its hash
+    "img-src": "data:",  # the icon, which is empty: without it some browsers ask for one
+    "base-uri": "'none'",
+    "form-action": "'none'",
+}
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module of JavaScript: its text without imports and exports.
+
+    imports  the modules that it imports, each with the names that it takes from there
+    names    its names at the top, each with whether it is exported
+    """
+
+    name: str
+    imports: Mapping[str, list[str]]
+    text: str
+    names: Mapping[str, bool]
+
+
+def module_of(name: str, source: str) -> Module:
+    """Return a module; raise ValueError for an import or export of another form."""
+    imports: dict[str, list[str]] = {}
+    for names, other in IMPORT.findall(source):
+        imports.setdefault(other, []).extend(filter(None, re.split(r"[\s,]+", names)))
+    text = EXPORT.sub("", IMPORT.sub("", source))
+    unknown = OTHER.search(text)
+    renamed = next((names for names in imports.values() if "as" in names), None)
+    if unknown or renamed:
+        line = unknown[0] if unknown else ", ".join(renamed or ())
+        raise ValueError(
+            f'{name}: {line!r} cannot be put into one script: write `import {{ a }} from "./b.js"` '
+            "and `export function`, `class` or `const`"
+        )
+    lines = TOP.findall(source)
+    names = {each: bool(exported) for exported, line in lines for each in declared_in(line)}
+    return Module(name, imports, text, names)
+
+
+def declared_in(line: str) -> list[str]:
+    """Return the names that a line declares: `a = f(b, c), d = 1` declares a and d."""
+    outside = re.sub(r'"[^"]*"', "", line)
+    while (inner := re.sub(r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", outside)) != outside:
+        outside = inner
+    outside = re.split(r"[(\[{]", outside)[0]  # a bracket that another line closes
+    found = (re.match(r"\s*([\w$]+)", each) for each in outside.split(","))
+    return [each[1] for each in found if each]
+
+
+def in_order(start: str, read: Read) -> list[Module]:
+    """Return a module after all that it imports, each once; raise ValueError for a circle."""
+    found: dict[str, Module] = {}
+
+    def visit(name: str, way: tuple[str, ...]) -> None:
+        if name in way:
+            raise ValueError(f"a circle of imports: {' -> '.join([*way, name])}")
+        if name not in found:
+            module = module_of(name, read(name))
+            for other in module.imports:
+                visit(other, (*way, name))
+            found[name] = module
+
+    visit(start, ())
+    return [*found.values()]
+
+
+def bundle(start: str, read: Read) -> str:
+    """Return one script of a module and all that it imports.
+
+    Raises ValueError if two modules have a name in common, if one imports a name that is not there,
+    or if the script could end its element in HTML.
+    """
+    modules = in_order(start, read)
+    homes: dict[str, Module] = {}
+    for module in modules:
+        for name in module.names:
+            if name in homes:
+                raise ValueError(
+                    f"{name} is in {homes[name].name} and in {module.name}: rename one of them"
+                )
+            homes[name] = module
+    for module in modules:
+        for other, names in module.imports.items():
+            for name in names:
+                home = homes.get(name)
+                if home is None or home.name != other or not home.names[name]:
+                    raise ValueError(f"{module.name} imports {name}, which {other} does not export")
+    script = "".join(f"\n// {module.name}\n\n{module.text.strip()}\n" for module in modules)
+    if re.search(r"</script|<!--", script, re.IGNORECASE):
+        raise ValueError("a script that is to stand in HTML must not contain </script or <!--")
+    return script
+
+
+def texts_of(script: str, table: Mapping[str, str]) -> dict[str, str]:
+    """Return the texts of a table whose keys stand in a script, `a.${b}.c` for each key like it."""
+    patterns = {"".join(found) for found in LITERAL.findall(script)}
+    known = {key for key in patterns if key in table}
+    for pattern in patterns:
+        if "${" in pattern and "." in pattern.split("${")[0]:
+            like = re.compile(COMPUTED.sub(r"[\\w.]+", re.escape(pattern)))
+            known |= {key for key in table if like.fullmatch(key)}
+    known |= {key for key in table if key.rpartition(".")[0] in patterns and is_plural(key)}
+    return {key: table[key] for key in sorted(known)}
+
+
+def is_plural(key: str) -> bool:
+    return key.endswith((".one", ".many"))
+
+
+def as_json(data: object) -> str:
+    """Return JSON that may stand in an element of HTML; raise ValueError for NaN and infinity."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def packed_bytes(data: bytes) -> str:
+    """Return bytes compressed by gzip, as base64; equal bytes give equal texts."""
+    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
+
+
+def html(
+    markup: str, words: Mapping[str, str], style: str, script: str, data: Mapping[str, object]
+) -> str:
+    """Return the document.
+
+    markup  of page.html, with $names; $style, $script, $data and $policy are filled in here
+    words   texts for the other names; they are escaped
+    style   of the page
+    script  as `bundle` returns it
+    data    for the script, as JSON
+    """
+    sources = {"style": fingerprint(style), "script": fingerprint(script)}
+    policy = "; ".join(f"{name} {allowed}" for name, allowed in POLICY.items())
+    return Template(markup).substitute(
+        {name: escape(text) for name, text in words.items()},
+        policy=policy.format(**sources),
+        style=style,
+        script=script,
+        data=as_json(data),
+    )
+
+
+def fingerprint(code: str) -> str:
+    digest = hashlib.sha256(code.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def names_of(markup: str) -> Iterator[str]:
+    """Yield the names in a markup that stand for texts."""
+    known = {"policy", "style", "script", "data"}
+    yield from (name for name in Template(markup).get_identifiers() if name not in known)

@@ -1,0 +1,422 @@
+// The page at work: states of the training become pictures and words, what users do commands.
+
+import { answersFor, exhibitIn } from "./exhibit.js";
+import { bothSaid } from "./format.js";
+import { byId, setShown, setWords, unitLength } from "./dom.js";
+import { captionOf } from "./captions.js";
+import { CaptionBox } from "./captionbox.js";
+import { cardOf } from "./cards.js";
+import { CardBox } from "./cardbox.js";
+import { cellsOf } from "./strip.js";
+import { commandOf, takesKey } from "./keys.js";
+import { Controls } from "./controls.js";
+import { Curve, Losses } from "./curve.js";
+import { followPointers } from "./pointer.js";
+import { Motion } from "./motion.js";
+import { Player } from "./player.js";
+import { general, plural, text } from "./texts.js";
+import { StripBar } from "./stripbar.js";
+import { Tour, tourWords } from "./tour.js";
+
+const READABLE = 1.2; // seconds for each operation of a step that is to be read
+const CHIP = 4; // seconds for which a short message stands
+const SMALLEST_HELD = 12; // pixels of a cube that can be dragged; elsewhere a drag turns the network
+const HELD_REACH = 100; // pixels of a drag that add the scale of the values
+const HASTY = 0.45; // seconds for an operation below which its caption cannot be read
+
+/** All that a page shows and does, for a spec, a client of its worker, and a picture. */
+export class App {
+  constructor({ spec, client, picture, calm, failed }) {
+    Object.assign(this, { spec, client, picture, calm });
+    const moments = spec.engine.moments;
+    this.player = new Player(client, { moments: moments.length, speed: spec.page.speed });
+    this.motion = new Motion(moments.length, calm);
+    this.losses = new Losses();
+    this.state = null;
+    this.hover = null;
+    this.pointed = null; // the piece of the caption under the mouse
+    this.pinned = null;
+    this.opened = false;
+    this.unit = "step";
+    this.tour = null;
+    this.tourBegan = null;
+    this.tourPart = "";
+    this.slow = 0; // counts slow steps
+    this.frame = 0;
+    this.drawn = false;
+    this.makeParts();
+    client.onstate = (state) => this.take(state);
+    client.onfault = (error) => {
+      if (error.key === "page.fault.again") this.tell(text(error.key));
+      else failed(error);
+    };
+    picture.theme = this.theme;
+    picture.onrestored = () => this.request();
+  }
+
+  makeParts() {
+    const { spec } = this;
+    this.controls = new Controls((name, ...given) => this.run(name, ...given));
+    this.strip = new StripBar(byId("strip"), cellsOf(spec), (done) => this.run("go", done));
+    this.curve = new Curve(byId("curve"), (step) => this.run("seek", step));
+    this.exhibit = exhibitIn(byId("exhibit"), spec.page.exhibit);
+    this.caption = new CaptionBox(byId("caption"), {
+      point: (piece) => this.change({ pointed: piece }),
+      pin: (thing) => this.pin(thing),
+      open: () => this.change({ opened: !this.opened }),
+    });
+    this.card = new CardBox(byId("card"), {
+      close: () => this.pin(null),
+      edit: (row, value) => this.act() && this.player.askLatest("edit", { row, value }),
+    });
+    followPointers(byId("cubes"), {
+      orbit: (dx, dy) => this.move("orbit", dx, dy),
+      pan: (dx, dy) => this.move("pan", dx, dy),
+      zoom: (factor, x, y) => this.move("zoom", factor, x, y),
+      home: () => this.run("home"),
+      hover: (x, y) => this.look(x < 0 ? null : this.picture.at(x, y)),
+      tap: (x, y) => this.tap(x, y),
+      hold: (x, y) => this.hold(x, y),
+      drag: (handle, up) => this.drag(handle, up),
+      drop: (handle, up) => this.drop(handle, up),
+    });
+    addEventListener("keydown", (event) => this.press(event));
+    new ResizeObserver(() => this.resize()).observe(byId("picture"));
+    matchMedia("(prefers-color-scheme: light)").addEventListener("change", () => this.redress());
+    addEventListener("pointerdown", ({ target }) => {
+      if (!target.closest("#sheet, #more")) this.setSheet(false);
+    });
+  }
+
+  // States.
+
+  /** Take up a state of the worker. */
+  take(state) {
+    this.losses.take(state);
+    this.player.see(state);
+    this.motion.follow(state, performance.now() / 1000, this.player.playing);
+    this.state = state;
+    if (state.stopped) this.tell(text(`page.stopped.${state.stopped.why}`));
+    this.request();
+  }
+
+  /** Change fields of the page, and draw it again. */
+  change(fields) {
+    Object.assign(this, fields);
+    this.request();
+  }
+
+  request() {
+    if (!this.frame) this.frame = requestAnimationFrame(() => this.draw());
+  }
+
+  resize() {
+    const { clientWidth: width, clientHeight: height } = byId("picture");
+    if (width < 2 || height < 2) return;
+    this.picture.resize(width, height, window.devicePixelRatio || 1);
+    this.request();
+  }
+
+  /** Draw everything as it is now. */
+  draw() {
+    this.frame = 0;
+    const now = performance.now() / 1000;
+    if (!this.state) return;
+    if (this.tour) this.leadTour(now);
+    this.player.quicken();
+    const { state, part, moving } = this.motion.at(now);
+    const caption = this.captionFor(state);
+    const moves = this.picture.draw(state, {
+      caption, part, hover: this.hover, pinned: this.pinned, pointed: this.pointed, box: this.box(),
+    }); // prettier-ignore
+    this.caption.show(caption, this.opened);
+    this.strip.show(state.operation || (state.moment >= 0 ? state.moment + 1 : 0));
+    if (state.probe?.length) this.exhibit?.show(state);
+    this.curve.draw(this.losses, this.state, this.spec.engine.moments.length);
+    this.controls.show(this.state, {
+      playing: this.player.playing,
+      unit: this.unit,
+      speed: this.player.speed,
+      operations: this.spec.engine.moments.length,
+    });
+    this.showCard(state);
+    if (!this.drawn) performance.mark("first picture");
+    this.drawn = true;
+    if (moving || moves || this.tour) this.request();
+  }
+
+  /** Return the part of the picture that the network may fill. */
+  box() {
+    const { clientWidth: width, clientHeight: height } = byId("picture");
+    const edge = 12 * unitLength();
+    return { x: edge, y: edge, width: width - 2 * edge, height: height - 2 * edge };
+  }
+
+  captionFor(state) {
+    const { spec } = this;
+    if (this.tourPart) return sentence(this.tourSentence(state));
+    const isPlaying = this.player.playing;
+    const walks = state.moment >= 0 || state.operation > 0;
+    const hasty = isPlaying && (this.player.operations === null || this.player.operations > 1 / HASTY);
+    if (walks && !hasty) {
+      return captionOf(spec, state, { ...(this.pinned ?? {}), opened: this.opened });
+    }
+    if (isPlaying) return sentence(text("captions.playing"));
+    if (!state.step) return sentence(spec.page.about);
+    const loss = general(state.loss, 3);
+    const title = plural("captions.rest", state.step, { loss });
+    return sentence(Number.isNaN(state.loss) ? spec.page.about : title, text("captions.rest.hint"));
+  }
+
+  showCard(state) {
+    const card = byId("card");
+    document.body.classList.toggle("carded", this.pinned !== null);
+    if (card.hidden === (this.pinned !== null)) {
+      card.hidden = this.pinned === null;
+      this.resize();
+    }
+    if (!this.pinned) return;
+    const row = this.pinned.row ?? -1;
+    const scale = this.picture.frame?.scale ?? 1;
+    this.card.show(cardOf(this.spec, state, this.pinned), row, row < 0 ? 0 : state.value[row], scale);
+  }
+
+  /** Show a short message for some seconds. */
+  tell(words) {
+    const chip = byId("chip");
+    setWords(chip, words);
+    setShown(chip, true);
+    clearTimeout(this.chip);
+    this.chip = setTimeout(() => setShown(chip, false), 1000 * CHIP);
+  }
+
+  // What users do.
+
+  look(thing) {
+    byId("cubes").classList.toggle("on", thing !== null);
+    if (JSON.stringify(thing) !== JSON.stringify(this.hover)) this.change({ hover: thing });
+  }
+
+  move(name, ...given) {
+    this.picture[name](...given);
+    this.request();
+  }
+
+  tap(x, y) {
+    const found = this.picture.at(x, y);
+    this.endTour();
+    this.pin(JSON.stringify(found) === JSON.stringify(this.pinned) ? null : found);
+  }
+
+  /** Return the cube at a place with its value, if it is large enough to be dragged. */
+  hold(x, y) {
+    const found = this.picture.at(x, y);
+    if (!(found?.row >= 0) || 2 * this.picture.placeOf(found).half < SMALLEST_HELD) return null;
+    const value = this.state.value[found.row];
+    return Number.isFinite(value) ? { ...found, value, top: this.picture.frame.scale } : null;
+  }
+
+  drag(handle, up) {
+    this.act();
+    this.player.askLatest("edit", { row: handle.row, value: draggedTo(handle, up) });
+  }
+
+  /** Say what a drag has changed. */
+  drop(handle, up) {
+    const { name } = cardOf(this.spec, this.state, { row: handle.row });
+    const [old, fresh] = bothSaid(handle.value, draggedTo(handle, up));
+    this.tell(text("notices.dragged", { name, old, new: fresh }));
+  }
+
+  pin(thing) {
+    this.change({ pinned: thing, opened: false });
+  }
+
+  press(event) {
+    const command = commandOf(event);
+    const target = event.target instanceof Element ? event.target : document.body;
+    if (!command || takesKey(target, event.key)) return;
+    event.preventDefault();
+    this.run(...command);
+  }
+
+  /** Run a command of a button or a key by its name. */
+  run(name, ...given) {
+    if (!this.state) return;
+    this.commands[name](...given);
+    this.request();
+  }
+
+  /** End what goes on by itself, for an action of the user; return true. */
+  act() {
+    this.endTour();
+    this.slow += 1;
+    return true;
+  }
+
+  get commands() {
+    const { player } = this;
+    const still = async (name, args) => {
+      this.act();
+      await player.pause();
+      await player.ask(name, args);
+    };
+    return {
+      toggle: () => this.act() && (player.playing ? player.pause() : player.play()),
+      on: (count, unit = this.unit) => still("advance", { count, unit }),
+      back: (count, unit = this.unit) => still("back", { count, unit }),
+      seek: (step) => this.act() && player.pause().then(() => this.seek(step)),
+      go: (done) => still("seek", this.placeOf(done)),
+      reset: () => still("reset"),
+      undo: () => still("undo"),
+      redo: () => still("redo"),
+      setUnit: (unit) => this.change({ unit }),
+      setSpeed: (place) => player.setSpeed(place),
+      setRate: (rate) => this.setRate(rate),
+      scaleRate: (factor) => this.setRate(Number((this.state.rate * factor).toPrecision(6))),
+      sample: (way) => this.sample(way),
+      slowStep: () => this.slowStep(),
+      showTour: () => this.showTour(),
+      skip: () => this.skipTour(),
+      nextTheme: () => this.setTheme(this.theme === "dark" ? "light" : "dark"),
+      toggleSheet: () => this.setSheet(byId("sheet").hidden),
+      home: () => this.picture.home(),
+      reload: () => location.reload(),
+      close: () => this.close(),
+    };
+  }
+
+  seek(step) {
+    const place = { step, operation: 0 };
+    return this.player.askLatest("seek", place);
+  }
+
+  /** Return where a number of operations of the present step are done. */
+  placeOf(done) {
+    const count = this.spec.engine.moments.length;
+    const { step, operation, moment } = this.state;
+    const begun = operation || moment < 0 ? step : step - 1; // the step whose operations are shown
+    return done === count ? { step: begun + 1, operation: 0 } : { step: begun, operation: done };
+  }
+
+  setRate(rate) {
+    if (!(rate > 0) || !Number.isFinite(rate)) {
+      this.controls.rate = null;
+      this.tell(text("page.no_rate"));
+      return;
+    }
+    this.act();
+    this.player.askLatest("setRate", { rate });
+  }
+
+  sample(way) {
+    const count = this.spec.engine.sizes.batch;
+    if (count > 1) this.player.ask("focus", { sample: (this.state.focus + way + count) % count });
+  }
+
+  async slowStep() {
+    this.act();
+    await this.player.pause();
+    const slow = this.slow;
+    const count = this.spec.engine.moments.length;
+    for (let left = count - this.state.operation; left > 0 && slow === this.slow; left--) {
+      await this.player.ask("advance", { count: 1, unit: "operation" });
+      await new Promise((done) => setTimeout(done, 1000 * READABLE));
+    }
+  }
+
+  close() {
+    if (this.tour) this.skipTour();
+    else if (!byId("sheet").hidden) this.setSheet(false);
+    else if (this.pinned) this.pin(null);
+    else this.picture.home();
+  }
+
+  setSheet(isOpen) {
+    setShown(byId("sheet"), isOpen);
+    byId("more").setAttribute("aria-expanded", isOpen);
+  }
+
+  get theme() {
+    const chosen = document.documentElement.dataset.theme;
+    if (chosen) return chosen;
+    return matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark";
+  }
+
+  setTheme(name) {
+    document.documentElement.dataset.theme = name;
+    this.redress();
+  }
+
+  redress() {
+    this.picture.theme = this.theme;
+    this.request();
+  }
+
+  // The tour.
+
+  async showTour() {
+    this.act();
+    await this.player.pause();
+    if (this.state.operation) await this.player.ask("advance", { count: 1, unit: "step" });
+    this.tour = new Tour(this.spec.engine.moments);
+    this.tourBegan = null;
+    this.tourPart = "stand";
+    this.leading = false;
+    setShown(byId("skip"), true);
+    this.request();
+  }
+
+  async leadTour(now) {
+    const { tour } = this;
+    this.tourBegan ??= now;
+    const seconds = now - this.tourBegan;
+    this.tourPart = tour.part(seconds);
+    if (this.leading) return;
+    const due = tour.due(seconds);
+    if (due.count > 0) {
+      tour.count(due);
+      this.leading = true;
+      await this.player.ask("advance", due);
+      this.leading = false;
+      if (due.unit === "step") tour.took(due.count, performance.now() / 1000 - now);
+    } else if (tour.isOver(seconds)) {
+      this.endTour();
+      this.tourPart = "end";
+      this.request();
+    }
+  }
+
+  tourSentence(state) {
+    return tourWords(this.tourPart, {
+      state,
+      answers: answersFor(state, this.spec.page.exhibit),
+      verdict: (state.probe?.length && this.exhibit?.verdict(state)) || "",
+      tint: this.spec.page.tint,
+    });
+  }
+
+  /** End the tour, and its last sentence, as any action does. */
+  endTour() {
+    this.tour = null;
+    this.tourPart = "";
+    setShown(byId("skip"), false);
+  }
+
+  /** End the tour; the rest of its first step is done at once. */
+  async skipTour() {
+    if (!this.tour) return;
+    this.act();
+    if (this.state.operation) await this.player.ask("advance", { count: 1, unit: "step" });
+  }
+}
+
+/** Return the value of a cube after a drag by so many pixels upwards. */
+function draggedTo({ value, top }, up) {
+  return up ? Number((value + (up / HELD_REACH) * top).toPrecision(3)) : value;
+}
+
+/** Return a caption of one sentence, and what can be done next. */
+function sentence(title, formula = "") {
+  return { title, formula, lines: [], whole: [], rows: [], neurons: [], callout: "" };
+}

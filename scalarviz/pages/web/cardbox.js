@@ -1,0 +1,98 @@
+// The card of a cube or a neuron, beside the stage.
+
+import { made, setWords } from "./dom.js";
+import { said } from "./format.js";
+import { text } from "./texts.js";
+
+const MOST_ROWS = 12; // of a table; it says how many more there are
+
+/** Writes cards; `close` is called by its button, `edit` with a row and its new value. */
+export class CardBox {
+  constructor(element, { close, edit }) {
+    Object.assign(this, { element, edit });
+    this.shown = "";
+    this.body = made("div");
+    this.name = made("h2");
+    const button = made("button", "", "×");
+    button.type = "button";
+    button.setAttribute("aria-label", text("page.close"));
+    button.addEventListener("click", close);
+    this.slider = made("input");
+    this.slider.type = "range";
+    this.slider.min = -100;
+    this.slider.max = 100;
+    this.slider.step = "any";
+    this.value = made("output");
+    this.label = made("label", "", [text("page.value"), this.slider, this.value]);
+    this.slider.addEventListener("input", () => this.edit(this.row, Number(this.slider.value)));
+    element.append(made("header", "", [this.name, button]), this.body, this.label);
+    this.row = -1;
+  }
+
+  /** Write a card; `value` and `scale` are those of a weight, which can be dragged. */
+  show(card, row, value, scale) {
+    this.row = row;
+    this.label.hidden = row < 0;
+    if (row >= 0 && document.activeElement !== this.slider) {
+      const most = Math.max(scale, 2 * Math.abs(value));
+      if (Number(this.slider.max) < most || Number(this.slider.max) > 8 * most) {
+        Object.assign(this.slider, { min: -most, max: most });
+      }
+      this.slider.value = value;
+    }
+    if (row >= 0) setWords(this.value, said(value, 3));
+    const mark = JSON.stringify(card);
+    if (mark === this.shown) return;
+    this.shown = mark;
+    this.name.textContent = card.name;
+    const facts = made("dl", "", (card.facts ?? []).flatMap(factOf));
+    this.body.replaceChildren(facts, ...(card.blocks ?? []).map(blockOf));
+  }
+}
+
+function factOf([name, value]) {
+  return [made("dt", "", name), made("dd", "", value)];
+}
+
+/** Return the element of a block of a card: a line, a table or a history. */
+function blockOf(block) {
+  if (block.head) return tableOf(block);
+  if (block.steps) return historyOf(block);
+  if (block.look === "strong") return made("h3", "", block.words);
+  const parts = [made("span", "", block.words)];
+  if (block.aside) parts.push(made("span", "aside", block.aside));
+  return made("p", block.look ?? "", parts);
+}
+
+function tableOf({ head, rows, rests, total, marked }) {
+  const shown = Math.min(rows.length, MOST_ROWS);
+  const rest = rests?.[shown] ?? [];
+  const table = made("table");
+  const row = (cells, tag) => made("tr", "", cells.map((cell) => made(tag, "", cell)));
+  table.append(made("thead", "", row(head, "th")));
+  const lines = rows.slice(0, shown).map((cells) => row(cells, "td"));
+  if (marked >= 0 && lines[marked]) lines[marked].className = "now";
+  if (rest.length) lines.push(row(rest, "td"));
+  table.append(made("tbody", "", lines));
+  if (total?.length) table.append(made("tfoot", "", row(total, "td")));
+  return table;
+}
+
+/** Return a small curve of the values of a weight over the steps. */
+function historyOf({ steps, values }) {
+  const space = "http://www.w3.org/2000/svg";
+  const drawing = document.createElementNS(space, "svg");
+  const path = document.createElementNS(space, "path");
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const across = Math.max(1, steps[steps.length - 1] - steps[0]);
+  const points = Array.from(steps, (step, i) => {
+    const x = (100 * (step - steps[0])) / across;
+    return `${x.toFixed(2)} ${(38 - (36 * (values[i] - low)) / (high - low || 1)).toFixed(2)}`;
+  });
+  path.setAttribute("d", `M${points.join("L")}`);
+  drawing.setAttribute("viewBox", "0 0 100 40");
+  drawing.setAttribute("preserveAspectRatio", "none");
+  drawing.setAttribute("class", "history");
+  drawing.append(path);
+  return drawing;
+}

@@ -1,0 +1,92 @@
+// The controls below the picture, and the sheet with what is used less often.
+
+import { byId, setWords } from "./dom.js";
+import { SPEEDS } from "./player.js";
+import { general, text } from "./texts.js";
+
+const RATE_PARTS = 20; // places of the slider of the rate for a factor of ten
+const RATE_ENDS = [-5, 2]; // powers of ten
+const NARROW = "(max-width: 700px)"; // windows in which speed and rate are in the sheet
+
+/** The buttons and sliders; `run` is called with the name and the arguments of a command. */
+export class Controls {
+  constructor(run) {
+    this.run = run;
+    this.rate = null;
+    const press = {
+      play: ["toggle"], back: ["back", 1], on: ["on", 1], reset: ["reset"], more: ["toggleSheet"],
+      theme: ["nextTheme"], tour: ["showTour"], slow: ["slowStep"], undo: ["undo"], redo: ["redo"],
+      "sample-before": ["sample", -1], "sample-after": ["sample", 1], home: ["home"],
+      skip: ["skip"], reload: ["reload"],
+    }; // prettier-ignore
+    for (const [id, command] of Object.entries(press)) {
+      byId(id).addEventListener("click", (event) => {
+        run(...command);
+        if (event.detail) byId(id).blur(); // keys go to the page again after a click
+      });
+    }
+    byId("unit").addEventListener("change", ({ target }) => {
+      run("setUnit", target.value);
+      target.blur();
+    });
+    const speed = byId("speed");
+    speed.max = SPEEDS.length - 1;
+    speed.addEventListener("input", () => run("setSpeed", Number(speed.value)));
+    const rate = byId("rate");
+    [rate.min, rate.max] = RATE_ENDS.map((power) => power * RATE_PARTS);
+    rate.addEventListener("input", () => run("setRate", rateAt(Number(rate.value))));
+    const number = byId("rate-number");
+    number.addEventListener("change", () => {
+      run("setRate", Number(number.value.trim().replace(",", ".")));
+      number.blur();
+    });
+    number.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") number.blur();
+    });
+    for (const slider of [speed, rate]) slider.addEventListener("pointerup", () => slider.blur());
+    const narrow = matchMedia(NARROW);
+    const place = () => {
+      if (narrow.matches) byId("rest-place").append(byId("rest"));
+      else byId("controls").insertBefore(byId("rest"), byId("more"));
+    };
+    narrow.addEventListener("change", place);
+    place();
+  }
+
+  /** Show a state: `playing`, `unit`, `speed` (a place in SPEEDS), and `operations` of a step. */
+  show(state, { playing, unit, speed, operations }) {
+    document.body.classList.toggle("playing", playing);
+    const play = byId("play");
+    const words = playing ? play.dataset.pause : play.dataset.play;
+    play.setAttribute("aria-label", words);
+    setWords(play.querySelector("span"), words);
+    if (byId("unit").value !== unit) byId("unit").value = unit;
+    const step = text("chart.step", { step: state.step });
+    const part = text("page.place", { step, operation: state.operation, count: operations });
+    setWords(byId("place"), state.operation ? part : step);
+    byId("speed").value = speed;
+    byId("speed").setAttribute("aria-valuetext", speedWords(speed));
+    setWords(byId("speed-words"), speedWords(speed));
+    this.showRate(state.rate);
+  }
+
+  showRate(rate) {
+    if (rate === this.rate) return;
+    this.rate = rate;
+    byId("rate").value = Math.round(RATE_PARTS * Math.log10(rate));
+    byId("rate").setAttribute("aria-valuetext", general(rate, 3));
+    if (document.activeElement !== byId("rate-number")) byId("rate-number").value = general(rate, 4);
+  }
+}
+
+/** Return the rate at a place of its slider, with two digits. */
+function rateAt(place) {
+  return Number((10 ** (place / RATE_PARTS)).toPrecision(2));
+}
+
+/** Return a speed in words. */
+function speedWords(place) {
+  const { operations, steps } = SPEEDS[place];
+  if (operations) return text("page.speed.operations", { count: operations });
+  return steps === null ? text("page.speed.most") : text("page.speed.steps", { count: steps });
+}

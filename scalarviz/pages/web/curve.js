@@ -1,0 +1,145 @@
+// The loss curve with its axes, which is also the place to go to another step.
+
+import { fitted, styled, unitLength } from "./dom.js";
+import { general, text } from "./texts.js";
+
+/** The losses of all steps so far. */
+export class Losses {
+  constructor() {
+    this.values = new Float64Array(1024);
+    this.count = 0;
+  }
+
+  /** Take up the losses of a state: those from a step on; later ones than its last are forgotten. */
+  take({ losses, last }) {
+    const end = losses.from + losses.values.length;
+    if (losses.from > this.count) this.values.fill(NaN, this.count, losses.from);
+    while (this.values.length < end) {
+      const larger = new Float64Array(2 * this.values.length);
+      larger.set(this.values);
+      this.values = larger;
+    }
+    this.values.set(losses.values, losses.from);
+    this.count = Math.min(last, losses.values.length ? Math.max(end, this.count) : this.count);
+  }
+}
+
+/** Draws the losses on a logarithmic scale; `seek` is called with the step that is wanted. */
+export class Curve {
+  constructor(element, seek) {
+    this.element = element;
+    this.canvas = element.querySelector("canvas");
+    this.seek = seek;
+    this.last = 0;
+    this.plot = { x: 0, width: 1 };
+    element.addEventListener("pointerdown", (event) => {
+      element.setPointerCapture(event.pointerId);
+      this.go(event);
+    });
+    element.addEventListener("pointermove", (event) => {
+      if (event.buttons & 1) this.go(event);
+    });
+  }
+
+  /** Go to the step under the pointer. */
+  go(event) {
+    const x = event.clientX - this.element.getBoundingClientRect().left - this.plot.x;
+    const part = Math.min(1, Math.max(0, x / this.plot.width));
+    if (this.last) this.seek(Math.round(part * this.last));
+  }
+
+  /** Draw the losses, each where its step ends, and the present place, in steps and parts of one. */
+  draw(losses, { step, loss, operation }, operations) {
+    const { context, width, height } = fitted(this.canvas);
+    const unit = unitLength();
+    const size = 13 * unit;
+    const [ink, quiet] = [styled("--ink"), styled("--quiet")];
+    context.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
+    const heading = loss === null || Number.isNaN(loss) ? "" : ` ${general(loss, 3)}`;
+    const finite = extremes(losses, loss);
+    this.last = Math.max(losses.count, step + (operation ? 1 : 0));
+    const here = step + operation / operations;
+    this.element.setAttribute("aria-valuemax", this.last);
+    this.element.setAttribute("aria-valuenow", step);
+    this.element.setAttribute("aria-valuetext", text("chart.step", { step }));
+    const [low, high] = finite ? decades(...finite) : [0.1, 1];
+    const words = [low, high].map((value) => general(value, 3));
+    const axis = Math.max(...words.map((each) => context.measureText(each).width)) + 8 * unit;
+    const top = 20 * unit;
+    const plot = { x: axis, y: top, width: width - axis - 6, height: height - top - 18 * unit };
+    this.plot = plot;
+    const bottom = plot.y + plot.height;
+    context.fillStyle = ink;
+    context.fillText(text("chart.title") + heading, plot.x, 14 * unit);
+    context.strokeStyle = styled("--faint");
+    line(context, [[plot.x, plot.y], [plot.x, bottom], [plot.x + plot.width, bottom]]);
+    context.fillStyle = quiet;
+    if (!this.last || !finite) {
+      context.fillText(text("chart.empty"), plot.x + 8, plot.y + plot.height / 2 + 5, plot.width - 8);
+      return;
+    }
+    context.fillText("0", plot.x, height - 4 * unit);
+    context.textAlign = "right";
+    context.fillText(text("chart.step", { step: this.last }), plot.x + plot.width, height - 4 * unit);
+    if (plot.height > 34 * unit) context.fillText(words[1], plot.x - 5, plot.y + 10 * unit);
+    context.fillText(words[0], plot.x - 5, bottom);
+    context.textAlign = "left";
+    const up = Math.log10(high / low);
+    const y = (value) => bottom - (Math.log10(value / low) / up) * plot.height;
+    const x = (place) => plot.x + (place / Math.max(1, this.last)) * plot.width;
+    context.strokeStyle = styled("--accent");
+    context.lineWidth = 1.6 * unit;
+    line(context, thinned(losses, plot.width, x, y));
+    if (loss > 0 && Number.isFinite(loss)) {
+      context.fillStyle = ink;
+      context.globalAlpha = 0.35;
+      context.fillRect(x(here) - 0.5, plot.y, 1, plot.height);
+      context.globalAlpha = 1;
+      context.beginPath();
+      context.arc(x(here), y(loss), 3.5 * unit, 0, 7);
+      context.fill();
+    }
+  }
+}
+
+/** Return the smallest and the largest loss above 0; null if there is none. */
+function extremes(losses, loss) {
+  let [low, high] = [Infinity, 0];
+  for (let i = -1; i < losses.count; i++) {
+    const value = i < 0 ? loss : losses.values[i];
+    if (value > 0 && value < Infinity) [low, high] = [Math.min(low, value), Math.max(high, value)];
+  }
+  return high > 0 ? [low, high] : null;
+}
+
+/** Return round ends of a scale, 1, 2 or 5 times a power of ten, that are ten times apart or more. */
+function decades(low, high) {
+  const top = [1, 2, 5, 10].map((each) => each * 10 ** Math.floor(Math.log10(high)));
+  const end = top.find((each) => each >= high * (1 - 1e-9));
+  const start = [5, 2, 1].map((each) => each * 10 ** Math.floor(Math.log10(low)));
+  return [Math.min(start.find((each) => each <= low * (1 + 1e-9)), end / 10), end];
+}
+
+/** Return points of the curve: two for each pixel column, its smallest and largest loss. */
+function thinned(losses, width, x, y) {
+  const each = Math.max(1, losses.count / Math.max(1, width));
+  const points = [];
+  for (let start = 0; start < losses.count; start += each) {
+    let [low, high] = [Infinity, -Infinity];
+    const end = Math.min(losses.count, Math.floor(start + each) || 1);
+    for (let i = Math.floor(start); i < end; i++) {
+      const value = losses.values[i];
+      if (value > 0 && value < Infinity) [low, high] = [Math.min(low, value), Math.max(high, value)];
+    }
+    if (low > high) continue;
+    points.push([x(Math.floor(start) + 1), y(high)]);
+    if (low < high) points.push([x(Math.floor(start) + 1), y(low)]);
+  }
+  return points;
+}
+
+function line(context, points) {
+  context.beginPath();
+  points.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
+  context.stroke();
+}

@@ -1,0 +1,50 @@
+// Elements of the page. Words become text, never HTML.
+
+/** Return the element of an id. */
+export function byId(id) {
+  return document.getElementById(id);
+}
+
+/** Return a new element with a class and either words or elements in it. */
+export function made(tag, name = "", inside = []) {
+  const element = document.createElement(tag);
+  if (name) element.className = name;
+  element.append(...(Array.isArray(inside) ? inside : [inside]).map(asNode));
+  return element;
+}
+
+function asNode(inside) {
+  return inside instanceof Node ? inside : document.createTextNode(String(inside));
+}
+
+/** Show or hide an element. */
+export function setShown(element, isShown) {
+  if (element.hidden === isShown) element.hidden = !isShown;
+}
+
+/** Write words into an element, if they are others than those that stand there. */
+export function setWords(element, words) {
+  if (element.textContent !== words) element.textContent = words;
+}
+
+/** Return the value of a custom property of the style, such as "--ink". */
+export function styled(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+/** Return the length of the style's unit in logical pixels: 1 on a window of usual size. */
+export function unitLength() {
+  return parseFloat(getComputedStyle(document.body).fontSize) / 14;
+}
+
+/** Resize a canvas to its place in the page; return its context, scaled to logical pixels. */
+export function fitted(canvas) {
+  const ratio = window.devicePixelRatio || 1;
+  const { clientWidth: width, clientHeight: height } = canvas;
+  const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== wide || canvas.height !== high) Object.assign(canvas, { width: wide, height: high });
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return { context, width, height };
+}

@@ -1,0 +1,35 @@
+// Keys of the page; as controller/controls.py has them.
+
+const TIMES = 10; // with shift
+
+/** Return the command of a key: its name and its arguments; null if it has none. */
+export function commandOf(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return null;
+  const times = event.shiftKey ? TIMES : 1;
+  switch (event.key) {
+    case " ": case "t": return ["toggle"];
+    case "ArrowRight": return ["on", times];
+    case "ArrowLeft": return ["back", times];
+    case ".": return ["on", 1, "operation"];
+    case ",": return ["back", 1, "operation"];
+    case "ArrowUp": return ["scaleRate", 2];
+    case "ArrowDown": return ["scaleRate", 0.5];
+    case "s": return ["slowStep"];
+    case "r": return ["reset"];
+    case "z": return ["undo"];
+    case "Z": case "y": return ["redo"];
+    case "<": return ["sample", -1];
+    case ">": return ["sample", 1];
+    case "d": return ["nextTheme"];
+    case "?": return ["toggleSheet"];
+    case "Escape": return ["close"];
+    default: return null;
+  }
+}
+
+/** Whether an element takes a key itself: a field takes all, a button those that press it. */
+export function takesKey(element, key) {
+  if (element.matches("input[type=text], input[type=number], select")) return key !== "Escape";
+  if (element.matches("input[type=range]")) return key.startsWith("Arrow");
+  return element.matches("button") && (key === " " || key === "Enter");
+}

@@ -1,0 +1,129 @@
+// Plays the training: its speed, and commands to the worker, one at a time.
+
+const SLOW = 36; // operations a second, up to which they are done one by one: more cannot be seen
+const OPENING = 6; // seconds for which a page plays at its first speed, then twice as fast
+const DOUBLING = 3;
+const PATIENCE = 2; // seconds for a worker to stop, until another one takes its place
+
+// Steps a second, or operations for those that say so; null: as fast as it goes.
+export const SPEEDS = [
+  { operations: 0.5 }, { operations: 1 }, { operations: 3 },
+  ...[1, 3, 10, 30, 100, 300, 1000, 3000, 10000].map((steps) => ({ steps })),
+  { steps: null },
+];
+
+/** The training behind a client. */
+export class Player {
+  constructor(client, { moments, speed }) {
+    Object.assign(this, { client, moments });
+    this.playing = false;
+    this.speed = nearestSpeed(speed);
+    this.opening = SPEEDS[this.speed].steps ?? null;
+    this.walk = 0; // counts walks: a former one ends when it is not the present one any more
+    this.played = 0;
+    this.since = 0;
+    this.latest = new Map(); // by name of a command, the arguments that wait for the one under way
+  }
+
+  /** Send a command; a worker that fails is told of by `onfault` of the client. */
+  async ask(name, args = {}) {
+    try {
+      return await this.client.ask(name, args);
+    } catch {
+      this.playing = false;
+      return null;
+    }
+  }
+
+  /** Send a command of which only the last one counts, such as those of a slider that is dragged. */
+  async askLatest(name, args) {
+    const waits = this.latest.has(name);
+    this.latest.set(name, args);
+    if (waits) return;
+    while (this.latest.get(name) !== null) {
+      const now = this.latest.get(name);
+      this.latest.set(name, null);
+      await this.ask(name, now);
+    }
+    this.latest.delete(name);
+  }
+
+  /** Return how many operations a second are due; null: by steps. */
+  get operations() {
+    const { operations, steps } = SPEEDS[this.speed];
+    if (operations) return operations;
+    return steps !== null && steps * this.moments <= SLOW ? steps * this.moments : null;
+  }
+
+  play() {
+    this.playing = true;
+    this.since = performance.now() / 1000;
+    this.start();
+  }
+
+  async pause() {
+    if (!this.playing) return;
+    this.playing = false;
+    this.walk += 1;
+    this.played += performance.now() / 1000 - this.since;
+    const late = setTimeout(() => this.client.fail(""), 1000 * PATIENCE);
+    await this.ask("pause");
+    clearTimeout(late);
+  }
+
+  /** Start what plays at the present speed. */
+  async start() {
+    const walk = (this.walk += 1);
+    if (this.operations === null) {
+      await this.ask("play", { rate: SPEEDS[this.speed].steps });
+      return;
+    }
+    await this.ask("pause");
+    while (walk === this.walk) {
+      const began = performance.now();
+      await this.ask("advance", { count: 1, unit: "operation" });
+      await waited(1000 / this.operations - (performance.now() - began));
+    }
+  }
+
+  /** Choose a speed by its place in SPEEDS. */
+  setSpeed(place) {
+    this.opening = null;
+    this.go(place);
+  }
+
+  go(place) {
+    if (place === this.speed) return;
+    this.speed = place;
+    if (this.playing) this.start();
+  }
+
+  /** Play faster after a while, unless somebody has chosen a speed; return whether it does. */
+  quicken() {
+    if (this.opening === null || !this.playing) return false;
+    const seconds = this.played + performance.now() / 1000 - this.since;
+    const doubled = Math.max(0, Math.floor((seconds - OPENING) / DOUBLING) + 1);
+    const before = this.speed;
+    this.go(Math.max(before, nearestSpeed(doubled > 14 ? null : this.opening * 2 ** doubled)));
+    return this.speed !== before;
+  }
+
+  /** Note what the worker says: it has stopped by itself where a number was not finite. */
+  see(state) {
+    if (this.playing && state.stopped) {
+      this.playing = false;
+      this.walk += 1;
+    }
+  }
+}
+
+/** Return the place in SPEEDS that is nearest to some steps a second. */
+export function nearestSpeed(steps) {
+  if (steps === null || steps === undefined || steps > 2e4) return SPEEDS.length - 1;
+  const off = ({ steps: each }) => (each ? Math.abs(Math.log(each / steps)) : Infinity);
+  return SPEEDS.reduce((best, each, i) => (off(each) < off(SPEEDS[best]) ? i : best), 3);
+}
+
+function waited(milliseconds) {
+  return new Promise((done) => setTimeout(done, Math.max(0, milliseconds)));
+}

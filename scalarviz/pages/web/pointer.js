@@ -1,0 +1,80 @@
+// Mouse and fingers on the picture: dragging orbits, two fingers zoom and move, a tap picks.
+
+const TAP = 6; // pixels that a pointer may move between down and up of a tap
+
+/**
+ * Passes gestures on a canvas to `orbit`, `pan`, `zoom`, `hover`, `tap` and `home` of a target.
+ *
+ * With the mouse, what `hold` returns for a place is dragged up and down instead: `drag` gets it and
+ * the pixels, `drop` too at the end.
+ */
+export function followPointers(canvas, target) {
+  const down = new Map(); // by id of the pointer, where it is
+  let moved = 0;
+  let held = null; // {thing, y}: what the mouse drags, and where it took hold of it
+
+  const at = (event) => {
+    const box = canvas.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  };
+
+  canvas.addEventListener("pointerdown", (event) => {
+    canvas.setPointerCapture(event.pointerId);
+    if (!down.size) moved = 0;
+    const [x, y] = at(event);
+    const holds = event.pointerType === "mouse" && event.button === 0 && !event.shiftKey;
+    const thing = holds ? target.hold(x, y) : null;
+    held = thing && { thing, y };
+    down.set(event.pointerId, at(event));
+  });
+
+  canvas.addEventListener("pointermove", (event) => {
+    const now = at(event);
+    const old = down.get(event.pointerId);
+    if (!old) return target.hover(...now);
+    const [dx, dy] = [now[0] - old[0], now[1] - old[1]];
+    moved += Math.hypot(dx, dy);
+    if (moved < TAP && down.size === 1) return undefined;
+    if (held) return target.drag(held.thing, held.y - now[1]);
+    canvas.classList.add("turning");
+    if (down.size === 1) {
+      const pans = event.shiftKey || event.buttons & 6;
+      (pans ? target.pan : target.orbit)(dx, dy);
+    } else {
+      const [other] = [...down].filter(([id]) => id !== event.pointerId).map(([, place]) => place);
+      const before = Math.hypot(old[0] - other[0], old[1] - other[1]);
+      const after = Math.hypot(now[0] - other[0], now[1] - other[1]);
+      const middle = [(now[0] + other[0]) / 2, (now[1] + other[1]) / 2];
+      if (before > 1 && after > 1) target.zoom(after / before, ...middle);
+      target.pan(dx / 2, dy / 2);
+    }
+    down.set(event.pointerId, now);
+    return undefined;
+  });
+
+  const end = (event) => {
+    if (!down.delete(event.pointerId)) return;
+    if (down.size) {
+      moved = Infinity; // the last of two fingers is no tap
+      return;
+    }
+    canvas.classList.remove("turning");
+    if (moved < TAP && event.type === "pointerup") target.tap(...at(event));
+    else if (held) target.drop(held.thing, held.y - at(event)[1]);
+    held = null;
+  };
+  canvas.addEventListener("pointerup", end);
+  canvas.addEventListener("pointercancel", end);
+  canvas.addEventListener("pointerleave", () => down.size || target.hover(-1, -1));
+  canvas.addEventListener("dblclick", () => target.home());
+  canvas.addEventListener("contextmenu", (event) => event.preventDefault());
+  canvas.addEventListener(
+    "wheel",
+    (event) => {
+      event.preventDefault();
+      const lines = event.deltaMode === 1 ? 16 : 1;
+      target.zoom(Math.exp((-event.deltaY * lines) / 500), ...at(event));
+    },
+    { passive: false },
+  );
+}

@@ -1,0 +1,111 @@
+// The tour, the first ten seconds of a training, as a schedule; as controller/tour.py.
+
+import { said } from "./format.js";
+import { plural, text } from "./texts.js";
+
+const TOUR_ENDS = { stand: 1, forward: 3.5, error: 4.5, backward: 7, step: 8, faster: 10 };
+const TOUR_SPEEDS = [1, 3, 10, 30, 100, 300, 1000]; // steps a second at the end, equally long
+const LATE = 0.3; // seconds after the end, from which steps that are due are left out
+const AT_ONCE = 0.1; // seconds of steps at once
+const FEW_OUTPUTS = 4; // up to which the largest distance from a target is said
+
+/** One step in its operations, and then some more, faster and faster. */
+export class Tour {
+  constructor(moments) {
+    const count = moments.length;
+    const loss = moments.findIndex((moment) => moment.kind === "loss");
+    const { stand, forward, error, backward } = TOUR_ENDS;
+    this.times = [
+      stand, // clears the gradients, together with the first operation
+      ...spread(stand, forward, loss - 1),
+      forward,
+      ...spread(error, backward, count - loss - 2),
+      backward,
+    ];
+    this.operations = 0;
+    this.steps = 0;
+    this.most = 1; // steps at once
+  }
+
+  /** Return how many steps, or else how many operations, are due after so many seconds. */
+  due(seconds) {
+    const operations = this.times.filter((time) => time <= seconds).length - this.operations;
+    if (operations) return { count: operations, unit: "operation" };
+    if (seconds > TOUR_ENDS.faster + LATE) return { count: 0, unit: "step" };
+    const steps = Math.floor(Math.min(stepsAfter(seconds) - this.steps, this.most));
+    return { count: steps, unit: "step" };
+  }
+
+  /** Note what has been begun. */
+  count({ count, unit }) {
+    if (unit === "step") this.steps += count;
+    else this.operations += count;
+  }
+
+  /** Note how long so many steps have taken. */
+  took(steps, seconds) {
+    this.most = Math.max(1, (AT_ONCE * steps) / Math.max(seconds, 1e-6));
+  }
+
+  /** Return the name of the part that is shown after so many seconds. */
+  part(seconds) {
+    return Object.keys(TOUR_ENDS).find((name) => seconds < TOUR_ENDS[name]) ?? "faster";
+  }
+
+  /** Return whether nothing more is due. */
+  isOver(seconds) {
+    return seconds >= TOUR_ENDS.faster && this.due(seconds).count <= 0;
+  }
+}
+
+/** Return times for so many operations, the first at the start. */
+function spread(start, end, count) {
+  return Array.from({ length: Math.max(0, count) }, (_, i) => start + ((end - start) * i) / count);
+}
+
+/** Return the number of steps, after the first one, that are done after so many seconds. */
+export function stepsAfter(seconds) {
+  const each = (TOUR_ENDS.faster - TOUR_ENDS.step) / TOUR_SPEEDS.length;
+  let done = 0;
+  TOUR_SPEEDS.forEach((speed, i) => {
+    done += speed * Math.min(each, Math.max(0, seconds - TOUR_ENDS.step - i * each));
+  });
+  return Math.floor(done + 1e-9);
+}
+
+/**
+ * Return the sentence of a part of the tour.
+ *
+ * part     "stand", "forward", "error", "backward", "step", "faster" or "end"
+ * state    of the training
+ * answers  outputs for its sample as the loss reads them, or null
+ * verdict  how well it has learned, as the exhibit says it, or ""
+ * tint     "rgb" or "grey" for samples that are colours or pictures
+ */
+export function tourWords(part, { state, answers, verdict, tint }) {
+  if (part === "error") return errorWords(state, answers);
+  if (part === "end") return endWords(state, verdict);
+  if (part === "forward") {
+    return text(`captions.tour.forward.${["rgb", "grey"].includes(tint) ? tint : "sample"}`);
+  }
+  return text(`captions.tour.${part}`);
+}
+
+function errorWords(state, answers) {
+  const target = state.target;
+  if (answers && target && answers.length === target.length && target.length <= FEW_OUTPUTS) {
+    const off = Math.max(...Array.from(answers, (answer, i) => Math.abs(answer - target[i])));
+    const kind = target.length === 1 ? "one" : "some";
+    if (!Number.isNaN(off)) return text(`captions.tour.error.${kind}`, { off: said(off) });
+  }
+  if (!Number.isNaN(state.loss)) return text("captions.tour.error.loss", { loss: said(state.loss) });
+  return text("captions.tour.error");
+}
+
+function endWords(state, verdict) {
+  let found = verdict;
+  if (!found && !Number.isNaN(state.loss)) {
+    found = plural("captions.rest", state.step, { loss: said(state.loss) }).replace(/\.$/, "");
+  }
+  return [...(found ? [`${found}.`] : []), text("captions.tour.end")].join(" ");
+}

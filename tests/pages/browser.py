@@ -1,0 +1,115 @@
+"""A page in a real browser: chromium without a screen, which draws WebGL by software."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = Path("/usr/bin/chromium")
+SOFTWARE = "--use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader".split()
+PATIENCE = 60.0  # seconds; a busy machine may take them, what never comes is an error
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A browser; skips the test where there is none."""
+    if not CHROMIUM.exists():
+        pytest.skip(f"there is no {CHROMIUM}: apt-get install chromium")
+    api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+    with api.sync_playwright() as playwright:
+        words = ["--no-sandbox", "--ignore-gpu-blocklist", *SOFTWARE]
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=words)
+        yield browser
+        browser.close()
+
+
+class Tab:
+    """A page that is open: its DOM, its app, what it asked for, and what the console says.
+
+    file     of the page
+    more     options of playwright's contexts, such as `has_touch`
+    before   a script that runs before those of the page
+    """
+
+    def __init__(
+        self,
+        browser: Any,
+        file: Path,
+        size: tuple[int, int] = (1280, 800),
+        place: str = "#tour=no",
+        before: str = "",
+        **more: Any,
+    ) -> None:
+        width, height = size
+        context = browser.new_context(viewport={"width": width, "height": height}, **more)
+        self.asked: list[str] = []
+        self.complaints: list[str] = []
+        context.on("request", lambda request: self.asked.append(request.url))
+        self.page = context.new_page()
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.complaints.append("a dialog"))
+        if before:
+            self.page.add_init_script(before)
+        self.page.goto(file.as_uri() + place)
+
+    def close(self) -> None:
+        """Close the page; nothing may have gone wrong, and nothing have left the machine."""
+        self.page.context.close()
+        assert self.complaints == []
+        outside = [url for url in self.asked if not url.startswith(("file:", "blob:", "data:"))]
+        assert outside == []
+
+    def ask(self, words: str) -> Any:
+        """The value of an expression of JavaScript, in which `app` is that of the page."""
+        return self.page.evaluate(f"(app => {words})(globalThis.scalarviz)")
+
+    def until(self, words: str, seconds: float = PATIENCE) -> Any:
+        """What an expression is as soon as it is true of something."""
+        ends = time.monotonic() + seconds
+        while not (found := self.ask(words)):
+            assert time.monotonic() < ends, f"never: {words}; {self.complaints}"
+            self.page.wait_for_timeout(20)
+        return found
+
+    def ready(self) -> Tab:
+        """This, when the page has drawn its first picture and waits for users."""
+        self.until("app?.drawn && performance.getEntriesByName('first picture').length")
+        return self
+
+    def press(self, key: str, times: int = 1) -> None:
+        """Press a key, and wait until the worker has answered."""
+        for _ in range(times):
+            self.page.keyboard.press(key)
+            self.settle()
+
+    def settle(self) -> None:
+        """Wait until no command is under way, and the last state is drawn."""
+        self.page.wait_for_timeout(10)
+        self.until("app.client.asked.size === 0 && app.frame === 0 || app.player.playing")
+
+    def shown(self, name: str) -> str:
+        """The text of the element of an id."""
+        return str(self.page.inner_text(f"#{name}"))
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Where the training stands: step, operation, loss, rate, value, grad."""
+        found = self.ask(
+            "({step: app.state.step, operation: app.state.operation, loss: app.state.loss,"
+            " rate: app.state.rate, value: [...app.state.value], grad: [...app.state.grad],"
+            " last: app.state.last})"
+        )
+        assert isinstance(found, dict)
+        return found
+
+    def place_of(self, thing: str) -> tuple[float, float]:
+        """Where a cube {row: 3} or a neuron {neuron: [buffer, place]} is seen, in the window."""
+        box = self.page.locator("#cubes").bounding_box()
+        at = self.ask(f"app.picture.placeOf({thing})")
+        return box["x"] + at["x"], box["y"] + at["y"]

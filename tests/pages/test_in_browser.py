@@ -1,0 +1,520 @@
+"""The page of a scene in a browser, opened from disk: what it does when it is used."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.pages.page import page_of
+from scalarviz.presenter.show import Show
+from scalarviz.scenefiles.find import find, load
+from scalarviz.texts import text
+from tests.pages.browser import Tab, chromium
+
+pytestmark = pytest.mark.slow
+
+NASTY = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
+SIZES = [(320, 640), (390, 844), (844, 390), (800, 500), (1280, 800), (3840, 2160)]
+OPERATIONS = 12  # of a step of rgb
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The pages of some scenes, and one with a title that would do harm."""
+    folder, found = tmp_path_factory.mktemp("pages"), {}
+    shows = {name: Show.of(load(find(name))()) for name in ("rgb", "xor", "circle")}
+    nasty = sv.Session(sv.Network([2, 3, 1], "tanh", seed=0), data.Xor(), "mse", sv.SGD(0.5))
+    shows["nasty"] = sv.Show(nasty, title=NASTY, about=NASTY)
+    for name, show in shows.items():
+        found[name] = folder / f"{name}.html"
+        found[name].write_bytes(page_of(show).text)
+    return found
+
+
+Opens = Callable[..., Tab]
+
+
+@pytest.fixture
+def opened(browser: Any, files: dict[str, Path]) -> Iterator[Opens]:
+    """opened("rgb", ...): the page of a scene; at the end nothing may have gone wrong."""
+    tabs = []
+
+    def open_page(name: str = "rgb", *given: Any, **more: Any) -> Tab:
+        tab = Tab(browser, files[name], *given, **more)
+        tabs.append(tab)
+        return tab
+
+    yield open_page
+    for tab in tabs:
+        tab.close()
+
+
+# The first ten seconds.
+
+
+WATCH = """
+globalThis.said = [];
+new MutationObserver(() => {
+  const words = document.querySelector("#caption h2")?.textContent;
+  if (words && words !== said.at(-1)) said.push(words);
+}).observe(document, { subtree: true, childList: true, characterData: true });
+"""
+
+
+def test_the_tour_shows_one_step_and_stops_with_its_sentence(opened: Opens) -> None:
+    tab = opened(place="", before=WATCH).ready()
+    assert tab.page.locator("#skip").is_visible()
+    end = text("captions.tour.end")
+    tab.until(f"said.at(-1)?.includes({end!r})")
+    seen = tab.ask("said")
+    parts = ("stand", "forward.rgb", "backward", "step", "faster")
+    told = [text(f"captions.tour.{part}") for part in parts]
+    order = [seen.index(words) for words in told if words in seen]  # a slow machine leaves some out
+    assert order == sorted(order) and len(order) >= 3
+    assert "colours are nearly right" in seen[-1]
+    assert tab.state["step"] > 50 and not tab.ask("app.player.playing")
+    assert not tab.page.locator("#skip").is_visible()
+    tab.press("Space")
+    assert tab.ask("app.player.playing")
+
+
+def test_the_tour_is_skipped_at_the_end_of_its_step(opened: Opens) -> None:
+    tab = opened(place="").ready()
+    tab.until("app.state.operation > 2")
+    tab.page.click("#skip")
+    tab.until("app.state.step === 1 && app.state.operation === 0")
+    assert not tab.page.locator("#skip").is_visible()
+    tab.page.wait_for_timeout(500)
+    assert tab.state["step"] == 1
+
+
+@pytest.mark.parametrize("more", [{"place": "#tour=no"}, {"place": "", "reduced_motion": "reduce"}])
+def test_without_a_tour_the_untrained_network_stands(opened: Opens, more: Any) -> None:
+    tab = opened(**more).ready()
+    tab.page.wait_for_timeout(1500)
+    assert (tab.state["step"], tab.state["operation"]) == (0, 0)
+    assert "invert colours" in tab.shown("about")
+
+
+# Time.
+
+
+def test_play_and_pause_by_button_and_by_key(opened: Opens) -> None:
+    tab = opened().ready()
+    for start, stop in itertools.product([lambda: tab.page.click("#play"), None], repeat=2):
+        for act in (start, stop):
+            act() if act else tab.page.keyboard.press("Space")
+            tab.settle()
+        step = tab.state["step"]
+        assert not tab.ask("app.player.playing")
+        tab.page.wait_for_timeout(300)
+        assert tab.state["step"] == step
+    tab.page.click("#play")
+    first = tab.state["step"]
+    tab.until(f"app.state.step > {first} + 3")
+    assert tab.page.get_attribute("#play", "aria-label") == "Pause"
+
+
+def test_operations_go_forward_and_back_to_the_same_bits(opened: Opens) -> None:
+    tab = opened().ready()
+    seen = [tab.state]
+    for _ in range(OPERATIONS + 3):
+        tab.press(".")
+        seen.append(tab.state)
+    assert [(each["step"], each["operation"]) for each in seen[:2]] == [(0, 0), (0, 1)]
+    assert (seen[OPERATIONS]["step"], seen[OPERATIONS]["operation"]) == (1, 0)
+    assert seen[OPERATIONS]["value"] != seen[OPERATIONS - 1]["value"]
+    for before in reversed(seen[:-1]):
+        tab.press(",")
+        now = tab.state
+        assert (now["value"], now["step"], now["operation"]) == (
+            before["value"], before["step"], before["operation"],
+        )  # fmt: skip
+    for after in seen[1:]:
+        tab.press(".")
+        assert (tab.state["value"], tab.state["grad"]) == (after["value"], after["grad"])
+
+
+def test_arrows_go_by_the_unit_and_ten_times_with_shift(opened: Opens) -> None:
+    tab = opened().ready()
+    tab.press("ArrowRight", 2)
+    assert tab.state["step"] == 2
+    tab.press("Shift+ArrowRight")
+    assert tab.state["step"] == 12
+    tab.press("Shift+ArrowLeft")
+    assert tab.state["step"] == 2
+    tab.page.select_option("#unit", "operation")
+    tab.press("ArrowRight")
+    assert (tab.state["step"], tab.state["operation"]) == (2, 1)
+
+
+def test_a_click_on_the_curve_goes_to_its_step(opened: Opens) -> None:
+    tab = opened().ready()
+    tab.press("Shift+ArrowRight", 4)
+    seen = {40: tab.state["value"]}
+    tab.press("Shift+ArrowLeft", 2)
+    seen[20] = tab.state["value"]
+    box = tab.page.locator("#curve").bounding_box()
+    x, width = tab.ask("[app.curve.plot.x, app.curve.plot.width]")
+    for part, step in ((1.0, 40), (0.5, 20)):
+        tab.page.mouse.click(box["x"] + x + part * width, box["y"] + box["height"] / 2)
+        tab.settle()
+        assert tab.state["step"] == step and tab.state["value"] == seen[step]
+    assert tab.page.get_attribute("#curve", "aria-valuenow") == "20"
+
+
+def test_a_click_on_the_strip_goes_to_its_operation(opened: Opens) -> None:
+    tab = opened().ready()
+    cells = tab.page.locator("#strip button")
+    assert cells.count() == OPERATIONS
+    cells.nth(5).click()
+    tab.settle()
+    assert (tab.state["step"], tab.state["operation"]) == (0, 6)
+    assert tab.page.inner_text("#strip [aria-current]") == cells.nth(5).inner_text()
+    cells.nth(2).click()
+    tab.settle()
+    assert (tab.state["step"], tab.state["operation"]) == (0, 3)
+    cells.nth(OPERATIONS - 1).click()
+    tab.settle()
+    assert (tab.state["step"], tab.state["operation"]) == (1, 0)
+
+
+def test_a_worker_that_fails_is_replaced_and_goes_on_from_there(opened: Opens) -> None:
+    tab = opened().ready()
+    tab.press("ArrowRight", 3)
+    before = tab.state
+    tab.ask("app.client.fail('')")
+    tab.until("app.client.asked.size === 0")
+    assert tab.state["value"] == before["value"]
+    assert tab.shown("chip") == text("page.fault.again")
+    tab.press("ArrowRight")
+    assert tab.state["step"] == 4
+
+
+def test_a_worker_that_always_fails_is_told_with_a_button(opened: Opens) -> None:
+    tab = opened().ready()
+    bad = "new Worker(URL.createObjectURL(new Blob(['throw 1'])))"
+    tab.ask(f"(app.client.makeWorker = () => {bad}, 0)")
+    tab.ask("app.client.fail('')")
+    tab.until("!document.querySelector('#failure').hidden")
+    assert tab.page.inner_text("#failure p") == text("page.fault.lost")
+    assert tab.page.locator("#reload").is_visible()
+    tab.complaints.clear()
+
+
+def test_stop_works_where_the_worker_does_not_answer(opened: Opens) -> None:
+    tab = opened().ready()
+    tab.press("ArrowRight", 2)
+    before = tab.state
+    tab.page.click("#play")
+    tab.ask("(app.client.worker.onmessage = () => {}, 0)")
+    tab.page.click("#play")
+    tab.until(f"app.client.asked.size === 0 && app.state.step >= {before['step']}")
+    step = tab.state["step"]
+    tab.press("ArrowRight")
+    assert tab.state["step"] == step + 1
+
+
+# Things in the picture.
+
+
+def test_a_click_on_a_cube_opens_its_card_and_escape_closes_it(opened: Opens) -> None:
+    tab = opened().ready()
+    tab.press("ArrowRight", 5)
+    tab.page.mouse.click(*tab.place_of("{row: 30}"))
+    tab.settle()
+    assert tab.ask("app.pinned.row") == 30
+    assert tab.page.locator("#card").is_visible() and len(tab.shown("card")) > 40
+    tab.press(".", 2)
+    assert tab.page.locator("#card").is_visible()
+    tab.page.keyboard.press("Escape")
+    tab.settle()
+    assert tab.ask("app.pinned") is None and not tab.page.locator("#card").is_visible()
+
+
+def test_a_click_on_a_neuron_opens_its_card(opened: Opens) -> None:
+    tab = opened().ready()
+    tab.press(".", 3)
+    tab.page.mouse.click(*tab.place_of("{neuron: ['tanh 0', 2]}"))
+    tab.settle()
+    assert tab.ask("app.pinned.neuron[1]") == 2 and tab.page.locator("#card").is_visible()
+
+
+def test_a_part_of_the_caption_pins_what_it_is_about(opened: Opens) -> None:
+    tab = opened().ready()
+    tab.press(".", 2)
+    tab.page.locator("#caption button").first.click()
+    tab.settle()
+    assert tab.ask("app.pinned") is not None and tab.page.locator("#card").is_visible()
+
+
+def test_a_weight_is_dragged_on_its_card_and_put_back_by_undo(opened: Opens) -> None:
+    tab = opened().ready()
+    tab.press("ArrowRight", 2)
+    before = tab.state["value"]
+    tab.page.mouse.click(*tab.place_of("{row: 30}"))
+    tab.settle()
+    tab.page.locator("#card input").focus()
+    tab.page.keyboard.press("ArrowRight")
+    tab.settle()
+    now = tab.state["value"]
+    assert now[30] != before[30] and now[:30] == before[:30]
+    tab.page.locator("#card h2").click()
+    tab.press("z")
+    assert tab.state["value"] == before
+    tab.press("y")
+    assert tab.state["value"] == now
+
+
+def test_a_cube_that_is_dragged_up_gets_a_larger_weight_and_undo_puts_it_back(
+    opened: Opens,
+) -> None:
+    tab = opened(reduced_motion="reduce").ready()
+    tab.press("ArrowRight", 2)
+    before = tab.state["value"]
+    x, y = tab.place_of("{row: 30}")
+    tab.page.mouse.move(x, y)
+    tab.page.mouse.down()
+    tab.page.mouse.move(x + 3, y - 40, steps=4)
+    tab.page.mouse.up()
+    tab.settle()
+    now = tab.state["value"]
+    assert now[30] == pytest.approx(before[30] + 0.4 * tab.ask("app.picture.frame.scale"), 0.01)
+    assert now[31:] == before[31:] and "→" in tab.shown("chip")
+    tab.press("z")
+    assert tab.state["value"] == before
+
+
+def test_a_drag_turns_the_wheel_zooms_and_escape_shows_the_whole(opened: Opens) -> None:
+    tab = opened(reduced_motion="reduce").ready()
+    camera = "[app.picture.eyes.camera.azimuth, app.picture.eyes.camera.height]"
+    angle, height = tab.ask(camera)
+    tab.page.mouse.move(100, 150)
+    tab.page.mouse.down()
+    tab.page.mouse.move(200, 170, steps=5)
+    tab.page.mouse.up()
+    assert tab.ask(camera)[0] != angle and tab.ask("app.pinned") is None
+    tab.page.mouse.wheel(0, -300)
+    tab.until(f"app.picture.eyes.camera.height < {height}")
+    tab.page.keyboard.press("Escape")
+    tab.until(f"Math.abs(app.picture.eyes.camera.height - {height}) < 1e-3")
+
+
+# Controls.
+
+
+def test_the_rate_is_typed_dragged_doubled_and_kept_within_reason(opened: Opens) -> None:
+    tab = opened().ready()
+    tab.page.fill("#rate-number", "0.1")
+    tab.page.keyboard.press("Enter")
+    tab.settle()
+    assert tab.state["rate"] == 0.1
+    tab.press("ArrowUp")
+    assert tab.state["rate"] == 0.2
+    tab.page.locator("#rate").focus()
+    tab.press("ArrowRight")
+    assert tab.state["rate"] > 0.2
+    for words in ("0", "-1", "much"):
+        rate = tab.state["rate"]
+        tab.page.fill("#rate-number", words)
+        tab.page.keyboard.press("Enter")
+        tab.settle()
+        assert tab.state["rate"] == rate and tab.shown("chip") == text("page.no_rate")
+
+
+def test_start_again_is_the_first_moment_and_can_be_undone(opened: Opens) -> None:
+    tab = opened().ready()
+    first = tab.state
+    tab.press("Shift+ArrowRight", 2)
+    late = tab.state
+    tab.page.click("#reset")
+    tab.settle()
+    assert (tab.state["step"], tab.state["value"]) == (0, first["value"])
+    tab.press("z")
+    assert (tab.state["step"], tab.state["value"]) == (20, late["value"])
+
+
+def test_the_theme_is_that_of_the_system_until_another_is_chosen(opened: Opens) -> None:
+    tab = opened(color_scheme="light").ready()
+    ground = "getComputedStyle(document.body).backgroundColor"
+    assert tab.ask(ground) == "rgb(255, 255, 255)" and tab.ask("app.picture.theme") == "light"
+    tab.press("d")
+    assert tab.ask(ground) == "rgb(13, 17, 23)" and tab.ask("app.picture.theme") == "dark"
+
+
+def test_another_sample_is_shown(opened: Opens) -> None:
+    tab = opened().ready()
+    tab.press(".", 2)
+    first = tab.ask("[...app.state.inputs]")
+    tab.press(">")
+    assert tab.ask("[...app.state.inputs]") != first
+    tab.press("<")
+    assert tab.ask("[...app.state.inputs]") == first
+
+
+# What it has learned.
+
+
+@pytest.mark.parametrize(("name", "steps"), [("rgb", 3000), ("circle", 400)])
+def test_what_is_learned_is_seen_at_the_end_of_the_flow(
+    opened: Opens, name: str, steps: int
+) -> None:
+    tab = opened(name).ready()
+    before = tab.ask("app.exhibit.verdict(app.state)")
+    tab.ask(f"app.player.ask('advance', {{count: {steps}, unit: 'step'}})")
+    tab.settle()
+    after = tab.ask("app.exhibit.verdict(app.state)")
+    assert int(after.split()[0]) > int(before.split()[0])
+    if name != "rgb":
+        assert tab.shown("exhibit").splitlines()[-1] == after
+
+
+def test_answers_of_few_samples_stand_beside_their_targets(opened: Opens) -> None:
+    tab = opened("xor").ready()
+    rows = [line.split("\t") for line in tab.shown("exhibit").splitlines()[:5]]
+    assert [row[:2] + row[3:] for row in rows[1:]] == [
+        ["0", "0", "0"], ["0", "1", "1"], ["1", "0", "1"], ["1", "1", "0"],
+    ]  # fmt: skip
+
+
+# Wherever it is opened.
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_nothing_is_clipped_small_or_over_another(
+    opened: Opens, size: tuple[int, int], scheme: str
+) -> None:
+    tab = opened("rgb", size, color_scheme=scheme, has_touch=size[0] < 500).ready()
+    width, height = size
+    for moment in range(4):
+        boxes = {}
+        for name in ("picture", "exhibit", "strip", "caption", "curve", "controls", "card"):
+            part = tab.page.locator(f"#{name}")
+            if part.is_visible():
+                boxes[name] = part.bounding_box()
+        assert {"picture", "controls"} <= boxes.keys()
+        for name, box in boxes.items():
+            assert box["x"] >= 0 and box["x"] + box["width"] <= width + 0.5, name
+            assert box["y"] >= 0 and box["y"] + box["height"] <= height + 0.5, name
+        for (one, a), (other, b) in itertools.combinations(boxes.items(), 2):
+            beside = a["x"] + a["width"] <= b["x"] + 0.5 or b["x"] + b["width"] <= a["x"] + 0.5
+            above = a["y"] + a["height"] <= b["y"] + 0.5 or b["y"] + b["height"] <= a["y"] + 0.5
+            assert beside or above, (one, other)
+        assert boxes["picture"]["height"] >= 0.24 * height
+        assert tab.ask("document.documentElement.scrollWidth") <= width
+        small = tab.ask(
+            "[...document.querySelectorAll('body *')].filter(each => each.checkVisibility()"
+            " && [...each.childNodes].some(node => node.nodeType === 3 && node.data.trim())"
+            " && parseFloat(getComputedStyle(each).fontSize) < 13).map(each => each.outerHTML)"
+        )
+        assert small == []
+        low = tab.ask(
+            "[...document.querySelectorAll('button, select, input')].filter(each =>"
+            " each.checkVisibility() && !each.closest('#caption')).filter(each => {"
+            " const box = each.getBoundingClientRect();"
+            " return box.height < 43.9 || box.width < 43.9 && !each.closest('#strip') })"
+            ".map(each => each.outerHTML)"
+        )
+        assert low == []
+        if moment == 0:
+            tab.press(".", 6)
+        elif moment == 1:
+            tab.press(".", 2)
+        elif moment == 2:
+            tab.ask("app.pin({row: 30})")
+            tab.settle()
+
+
+def test_fingers_tap_turn_and_zoom_on_a_phone(opened: Opens) -> None:
+    tab = opened("rgb", (390, 844), has_touch=True, is_mobile=True).ready()
+    tab.page.touchscreen.tap(*tab.place_of("{row: 30}"))
+    tab.until("app.pinned?.row === 30 && !document.querySelector('#card').hidden")
+    tab.page.touchscreen.tap(*center(tab, "#card header button"))
+    tab.until("app.pinned === null")
+    tab.page.touchscreen.tap(*center(tab, "#play"))
+    tab.until("app.state.step > 2")
+    tab.page.touchscreen.tap(*center(tab, "#play"))
+    tab.until("!app.player.playing")
+    angle, height = tab.ask("[app.picture.eyes.camera.azimuth, app.picture.eyes.camera.height]")
+    fingers = tab.page.context.new_cdp_session(tab.page)
+
+    def touch(kind: str, *places: tuple[float, float]) -> None:
+        points = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(places)]
+        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", (200, 200))
+    for x in range(210, 281, 10):
+        touch("touchMove", (x, 205))
+    touch("touchEnd")
+    tab.until(f"app.picture.eyes.camera.azimuth !== {angle}")
+    touch("touchStart", (180, 220), (210, 220))
+    for apart in range(5, 41, 5):
+        touch("touchMove", (180 - apart, 220), (210 + apart, 220))
+    touch("touchEnd")
+    tab.until(f"app.picture.eyes.camera.height < {height}")
+    assert tab.ask("app.pinned") is None
+    tab.page.touchscreen.tap(*center(tab, "#more"))
+    assert tab.page.locator("#rate").is_visible() and tab.page.locator("#speed").is_visible()
+
+
+def center(tab: Tab, where: str) -> tuple[float, float]:
+    box = tab.page.locator(where).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+@pytest.mark.parametrize(
+    ("before", "key"),
+    [
+        ("delete globalThis.WebAssembly", "wasm"),
+        ("WebAssembly.validate = () => false", "vectors"),
+        ("delete globalThis.DecompressionStream", "unpacking"),
+        ("delete globalThis.Worker", "worker"),
+        (
+            "const get = HTMLCanvasElement.prototype.getContext;"
+            "HTMLCanvasElement.prototype.getContext = function (kind, ...more) {"
+            " return kind === 'webgl2' ? null : get.call(this, kind, ...more) }",
+            "webgl",
+        ),
+    ],
+)
+def test_what_a_browser_lacks_is_said_in_one_sentence(opened: Opens, before: str, key: str) -> None:
+    tab = opened(before=before)
+    tab.until("!document.querySelector('#failure').hidden")
+    assert tab.page.inner_text("#failure p") == text(f"page.lack.{key}")
+
+
+def test_an_error_is_one_sentence_with_a_button(opened: Opens) -> None:
+    tab = opened().ready()
+    tab.ask("setTimeout(() => { throw new Error('such is life') })")
+    tab.until("!document.querySelector('#failure').hidden")
+    assert "such is life" in tab.page.inner_text("#failure p")
+    tab.complaints.clear()
+    tab.page.click("#reload")
+    tab.ready()
+    assert not tab.page.locator("#failure").is_visible()
+
+
+def test_without_scripts_there_is_a_sentence(browser: Any, files: dict[str, Path]) -> None:
+    plain = browser.new_context(java_script_enabled=False).new_page()
+    plain.goto(files["rgb"].as_uri())
+    assert text("page.html.no_script") in plain.inner_text("body")
+
+
+def test_what_users_wrote_is_text_in_the_page(opened: Opens) -> None:
+    tab = opened("nasty").ready()
+    assert tab.shown("title") == NASTY and tab.page.title() == NASTY
+    tab.press(".", 4)
+    assert tab.page.locator("img").count() == 0

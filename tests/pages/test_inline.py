@@ -1,0 +1,151 @@
+"""One HTML file of many parts: modules in order, data that is no HTML, and a strict policy."""
+
+import gzip
+import json
+import re
+from base64 import b64decode
+from hashlib import sha256
+from html.parser import HTMLParser
+
+import pytest
+
+from scalarviz.pages.inline import (
+    POLICY,
+    as_json,
+    bundle,
+    declared_in,
+    html,
+    packed_bytes,
+    texts_of,
+)
+
+NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)><!--\u2028"
+
+
+def bundled(**modules: str) -> str:
+    """The script of modules by their names, beginning with `main`."""
+    return bundle("main.js", lambda name: modules[name.removesuffix(".js")])
+
+
+def test_a_module_stands_after_all_that_it_imports_and_once() -> None:
+    script = bundled(
+        main='import { a } from "./a.js";\nimport {\n  b,\n  c,\n} from "./b.js"\na(b, c);\n',
+        a='import { b } from "./b.js";\nexport function a() { return b; }\n',
+        b="export const b = 1;\nexport class c {}\n",
+    )
+    assert [line for line in script.splitlines() if line and line[0] != "/"] == [
+        "const b = 1;", "class c {}", "function a() { return b; }", "a(b, c);",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("modules", "why"),
+    [
+        ({"main": 'import a from "./a.js";\n'}, "import a from"),
+        ({"main": 'import * as a from "./a.js";\n'}, "import * as a"),
+        ({"main": 'import { a as b } from "./a.js";\n', "a": "export const a = 1;"}, "a, as, b"),
+        ({"main": 'import { a } from "https://a.org/a.js";\n'}, "import { a } from"),
+        ({"main": "export default 1;\n"}, "export default 1;"),
+        ({"main": "export { a };\n"}, "export { a };"),
+        ({"main": "const { a } = b;\n"}, "const { a } = b;"),
+        ({"main": 'import { a } from "./a.js";\n', "a": "const a = 1;"}, "imports a,"),
+        ({"main": 'import { b } from "./a.js";\n', "a": "export const a = 1;"}, "imports b,"),
+        ({"main": 'import { a } from "./a.js";\nlet c;', "a": "export const a = 1, c = 2"}, "c is"),
+        ({"main": 'import { a } from "./a.js";', "a": 'import { b } from "./main.js";'}, "import"),
+        ({"main": 'import { a } from "./a.js";\n', "a": 'import { b } from "./main.js";\n'}, "->"),
+        ({"main": "const a = '</script>';\n"}, "</script"),
+        ({"main": "const a = '<!-- b';\n"}, "<!--"),
+    ],
+)
+def test_what_cannot_be_one_script_is_an_error(modules: dict[str, str], why: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(why)):
+        bundled(**modules)
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("a = f(b, c), d = 1;", ["a", "d"]),
+        ("run(a, b = 2) {", ["run"]),
+        ("a = { b: 1, c },", ["a"]),
+        ('a = "x, y = 2", b = [1, 2]', ["a", "b"]),
+        ("a = (b, c) => ({ d: b, e: c });", ["a"]),
+        ("TABLE = [", ["TABLE"]),
+        ("Motion extends Other {", ["Motion"]),
+    ],
+)
+def test_names_that_a_line_declares(line: str, names: list[str]) -> None:
+    assert declared_in(line) == names
+
+
+def test_the_page_carries_the_texts_that_its_script_names() -> None:
+    table = {
+        "a.b": "1", "a.c": "2", "a.x.y": "3", "a.x.z": "4", "p.one": "5", "p.many": "6", "q": "7",
+        "rows.x.y": "8", "a.xx.y": "9",
+    }  # fmt: skip
+    script = "text('a.b'); text(`a.x.${part}`); plural(\"p\", 3); text(`${other}.y`); text('q.r')"
+    assert texts_of(script, table) == {
+        "a.b": "1", "a.x.y": "3", "a.x.z": "4", "p.many": "6", "p.one": "5",
+    }  # fmt: skip
+
+
+def test_data_in_the_page_is_no_html() -> None:
+    data = {"title": NASTY, "numbers": [1, 0.5], "none": None}
+    written = as_json(data)
+    assert json.loads(written) == data
+    assert "<" not in written and "\u2028" not in written
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        as_json({"loss": float("nan")})
+
+
+def test_bytes_are_unpacked_by_any_gzip_and_packed_alike() -> None:
+    bytes_ = bytes(range(256)) * 50
+    assert gzip.decompress(b64decode(packed_bytes(bytes_))) == bytes_
+    assert packed_bytes(bytes_) == packed_bytes(bytes(bytes_))
+
+
+class Elements(HTMLParser):
+    """The elements of a page, and the text in each script and style."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.inside: dict[str, list[str]] = {}
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        if self.tags:
+            self.inside.setdefault(self.tags[-1][0], []).append(data)
+
+
+MARKUP = (
+    '<!DOCTYPE html><meta http-equiv="Content-Security-Policy" content="$policy"><title>$title'
+    "</title><style>$style</style><p title='$say_a'>$say_a</p>"
+    '<script type="application/json">$data</script><script type="module">$script</script>'
+)
+
+
+def test_words_in_the_page_are_escaped_and_the_policy_names_its_script_and_style() -> None:
+    script, style = "\nconst a = 1 < 2 && '$b';\n", "p { color: red }"
+    words = {"title": NASTY, "say_a": NASTY + "'\""}
+    page = Elements(html(MARKUP, words, style, script, {"a": NASTY}))
+    assert [tag for tag, _ in page.tags] == ["meta", "title", "style", "p", "script", "script"]
+    assert "".join(page.inside["title"]) == NASTY
+    assert page.tags[3][1]["title"] == NASTY + "'\""
+    assert page.inside["script"] == [as_json({"a": NASTY}), script]
+    policy = page.tags[0][1]["content"] or ""
+    for name, code in (("script", script), ("style", style)):
+        digest = sha256(code.encode()).digest()
+        found = re.search(rf"{name}-src 'sha256-([^']+)'", policy)
+        assert found and b64decode(found[1]) == digest
+
+
+def test_the_policy_allows_no_network_and_no_code_but_its_own() -> None:
+    assert POLICY["default-src"] == "'none'"
+    allowed = " ".join(POLICY.values()).split()
+    assert {*allowed} == {"'none'", "{script}", "'wasm-unsafe-eval'", "{style}", "blob:", "data:"}
+    assert not {"connect-src", "frame-src", "font-src", "object-src"} & POLICY.keys()
