@@ -15,7 +15,6 @@ from scalarviz.engines.wasm.jobs import PageMemory, Training
 from scalarviz.engines.wasm.linking import end_of_data
 from scalarviz.engines.wasm.module import module_of
 from scalarviz.errors import EngineError
-from scalarviz.network.network import Network
 from scalarviz.session.branches import Clock
 from scalarviz.session.session import Session
 from scalarviz.session.trainer import Trainer
@@ -67,7 +66,7 @@ def training_of(trainer: Trainer, step: int) -> Training:
 
 def why_not(session: Session) -> str:
     """Return why a page cannot train a session, in one sentence; "" if it can."""
-    if not isinstance(session.network, Network):
+    if not session.network.layers:
         return (
             f"a page trains networks of layers, and {type(session.network).__name__} is none: "
             "make the function a Network, or record a video of it"

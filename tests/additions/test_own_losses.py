@@ -14,7 +14,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.engines.codegen.unit_source import source_of
 from scalarviz.engines.cpu.units import every_unit
-from scalarviz.engines.own.losses import check_numbers, check_rows
+from scalarviz.engines.own.losses import EVERYWHERE, check_numbers, check_rows, points
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.formulas.elementary import exp, log1p
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, LossRow, RowLossRow
@@ -213,12 +213,12 @@ def test_what_compares_its_arguments_needs_a_derivative(function: Any) -> None:
 def test_the_losses_of_the_table_pass_the_checks(name: str) -> None:
     row = LOSSES[name]
     if row.weight(2.0, 1.0) == 1.0:  # else the derivative takes the weight as a constant
-        check_numbers(row)
+        check_numbers(row, *EVERYWHERE)
 
 
 def test_the_losses_on_rows_pass_the_checks() -> None:
     for row in ROW_LOSSES.values():
-        check_rows(row)
+        check_rows(row, *EVERYWHERE)
 
 
 def half(p: float, t: float) -> float:
@@ -282,6 +282,49 @@ def looked_up(p: float, t: float) -> float:
 def test_a_loss_is_a_number_everywhere(function: Any) -> None:
     with refused(InputError):
         sv.loss(function, twice if function is gives_none else None, name="partial")
+
+
+def entropy(p: float, t: float) -> float:
+    return -(t * math.log(p) + (1.0 - t) * math.log(1.0 - p))
+
+
+def divergence(p: float, t: float) -> float:
+    return t * math.log(t / p)
+
+
+def test_a_loss_of_probabilities_is_checked_in_its_domain_only() -> None:
+    with refused(InputError, "domain"):
+        sv.loss(entropy)
+    row = sv.loss(entropy, domain=(0, 1))
+    assert isinstance(row, LossRow)
+    assert row.derivative(0.25, 1.0) == -4.0
+    sv.loss(divergence, domain=(0.0, math.inf))
+    with refused(InputError, "finite differences"):
+        sv.loss(entropy, divergence, domain=(0, 1), name="wrong")
+    net = sv.Network([2, 4, 1], "tanh", output="sigmoid", seed=0, dtype="float64")
+    logits = sv.Network([2, 4, 1], "tanh", output="linear", seed=0, dtype="float64")
+    pair = np.array([[0.0, 1.0], [1.0, 1.0]]), np.array([1.0, 0.0])
+    sessions = [
+        sv.Session(each, pair, loss, sv.SGD(0.5), engine="python")
+        for each, loss in ((net, "entropy"), (logits, "sigmoid_cross_entropy"))
+    ]
+    for session in sessions:
+        session.advance(5)
+    np.testing.assert_allclose(sessions[0].losses, sessions[1].losses, rtol=1e-12)
+
+
+@pytest.mark.parametrize("domain", [(1, 0), 3, (0, 1, 2), ("a", 1), (0.0, math.nan), None])
+def test_a_domain_is_two_numbers(domain: Any) -> None:
+    with refused(InputError, "domain"):
+        sv.loss(entropy, domain=domain)
+
+
+@pytest.mark.parametrize("ends", [(0.0, 1.0), (-1.0, 0.5), (2.0, math.inf), (-math.inf, -3.0)])
+def test_points_of_the_checks_lie_in_the_domain(ends: tuple[float, float]) -> None:
+    found = [*points(*ends)]
+    assert len(found) == 50
+    for p, t in found:
+        assert ends[0] < p - 1e-4 and p + 1e-4 < ends[1] and ends[0] < t < ends[1]
 
 
 def test_what_no_kernel_can_contain_is_refused() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from scalarviz.checks.numbers import answered, check_signature, shorten, true_or_false
+from scalarviz.checks.numbers import number as as_number
 from scalarviz.engines.own.checks import check_source, checked_name, digest
 from scalarviz.engines.own.derivatives import on_numbers, recorded_derivative
 from scalarviz.errors import InputError
@@ -18,13 +19,20 @@ POINTS = 50  # where derivatives are compared with differences
 FAR = 1000.0
 WIDTH = 4  # numbers of a sample in the checks of a loss on rows
 STEP = 1e-5
+EVERYWHERE = (-math.inf, math.inf)
+ASKED = "a formula gives a number everywhere; pass domain=(0, 1) if predictions lie between these"
 NEAR = 1e-4  # relative error of a difference
 ROUNDING = 1e-14  # of a value, relative: it is divided by STEP
 
 
 @answered
 def loss(
-    value: Any, derivative: Any = None, name: str = "", *, rows: bool = False
+    value: Any,
+    derivative: Any = None,
+    name: str = "",
+    *,
+    rows: bool = False,
+    domain: tuple[float, float] = EVERYWHERE,
 ) -> LossRow | RowLossRow:
     """Add a loss of your own: the error of a prediction p with target t, one number.
 
@@ -45,10 +53,12 @@ def loss(
     name        name of the new loss; "", the default: that of the function
     rows        whether the loss is one of whole rows of numbers, as softmax_cross_entropy is; by
                 default False, one of each number
+    domain      the numbers between which predictions lie, such as (0, 1) for the outputs of a
+                sigmoid; by default (-inf, inf). The functions are checked inside only
 
     Returns the row of `LOSSES` or `ROW_LOSSES`. Raises InputError for functions that cannot be
     called like this, whose source cannot be read, that raise or give NaN at one of 50 points or at
-    +-1000, or whose derivative is another one than finite differences give.
+    +-1000, if the domain has them, or whose derivative is another one than finite differences give.
 
     >>> def log_cosh(p, t):
     ...     return abs(p - t) + math.log1p(math.exp(-2.0 * abs(p - t)))
@@ -56,6 +66,7 @@ def loss(
     -0.462117
     """
     true_or_false(rows, "rows")
+    low, high = ends_of(domain)
     wanted = (
         "value(p, t) and gradient(p, t, gradient)" if rows else "value(p, t) and derivative(p, t)"
     )
@@ -64,7 +75,7 @@ def loss(
             raise InputError(f"a loss is two functions, {wanted}, not {shorten(function)}")
     check_signature(value, ["p", "t"], "a loss", "def value(p, t): ...")
     if rows:
-        return add_rows(value, derivative, name)
+        return add_rows(value, derivative, name, low, high)
     name = checked_name(name, value, "a loss", BUILT_IN)
     if derivative is not None:
         how = "def derivative(p, t): ..."
@@ -74,13 +85,25 @@ def loss(
     made = LossRow(name, on_numbers(value), slope, digest=hashed)
     for function in (made.value, made.derivative):
         check_source(function)
-    check_numbers(made)
+    check_numbers(made, low, high)
     ROW_LOSSES.pop(name, None)
     LOSSES[name] = made
     return made
 
 
-def add_rows(value: Any, gradient: Any, name: str) -> RowLossRow:
+def ends_of(domain: object) -> tuple[float, float]:
+    """Return the ends of a domain; raise InputError if it is none."""
+    if isinstance(domain, tuple | list) and len(domain) == 2:
+        low, high = (as_number(end, "an end of the domain", finite=False) for end in domain)
+        if low < high:
+            return low, high
+    raise InputError(
+        f"the domain of a loss is two numbers, the lower one first, such as (0, 1), not "
+        f"{shorten(domain)}"
+    )
+
+
+def add_rows(value: Any, gradient: Any, name: str, low: float, high: float) -> RowLossRow:
     """Add a loss of whole rows."""
     name = checked_name(name, value, "a loss", BUILT_IN)
     if gradient is None:
@@ -94,7 +117,7 @@ def add_rows(value: Any, gradient: Any, name: str) -> RowLossRow:
     made = RowLossRow(name, on_numbers(value), on_numbers(gradient), digest=hashed)
     for function in (made.value, made.gradient):
         check_source(function)
-    check_rows(made)
+    check_rows(made, low, high)
     LOSSES.pop(name, None)
     ROW_LOSSES[name] = made
     return made
@@ -103,35 +126,52 @@ def add_rows(value: Any, gradient: Any, name: str) -> RowLossRow:
 # ---- the numbers --------------------------------------------------------------------------------
 
 
-def points() -> Iterator[tuple[float, float]]:
-    """Iterate over predictions and targets; half of the targets are between 0 and 1."""
+def points(low: float, high: float) -> Iterator[tuple[float, float]]:
+    """Iterate over predictions and targets in a domain; half of the targets are between 0 and 1."""
+    start, wide = low + 0.01, high - low - 0.02
+    if (low, high) == EVERYWHERE:
+        start, wide = -3.0, 6.0
+    elif math.isinf(high):
+        wide = 6.0
+    elif math.isinf(low):
+        start, wide = high - 6.0, 5.99
+    elif wide < 0.96:
+        start, wide = low + 0.01 * (high - low), 0.98 * (high - low)
     for i in range(POINTS):
-        p = 6.0 * math.fmod(0.137 + 0.618033988749895 * i, 1.0) - 3.0
+        p = start + wide * math.fmod(0.137 + 0.618033988749895 * i, 1.0)
         t = math.fmod(0.271 + 0.754877666246693 * i, 1.0)
-        yield p, (t if i % 2 else 4.0 * t - 2.0)
+        if (low, high) == EVERYWHERE:
+            yield p, (t if i % 2 else 4.0 * t - 2.0)
+        else:
+            yield p, start + wide * t
 
 
-def check_numbers(row: LossRow) -> None:
+def far_in(low: float, high: float) -> list[float]:
+    """Return predictions far from 0 in a domain."""
+    return [p for p in (-FAR, FAR) if low < p < high]
+
+
+def check_numbers(row: LossRow, low: float, high: float) -> None:
     """Raise InputError if a loss of single numbers fails somewhere, or its derivative is wrong."""
     value, slope = (
         f"{row.name}({{:.6g}}, {{:.6g}})",
         f"the derivative of {row.name} at ({{:.6g}}, {{:.6g}})",
     )
-    for p, t in points():
+    for p, t in points(low, high):
         here = number(row.derivative, slope.format(p, t), p, t)
         lower, middle, upper = (
             number(row.value, value.format(p, t), p + h, t) for h in (-STEP, 0.0, STEP)
         )
         compare(lower, middle, upper, here, slope.format(p, t))
-    for p in (-FAR, FAR):
-        for t in (-1.0, 0.0, 1.0, p, -p):
+    for p in far_in(low, high):
+        for t in (t for t in (-1.0, 0.0, 1.0, p, -p) if low < t < high):
             number(row.value, value.format(p, t), p, t)
             number(row.derivative, slope.format(p, t), p, t)
 
 
-def check_rows(row: RowLossRow) -> None:
+def check_rows(row: RowLossRow, low: float, high: float) -> None:
     """Do the same as `check_numbers` for a loss on rows."""
-    samples = [*points()]
+    samples = [*points(low, high)]
     for n in range(POINTS // WIDTH + 1):
         p, t = ([samples[(WIDTH * n + i) % POINTS][k] for i in range(WIDTH)] for k in (0, 1))
         t = [abs(x) / sum(map(abs, t)) for x in t] if n % 2 else t
@@ -141,7 +181,7 @@ def check_rows(row: RowLossRow) -> None:
             moved = [[x + h * (j == i) for j, x in enumerate(p)] for h in (-STEP, 0.0, STEP)]
             lower, middle, upper = (number(row.value, place, each, t) for each in moved)
             compare(lower, middle, upper, here, f"{place}: gradient[{i}]")
-    for far in (FAR, -FAR):
+    for far in far_in(low, high):
         p, t = [far, *[0.5] * (WIDTH - 1)], [0.0, 1.0, *[0.0] * (WIDTH - 2)]
         number(row.value, f"{row.name}({in_brief(p)}, {in_brief(t)})", p, t)
         gradient_of(row, p, t)
@@ -174,9 +214,7 @@ def attempt(function: Callable[..., Any], what: str, *arguments: Any) -> Any:
     try:
         return function(*arguments)
     except Exception as error:  # whatever a function of the user does
-        raise InputError(
-            f"{what} raises {type(error).__name__}: {error}; a formula gives a number everywhere"
-        ) from error
+        raise InputError(f"{what} raises {type(error).__name__}: {error}; {ASKED}") from error
 
 
 def number(function: Callable[..., Any], what: str, *arguments: Any) -> float:
@@ -187,7 +225,7 @@ def number(function: Callable[..., Any], what: str, *arguments: Any) -> float:
     except (TypeError, ValueError):
         found = math.nan
     if math.isnan(found):
-        raise InputError(f"{what} is {shorten(given)}: a formula gives a number everywhere")
+        raise InputError(f"{what} is {shorten(given)}: {ASKED}")
     return found
 
 
