@@ -60,6 +60,7 @@ class Pointer:
         if self._moved and self._handle is not None:
             drag(self.controller, self._handle, self._start[1] - y)
         elif self._moved:
+            self.leave()
             act = stage.orbit if self._button == LEFT else stage.move
             act(x - self._last[0], y - self._last[1])
             self._last = x, y
@@ -72,6 +73,8 @@ class Pointer:
             self.controller.click(x, y)
         elif self._moved and self._handle is not None:
             let_go(self.controller, self._handle, self._start[1] - y)
+        elif self._moved:
+            self.controller.stage.hover_at(x, y)
 
     def wheel(self, notches: float, x: float, y: float) -> None:
         """Zoom in by notches of the wheel; negative ones zoom out."""

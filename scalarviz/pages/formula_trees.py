@@ -90,6 +90,8 @@ def body_tree(body: list[ast.stmt], outer: Mapping[str, Any], known: set[str]) -
         case [ast.If(test=test, body=inside, orelse=other), *rest]:
             parts = tree_of(test, outer, known), body_tree([*inside, *rest], outer, known)
             return ["if", *parts, body_tree([*other, *rest], outer, known)]
+        case [ast.Return(value=ast.Tuple(elts=[first, *_])), *_]:  # the new weight, of an update
+            return tree_of(first, outer, known)
         case [ast.Return(value=ast.expr() as value), *_]:
             return tree_of(value, outer, known)
         case [statement, *rest]:

@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 from scalarviz.formulas.optimizers import OptimizerRow
+from scalarviz.formulas.source import variables
 from scalarviz.formulas.written import in_words
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.pages.formula_trees import expression_tree, function_tree
@@ -18,7 +19,7 @@ from scalarviz.session.formula_lines import FormulaLine, constant_lines, update_
 
 Data = dict[str, Any]  # what JSON can hold
 
-PROBES = 0.5, -2.0  # numbers that take both ways of usual conditions
+PROBES = 0.5, -2.0, 0.0  # numbers that take all ways of usual conditions
 
 
 def optimizer_data(optimizer: Optimizer, *, mixed: bool) -> Data:
@@ -26,10 +27,12 @@ def optimizer_data(optimizer: Optimizer, *, mixed: bool) -> Data:
 
     mixed  whether the network has mixed precision, where no step is refused
 
-    `update` is None if its lines depend on the numbers of the weight, or have more than arithmetic.
+    `updates` are the lines that a weight can have, of which those hold whose result is that of
+    `whole`, the update as a tree; there are none if they have more than arithmetic.
     """
     row, schedule = optimizer.row, optimizer.schedule
-    constants, update = lines_of(row, optimizer.settings)
+    constants, updates = lines_of(row, optimizer.settings)
+    whole = function_tree(row.update)
     return {
         "name": row.name,
         "lr": optimizer.lr,
@@ -44,28 +47,36 @@ def optimizer_data(optimizer: Optimizer, *, mixed: bool) -> Data:
         "factor": function_tree(schedule.row.factor),
         "factorSettings": list(schedule.settings.values()),
         "constants": constants,
-        "update": update,
+        "updates": updates if whole is not None else [],
+        "whole": whole,
     }
 
 
-def lines_of(row: OptimizerRow, settings: Mapping[str, float]) -> tuple[list[Data], Any]:
-    """Return the lines of the constants of an optimizer, and those of its update or None."""
+def lines_of(row: OptimizerRow, settings: Mapping[str, float]) -> tuple[list[Data], list[Any]]:
+    """Return the lines of the constants of an optimizer, and those of its update in all cases."""
     changing = ["w", "g", *row.slots]
-    found: list[FormulaLine] = []
+    found: dict[tuple[str, ...], list[Data]] = {}
+    constants: list[Data] = []
     for numbers in product(PROBES, repeat=len(changing)):
         known = dict(zip(changing, numbers, strict=True)) | {"lr": 0.5, **settings, "step": 1.0}
-        constants = constant_lines(row, known)
+        lines = constant_lines(row, known)
+        matches = [(each.name, CORRECTION.fullmatch(each.pattern)) for each in lines]
+        powers = {name: match[1] for name, match in matches if match is not None}
         update = update_lines(row, known)
-        if found and [each.pattern for each in update] != [each.pattern for each in found]:
-            return [], None
-        found = update
-    powers = {
-        each.name: match[1] for each in constants if (match := CORRECTION.fullmatch(each.pattern))
-    }
-    lines = [[line_data(each, powers) for each in part] for part in (constants, found)]
-    if any(each["tree"] is None for part in lines for each in part):
-        return [], None
-    return lines[0], lines[1]
+        key = tuple(f"{each.name} = {each.pattern}" for each in update)
+        if key not in found:
+            constants = [constant_data(each, row) for each in lines]
+            found[key] = [line_data(each, powers) for each in update]
+    every = [*constants, *(line for lines in found.values() for line in lines)]
+    if any(line["tree"] is None for line in every):
+        return [], []
+    return constants, [*found.values()]
+
+
+def constant_data(line: FormulaLine, row: OptimizerRow) -> Data:
+    """Return a number that is the same for all weights, and how it is computed."""
+    tree = expression_tree(line.pattern, line.known, variables(row.constants))
+    return {"name": line.name, "same": True, "tree": tree}
 
 
 def line_data(line: FormulaLine, powers: Mapping[str, str]) -> Data:
@@ -83,7 +94,6 @@ def line_data(line: FormulaLine, powers: Mapping[str, str]) -> Data:
     return {
         "name": line.name,
         "formula": line.formula,
-        "same": line.is_same,
         "tree": expression_tree(line.pattern, line.known, functions),
         "words": in_words(line.formula, line.known, line.calls) or line.formula,
         "numbered": numbered_data(line),

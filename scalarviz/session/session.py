@@ -382,14 +382,16 @@ class Session(SessionState):
         self._weight_history.pin(rows_of(self.network, weight).tolist(), on)
 
     def caption(self, weight: Weight | int | None = None) -> Caption:
-        """Return what the last operation did: a sentence, a formula, and its numbers.
+        """Return what the last operation did, in words and in numbers, as below the picture.
 
-        weight  a Weight or a row of the bank, whose path the caption follows; None, the default:
-                the first weight
+        weight  the Weight, or its row of the bank, that the caption is about: for an operation on
+                its layer it has the numbers of this weight, or of its neuron; None, the default:
+                what the picture shows when no weight is pinned
 
-        The numbers are those of the sample `focus`. Between two steps it says what the step that is
-        done did to the weight, at the very start what a cube is. `print` shows it as text. Raises
-        ShapeError for a row that the network lacks.
+        A prompt and `print` show it as text; its parts are `title`, a sentence, `formula`, and
+        `numbers`, lines with the numbers of the sample `focus` in the formula. Between two steps it
+        says what the whole step did to the weight, before the first what a cube is. A weight that
+        was edited since has a line more. Raises ShapeError for a row that the network lacks.
         """
         row = None if weight is None else one_row(self.network, weight)
         return session_caption(self, row)

@@ -39,6 +39,7 @@ from scalarviz.controller.controller import Controller
 from scalarviz.controller.startup import Opening
 from scalarviz.process.interrupt import Stop
 from scalarviz.texts import text
+from scalarviz.view.scene.frame import Division
 from scalarviz.window.controls import ControlBar
 from scalarviz.window.farewell import Farewell
 from scalarviz.window.look import dress
@@ -125,7 +126,6 @@ class MainWindow(QMainWindow):
         panel = self.controls.panel
         panel.setParent(body)
         panel.hide()
-        panel.below = self.controls.height()
         self._body = body
         return body
 
@@ -136,7 +136,14 @@ class MainWindow(QMainWindow):
         if self.controller.stage.present:
             high = self.controls.height()
             self.controls.setGeometry(0, body.height() - high, body.width(), high)
+        self.controls.panel.below = self._below_stage()
         self.controls.panel.place()
+
+    def _below_stage(self) -> int:
+        """Return the height of the strip of operations and all that is below it."""
+        body, present = self._body, self.controller.stage.present
+        high = body.height() - (0 if present else self.controls.height())
+        return body.height() - int(Division.of(body.width(), high, present=present).strip.y)
 
     def _start_editing(self) -> None:
         """Open the field of the pinned weight's value."""

@@ -35,7 +35,7 @@ Group = tuple[str, Sequence[QWidget]]  # a label and its controls
 
 @final
 class MorePanel(QScrollArea):
-    """A panel in the lower right corner of its parent; options that restart are marked.
+    """A panel at the right of its parent, above what is below; options that restart are marked.
 
     bar     the menu bar at its top
     below   pixels at the lower end of the parent that stay free
@@ -91,7 +91,7 @@ class MorePanel(QScrollArea):
         self.turned(False)
 
     def place(self) -> None:
-        """Stand in the lower right corner above the controls, with all content if it fits."""
+        """Stand at the right, above what stays free, with all content if it fits."""
         parent = self.parentWidget()
         if parent is None or not self.isVisible():
             return

@@ -51,6 +51,7 @@ def scene():
 '''
 
 
+@pytest.mark.slow  # kernels are compiled, the first time
 def test_a_scene_trains_is_saved_and_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

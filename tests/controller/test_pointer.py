@@ -159,3 +159,24 @@ def test_small_cubes_are_not_dragged(pointer: Pointer, stage: Stage, studio: Stu
     pointer.move(x, y + 60.0)
     pointer.release(LEFT, x, y + 60.0)
     assert (stage.session.network.bank.value == value).all() and stage.eyes.camera != camera
+
+
+def test_what_was_pointed_at_is_let_go_when_the_picture_is_dragged(
+    pointer: Pointer, stage: Stage
+) -> None:
+    box, done = stage.picture().cells[2]
+    x, y = box.x + 2.0, box.y + 2.0
+    for button in (LEFT, RIGHT):
+        pointer.move(x, y)
+        assert stage.over.cell == done
+        pointer.press(button, x, y)
+        pointer.move(x, y - 60.0)
+        assert stage.over.cell == 0
+        pointer.release(button, x, y - 60.0)
+        assert stage.over.cell == 0
+    pointer.press(LEFT, x, y - 60.0)
+    pointer.move(x, y)
+    pointer.release(LEFT, x, y)
+    assert stage.over.cell == done, "it is under the mouse again"
+    pointer.leave()
+    assert stage.over.cell == 0

@@ -42,7 +42,9 @@ window.ready = true;
 </script>"""
 BEGIN = """({scene, texts}) => {
   setTexts(texts);
+  window.given = scene;
   window.picture = new Picture(document.getElementById("picture"), null, scene);
+  Object.assign(picture, {slow: true, calm: true});  // as on a machine without a GPU
   return picture.fault;
 }"""
 DRAW = """({size, ratio, theme, state, options}) => {
@@ -90,31 +92,46 @@ class PicturePage:
         self,
         state: Any,
         size: tuple[int, int],
+        /,
         *,
         theme: str = "dark",
         ratio: float = 1.0,
         **options: Any,
     ) -> tuple[np.ndarray, list[str]]:
         """Draw a state; return its pixels, (height, width, 3), and all text."""
-        from PIL import Image
-
         given = {"size": size, "ratio": ratio, "theme": theme, "state": state, "options": options}
         found = self.page.evaluate(DRAW, given)
-        data = b64decode(found["image"].partition(",")[2])
-        return np.asarray(Image.open(BytesIO(data)).convert("RGB")), found["words"]
+        return self.image(found["image"]), found["words"]
+
+    def image(self, url: str) -> np.ndarray:
+        """The pixels of a picture that a page has given."""
+        from PIL import Image
+
+        data = b64decode(url.partition(",")[2])
+        return np.asarray(Image.open(BytesIO(data)).convert("RGB"))
 
     def ask(self, script: str, argument: Any = None) -> Any:
         return self.page.evaluate(script, argument)
 
 
 @contextmanager
-def picture_page(scene: Any) -> Iterator[PicturePage]:
-    """A browser with one picture of a scene."""
+def browser() -> Iterator[Any]:
+    """A browser without window and GPU; there can be only one at a time."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as player:
-        browser = player.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        made = player.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         try:
-            yield PicturePage(browser.new_page(viewport={"width": 1280, "height": 800}), scene)
+            yield made
         finally:
-            browser.close()
+            made.close()
+
+
+@contextmanager
+def picture_page(browser: Any, scene: Any) -> Iterator[PicturePage]:
+    """A page of a browser with one picture of a scene."""
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    try:
+        yield PicturePage(page, scene)
+    finally:
+        page.close()

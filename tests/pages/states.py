@@ -13,20 +13,26 @@ from scalarviz.view.frame_data import FrameData
 
 
 def state_of(stage: Stage, seen: FrameData) -> dict[str, Any]:
-    """The state that a stage shows at the end of its animation."""
-    session, buffers = stage.session, seen.buffers
+    """The state that a stage shows, with all that its operation computes."""
+    session, reading, motion = stage.session, stage.reading, stage.motion
     clock, bank = session.clock, session.network.bank
+    number = 0 if seen.moment is None else motion.current
+    done = reading.moments[:number] if number else reading.moments
+    names = {buffer.name for moment in done for buffer in moment.values}
+    flows = {buffer.name for moment in done for buffer in moment.gradients if number}
+    names.add(reading.program.inputs.name)
     before = seen.cubes.before
     return {
         "step": clock.step,
         "operation": clock.operation,
-        "moment": -1 if seen.moment is None else stage.motion.current - 1,
+        "moment": number - 1,
         "value": numbers(bank.value),
         "grad": numbers(bank.grad),
+        "gradBefore": numbers(motion.gradients[0]),
         "before": numbers(bank.value if before is None else before),
-        "values": {name: numbers(each) for name, each in buffers.values.items()},
-        "gradients": {name: numbers(each) for name, each in buffers.flows.items()},
-        "target": None if buffers.target is None else numbers(buffers.target),
+        "values": {name: numbers(v) for name, v in reading.way.values.items() if name in names},
+        "gradients": {name: numbers(v) for name, v in reading.way.flows.items() if name in flows},
+        "target": None if reading.target is None else numbers(reading.target),
     }
 
 

@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,8 @@ from scalarviz.view.lights import lights
 from scalarviz.view.moves import draw_ghosts, draw_pushes
 from scalarviz.view.neurons import draw_errors
 from scalarviz.view.scenery import draw_scenery
-from tests.pages.pictures import CHROMIUM, PicturePage, picture_page
+from tests.pages.pictures import CHROMIUM, PicturePage, browser, picture_page
+from tests.pages.samples import made
 from tests.pages.states import caption_of, state_of
 
 pytest.importorskip("playwright.sync_api", reason="needs the browser extra")
@@ -33,6 +36,7 @@ pytestmark = [
 ]
 BLOCK = 8  # pixels of the squares that are compared: letters differ, what is drawn does not
 CLOSE = 20.0  # levels of color, of 255
+Opened = tuple[str, Show, PicturePage]
 SCENES = {
     "xor": [(20, 0), (20, 2), (20, 9)],
     "rgb": [(300, 0), (300, 2), (300, 5), (300, 8), (300, 11), (300, 12)],
@@ -69,56 +73,190 @@ def blocks(image: np.ndarray) -> np.ndarray:
     return parts.astype(float).mean(axis=(1, 3))
 
 
-def compare(page: PicturePage, show: Show, size: tuple[int, int], theme: str) -> Any:
-    """Draw the present moment in a window and in the page; return blocks and words of both."""
-    look = RenderOptions(size=size, theme=theme, samples=1)
-    with look.canvas() as canvas, look.on(show) as stage:
+@contextmanager
+def window(show: Show, size: tuple[int, int], theme: str, **options: bool) -> Iterator[Stage]:
+    """A stage without buttons, as in a file."""
+    stage = Stage(show, theme, **options)
+    stage.silent = True
+    stage.resize(*size)
+    try:
+        yield stage
+    finally:
+        stage.leave()
+
+
+def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: Any) -> None:
+    """Draw the present moment in a window and in the page, and compare words and colors."""
+    look = RenderOptions(size=size, theme=stage.theme, samples=1)
+    with look.canvas() as canvas:
         image = drawn(canvas, stage, look)
         seen = stage.frame_data()
         division = seen.division(*size)
         scene, inner = division.scene, division.inner
-        words = expected_words(seen, stage, size, theme)
+        box = replace(inner, y=inner.y - scene.y)
+        words = expected_words(seen, stage, size, stage.theme)
         found, said = page.draw(
             state_of(stage, seen),
             (int(scene.width), int(scene.height)),
-            theme=theme,
+            theme=stage.theme,
+            part=seen.part,
             caption=None if seen.moment is None else caption_of(seen.words.caption),
             scale=division.scale,
-            box={
-                "x": inner.x,
-                "y": inner.y - scene.y,
-                "width": inner.width,
-                "height": inner.height,
-            },
+            box=dict(zip(("x", "y", "width", "height"), box.place, strict=True)),
+            **options,
         )
-    high, wide = int(scene.height), int(division.view.right - scene.x)
-    top = int(scene.y)
-    # Below the head, whose explanation of arrows stands in the corner of the page's picture.
-    return blocks(image[top : top + high, :wide, :3]), blocks(found[:, :wide]), words, said
+        stage.release()
+    assert Counter(said) == Counter(words), (seen.moment, seen.part)
+    wide, high, top = int(division.view.right - scene.x), int(scene.height), int(scene.y)
+    apart = np.abs(blocks(image[top : top + high, :wide, :3]) - blocks(found[:, :wide])).max(-1)
+    # The explanation of arrows has another place in a window with a head.
+    apart[: 40 // BLOCK, : 400 // BLOCK] = 0.0
+    assert apart.max() < CLOSE, (seen.moment, seen.part)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with browser() as found:
+        yield found
 
 
 @pytest.fixture(scope="module", params=SCENES)
-def opened(request: pytest.FixtureRequest) -> Iterator[tuple[str, Show, PicturePage]]:
+def opened(request: pytest.FixtureRequest, chromium: Any) -> Iterator[Opened]:
     name = request.param
     show = import_module(f"scalarviz.scenes.{name}").scene()
-    with picture_page(scene_data(show)) as page:
+    with picture_page(chromium, scene_data(show)) as page:
         yield name, show, page
 
 
 @pytest.mark.parametrize(("size", "theme"), [((1280, 800), "dark"), ((800, 500), "light")])
-def test_page_and_window_show_the_same(
-    opened: tuple[str, Show, PicturePage], size: tuple[int, int], theme: str
-) -> None:
+def test_page_and_window_show_the_same(opened: Opened, size: tuple[int, int], theme: str) -> None:
     name, show, page = opened
     for step, operation in SCENES[name]:
         show.session.seek(step)
         if operation:
             show.session.advance(operation, "operation")
-        window, found, words, said = compare(page, show, size, theme)
-        apart = np.abs(window - found).max(axis=-1)
-        arrows = np.zeros_like(apart, bool)
-        arrows[: 40 // BLOCK, : 400 // BLOCK] = True  # their explanation has another place there
-        apart = apart[~arrows]
-        assert apart.max() < CLOSE, (step, operation)
-        assert Counter(said) == Counter(words), (step, operation)
+        with window(show, size, theme, reduced_motion=True) as stage:
+            compare(page, stage, size)
     assert page.fault == "" and page.errors == []
+
+
+def test_light_is_where_it_is_in_a_window(opened: Opened) -> None:
+    name, show, page = opened
+    if name != "rgb":
+        return
+    session, size = show.session, (1280, 800)
+    session.seek(40)
+    with window(show, size, "dark") as stage:
+        page.ask("() => picture.remembered = new picture.remembered.constructor("
+                 "new picture.remembered.scales.constructor(picture.scene.stops, 5))")  # fmt: skip
+        stage.frame_data()
+        session.advance(1, "operation")
+        for _ in range(len(session.operations) - 1):
+            stage.tick(1000.0)  # the operation before is done
+            stage.frame_data()
+            session.advance(1, "operation")
+            stage.frame_data()
+            for part in (0.3, 0.65, 0.9):
+                stage.motion._part = part
+                compare(page, stage, size)
+
+
+def test_what_is_pointed_at_is_marked_alike(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, show, page = opened
+    monkeypatch.setattr("scalarviz.view.picture.draw_hover", lambda *_: None)  # a page has its own
+    size, program = (1280, 800), show.session.network.program
+    neuron = program.operations[0].target.name, 1
+    show.session.seek(4)
+    with window(show, size, "dark", reduced_motion=True) as stage:
+        compare(page, stage, size)
+        stage.hover, stage.pinned_neuron = 1, neuron
+        options = {"hover": {"row": 1}, "pinned": {"neuron": neuron}}
+        compare(page, stage, size, **options)
+
+
+@pytest.fixture(scope="module")
+def small(chromium: Any) -> Iterator[tuple[PicturePage, Any]]:
+    """A page with a small network, and its state."""
+    session = made(2, 3, 1)
+    with (
+        picture_page(chromium, scene_data(session)) as page,
+        window(Show.of(session), (640, 400), "dark", reduced_motion=True) as stage,
+    ):
+        yield page, state_of(stage, stage.frame_data())
+
+
+def test_without_webgl_the_picture_says_so(small: tuple[PicturePage, Any]) -> None:
+    page, _ = small
+    script = """() => {
+      const canvas = document.createElement("canvas");
+      canvas.getContext = () => null;
+      const other = new Picture(canvas, null, window.given);
+      return [other.fault, other.draw({}), other.at(1, 1)];
+    }"""
+    assert page.ask(script) == ["page.lack.webgl", False, None]
+
+
+def test_a_lost_context_comes_back(small: tuple[PicturePage, Any]) -> None:
+    page, state = small
+    first, words = page.draw(state, (640, 400))
+    lose = """() => new Promise((resolve) => {
+      window.loser = picture.gl.getExtension("WEBGL_lose_context");
+      picture.canvas.addEventListener("webglcontextlost", () => setTimeout(resolve));
+      loser.loseContext();
+    })"""
+    page.ask(lose)
+    lost = "() => [picture.fault, picture.draw(...window.drawn)]"
+    assert page.ask(lost) == ["page.lost.picture", False]
+    page.ask(
+        "() => new Promise((resolve) => {picture.onrestored = resolve; loser.restoreContext()})"
+    )
+    again, repeated = page.draw(state, (640, 400))
+    assert page.ask("() => picture.fault") == "" and repeated == words
+    np.testing.assert_array_equal(again, first)
+    assert len(np.unique(first.reshape(-1, 3), axis=0)) > 50
+
+
+def test_a_picture_that_stands_still_gets_smooth_edges(small: tuple[PicturePage, Any]) -> None:
+    page, state = small
+    rough, words = page.draw(state, (640, 400))
+    page.page.wait_for_function("() => picture.canvas.width === 1280")
+    assert page.ask("() => picture.words") == words
+    fine = page.image(page.ask("() => {picture.render(1, 2); return picture.canvas.toDataURL()}"))
+    smooth = fine.reshape(400, 2, 640, 2, 3).mean(axis=(1, 3))
+    assert np.percentile(np.abs(blocks(smooth) - blocks(rough)), 99) < CLOSE
+    colors = [len(np.unique(each.reshape(-1, 3), axis=0)) for each in (rough, smooth)]
+    assert colors[1] > 1.2 * colors[0]  # edges mix the colors beside them
+    again, _ = page.draw(state, (640, 400))
+    np.testing.assert_array_equal(again, rough)
+
+
+def test_a_theme_and_a_channel_change_colors_alone(small: tuple[PicturePage, Any]) -> None:
+    page, state = small
+    dark, words = page.draw(state, (640, 400))
+    light, same = page.draw(state, (640, 400), theme="light")
+    assert same == words and light.mean() > 200.0 > 60.0 > dark.mean()
+    _, shown = page.draw(state, (640, 400), color="gradient", size="gradient")
+    assert any("gradient" in each for each in shown)
+    back, _ = page.draw(state, (640, 400))
+    np.testing.assert_array_equal(back, dark)
+
+
+def test_the_camera_follows_the_hand_and_comes_home(small: tuple[PicturePage, Any]) -> None:
+    page, state = small
+    first, _ = page.draw(state, (640, 400))
+    row = page.ask("() => [picture.placeOf({row: 2}), picture.at(320, 200)]")[0]
+    assert page.ask("([x, y]) => picture.at(x, y)", [row["x"], row["y"]]) is not None
+    for move in ("orbit(30, 10)", "zoom(1.5, 100, 100)", "pan(20, 5)"):
+        page.ask(f"() => picture.{move}")
+        moved, _ = page.draw(state, (640, 400))
+        assert np.abs(moved.astype(int) - first).mean() > 1.0
+    page.ask("() => {picture.calm = false; picture.home()}")
+    page.draw(state, (640, 400), now=1000.0)
+    moving, _ = page.draw(state, (640, 400), now=1000.3)
+    assert np.abs(moving.astype(int) - first).mean() > 1.0
+    for now in (1000.6, 1002.0):
+        home, _ = page.draw(state, (640, 400), now=now)
+    page.ask("() => {picture.calm = true}")
+    np.testing.assert_allclose(home.astype(int), first, atol=2)

@@ -47,6 +47,7 @@ from scalarviz.presenter.stage import Stage
 from scalarviz.process.interrupt import Stop
 from scalarviz.scenefiles.find import find, load
 from scalarviz.view.scene.camera import CAMERAS
+from scalarviz.view.scene.frame import Division
 from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.window import window as door
 from scalarviz.window.frame import LOOKS, MainWindow, application, quick_turns
@@ -427,6 +428,18 @@ def case_the_panel_fits_into_the_smallest_window_and_can_be_scrolled() -> None:
         assert panel.geometry().bottom() < bench.bar.geometry().top()
         assert panel.viewport().width() >= panel.widget().minimumSizeHint().width()
         assert (panel.verticalScrollBar().maximum() > 0) == (size[1] < 500)
+    bench.close()
+
+
+def case_the_panel_covers_neither_the_strip_nor_the_caption_nor_the_loss() -> None:
+    bench = Bench(recipe=Recipe(load(find("rgb")), {"engine": "python"}))
+    bench.open_panel()
+    for size in ((1280, 800), (800, 500), (640, 420)):
+        bench.window.resize(*size)
+        bench.settle()
+        picture = bench.window.view.widget
+        strip = Division.of(picture.width(), picture.height()).strip
+        assert 100 < bench.bar.panel.geometry().bottom() < strip.y
     bench.close()
 
 

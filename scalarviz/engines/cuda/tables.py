@@ -54,13 +54,17 @@ def formula_rows() -> tuple[object, ...]:
 
 
 def index_of(row: Any, rows: list[Any], kind: str) -> int:
-    """Return the index of a row; raise EngineError for one that is no longer in its table."""
-    if row not in rows:
+    """Return the index of a row; raise EngineError for one that is no longer in its table.
+
+    A formula of the user that was added again from the same source is the same one.
+    """
+    same = [each.name == row.name and each.digest == row.digest for each in rows]
+    if not any(same):
         raise EngineError(
             f"the {kind} {row.name!r} was replaced by another one of that name, and the cuda "
             "engine has the newest only: make it anew, and the session with it"
         )
-    return rows.index(row)
+    return same.index(True)
 
 
 def make_layout(

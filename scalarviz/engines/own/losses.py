@@ -42,7 +42,8 @@ def loss(
     they would raise, and helpers of yours. `sv.where(condition, a, b)` chooses.
 
     Adding one of the same name replaces it for all that is made afterwards; losses and sessions
-    that exist keep the old functions, and so do the files that they save.
+    that exist keep the old functions, and so do the files that they save; on cuda they raise an
+    EngineError, unless both have the same source.
 
     value       function of two floats p and t that returns a float; with `rows`, of the numbers of
                 one sample, two sequences

@@ -45,7 +45,7 @@ def optimizer(
     made from their source.
 
     Adding one of the same name replaces it for all that is made afterwards; optimizers that exist
-    keep the old functions.
+    keep the old functions; on cuda they raise an EngineError, unless both have the same source.
 
     update     function of w, g, one number for each slot, the learning rate lr, the settings, and
                the constants of a step. It returns the new w and the new slots, as a tuple; without

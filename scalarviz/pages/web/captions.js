@@ -6,7 +6,7 @@ import { lossCaption } from "./captions_loss.js";
 import { stepCaption } from "./captions_step.js";
 import { exactSum, said, writtenAlike } from "./format.js";
 import {
-  NO_ROW,
+  NO_INDEX,
   asProduct,
   captionWith,
   endingOn,
@@ -60,7 +60,7 @@ export function batchNeeds(spec, index) {
 
 /** Return a caption with its pieces about weights and neurons, those of its whole lines too. */
 function withPieces(caption) {
-  const isAbout = (each) => each.row !== NO_ROW || each.neuron !== null;
+  const isAbout = (each) => each.row !== NO_INDEX || each.neuron !== null;
   const key = ({ row, neuron }) => JSON.stringify([row, neuron]);
   const told = caption.lines.flat().filter(isAbout);
   const known = new Set(told.map(key));
@@ -100,7 +100,7 @@ function momentCaption(say, state, moment, row, neuron) {
 
 /** Return the first bias that a 1 is multiplied by. */
 function biasBehind(say, [name]) {
-  const found = say.operations.find((each) => each.source === name && each.biases !== NO_ROW);
+  const found = say.operations.find((each) => each.source === name && each.biases !== NO_INDEX);
   return found ? found.biases : say.operations[0].weights;
 }
 
@@ -109,7 +109,7 @@ function zeroGradCaption(ctx) {
     const [title, formula] = ["title", "formula"].map((part) => text(`captions.zero_grad.${part}`));
     return captionWith(title, formula, lines, more);
   };
-  if (ctx.row === NO_ROW) return caption([]);
+  if (ctx.row === NO_INDEX) return caption([]);
   const old = ctx.state.gradBefore?.[ctx.row] ?? 0;
   const isFirst = old === 0 && ctx.state.step === 0;
   const words = isFirst || !ctx.state.gradBefore ? "0" : `${said(old)} → 0`;

@@ -6,7 +6,7 @@ import { featureOf, isHeldNow, meanOf, poolWindow, varianceOf } from "./captions
 import { calledFormula, caseOf, computedTree, logSumExp } from "./formulas.js";
 import { agreeing, exactSum, fillNumbers, inBrackets, pretty, said } from "./format.js";
 import {
-  NO_ROW,
+  NO_INDEX,
   asProduct,
   captionWith,
   equationLine,
@@ -180,7 +180,7 @@ function weightedBack(ctx) {
     const factors = [ctx.state.value[row], upstream[into[i]]];
     return termOf(factors, { words: asProduct, row, neuron, mark: firstOnCube });
   });
-  const keep = ctx.chosen ? into.indexOf(output) : NO_ROW;
+  const keep = ctx.chosen ? into.indexOf(output) : NO_INDEX;
   const options = { keep, about: ctx.before };
   const line = sumLine(terms, arrived, options);
   const kind = operation.shape.length === 1 ? "scale" : "sum";
@@ -308,7 +308,7 @@ function poolBack(ctx) {
   const isAverage = operation.formula === "average_pool";
   const mine = [...upstream.keys()].filter((place) => {
     const inside = poolWindow(ctx, place);
-    const largest = inside.find((i) => x[i] === y[place]) ?? NO_ROW;
+    const largest = inside.find((i) => x[i] === y[place]) ?? NO_INDEX;
     return inside.includes(column) && (isAverage || largest === column);
   });
   const terms = mine.map((i) => termOf([upstream[i]], { neuron: [operation.target, i] }));

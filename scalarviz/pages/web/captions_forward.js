@@ -11,7 +11,7 @@ import {
 import { featureOf, isHeldNow, meanOf, rowFormulaCaption, varianceOf } from "./captions_rows.js";
 import { pretty, said } from "./format.js";
 import {
-  NO_ROW,
+  NO_INDEX,
   asProduct,
   captionWith,
   equationLine,
@@ -46,8 +46,8 @@ function weightedCaption(ctx) {
     const factors = [ctx.inputs[read[i]], value[row]];
     return termOf(factors, { words: asProduct, row, neuron, mark: secondOnCube });
   });
-  const keep = ctx.chosen ? read.indexOf(column) : NO_ROW;
-  const hasBias = operation.biases !== NO_ROW;
+  const keep = ctx.chosen ? read.indexOf(column) : NO_INDEX;
+  const hasBias = operation.biases !== NO_INDEX;
   const isScale = operation.kind === "scale";
   if (hasBias) {
     const row = operation.biases + Math.floor(output / operation.each);

@@ -11,7 +11,7 @@ import {
   said,
 } from "./format.js";
 import { computedTree } from "./formulas.js";
-import { NO_ROW, captionWith, equationLine, pieceOf, plainLines, termOf } from "./lines.js";
+import { NO_INDEX, captionWith, equationLine, pieceOf, plainLines, termOf } from "./lines.js";
 import { asSentence } from "./names.js";
 import { explained } from "./optimizer.js";
 import { plural, text } from "./texts.js";
@@ -20,7 +20,7 @@ export const LONGEST_LINE = 110; // characters
 
 /** The optimizer's arithmetic, and the new loss. */
 export function stepCaption(ctx) {
-  if (ctx.row === NO_ROW) return captionWith(text("captions.step.empty"));
+  if (ctx.row === NO_INDEX) return captionWith(text("captions.step.empty"));
   const { say, state, samples } = ctx;
   const found = explained(say, state, ctx.row);
   const name = ctx.nameOf(ctx.row);
@@ -55,7 +55,7 @@ function movedCaption(say, found, name) {
     return captionWith(text(key, { name, value: said(old, 3) }), "", [], { rows: [row] });
   }
   const last = lines.at(-1);
-  if (say.optimizer.update === null) return changeCaption(found, last.value, name);
+  if (!found.follows) return changeCaption(found, last.value, name);
   const exactly = new Set(Object.keys(say.optimizer.settings));
   lines.filter(isExactLine).forEach((line) => exactly.add(line.name));
   const names = { g: "grad", w: "w" };
@@ -109,7 +109,7 @@ function endingLine(found, exactly, digits) {
 function foldedLine(line) {
   const length = line.reduce((sum, each) => sum + each.words.length, 0);
   if (length <= LONGEST_LINE) return line;
-  const own = line.slice(0, -1).find((each) => each.row !== NO_ROW);
+  const own = line.slice(0, -1).find((each) => each.row !== NO_INDEX);
   const start = /^.*? = /s.exec(line[0].words);
   return [
     ...(start ? [pieceOf(start[0])] : []),
@@ -120,7 +120,7 @@ function foldedLine(line) {
 }
 
 /** Return a line of the optimizer with numbers in place of its names. */
-function formulaLine(line, { exactly, start = "", row = NO_ROW, least = FEW_DIGITS }) {
+function formulaLine(line, { exactly, start = "", row = NO_INDEX, least = FEW_DIGITS }) {
   if (!line.numbered) return plainLines(start + line.formula)[0];
   const { words, numbers, tree } = line.numbered;
   const parts = start ? [start] : [];
@@ -134,7 +134,7 @@ function formulaLine(line, { exactly, start = "", row = NO_ROW, least = FEW_DIGI
     const number = numbers[each];
     const value = typeof number === "string" ? line.known[number] : number;
     const holds = pieces[i - 1].trimEnd().endsWith("-") || pieces[i + 1].startsWith("^");
-    const own = { row: number === "w" ? row : NO_ROW, exact: exactly.has(number) };
+    const own = { row: number === "w" ? row : NO_INDEX, exact: exactly.has(number) };
     parts.push(termOf([value], holds ? { ...own, words: inBrackets } : own));
     order.push(`_${each}_`);
   });

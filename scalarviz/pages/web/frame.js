@@ -97,7 +97,7 @@ function buffersOf(scene, state, moment, part) {
     for (const value of each) if (Number.isFinite(value)) largest = Math.max(largest, Math.abs(value));
   }
   const outputs = values[scene.outputs] ?? null;
-  const answers = outputs && answersOf(scene.logits, outputs);
+  const answers = outputs && answersRead(scene.logits, outputs);
   const sound = scene.logits === "softmax" && answers && answers.every(Number.isFinite);
   return {
     values,
@@ -112,7 +112,7 @@ function buffersOf(scene, state, moment, part) {
 }
 
 /** Outputs as the loss reads them: of logits, their softmax or sigmoid. */
-export function answersOf(logits, outputs) {
+export function answersRead(logits, outputs) {
   const all = Array.from(outputs);
   if (logits === "sigmoid") return all.map((each) => 0.5 + 0.5 * Math.tanh(0.5 * each));
   if (logits !== "softmax") return all;

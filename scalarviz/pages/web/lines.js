@@ -3,13 +3,13 @@
 import { FEW_DIGITS, agreeing, exactSum, said, writtenApart } from "./format.js";
 import { text } from "./texts.js";
 
-export const NO_ROW = -1;
+export const NO_INDEX = -1;
 export const SHOWN_TERMS = 3; // of a long sum
 export const MOST_TERMS = 64; // of one that is shown as a whole
 
 /** Return a piece of a line; see session/caption.py. */
 export function pieceOf(words, about = {}) {
-  const { row = NO_ROW, neuron = null, mark = "", opens = false, behind = null } = about;
+  const { row = NO_INDEX, neuron = null, mark = "", opens = false, behind = null } = about;
   return { words, row, neuron, mark, opens, behind };
 }
 
@@ -31,7 +31,7 @@ export const firstOnCube = (first, second) => `${first}\n× ${second}`;
 /** Return a part of an equation with numbers in it; a term of a sum is their product. */
 export function termOf(numbers, more = {}) {
   const value = numbers.reduce((product, each) => product * each, 1);
-  return { numbers, value, words: (shown) => shown, row: NO_ROW, neuron: null, mark: null, ...more };
+  return { numbers, value, words: (shown) => shown, row: NO_INDEX, neuron: null, mark: null, ...more };
 }
 
 /**
@@ -79,7 +79,7 @@ export function joinedBy(parts, sign = " + ") {
 
 /** Return a sum of products and its result, or a note if a weight was changed since. */
 export function sumLine(terms, result, options = {}) {
-  const { keep = NO_ROW, about = null, start = "", most = SHOWN_TERMS } = options;
+  const { keep = NO_INDEX, about = null, start = "", most = SHOWN_TERMS } = options;
   const sizes = terms.reduce((sum, each) => sum + Math.abs(each.value), 0);
   const total = terms.reduce((sum, each) => sum + each.value, 0);
   if (Math.abs(total - result) > 2e-3 * sizes + 1e-6) {

@@ -1,7 +1,7 @@
 // Feature maps: neurons drawn as images, one for each channel; as view/feature_maps.py.
 
 import { colorOf, readableOn, shortNumber } from "./colors.js";
-import { crossOut, flowsOf, leftOutOf, paintedNeurons } from "./neuron_colors.js";
+import { crossOut, flowsOf, droppedIn, paintedNeurons } from "./neuron_colors.js";
 
 const MAPS = {
   numbered: 11, // least pixels between two images for channel numbers
@@ -27,7 +27,7 @@ export function drawMaps(view, line) {
   const corners = good.map((i) => [0, 1, 2].flatMap((k) => [seen.x[3 * i + k], seen.y[3 * i + k]]));
   const depths = good.map((i) => mapDepths(seen, i));
   let colors = null;
-  const left = leftOutOf(line, frame);
+  const left = droppedIn(line, frame);
   if (name) {
     colors = paintedMaps(name, line, frame, palette);
     const shown = colors.map((each, i) => (left?.[i] > 0 ? palette.groundColor : palette.faded(each, bright)));

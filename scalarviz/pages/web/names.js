@@ -1,6 +1,6 @@
 // Names of neurons and weights, as captions speak of them; as presenter/captions/names.py.
 
-import { NO_ROW } from "./lines.js";
+import { NO_INDEX } from "./lines.js";
 import { owns, unraveled, usesOf } from "./paths.js";
 import { text } from "./texts.js";
 
@@ -40,7 +40,7 @@ export function weightName(say, operation, row) {
   const known = ["affine", "scale", "convolution"];
   if (!operation || !known.includes(operation.kind)) return say.rowNames[row] ?? String(row);
   const { weights, biases, each, kind, shape, label } = operation;
-  const isBias = biases !== NO_ROW && row >= biases;
+  const isBias = biases !== NO_INDEX && row >= biases;
   if (kind === "convolution") {
     if (isBias) return text("captions.unit.kernel_bias", { kernel: row - biases });
     const [kernel, channel, line, column] = unraveled(row - weights, shape);

@@ -3,7 +3,7 @@
 import { activationLine, lossTerm } from "./captions_parts.js";
 import { agreeing, pretty, said } from "./format.js";
 import { errorOf, predictionsOf } from "./formulas.js";
-import { NO_ROW, equationLine } from "./lines.js";
+import { NO_INDEX, equationLine } from "./lines.js";
 import { asSentence, neuronName } from "./names.js";
 import { cardLine } from "./optimizer_rows.js";
 import { unraveled, weightsFrom, weightsInto } from "./paths.js";
@@ -94,7 +94,7 @@ export function neuronCard(say, state, [name, place]) {
   if (!line || place >= line.count + Number(line.one)) return null;
   const known = new NeuronNumbers(say, state, line, place);
   const title = known.isOne ? text("card.neuron.one") : asSentence(neuronName(say, [name, place]));
-  return { row: NO_ROW, name: title, facts: neuronFacts(known), blocks: neuronBlocks(known) };
+  return { row: NO_INDEX, name: title, facts: neuronFacts(known), blocks: neuronBlocks(known) };
 }
 
 function neuronBlocks(known) {
@@ -156,7 +156,7 @@ function madeBy(known, operation) {
   const { kind, formula, source, target, other } = operation;
   const [x, y] = [values[source], values[target]];
   if (known.isOne || !x || !y) return [];
-  if (operation.weights !== NO_ROW) return [sumTable(known, operation, x)];
+  if (operation.weights !== NO_INDEX) return [sumTable(known, operation, x)];
   const row = say.activations[formula];
   if (kind === "activation" && row.value !== null) {
     return [lineOfPieces(activationLine(formula, row, x[place], y[place], { least: CARD_DIGITS }))];
@@ -177,7 +177,7 @@ function sumTable(known, operation, x) {
   const weights = rows.map((row) => state.value[row]);
   const inputs = read.map((i) => x[i]);
   const terms = termsOf(weights, inputs, read, (i) => known.inTable(operation.source, i));
-  if (operation.biases !== NO_ROW) {
+  if (operation.biases !== NO_INDEX) {
     const row = operation.biases + Math.floor(place / operation.each);
     const bias = { name: text("card.neuron.bias"), first: 1, second: state.value[row] };
     terms.splice(terms.length > FEW_TERMS ? 0 : terms.length, 0, bias);
@@ -193,8 +193,8 @@ function sentBy(known) {
   const isKnown = known.isOne || known.name in known.values;
   return known.readers.flatMap((operation) => {
     const { weights, biases, plain } = operation;
-    if (weights !== NO_ROW) {
-      const sends = isKnown && (biases !== NO_ROW || !known.isOne);
+    if (weights !== NO_INDEX) {
+      const sends = isKnown && (biases !== NO_INDEX || !known.isOne);
       return sends ? [sentTable(known, operation)] : [];
     }
     if (known.isOne) return [];

@@ -37,7 +37,7 @@ export function flowsOf(line, frame) {
 }
 
 /** Which neurons of a line dropout drops. */
-export function leftOutOf(line, frame) {
+export function droppedIn(line, frame) {
   const name = line.buffers.find((each) => each in frame.leftOut);
   return name && line.values in frame.values ? frame.leftOut[name] : null;
 }

@@ -3,7 +3,7 @@
 import { colorOf, readableOn, shortNumber } from "./colors.js";
 import { Box } from "./camera.js";
 import { drawMaps } from "./maps.js";
-import { crossOut, flowsOf, goodOf, leftOutOf, paintedNeurons, shownIn } from "./neuron_colors.js";
+import { crossOut, flowsOf, goodOf, droppedIn, paintedNeurons, shownIn } from "./neuron_colors.js";
 import { along3 } from "./space.js";
 import { text } from "./texts.js";
 
@@ -32,7 +32,7 @@ export function drawNeurons(view, line) {
   const radius = seen.unit.map((unit) => line.radius * unit);
   const front = see.see(frontsOf(line.points, line.radius, see)).depth;
   const name = shownIn(line, frame);
-  crossOut(view, seen, radius.map((each) => 0.8 * each), front, leftOutOf(line, frame));
+  crossOut(view, seen, radius.map((each) => 0.8 * each), front, droppedIn(line, frame));
   if (name in frame.values) {
     const bright = view.lit.neurons[line.place];
     const fills = paintedNeurons(name, frame, palette).map((each) => palette.faded(each, bright));

@@ -1,6 +1,6 @@
 // How one weight moves in one step, as data: the optimizer's lines; as session/explanation.py.
 
-import { computedTree, scheduledRate } from "./formulas.js";
+import { calledFormula, computedTree, scheduledRate } from "./formulas.js";
 import { general } from "./texts.js";
 
 /**
@@ -11,6 +11,7 @@ import { general } from "./texts.js";
  * kept     the optimizer's own numbers for it before the step, by name
  * lines    of the optimizer, as optimizer_data.py describes them, each with its `value` and the
  *          numbers `known` to it; empty if it is frozen, or the numbers before the step are missing
+ * follows  whether a page can follow the update, so that the lines are all there
  */
 export function explained(say, state, row) {
   const { optimizer } = say;
@@ -22,7 +23,11 @@ export function explained(say, state, row) {
   const kept = Object.fromEntries(optimizer.slots.map((name) => [name, slots[name]?.[row] ?? 0]));
   const found = { row, value, grad, kept, frozen, isAnyFrozen: frozenRows.size > 0, lines: [] };
   const isKnown = state.operation || state.before;
-  if (!frozen && isKnown && optimizer.slots.every((name) => slots[name])) found.lines = optimizerLines(say, state, found, frozenRows);
+  if (!frozen && isKnown && optimizer.slots.every((name) => slots[name])) {
+    found.lines = optimizerLines(say, state, found, frozenRows);
+  }
+  const last = found.lines.at(-1);
+  found.follows = last !== undefined && (last.numbered ?? last.formula) !== undefined;
   return found;
 }
 
@@ -38,7 +43,7 @@ export function stepShown(state) {
 }
 
 /** Return the optimizer's arithmetic for one weight, from its gradient to its new value. */
-function optimizerLines(say, state, { value: w, grad, kept }, frozen) {
+function optimizerLines(say, state, { row, value: w, grad, kept }, frozen) {
   const { optimizer } = say;
   if (optimizer.refuses && !Number.isFinite(grad)) {
     const formula = "as it is: the step will be refused, since g is not finite";
@@ -50,15 +55,28 @@ function optimizerLines(say, state, { value: w, grad, kept }, frozen) {
   const rate = scheduledRate(optimizer, state.rate ?? optimizer.lr, step);
   lines.push(rateLine(optimizer, rate));
   const known = { w, g, ...kept, lr: rate, ...optimizer.settings, step: step + 1 };
-  if (optimizer.update === null) {
-    return [...lines, { name: "w", formula: "", value: state.value[row], known }];
-  }
-  for (const each of [...optimizer.constants, ...optimizer.update]) {
-    const value = computedTree(each.tree, known);
-    lines.push({ ...each, value, known: { ...known } });
-    known[each.name] = value;
-  }
-  return lines;
+  for (const each of optimizer.constants) known[each.name] = computedTree(each.tree, known);
+  const constants = optimizer.constants.map((each) => ({ ...each, value: known[each.name], known }));
+  const update = updateLines(optimizer, known);
+  if (update === null) return [...lines, { name: "w", value: state.value[row], known }];
+  return [...lines, ...constants, ...update];
+}
+
+/** Return the lines of an update that hold for these numbers; null if a page does not know them. */
+function updateLines({ updates, whole, slots, settings, constants }, given) {
+  const found = updates.map((lines) => {
+    const known = { ...given };
+    return lines.map((each) => {
+      const line = { ...each, known: { ...known }, value: computedTree(each.tree, known) };
+      known[each.name] = line.value;
+      return line;
+    });
+  });
+  if (found.length < 2) return found[0] ?? null;
+  const names = ["w", "g", ...slots, "lr", ...Object.keys(settings), ...constants.map((c) => c.name)];
+  const result = calledFormula(whole, names.map((name) => given[name]));
+  const isSame = (value) => Math.abs(value - result) <= 1e-12 * Math.abs(result);
+  return found.find((lines) => isSame(lines.at(-1).value)) ?? null;
 }
 
 /** Return the line of the learning rate, including the schedule if there is one. */

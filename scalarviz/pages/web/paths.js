@@ -1,6 +1,6 @@
 // Where weights are used, and the path of a signal through all operations; as presenter/paths.py.
 
-import { NO_ROW } from "./lines.js";
+import { NO_INDEX } from "./lines.js";
 
 const product = (numbers) => numbers.reduce((found, each) => found * each, 1);
 const counted = (count) => [...Array(count).keys()];
@@ -8,7 +8,7 @@ const counted = (count) => [...Array(count).keys()];
 /** Return whether a row of the bank is a parameter of an operation. */
 export function owns(operation, row) {
   const first = operation.weights;
-  return first !== NO_ROW && first <= row && row < first + operation.count;
+  return first !== NO_INDEX && first <= row && row < first + operation.count;
 }
 
 /** Return the indices along all sides of a place in an array of this shape. */
@@ -24,7 +24,7 @@ export function unraveled(place, shape) {
 /** Return the outputs that a parameter adds to, and the inputs it multiplies; null for a bias. */
 export function usesOf(say, operation, row) {
   const { weights, biases, each, kind } = operation;
-  if (biases !== NO_ROW && row >= biases) {
+  if (biases !== NO_INDEX && row >= biases) {
     return { written: counted(each).map((i) => i + (row - biases) * each), read: null };
   }
   const place = row - weights;
@@ -116,7 +116,7 @@ function perUnit(operation) {
 
 /** Return an output that depends on an input. */
 function outputFor(say, operation, column) {
-  if (operation.weights === NO_ROW) return across(say, operation.source, operation.target, column);
+  if (operation.weights === NO_INDEX) return across(say, operation.source, operation.target, column);
   const { into } = weightsFrom(say, operation, column);
   if (!into.length) return column % say.buffers[operation.target].size;
   const units = operation.shape.length > 1 ? operation.shape[0] : 1;
@@ -126,7 +126,7 @@ function outputFor(say, operation, column) {
 
 /** Return an input that an output depends on. */
 function inputFor(say, operation, output) {
-  if (operation.weights === NO_ROW) return across(say, operation.target, operation.source, output);
+  if (operation.weights === NO_INDEX) return across(say, operation.target, operation.source, output);
   const { read } = weightsInto(say, operation, output);
   const count = read.length;
   if (!count) return output % say.buffers[operation.source].size;

@@ -25,7 +25,11 @@ import { drawScenery } from "./scenery.js";
 const PICTURE = {
   stage: [1280, 600], // logical pixels of a stage whose letters have their own size
   margin: 16,
+  fine: 1.5, // device pixels of a logical one from which on edges need no finer picture
+  samples: 2, // along a device pixel elsewhere, so that edges are smooth
+  patience: 200, // milliseconds until a picture that stands still is drawn finely without a GPU
 };
+const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i;
 
 /**
  * Draws states of a training into a canvas; `scene` is what scene_data.py wrote.
@@ -43,6 +47,7 @@ export class Picture {
     this.shown = "dark";
     this.fault = ""; // key of a text if nothing can be drawn
     this.words = []; // all text on the last picture
+    this.calm = false; // whether the camera jumps instead of moving by itself
     this.eyes = null;
     this.frame = null;
     this.size = [0, 0];
@@ -75,6 +80,7 @@ export class Picture {
     this.wires = new BeadQuads(gl, this.scene, "wires");
     this.ink = new Ink(gl, this.scene, this.glyphs);
     this.placed = this.painted = null;
+    this.slow = SOFTWARE.test(rendererOf(gl));
     this.gl = gl;
     this.fault = "";
   }
@@ -95,9 +101,6 @@ export class Picture {
   resize(width, height, ratio = 1) {
     this.size = [width, height];
     this.ratio = ratio;
-    const [wide, high] = [Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio))];
-    if (this.canvas.width !== wide) this.canvas.width = wide;
-    if (this.canvas.height !== high) this.canvas.height = high;
   }
 
   /**
@@ -121,12 +124,19 @@ export class Picture {
     this.place(box, options.pinned);
     this.paint();
     this.remembered.take(state, [options.color ?? "value", options.size ?? "value"], now);
+    this.eyes.cuts = this.calm;
     this.eyes.frame(this.size, box, legendBox(box, scale));
     const moving = this.eyes.tick(now);
     this.frame = frameOf(this.scene, this.placed, state, options, this.remembered, now);
     this.see = new Projection(this.eyes.camera, box, width, height, this.reach());
-    this.render(scale);
-    return moving || this.frame.grown !== null;
+    const changes = moving || this.frame.grown !== null;
+    const samples = this.ratio < PICTURE.fine ? PICTURE.samples : 1;
+    this.render(scale, this.slow ? 1 : samples);
+    clearTimeout(this.later);
+    if (this.slow && samples > 1 && !changes) {
+      this.later = setTimeout(() => this.gl && this.render(scale, samples), PICTURE.patience);
+    }
+    return changes;
   }
 
   boxOf(given, scale) {
@@ -171,8 +181,15 @@ export class Picture {
     return Math.sqrt(most) + 2;
   }
 
-  render(scale) {
-    const { gl, frame, see, palette, canvas, ratio } = this;
+  /** Draw the frame, with so many samples along a device pixel. */
+  render(scale, samples) {
+    const { gl, frame, see, palette, canvas } = this;
+    const ratio = this.ratio * samples;
+    this.size.forEach((length, k) => {
+      const pixels = Math.max(1, Math.round(length * ratio));
+      const name = k ? "height" : "width";
+      if (canvas[name] !== pixels) canvas[name] = pixels;
+    });
     const lit = lightsOf(this.placed, this.scene, frame.moment, frame.part);
     this.glyphs.tidy();
     const paper = new Paper(this.glyphs, ...this.size, ratio, scale);
@@ -236,6 +253,15 @@ export class Picture {
 
   /** Show the whole network from its own side again. */
   home() {
-    this.eyes?.look(this.eyes.name);
+    if (!this.eyes) return;
+    this.eyes.cuts = this.calm;
+    this.eyes.look(this.eyes.name);
   }
+}
+
+/** The name of what draws; some browsers tell it on request only. */
+function rendererOf(gl) {
+  const name = gl.getParameter(gl.RENDERER);
+  const told = /^webkit/i.test(name) && gl.getExtension("WEBGL_debug_renderer_info");
+  return told ? gl.getParameter(told.UNMASKED_RENDERER_WEBGL) : name;
 }

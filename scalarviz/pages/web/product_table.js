@@ -10,7 +10,7 @@ import {
   said,
   stripped,
 } from "./format.js";
-import { NO_ROW } from "./lines.js";
+import { NO_INDEX } from "./lines.js";
 import { text } from "./texts.js";
 
 export const MOST_ROWS_WRITTEN = 40; // of a table
@@ -23,10 +23,10 @@ const COLUMN_SPREAD = 5; // digits of the largest number of a column
  *
  * products  all of them, in order: {name, first, second}
  * total     name of the sum; "" for none
- * marked    index of the row of the focus sample, or NO_ROW
+ * marked    index of the row of the focus sample, or NO_INDEX
  * least     digits of the sum, if it can have them
  */
-export function productTable(head, products, total, { marked = NO_ROW, least = FEW_DIGITS } = {}) {
+export function productTable(head, products, total, { marked = NO_INDEX, least = FEW_DIGITS } = {}) {
   const shown = products.slice(0, MOST_ROWS_WRITTEN);
   const values = products.map((each) => each.first * each.second);
   if (!values.every(Number.isFinite)) {

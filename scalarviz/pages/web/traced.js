@@ -1,10 +1,10 @@
 // One weight or neuron followed through a step, for captions; as presenter/traced_weight.py.
 
-import { NO_ROW } from "./lines.js";
+import { NO_INDEX } from "./lines.js";
 import { neuronName, weightName } from "./names.js";
 import { owns, pathOfNeuron, pathOfRow, usesOf, weightsFrom, weightsInto } from "./paths.js";
 
-/** A weight, by its bank index or NO_ROW, at a moment of a state; or the neuron that is followed. */
+/** A weight, by its bank index or NO_INDEX, at a moment of a state; or the neuron that is followed. */
 export class TracedWeight {
   constructor(say, state, moment, row, neuron, chosen) {
     Object.assign(this, { say, state, moment, row, neuron, chosen });
@@ -109,23 +109,23 @@ export class TracedWeight {
   }
 }
 
-/** Return a weight of the neuron's sum, else one that it is multiplied by; NO_ROW without. */
+/** Return a weight of the neuron's sum, else one that it is multiplied by; NO_INDEX without. */
 export function rowBeside(say, neuron) {
   const path = pathOfNeuron(say, neuron);
   const home = say.operations.findIndex((each) => each.target === neuron[0]);
   for (let i = home; i >= 0; i--) {
     const operation = say.operations[i];
-    if (operation.weights === NO_ROW) continue;
+    if (operation.weights === NO_INDEX) continue;
     const { rows, read } = weightsInto(say, operation, path[i][0]);
     const at = read.indexOf(path[i][1]);
     return at >= 0 ? rows[at] : operation.weights;
   }
   for (let i = home + 1; i < path.length; i++) {
     const operation = say.operations[i];
-    if (operation.weights === NO_ROW) continue;
+    if (operation.weights === NO_INDEX) continue;
     return weightsFrom(say, operation, path[i][1]).rows[0] ?? operation.weights;
   }
-  return NO_ROW;
+  return NO_INDEX;
 }
 
 /** Return the output of the class of the focus sample; null if there are no classes. */

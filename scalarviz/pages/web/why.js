@@ -1,7 +1,7 @@
 // Why a weight changed: a sentence, the sum that makes its gradient, and the optimizer's lines.
 
 import { said } from "./format.js";
-import { NO_ROW } from "./lines.js";
+import { NO_INDEX } from "./lines.js";
 import { neuronName } from "./names.js";
 import { explained } from "./optimizer.js";
 import { cardLine, changeBetween, optimizerRows } from "./optimizer_rows.js";
@@ -26,7 +26,7 @@ export function blocksAbout(say, state, row) {
   const tables = gradientTables(known);
   const grad = tables[0]?.total.length ? tables[0].total.at(-1) : said(found.total ?? 0);
   blocks.push(cardLine(whySentence(known, grad)), ...tables);
-  if (found.isPushed && found.fresh !== null && say.optimizer.update !== null) {
+  if (found.isPushed && found.fresh !== null && found.follows) {
     const [old, fresh] = changeBetween(found.value, found.fresh);
     blocks.push(...optimizerRows(say, found, { old, fresh, grad }));
   }
@@ -193,6 +193,6 @@ function gradientTables({ found }) {
   );
   const products = order.map((i) => ({ name: String(sampleOf[i] + 1), first: x[i], second: g[i] }));
   const head = ["sample", "x", "delta", "product"].map((name) => text(`card.head.${name}`));
-  const marked = places === 1 ? 0 : NO_ROW;
+  const marked = places === 1 ? 0 : NO_INDEX;
   return [productTable(head, products, text("card.head.grad"), { marked })];
 }
