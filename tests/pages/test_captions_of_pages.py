@@ -107,7 +107,7 @@ def test_captions_without_the_whole_batch_have_the_same_titles(tmp_path: Path) -
     lean, wanted = [], []
     for state in Walk(session).states(2):
         wanted.append([expected(session, state, *each)["title"] for each in asked])
-        missing = {"all": None, "again": None, "gradBefore": None, "earlier": None}
+        missing = {"all": None, "fresh": None, "gradBefore": None, "earlier": None}
         lean.append({"state": {**state, **missing}, "asked": asked})
     found = said_by_node({"spec": spec_of(session), "states": lean}, tmp_path)["states"]
     assert [[caption["title"] for caption in captions] for captions in found] == wanted

@@ -99,9 +99,7 @@ class Walk:
         known = {program.inputs.name: np.asarray(inputs)}
         known |= {name: run.values(buffer) for name, buffer in written.items()}
         flows = {each.name: run.gradients(each) for moment in done for each in moment.gradients}
-        again = None
-        if not operation:
-            again = self.trainer.loss(session.network(inputs), targets)
+        fresh = None if operation else session.network(inputs)
         return {
             "step": step,
             "operation": operation,
@@ -127,7 +125,7 @@ class Walk:
             "focus": session.focus,
             "frozen": bank.frozen.astype(np.float64),
             "state": bank.state.copy(),
-            "again": again,
+            "fresh": fresh,
         }
 
 

@@ -10,7 +10,7 @@ import {
   pretty,
   said,
 } from "./format.js";
-import { computedTree } from "./formulas.js";
+import { computedTree, isKnownLoss, lossOf } from "./formulas.js";
 import { NO_INDEX, captionWith, equationLine, pieceOf, plainLines, termOf } from "./lines.js";
 import { asSentence } from "./names.js";
 import { explained } from "./optimizer.js";
@@ -33,8 +33,9 @@ export function stepCaption(ctx) {
     addLine(caption, plural("captions.step.together", samples, { who }));
   }
   caption.title = asSentence(caption.title);
-  const again = state.again ?? null;
-  if (!say.learning && again !== null) {
+  const targets = state.all?.targets ?? (samples === 1 ? state.target : null);
+  if (!say.learning && state.fresh && targets && isKnownLoss(say.loss)) {
+    const again = lossOf(say.loss, state.fresh, targets, samples);
     const [old, fresh] = bothSaid(state.loss, again);
     addLine(caption, plural("captions.step.loss", samples, { old, new: fresh }));
   }
