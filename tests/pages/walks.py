@@ -5,18 +5,17 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import shutil
-import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import scalarviz as sv
 from scalarviz.formulas.metrics import predictions_of
 from scalarviz.pages.caption_data import caption_data
+from scalarviz.pages.inline import bundle, texts_of
+from scalarviz.pages.page import module_text
 from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.neuron_card import NeuronNumbers, neuron_card
 from scalarviz.presenter.pointing import name_of
@@ -26,6 +25,7 @@ from scalarviz.presenter.why import blocks_about, title_of
 from scalarviz.session.caption import Caption, Neuron, Piece
 from scalarviz.texts import texts
 from scalarviz.view.frame_data import Card
+from tests.pages.node import run_script
 
 SCRIPT = Path(__file__).with_name("say.mjs")
 Asked = dict[str, Any]  # {} for the default, {"row": ...} or {"neuron": [buffer, place]}
@@ -54,8 +54,9 @@ def caption_as_data(found: Caption) -> dict[str, Any]:
 
 
 def spec_of(session: sv.Session) -> dict[str, Any]:
-    """Return the parts of a page's specification that captions need."""
-    return {"say": caption_data(session, Show.of(session)), "texts": dict(texts())}
+    """Return the part of a page's specification that captions need, and the texts of a page."""
+    found = texts_of(bundle("main.js", module_text), texts())
+    return {"say": caption_data(session, Show.of(session)), "texts": found}
 
 
 class Walk:
@@ -168,16 +169,9 @@ def numbers_in(session: sv.Session, state: Mapping[str, Any], neuron: Neuron) ->
 
 def said_by_node(task: dict[str, Any], folder: Path) -> Any:
     """Return what the JavaScript of a page makes of a task; see say.mjs."""
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("JavaScript runs in Node, which is not installed here")
     file = folder / "task.json"
     file.write_text(json.dumps(plain(task)), encoding="utf-8")
-    done = subprocess.run(
-        [node, str(SCRIPT), str(file)], capture_output=True, text=True, timeout=600, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return run_script(SCRIPT, str(file))
 
 
 def compared(session: sv.Session, folder: Path, steps: int = 2, skip: int = 0) -> int:

@@ -18,6 +18,7 @@ import {
   termOf,
   wholeLine,
 } from "./lines.js";
+import { onceOf } from "./memo.js";
 import { asSentence } from "./names.js";
 import { general, plural, text } from "./texts.js";
 import { TracedWeight, rightOutput, rowBeside } from "./traced.js";
@@ -33,14 +34,16 @@ import { TracedWeight, rightOutput, rowBeside } from "./traced.js";
  * It never fails: what cannot be said in numbers is the name of the operation.
  */
 export function captionOf(spec, state, { row = null, neuron = null } = {}) {
-  const { say } = spec;
-  const moment = say.moments[state.moment ?? -1];
-  if (!moment) return withPieces(restCaption(say, state));
-  try {
-    return withPieces(momentCaption(say, state, moment, row, neuron));
-  } catch {
-    return withPieces(plainCaption(moment));
-  }
+  return onceOf(state, "caption", { row, neuron }, () => {
+    const { say } = spec;
+    const moment = say.moments[state.moment ?? -1];
+    if (!moment) return withPieces(restCaption(say, state));
+    try {
+      return withPieces(momentCaption(say, state, moment, row, neuron));
+    } catch {
+      return withPieces(plainCaption(moment));
+    }
+  });
 }
 
 /** Return what a state must have of all samples of a batch for the caption of a moment. */

@@ -1,6 +1,7 @@
 // Cards of weights and neurons; as presenter/cards.py.
 
 import { digitsBetween, said } from "./format.js";
+import { onceOf } from "./memo.js";
 import { weightTitle } from "./names.js";
 import { neuronCard } from "./neuron_card.js";
 import { frozenOf } from "./optimizer.js";
@@ -20,8 +21,10 @@ const VALUE_DIGITS = 3; // fewest of a value
  */
 export function cardOf(spec, state, { row = null, neuron = null }) {
   const { say } = spec;
-  if (neuron) return neuronCard(say, state, neuron);
-  return { row, name: weightTitle(say, row), facts: [], blocks: weightBlocks(say, state, row) };
+  return onceOf(state, "card", { row, neuron }, () => {
+    if (neuron) return neuronCard(say, state, neuron);
+    return { row, name: weightTitle(say, row), facts: [], blocks: weightBlocks(say, state, row) };
+  });
 }
 
 /** Return the card beside what is hovered, which has facts only; arguments as in `cardOf`. */
