@@ -247,3 +247,40 @@ def test_a_plate_is_as_near_as_in_a_window() -> None:
         for name in ("least", "most", "fine"):
             number = float(str(ours[name]).replace("Infinity", "inf"))
             assert number == pytest.approx(getattr(theirs, name), rel=1e-9)
+
+
+def test_a_channel_has_its_own_scale_and_is_computed_once() -> None:
+    session = made(2, 3, 1)
+    body = """
+    const scene = unpackedAll(data.scene);
+    const layout = new Layout(unpackedAll(data.layout));
+    const value = Float64Array.from({ length: scene.count }, (_, i) => i / 10);
+    const state = {
+      value, grad: value.map((each) => 7 * each), before: value.map((each) => each - 0.03),
+      slots: { m: value.map((each) => -20 * each) }, values: {}, moment: -1, operation: 0,
+    };
+    const remembered = new Remembered(new Scales(scene.stops, 5));
+    const shown = (color, now) => {
+      const channels = { color, size: color };
+      remembered.take(state, [color, color], now);
+      const frame = frameOf(scene, layout, state, channels, remembered, now);
+      return { ...frame, again: frameOf(scene, layout, state, channels, remembered, now) };
+    };
+    const names = ["value", "gradient", "last change", "m", "v"];
+    const first = names.map((name) => shown(name, 0));
+    const scales = first.map(({ scale }) => scale);
+    const kept = first.map(({ colors, again }) => colors === again.colors);
+    state.value[0] = 3; // the same state may be drawn later, when the scale may grow
+    remembered.take({ ...state, value: value.slice() }, ["value"], 1);
+    const early = shown("value", 4);
+    const { scale, grown, clipped } = early;
+    return {scales, kept, changes: first[2].colors, early: [scale, grown, clipped]};"""
+    found = in_web(
+        "packed layout scales frame",
+        body,
+        scene=scene_data(session),
+        layout=layout_data(layout_of(session)),
+    )
+    assert found["scales"] == [2.0, 10.0, 0.05, 50.0, 1.0] and all(found["kept"])
+    np.testing.assert_allclose(found["changes"], 0.03)
+    assert found["early"] == [5.0, [2.0, 5.0], 0]

@@ -12,26 +12,33 @@ export class Remembered {
     Object.assign(this, { scales, state: null, gradients: null, beforeGradients: null });
   }
 
-  /** Take up a state; say whether it is another one. */
+  /** Take up a state, whose scales follow those of the states before. */
   take(state, channels, now) {
-    if (state === this.state) return;
     if (!this.state) for (const name of channels) this.scales.choose(name, numbersOf(state, name));
     if (state.grad !== this.gradients) {
       this.beforeGradients = this.gradients;
       this.gradients = state.grad;
     }
     this.state = state;
-    this.zero = null;
-    for (const name of channels) this.scales.follow(name, numbersOf(state, name), now);
+    for (const name of new Set(channels)) this.scales.follow(name, numbersOf(state, name), now);
   }
 }
+
+const KNOWN_CHANNELS = new WeakMap(); // by state: what is computed of one, by name of the channel
 
 /** The numbers of a channel: the values, their gradients, their change, or a slot. */
 export function numbersOf(state, name) {
   if (name === "value") return state.value;
   if (name === "gradient") return state.grad;
-  if (name === "last change" && state.before) return state.value.map((each, i) => each - state.before[i]);
-  return state.slots?.[name] ?? new Float32Array(state.value.length);
+  if (state.slots?.[name]) return state.slots[name];
+  if (!KNOWN_CHANNELS.has(state)) KNOWN_CHANNELS.set(state, new Map());
+  const known = KNOWN_CHANNELS.get(state);
+  if (!known.has(name)) {
+    const { value, before } = state;
+    const isChange = name === "last change" && before;
+    known.set(name, value.map((each, i) => (isChange ? each - before[i] : 0)));
+  }
+  return known.get(name);
 }
 
 /** What the picture shows of a state; see picture.js for the options. */
