@@ -13,7 +13,7 @@ from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, MEANS
 from scalarviz.presenter.arithmetic import change_between
 from scalarviz.presenter.captions.format import said
-from tests.pages.walks import Walk, compared, expected, questions, said_by_node, spec_of
+from tests.pages.walks import Walk, compare, compared, expected, questions, said_by_node, spec_of
 
 Make = Callable[[], sv.Session]
 
@@ -99,6 +99,19 @@ def test_captions_of_a_small_network_are_those_of_python(tmp_path: Path) -> None
 def test_captions_of_classes_with_adam_are_those_of_python(tmp_path: Path) -> None:
     network = sv.Network([4, 3, 2], "leaky_relu", "linear", seed=0)
     assert compared(classes(network, 4), tmp_path) > 100
+
+
+def test_captions_and_cards_of_edited_weights_are_those_of_python(tmp_path: Path) -> None:
+    session = colours(sv.Dense(3, 4, "tanh"), sv.Dense(4, 3))
+    walk, states, wanted = Walk(session), [], []
+    asked = [(name, {"row": row}) for row in (1, 20) for name in ("caption", "card", "hover")]
+    for done, state in enumerate(walk.states(2), 1):
+        if done in (4, 8, len(session.operations)):  # the last one is after a whole step
+            walk.edit(1 if done != 8 else 20, 0.1 * done)
+            state = walk.state()
+        states.append({"state": state, "asked": asked})
+        wanted.append([expected(session, state, *each) for each in asked])
+    compare(session, states, wanted, tmp_path)
 
 
 def test_captions_without_the_whole_batch_have_the_same_titles(tmp_path: Path) -> None:

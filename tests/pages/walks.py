@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.inline import bundle, texts_of
 from scalarviz.pages.page import module_text
 from scalarviz.presenter.captions.moments import caption
+from scalarviz.presenter.cards import hover_card
 from scalarviz.presenter.neuron_card import NeuronNumbers, neuron_card
 from scalarviz.presenter.pointing import name_of
 from scalarviz.presenter.scene_layout import layout_of, names_of
@@ -66,6 +68,7 @@ class Walk:
         self.session = session
         self.trainer = session.timeline.trainer
         self.before: Any = None
+        self.edited: dict[int, float] = {}  # since the last step, with the values before
         if session.step_index:
             with session.doing(), session.timeline.at_work():
                 self.before = session.network.bank.value.copy()
@@ -85,7 +88,16 @@ class Walk:
             self.begin()
             for _ in self.session.operations:
                 self.session.advance(1, "operation")
+                if not self.session.clock.operation:
+                    self.edited = {}
                 yield self.state()
+
+    def edit(self, row: int, value: float) -> None:
+        """Set a weight, as the user of a page does."""
+        self.edited.setdefault(row, float(self.session.network.bank.value[row]))
+        self.session.edit(row, value)
+        if self.session.clock.operation:
+            self.before[row] = value  # "step" moves it from there
 
     def state(self) -> dict[str, Any]:
         """Return the state of a page at this moment of the session."""
@@ -100,7 +112,7 @@ class Walk:
         known = {program.inputs.name: np.asarray(inputs)}
         known |= {name: run.values(buffer) for name, buffer in written.items()}
         flows = {each.name: run.gradients(each) for moment in done for each in moment.gradients}
-        fresh = None if operation else session.network(inputs)
+        fresh = None if operation or self.edited else session.network(inputs)
         return {
             "step": step,
             "operation": operation,
@@ -110,8 +122,9 @@ class Walk:
             "rate": self.trainer.settings.optimizer.lr,
             "value": bank.value.copy(),
             "grad": bank.grad.copy(),
-            "before": self.before,
+            "before": self.before.copy(),
             "earlier": self.earlier,
+            "edited": dict(self.edited),
             "gradBefore": self.grad_before,
             "slotsBefore": self.slots_before,
             "values": {name: each[sample].copy() for name, each in known.items()},
@@ -148,6 +161,11 @@ def expected(session: sv.Session, state: Mapping[str, Any], name: str, asked: As
     neuron = None if neuron is None else tuple(neuron)
     if name == "caption":
         return plain(caption_as_data(caption(session, row, neuron)))
+    if name == "hover":
+        bank = SimpleNamespace(value=state["value"], grad=state["grad"])
+        source = SimpleNamespace(numbers=bank, before=state["before"])
+        reading = SimpleNamespace(session=session, program=session.network.program)
+        return plain(dataclasses.asdict(hover_card(reading, row, source)))
     if neuron is not None:
         return plain(dataclasses.asdict(neuron_card(numbers_in(session, state, neuron))))
     title = title_of(session, session.network.program, row)
@@ -181,16 +199,22 @@ def compared(session: sv.Session, folder: Path, steps: int = 2, skip: int = 0) -
     every = [("caption", each) for each in asked]
     every += [("card", each) for each in asked if "row" in each]
     every += [("card", each) for each in neurons_of(session)]
+    every += [("hover", each) for each in asked if "row" in each]
     states: list[Any] = []
     wanted: list[Any] = []
     for state in walk.states(steps):
         states.append({"state": state, "asked": every})
         wanted.append([expected(session, state, *each) for each in every])
+    compare(session, states, wanted, folder)
+    return sum(map(len, wanted))
+
+
+def compare(session: sv.Session, states: list[Any], wanted: list[Any], folder: Path) -> None:
+    """Compare what a page says of states with what is wanted."""
     found = said_by_node({"spec": spec_of(session), "states": states}, folder)["states"]
     for place, (ours, theirs) in enumerate(zip(wanted, found, strict=True)):
-        for question, mine, other in zip(every, ours, theirs, strict=True):
+        for question, mine, other in zip(states[place]["asked"], ours, theirs, strict=True):
             assert other == mine, differences(mine, other, place, question)
-    return sum(map(len, wanted))
 
 
 def neurons_of(session: sv.Session) -> list[Asked]:
