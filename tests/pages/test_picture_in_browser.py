@@ -260,3 +260,25 @@ def test_the_camera_follows_the_hand_and_comes_home(small: tuple[PicturePage, An
         home, _ = page.draw(state, (640, 400), now=now)
     page.ask("() => {picture.calm = true}")
     np.testing.assert_allclose(home.astype(int), first, atol=2)
+
+
+def test_a_card_takes_of_the_width_without_a_jump(small: tuple[PicturePage, Any]) -> None:
+    page, state = small
+    pinned = {"row": 2}
+    page.draw(state, (1000, 400))
+    page.ask("() => {picture.calm = false}")
+    places = "() => [0, 5].map((row) => picture.placeOf({row}))"
+    layout, before = page.ask("() => picture.placed.place = 7"), page.ask(places)
+    assert page.draw(state, (500, 400), pinned=pinned, now=2000.0) is not None
+    first = page.ask(places)
+    for now in (2000.1, 2000.3):
+        page.draw(state, (500, 400), pinned=pinned, now=now)
+    last = page.ask(places)
+    for old, kept, new in zip(before, first, last, strict=True):
+        # It stays where it was, exactly so at the depth of the target.
+        assert abs(kept["x"] - old["x"]) < 0.2 * abs(new["x"] - old["x"])
+        assert abs(new["x"] - old["x"]) > 20.0 and 0.0 < new["x"] < 500.0
+    assert page.ask("() => picture.placed.place") == layout  # the same one, seen from nearer
+    page.ask("() => {picture.calm = true}")
+    page.draw(state, (500, 400))
+    assert page.ask("() => picture.placed.place ?? 0") == 0

@@ -29,8 +29,7 @@ export class Eyes {
 
   /** Set the size of the picture, the box that the network fills, and the legend to keep clear of. */
   frame(size, inner, legend = null) {
-    const same = size[0] === this.size[0] && size[1] === this.size[1];
-    const before = same ? this.inner : null;
+    const before = size[1] === this.size[1] ? this.inner : null; // a card may take of the width
     const moved = before && ["x", "y", "width", "height"].some((key) => before[key] !== inner[key]);
     const fresh = moved || !before || legend?.height !== this.legend?.height;
     Object.assign(this, { size, inner, legend });
@@ -38,7 +37,7 @@ export class Eyes {
     if (this.framed && !this.from && fresh) this.camera = this.whole(this.camera);
   }
 
-  /** Begin a quick move to fit the network to another box of the same picture. */
+  /** Begin a quick move to fit the network to another box of a picture. */
   refit(before) {
     const box = this.inner;
     const camera = this.camera.with({ height: (this.camera.height * box.height) / before.height });

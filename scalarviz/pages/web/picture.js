@@ -154,9 +154,7 @@ export class Picture {
     const far = ([each]) => Math.abs(Math.log(each) - shape);
     const [, number] = this.scene.shapes.reduce((best, each) => (far(each) < far(best) ? each : best));
     const layout = this.layouts[number];
-    const resized = String(this.size) !== this.sizePlaced;
-    if (layout !== this.chosen && (!this.chosen || !pinned || resized)) this.chosen = layout;
-    this.sizePlaced = String(this.size);
+    if (!this.chosen || !pinned) this.chosen = layout;
     if (this.chosen === this.placed) return;
     this.placed = this.chosen;
     this.cubes.setLayout(this.placed);
