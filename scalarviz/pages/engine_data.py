@@ -11,13 +11,15 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
-from scalarviz.engines.wasm.jobs import PageMemory, Training
+from scalarviz.engines.wasm.jobs import PAGE, PageMemory, Training
 from scalarviz.engines.wasm.linking import end_of_data
 from scalarviz.engines.wasm.module import module_of
 from scalarviz.errors import EngineError
 from scalarviz.session.branches import Clock
 from scalarviz.session.session import Session
 from scalarviz.session.trainer import Trainer
+
+LARGEST = 2**30  # bytes of memory of a page
 
 
 class EngineData(NamedTuple):
@@ -34,19 +36,28 @@ def engine_data(session: Session, probe: FloatArray | None = None) -> EngineData
     probe  inputs, shape (samples, inputs), to which the page always shows the answers; None, the
            default: none
 
-    Raises EngineError if a page cannot train this session, with the reason.
+    Raises EngineError if a page cannot train this session, with the reason, or if it needs more
+    than LARGEST bytes of memory.
     """
     reason = why_not(session)
     if reason:
         raise EngineError(reason)
     trainer = session.timeline.trainer
     asked = np.zeros((0, session.network.inputs)) if probe is None else probe
-    module = module_of(training_of(trainer, 0).units(), trainer.bank.dtype)
+    units = training_of(trainer, 0).units()
+    module = module_of(units, trainer.bank.dtype)
     with session.doing():
         timeline = session.timeline
         step = timeline.clock.step
         with timeline.visit(Clock(step)):
-            memory = PageMemory(training_of(trainer, step), asked, end_of_data(module))
+            memory = PageMemory(training_of(trainer, step), units, asked, end_of_data(module))
+    needed = PAGE * memory.spec["pages"]
+    if needed > LARGEST:
+        raise EngineError(
+            f"a page would need {needed / 1e6:,.0f} MB of memory for this session, and "
+            f"{LARGEST / 1e6:,.0f} MB are the most: take smaller batches, a smaller network or "
+            "fewer samples"
+        )
     return EngineData(module, memory.image, memory.spec)
 
 

@@ -18,6 +18,7 @@ from tests.benchmarks import (
     growth,
     memory,
     notebook,
+    page,
     replicas,
     sessions,
     start,
@@ -45,6 +46,7 @@ PARTS = {
         digits,
         frames,
         watched,
+        page,
         notebook,
     )
 }

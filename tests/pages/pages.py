@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import scalarviz as sv
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.pages.engine_data import engine_data
+from scalarviz.engines.codegen.unit_source import Unit
+from scalarviz.engines.wasm.jobs import PageMemory
+from scalarviz.engines.wasm.linking import end_of_data
+from scalarviz.engines.wasm.module import module_of
+from scalarviz.pages.engine_data import EngineData, engine_data, training_of
 from tests.pages.node import run_script
 
 SCRIPT = Path(__file__).with_name("in_page.mjs")
@@ -20,11 +27,18 @@ class InPage:
     session  the Session, as it stands
     folder   an empty folder
     probe    inputs to which the page shows the answers
+    units    the kernels of its module, among them those of the session; None: just these
     """
 
-    def __init__(self, session: sv.Session, folder: Path, probe: FloatArray | None = None) -> None:
+    def __init__(
+        self,
+        session: sv.Session,
+        folder: Path,
+        probe: FloatArray | None = None,
+        units: Sequence[Unit] | None = None,
+    ) -> None:
         self.folder = folder
-        self.data = engine_data(session, probe)
+        self.data = engine_data(session, probe) if units is None else data_with(session, units)
         for name in ("module", "image"):
             (folder / name).write_bytes(getattr(self.data, name))
         (folder / "spec.json").write_text(json.dumps(self.data.spec))
@@ -32,3 +46,13 @@ class InPage:
     def run(self, body: str) -> Any:
         """Return what the body of a function of JavaScript returns; it uses `engine` and `spec`."""
         return run_script(SCRIPT, str(self.folder), given=body)
+
+
+def data_with(session: sv.Session, units: Sequence[Unit]) -> EngineData:
+    """What a page of a session at a step needs, with a module of more kernels."""
+    trainer = session.timeline.trainer
+    module = module_of(units, trainer.bank.dtype)
+    nothing = np.zeros((0, session.network.inputs))
+    training = training_of(trainer, session.step_index)
+    memory = PageMemory(training, units, nothing, end_of_data(module))
+    return EngineData(module, memory.image, memory.spec)

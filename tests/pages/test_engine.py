@@ -8,6 +8,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import EngineError, UpdateError
+from scalarviz.pages import engine_data as data_of_page
 from scalarviz.pages.engine_data import engine_data, why_not
 from tests.pages.pages import InPage
 from tests.wording import refused
@@ -226,3 +227,9 @@ def test_a_page_does_not_train_what_python_makes() -> None:
     assert "made by Python" in why_not(session)
     with refused(EngineError, "Generated"):
         engine_data(session)
+
+
+def test_a_page_that_needs_too_much_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data_of_page, "LARGEST", 2**19)
+    with refused(EngineError, "smaller", varies=r"[\d,]+ MB"):
+        engine_data(rgb())

@@ -6,7 +6,7 @@ evaluation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, final
 
@@ -20,11 +20,12 @@ from scalarviz.engines.cpu import step as plans
 from scalarviz.engines.cpu.job import CpuJob
 from scalarviz.engines.cpu.optimizer_args import Order
 from scalarviz.engines.cpu.passes import passes
-from scalarviz.engines.cpu.products import SHORTEST, TILE
+from scalarviz.engines.cpu.products import LONGEST, SHORTEST, TILE, TWO
 from scalarviz.engines.cpu.records import OPERATION, Records
 from scalarviz.engines.cpu.room import Room, address
 from scalarviz.engines.cpu.sizes import count_chunks, count_tiles
 from scalarviz.engines.cpu.stepper import pass_of
+from scalarviz.engines.cpu.table import WIDE_AFFINE, kernels_for
 from scalarviz.engines.cpu.tables import (
     Tables,
     drawing_arrays,
@@ -44,8 +45,10 @@ from scalarviz.engines.cpu.units import (
     units_of_loss,
     units_of_optimizer,
 )
+from scalarviz.engines.cpu.wide_products import PANEL, TURNED
 from scalarviz.engines.wasm.image import Image
 from scalarviz.engines.wasm.linking import FIRST, STACK
+from scalarviz.engines.wasm.llvm_text import HEAP
 from scalarviz.formulas.losses import Loss
 from scalarviz.model.bank import SCALING, Bank
 from scalarviz.model.operations import Buffer
@@ -54,6 +57,7 @@ from scalarviz.model.precision import Precision
 from scalarviz.model.program import Moment, Program
 
 AT_ONCE = int(TILE)  # samples that an evaluation takes at once
+SMALL_ARRAYS = 2**18  # bytes for arrays of kernels, beside those of wide layers
 LOSSES = 4096  # steps of one call of the kernel
 PAGE = 65536  # bytes: the unit of a memory
 
@@ -92,13 +96,16 @@ class PageMemory:
     """The memory of a page that trains: `image`, its bytes, and `spec`, what is where in it.
 
     training  the training
+    units     the kernels of the module, in order: those of the training, and maybe others
     probe     inputs, shape (samples, inputs), to which the page shows the answers; may be empty
     first     first address of the image
     """
 
-    def __init__(self, training: Training, probe: FloatArray, first: int) -> None:
+    def __init__(
+        self, training: Training, units: Sequence[Unit], probe: FloatArray, first: int
+    ) -> None:
         self._training = training
-        self._numbers = {unit: FIRST + k for k, unit in enumerate(training.units())}
+        self._numbers = {unit: FIRST + k for k, unit in enumerate(units)}
         self._image = Image(first)
         self._dtype = training.bank.dtype
         self._step()
@@ -106,6 +113,8 @@ class PageMemory:
         self._evaluation()
         self._probe = self._array(probe)
         self._image.add(self._probe)
+        self._heap = np.zeros(heap_of(training), np.uint8)
+        self._image.add(self._heap, empty=True)
         self.image = self._image.build()
         self.spec = self._described()
 
@@ -293,6 +302,7 @@ class PageMemory:
             "first": image.first,
             "pages": -(-image.end // PAGE),
             "stack": STACK,
+            "heap": {"at": HEAP, "first": image.place(self._heap), "size": len(self._heap)},
             "kernels": FIRST + len(numbers),
             "places": len(self._apart_room.spaces),
             "calls": {name: numbers[unit] for name, unit in calls.items()},
@@ -359,6 +369,16 @@ class PageMemory:
             (todo,) = pass_of(moment, self._training.program).tolist()
             described["pass"] = [*todo]
         return described
+
+
+def heap_of(training: Training) -> int:
+    """Return the bytes that arrays of kernels take at most, roughly: those of wide layers."""
+    widest = 0
+    for operation in training.program.operations:
+        if kernels_for(operation)[1] is WIDE_AFFINE:
+            widest = max(widest, operation.source.size)
+    numbers = int(PANEL + TWO) * widest + int(LONGEST * (TURNED + SHORTEST))
+    return SMALL_ARRAYS + numbers * np.dtype(training.bank.dtype).itemsize
 
 
 def buffer_names(program: Program) -> dict[Buffer, str]:

@@ -1,8 +1,10 @@
 """LLVM text of kernels that any target can compile.
 
 numba compiles a kernel for this machine, with wrappers for Python around it. Here it does so
-without optimizing; the wrappers and the counting of references, which kernels do not need, are
-removed, and what is left is written for another target.
+without optimizing; the wrappers are removed, and what is left is written for another target.
+
+Few kernels make arrays of their own. Their memory is a stack beside that of calls: an array is
+freed when it is the last one there and nothing refers to it any more.
 """
 
 from __future__ import annotations
@@ -15,14 +17,91 @@ from pathlib import Path
 
 from scalarviz.errors import EngineError
 
-# Functions of numba that count references: no array of a kernel owns its memory.
-COUNTS_REFERENCES = ("NRT_incref", "NRT_decref")
+# Functions of numba's that a page has versions of.
+MEMORY_OF_NUMBA = ("NRT_incref", "NRT_decref", "NRT_MemInfo_alloc_aligned")
 WRAPPER = "cfunc."
 OF_PYTHON = "_ZN7cpython"
 # Functions of C that are instructions of every target.
 INSTRUCTIONS = re.compile(r"@(sqrt|floor|ceil|trunc|fabs|rint)(f?)\(")
 NAME = re.compile(r'@("?)([^"(]+)\1\(')
 DEFINITION = re.compile(r"^define (?:linkonce_odr |internal |private |hidden |dso_local )*")
+# Three words of memory: the end of the arrays, the end of the room for them, and the last array.
+HEAP = 16
+# A block begins with numba's record of an array: references, two pointers, of which the first is
+# that to the block before, and a pointer to the data.
+RECORD = "{ i64, ptr, ptr, ptr, i64 }"
+MEMORY = f"""
+define internal ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 %alignment) {{
+begin:
+  %block = load i32, ptr inttoptr (i32 {HEAP} to ptr)
+  %room = load i32, ptr inttoptr (i32 {HEAP + 4} to ptr)
+  %last = load ptr, ptr inttoptr (i32 {HEAP + 8} to ptr)
+  %first = zext i32 %block to i64
+  %limit = zext i32 %room to i64
+  %needed = add i64 %size, 127
+  %whole = and i64 %needed, -64
+  %end = add i64 %first, %whole
+  %fits = icmp ule i64 %end, %limit
+  %sane = icmp ult i64 %size, 2147483648
+  %good = and i1 %fits, %sane
+  br i1 %good, label %made, label %full
+made:
+  %next = trunc i64 %end to i32
+  %info = inttoptr i32 %block to ptr
+  %start = add i32 %block, 64
+  %data = inttoptr i32 %start to ptr
+  %before = getelementptr {RECORD}, ptr %info, i32 0, i32 1
+  %place = getelementptr {RECORD}, ptr %info, i32 0, i32 3
+  store i64 1, ptr %info
+  store ptr %last, ptr %before
+  store ptr %data, ptr %place
+  store i32 %next, ptr inttoptr (i32 {HEAP} to ptr)
+  store ptr %info, ptr inttoptr (i32 {HEAP + 8} to ptr)
+  ret ptr %info
+full:
+  call void @llvm.trap()
+  unreachable
+}}
+define internal void @NRT_incref(ptr %info) {{
+begin:
+  %none = icmp eq ptr %info, null
+  br i1 %none, label %done, label %count
+count:
+  %old = load i64, ptr %info
+  %new = add i64 %old, 1
+  store i64 %new, ptr %info
+  br label %done
+done:
+  ret void
+}}
+define internal void @NRT_decref(ptr %info) {{
+begin:
+  %none = icmp eq ptr %info, null
+  br i1 %none, label %done, label %count
+count:
+  %old = load i64, ptr %info
+  %new = add i64 %old, -1
+  store i64 %new, ptr %info
+  br label %look
+look:
+  %last = load ptr, ptr inttoptr (i32 {HEAP + 8} to ptr)
+  %empty = icmp eq ptr %last, null
+  br i1 %empty, label %done, label %test
+test:
+  %uses = load i64, ptr %last
+  %used = icmp ne i64 %uses, 0
+  br i1 %used, label %done, label %free
+free:
+  %where = getelementptr {RECORD}, ptr %last, i32 0, i32 1
+  %before = load ptr, ptr %where
+  %address = ptrtoint ptr %last to i32
+  store i32 %address, ptr inttoptr (i32 {HEAP} to ptr)
+  store ptr %before, ptr inttoptr (i32 {HEAP + 8} to ptr)
+  br label %look
+done:
+  ret void
+}}
+"""
 # What numba's code returns if it has raised no error: nothing, or None.
 GOOD = (0, -2)
 
@@ -49,18 +128,18 @@ def portable(name: str, text: str, symbol: str) -> str:
     kept, parameters = [], None
     for function in pieces(text):
         head = function[0]
+        found = NAME.search(head)
+        if found is not None and found.group(2) in MEMORY_OF_NUMBA:
+            continue
         if not head.startswith("define "):
             if not head.startswith("target "):
                 kept += function
             continue
-        found = NAME.search(head)
         if found is None:
             raise unexpected(f"a function begins with {head[:80]}")
         called = found.group(2)
         if called == name:
             parameters = parameters_of(head[found.end() :])
-        if called in COUNTS_REFERENCES:
-            function = [head, "ret void", "}"]
         if not called.startswith((WRAPPER, OF_PYTHON)):
             kept += [DEFINITION.sub("define internal ", head), *function[1:]]
     if parameters is None:
@@ -71,7 +150,7 @@ def portable(name: str, text: str, symbol: str) -> str:
         .replace(" = linkonce ", " = internal ")
     )
     body = INSTRUCTIONS.sub(lambda m: f"@llvm.{m[1]}.{'f32' if m[2] else 'f64'}(", body)
-    return f"{body}\n{wrapper(native, symbol, parameters)}"
+    return f"{body}\n{MEMORY}\n{wrapper(native, symbol, parameters)}"
 
 
 def pieces(text: str) -> Iterator[list[str]]:

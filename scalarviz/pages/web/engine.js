@@ -36,6 +36,9 @@ export class Engine {
     this.spec = spec;
     this.memory = memory;
     this.numbers = new DataView(memory.buffer);
+    const { at, first, size } = spec.heap;
+    this.numbers.setUint32(at, first, true);
+    this.numbers.setUint32(at + 4, first + size, true);
     this.arrays = {};
     for (const [name, [at, length, kind]] of Object.entries(spec.arrays)) {
       this.arrays[name] = new KIND[kind](memory.buffer, at, length);
