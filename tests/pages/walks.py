@@ -109,7 +109,7 @@ class Walk:
         sample = min(session.focus, len(inputs) - 1)
         bank, run = session.network.bank, self.trainer.run
         written = {each.name: each for moment in done for each in moment.values}
-        known = {program.inputs.name: np.asarray(inputs)}
+        known = {program.inputs.name: np.asarray(inputs).astype(bank.value.dtype)}
         known |= {name: run.values(buffer) for name, buffer in written.items()}
         flows = {each.name: run.gradients(each) for moment in done for each in moment.gradients}
         fresh = None if operation or self.edited else session.network(inputs)
