@@ -282,3 +282,25 @@ def test_a_card_takes_of_the_width_without_a_jump(small: tuple[PicturePage, Any]
     page.ask("() => {picture.calm = true}")
     page.draw(state, (500, 400))
     assert page.ask("() => picture.placed.place ?? 0") == 0
+
+
+def test_walls_of_tiny_cubes_look_alike(chromium: Any) -> None:
+    session = made(500, 400, 10)
+    size = 800, 500
+    with (
+        picture_page(chromium, scene_data(session)) as page,
+        window(Show.of(session), size, "dark", reduced_motion=True) as stage,
+    ):
+        compare(page, stage, size)
+        levels = "() => [picture.cubes.levels, picture.cubes.meant.filter(Boolean).length]"
+        assert page.ask(levels) == [[7, 7, 7, 0], 3]
+        small = """() => {  // a graphics card without room for the means
+          const { gl } = picture;
+          gl.getParameter = () => 64;
+          picture.cubes.setLayout(picture.placed);
+          delete gl.getParameter;
+        }"""
+        page.ask(small)
+        image, _ = page.draw(state_of(stage, stage.frame_data()), (800, 400))
+        assert page.ask(levels) == [[0, 0, 0, 0], 0] and page.errors == []
+        assert len(np.unique(image.reshape(-1, 3), axis=0)) > 500

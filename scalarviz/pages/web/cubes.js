@@ -17,6 +17,7 @@ const BOX_FIELDS = [
   ...BOX_TABLE.map((name) => [`a_${name}`, 4]),
 ];
 const LARGEST_SCALE = 1e37; // whose inverse is a float32
+const MANY_CUBES = 10000; // of which some are small at first
 
 /** Draws the cubes of all plates of a layout. */
 export class Cubes {
@@ -25,6 +26,7 @@ export class Cubes {
     const [vertex, fragment] = scene.programs.cubes;
     this.programs = [0, 1].map((far) => [vertex, fragment.replace("#define FAR 1", `#define FAR ${far}`)]);
     this.made = [null, null]; // programs without and with small cubes, when they are needed
+    this.program(scene.count > MANY_CUBES ? 1 : 0); // compiled while the network starts
     const { split } = scene.shader;
     this.height = Math.max(1, Math.ceil(scene.count / split));
     this.staging = new Float32Array(2 * this.height * split);
@@ -48,9 +50,13 @@ export class Cubes {
     this.sent = []; // for each plate, the turn of the numbers on the graphics card
     this.meant = []; // and what its means were made of
     let [top, width] = [0, 1];
+    const largest = this.gl.getParameter(this.gl.MAX_TEXTURE_SIZE);
+    this.levels = []; // of means; a plate for whose means there is no room is drawn cube by cube
     this.tops = layout.plates.map((plate) => {
       const [rows, columns] = plate.room;
       const at = top;
+      this.levels.push(at + rows <= largest && 2 * columns <= largest ? plate.levels : 0);
+      if (!this.levels.at(-1)) return 0;
       top += rows;
       width = Math.max(width, 2 * columns);
       return at;
@@ -127,7 +133,7 @@ export class Cubes {
         plate.columns, plate.rows, 2 * half,
         plate.columns, plate.rows, ...pair(plate.first),
         ...pair(plate.stride), inverseScale(this.scale), inverseScale(this.sizeScale),
-        plate.tray ? 1 : 0, lights.plates[i], lights.white[i], plate.levels,
+        plate.tray ? 1 : 0, lights.plates[i], lights.white[i], this.levels[i],
         ...lights.sweeps[i],
         0, this.tops[i], columns, rows,
         ...plate.sides,
@@ -142,12 +148,13 @@ export class Cubes {
   upload(near) {
     const { shader } = this.scene;
     const { plates } = this.layout;
-    const single = (plate) => near[plate.place].least < shader.cubesTo || !plate.levels;
+    const single = (plate) => near[plate.place].least < shader.cubesTo || !this.levels[plate.place];
     this.sendNumbers(plates.filter((plate) => single(plate) && this.sent[plate.place] !== this.turn));
     for (const plate of plates) {
       const { most, fine } = near[plate.place];
-      if (!plate.levels || !(most > shader.meansFrom)) continue;
-      const finest = Math.min(plate.levels, Math.max(1, Math.floor(Math.log2(Math.max(fine, 1)) + 0.5)));
+      const levels = this.levels[plate.place];
+      if (!levels || !(most > shader.meansFrom)) continue;
+      const finest = Math.min(levels, Math.max(1, Math.floor(Math.log2(Math.max(fine, 1)) + 0.5)));
       const key = `${this.turn} ${finest} ${this.scale} ${this.sizeScale}`;
       if (this.meant[plate.place] === key) continue;
       this.meant[plate.place] = key;
