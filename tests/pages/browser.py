@@ -61,7 +61,7 @@ class Tab:
     def close(self) -> None:
         """Close the page; nothing may have gone wrong, and nothing have left the machine."""
         self.page.context.close()
-        assert self.complaints == []
+        assert self.complaints == [], self.complaints
         outside = [url for url in self.asked if not url.startswith(("file:", "blob:", "data:"))]
         assert outside == []
 

@@ -11,6 +11,7 @@ import { cellsOf } from "./strip.js";
 import { commandOf, takesKey } from "./keys.js";
 import { Controls } from "./controls.js";
 import { Curve, Losses } from "./curve.js";
+import { copyLink } from "./follow.js";
 import { followPointers } from "./pointer.js";
 import { Motion } from "./motion.js";
 import { Player } from "./player.js";
@@ -282,6 +283,7 @@ export class App {
       toggleSheet: () => this.setSheet(byId("sheet").hidden),
       home: () => this.picture.home(),
       reload: () => location.reload(),
+      link: () => copyLink(this),
       close: () => this.close(),
     };
   }

@@ -3,6 +3,7 @@
 import { App } from "./app.js";
 import { byId, setShown } from "./dom.js";
 import { Client } from "./client.js";
+import { followLink } from "./follow.js";
 import { Picture } from "./picture.js";
 import { setTexts, text } from "./texts.js";
 
@@ -57,13 +58,13 @@ async function start() {
   const url = URL.createObjectURL(new Blob([data.worker], { type: "text/javascript" }));
   const picture = new Picture(byId("cubes"), null, spec.scene);
   const client = new Client(() => new Worker(url), { module, image, spec });
-  const hash = new URLSearchParams(location.hash.slice(1));
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const app = new App({ spec, client, picture, calm, failed: failWith });
   globalThis.scalarviz = app; // for the console: scalarviz.state
   app.resize();
   await client.ask("state");
-  if (hash.get("tour") !== "no" && !calm) await app.showTour();
+  addEventListener("hashchange", () => followLink(app, location.hash));
+  if (!(await followLink(app, location.hash)) && !calm) await app.showTour();
   return undefined;
 }
 

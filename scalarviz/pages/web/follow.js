@@ -1,0 +1,91 @@
+// Follows links to moments of a page, and makes them.
+
+import { byId, setShown } from "./dom.js";
+import { linkLimits, readLink, shownMoment, writeLink } from "./link.js";
+import { nearestSpeed } from "./player.js";
+import { text } from "./texts.js";
+
+const PORTION_TIME = 250; // milliseconds of training between two words on how far it is
+
+/** Go to the moment of a link, and say in one sentence what of it means nothing here.
+ *
+ * Returns whether the link asks for a moment or against the tour. What users do ends it.
+ */
+export async function followLink(app, hash) {
+  const link = readLink(hash, linkLimits(app.spec));
+  const { step, operation, pinned, sample, hide, play, theme, tour, bad } = link;
+  document.documentElement.dataset.hide = hide.join(" ");
+  if (theme) app.setTheme(theme);
+  const stands = step !== null || pinned || play || sample !== null || tour === "no";
+  if (stands) {
+    app.act();
+    const mine = app.slow;
+    await app.player.pause();
+    if (sample !== null) await app.player.ask("focus", { sample });
+    if (step !== null) await arriveAt(app, { step, operation: operation ?? 0 }, () => app.slow === mine);
+    if (app.slow === mine) {
+      app.pin(pinned);
+      if (play) {
+        app.player.setSpeed(nearestSpeed(play));
+        app.player.play();
+      }
+    }
+  }
+  if (bad.length) app.tell(text("page.link.bad", { parts: bad.join(", ") }));
+  return stands;
+}
+
+/** Seek a moment in portions; `goesOn()` says whether it is still wanted. */
+async function arriveAt(app, { step, operation }, goesOn) {
+  const last = app.spec.engine.moments.length;
+  let portion = 64;
+  let hasTold = false;
+  while (goesOn() && app.state.step + portion < step) {
+    const began = performance.now();
+    const at = app.state.step + portion;
+    const state = await app.player.ask("seek", { step: at, operation: 0 });
+    if (state?.step !== at) return; // refused, or a worker that failed
+    const took = performance.now() - began;
+    portion = Math.max(1, Math.floor(portion * Math.min(4, PORTION_TIME / Math.max(took, 1))));
+    hasTold ||= took > PORTION_TIME / 2;
+    if (hasTold) app.tell(text("page.link.going", { step: at, goal: step }));
+  }
+  if (!goesOn()) return;
+  // After its last operation a step is shown as it was walked.
+  const walks = operation === last ? 1 : 0;
+  await app.player.ask("seek", { step, operation: operation - walks });
+  if (walks) await app.player.ask("advance", { count: 1, unit: "operation" });
+  if (hasTold) setShown(byId("chip"), false);
+}
+
+/** Put the address of the present moment on the clipboard, and say so. */
+export async function copyLink(app) {
+  const hide = (document.documentElement.dataset.hide ?? "").split(" ").filter(Boolean);
+  const link = writeLink({ ...shownMoment(app.state), pinned: app.pinned, hide });
+  const changed = app.client.resume?.journal?.length > 0;
+  const done = await putOnClipboard(location.href.split("#")[0] + link);
+  app.setSheet(false);
+  if (done) {
+    app.tell(text(changed ? "page.link.copied.changed" : "page.link.copied"));
+  } else {
+    app.tell(text("page.link.kept", { link }));
+  }
+}
+
+/** Put words on the clipboard; return whether the browser allows it. */
+async function putOnClipboard(words) {
+  const field = document.createElement("textarea");
+  field.value = words;
+  Object.assign(field.style, { position: "fixed", top: 0, opacity: 0 });
+  document.body.append(field);
+  field.select();
+  const done = document.execCommand("copy"); // works from disk and within frames, too
+  field.remove();
+  if (done || document.featurePolicy?.allowsFeature("clipboard-write") === false) return done;
+  try {
+    await navigator.clipboard.writeText(words);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,109 @@
+// Moments by link: what stands after the # of a page's address.
+//
+// step=120&op=7&pin=42&hide=controls
+
+const HIDEABLE = ["controls", "strip", "curve", "head", "exhibit"];
+const FURTHEST = 1e9; // step
+const LONGEST_SAID = 24; // letters of a part that is not understood
+
+/** What a link may name of a page: `operations` of a step, `rows`, `batch` and `sizes` of buffers. */
+export function linkLimits(spec) {
+  const { moments, sizes, step = 0 } = spec.engine;
+  const buffers = Object.entries(spec.say.buffers).map(([name, { size }]) => [name, size]);
+  return {
+    first: step, operations: moments.length, rows: spec.say.rows, batch: sizes.batch,
+    sizes: new Map(buffers),
+  }; // prettier-ignore
+}
+
+/** Return the moment of a link, with nothing for what it does not name:
+ *
+ * step, operation   null unless one is named; the operation is the number of those done in the step
+ * pinned            {row} or {neuron: [buffer, place]}
+ * sample            in focus
+ * hide              names of what is not shown
+ * play              steps a second
+ * theme, tour       "dark" or "light", "no"
+ * bad               parts that mean nothing in this page, as they are written
+ */
+export function readLink(hash, limits) {
+  const found = {
+    step: null, operation: null, pinned: null, sample: null, hide: [], play: null, theme: null,
+    tour: null, bad: [],
+  }; // prettier-ignore
+  for (const [name, given] of new URLSearchParams(hash.replace(/^#/, ""))) {
+    const read = Object.hasOwn(LINK_PARTS, name) ? LINK_PARTS[name](given.trim(), limits) : null;
+    if (read) Object.assign(found, read);
+    else found.bad.push(shortPart(given ? `${name}=${given}` : name));
+  }
+  if (found.operation !== null) found.step ??= limits.first;
+  return found;
+}
+
+/** Return the link to a moment, from # on; `readLink` reads it back. */
+export function writeLink({ step, operation, pinned, sample, hide = [], play, theme, tour }) {
+  const parts = [];
+  if (step !== null && step !== undefined) parts.push(["step", step]);
+  if (operation) parts.push(["op", operation]);
+  if (pinned?.row >= 0) parts.push(["pin", pinned.row]);
+  if (pinned?.neuron) parts.push(["neuron", pinned.neuron.join(":")]);
+  if (sample) parts.push(["sample", sample + 1]);
+  if (hide.length) parts.push(["hide", hide.join(",")]);
+  if (play) parts.push(["play", play]);
+  if (theme) parts.push(["theme", theme]);
+  if (tour) parts.push(["tour", tour]);
+  const plain = (value) => encodeURIComponent(value).replaceAll("%2C", ",").replaceAll("%3A", ":");
+  return `#${parts.map(([name, value]) => `${name}=${plain(value)}`).join("&")}`;
+}
+
+/** Return the moment that a state shows: after the last operation of a step it is still that step. */
+export function shownMoment({ step, operation, moment, focus }) {
+  const ended = operation === 0 && moment >= 0;
+  return { step: ended ? step - 1 : step, operation: ended ? moment + 1 : operation, sample: focus };
+}
+
+// Readers of the parts of a link: fields of the moment, or null for what means nothing.
+const LINK_PARTS = {
+  step: (given, { first }) => {
+    const step = wholeBelow(given, FURTHEST);
+    return step === null || step < first ? null : { step };
+  },
+  op: (given, { operations }) => {
+    const operation = wholeBelow(given, operations + 1);
+    return operation === null ? null : { operation };
+  },
+  pin: (given, { rows }) => {
+    const row = wholeBelow(given, rows);
+    return row === null ? null : { pinned: { row } };
+  },
+  neuron: (given, { sizes }) => {
+    const end = given.lastIndexOf(":");
+    const name = given.slice(0, end);
+    const place = wholeBelow(given.slice(end + 1), sizes.get(name) ?? 0);
+    return end < 0 || place === null ? null : { pinned: { neuron: [name, place] } };
+  },
+  sample: (given, { batch }) => {
+    const number = wholeBelow(given, batch + 1);
+    return number ? { sample: number - 1 } : null;
+  },
+  hide: (given) => {
+    const hide = given.split(",").map((name) => name.trim()).filter(Boolean);
+    return hide.every((name) => HIDEABLE.includes(name)) ? { hide } : null;
+  },
+  play: (given) => {
+    const play = /^[\d.]+$/.test(given) ? Number(given) : NaN;
+    return play > 0 && play <= FURTHEST ? { play } : null;
+  },
+  theme: (given) => (["dark", "light"].includes(given) ? { theme: given } : null),
+  tour: (given) => (given === "no" ? { tour: given } : null),
+};
+
+/** Return the whole number that a text is, below an end; else null. */
+function wholeBelow(given, end) {
+  const number = /^\d{1,15}$/.test(given) ? Number(given) : NaN;
+  return number < end ? number : null;
+}
+
+function shortPart(words) {
+  return words.length > LONGEST_SAID ? `${words.slice(0, LONGEST_SAID)}…` : words;
+}
