@@ -27,7 +27,8 @@ import { TracedWeight, rightOutput, rowBeside } from "./traced.js";
  * Return the caption of a state: of its last operation, or of the training between two steps.
  *
  * spec   of the page; `say` of it is used
- * state  see the page; `all` has numbers of the whole batch, see `batchNeeds`
+ * state  see the page; `all` has numbers of the whole batch: {values, gradients, targets}, the first
+ *        two by buffer, each sample by sample; without it some lines are shorter
  * row    bank index of the weight whose numbers are shown, or null
  * neuron the neuron whose numbers are shown instead, as buffer and place, or null
  *
@@ -44,21 +45,6 @@ export function captionOf(spec, state, { row = null, neuron = null } = {}) {
       return withPieces(plainCaption(moment));
     }
   });
-}
-
-/** Return what a state must have of all samples of a batch for the caption of a moment. */
-export function batchNeeds(spec, index) {
-  const { say } = spec;
-  const moment = say.moments[index];
-  const needs = { values: [], gradients: [], targets: false };
-  if (moment?.kind === "loss") return { ...needs, values: [say.outputs], targets: true };
-  const operation = say.operations[moment?.operation];
-  if (moment?.kind === "weight gradient") {
-    return { ...needs, values: [operation.source], gradients: [operation.target] };
-  }
-  if (operation?.kind !== "batch_norm") return needs;
-  const gradients = moment.kind === "forward" ? [] : [operation.target];
-  return { ...needs, values: [operation.source, operation.target], gradients };
 }
 
 /** Return a caption with its pieces about weights and neurons, those of its whole lines too. */
