@@ -28,6 +28,8 @@ const PICTURE = {
   fine: 1.5, // device pixels of a logical one from which on edges need no finer picture
   samples: 2, // along a device pixel elsewhere, so that edges are smooth
   patience: 200, // milliseconds until a picture that stands still is drawn finely without a GPU
+  pause: 1000, // milliseconds after which a picture is the first of others
+  longest: 700, // milliseconds that a fine picture may take
 };
 const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i;
 
@@ -47,6 +49,7 @@ export class Picture {
     this.shown = "dark";
     this.fault = ""; // key of a text if nothing can be drawn
     this.words = []; // all text on the last picture
+    this.coarse = false; // whether fine pictures take too long here
     this.calm = false; // whether the camera jumps instead of moving by itself
     this.eyes = null;
     this.frame = null;
@@ -132,11 +135,32 @@ export class Picture {
     const changes = moving || this.frame.grown !== null;
     const samples = this.ratio < PICTURE.fine ? PICTURE.samples : 1;
     this.render(scale, this.slow ? 1 : samples);
-    clearTimeout(this.later);
-    if (this.slow && samples > 1 && !changes) {
-      this.later = setTimeout(() => this.gl && this.render(scale, samples), PICTURE.patience);
-    }
+    this.refine(scale, this.slow && !changes ? samples : 1);
     return changes;
+  }
+
+  /** Draw the picture finely when it has stood still for longer than pictures now take. */
+  refine(scale, samples) {
+    const drawn = performance.now();
+    const passed = drawn - (this.drawn ?? -Infinity);
+    this.drawn = drawn;
+    clearTimeout(this.later);
+    if (samples === 1 || this.coarse) return;
+    const wait = passed < PICTURE.pause ? Math.max(PICTURE.patience, 3 * passed) : PICTURE.pause;
+    this.later = setTimeout(() => {
+      if (!this.gl) return;
+      this.render(scale, samples);
+      this.timeFine(performance.now());
+    }, wait);
+  }
+
+  /** Draw no fine pictures any more if one takes too long, which shows in when the next frame comes. */
+  timeFine(start) {
+    const measure = () => {
+      const isSeen = document.visibilityState === "visible";
+      this.coarse = isSeen && performance.now() - start > PICTURE.longest;
+    };
+    requestAnimationFrame(() => requestAnimationFrame(measure));
   }
 
   boxOf(given, scale) {
