@@ -234,8 +234,10 @@ export class Clock {
   }
 
   noteBefore() {
-    const { value, slots } = this.engine;
-    this.before = { value: value.slice(), slots: copied(slots) };
+    const { step, before } = this;
+    const { value, grad, slots } = this.engine;
+    const earlier = before?.step === step - 1 ? before.value : null;
+    this.before = { step, value: value.slice(), grad: grad.slice(), slots: copied(slots), earlier };
   }
 
   /** Write the losses of steps; those that are known do not change. */
@@ -261,7 +263,7 @@ export class Clock {
 
   /** Give a weight another value; edits of one weight at one moment are undone together. */
   edit(row, value) {
-    this.change({ kind: "edit", row, value });
+    this.change({ kind: "edit", row, value, old: this.engine.value[row] });
   }
 
   /** Freeze a weight, or let it move again. */
@@ -272,6 +274,7 @@ export class Clock {
   change(details) {
     const change = { ...details, step: this.step, operation: this.operation };
     if (this.isGoingOn(change)) {
+      change.old = this.journal.at(-1).old;
       this.journal = [...this.journal.slice(0, -1), change];
       this.future = [];
     } else {
@@ -289,6 +292,8 @@ export class Clock {
 
   apply(change) {
     CHANGES[change.kind](this.engine, change);
+    const { kind, row, value } = change;
+    if (kind === "edit" && this.operation > 0) this.before.value[row] = value; // "step" begins there
   }
 
   /** Whether a change goes on with the last one, as when a cube is dragged. */
@@ -345,6 +350,15 @@ export class Clock {
     this.stale = Math.min(this.stale, from);
     this.go(place);
     return true;
+  }
+
+  /** The values that weights had on arrival at this step, of those that were edited since. */
+  get edited() {
+    const found = {};
+    for (const { kind, step, row, old } of this.journal.slice(0, this.applied)) {
+      if (kind === "edit" && step === this.step && !(row in found)) found[row] = old;
+    }
+    return found;
   }
 
   // ---- what is shown ----------------------------------------------------------------------------

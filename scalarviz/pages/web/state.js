@@ -1,6 +1,7 @@
 // What a page shows of a training at one moment: a plain object of numbers and copied arrays.
 
 const FEW = 20000; // numbers of an optimizer that are sent unasked
+const MANY = 400000; // numbers of a batch
 const SLOW = 12; // milliseconds from which the answers to the probe are computed less often
 
 /** What stays from one state to the next: the sample in focus, and the answers to the probe. */
@@ -38,6 +39,10 @@ export function stateOf(clock, from, { slots = false, playing = false } = {}) {
     before: before && before.value.slice(),
     slots: hasSlots ? copiedAll(engine.slots) : {},
     slotsBefore: hasSlots && before ? copiedAll(before.slots) : {},
+    gradBefore: before && before.grad.slice(),
+    earlier: before?.earlier ? before.earlier.slice() : null,
+    edited: clock.edited,
+    ...batchOf(clock, playing),
     stopped: clock.stopped,
     ...sampleOf(clock, playing),
   };
@@ -63,6 +68,33 @@ function sampleOf(clock, playing) {
   return {
     values, gradients, leftOut: rests ? {} : leftOutOf(spec, values),
     inputs: inputs.slice(), target: targets.slice(), row, batch: engine.batch, focus,
+  };
+}
+
+/** What captions and cards of a step that is walked take from the whole batch, if that is little:
+ * `all`, its values and gradients computed so far, sample by sample, and its targets; and `fresh`,
+ * its outputs by the weights after the step, unless one was edited since.
+ */
+function batchOf(clock, playing) {
+  const { engine, operation, moment, edited } = clock;
+  const { spec, batch } = engine;
+  const size = spec.buffers.reduce((sum, each) => sum + each.size, 0);
+  if (playing || moment < 0 || 2 * batch * size > MANY) return { all: null, fresh: null };
+  const samples = Array.from({ length: batch }, (_, i) => engine.sample(i));
+  const joined = (parts) => Float64Array.from(parts.flatMap((part) => Array.from(part)));
+  const every = (read) => (name) => joined(samples.map((_, i) => read(name, i)));
+  const done = spec.moments.slice(0, moment + 1);
+  const written = [spec.buffers[0].name, ...done.flatMap((each) => each.values)];
+  const flows = done.flatMap((each) => each.gradients);
+  const isFresh = operation === 0 && !Object.keys(edited).length;
+  const inputs = engine.value.constructor.from(joined(samples.map((each) => each.inputs)));
+  return {
+    all: {
+      values: fromBuffers(written, every((name, i) => engine.values(name, i))),
+      gradients: fromBuffers(flows, every((name, i) => engine.gradients(name, i))),
+      targets: joined(samples.map((each) => each.targets)),
+    },
+    fresh: isFresh ? engine.evaluate(inputs) : null,
   };
 }
 
