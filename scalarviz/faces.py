@@ -23,7 +23,8 @@ from scalarviz.texts import text
 
 INSTEAD = (
     "sv.watch(..., terminal=True) draws in the terminal, sv.picture(..., 'net.png') and "
-    "sv.record(..., 'net.mp4') write a file"
+    "sv.record(..., 'net.mp4') write a file, and sv.page(..., 'net.html') a page that trains in a "
+    "browser"
 )
 
 

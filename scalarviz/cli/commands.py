@@ -1,4 +1,4 @@
-"""The command line: `scalarviz list | watch | train | render | page | replay | doctor | ...`."""
+"""The command line: `scalarviz list | watch | train | render | page | class | replay | ...`."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ EXAMPLES = (
     "scalarviz train texture --resume it.safetensors --steps 20000",
     "scalarviz render rgb -o rgb.mp4 --steps 500 --move orbit",
     "scalarviz page rgb -o rgb.html",
+    "scalarviz class rgb xor circle --address 0.0.0.0",
     "scalarviz replay it.safetensors",
     "scalarviz doctor",
 )
@@ -137,6 +138,16 @@ def application(words: Sequence[str]) -> Typer:
             run = command(verb, load(path), path.stem)
             group.command(asked, help=help_of(verb, asked, about(path)))(run)
     app.command("replay", help="Open a training that was kept in a file.")(replay)
+    named = typer.Argument(None, metavar="[SCENE]...", help="Names or files; else rgb xor circle.")
+    address = typer.Option("127.0.0.1", help="Address to serve on: 0.0.0.0 for the whole network.")
+    port = typer.Option(8000, help="Port to serve on.")
+
+    @app.command("class", help="Serve pages that train to a class, from this machine's memory.")
+    def _(scenes: list[str] | None = named, address: str = address, port: int = port) -> None:
+        from scalarviz.cli.class_pages import serve
+
+        sys.exit(serve(scenes or (), address, port))
+
     wanted = typer.Option(False, "--class", help="Whether all is ready to teach the lessons.")
 
     @app.command("doctor", help="Find out what works here, and what mends the rest.")
@@ -243,8 +254,9 @@ def without_a_window(scene: Scene, name: str) -> str:
     word = name if name in scenes() else shlex.quote(scene.__globals__["__file__"])
     kind, what = (".mp4", "video") if find_spec("av") else (".png", "picture")
     return (
-        f"`scalarviz watch {word} --terminal` draws in the terminal, and "
-        f"`scalarviz render {word} -o {shlex.quote(name + kind)}` writes a {what}"
+        f"`scalarviz watch {word} --terminal` draws in the terminal, "
+        f"`scalarviz render {word} -o {shlex.quote(name + kind)}` writes a {what}, and "
+        f"`scalarviz page {word} -o {shlex.quote(name + '.html')}` a page that trains in a browser"
     )
 
 

@@ -118,6 +118,7 @@ def test_watching_without_a_screen_says_what_to_type_and_writes_nothing(
     said = "there is no screen to open a window on: run it where DISPLAY is set; without a window "
     assert said + "`scalarviz watch rgb --terminal` draws in the terminal" in ran.err
     assert f"`scalarviz render rgb -o {file}` writes a " in ran.err
+    assert "`scalarviz page rgb -o rgb.html` a page that trains in a browser" in ran.err
     assert not list(tmp_path.iterdir())
 
 

@@ -1,0 +1,270 @@
+"""The server of a class: what it answers, and what a client can hold of it."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import socket
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from html.parser import HTMLParser
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from threading import Thread
+from time import perf_counter, sleep
+
+import pytest
+
+from scalarviz.pages import server as module
+from scalarviz.pages.index_page import Entry, index_of
+from scalarviz.pages.server import PageServer, takes_gzip
+
+POLICY = "default-src 'none'; script-src 'sha256-abc='"
+META = f'<meta http-equiv="Content-Security-Policy" content="{POLICY.replace(chr(39), "&#x27;")}">'
+RGB = f"<!DOCTYPE html>{META}<p>{'a page that trains ' * 30_000}".encode()  # 570 kB
+PAGES = {"rgb.html": RGB, "a b.html": b"spaces", "index.html": index_of([Entry("rgb", "Colours")])}
+Ask = Callable[..., tuple[HTTPResponse, bytes]]
+
+
+@pytest.fixture
+def came() -> list[tuple[str, str]]:
+    return []
+
+
+@pytest.fixture
+def served(came: list[tuple[str, str]]) -> Iterator[PageServer]:
+    """A server that serves while the test runs."""
+    with PageServer("127.0.0.1", 0, lambda *visitor: came.append(visitor)) as made:
+        thread = Thread(target=made.serve, args=[PAGES])
+        thread.start()
+        while not made.files:
+            sleep(0.01)
+        yield made
+        made.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def ask(served: PageServer) -> Ask:
+    def answer(path: str, method: str = "GET", **headers: str) -> tuple[HTTPResponse, bytes]:
+        connection = HTTPConnection("127.0.0.1", served.port, timeout=30)
+        connection.putrequest(method, path, skip_accept_encoding=True)
+        for name, value in headers.items():
+            connection.putheader(name.replace("_", "-"), value)
+        connection.endheaders()
+        got = connection.getresponse()
+        return got, got.read()
+
+    return answer
+
+
+def raw(server: PageServer, sent: bytes) -> bytes:
+    """All that is answered to some bytes."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+        connection.sendall(sent)
+        found = b""
+        while part := connection.recv(65_536):
+            found += part
+        return found
+
+
+def test_a_page_is_sent_whole_with_its_own_policy_and_nothing_to_guess(ask: Ask) -> None:
+    got, body = ask("/rgb.html")
+    assert (got.status, body) == (200, RGB)
+    assert int(got.headers["Content-Length"]) == len(RGB)
+    assert got.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert got.headers["X-Content-Type-Options"] == "nosniff"
+    assert got.headers["Content-Security-Policy"] == f"{POLICY}; frame-ancestors 'none'"
+    assert "Content-Encoding" not in got.headers and "Server" not in got.headers
+
+
+def test_a_page_is_compressed_for_those_who_take_it(ask: Ask) -> None:
+    got, body = ask("/rgb.html", Accept_Encoding="deflate, gzip, br")
+    assert got.headers["Content-Encoding"] == "gzip"
+    assert int(got.headers["Content-Length"]) == len(body) < len(RGB) / 3
+    assert gzip.decompress(body) == RGB
+    assert got.headers["Vary"] == "Accept-Encoding"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "takes"),
+    [
+        ("gzip", True),
+        ("br;q=1.0, GZIP ;q=0.5", True),
+        ("gzip;q=0", False),
+        ("gzip; q=0.00", False),
+        ("br", False),
+        ("notgzip", False),
+        ("", False),
+    ],
+)
+def test_who_takes_gzip(accepted: str, takes: bool) -> None:
+    assert takes_gzip(accepted) is takes
+
+
+def test_head_is_the_answer_without_the_page(ask: Ask) -> None:
+    got, body = ask("/rgb.html", "HEAD")
+    assert (got.status, body) == (200, b"")
+    assert int(got.headers["Content-Length"]) == len(RGB)
+
+
+def test_what_a_browser_has_is_not_sent_again(ask: Ask) -> None:
+    tag = ask("/rgb.html")[0].headers["ETag"]
+    got, body = ask("/rgb.html", If_None_Match=tag)
+    assert (got.status, body) == (304, b"")
+    assert ask("/rgb.html", If_None_Match='"another"')[0].status == 200
+
+
+def test_the_list_links_to_the_pages(ask: Ask) -> None:
+    assert ask("/")[1] == ask("/index.html")[1] == PAGES["index.html"]
+    (link,) = re.findall(r'href="(\w[^":]*)"', ask("/")[1].decode())
+    assert ask(f"/{link}?from=list")[1] == RGB
+    assert ask("/a%20b.html")[1] == b"spaces"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../server.py",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/rgb.html/../rgb.html",
+        "//rgb.html",
+        "/./rgb.html",
+        "/RGB.html",
+        "/rgb.html%00",
+        "/rgb%2Ehtml",
+        "/rgb.html/",
+        "/server.py",
+        f"/{Path(module.__file__)}",
+    ],
+)
+def test_other_addresses_lead_nowhere(ask: Ask, path: str) -> None:
+    got, body = ask(path)
+    assert (got.status, body) == (404, b"404 Not Found\n")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT"])
+def test_other_methods_are_refused(ask: Ask, method: str) -> None:
+    got, _ = ask("/rgb.html", method)
+    assert got.status == 405 and got.headers["Allow"] == "GET, HEAD"
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"\r\n\r\n", 400),
+        (b"\x16\x03\x01\x02\x00\x01\r\n\r\n", 400),  # a browser that tries https
+        (b"GET /rgb.html\r\n\r\n", 400),
+        (b"GET http://elsewhere/rgb.html HTTP/1.1\r\n\r\n", 400),
+        (b"GET /\xff HTTP/1.1\r\n\r\n", 400),
+        (b"GET /a\nb HTTP/1.1\r\n\r\n", 400),
+        (b"GET /" + b"a" * module.LONGEST_LINE + b" HTTP/1.1\r\n\r\n", 414),
+        (b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * module.LONGEST_HEAD, 431),
+        (b"A" * 10 * module.LONGEST_HEAD, 431),
+    ],
+)
+def test_what_is_no_request_or_too_long_is_refused(
+    served: PageServer, sent: bytes, status: int
+) -> None:
+    assert raw(served, sent).startswith(f"HTTP/1.1 {status} ".encode())
+
+
+def test_a_client_that_asks_slowly_is_left_and_others_do_not_wait(
+    served: PageServer, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "ASKING", 0.3)
+    slow = [socket.create_connection(("127.0.0.1", served.port), timeout=30) for _ in range(5)]
+    for each in slow:
+        each.sendall(b"GET /rgb.html HTT")
+    assert ask("/rgb.html")[1] == RGB
+    for each in slow:
+        with each:
+            assert each.recv(1000).startswith(b"HTTP/1.1 408 ")
+
+
+def test_single_bytes_do_not_prolong_a_request(
+    served: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "ASKING", 0.3)
+    monkeypatch.setattr(module, "PARTING", 0.1)
+    with socket.create_connection(("127.0.0.1", served.port), timeout=0.02) as slow:
+        for _ in range(1500):
+            slow.sendall(b"G")
+            try:
+                answer = slow.recv(100)
+            except TimeoutError:
+                continue
+            assert answer.startswith(b"HTTP/1.1 408 ")
+            return
+    pytest.fail("the connection is held")
+
+
+def test_a_client_that_does_not_take_its_answer_is_left(
+    served: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "TAKING", 0.2)
+    served.files = {"/": module.File.of("large.html", bytes(50_000_000))}
+    with socket.socket() as slow:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.settimeout(30)
+        slow.connect(("127.0.0.1", served.port))
+        slow.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        while served._room._value == module.MOST:
+            sleep(0.01)
+        while served._room._value < module.MOST:  # until its thread has ended
+            sleep(0.01)
+
+
+def test_there_are_only_so_many_connections_and_their_places_come_back(
+    served: PageServer, ask: Ask
+) -> None:
+    idle = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(module.MOST)]
+    while served._room._value:
+        sleep(0.01)
+    with socket.create_connection(("127.0.0.1", served.port), timeout=30) as late:
+        assert late.recv(100).startswith(b"HTTP/1.1 503 ")
+    for each in idle:
+        each.close()
+    while served._room._value < module.MOST:
+        sleep(0.01)
+    assert ask("/rgb.html")[1] == RGB
+
+
+def test_a_laptop_is_reported_once_for_each_page(ask: Ask, came: list[tuple[str, str]]) -> None:
+    for path in ("/", "/rgb.html", "/none", "/rgb.html", "/a%20b.html"):
+        ask(path)
+    ask("/rgb.html", "HEAD")
+    assert came == [("127.0.0.1", "rgb.html"), ("127.0.0.1", "a b.html")]
+
+
+def test_forty_clients_at_once_each_get_the_page(served: PageServer, ask: Ask) -> None:
+    began = perf_counter()
+    with ThreadPoolExecutor(40) as clients:
+        got = [*clients.map(lambda _: ask("/rgb.html")[1], range(40))]
+    assert all(each == RGB for each in got)
+    print(f"forty clients: {perf_counter() - began:.2f} s")
+
+
+def test_a_taken_port_is_not_shared(served: PageServer) -> None:
+    with pytest.raises(OSError, match="in use"):
+        PageServer("127.0.0.1", served.port)
+
+
+class Texts(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.texts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def test_names_and_sentences_in_the_list_are_text() -> None:
+    nasty = '"><img src=x onerror=alert(1)>'
+    reader = Texts()
+    reader.feed(index_of([Entry(nasty, nasty)]).decode())
+    assert "img" not in reader.tags and nasty in reader.texts and f" {nasty}" in reader.texts
