@@ -1,7 +1,11 @@
-"""watch in a notebook: the live picture, or the next step where that is impossible."""
+"""watch in a notebook: the live picture; where that is impossible, a page that trains by itself.
+
+Of a session that no page can train, the next step is shown.
+"""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import replace
 from html import escape
@@ -11,10 +15,12 @@ from typing import Any, final
 
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.options import Recipe
-from scalarviz.errors import DisplayError
-from scalarviz.export.render import PAGE, RenderOptions, story
+from scalarviz.errors import DisplayError, EngineError, InputError
+from scalarviz.export.render import PAGE, RenderOptions, picture, story
 from scalarviz.export.step_page_2d import plain_story
+from scalarviz.export.video import png
 from scalarviz.notebook.place import Shown, in_colab
+from scalarviz.pages.page import page_of
 from scalarviz.presenter.answers import AT_ONCE
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
@@ -23,6 +29,7 @@ from scalarviz.texts import text
 SIZE = 800, 500
 SPEED = 10.0  # steps a second at first, slow enough to see it learn
 FRAME = "width: 100%; height: 800px; border: 0; border-radius: 6px"
+PICTURE = 1000, 620
 PACKAGES = ("ipywidgets", "jupyter_rfb", "PIL")
 
 
@@ -86,17 +93,26 @@ def lack() -> str:
 
 @final
 class Told(Shown):
-    """The next step of a training as a static page, and why it is not live."""
+    """A page in place of a live picture, and why there is none.
 
-    def __init__(self, why: str, content: str, shows: str) -> None:
+    why      the reason
+    content  the page in its frame, as HTML
+    shows    what it shows: "page" a page that trains, "step" the next step, "state" the session
+    png      the present picture, for where a stored notebook shows no frames; None if there is none
+    """
+
+    def __init__(self, why: str, content: str, shows: str, png: bytes | None = None) -> None:
         self.why = why
         self._content = content
         self._shows = shows
+        self._png = png
 
     def bundle(self) -> dict[str, Any]:
+        picture = {} if self._png is None else {"image/png": b64encode(self._png).decode()}
         return {
             "text/plain": repr(self),
             "text/html": f"<p>{escape(repr(self))}</p>{self._content}",
+            **picture,
         }
 
     def __repr__(self) -> str:
@@ -104,21 +120,38 @@ class Told(Shown):
 
 
 def told(show: Show, why: str, theme: str) -> Told:
-    """Show the next step in the cell, drawn in 3-D, or in 2-D without OpenGL."""
+    """Show in the cell a page that trains, else the next step: in 3-D, or in 2-D without OpenGL."""
     chosen = "light" if theme == "auto" else theme
+    page = page_that_trains(show, theme)
     try:
-        _, page = story(show, replace(PAGE, theme=chosen, size=(1000, 620)))
-        made = Told(why, framed(page), "step")
+        if page:
+            made = Told(why, page, "page", png(picture(show, size=PICTURE, theme=chosen)))
+        else:
+            _, step = story(show, replace(PAGE, theme=chosen, size=PICTURE))
+            made = Told(why, framed(step, text("notebook.frame")), "step")
     except DisplayError:
-        if show.session.network.layers:
-            made = Told(why, framed(plain_story(show, chosen)), "step")
+        if page:
+            made = Told(why, page, "page")
+        elif show.session.network.layers:
+            made = Told(why, framed(plain_story(show, chosen), text("notebook.frame")), "step")
         else:
             made = Told(why, show.session._repr_html_(), "state")
     made.show()
     return made
 
 
-def framed(page: str) -> str:
+def page_that_trains(show: Show, theme: str) -> str:
+    """Return a page that trains, in its frame; "" if none can be made of this session."""
+    try:
+        page = page_of(show, theme=None if theme == "auto" else theme)
+    except (EngineError, InputError):  # it cannot be trained by a page, or is too large for one
+        return ""
+    title = text("notebook.page", title=show.title)
+    # Its script may run, without the rights of the notebook that it stands in.
+    return framed(page.text.decode(), title, 'sandbox="allow-scripts"')
+
+
+def framed(page: str, title: str, rights: str = "") -> str:
     """Return a page as an iframe."""
-    title = escape(text("notebook.frame"))
-    return f'<iframe srcdoc="{escape(page)}" style="{FRAME}" title="{title}"></iframe>'
+    more = f'style="{FRAME}" title="{escape(title)}" {rights}'
+    return f'<iframe srcdoc="{escape(page)}" {more}></iframe>'

@@ -5,6 +5,7 @@ import base64
 import html
 import re
 import sys
+from html.parser import HTMLParser
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -12,8 +13,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.errors import DisplayError, InputError
+from scalarviz.errors import DisplayError, EngineError, InputError
 from scalarviz.notebook import place, show
+from scalarviz.pages import page as pages
 from scalarviz.view import canvas
 from tests.wording import refused
 
@@ -37,6 +39,36 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> PUBLISHED:
     )
     monkeypatch.setattr(place, "shell", lambda: shell)
     return published
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernels of a page take long to compile."""
+    monkeypatch.setattr(pages, "engine_data", lambda *_: (b"\0asm", b"numbers", {}))
+
+
+@pytest.fixture
+def no_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session that no page can train."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise EngineError("a page cannot train it")
+
+    monkeypatch.setattr(show, "page_of", refuse)
+
+
+class Frames(HTMLParser):
+    """The elements of a cell's output, and the attributes of its frame."""
+
+    def __init__(self, bundle: dict[str, Any]) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.frame: dict[str, str | None] = {}
+        self.feed(bundle["text/html"])
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.frame |= dict(attrs)
 
 
 def page_of(bundle: dict[str, Any]) -> str:
@@ -103,15 +135,51 @@ def test_a_scene_is_watched_by_its_name_and_has_its_options(shown: PUBLISHED) ->
         sv.watch("circel")
 
 
-@pytest.mark.usefixtures("studio")
-def test_in_colab_it_tells_the_next_step_and_why(
-    session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def colab(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+
+
+@pytest.mark.usefixtures("studio", "colab")
+def test_in_colab_it_shows_a_page_that_trains_and_says_why(
+    session: sv.Session, shown: PUBLISHED
+) -> None:
     session.advance(3)
     told = sv.watch(session)
-    assert "Colab" in repr(told)
-    assert "Colab" in shown[0]["text/html"]
+    assert repr(told) == (
+        "Colab has no live pictures. This page trains by itself in the browser; it is not "
+        "connected to the session."
+    )
+    assert repr(told) in shown[0]["text/html"]
+    assert page_of(shown[0]) == pages.page_of(session).text.decode()
+    assert base64.b64decode(shown[0]["image/png"]).startswith(b"\x89PNG")
+    assert (session.step_index, session.playing) == (3, False)
+
+
+@pytest.mark.usefixtures("colab")
+def test_the_page_in_a_frame_cannot_break_out_and_has_no_rights(
+    session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(canvas, "drawing", no_opengl)
+    nasty = """"></iframe><script>alert('1')</script>&quot;"""
+    sv.watch(sv.Show(session, title=nasty, about=nasty), theme="dark")
+    found = Frames(shown[0])
+    assert found.tags == ["p", "iframe"]
+    assert found.frame["title"] == f"{nasty}, a training in the browser"
+    assert found.frame["sandbox"] == "allow-scripts"
+    assert found.frame.keys() == {"srcdoc", "style", "title", "sandbox"}
+    same = pages.page_of(sv.Show(session, title=nasty, about=nasty), theme="dark")
+    assert found.frame["srcdoc"] == same.text.decode()
+    assert "image/png" not in shown[0]
+
+
+@pytest.mark.usefixtures("studio", "colab", "no_page")
+def test_where_no_page_can_train_it_the_next_step_is_shown(
+    session: sv.Session, shown: PUBLISHED
+) -> None:
+    session.advance(3)
+    told = sv.watch(session)
+    assert "Colab" in repr(told) and "operation by operation" in repr(told)
     page = page_of(shown[0])
     assert page.count("data:image/png") == len(session.operations)
     assert (session.step_index, session.playing) == (3, False)
@@ -127,7 +195,22 @@ def test_what_is_not_installed_is_named(
     assert f"takes {package}: pip install 'scalarviz[notebook]'" in repr(sv.watch(session))
 
 
-def test_without_opengl_the_step_is_drawn_flat(
+def test_without_opengl_a_page_trains(
+    session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(canvas, "drawing", no_opengl)
+
+    async def program() -> None:
+        sv.watch(session)
+
+    asyncio.run(program())
+    assert "no driver" in shown[0]["text/html"]
+    slowly = sv.Show(session, speed=show.SPEED)
+    assert page_of(shown[0]) == pages.page_of(slowly).text.decode()
+
+
+@pytest.mark.usefixtures("no_page")
+def test_without_opengl_and_without_a_page_the_step_is_drawn_flat(
     session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(canvas, "drawing", no_opengl)
