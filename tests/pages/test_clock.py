@@ -15,6 +15,8 @@ BOTH = """
     const clock = new Clock(engine);
     const other = new Clock(await open());
 """
+# A keyframe at every step.
+DENSE = "Object.defineProperty(clock, 'pace', {get: () => 1, set: () => {}});"
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +92,7 @@ def test_changes_are_replayed_where_they_were_made(page: InPage) -> None:
 
 
 def test_a_change_after_going_back_drops_what_came_later_until_it_is_undone(page: InPage) -> None:
-    found = page.run(f"""{BOTH}
+    found = page.run(f"""{BOTH}{DENSE}
         clock.advance(30);
         const before = engine.save();
         const losses = clock.state().losses.values;
@@ -98,19 +100,29 @@ def test_a_change_after_going_back_drops_what_came_later_until_it_is_undone(page
         clock.edit(5, 1);
         const dropped = clock.state().last;
         clock.advance(30);
+        clock.seek(25);
+        clock.seek(50);
+        other.advance(20);
+        other.edit(5, 1);
+        other.advance(30);
+        const straight = same(other.engine.save(), engine.save());
         const edited = [engine.save(), clock.state().losses.values, clock.step];
         const undone = clock.undo();
-        const place = [clock.step, clock.state().last];
+        const shown = clock.state(25);
+        const place = [clock.step, shown.last, shown.losses.from, shown.losses.values.length];
         clock.seek(30);
         const back = [same(before, engine.save()), clock.state(0).losses.values];
         const redone = clock.redo();
         const again = [clock.step, clock.state().last, engine.value[5]];
         clock.advance(30);
+        clock.seek(35);
+        clock.seek(50);
         const bits = same(edited[0], engine.save());
-        return {{losses, dropped, undone, place, back, redone, again, bits, more: clock.redo(),
-                 all: clock.state(0).losses.values, edited: edited[1]}};
+        return {{losses, dropped, straight, undone, place, back, redone, again, bits,
+                 more: clock.redo(), all: clock.state(0).losses.values, edited: edited[1]}};
     """)
-    assert found["dropped"] == 20 and found["undone"] and found["place"] == [20, 30]
+    assert found["dropped"] == 20 and found["straight"] and found["undone"]
+    assert found["place"] == [20, 30, 20, 10]
     assert found["back"] == [True, found["losses"]]
     assert found["redone"] and found["again"] == [20, 50, 1] and found["bits"]
     assert found["all"] == found["edited"] and not found["more"]
@@ -147,10 +159,10 @@ def test_a_reset_is_undone_too(page: InPage) -> None:
 
 
 def test_keyframes_stay_within_their_memory(page: InPage) -> None:
-    found = page.run("""
-        const clock = new Clock(engine, {memory: 20 * engine.save().byteLength});
-        clock.pace = 1;
-        for (let i = 0; i < 900; i++) clock.advance(1);
+    found = page.run(f"""
+        const clock = new Clock(engine, {{memory: 20 * engine.save().byteLength}});
+        {DENSE}
+        clock.advance(900);
         const count = clock.frames.frames.length;
         const kept = engine.save();
         clock.seek(0);
@@ -301,6 +313,29 @@ def test_playing_goes_at_its_rate_and_sends_states_that_are_taken(page: InPage) 
     assert 20 <= slow["step"] <= 200 * slow["seconds"] + 1 and slow["playing"] is False
     assert found["rest"] == slow["step"]
     assert fast["step"] >= 5000 and found["states"] <= 30 * fast["seconds"] + 4
+
+
+def test_no_state_is_sent_until_the_page_has_taken_the_last(page: InPage) -> None:
+    assert (
+        page.run("""
+        const page = client();
+        await page.ask("state");
+        const {worker} = page;
+        const post = worker.postMessage.bind(worker);
+        worker.postMessage = (message) => message.taken || post(message);
+        let states = 0;
+        page.onstate = () => (states += 1);
+        await page.ask("play", {rate: null});
+        const {clock} = workers[0].server;
+        for (const from = clock.step; clock.step < from + 60000;) await sleep(20);
+        const untaken = states;
+        post({taken: true});
+        while (states === untaken) await sleep(5);
+        page.end();
+        return untaken;
+    """)
+        == 1
+    )
 
 
 def test_a_worker_that_fails_is_replaced_and_goes_on_where_it_stood(page: InPage) -> None:
