@@ -203,7 +203,7 @@ def test_a_lost_context_comes_back(small: tuple[PicturePage, Any]) -> None:
     first, words = page.draw(state, (640, 400))
     lose = """() => new Promise((resolve) => {
       window.loser = picture.gl.getExtension("WEBGL_lose_context");
-      picture.canvas.addEventListener("webglcontextlost", () => setTimeout(resolve));
+      picture.onlost = resolve;
       loser.loseContext();
     })"""
     page.ask(lose)

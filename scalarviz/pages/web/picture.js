@@ -55,12 +55,14 @@ export class Picture {
     this.frame = null;
     this.size = [0, 0];
     this.ratio = 1;
-    this.onrestored = () => {};
+    this.onlost = () => {}; // called when the graphics card takes the picture away
+    this.onrestored = () => {}; // called when it is to be drawn again
     this.remembered = new Remembered(new Scales(this.scene.stops, this.scene.patience));
     canvas.addEventListener("webglcontextlost", (event) => {
       event.preventDefault();
       this.gl = null;
       this.fault = "page.lost.picture";
+      this.onlost();
     });
     canvas.addEventListener("webglcontextrestored", () => {
       this.open();
