@@ -51,7 +51,7 @@ export class App {
       if (error.key === "page.fault.again") this.tell(text(error.key));
       else failed(error);
     };
-    picture.theme = this.theme;
+    Object.assign(picture, { theme: this.theme, calm });
     picture.onrestored = () => this.request();
   }
 
@@ -130,6 +130,7 @@ export class App {
     const moves = this.picture.draw(state, {
       caption, part, hover: this.hover, pinned: this.pinned, pointed: this.pointed, box: this.box(),
     }); // prettier-ignore
+    if (this.picture.fault) this.tell(text(this.picture.fault));
     this.caption.show(caption, this.opened);
     this.strip.show(state.operation || (state.moment >= 0 ? state.moment + 1 : 0));
     if (state.probe?.length) this.exhibit?.show(state);
@@ -365,6 +366,7 @@ export class App {
     this.tourBegan = null;
     this.tourPart = "stand";
     this.leading = false;
+    this.latency = Infinity; // seconds that an answer of the worker takes apart from its steps
     setShown(byId("skip"), true);
     this.request();
   }
@@ -379,9 +381,12 @@ export class App {
     if (due.count > 0) {
       tour.count(due);
       this.leading = true;
+      const began = performance.now();
       await this.player.ask("advance", due);
       this.leading = false;
-      if (due.unit === "step") tour.took(due.count, performance.now() / 1000 - now);
+      const took = (performance.now() - began) / 1000;
+      if (due.unit === "step") tour.took(due.count, took - this.latency);
+      else this.latency = Math.min(this.latency, took);
     } else if (tour.isOver(seconds)) {
       this.endTour();
       this.tourPart = "end";

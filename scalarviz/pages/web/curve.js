@@ -3,24 +3,57 @@
 import { fitted, styled, unitLength } from "./dom.js";
 import { general, text } from "./texts.js";
 
+const BLOCK = 256; // losses whose smallest and largest are kept together
+
 /** The losses of all steps so far. */
 export class Losses {
   constructor() {
     this.values = new Float64Array(1024);
+    this.blocks = []; // [smallest, largest] of each BLOCK of losses above 0
     this.count = 0;
   }
 
   /** Take up the losses of a state: those from a step on; later ones than its last are forgotten. */
   take({ losses, last }) {
     const end = losses.from + losses.values.length;
-    if (losses.from > this.count) this.values.fill(NaN, this.count, losses.from);
+    const before = this.count;
+    if (losses.from > before) this.values.fill(NaN, before, losses.from);
     while (this.values.length < end) {
       const larger = new Float64Array(2 * this.values.length);
       larger.set(this.values);
       this.values = larger;
     }
     this.values.set(losses.values, losses.from);
-    this.count = Math.min(last, losses.values.length ? Math.max(end, this.count) : this.count);
+    this.count = Math.min(last, losses.values.length ? Math.max(end, before) : before);
+    const changed = Math.min(before, losses.from, this.count);
+    this.blocks.length = Math.min(this.blocks.length, Math.floor(changed / BLOCK));
+    while ((this.blocks.length + 1) * BLOCK <= this.count) {
+      const start = this.blocks.length * BLOCK;
+      this.blocks.push(this.scan(start, start + BLOCK, [Infinity, 0]));
+    }
+  }
+
+  /** Return the smallest and the largest loss above 0 of some steps; [Infinity, 0] for none. */
+  range(start, end) {
+    const found = [Infinity, 0];
+    const [first, last] = [Math.ceil(start / BLOCK), Math.floor(end / BLOCK)];
+    if (first >= last) return this.scan(start, end, found);
+    this.scan(start, first * BLOCK, found);
+    for (let i = first; i < last; i++) {
+      found[0] = Math.min(found[0], this.blocks[i][0]);
+      found[1] = Math.max(found[1], this.blocks[i][1]);
+    }
+    return this.scan(last * BLOCK, end, found);
+  }
+
+  scan(start, end, found) {
+    for (let i = start; i < end; i++) {
+      const value = this.values[i];
+      if (!(value > 0 && value < Infinity)) continue;
+      if (value < found[0]) found[0] = value;
+      if (value > found[1]) found[1] = value;
+    }
+    return found;
   }
 }
 
@@ -102,14 +135,11 @@ export class Curve {
   }
 }
 
-/** Return the smallest and the largest loss above 0; null if there is none. */
+/** Return the smallest and the largest loss above 0, the present one included; null if none is. */
 function extremes(losses, loss) {
-  let [low, high] = [Infinity, 0];
-  for (let i = -1; i < losses.count; i++) {
-    const value = i < 0 ? loss : losses.values[i];
-    if (value > 0 && value < Infinity) [low, high] = [Math.min(low, value), Math.max(high, value)];
-  }
-  return high > 0 ? [low, high] : null;
+  const [low, high] = losses.range(0, losses.count);
+  const here = loss > 0 && loss < Infinity ? [loss] : [];
+  return high > 0 || here.length ? [Math.min(low, ...here), Math.max(high, ...here)] : null;
 }
 
 /** Return round ends of a scale, 1, 2 or 5 times a power of ten, that are ten times apart or more. */
@@ -125,15 +155,12 @@ function thinned(losses, width, x, y) {
   const each = Math.max(1, losses.count / Math.max(1, width));
   const points = [];
   for (let start = 0; start < losses.count; start += each) {
-    let [low, high] = [Infinity, -Infinity];
-    const end = Math.min(losses.count, Math.floor(start + each) || 1);
-    for (let i = Math.floor(start); i < end; i++) {
-      const value = losses.values[i];
-      if (value > 0 && value < Infinity) [low, high] = [Math.min(low, value), Math.max(high, value)];
-    }
+    const first = Math.floor(start);
+    const end = Math.min(losses.count, Math.max(first + 1, Math.floor(start + each)));
+    const [low, high] = losses.range(first, end);
     if (low > high) continue;
-    points.push([x(Math.floor(start) + 1), y(high)]);
-    if (low < high) points.push([x(Math.floor(start) + 1), y(low)]);
+    points.push([x(first + 1), y(high)]);
+    if (low < high) points.push([x(first + 1), y(low)]);
   }
   return points;
 }

@@ -13,13 +13,12 @@ const VECTORS = [
   ...Array(16).fill(0), 26, 11,
 ]; // prettier-ignore
 
-/** Return what the browser lacks as the key of a sentence; "" if nothing. */
+/** Return what the browser lacks for training as the key of a sentence; "" if nothing. */
 export function lackOf() {
   if (typeof WebAssembly === "undefined") return "page.lack.wasm";
   if (!WebAssembly.validate(Uint8Array.from(VECTORS))) return "page.lack.vectors";
   if (typeof DecompressionStream === "undefined") return "page.lack.unpacking";
-  if (typeof Worker === "undefined") return "page.lack.worker";
-  return document.createElement("canvas").getContext("webgl2") ? "" : "page.lack.webgl";
+  return typeof Worker === "undefined" ? "page.lack.worker" : "";
 }
 
 /** Return the bytes of a text that inline.py packed: base64 of gzip. */
@@ -56,8 +55,9 @@ async function start() {
   if (spec.page.theme) document.documentElement.dataset.theme = spec.page.theme;
   const [module, image] = await Promise.all([unzipped(data.module), unzipped(data.image)]);
   const url = URL.createObjectURL(new Blob([data.worker], { type: "text/javascript" }));
+  const client = new Client(() => new Worker(url), { module, image, spec }); // begins at once
   const picture = new Picture(byId("cubes"), null, spec.scene);
-  const client = new Client(() => new Worker(url), { module, image, spec });
+  if (picture.fault) return fail(text(picture.fault));
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const app = new App({ spec, client, picture, calm, failed: failWith });
   globalThis.scalarviz = app; // for the console: scalarviz.state

@@ -24,6 +24,8 @@ export class StripBar {
       element.append(box);
     }
     this.cells = cells;
+    const measure = () => element.classList.toggle("long", element.scrollWidth > element.clientWidth);
+    new ResizeObserver(measure).observe(element);
   }
 
   /** Light the cell of the operation that is shown: the number of operations done, 0 for none. */

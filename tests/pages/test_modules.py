@@ -1,0 +1,131 @@
+"""Modules of the page that need no browser, run by Node: the tour, what moves, and the losses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scalarviz.controller.tour import Tour
+from scalarviz.model.program import Moment
+from scalarviz.pages import page
+from tests.pages.node import run_script
+
+SCRIPT = Path(__file__).with_name("modules.mjs")
+WEB = Path(page.__file__).with_name("web")
+KINDS = ["zero_grad", *["forward"] * 4, "loss", *["delta"] * 5, "step"]
+
+
+def run(module: str, body: str) -> Any:
+    """What the body of a function returns that gets a module as `page`."""
+    return run_script(SCRIPT, (WEB / module).as_uri(), given=body)
+
+
+def test_the_tour_of_a_page_has_the_schedule_of_the_window() -> None:
+    body = f"""
+      const tour = new page.Tour({KINDS!r}.map(kind => ({{ kind }}))), told = [];
+      for (let i = 0; i <= 110; i++) {{
+        if (i === 90) tour.took(1000, 1e-3);
+        const due = tour.due(i / 10);
+        if (due.count > 0) tour.count(due);
+        told.push([Math.max(0, due.count) && due.unit, Math.max(0, due.count), tour.part(i / 10),
+          tour.isOver(i / 10)]);
+      }}
+      return told;
+    """
+    tour = Tour([Moment(kind, "", "") for kind in KINDS])
+    expected = []
+    for i in range(111):
+        if i == 90:
+            tour.took(1000, 1e-3)
+        steps, operations = tour.due(i / 10)
+        tour.count(max(0, steps), operations)
+        unit = "operation" if operations else "step" if steps > 0 else 0
+        expected.append(
+            [unit, operations or max(0, steps), tour.part(i / 10), tour.is_over(i / 10)]
+        )
+    assert run("tour.js", body) == expected
+
+
+def test_light_runs_forward_and_undone_backward_and_leaps_are_shown_at_once() -> None:
+    body = """
+      const motion = new page.Motion(12, false), told = [];
+      const state = (step, operation, moment) => ({ step, operation, moment, focus: 0 });
+      const at = time => { const { state, part, moving } = motion.at(time);
+        told.push([state.operation, Math.round(100 * part), moving]); };
+      motion.follow(state(0, 0, -1), 0, false);
+      at(0);
+      motion.follow(state(0, 1, 0), 10, false);
+      for (const time of [10, 10.45, 11]) at(time);
+      motion.follow(state(0, 0, -1), 20, false);
+      for (const time of [20, 20.45, 21]) at(time);
+      motion.follow(state(5, 0, -1), 30, false);
+      at(30);
+      motion.follow(state(5, 0, -1), 31, false);
+      at(31);
+      return told;
+    """
+    assert run("motion.js", body) == [
+        [0, 100, False],
+        [1, 0, True], [1, 50, True], [1, 100, False],
+        [1, 100, True], [1, 50, True], [0, 100, False],
+        [0, 100, False], [0, 100, False],
+    ]  # fmt: skip
+
+
+def test_losses_are_cut_gone_on_with_and_their_ranges_found() -> None:
+    body = """
+      const losses = new page.Losses(), told = [];
+      const take = (from, values, last) => losses.take({ losses: { from, values }, last });
+      const falling = (from, length) => Float64Array.from({ length }, (_, i) => 1 / (1 + from + i));
+      take(0, falling(0, 5000), 5000);
+      told.push(losses.count, losses.range(0, 5000));
+      told.push(losses.range(100, 101), losses.range(300, 3000));
+      take(700, falling(8000, 10), 710);
+      told.push(losses.count, losses.range(0, 710), losses.range(690, 705));
+      take(710, falling(8010, 100), 810);
+      told.push(losses.range(512, 768));
+      take(710, [NaN, Infinity, 0, 0.25], 714);
+      told.push(losses.count, losses.range(709, 714), losses.range(710, 713)[1]);
+      take(714, [], 3);
+      told.push(losses.count);
+      return told;
+    """
+    assert run("curve.js", body) == [
+        5000, [1 / 5000, 1.0], [1 / 101, 1 / 101], [1 / 3000, 1 / 301],
+        710, [1 / 8010, 1.0], [1 / 8005, 1 / 691],
+        [1 / 8068, 1 / 513],
+        714, [1 / 8010, 0.25], 0,
+        3,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("steps", "place"), [(0.01, {"steps": 1}), (10, {"steps": 10}), (500, {"steps": 300})]
+)
+def test_a_show_plays_at_the_nearest_speed(steps: float, place: dict[str, float]) -> None:
+    assert run("player.js", f"return page.SPEEDS[page.nearestSpeed({steps})]") == place
+
+
+def test_a_show_without_a_speed_plays_as_fast_as_it_goes() -> None:
+    body = "return [null, undefined, 1e5].map(each => page.SPEEDS[page.nearestSpeed(each)].steps)"
+    assert run("player.js", body) == [None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("key", "command"),
+    [
+        (".", ["on", 1, "operation"]),
+        (",", ["back", 1, "operation"]),
+        ("ArrowRight", ["on", 1]),
+        (" ", ["toggle"]),
+        ("q", None),
+    ],
+)
+def test_a_key_is_a_command_unless_it_belongs_to_the_browser(key: str, command: Any) -> None:
+    body = f"""
+      const event = {{ key: {key!r} }};
+      return [page.commandOf(event), page.commandOf({{ ...event, ctrlKey: true }})];
+    """
+    assert run("keys.js", body) == [command, None]
