@@ -19,7 +19,7 @@ BROWSER = chromium
 # Whatever environment the user's shell has active, what is made here is made in .venv.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
 .NOTPARALLEL:
-.PHONY: help watch notebooks docs test test-all proofs bench lint format clean again
+.PHONY: help watch notebooks docs pages test test-all proofs bench lint format clean again
 
 help: ## list the targets (this text)
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 11
@@ -42,6 +42,10 @@ proofs: .venv/ready-to-test ## the long proofs alone; they write docs/RELIABILIT
 docs: .venv/ready-for-docs ## build build/docs: README, guide, lessons, a reference of the public names
 	@.venv/bin/python -W error -m docs.build_pages
 	@echo "Open build/docs/index.html"
+
+pages: .venv/ready-for-docs ## make docs/pages: the scenes that README links to, training in a browser
+	@.venv/bin/python -W error -m docs.build_demo_pages
+	@echo "Open docs/pages/index.html"
 
 bench: .venv/ready-to-test ## measure beside micrograd, and PyTorch and JAX if they are there
 	@.venv/bin/python -m tests.benchmarks

@@ -51,6 +51,7 @@ def main(folder: Path) -> None:
         (folder / place).mkdir(parents=True)
     for picture in [*(ROOT / "docs").glob("*.png"), *(ROOT / "docs").glob("*.gif")]:
         shutil.copy(picture, folder / "docs")
+    shutil.copytree(ROOT / "docs" / "pages", folder / "docs" / "pages")
     for name in TEXTS:
         text = (ROOT / name).read_text(encoding="utf-8")
         target = "index.html" if name == "README.md" else name.replace(".md", ".html")

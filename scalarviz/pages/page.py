@@ -20,6 +20,7 @@ from scalarviz.package_files import text_beside
 from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.engine_data import engine_data, why_not
 from scalarviz.pages.exhibit_data import exhibit_data, probe_of
+from scalarviz.pages.index_page import version
 from scalarviz.pages.inline import bundle, html, names_of, packed_bytes, texts_of
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.presenter.show import Show
@@ -113,7 +114,7 @@ def page_of(session: object, *, title: str = "", theme: str | None = None) -> Pa
     }
     said = [name for name in names_of(markup) if name.startswith(SAY)]
     words = {name: text(f"page.html.{name.removeprefix(SAY)}") for name in said}
-    words |= {"title": title or show.title, "about": show.about}
+    words |= {"title": title or show.title, "about": show.about, "version": version()}
     whole = html(markup, words, style_of_page(), script, data).encode()
     if len(whole) > LARGEST:
         raise InputError(
