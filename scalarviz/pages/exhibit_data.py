@@ -7,13 +7,29 @@ from typing import Any
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.data import Rgb
+from scalarviz.data import Digits, Rgb, Texture
+from scalarviz.data.base import TableSet
+from scalarviz.data.batches import Pair
+from scalarviz.draw2d.batch import image_bytes
 from scalarviz.formulas.metrics import cut
-from scalarviz.presenter.exhibits_of import FEW, bounds_of, is_one_hot, numbered_axes, samples_of
+from scalarviz.pages.packed import packed
+from scalarviz.presenter.exhibits_of import (
+    FEW,
+    bounds_of,
+    is_one_hot,
+    numbered_axes,
+    samples_of,
+    some_pixels,
+)
+from scalarviz.presenter.sorting import ASKED, some_digits
 from scalarviz.session.session import Session
+from scalarviz.texts import text
 
 SIDE = 24  # cells along a map
-DOTS = 120  # most samples on a map
+DOTS, HELD = 160, 80  # most samples on a map, and held-out ones
+PIXELS, FINE_PIXELS = 40, 256  # along the longer side of a learned picture: always, and at rest
+
+Made = tuple[dict[str, Any], FloatArray]  # an exhibit, and the inputs that it takes
 
 
 def probe_of(session: Session) -> FloatArray:
@@ -25,69 +41,126 @@ def probe_of(session: Session) -> FloatArray:
 def exhibit_data(session: Session) -> dict[str, Any] | None:
     """Return what the page draws of the outputs for `probe_of`; None: there is no exhibit for it.
 
-    kind     "swatches": colours; "answers": a few samples as a table; "plane": a map of two inputs
+    kind     "swatches": colours; "answers": a few samples as a table; "plane": a map of two inputs;
+             "pictures": a picture and what is learned of it; "sorting": pictures by their answers
     reads    "sigmoid" or "softmax" if the loss applies it to the outputs, else ""
-    output   name of the buffer of the outputs
+    output   name of the buffer of the outputs, and `outputs` is how many there are
     """
     made = exhibit_of(session)
     if made is None:
         return None
-    loss = session.timeline.trainer.loss
-    output = session.network.program.outputs.name
-    return {**made[0], "reads": loss.row.logits or "", "output": output}
+    loss, outputs = session.timeline.trainer.loss, session.network.program.outputs
+    about = {"reads": loss.row.logits or "", "output": outputs.name, "outputs": outputs.size}
+    shown = {**made[0], **about}
+    if shown.get("map"):
+        shown["map"] |= about
+    return shown
 
 
-def exhibit_of(session: Session) -> tuple[dict[str, Any], FloatArray] | None:
+def exhibit_of(session: Session) -> Made | None:
     """Return the exhibit without its answers, and the inputs that it takes."""
     data = session.data
     if isinstance(data, Rgb):
         inputs, targets = data.palette
         shown = {"kind": "swatches", "inputs": inputs.tolist(), "targets": targets.tolist()}
         return shown, np.asarray(inputs)
-    if data.name == "digits" or not session.network.layers:
+    if not session.network.layers:
         return None
+    if isinstance(data, Digits):
+        return sorting_of(data)
+    if isinstance(data, Texture):
+        return pictures_of(data)
     inputs, targets = (np.asarray(part, np.float64) for part in samples_of(session))
     varying = np.flatnonzero(np.ptp(inputs, axis=0) > 0.0)
+    made = plane_of(session, inputs, targets, varying) if len(varying) == 2 else None
     if len(inputs) <= FEW and inputs.shape[1] <= FEW and targets.shape[1] <= 2:
         names = numbered_axes(data)
-        return {
+        shown = {
             "kind": "answers",
             "names": [names[i] for i in varying],
             "inputs": inputs[:, varying].tolist(),
             "targets": targets.tolist(),
             "cut": cut(targets) if targets.shape[1] == 1 else None,
-        }, inputs
-    if len(varying) != 2:
-        return None
-    return plane_of(session, inputs, targets, varying)
+            "map": made[0] if made else None,
+        }
+        return shown, np.concatenate([inputs, made[1]]) if made else inputs
+    return made
 
 
-def plane_of(
-    session: Session, inputs: FloatArray, targets: FloatArray, axes: Any
-) -> tuple[dict[str, Any], FloatArray]:
+def plane_of(session: Session, inputs: FloatArray, targets: FloatArray, axes: Any) -> Made:
     """Return a map of the plane of two inputs; other inputs are constant."""
-    low, high = bounds_of(session.data, inputs[:, axes])
+    data, count = session.data, targets.shape[1]
+    low, high = bounds_of(data, inputs[:, axes])
     part = (np.arange(SIDE) + 0.5) / SIDE
     across, up = low[0] + part * (high[0] - low[0]), high[1] - part * (high[1] - low[1])
     grid = np.repeat(inputs[:1], SIDE * SIDE, axis=0)
     grid[:, axes] = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
-    dots = inputs[:DOTS]
-    classes = targets.shape[1] if is_one_hot(targets) else 0
+    others, goals = held_out_of(session)
+    dots, targets = (
+        np.concatenate([inputs[:DOTS], others]),
+        np.concatenate([targets[:DOTS], goals]),
+    )
+    classes = count if is_one_hot(targets) else 0
     wanted = targets.argmax(axis=1) if classes else targets[:, 0]
     least, most = float(wanted.min()), float(wanted.max())
-    names = numbered_axes(session.data)
+    names = numbered_axes(data)
+    numbered = [text("exhibits.plane.class", number=i) for i in range(classes)]
+    kind = "classes" if classes else "one" if count == 1 else "many"
     shown = {
         "kind": "plane",
+        "title": f"exhibits.plane.{kind}",
         "side": SIDE,
         "axes": axes.tolist(),
         "names": [names[i] for i in axes],
+        "rest": inputs[0].tolist(),
         "low": low.tolist(),
         "high": high.tolist(),
         "classes": classes,
-        "sorts": bool(classes) or len(np.unique(wanted)) == 2,
+        "classNames": [*data.output_names] if len(data.output_names) == classes else numbered,
+        "sorts": bool(classes) or (count == 1 and len(np.unique(wanted)) == 2),
         "middle": (least + most) / 2.0,
         "reach": (most - least) / 2.0 or 1.0,
         "dots": ((dots[:, axes] - low) / (high - low)).tolist(),
-        "targets": wanted[:DOTS].tolist(),
+        "targets": wanted.tolist(),
+        "held": min(len(inputs), DOTS),
     }
     return shown, np.concatenate([grid, dots])
+
+
+def held_out_of(session: Session) -> Pair:
+    """Return some of the samples that are held out; may be none."""
+    data = session.data
+    if isinstance(data, TableSet) and data.held_out is not None:
+        inputs, targets = data.held_out
+        return inputs[:HELD], targets[:HELD]
+    return np.zeros((0, data.inputs)), np.zeros((0, data.outputs))
+
+
+def pictures_of(data: Texture) -> Made:
+    """Return a picture, and the points at which what is learned of it is shown."""
+    points, _, (rows, columns) = some_pixels(data, PIXELS)
+    fine, colors, (high, wide) = some_pixels(data, FINE_PIXELS)
+    shown = {
+        "kind": "pictures",
+        "size": [columns, rows],
+        "fine": [wide, high],
+        "target": packed(image_bytes(colors.reshape(high, wide, 3))[..., :3]),
+        "points": packed(np.asarray(fine, np.float32)),
+    }
+    return shown, np.asarray(points, np.float64)
+
+
+def sorting_of(data: Digits) -> Made:
+    """Return digits that are sorted by what the network takes them for."""
+    inputs, labels, pictures, chosen = some_digits(data, ASKED)
+    held = data.held_out is not None
+    shown = {
+        "kind": "sorting",
+        "shape": [*data.shape[1:]],
+        "pictures": packed(np.rint(255.0 * pictures).astype(np.uint8)),
+        "shown": chosen.tolist(),
+        "labels": labels.tolist(),
+        "names": [*data.output_names],
+        "of": f"exhibits.sorting.of.{'held_out' if held else 'training'}",
+    }
+    return shown, np.asarray(inputs, np.float64)

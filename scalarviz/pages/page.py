@@ -30,6 +30,7 @@ from scalarviz.texts import text, texts
 LARGEST = 10_000_000  # bytes of a page
 SAY = "say_"  # names in page.html with this prefix stand for texts
 ENDINGS = (".html", ".htm")
+GOOD_ON_LIGHT = "#00775e"  # letters; the first colour of classes is too pale for them
 WEB = str(Path(__file__).with_name("web") / "main.js")  # beside the modules of the page
 
 
@@ -137,6 +138,7 @@ def style_of_page() -> str:
         f"@media (prefers-color-scheme: light) {{ :root {{ {light} }} }}\n"
         f':root[data-theme="dark"] {{ {dark} }}\n:root[data-theme="light"] {{ {light} }}\n'
         + text_beside(__file__, "page.css")
+        + text_beside(__file__, "exhibits.css")
     )
 
 
@@ -155,7 +157,7 @@ def properties(theme: Theme) -> str:
         "on-accent": own.on_accent,
         "lit": theme.light,
         "push": theme.push,
-        "good": (ON_DARK if theme.is_dark else ON_LIGHT)[0],
+        "good": ON_DARK[0] if theme.is_dark else GOOD_ON_LIGHT,
         "negative": map.negative,
         "zero": map.zero,
         "positive": map.positive,

@@ -242,7 +242,9 @@ def test_colours_are_shown_as_swatches() -> None:
 def test_few_samples_are_a_table_without_columns_that_never_change() -> None:
     session = sv.Session(sv.Network([3, 1]), data.Xor(bias=True), engine="python")
     shown, probe = exhibit_data(session), probe_of(session)
-    assert shown is not None and shown["kind"] == "answers" and probe.shape == (4, 3)
+    assert shown is not None and shown["kind"] == "answers"
+    assert probe.shape == (4 + shown["map"]["side"] ** 2 + 4, 3)
+    np.testing.assert_array_equal(probe[:4], probe[-4:])
     assert shown["names"] == ["x", "y"] and np.shape(shown["inputs"]) == (4, 2)
     assert shown["cut"] == 0.5
 
@@ -256,6 +258,27 @@ def test_two_inputs_are_a_map_with_its_samples() -> None:
     assert probe.shape == (side * side + len(dots), 2)
     np.testing.assert_allclose(low + dots * (high - low), probe[side * side :])
     assert (probe[0] < probe[side - 1])[0] and (probe[0] > probe[side * side - 1])[1]  # up is up
+
+
+def test_held_out_samples_stand_on_the_map_after_the_others() -> None:
+    table = data.Circle(samples=40, share=0.75)
+    session = sv.Session(sv.Network([2, 3, 1]), table, engine="python")
+    shown, probe = exhibit_data(session), probe_of(session)
+    assert shown is not None and (shown["held"], len(shown["dots"])) == (30, 40)
+    np.testing.assert_allclose(probe[-10:], table.held_out[0])
+
+
+def test_digits_are_sorted_and_pictures_shown_beside_what_is_learned() -> None:
+    digits = sv.Session(sv.Network([64, 10]), data.Digits(), engine="python")
+    shown, probe = exhibit_data(digits), probe_of(digits)
+    assert shown is not None and shown["kind"] == "sorting" and len(shown["labels"]) == len(probe)
+    wanted = data.Digits().held_out[1][: len(probe)].argmax(axis=1)
+    assert shown["labels"] == wanted.tolist()
+    texture = data.Texture(np.linspace(0.0, 1.0, 6 * 8 * 3).reshape(6, 8, 3))
+    session = sv.Session(sv.Network([2, 3]), texture, engine="python")
+    shown, probe = exhibit_data(session), probe_of(session)
+    assert shown is not None and shown["kind"] == "pictures" and probe.shape == (48, 2)
+    assert shown["size"] == shown["fine"] == [8, 6] and shown["target"]["shape"] == [6, 8, 3]
 
 
 def test_what_has_no_exhibit_yet_has_no_probe() -> None:

@@ -1,5 +1,6 @@
 // The page at work: states of the training become pictures and words, what users do commands.
 
+import { Access } from "./access.js";
 import { answersFor, exhibitIn } from "./exhibit.js";
 import { bothSaid } from "./format.js";
 import { byId, setShown, setWords, unitLength } from "./dom.js";
@@ -14,6 +15,7 @@ import { Curve, Losses } from "./curve.js";
 import { copyLink } from "./follow.js";
 import { followPointers } from "./pointer.js";
 import { Motion } from "./motion.js";
+import { OwnInput, sentenceOfOwn } from "./own.js";
 import { Player } from "./player.js";
 import { general, plural, text } from "./texts.js";
 import { StripBar } from "./stripbar.js";
@@ -60,7 +62,12 @@ export class App {
     this.controls = new Controls((name, ...given) => this.run(name, ...given));
     this.strip = new StripBar(byId("strip"), cellsOf(spec), (done) => this.run("go", done));
     this.curve = new Curve(byId("curve"), (step) => this.run("seek", step));
-    this.exhibit = exhibitIn(byId("exhibit"), spec.page.exhibit);
+    this.own = new OwnInput(byId("picture"), (inputs) => this.player.askLatest("own", { inputs }));
+    this.exhibit = exhibitIn(byId("exhibit"), spec.page.exhibit, {
+      evaluate: (inputs) => this.player.ask("evaluate", { inputs }),
+      own: (inputs) => this.act() && this.own.set(inputs),
+    });
+    this.access = new Access(this);
     this.caption = new CaptionBox(byId("caption"), {
       point: (piece) => this.change({ pointed: piece }),
       pin: (thing) => this.pin(thing),
@@ -142,6 +149,8 @@ export class App {
       operations: this.spec.engine.moments.length,
     });
     this.showCard(state);
+    this.own.show(state);
+    this.access.show(state, caption.title);
     if (!this.drawn) performance.mark("first picture");
     this.drawn = true;
     if (moving || moves || this.tour) this.request();
@@ -164,6 +173,7 @@ export class App {
       return captionOf(spec, state, { ...(this.pinned ?? {}), opened: this.opened });
     }
     if (isPlaying) return sentence(text("captions.playing"));
+    if (state.own) return sentence(sentenceOfOwn(spec.say, state));
     if (!state.step) return sentence(spec.page.about);
     const loss = general(state.loss, 3);
     const title = plural("captions.rest", state.step, { loss });

@@ -55,15 +55,19 @@ export class Client {
     this.send("open", { ...this.given, resume: this.resume }, { resolve: ignore, reject: ignore });
   }
 
-  receive({ id, state, resume, fault }) {
+  receive({ id, state, resume, fault, answers }) {
     if (fault !== undefined) return this.fail(fault);
+    if (answers) return this.fulfil(id, answers);
     this.failures = 0;
     this.resume = resume;
     this.worker.postMessage({ taken: true });
     this.onstate(state);
-    this.asked.get(id)?.resolve(state);
+    return this.fulfil(id, state);
+  }
+
+  fulfil(id, found) {
+    this.asked.get(id)?.resolve(found);
     this.asked.delete(id);
-    return undefined;
   }
 
   /** Go on with a new worker, unless that has failed too often. */

@@ -1,30 +1,26 @@
 // What is learned, at the end of the flow: colours, a table of answers, or a map of the plane.
 
-import { made, setShown, setWords, styled } from "./dom.js";
+import { answersEach, classOf, readAnswers } from "./answers.js";
+import { made, setShown, setWords } from "./dom.js";
+import { Pictures } from "./pictures.js";
+import { PlaneMap } from "./planemap.js";
+import { Sorting } from "./sorting.js";
 import { text } from "./texts.js";
 
 const NEARLY = 0.1; // distance of each channel from its target below which a colour is nearly right
 
-/** Return the answers that a loss reads in outputs, of which there are `count` for each sample. */
-export function readAnswers(outputs, reads, count) {
-  if (reads === "sigmoid") return Float64Array.from(outputs, (x) => 1 / (1 + Math.exp(-x)));
-  if (reads !== "softmax") return outputs;
-  const found = Float64Array.from(outputs);
-  for (let start = 0; start < found.length; start += count) {
-    const own = found.subarray(start, start + count);
-    const top = Math.max(...own);
-    const sum = own.reduce((total, x) => total + Math.exp(x - top), 0);
-    own.forEach((x, i) => (own[i] = Math.exp(x - top) / sum));
-  }
-  return found;
-}
-
-/** Return an exhibit in an element by the data of `exhibit_data`; null for none. */
-export function exhibitIn(element, data) {
+/**
+ * Return an exhibit in an element by the data of `exhibit_data`; null for none.
+ *
+ * use  what it asks for: `evaluate(inputs)`, a promise of the outputs, and `own(inputs)`, which
+ *      shows the network's answer to an input of the user's own
+ */
+export function exhibitIn(element, data, use) {
   setShown(element, data !== null);
   if (data === null) return null;
   element.dataset.kind = data.kind;
-  return new { swatches: Swatches, answers: Answers, plane: PlaneMap }[data.kind](element, data);
+  const kinds = { swatches: Swatches, answers: Answers, plane: PlaneMap, pictures: Pictures, sorting: Sorting };
+  return new kinds[data.kind](element, data, use);
 }
 
 /** Return the outputs for the sample of a state as the loss reads them; null if not computed. */
@@ -38,9 +34,15 @@ function hex(color) {
   return parts.some(Number.isNaN) ? "" : `rgb(${parts.join(",")})`;
 }
 
+/** Return a colour as six digits, "#ff8800". */
+function codeOf(color) {
+  const digits = (x) => Math.round(255 * Math.min(1, Math.max(0, x || 0))).toString(16).padStart(2, "0");
+  return `#${Array.from(color, digits).join("")}`;
+}
+
 /** Colours: in, out and the goal; the sample in use stands above the others, in a frame. */
 class Swatches {
-  constructor(element, data) {
+  constructor(element, data, use) {
     this.data = data;
     const names = ["input", "output", "target"].map((name) => text(`exhibits.swatches.${name}`));
     const head = made("div", "names", names.map((name) => made("span", "", name)));
@@ -52,6 +54,37 @@ class Swatches {
     data.inputs.forEach((input, i) => {
       this.paint(i + 1, 0, input);
       this.paint(i + 1, 2, data.targets[i]);
+    });
+    this.makePicker(element, use);
+    this.makeTable(element, names);
+  }
+
+  /** Make the field for a colour of the user's own. */
+  makePicker(element, use) {
+    this.picker = made("input");
+    this.picker.type = "color";
+    this.picker.addEventListener("input", () => {
+      const bytes = [1, 3, 5].map((start) => parseInt(this.picker.value.slice(start, start + 2), 16));
+      use.own(bytes.map((each) => each / 255));
+    });
+    element.append(made("label", "picker", [made("span", "", text("own.color")), this.picker]));
+  }
+
+  /** Make the table that stands for the colours where they are not seen. */
+  makeTable(element, names) {
+    this.lines = [null, ...this.data.inputs].map(() => made("tr", "", names.map(() => made("td"))));
+    const head = made("tr", "", names.map((name) => made("th", "", name)));
+    const table = made("table", "", [made("thead", "", head), made("tbody", "", this.lines)]);
+    element.append(made("div", "unseen", table));
+  }
+
+  /** Write the colours into the table; often only at rest. */
+  tell(state) {
+    const { inputs, targets } = this.data;
+    const outputs = this.outputs(state);
+    const now = [state.inputs, answersFor(state, this.data), state.target];
+    [now, ...inputs.map((input, i) => [input, outputs[i], targets[i]])].forEach((colors, i) => {
+      colors.forEach((color, k) => setWords(this.lines[i].children[k], color ? codeOf(color) : ""));
     });
   }
 
@@ -71,6 +104,8 @@ class Swatches {
     this.paint(0, 1, answersFor(state, this.data));
     this.paint(0, 2, state.target);
     this.outputs(state).forEach((output, i) => this.paint(i + 1, 1, output));
+    if (!state.playing) this.tell(state);
+    if (!state.own) this.picker.value = codeOf(state.inputs);
   }
 
   verdict(state) {
@@ -81,10 +116,11 @@ class Swatches {
   }
 }
 
-/** A few samples: inputs, the answer, and the target. */
+/** A few samples: inputs, the answer, and the target; and a map, if there are two inputs. */
 class Answers {
-  constructor(element, data) {
+  constructor(element, data, use) {
     this.data = data;
+    this.count = data.inputs.length * data.outputs; // of the probe; the others are of the map
     const head = [...data.names, text("exhibits.swatches.output"), text("exhibits.swatches.target")];
     this.rows = data.inputs.map((input, i) => {
       const cells = [...input.map(short), "", data.targets[i].map(short).join(" ")];
@@ -94,19 +130,17 @@ class Answers {
     element.append(made("table", "", [made("thead", "", titles), made("tbody", "", this.rows)]));
     this.says = made("p");
     element.append(this.says);
+    this.map = data.map && new PlaneMap(element, data.map, use);
   }
 
   answers(state) {
-    const count = this.data.targets[0].length;
-    const found = readAnswers(state.probe, this.data.reads, count);
-    return this.data.targets.map((_, i) => found.subarray(count * i, count * (i + 1)));
+    return answersEach(state.probe.subarray(0, this.count), this.data.reads, this.data.targets[0].length);
   }
 
   right(state) {
     const { cut, targets } = this.data;
-    const top = (row) => row.indexOf(Math.max(...row));
     return this.answers(state).map((answer, i) =>
-      cut === null ? top(answer) === top(targets[i]) : answer[0] > cut === targets[i][0] > cut,
+      cut === null ? classOf(answer) === classOf(targets[i]) : answer[0] > cut === targets[i][0] > cut,
     );
   }
 
@@ -120,6 +154,7 @@ class Answers {
       this.rows[i].className = state.row === i ? "now" : "";
     });
     setWords(this.says, this.verdict(state));
+    this.map?.show({ ...state, probe: state.probe.subarray(this.count) });
   }
 
   verdict(state) {
@@ -130,77 +165,4 @@ class Answers {
 
 function short(value) {
   return String(Number(value.toPrecision(3)));
-}
-
-/** The output over the plane of two inputs, and the samples on it. */
-class PlaneMap {
-  constructor(element, data) {
-    this.data = data;
-    this.canvas = made("canvas", "map");
-    this.cells = made("canvas");
-    Object.assign(this.cells, { width: data.side, height: data.side });
-    const title = data.classes ? "exhibits.plane.classes" : "exhibits.plane.one";
-    element.append(made("h2", "", text(title)), this.canvas);
-    this.says = made("p");
-    element.append(this.says);
-  }
-
-  /** Return the color of a value of the map as three bytes. */
-  color(value) {
-    const { classes, middle, reach } = this.data;
-    if (classes) return this.known[value % this.known.length];
-    const x = Math.min(1, Math.max(-1, (value - middle) / reach));
-    const [zero, end] = [this.zero, x < 0 ? this.negative : this.positive];
-    return zero.map((each, i) => each + Math.abs(x) ** 0.7 * (end[i] - each));
-  }
-
-  answers(state) {
-    const { side, dots, classes } = this.data;
-    const outputs = state.probe.length / (side * side + dots.length);
-    const found = readAnswers(state.probe, this.data.reads, outputs);
-    return Array.from({ length: side * side + dots.length }, (_, i) => {
-      const own = found.subarray(outputs * i, outputs * (i + 1));
-      return classes ? own.indexOf(Math.max(...own)) : own[0];
-    });
-  }
-
-  show(state) {
-    for (const name of ["zero", "negative", "positive"]) this[name] = bytesOf(styled(`--${name}`));
-    this.known = styled("--classes").split(" ").map(bytesOf);
-    const { side, dots, targets } = this.data;
-    const answers = this.answers(state);
-    const context = this.cells.getContext("2d");
-    const image = context.createImageData(side, side);
-    for (let i = 0; i < side * side; i++) image.data.set([...this.color(answers[i]), 255], 4 * i);
-    context.putImageData(image, 0, 0);
-    const ratio = window.devicePixelRatio || 1;
-    const size = Math.max(side, Math.round(this.canvas.clientWidth * ratio));
-    if (this.canvas.width !== size) Object.assign(this.canvas, { width: size, height: size });
-    const onto = this.canvas.getContext("2d");
-    onto.drawImage(this.cells, 0, 0, size, size);
-    onto.strokeStyle = styled("--ground");
-    dots.forEach(([x, y], i) => {
-      onto.fillStyle = `rgb(${this.color(targets[i])})`;
-      onto.beginPath();
-      onto.arc(x * size, (1 - y) * size, Math.max(2 * ratio, size / 70), 0, 7);
-      onto.fill();
-      onto.stroke();
-    });
-    setWords(this.says, this.verdict(state));
-  }
-
-  verdict(state) {
-    const { side, targets, middle, classes, sorts } = this.data;
-    if (!sorts) return "";
-    const found = this.answers(state).slice(side * side);
-    const right = targets.filter((target, i) =>
-      classes ? found[i] === target : found[i] > middle === target > middle,
-    ).length;
-    return text("exhibits.right", { right, count: targets.length });
-  }
-}
-
-/** Return a color such as "#0a0b0c" as three bytes. */
-function bytesOf(color) {
-  return [1, 3, 5].map((start) => parseInt(color.slice(start, start + 2), 16));
 }

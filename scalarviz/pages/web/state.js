@@ -4,10 +4,14 @@ const FEW = 20000; // numbers of an optimizer that are sent unasked
 const MANY = 400000; // numbers of a batch
 const SLOW = 12; // milliseconds from which the answers to the probe are computed less often
 
-/** What stays from one state to the next: the sample in focus, and the answers to the probe. */
+/** What stays from one state to the next: the sample in focus, and the answers to the probe.
+ *
+ * own  an input of the user's own, which is looked at between steps instead of the sample; or null
+ */
 export class Shown {
   constructor() {
     this.sample = null;
+    this.own = null;
     this.probe = new Float32Array(0);
     this.took = 0; // milliseconds for the answers
     this.due = 0;
@@ -46,8 +50,16 @@ export function stateOf(clock, from, { slots = false, playing = false } = {}) {
     stopped: clock.stopped,
     ...sampleOf(clock, playing),
   };
+  if (shown.own && operation === 0) Object.assign(state, ownOf(engine, shown.own));
   state.probe = answersOf(engine, shown, playing).slice();
   return state;
+}
+
+/** What the network answers to an input of the user's own, which has no target. */
+function ownOf(engine, inputs) {
+  const values = engine.look(inputs);
+  const own = Float64Array.from(inputs);
+  return { own: true, inputs: own, values, gradients: {}, leftOut: {}, target: null, row: -1, moment: -1 };
 }
 
 /** The sample in focus, and what has been computed of it in the step shown. */

@@ -83,6 +83,11 @@ export class Server {
     } else if (name === "focus") {
       clock.focus = args.sample;
       clock.shown.sample = null;
+    } else if (name === "own") {
+      clock.shown.own = args.inputs; // of the user's own; null: the sample in focus again
+    } else if (name === "evaluate") {
+      const answers = Float32Array.from(clock.engine.evaluate(args.inputs));
+      return this.post({ id: command.id, answers }, [answers.buffer]);
     } else if (name === "setRate") {
       clock.setRate(args.rate);
     } else if (name === "edit") {

@@ -1,0 +1,277 @@
+// A map of the answers over the plane of two inputs, with the samples on it.
+
+import { answersEach, classOf } from "./answers.js";
+import { made, setWords, styled } from "./dom.js";
+import { said } from "./format.js";
+import { boundaryOf } from "./boundary.js";
+import { text } from "./texts.js";
+
+const FAINT = 0.55; // strength of the map, as in view/exhibits/plane.py
+const STRONG = 0.8; // of the samples
+const POWER = 0.7; // of strengths
+const FINE = 96; // cells along the map at rest
+const REST = 120; // milliseconds without a change until it is drawn finely
+const FEW = 8; // samples that are drawn large
+const EDGE = 0.06; // part of the canvas at each side of a map with samples at its edge
+const MOVE = 0.02; // part of the map that an arrow key moves
+
+/** The output over the plane of two inputs, and the samples on it. */
+export class PlaneMap {
+  constructor(element, data, use) {
+    Object.assign(this, { data, use });
+    this.title = text(data.title);
+    this.canvas = made("canvas", "map");
+    this.canvas.tabIndex = 0;
+    this.canvas.setAttribute("role", "application");
+    this.cells = made("canvas");
+    this.fine = null; // answers of a finer grid, and the probe that they belong to
+    this.wait = 0;
+    this.point = null; // of the user's own, from 0 to 1
+    const atEdge = data.dots.some((dot) => dot.some((x) => Math.abs(x - 0.5) > 0.46));
+    this.margin = atEdge ? EDGE : 0; // so that samples at the edge are whole
+    const ends = (k) => [said(data.low[k]), data.names[k], said(data.high[k])];
+    this.names = made("p", "axes", ends(0).map((words) => made("span", "", words)));
+    this.key = made("div", "keys-of-map");
+    this.says = made("p");
+    element.append(made("h2", "", `${this.title} (${data.names.join(", ")})`));
+    element.append(this.canvas, this.names, this.key, this.says);
+    this.canvas.addEventListener("pointerdown", (event) => this.take(event));
+    this.canvas.addEventListener("pointermove", (event) => event.buttons & 1 && this.take(event));
+    this.canvas.addEventListener("keydown", (event) => this.press(event));
+    new ResizeObserver(() => this.state && this.draw()).observe(this.canvas);
+  }
+
+  // A point of the user's own.
+
+  take(event) {
+    const box = this.canvas.getBoundingClientRect();
+    this.canvas.setPointerCapture(event.pointerId);
+    const part = (x) => (x - this.margin) / (1 - 2 * this.margin);
+    this.ask([part((event.clientX - box.left) / box.width), 1 - part((event.clientY - box.top) / box.height)]);
+  }
+
+  press(event) {
+    const ways = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+    const way = ways[event.key];
+    if (!way || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const [x, y] = this.point ?? [0.5, 0.5];
+    this.ask([x + MOVE * way[0], y + MOVE * way[1]]);
+  }
+
+  ask(place) {
+    this.point = place.map((x) => Math.min(1, Math.max(0, x)));
+    const { rest, axes, low, high } = this.data;
+    const inputs = [...rest];
+    axes.forEach((axis, k) => (inputs[axis] = low[k] + this.point[k] * (high[k] - low[k])));
+    this.use.own(inputs);
+  }
+
+  // Colours.
+
+  /** Return the color of an answer as three bytes, with some strength. */
+  color(value, strength = 1) {
+    const { classes, middle, reach } = this.data;
+    if (Number.isNaN(value)) return [255, 0, 255];
+    if (classes) return this.known[value % this.known.length];
+    const x = Math.min(1, Math.max(-1, (value - middle) / reach)) * strength;
+    const [zero, end] = [this.zero, x < 0 ? this.negative : this.positive];
+    return zero.map((each, i) => each + Math.abs(x) ** POWER * (end[i] - each));
+  }
+
+  /** Return the color of a sample by its target. */
+  sampleColor(target) {
+    const { classes, middle, reach } = this.data;
+    return this.color(classes ? target : middle + (target > middle ? reach : -reach), STRONG);
+  }
+
+  // Answers.
+
+  answersOf(outputs) {
+    const { reads, outputs: count, classes } = this.data;
+    return answersEach(outputs, reads, count).map((own) => (classes ? classOf(own) : own[0]));
+  }
+
+  isWrong(found, target) {
+    const { middle, classes } = this.data;
+    return classes ? found !== target : !(found > middle === target > middle);
+  }
+
+  /** Return the answers of the map, in rows from the top, and those of the samples. */
+  parts(probe) {
+    const { side } = this.data;
+    const answers = this.answersOf(probe);
+    return [answers.slice(0, side * side), answers.slice(side * side)];
+  }
+
+  show(state) {
+    this.state = state;
+    if (!sameNumbers(state.probe, this.probe)) {
+      this.probe = state.probe;
+      [this.coarse, this.answers] = this.parts(state.probe);
+      this.fine = null;
+      clearTimeout(this.wait);
+      if (!state.playing) this.wait = setTimeout(() => this.refine(state.probe), REST);
+    } else if (!state.playing && !this.fine && !this.wait) {
+      this.wait = setTimeout(() => this.refine(state.probe), REST);
+    }
+    this.draw();
+    setWords(this.says, this.verdict());
+    if (!state.playing) this.describe();
+  }
+
+  /** Ask for more answers, for a map at rest. */
+  async refine(probe) {
+    this.wait = 0;
+    const { rest, axes, low, high } = this.data;
+    const wide = rest.length;
+    const inputs = new Float64Array(FINE * FINE * wide);
+    for (let i = 0; i < FINE * FINE; i++) {
+      inputs.set(rest, i * wide);
+      const [x, y] = [((i % FINE) + 0.5) / FINE, 1 - (Math.floor(i / FINE) + 0.5) / FINE];
+      inputs[i * wide + axes[0]] = low[0] + x * (high[0] - low[0]);
+      inputs[i * wide + axes[1]] = low[1] + y * (high[1] - low[1]);
+    }
+    const outputs = await this.use.evaluate(inputs);
+    if (!outputs || !sameNumbers(probe, this.probe)) return;
+    this.fine = this.answersOf(outputs);
+    this.draw();
+  }
+
+  // Drawing.
+
+  draw() {
+    for (const name of ["zero", "negative", "positive", "ground"]) this[name] = bytesOf(styled(`--${name}`));
+    this.known = styled("--classes").split(" ").map(bytesOf);
+    const answers = this.fine ?? this.coarse;
+    const side = Math.sqrt(answers.length);
+    Object.assign(this.cells, { width: side, height: side });
+    const context = this.cells.getContext("2d");
+    const image = context.createImageData(side, side);
+    answers.forEach((answer, i) => {
+      const color = this.color(answer).map((each, k) => this.ground[k] + FAINT * (each - this.ground[k]));
+      image.data.set([...color, 255], 4 * i);
+    });
+    context.putImageData(image, 0, 0);
+    const ratio = window.devicePixelRatio || 1;
+    const size = Math.max(side, Math.round(this.canvas.clientWidth * ratio));
+    if (this.canvas.width !== size) Object.assign(this.canvas, { width: size, height: size });
+    const onto = this.canvas.getContext("2d");
+    onto.setTransform(1, 0, 0, 1, 0, 0);
+    onto.clearRect(0, 0, size, size);
+    onto.translate(this.margin * size, this.margin * size);
+    const inner = (1 - 2 * this.margin) * size;
+    onto.drawImage(this.cells, 0, 0, inner, inner);
+    this.drawBoundary(onto, answers, side, inner, ratio);
+    this.drawSamples(onto, inner, ratio);
+    this.writeKey();
+  }
+
+  drawBoundary(onto, answers, side, size, ratio) {
+    const { classes, middle, sorts } = this.data;
+    if (!sorts) return;
+    onto.strokeStyle = styled("--ink");
+    onto.lineWidth = 1.5 * ratio;
+    onto.beginPath();
+    for (const [a, b] of boundaryOf(answers, side, classes ? null : middle)) {
+      onto.moveTo(a[0] * size, a[1] * size);
+      onto.lineTo(b[0] * size, b[1] * size);
+    }
+    onto.stroke();
+  }
+
+  drawSamples(onto, size, ratio) {
+    const { dots, targets, held, sorts } = this.data;
+    const radius = Math.min(dots.length <= FEW ? 8 : 4, size / ratio / 40) * ratio;
+    const [ground, ink] = [styled("--ground"), styled("--ink")];
+    dots.forEach(([x, y], i) => {
+      const place = [Math.min(1, Math.max(0, x)) * size, (1 - Math.min(1, Math.max(0, y))) * size];
+      const wrong = sorts && this.isWrong(this.answers[i], targets[i]);
+      if (wrong) shapeAt(onto, place, 1.35 * radius, i >= held, ground, ink, 0.28 * radius);
+      shapeAt(onto, place, (wrong ? 0.8 : 1) * radius, i >= held, `rgb(${this.sampleColor(targets[i])})`,
+        wrong ? null : ground, 0.2 * radius); // prettier-ignore
+    });
+    const here = this.place();
+    if (!here) return;
+    onto.strokeStyle = ink;
+    onto.lineWidth = 2 * ratio;
+    const half = 1.9 * Math.max(radius, 4 * ratio);
+    onto.strokeRect(here[0] * size - half, (1 - here[1]) * size - half, 2 * half, 2 * half);
+  }
+
+  /** Return where the sample in use, or the user's own point, stands on the map. */
+  place() {
+    const { axes, low, high } = this.data;
+    const { inputs } = this.state;
+    return inputs && axes.map((axis, k) => (inputs[axis] - low[k]) / (high[k] - low[k]));
+  }
+
+  writeKey() {
+    const { classes, names, middle, reach, held, dots, sorts, classNames } = this.data;
+    const kinds = classes
+      ? classNames.map((name, i) => [name, `rgb(${this.color(i)})`])
+      : [-1, 1].map((sign) => {
+        const target = Number((middle + sign * reach).toPrecision(3));
+        return [text("exhibits.plane.target", { target }), `rgb(${this.sampleColor(middle + sign * reach)})`];
+      });
+    const others = [];
+    if (held < dots.length) others.push(["exhibits.plane.held_out", "held"]);
+    if (sorts && dots.some((_, i) => this.isWrong(this.answers[i], this.data.targets[i]))) {
+      others.push(["exhibits.wrong", "wrong"]);
+    }
+    const mark = JSON.stringify([kinds, others, names]);
+    if (mark === this.mark) return;
+    this.mark = mark;
+    this.key.replaceChildren(
+      ...kinds.map(([name, color]) => {
+        const item = made("span", "", name);
+        item.style.setProperty("--dot", color);
+        return item;
+      }),
+      ...others.map(([key, name]) => made("span", name, text(key))),
+    );
+  }
+
+  /** Write what a screen reader says of the map. */
+  describe() {
+    const words = text("own.map", { title: this.title, verdict: this.verdict() || "" });
+    if (this.canvas.ariaLabel !== words) this.canvas.ariaLabel = words;
+  }
+
+  verdict(state) {
+    const { targets, held, sorts } = this.data;
+    if (!sorts) return "";
+    const found = state ? this.parts(state.probe)[1] : this.answers;
+    const own = targets.slice(0, held);
+    const right = own.filter((target, i) => !this.isWrong(found[i], target)).length;
+    return text("exhibits.right", { right, count: own.length });
+  }
+}
+
+function shapeAt(onto, [x, y], radius, isHeld, fill, line, width) {
+  onto.beginPath();
+  if (isHeld) {
+    const ways = [[0, -1], [1, 0], [0, 1], [-1, 0]];
+    for (const [dx, dy] of ways) onto.lineTo(x + 1.2 * radius * dx, y + 1.2 * radius * dy);
+    onto.closePath();
+  } else {
+    onto.arc(x, y, radius, 0, 7);
+  }
+  onto.fillStyle = fill;
+  onto.fill();
+  if (!line) return;
+  onto.strokeStyle = line;
+  onto.lineWidth = width;
+  onto.stroke();
+}
+
+/** Return a color such as "#0a0b0c" as three bytes. */
+export function bytesOf(color) {
+  return [1, 3, 5].map((start) => parseInt(color.slice(start, start + 2), 16));
+}
+
+/** Whether two arrays have the same numbers. */
+export function sameNumbers(a, b) {
+  return a?.length === b?.length && a.every((x, i) => Object.is(x, b[i]));
+}

@@ -1,0 +1,193 @@
+// Pictures sorted by what a network takes them for; the one in use, and a pad to draw another.
+
+import { answersEach, classOf, readAnswers } from "./answers.js";
+import { fitted, made, setWords, styled } from "./dom.js";
+import { bytesOf } from "./planemap.js";
+import { text } from "./texts.js";
+import { unpacked } from "./packed.js";
+
+const ROOM = 1.12; // side of a place relative to its picture
+const HEAD = 18; // pixels above the columns
+const BRUSH = 0.055; // radius of the pen relative to the side of the pad
+const LEAST_BRUSH = 0.75; // in pixels of the picture
+
+/** The sample in use as a pad to draw on, its answers as bars, and pictures in columns. */
+export class Sorting {
+  constructor(element, data, use) {
+    Object.assign(this, { data, use });
+    this.pictures = unpacked(data.pictures);
+    this.pad = new Pad(data.shape, use.own);
+    this.bars = data.names.map((name) => [made("span", "", name), made("i")]);
+    const bars = made("div", "bars", this.bars.flat());
+    bars.setAttribute("role", "img");
+    this.barBox = bars;
+    this.sorted = made("canvas", "sorted");
+    this.sorted.setAttribute("role", "img");
+    this.says = made("p");
+    element.append(made("div", "now-digit", [this.pad.canvas, bars]), this.sorted, this.says);
+    new ResizeObserver(() => this.state && this.draw()).observe(this.sorted);
+  }
+
+  show(state) {
+    this.state = state;
+    this.pad.show(state);
+    const outputs = state.values[this.data.output];
+    const answers = outputs && readAnswers(outputs, this.data.reads, outputs.length);
+    const goal = state.target ? classOf(Array.from(state.target)) : -1;
+    this.bars.forEach(([name, bar], i) => {
+      name.className = i === goal ? "target" : "";
+      bar.style.width = `${100 * Math.min(1, Math.max(0, answers?.[i] || 0))}%`;
+    });
+    if (answers && !state.playing) {
+      this.barBox.ariaLabel = this.data.names.map((name, i) => `${name}: ${answers[i].toFixed(2)}`).join(", ");
+    }
+    this.taken = this.takenFor(state);
+    this.draw();
+    setWords(this.says, this.verdict(state));
+    if (!state.playing) this.sorted.ariaLabel = this.verdict(state);
+  }
+
+  takenFor(state) {
+    return answersEach(state.probe, this.data.reads, this.data.outputs).map(classOf);
+  }
+
+  /** Draw the pictures in the columns of what they are taken for, wrong ones first and framed. */
+  draw() {
+    const { shown, labels, names, shape } = this.data;
+    const { context, width, height } = fitted(this.sorted);
+    const across = width / names.length;
+    const rows = Math.max(1, Math.floor((height - HEAD) / across));
+    const [ground, ink, tray] = ["--ground", "--ink", "--raised"].map(styled);
+    const wrongColor = styled("--positive");
+    context.font = `13px ${getComputedStyle(document.body).fontFamily}`;
+    context.textAlign = "center";
+    names.forEach((name, column) => {
+      context.fillStyle = ink;
+      context.fillText(name, (column + 0.5) * across, HEAD - 5);
+      const isWrong = (k) => labels[shown[k]] !== column;
+      const own = shown.map((_, k) => k).filter((k) => this.taken[shown[k]] === column);
+      own.sort((a, b) => isWrong(b) - isWrong(a) || a - b);
+      const left = own.length > rows ? own.length - rows + 1 : 0;
+      own.slice(0, own.length - left).forEach((k, row) => {
+        const side = across / ROOM;
+        const [x, y] = [column * across + (across - side) / 2, HEAD + row * across];
+        context.drawImage(this.tile(k, shape, tray, ink), x, y, side, side);
+        if (!isWrong(k)) return;
+        context.strokeStyle = wrongColor;
+        context.lineWidth = 2;
+        context.strokeRect(x, y, side, side);
+        if (side < 22) return;
+        context.fillStyle = wrongColor;
+        context.fillRect(x + side - 11, y + side - 14, 11, 14);
+        context.fillStyle = ground;
+        context.fillText(names[labels[shown[k]]], x + side - 5.5, y + side - 3);
+      });
+      if (!left) return;
+      context.fillStyle = styled("--quiet");
+      context.fillText(`+${left}`, (column + 0.5) * across, HEAD + (rows - 0.5) * across + 5);
+    });
+  }
+
+  /** Return a picture as a canvas in the colors of the theme. */
+  tile(k, shape, paper, ink) {
+    const mark = paper + ink;
+    if (this.mark !== mark) Object.assign(this, { mark, tiles: [] });
+    const [, high, wide] = this.pictures.shape;
+    const size = high * wide;
+    this.tiles[k] ??= inked(this.pictures.subarray(k * size, (k + 1) * size), [high, wide], 255, paper, ink);
+    return this.tiles[k];
+  }
+
+  verdict(state) {
+    const { labels, of } = this.data;
+    const taken = this.takenFor(state);
+    const right = labels.filter((label, i) => taken[i] === label).length;
+    const share = (100 * right) / labels.length;
+    return text("exhibits.sorting.right", { right, count: labels.length, of: text(of), share });
+  }
+}
+
+/** Shows the picture in use, and takes another one that is drawn on it. */
+class Pad {
+  constructor(shape, own) {
+    Object.assign(this, { shape, own });
+    this.pixels = null; // that were drawn
+    this.cursor = null; // for the keys
+    this.canvas = made("canvas", "pad");
+    Object.assign(this.canvas, { tabIndex: 0, ariaLabel: text("own.draw") });
+    this.canvas.setAttribute("role", "application");
+    const at = (event) => {
+      const box = this.canvas.getBoundingClientRect();
+      return [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
+    };
+    this.canvas.addEventListener("pointerdown", (event) => {
+      this.canvas.setPointerCapture(event.pointerId);
+      this.cursor = null;
+      this.draw(at(event));
+    });
+    this.canvas.addEventListener("pointermove", (event) => event.buttons & 1 && this.draw(at(event)));
+    this.canvas.addEventListener("keydown", (event) => this.press(event));
+    this.canvas.addEventListener("blur", () => (this.cursor = null));
+  }
+
+  /** Add ink around a place, from 0 to 1 along both sides. */
+  draw([x, y]) {
+    const [high, wide] = this.shape;
+    this.pixels ??= new Float64Array(high * wide);
+    const radius = Math.max(LEAST_BRUSH, BRUSH * wide);
+    this.pixels.forEach((ink, i) => {
+      const far = Math.hypot((i % wide) + 0.5 - x * wide, Math.floor(i / wide) + 0.5 - y * high);
+      this.pixels[i] = Math.max(ink, Math.min(1, Math.max(0, 1.5 - far / radius)));
+    });
+    this.own([...this.pixels]);
+  }
+
+  press(event) {
+    const ways = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+    const way = ways[event.key];
+    const draws = event.key === "Enter" || event.key === " ";
+    if (!(way || draws) || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const [high, wide] = this.shape;
+    const [x, y] = this.cursor ?? [wide >> 1, high >> 1];
+    if (way) {
+      this.cursor = [Math.min(wide - 1, Math.max(0, x + way[0])), Math.min(high - 1, Math.max(0, y + way[1]))];
+      this.show(this.state);
+    } else {
+      this.cursor = [x, y];
+      this.draw([(x + 0.5) / wide, (y + 0.5) / high]);
+    }
+  }
+
+  /** Draw the inputs of a state; at the samples what was drawn is forgotten. */
+  show(state) {
+    this.state = state;
+    if (!state.own) this.pixels = null;
+    const colors = ["--ground", "--ink"].map(styled);
+    const picture = inked(state.inputs, this.shape, 1, ...colors);
+    Object.assign(this.canvas, { width: picture.width, height: picture.height });
+    const context = this.canvas.getContext("2d");
+    context.drawImage(picture, 0, 0);
+    if (!this.cursor) return;
+    context.fillStyle = styled("--accent");
+    context.globalAlpha = 0.6;
+    context.fillRect(...this.cursor, 1, 1);
+  }
+}
+
+/** Return a canvas with amounts of ink, of which `top` is the largest, between two colors. */
+function inked(amounts, [high, wide], top, paper, ink) {
+  const canvas = made("canvas");
+  Object.assign(canvas, { width: wide, height: high });
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(wide, high);
+  const [none, full] = [paper, ink].map(bytesOf);
+  amounts.forEach((amount, i) => {
+    const part = Math.min(1, Math.max(0, amount / top));
+    for (let k = 0; k < 3; k++) image.data[4 * i + k] = none[k] + part * (full[k] - none[k]);
+    image.data[4 * i + 3] = 255;
+  });
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
