@@ -37,8 +37,7 @@ def served(came: list[tuple[str, str]]) -> Iterator[PageServer]:
     with PageServer("127.0.0.1", 0, lambda *visitor: came.append(visitor)) as made:
         thread = Thread(target=made.serve, args=[PAGES])
         thread.start()
-        while not made.files:
-            sleep(0.01)
+        until(lambda: made.files)
         yield made
         made.shutdown()
         thread.join()
@@ -56,6 +55,14 @@ def ask(served: PageServer) -> Ask:
         return got, got.read()
 
     return answer
+
+
+def until(true: Callable[[], object]) -> None:
+    """Wait for something, a minute at most."""
+    end = perf_counter() + 60.0
+    while not true():
+        assert perf_counter() < end
+        sleep(0.01)
 
 
 def raw(server: PageServer, sent: bytes) -> bytes:
@@ -209,24 +216,20 @@ def test_a_client_that_does_not_take_its_answer_is_left(
         slow.settimeout(30)
         slow.connect(("127.0.0.1", served.port))
         slow.sendall(b"GET / HTTP/1.1\r\n\r\n")
-        while served._room._value == module.MOST:
-            sleep(0.01)
-        while served._room._value < module.MOST:  # until its thread has ended
-            sleep(0.01)
+        until(lambda: served._room._value < module.MOST)
+        until(lambda: served._room._value == module.MOST)  # until its thread has ended
 
 
 def test_there_are_only_so_many_connections_and_their_places_come_back(
     served: PageServer, ask: Ask
 ) -> None:
     idle = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(module.MOST)]
-    while served._room._value:
-        sleep(0.01)
+    until(lambda: not served._room._value)
     with socket.create_connection(("127.0.0.1", served.port), timeout=30) as late:
         assert late.recv(100).startswith(b"HTTP/1.1 503 ")
     for each in idle:
         each.close()
-    while served._room._value < module.MOST:
-        sleep(0.01)
+    until(lambda: served._room._value == module.MOST)
     assert ask("/rgb.html")[1] == RGB
 
 
