@@ -84,7 +84,8 @@ export class Sorting {
       });
       if (!left) return;
       context.fillStyle = styled("--quiet");
-      context.fillText(`+${left}`, (column + 0.5) * across, HEAD + (rows - 0.5) * across + 5);
+      const words = context.measureText(`+${left}`).width < across - 2 ? `+${left}` : "+";
+      context.fillText(words, (column + 0.5) * across, HEAD + (rows - 0.5) * across + 5);
     });
   }
 

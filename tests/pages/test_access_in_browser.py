@@ -1,0 +1,123 @@
+"""Keys, screen readers and inputs of one's own in a page that is open in a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scalarviz.pages.page import page_of
+from scalarviz.presenter.show import Show
+from scalarviz.scenefiles.find import find, load
+from tests.pages.browser import Tab, chromium
+
+pytestmark = pytest.mark.slow
+
+Opens = Callable[..., Tab]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder, found = tmp_path_factory.mktemp("pages"), {}
+    for name in ("rgb", "xor", "circle"):
+        found[name] = folder / f"{name}.html"
+        found[name].write_bytes(page_of(Show.of(load(find(name))())).text)
+    return found
+
+
+@pytest.fixture
+def opened(browser: Any, files: dict[str, Path]) -> Iterator[Opens]:
+    """opened("rgb", ...): the page of a scene; at the end nothing may have gone wrong."""
+    tabs = []
+
+    def open_page(name: str = "rgb", *given: Any, **more: Any) -> Tab:
+        tab = Tab(browser, files[name], *given, **more)
+        tabs.append(tab)
+        return tab
+
+    yield open_page
+    for tab in tabs:
+        tab.close()
+
+
+def test_a_weight_is_found_and_pinned_by_keys_alone(opened: Opens) -> None:
+    tab = opened().ready()
+    for _ in range(20):
+        tab.page.keyboard.press("Tab")
+        if tab.ask("!!document.activeElement.closest('#walls')"):
+            break
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+        tab.press(key)
+    row = 2 * 3 + 1  # neuron 2, input G
+    assert tab.ask("app.hover") == {"row": row}
+    x, y = tab.place_of(f"{{row: {row}}}")
+    ring = tab.page.locator(".ring").bounding_box()
+    assert abs(ring["x"] + ring["width"] / 2 - x) < 3
+    assert abs(ring["y"] + ring["height"] / 2 - y) < 3
+    assert (tab.state["step"], tab.state["operation"]) == (0, 0)  # arrows did not step
+    tab.page.keyboard.press("Enter")
+    tab.settle()
+    assert tab.ask("app.pinned") == {"row": row}
+    assert tab.page.get_attribute("#walls [tabindex='0']", "aria-pressed") == "true"
+
+
+def test_tables_follow_at_rest_and_captions_are_spoken_when_stepping(opened: Opens) -> None:
+    tab = opened("xor").ready()
+    cell = tab.page.locator("#walls button").first
+    before = cell.inner_text()
+    tab.press("ArrowRight", 3)
+    assert cell.inner_text() != before
+    tab.press(".", 2)
+    spoken = tab.ask("document.querySelector('#spoken').textContent")
+    assert spoken and tab.shown("caption").startswith(spoken)
+    tab.press("Space")
+    tab.until("app.state.step > 8")
+    assert tab.ask("document.querySelector('#spoken').textContent") == spoken
+    tab.press("Space")
+
+
+def test_a_point_of_the_map_is_asked_for_by_click_and_arrows(opened: Opens) -> None:
+    tab = opened("circle").ready()
+    tab.page.locator(".map").click()
+    tab.until("app.state.own")
+    assert tab.page.locator(".own").is_visible()
+    low, high = tab.ask("[app.exhibit.data.low, app.exhibit.data.high]")
+    middle = [(a + b) / 2 for a, b in zip(low, high, strict=True)]
+    assert tab.ask("[...app.state.inputs]") == pytest.approx(middle, abs=0.1)
+    x = tab.ask("app.state.inputs[0]")
+    tab.press("ArrowRight")
+    assert tab.ask("app.state.inputs[0]") > x and tab.state["step"] == 0
+    answer = tab.ask("app.state.values[app.spec.say.outputs][0]")
+    tab.page.locator(".own button").click()
+    tab.until("!app.state.own")
+    assert not tab.page.locator(".own").is_visible()
+    assert tab.ask("app.state.values[app.spec.say.outputs][0]") != answer
+
+
+def test_a_colour_of_ones_own_is_answered(opened: Opens) -> None:
+    tab = opened().ready()
+    tab.page.locator("input[type=color]").fill("#ff0080")
+    tab.until("app.state.own")
+    tab.settle()
+    assert tab.ask("[...app.state.inputs]") == pytest.approx([1.0, 0.0, 128 / 255])
+    assert tab.shown("caption").startswith("Your own input: input R 1, input G 0")
+    tab.press("ArrowRight")
+    assert tab.ask("app.state.own") and tab.state["step"] == 1  # the answer follows the training
+
+
+def test_a_small_window_of_large_letters_scrolls_down_only(opened: Opens) -> None:
+    tab = opened("rgb", (320, 200)).ready()  # 1280 x 800 at 400 %
+    assert tab.ask("document.documentElement.scrollWidth") <= 320
+    for name in ("curve", "exhibit", "caption", "strip"):
+        part = tab.page.locator(f"#{name}")
+        part.scroll_into_view_if_needed()
+        box = part.bounding_box()
+        assert box["y"] < 200 and box["y"] + box["height"] > 0 and box["width"] > 250, name
