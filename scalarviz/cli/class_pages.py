@@ -12,7 +12,7 @@ from scalarviz.checks.numbers import shorten
 from scalarviz.errors import InputError
 from scalarviz.errors.visible_text import say
 from scalarviz.pages.index_page import INDEX, Entry, index_of
-from scalarviz.pages.page import check_session, page_of
+from scalarviz.pages.page import page_of, trains
 from scalarviz.pages.server import PageServer
 from scalarviz.scenefiles.find import about, find, load
 from scalarviz.scenefiles.options import played
@@ -65,7 +65,7 @@ def paths_of(scenes: Sequence[str]) -> dict[str, Path]:
 def made(path: Path) -> bytes:
     """Return the page of a scene."""
     show = played(load(path), {})
-    check_session(show.session)
+    trains(show.session)
     page = page_of(show)
     say(page.words(f"{path.stem}.html"))
     return page.text

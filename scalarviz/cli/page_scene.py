@@ -11,7 +11,7 @@ from scalarviz.draw2d.theme import THEMES
 from scalarviz.errors.visible_text import say
 from scalarviz.files.atomic import check_place, replace_file
 from scalarviz.formulas.table import pick
-from scalarviz.pages.page import check_name, check_session, page_of
+from scalarviz.pages.page import STEPS, check_name, page_of, trains
 from scalarviz.presenter.show import Show
 from scalarviz.process.interrupt import Stop
 from scalarviz.terminal.train import train
@@ -24,7 +24,7 @@ def write(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> int:
     """Train if steps are given, and write the page; return the exit code.
 
     show   of the scene
-    given  options: out, theme, steps
+    given  options: out, theme, steps, no_engine, record, every
     name   of the scene, for the name of the file
     keep   saves the training
     """
@@ -33,12 +33,19 @@ def write(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> int:
     check_place(path)
     theme = given.get("theme", "auto")
     pick({"auto": "", **THEMES}, theme, "theme")
-    check_session(show.session)
+    engine = False if given.get("no_engine") else None
+    trains(show.session, engine)
     if given["steps"] is not None and (code := train(show, given["steps"], keep)):
         say(text("page.stopped"))
         return code
     with Stop() as stop:
-        made = page_of(show, theme=None if theme == "auto" else theme)
+        made = page_of(
+            show,
+            theme=None if theme == "auto" else theme,
+            engine=engine,
+            steps=given.get("record") or STEPS,
+            every=given.get("every") or 1,
+        )
     if stop.asked:
         say(text("page.stopped"))
         return INTERRUPTED

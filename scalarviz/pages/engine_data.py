@@ -86,6 +86,7 @@ def why_not(session: Session) -> str:
     if type(batches).block is not Batches.block:
         return (
             f"the batches of {type(session.data).__name__} are made by Python during training, "
-            "which a page does not have: train on a table, such as sv.data.Arrays"
+            "which a page does not have: train on a table, such as sv.data.Arrays, or record it by "
+            "engine=False"
         )
     return ""

@@ -5,10 +5,12 @@ sv.page(session, "rgb.html")
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from scalarviz.checks.numbers import answered
+from scalarviz.checks.numbers import answered, size, true_or_false
 from scalarviz.draw2d.class_colors import ON_DARK, ON_LIGHT
 from scalarviz.draw2d.colors import POWER, rgb, to_bytes
 from scalarviz.draw2d.theme import THEMES, Theme
@@ -22,12 +24,15 @@ from scalarviz.pages.engine_data import engine_data, why_not
 from scalarviz.pages.exhibit_data import exhibit_data, probe_of
 from scalarviz.pages.index_page import version
 from scalarviz.pages.inline import bundle, html, names_of, packed_bytes, texts_of
+from scalarviz.pages.recording import Recording, recording_of
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
 from scalarviz.texts import text, texts
 
 LARGEST = 10_000_000  # bytes of a page
+ROOM = 6_500_000  # bytes of a recording, before base64: the rest of a page takes less than 1 MB
+STEPS = 500  # of a recording
 SAY = "say_"  # names in page.html with this prefix stand for texts
 ENDINGS = (".html", ".htm")
 GOOD_ON_LIGHT = "#00775e"  # letters; the first colour of classes is too pale for them
@@ -40,15 +45,31 @@ class Page:
 
     text: bytes
     engine: int
+    recording: Recording | None = None
+    reason: str = ""  # why it is a recording, if nobody asked for one
 
     def words(self, name: str) -> str:
-        """Return how large the file of a name is."""
-        sizes = {"size": size_words(len(self.text)), "engine": size_words(self.engine)}
-        return text("page.size", name=name, **sizes)
+        """Return how large the file of a name is, and what it is."""
+        large, made = size_words(len(self.text)), self.recording
+        if made is None:
+            return text("page.size", name=name, size=large, engine=size_words(self.engine))
+        words = text(
+            "page.recorded.size", name=name, size=large, steps=made.steps, parts=made.parts
+        )
+        return f"{text('page.recorded.why', reason=self.reason)}\n{words}" if self.reason else words
 
 
 @answered
-def page(session: object, path: object, *, title: str = "", theme: str | None = None) -> int:
+def page(
+    session: object,
+    path: object,
+    *,
+    title: str = "",
+    theme: str | None = None,
+    engine: bool | None = None,
+    steps: int = STEPS,
+    every: int = 1,
+) -> int:
     """Write a session as a web page that trains, plays back and explains; return its size in bytes.
 
     The page has the kernels of the cpu engine as WebAssembly, and goes on where the session stands.
@@ -59,14 +80,20 @@ def page(session: object, path: object, *, title: str = "", theme: str | None = 
     path     the file, .html
     title    of the page; by default that of the Show
     theme    "dark" or "light"; None, the default: that of the reader's system
+    engine   True: the page trains; False: it has a recording, trained now by a copy on the engine
+             of the session, which can be played forward and back but not changed; None, the
+             default: it trains, or has a recording if it cannot train this session
+    steps    of a recording, by default 500
+    every    steps of a recording from one that is kept to the next; by default 1
 
-    Raises EngineError for a session that a page cannot train, InputError if the page would be
-    larger than 10 MB or the theme is unknown, and FileError if the file cannot be written.
+    Raises EngineError for a session that a page cannot train or show, InputError if the page would
+    be larger than 10 MB or the theme is unknown, GradientError if the first step of a recording is
+    refused, and FileError if the file cannot be written.
     """
     place = as_path(path)
     check_name(place.name)
     check_place(place)
-    made = page_of(session, title=title, theme=theme)
+    made = page_of(session, title=title, theme=theme, engine=engine, steps=steps, every=every)
     inform(made.words(place.name))
     replace_file(place, made.text)
     return len(made.text)
@@ -78,23 +105,47 @@ def check_name(name: str) -> None:
         raise InputError(f"a page is kept as .html, not as {name!r}: rename it")
 
 
-def check_session(session: Session) -> None:
-    """Raise EngineError, with the reason, if a page cannot train a session."""
-    if reason := why_not(session):
+def trains(session: Session, engine: bool | None = None) -> bool:
+    """Return whether a page of a session trains, else it has a recording; see `page`.
+
+    Raises EngineError, with the reason, if it can do neither, or not what `engine` asks for.
+    """
+    if engine is not None:
+        engine = true_or_false(engine, "engine")
+    reason = why_not(session)
+    if reason and (engine or not session.network.layers):
         raise EngineError(reason)
+    return not reason if engine is None else engine
 
 
-def page_of(session: object, *, title: str = "", theme: str | None = None) -> Page:
+def page_of(
+    session: object,
+    *,
+    title: str = "",
+    theme: str | None = None,
+    engine: bool | None = None,
+    steps: int = STEPS,
+    every: int = 1,
+) -> Page:
     """Return the page of a session; see `page`. Raise InputError if it is too large."""
     if theme is not None:
         pick(THEMES, theme, "theme")
+    steps, every = size(steps, "steps"), size(every, "every")
     show = Show.of(session)
-    check_session(show.session)
+    does_train = trains(show.session, engine)
     markup = text_beside(__file__, "page.html")
-    module, image, engine = engine_data(show.session, probe_of(show.session))
-    script, worker = bundle("main.js", module_text), bundle("worker.js", module_text)
-    spec = {
-        "engine": engine,
+    probe, made = probe_of(show.session), None
+    script, parts = bundle("main.js", module_text), {}
+    if does_train:
+        module, image, engine_spec = engine_data(show.session, probe)
+        parts["worker"] = bundle("worker.js", module_text)
+        parts |= {"module": packed_bytes(module), "image": packed_bytes(image)}
+    else:
+        made = recording_of(show.session, probe, steps, every, ROOM)
+        engine_spec = made.engine
+        parts["recording"] = base64.b64encode(made.data).decode()
+    spec: dict[str, Any] = {
+        "engine": engine_spec,
         "scene": scene_data(show),
         "say": caption_data(show.session, show),
         "page": {
@@ -106,13 +157,9 @@ def page_of(session: object, *, title: str = "", theme: str | None = None) -> Pa
             "exhibit": exhibit_data(show.session),
         },
     }
-    data = {
-        "spec": spec,
-        "texts": texts_of(script, texts()),
-        "worker": worker,
-        "module": packed_bytes(module),
-        "image": packed_bytes(image),
-    }
+    if made is not None:
+        spec["recording"] = made.spec
+    data = {"spec": spec, "texts": texts_of(script, texts()), **parts}
     said = [name for name in names_of(markup) if name.startswith(SAY)]
     words = {name: text(f"page.html.{name.removeprefix(SAY)}") for name in said}
     words |= {"title": title or show.title, "about": show.about, "version": version()}
@@ -122,7 +169,8 @@ def page_of(session: object, *, title: str = "", theme: str | None = None) -> Pa
             f"the page of this session would have {size_words(len(whole))}, and "
             f"{size_words(LARGEST)} are the most: take fewer samples or a smaller network"
         )
-    return Page(whole, len(packed_bytes(module)))
+    reason = "" if does_train or engine is False else why_not(show.session)
+    return Page(whole, len(parts.get("module", "")), made, reason)
 
 
 def module_text(name: str) -> str:

@@ -139,6 +139,9 @@ PAGING = {
     "out": Option(Path | None, None, "the file: .html", "-o"),
     "theme": Option(str, "auto", f"{', '.join(THEMES)} or auto, as the reader's system has it"),
     "steps": Option(int | None, None, "how many steps to take before; if not said, none"),
+    "no_engine": Option(bool, False, "a recording, which plays but does not train", "--no-engine"),
+    "record": Option(int | None, None, "steps of the recording; if not said, 500"),
+    "every": Option(int | None, None, "steps between two that are kept; if not said, 1"),
 }
 
 

@@ -327,6 +327,17 @@ def test_without_steps_a_page_begins_untrained(
     assert Reader((tmp_path / "a.html").read_bytes()).data["spec"]["engine"]["step"] == 0
 
 
+def test_a_scene_is_written_as_a_recording(
+    run: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "engine_data", lambda *_: pytest.fail("kernels were compiled"))
+    code, out, _ = run("xor", "--no-engine", "--record", "20", "--every", "5", "--steps", "3")
+    assert code == 0 and "a recording of 20 steps, values to 1 part in 30,000" in out
+    found = Reader((tmp_path / "xor.html").read_bytes()).data
+    assert found["spec"]["recording"]["steps"] == [3, 4, 8, 9, 13, 14, 18, 19, 23]
+    assert not {"module", "image", "worker"} & found.keys()
+
+
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [

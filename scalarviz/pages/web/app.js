@@ -54,6 +54,7 @@ export class App {
       else failed(error);
     };
     Object.assign(picture, { theme: this.theme, calm });
+    client.onrefused = (key, fields) => this.tell(text(key, fields));
     picture.onrestored = () => this.request();
   }
 
@@ -222,6 +223,7 @@ export class App {
 
   /** Return the cube at a place with its value, if it is large enough to be dragged. */
   hold(x, y) {
+    if (this.spec.recording) return null;
     const found = this.picture.at(x, y);
     if (!(found?.row >= 0) || 2 * this.picture.placeOf(found).half < SMALLEST_HELD) return null;
     const value = this.state.value[found.row];

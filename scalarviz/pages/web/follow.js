@@ -15,6 +15,7 @@ export async function followLink(app, hash) {
   const link = readLink(hash, linkLimits(app.spec));
   const { step, operation, pinned, sample, hide, play, theme, tour, bad } = link;
   document.documentElement.dataset.hide = hide.join(" ");
+  app.setSheet(false);
   if (theme) app.setTheme(theme);
   const stands = step !== null || pinned || play || sample !== null || tour === "no";
   if (stands) {

@@ -4,6 +4,7 @@ import { App } from "./app.js";
 import { byId, setShown } from "./dom.js";
 import { Client } from "./client.js";
 import { followLink } from "./follow.js";
+import { RecordingClient } from "./recording.js";
 import { Picture } from "./picture.js";
 import { setTexts, text } from "./texts.js";
 
@@ -13,11 +14,12 @@ const VECTORS = [
   ...Array(16).fill(0), 26, 11,
 ]; // prettier-ignore
 
-/** Return what the browser lacks for training as the key of a sentence; "" if nothing. */
-export function lackOf() {
+/** Return what the browser lacks for a page, which trains or not, as the key of a sentence, or "". */
+export function lackOf(trains) {
+  if (typeof DecompressionStream === "undefined") return "page.lack.unpacking";
+  if (!trains) return "";
   if (typeof WebAssembly === "undefined") return "page.lack.wasm";
   if (!WebAssembly.validate(Uint8Array.from(VECTORS))) return "page.lack.vectors";
-  if (typeof DecompressionStream === "undefined") return "page.lack.unpacking";
   return typeof Worker === "undefined" ? "page.lack.worker" : "";
 }
 
@@ -43,19 +45,26 @@ function failWith(error) {
   fail(error?.key ? text(error.key) : text("page.failed", { error: error?.message ?? String(error) }));
 }
 
+/** Return what shows the training of a page's data: one in a worker, or a recording. */
+async function clientFor({ spec, recording, module, image, worker }) {
+  if (recording) return new RecordingClient(await unzipped(recording), spec);
+  const [code, memory] = await Promise.all([unzipped(module), unzipped(image)]);
+  const url = URL.createObjectURL(new Blob([worker], { type: "text/javascript" }));
+  return new Client(() => new Worker(url), { module: code, image: memory, spec });
+}
+
 async function start() {
   const data = JSON.parse(byId("data").textContent);
   setTexts(data.texts);
   byId("reload").addEventListener("click", () => location.reload());
   addEventListener("error", (event) => failWith(event.error ?? event.message));
   addEventListener("unhandledrejection", (event) => failWith(event.reason));
-  const lack = lackOf();
-  if (lack) return fail(text(lack));
   const { spec } = data;
+  const lack = lackOf(!spec.recording);
+  if (lack) return fail(text(lack));
   if (spec.page.theme) document.documentElement.dataset.theme = spec.page.theme;
-  const [module, image] = await Promise.all([unzipped(data.module), unzipped(data.image)]);
-  const url = URL.createObjectURL(new Blob([data.worker], { type: "text/javascript" }));
-  const client = new Client(() => new Worker(url), { module, image, spec }); // begins at once
+  document.documentElement.classList.toggle("recorded", Boolean(spec.recording));
+  const client = await clientFor(data); // a worker begins at once
   const picture = new Picture(byId("cubes"), null, spec.scene);
   if (picture.fault) return fail(text(picture.fault));
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -1,0 +1,299 @@
+"""A recording: what a page shows of a training that it cannot do itself, some steps of it.
+
+Each array is kept in whole parts of its largest number, PARTS or fewer: what moves slowly, such as
+the weights, as differences to the step before, of 8 bits where these are enough, else 16.
+`web/recording.js` reads it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.draw2d.progress import Progress
+from scalarviz.engines.wasm.jobs import buffer_names
+from scalarviz.errors import GradientError, InputError, UpdateError
+from scalarviz.pages.packed import packed
+from scalarviz.presenter.sample_pass import SampleContext, forward
+from scalarviz.session.session import Session
+
+PARTS = (30_000, 10_000, 3_000, 1_000, 300, 100)  # of the largest number of an array
+WALKED = 10  # steps that are recorded operation by operation
+LEAST = 1e-30  # largest numbers below it are taken for 0
+SMALL, LARGE, WHOLE, SAME, PLAIN = 1, 2, 3, 4, 5  # how an array is kept, see `Writer`
+
+Arrays = list[tuple[str, FloatArray]]  # each with the name of its track; "" for none
+
+
+@dataclass
+class Taken:
+    """Numbers of a training, in the order in which they are read.
+
+    arrays   those of the places, one after the other
+    steps    of the places between two steps
+    walked   steps with a place after each operation
+    stopped  why the step after the last one is refused: "gradient" or "overflow"; else ""
+    """
+
+    arrays: Arrays = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
+    walked: list[int] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    batches: list[int] = field(default_factory=list)
+    rates: list[float] = field(default_factory=list)
+    stopped: str = ""
+    losses: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recording as a page has it: its bytes, compressed, the parts of the spec, its precision."""
+
+    data: bytes
+    engine: dict[str, Any]
+    spec: dict[str, Any]
+    parts: int
+    steps: int
+
+
+def recording_of(
+    session: Session, probe: FloatArray, steps: int, every: int, room: int
+) -> Recording:
+    """Train a copy of a session and return what a page shows of it.
+
+    session  stays as it is; its network has layers
+    probe    inputs, shape (samples, inputs), to which the page shows the answers
+    steps    to record
+    every    steps from one that is kept to the next
+    room     bytes that the result may take; the precision is lowered until it does
+
+    Raises InputError if it does not fit.
+    """
+    taken = take(session, probe, steps, every)
+    for parts in PARTS:
+        writer = Writer(taken.arrays, parts)
+        data = gzip.compress(writer.content(), 9, mtime=0)
+        if len(data) <= room:
+            break
+    else:
+        raise InputError(
+            f"a recording of {steps} steps does not fit into a page: take fewer steps, or every="
+            f"{10 * every}, steps from one that is kept to the next"
+        )
+    spec = {
+        "first": taken.steps[0],
+        "steps": taken.steps,
+        "walked": taken.walked,
+        "stopped": taken.stopped,
+        "rows": taken.rows,
+        "batches": taken.batches,
+        "rates": taken.rates,
+        "losses": packed(taken.losses.astype(np.float32)),
+        "tops": writer.tops,
+        "parts": parts,
+        "count": len(session.network.bank),
+        "probe": probe.shape[0] * session.network.outputs if len(probe) else 0,
+        "focus": session.focus,
+    }
+    return Recording(data, engine_of(session, taken.steps[0]), spec, parts, len(taken.losses))
+
+
+def engine_of(session: Session, step: int) -> dict[str, Any]:
+    """Return what a page asks of its engine besides numbers."""
+    program, names = session.network.program, buffer_names(session.network.program)
+    return {
+        "step": step,
+        "sizes": {
+            "batch": session.timeline.trainer.batches.size,
+            "inputs": program.inputs.size,
+            "outputs": program.outputs.size,
+        },
+        "buffers": [{"name": names[each], "size": each.size} for each in program.buffers],
+        "moments": [
+            {
+                "kind": moment.kind,
+                "phase": moment.phase,
+                "name": moment.name,
+                "operation": moment.operation,
+                "layer": moment.layer,
+                "values": [names[each] for each in moment.values],
+                "gradients": [names[each] for each in moment.gradients],
+            }
+            for moment in program.moments
+        ],
+    }
+
+
+def take(session: Session, probe: FloatArray, steps: int, every: int) -> Taken:
+    """Return the numbers of some steps of a copy, up to the first that is refused."""
+    twin = session.copy()
+    if twin.clock.operation:
+        twin.back(1)
+    first = twin.step_index
+    kept = [*range(first, first + steps, every)]
+    walked = kept[:: -(-len(kept) // WALKED)]
+    wanted = sorted({*kept, *(step + 1 for step in walked), first + steps})
+    taken, camera = Taken(), Camera(twin, probe)
+    with Progress(steps) as bar:
+        try:
+            for step in wanted:
+                if step > twin.step_index:
+                    twin.advance(step - twin.step_index, progress=False)
+                bar.tell(step - first, twin.loss)
+                camera.rest(taken)
+                if step in walked:
+                    camera.walk(taken)
+        except GradientError as error:
+            if len(taken.steps) < 2:
+                raise
+            taken.stopped = "overflow" if isinstance(error, UpdateError) else "gradient"
+    taken.losses = np.asarray(twin.losses, np.float64)[first : taken.steps[-1]]
+    return taken
+
+
+@final
+class Camera:
+    """Takes the numbers of a session at its moments."""
+
+    def __init__(self, session: Session, probe: FloatArray) -> None:
+        self.session = session
+        self.probe = probe
+        self.trainer = session.timeline.trainer
+        self.program = session.network.program
+        self.first = session.step_index
+
+    def rest(self, taken: Taken) -> None:
+        """Take the numbers between two steps: weights, their gradients, the sample, the answers."""
+        session, program, bank = self.session, self.program, self.session.network.bank
+        step = session.step_index
+        before = max(self.first, step - 1)  # the step whose sample is shown
+        inputs, targets = self.trainer.batches.at(before)
+        focus = min(session.focus, len(inputs) - 1)
+        with session.doing():
+            value, grad, state = bank.value.copy(), bank.grad.copy(), bank.state.copy()
+        way = forward(program, value, inputs[focus], SampleContext(state, step, focus))
+        taken.steps.append(step)
+        taken.batches.append(len(inputs))
+        taken.rates.append(float(self.trainer.settings.optimizer.lr))
+        taken.rows.append(self._row(before, focus))
+        add = taken.arrays.append
+        add(("value", value))
+        add(("", grad))
+        add(("", np.asarray(targets[focus])))
+        for buffer in program.buffers:
+            add(("", way.values.get(buffer.name, np.zeros(buffer.size))))
+        if len(self.probe):
+            add(("probe", np.asarray(session.network(self.probe)).ravel()))
+
+    def _row(self, step: int, focus: int) -> int:
+        """Return the row of the sample in the table of the data; -1 if it has none."""
+        rows = getattr(self.trainer.batches, "rows", None)
+        return int(rows(step)[focus]) if rows is not None else -1
+
+    def walk(self, taken: Taken) -> None:
+        """Take a step operation by operation, and its numbers after each."""
+        session, run = self.session, self.trainer.run
+        inputs, targets = self.trainer.batches.at(session.step_index)
+        focus = min(session.focus, len(inputs) - 1)
+        found: Arrays = []
+        add, step = found.append, session.step_index
+        add(("", np.asarray(inputs[focus])))
+        add(("", np.asarray(targets[focus])))
+        for moment in self.program.moments:
+            session.advance(1, "operation")
+            with session.doing():
+                add(("", session.network.bank.grad.copy()))
+                for buffer in moment.values:
+                    add(("", np.array(run.values(buffer)[focus])))
+                for buffer in moment.gradients:
+                    add(("", np.array(run.gradients(buffer)[focus])))
+        taken.arrays += found  # of whole steps only: one may be refused
+        taken.walked.append(step)
+
+
+@final
+class Writer:
+    """Arrays as bytes: each begins with how it is kept.
+
+    SMALL, LARGE  differences to the array before of its track, in 8 or 16 bits, in parts of the
+                  largest number of the track
+    WHOLE         in parts of its own largest number, which comes first, a float64
+    SAME          equal to the array before it of no track, of the same size
+    PLAIN         float32; for numbers that are not finite
+
+    Of 16 bits the low bytes of all numbers come before the high ones.
+    """
+
+    def __init__(self, arrays: Arrays, parts: int) -> None:
+        self.arrays = arrays
+        self.parts = parts
+        self.tops: dict[str, float] = {}
+        for name, array in arrays:
+            if name:
+                self.tops[name] = max(self.tops.get(name, 0.0), top_of(array))
+
+    def content(self) -> bytes:
+        """Return the bytes of all arrays."""
+        return b"".join(self._pieces())
+
+    def _pieces(self) -> Iterator[bytes]:
+        lasts: dict[str, Any] = {}
+        last: FloatArray | None = None
+        for name, array in self.arrays:
+            if not name:
+                yield self._own(array, last)
+                last = array
+            elif not np.isfinite(array).all():
+                yield plain_piece(array)
+                lasts[name] = np.zeros(array.size, np.int32)
+            else:
+                now = in_parts(array, self.tops[name], self.parts)
+                yield difference_piece(now - lasts.get(name, 0))
+                lasts[name] = now
+
+    def _own(self, array: FloatArray, last: FloatArray | None) -> bytes:
+        if last is not None and np.array_equal(array, last):
+            return bytes([SAME])
+        if not np.isfinite(array).all():
+            return plain_piece(array)
+        top = top_of(array)
+        numbers = in_parts(array, top, self.parts)
+        return b"".join([bytes([WHOLE]), struct.pack("<d", top), two_planes(numbers)])
+
+
+def top_of(array: FloatArray) -> float:
+    """Return the largest size of the finite numbers of an array; 0 if it is next to nothing."""
+    finite = np.abs(array[np.isfinite(array)])
+    top = float(finite.max()) if finite.size else 0.0
+    return top if top > LEAST else 0.0
+
+
+def in_parts(array: FloatArray, top: float, parts: int) -> Any:
+    """Return numbers in whole parts of the largest one."""
+    if top == 0.0:
+        return np.zeros(array.size, np.int32)
+    return np.rint(array.astype(np.float64).ravel() * (parts / top)).astype(np.int32)
+
+
+def difference_piece(differences: Any) -> bytes:
+    """Return differences in 8 bits if these are enough, else in 16, of which the rest is lost."""
+    if np.abs(differences).max(initial=0) < 128:
+        return b"".join([bytes([SMALL]), differences.astype(np.int8).tobytes()])
+    return bytes([LARGE]) + two_planes(differences)
+
+
+def two_planes(numbers: Any) -> bytes:
+    """Return the low bytes of numbers, then the high ones, modulo 2^16."""
+    pairs = (numbers & 0xFFFF).astype("<u2").view(np.uint8).reshape(-1, 2)
+    return bytes(pairs.T.tobytes())
+
+
+def plain_piece(array: FloatArray) -> bytes:
+    with np.errstate(over="ignore"):
+        return b"".join([bytes([PLAIN]), array.astype("<f4").tobytes()])

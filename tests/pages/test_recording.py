@@ -1,0 +1,275 @@
+"""Pages with a recording: its numbers, its order, what it refuses, and what stays as it was."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.errors import EngineError, GradientError, InputError
+from scalarviz.pages import page as module
+from scalarviz.pages import recording
+from scalarviz.pages.exhibit_data import probe_of
+from scalarviz.pages.page import page_of
+from scalarviz.pages.recording import PARTS, Writer, recording_of
+from tests.pages.in_web import floats, in_web
+from tests.pages.walks import Walk
+from tests.wording import refused
+
+OPEN = """
+const own = new RecordingClient(Uint8Array.from(atob(data.bytes), (c) => c.charCodeAt(0)), data);
+const seen = [];
+own.onstate = (state) => seen.push(state);
+own.onrefused = (key) => seen.push(key);
+"""
+ROOM = 10**7
+
+
+def small(**more: Any) -> sv.Session:
+    net = sv.Network([2, 3, 1], "tanh", seed=0)
+    return sv.Session(net, data.Xor(), "mse", sv.Adam(0.05), engine="python", **more)
+
+
+def shown(session: sv.Session, body: str, steps: int = 30, every: int = 1) -> Any:
+    """What JavaScript returns of a recording of a session: `own` is its client."""
+    made = recording_of(session, probe_of(session), steps, every, ROOM)
+    plain = base64.b64encode(gzip.decompress(made.data)).decode()
+    given = {"bytes": plain, "engine": made.engine, "recording": made.spec}
+    return in_web("recording", OPEN + body, **given)
+
+
+def test_numbers_are_those_of_the_training_within_the_stated_precision() -> None:
+    session = small()
+    session.advance(2)
+    places = shown(session, "return own.places", 6)
+    expected = {}
+    walk = Walk(session)
+    for _ in range(6):
+        value = session.network.bank.value.copy()
+        for state in walk.states():
+            expected[state["step"], state["operation"], state["moment"]] = state | {
+                "value": value if state["operation"] else state["value"]
+            }
+    walked = [place for place in places if place["moment"] >= 0]
+    assert len(walked) == len(expected) == 6 * len(session.operations)
+    top = max(np.abs(place["value"]).max() for place in places)
+    for place in walked:
+        state = expected[place["step"], place["operation"], place["moment"]]
+        near = {"rtol": 0.0, "atol": 0.51 * top / PARTS[0]}
+        np.testing.assert_allclose(floats(place["value"]), state["value"], **near)
+        for name in ("values", "gradients"):
+            assert place[name].keys() == state[name].keys()
+        arrays = [(place["grad"], state["grad"]), (place["target"], state["target"])]
+        for name in ("values", "gradients"):
+            arrays += [(place[name][each], state[name][each]) for each in state[name]]
+        for found, wanted in arrays:
+            near["atol"] = 0.51 * np.abs(wanted).max() / PARTS[0] + 1e-30
+            np.testing.assert_allclose(floats(found), wanted, **near)
+
+
+def test_arrays_of_all_kinds_come_back() -> None:
+    rng = np.random.default_rng(0)
+    walk = np.cumsum(rng.normal(size=(20, 7)), axis=0)
+    slow = 5.0 + 1e-4 * walk
+    jumps = np.where(np.arange(20)[:, np.newaxis] % 2, 3.0, -3.0) * np.ones(7)
+    wild = rng.normal(size=7)
+    wild[2], wild[4] = np.nan, np.inf
+    tracks = {"slow": slow, "walk": walk, "jumps": jumps, "none": np.zeros((20, 7))}
+    arrays = [(name, rows[i]) for i in range(20) for name, rows in tracks.items()]
+    own = [1e-12 * walk[0], 1e-12 * walk[0], wild, np.zeros(7), 1e9 * walk[1]]
+    arrays += [("", each) for each in own]
+    writer = Writer(arrays, PARTS[0])
+    body = """
+    const bytes = Uint8Array.from(atob(data.bytes), (c) => c.charCodeAt(0));
+    const reader = new ArrayReader(bytes, data);
+    const found = data.names.map((name) => Array.from(reader.next(7, name)));
+    return [found, reader.at === bytes.length];"""
+    given = {"names": [name for name, _ in arrays], "parts": PARTS[0], "tops": writer.tops}
+    packed = base64.b64encode(writer.content()).decode()
+    found, ended = in_web("recording", body, bytes=packed, **given)
+    assert ended
+    for (name, wanted), back in zip(arrays, found, strict=True):
+        finite = wanted[np.isfinite(wanted)]
+        top = writer.tops[name] if name else np.abs(finite).max()
+        near = {"rtol": 1e-6 if finite.size < 7 else 0.0, "atol": 0.51 * top / PARTS[0]}
+        np.testing.assert_allclose(floats(back), wanted, **near)
+
+
+PLACE = "(s) => [s.step, s.operation, s.moment, s.loss]"
+
+
+def test_it_goes_on_back_and_to_any_place_and_gives_the_same_numbers_there() -> None:
+    session = small()
+    count = len(session.operations)
+    there, back = shown(
+        session,
+        """
+        const go = async (name) => {
+          const found = [];
+          const one = {count: 1, unit: "operation"};
+          for (let i = 0; i < 400; i++) found.push(await own.ask(name, one));
+          return found;
+        };
+        const there = [await own.ask("state"), ...await go("advance")];
+        return [there, await go("back")];
+        """,
+        12,
+    )
+    places = [(state["step"], state["operation"]) for state in there]
+    walked = [step for step in range(12) if step % 2 == 0]
+    expected = []
+    for step in range(13):
+        expected += [(step, k) for k in range(count if step in walked else 1)]
+    assert places[: len(expected)] == expected and {*places[len(expected) :]} == {(12, 0)}
+    assert there[-1]["stopped"]["why"] == "end" and there[3]["stopped"] is None
+    ways = {(state["step"], state["operation"]): state["value"] for state in there}
+    order = [(state["step"], state["operation"]) for state in back]
+    assert order[: len(expected) - 1] == expected[-2::-1]
+    assert all(ways[state["step"], state["operation"]] == state["value"] for state in back)
+    session.advance(12, progress=False)
+    np.testing.assert_allclose(
+        [state["loss"] for state in there if state["operation"] == 0][-1], session.losses[-1], 1e-6
+    )
+
+
+def test_it_seeks_plays_and_starts_again() -> None:
+    found = shown(
+        small(),
+        f"""
+        const place = {PLACE};
+        const asked = [["seek", {{step: 20}}], ["seek", {{step: 9}}],
+          ["seek", {{step: 0, operation: 4}}], ["seek", {{step: 99}}],
+          ["reset", {{}}], ["advance", {{count: 7, unit: "step"}}],
+          ["back", {{count: 2, unit: "step"}}]];
+        const found = [];
+        for (const [name, args] of asked) found.push(place(await own.ask(name, args)));
+        await own.ask("play", {{rate: null}});
+        while (own.timer) await new Promise((done) => setTimeout(done, 5));
+        return [found, place(seen.at(-1)), seen.at(-1).playing, seen.at(-1).stopped];
+        """,
+    )
+    places, last, playing, stopped = found
+    assert [each[:2] for each in places] == [
+        [20, 0], [9, 0], [0, 4], [30, 0], [0, 0], [7, 0], [5, 0],
+    ]  # fmt: skip
+    assert last[:2] == [30, 0] and playing is False and stopped["why"] == "end"
+
+
+def test_what_would_change_it_is_refused_in_a_sentence() -> None:
+    said = shown(
+        small(),
+        """
+        const before = await own.ask("state");
+        for (const name of ["edit", "setRate", "undo", "redo", "freeze", "focus", "own"]) {
+          await own.ask(name, {row: 1, value: 9, rate: 9});
+        }
+        await own.ask("seek", {step: 1, operation: 2});
+        if (await own.ask("evaluate", {inputs: [1, 2]}) !== null) throw new Error("answered");
+        return [seen.filter((each) => typeof each === "string"), before, own.state()];
+        """,
+    )
+    keys, before, after = said
+    assert keys == ["page.recorded.refused"] * 7 + ["page.recorded.whole"]
+    assert before["value"] == after["value"] and before["step"] == after["step"] == 0
+
+
+def test_every_keeps_some_steps_and_the_losses_of_all() -> None:
+    steps, losses = shown(
+        small(), "return [data.recording.steps, [...own.losses]]", steps=100, every=25
+    )
+    assert steps == [0, 1, 25, 26, 50, 51, 75, 76, 100] and len(losses) == 100
+
+
+@pytest.mark.parametrize("operations", [0, 2])
+def test_the_session_stays_at_its_moment(operations: int) -> None:
+    session = small()
+    session.advance(4)
+    session.advance(operations, "operation")
+    bank = session.network.bank
+    before = session.clock, bank.value.tolist(), bank.grad.tolist(), session.losses.tolist()
+    recording_of(session, probe_of(session), 5, 1, ROOM)
+    assert before == (
+        session.clock,
+        bank.value.tolist(),
+        bank.grad.tolist(),
+        session.losses.tolist(),
+    )
+
+
+def test_a_training_that_is_refused_is_recorded_up_to_there() -> None:
+    net = sv.Network([2, 3, 1], "linear", seed=0)
+    session = sv.Session(net, data.Xor(), "mse", sv.SGD(1e30), engine="python")
+    made = recording_of(session, probe_of(session), 500, 1, ROOM)
+    assert made.steps < 500 and made.spec["stopped"] in ("gradient", "overflow")
+    assert made.spec["steps"][-1] == made.steps
+    stuck = session.copy()
+    with pytest.raises(GradientError):
+        stuck.advance(500)
+    with pytest.raises(GradientError):
+        recording_of(stuck, probe_of(stuck), 5, 1, ROOM)
+
+
+def test_precision_is_lowered_to_fit_and_that_is_said() -> None:
+    session = small()
+    full = recording_of(session, probe_of(session), 50, 1, ROOM)
+    less = recording_of(session, probe_of(session), 50, 1, int(0.8 * len(full.data)))
+    assert full.parts == PARTS[0] > less.parts and len(less.data) < 0.8 * len(full.data)
+    page = module.Page(b"x" * 400_000, 0, less)
+    precision = f"values to 1 part in {less.parts:,} of the largest"
+    assert page.words("a.html") == f"a.html: 400 kB, a recording of 50 steps, {precision}"
+    with refused(InputError, 50, 10):
+        recording_of(session, probe_of(session), 50, 1, 100)
+
+
+# Which page it is.
+
+
+def generated() -> sv.Session:
+    def make(step: int, batch: int, seed: int) -> Any:
+        inputs = np.random.default_rng([seed, step]).random((batch, 2))
+        return inputs, inputs[:, :1]
+
+    net = sv.Network([2, 3, 1], "tanh", seed=0)
+    return sv.Session(net, data.Generated(make, inputs=2, outputs=1, samples=4), engine="python")
+
+
+def test_what_a_page_cannot_train_is_recorded_and_the_reason_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(module, "inform", said.append)
+    session = generated()
+    size = sv.page(session, tmp_path / "a.html", steps=5)
+    assert size == (tmp_path / "a.html").stat().st_size
+    assert "The page is a recording: the batches of Generated" in said[0]
+    with refused(EngineError, "Generated"):
+        sv.page(session, tmp_path / "b.html", engine=True)
+    assert [*tmp_path.iterdir()] == [tmp_path / "a.html"]
+
+
+def test_what_has_no_layers_or_a_wrong_number_is_refused_and_nothing_is_written(
+    tmp_path: Path,
+) -> None:
+    formula = sv.compile(lambda x, a=1.0: a * x, inputs=1)
+    session = sv.Session(formula, ([[1.0]], [[2.0]]))
+    with refused(EngineError, "Expression"):
+        sv.page(session, tmp_path / "a.html", engine=False)
+    for wrong in ({"steps": 0}, {"every": 0}, {"steps": 1.5}, {"engine": "cpu"}):
+        with pytest.raises(InputError):
+            sv.page(small(), tmp_path / "a.html", **{"engine": False, **wrong})  # type: ignore[arg-type]
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_recording_has_no_engine_and_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "engine_data", lambda *_: pytest.fail("kernels were compiled"))
+    made = page_of(small(), engine=False, steps=100)
+    assert made.engine == 0 and made.recording is not None and made.recording.steps == 100
+    assert len(made.text) < 700_000 and b"class Engine {" not in made.text
+    assert page_of(small(), engine=False, steps=100).text == made.text
+    assert len(made.recording.spec["walked"]) == recording.WALKED

@@ -1,0 +1,70 @@
+"""A page with a recording in a browser: it plays, goes back, follows links, and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scalarviz.pages.page import page_of
+from scalarviz.presenter.show import Show
+from scalarviz.scenefiles.find import find, load
+from scalarviz.texts import text
+from tests.pages.browser import Tab, chromium
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("recorded") / "rgb.html"
+    found.write_bytes(page_of(Show.of(load(find("rgb"))()), engine=False, steps=200).text)
+    return found
+
+
+WITHOUT_ENGINE = "delete globalThis.WebAssembly; delete globalThis.Worker"
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)], ids=str)
+def test_a_recording_is_played_walked_and_linked(
+    browser: Any, file: Path, size: tuple[int, int]
+) -> None:
+    tab = Tab(browser, file, size, "#step=20&op=7&pin=42", before=WITHOUT_ENGINE).ready()
+    tab.until("app.state.step === 20 && app.state.operation === 7 && app.pinned?.row === 42")
+    tab.settle()
+    assert len(tab.shown("caption")) > 20 and len(tab.shown("card")) > 40
+    for hidden in ("#rate", "#rate-number", "#undo", "#card label", "#sample-after"):
+        assert not tab.page.locator(hidden).first.is_visible(), hidden
+    before = tab.state
+    tab.press(".", 2)
+    tab.press(",", 2)
+    assert tab.state == before
+    tab.press("ArrowUp")
+    assert tab.shown("chip") == text("page.recorded.refused")
+    tab.page.keyboard.press("Escape")
+    tab.page.locator("#strip button").first.click()
+    tab.settle()
+    tab.page.click("#play")
+    tab.until("app.player.playing && app.state.step > 22")
+    tab.page.click("#play")
+    tab.until("!app.player.playing")
+    tab.ask("void (location.hash = '#step=200&tour=no')")
+    tab.until("app.state.step === 200")
+    tab.press("ArrowRight")
+    assert tab.shown("chip") == text("page.stopped.end")
+    tab.close()
+
+
+def test_a_recording_begins_with_the_tour(browser: Any, file: Path) -> None:
+    tab = Tab(browser, file, place="", before=WITHOUT_ENGINE).ready()
+    tab.until("app.tourPart === 'end'")
+    assert tab.state["step"] > 20
+    tab.close()
