@@ -35,6 +35,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The pages of some scenes, and one with a title that would do harm."""
     folder, found = tmp_path_factory.mktemp("pages"), {}
     shows = {name: Show.of(load(find(name))()) for name in ("rgb", "xor", "circle")}
+    shows["trained"] = Show.of(load(find("rgb"))())
+    shows["trained"].session.advance(50)
     nasty = sv.Session(sv.Network([2, 3, 1], "tanh", seed=0), data.Xor(), "mse", sv.SGD(0.5))
     shows["nasty"] = sv.Show(nasty, title=NASTY, about=NASTY)
     for name, show in shows.items():
@@ -173,6 +175,19 @@ def test_a_click_on_the_curve_goes_to_its_step(opened: Opens) -> None:
         tab.settle()
         assert tab.state["step"] == step and tab.state["value"] == seen[step]
     assert tab.page.get_attribute("#curve", "aria-valuenow") == "20"
+
+
+def test_the_curve_of_a_page_that_was_trained_before_begins_there(opened: Opens) -> None:
+    tab = opened("trained").ready()
+    assert tab.state["step"] == 50
+    tab.press("Shift+ArrowRight")
+    box = tab.page.locator("#curve").bounding_box()
+    x, width = tab.ask("[app.curve.plot.x, app.curve.plot.width]")
+    for part, step in ((0.5, 55), (0.0, 50)):
+        tab.page.mouse.click(box["x"] + x + part * width, box["y"] + box["height"] / 2)
+        tab.settle()
+        assert tab.state["step"] == step
+    assert tab.page.get_attribute("#curve", "aria-valuemin") == "50"
 
 
 def test_a_click_on_the_strip_goes_to_its_operation(opened: Opens) -> None:

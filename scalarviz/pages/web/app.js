@@ -62,7 +62,7 @@ export class App {
     const { spec } = this;
     this.controls = new Controls((name, ...given) => this.run(name, ...given));
     this.strip = new StripBar(byId("strip"), cellsOf(spec), (done) => this.run("go", done));
-    this.curve = new Curve(byId("curve"), (step) => this.run("seek", step));
+    this.curve = new Curve(byId("curve"), spec.engine.step, (step) => this.run("seek", step));
     this.own = new OwnInput(byId("picture"), (inputs) => this.player.askLatest("own", { inputs }));
     this.exhibit = exhibitIn(byId("exhibit"), spec.page.exhibit, {
       evaluate: (inputs) => this.player.ask("evaluate", { inputs }),

@@ -57,13 +57,17 @@ export class Losses {
   }
 }
 
-/** Draws the losses on a logarithmic scale; `seek` is called with the step that is wanted. */
+/**
+ * Draws the losses from a first step on, on a logarithmic scale; `seek` is called with the step that
+ * is wanted.
+ */
 export class Curve {
-  constructor(element, seek) {
+  constructor(element, first, seek) {
     this.element = element;
+    this.first = this.last = first;
+    element.setAttribute("aria-valuemin", first);
     this.canvas = element.querySelector("canvas");
     this.seek = seek;
-    this.last = 0;
     this.plot = { x: 0, width: 1 };
     element.addEventListener("pointerdown", (event) => {
       element.setPointerCapture(event.pointerId);
@@ -78,7 +82,8 @@ export class Curve {
   go(event) {
     const x = event.clientX - this.element.getBoundingClientRect().left - this.plot.x;
     const part = Math.min(1, Math.max(0, x / this.plot.width));
-    if (this.last) this.seek(Math.round(part * this.last));
+    const { first, last } = this;
+    if (last > first) this.seek(Math.round(first + part * (last - first)));
   }
 
   /** Draw the losses, each where its step ends, and the present place, in steps and parts of one. */
@@ -107,11 +112,12 @@ export class Curve {
     context.strokeStyle = styled("--faint");
     line(context, [[plot.x, plot.y], [plot.x, bottom], [plot.x + plot.width, bottom]]);
     context.fillStyle = quiet;
-    if (!this.last || !finite) {
+    const { first } = this;
+    if (this.last === first || !finite) {
       context.fillText(text("chart.empty"), plot.x + 8, plot.y + plot.height / 2 + 5, plot.width - 8);
       return;
     }
-    context.fillText("0", plot.x, height - 4 * unit);
+    context.fillText(first.toLocaleString("en-US"), plot.x, height - 4 * unit);
     context.textAlign = "right";
     context.fillText(text("chart.step", { step: this.last }), plot.x + plot.width, height - 4 * unit);
     if (plot.height > 34 * unit) context.fillText(words[1], plot.x - 5, plot.y + 10 * unit);
@@ -119,10 +125,10 @@ export class Curve {
     context.textAlign = "left";
     const up = Math.log10(high / low);
     const y = (value) => bottom - (Math.log10(value / low) / up) * plot.height;
-    const x = (place) => plot.x + (place / Math.max(1, this.last)) * plot.width;
+    const x = (place) => plot.x + ((place - first) / (this.last - first)) * plot.width;
     context.strokeStyle = styled("--accent");
     context.lineWidth = 1.6 * unit;
-    line(context, thinned(losses, plot.width, x, y));
+    line(context, thinned(losses, first, plot.width, x, y));
     if (loss > 0 && Number.isFinite(loss)) {
       context.fillStyle = ink;
       context.globalAlpha = 0.35;
@@ -151,10 +157,10 @@ function decades(low, high) {
 }
 
 /** Return points of the curve: two for each pixel column, its smallest and largest loss. */
-function thinned(losses, width, x, y) {
-  const each = Math.max(1, losses.count / Math.max(1, width));
+function thinned(losses, from, width, x, y) {
+  const each = Math.max(1, (losses.count - from) / Math.max(1, width));
   const points = [];
-  for (let start = 0; start < losses.count; start += each) {
+  for (let start = from; start < losses.count; start += each) {
     const first = Math.floor(start);
     const end = Math.min(losses.count, Math.max(first + 1, Math.floor(start + each)));
     const [low, high] = losses.range(first, end);
