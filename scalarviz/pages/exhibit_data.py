@@ -26,7 +26,7 @@ from scalarviz.session.session import Session
 from scalarviz.texts import text
 
 SIDE = 24  # cells along a map
-DOTS, HELD = 160, 80  # most samples on a map, and held-out ones
+DOTS, HELD = 256, 80  # most samples on a map, and held-out ones
 PIXELS, FINE_PIXELS = 40, 256  # along the longer side of a learned picture: always, and at rest
 
 Made = tuple[dict[str, Any], FloatArray]  # an exhibit, and the inputs that it takes

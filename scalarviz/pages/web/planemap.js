@@ -220,6 +220,7 @@ export class PlaneMap {
     if (sorts && dots.some((_, i) => this.isWrong(this.answers[i], this.data.targets[i]))) {
       others.push(["exhibits.wrong", "wrong"]);
     }
+    if (this.place()) others.push(["exhibits.in_use", "used"]);
     const mark = JSON.stringify([kinds, others, names]);
     if (mark === this.mark) return;
     this.mark = mark;
