@@ -17,7 +17,7 @@ from scalarviz.scenefiles.find import about, find, load
 from scalarviz.scenefiles.options import played
 
 FOLDER = Path(__file__).with_name("pages")
-SCENES = ("rgb", "xor", "circle")
+SCENES = ("rgb", "xor", "circle", "texture", "digits")
 LARGEST = 5_000_000  # bytes of a page that is kept in the repository
 
 

@@ -23,7 +23,7 @@ def maker() -> dict[str, Any]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_is_of_this_version_and_small(page: Path) -> None:
     assert MARK in page.read_text(encoding="utf-8"), "run `make pages`"
-    assert page.stat().st_size < 1_000_000
+    assert page.stat().st_size < (5_000_000 if page.stem in ("texture", "digits") else 1_000_000)
 
 
 def test_there_are_those_that_are_made_and_the_list_and_readme_link_to_each() -> None:
@@ -45,7 +45,7 @@ def test_the_same_code_makes_the_same_bytes(
     first, second = (
         {f.name: f.read_bytes() for f in (tmp_path / n).iterdir()} for n in ("first", "second")
     )
-    assert first == second and len(first) == 4
+    assert first == second and len(first) == 6
     assert re.search(r"^xor\.html: \d+ kB$", capsys.readouterr().out, re.M)
 
 
