@@ -132,7 +132,11 @@ def test_it_goes_on_back_and_to_any_place_and_gives_the_same_numbers_there() -> 
     order = [(state["step"], state["operation"]) for state in back]
     assert order[: len(expected) - 1] == expected[-2::-1]
     assert all(ways[state["step"], state["operation"]] == state["value"] for state in back)
+    late = next(k for k, each in enumerate(session.operations) if each == "loss") + 1
+    losses = [state["loss"] for state in there if state["step"] == 4]
     session.advance(12, progress=False)
+    known = [session.losses[3 if operation < late else 4] for operation in range(count)]
+    np.testing.assert_allclose(losses, known, 1e-6)
     np.testing.assert_allclose(
         [state["loss"] for state in there if state["operation"] == 0][-1], session.losses[-1], 1e-6
     )
