@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -60,16 +61,10 @@ def exhibit_data(session: Session) -> dict[str, Any] | None:
 def exhibit_of(session: Session) -> Made | None:
     """Return the exhibit without its answers, and the inputs that it takes."""
     data = session.data
-    if isinstance(data, Rgb):
-        inputs, targets = data.palette
-        shown = {"kind": "swatches", "inputs": inputs.tolist(), "targets": targets.tolist()}
-        return shown, np.asarray(inputs)
     if not session.network.layers:
         return None
-    if isinstance(data, Digits):
-        return sorting_of(data)
-    if isinstance(data, Texture):
-        return pictures_of(data)
+    if data.name in EXHIBITS:
+        return EXHIBITS[data.name](data)
     inputs, targets = (np.asarray(part, np.float64) for part in samples_of(session))
     varying = np.flatnonzero(np.ptp(inputs, axis=0) > 0.0)
     made = plane_of(session, inputs, targets, varying) if len(varying) == 2 else None
@@ -85,6 +80,13 @@ def exhibit_of(session: Session) -> Made | None:
         }
         return shown, np.concatenate([inputs, made[1]]) if made else inputs
     return made
+
+
+def swatches_of(data: Rgb) -> Made:
+    """Return colours, beside what becomes of them."""
+    inputs, targets = data.palette
+    shown = {"kind": "swatches", "inputs": inputs.tolist(), "targets": targets.tolist()}
+    return shown, np.asarray(inputs)
 
 
 def plane_of(session: Session, inputs: FloatArray, targets: FloatArray, axes: Any) -> Made:
@@ -164,3 +166,11 @@ def sorting_of(data: Digits) -> Made:
         "of": f"exhibits.sorting.of.{'held_out' if held else 'training'}",
     }
     return shown, np.asarray(inputs, np.float64)
+
+
+# The exhibits of data sets by name, as in `presenter.exhibits_of`.
+EXHIBITS: dict[str, Callable[[Any], Made]] = {
+    "rgb": swatches_of,
+    "digits": sorting_of,
+    "texture": pictures_of,
+}

@@ -6,7 +6,7 @@ sv.page(session, "rgb.html")
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +132,8 @@ def page_of(
         pick(THEMES, theme, "theme")
     steps, every = size(steps, "steps"), size(every, "every")
     show = Show.of(session)
+    if title != "":
+        show = replace(show, title=title)  # raises InputError unless it is a text
     does_train = trains(show.session, engine)
     markup = text_beside(__file__, "page.html")
     probe, made = probe_of(show.session), None
@@ -149,7 +151,7 @@ def page_of(
         "scene": scene_data(show),
         "say": caption_data(show.session, show),
         "page": {
-            "title": title or show.title,
+            "title": show.title,
             "about": show.about,
             "theme": theme or "",
             "speed": show.speed,
@@ -162,15 +164,16 @@ def page_of(
     data = {"spec": spec, "texts": texts_of(script, texts()), **parts}
     said = [name for name in names_of(markup) if name.startswith(SAY)]
     words = {name: text(f"page.html.{name.removeprefix(SAY)}") for name in said}
-    words |= {"title": title or show.title, "about": show.about, "version": version()}
-    whole = html(markup, words, style_of_page(), script, data).encode()
-    if len(whole) > LARGEST:
+    words |= {"title": show.title, "about": show.about, "version": version()}
+    whole = html(markup, words, style_of_page(), script, data)
+    content = whole.encode("utf-8", "replace")  # half of a pair of letters is none
+    if len(content) > LARGEST:
         raise InputError(
-            f"the page of this session would have {size_words(len(whole))}, and "
+            f"the page of this session would have {size_words(len(content))}, and "
             f"{size_words(LARGEST)} are the most: take fewer samples or a smaller network"
         )
     reason = "" if does_train or engine is False else why_not(show.session)
-    return Page(whole, len(parts.get("module", "")), made, reason)
+    return Page(content, len(parts.get("module", "")), made, reason)
 
 
 def module_text(name: str) -> str:

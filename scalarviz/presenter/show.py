@@ -98,6 +98,10 @@ class Show:
         if self.frame is not None:
             size(self.frame, "the steps per frame of a show")
         size(self.steps, "the steps of a show")
+        for name in ("title", "hint", "about"):
+            words: object = getattr(self, name)
+            if not isinstance(words, str):
+                raise InputError(f"the {name} of a show is a text, not {shorten(words)}")
         object.__setattr__(self, "title", visible(self.title, LONGEST_TITLE))
 
     @staticmethod

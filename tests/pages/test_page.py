@@ -365,3 +365,17 @@ def test_ctrl_c_writes_no_page(
     code, out, _ = run("rgb", "--steps", "5")
     assert code == 130 and "no page was written" in out
     assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("title", [5, None, ["a"], b"a"])
+def test_a_title_is_a_text(title: Any, tmp_path: Path) -> None:
+    with refused(InputError, "title"):
+        sv.page(small(), tmp_path / "x.html", title=title)
+    assert not list(tmp_path.iterdir())
+
+
+def test_strange_letters_do_no_harm() -> None:
+    for title in ("a\ud800", "a\x00b", "\u202eabc", "x" * 100_000):
+        made = page_of(small(), title=title)
+        assert len(made.text) < 1_000_000 and b"\x00" not in made.text
+        assert "\u202e" not in made.text.decode()

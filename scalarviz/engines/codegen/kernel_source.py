@@ -93,9 +93,15 @@ class KernelWriter:
 
 
 def parse(function: AnyFunction) -> ast.FunctionDef:
-    """Return the syntax tree of a function written with def, without docstring or annotations."""
+    """Return the syntax tree of a function written with def, without docstring or annotations.
+
+    Defaults of arguments are the numbers that they are, whatever expression gave them.
+    """
     (syntax,) = ast.parse(_plain_text(function)).body
     assert isinstance(syntax, ast.FunctionDef)
+    defaults = getattr(function, "__defaults__", None) or ()
+    if all(isinstance(each, int | float) for each in defaults):
+        syntax.args.defaults = [ast.Constant(each) for each in defaults]
     return syntax
 
 

@@ -22,6 +22,9 @@ from scalarviz.errors import InputError
 
 Function = Callable[..., Any]
 
+# Syntax that numba has no machine code for, or that would change what stands outside.
+REFUSED = (ast.Global, ast.Nonlocal, ast.NamedExpr, ast.Delete)
+
 LIBRARIES = ("builtins", "math", "numpy", "scalarviz")  # whose functions are known by their names
 
 
@@ -39,43 +42,75 @@ def checked_name(name: object, function: Function, kind: str, built_in: Containe
     return name
 
 
+def check_plain(function: Function) -> None:
+    """Raise InputError for a function with what no kernel can have: *arguments, global names ...
+
+    It is checked before the function is called; `check_source` looks at all that it uses.
+    """
+    if not isinstance(function, FunctionType):
+        return
+    name = function.__name__
+    try:
+        syntax = parse(function)
+        found = [node for node in ast.walk(syntax) if isinstance(node, REFUSED)]
+        text = ast.unparse(found[0]) if found else ast.unparse(syntax)
+    except RecursionError as error:
+        raise InputError(
+            f"the formula {name} is nested too deep: give parts of it names, on lines of their own"
+        ) from error
+    takes = syntax.args
+    if takes.vararg or takes.kwarg or takes.kwonlyargs:
+        raise InputError(
+            f"the formula {name} takes {ast.unparse(takes)}: name each argument, without * and **"
+        )
+    if found:
+        raise InputError(
+            f"the formula {name} has {shorten(text)}, which kernels cannot have: use assignments "
+            "of names and return"
+        )
+
+
 def check_source(function: Function) -> None:
     """Raise InputError for a function that kernels cannot contain: all kernels would fail."""
-    KernelWriter("np.float64", STANDARD, "formula").name(function)
+    writer = KernelWriter("np.float64", STANDARD, "formula")
+    writer.name(function)
+    for used in writer.names:
+        check_plain(used)
 
 
 def digest(*functions: Function) -> str:
     """Return a hash of the source of functions, and of all functions of the user that they call."""
-    texts: dict[Function, str] = {}
-    waiting = [*functions]
-    while waiting:
-        function = waiting.pop()
-        if function in texts:
-            continue
-        if not isinstance(function, FunctionType) or library(function):
-            texts[function] = called(function)
-            continue
-        syntax = parse(function)
-        used = sorted(outer_values(function, syntax))
-        waiting += [value for _, value in used if callable(value)]
-        known = [f"{name} = {called(value)}" for name, value in used]
-        texts[function] = "\n".join([ast.unparse(syntax), *known])
-    parts = [texts.pop(function) for function in dict.fromkeys(functions)]
-    return hashlib.sha256(json.dumps([*parts, *sorted(texts.values())]).encode()).hexdigest()
+    return hashed([called(function, ()) for function in dict.fromkeys(functions)])
 
 
-def called(value: Any) -> str:
-    """Return the text of an outer value of a formula: a number, or the name of a function."""
+def hashed(parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def called(value: Any, around: tuple[Function, ...]) -> str:
+    """Return what stands for an outer value of a formula: a number, or the hash of a function.
+
+    `around` are the functions that are being hashed: one that calls itself is known by its name.
+    """
     if not callable(value):
         return repr(value)
     home = library(value)
-    name = getattr(value, "__name__", type(value).__name__)
-    return f"{home}.{name}" if home else f"def {name}"
+    if home or not isinstance(value, FunctionType):
+        return f"{home}.{getattr(value, '__name__', type(value).__name__)}"
+    if value in around:
+        return f"def {value.__name__}"
+    syntax = parse(value)
+    used = sorted(outer_values(value, syntax))
+    known = [[name, called(each, (*around, value))] for name, each in used]
+    return hashed([ast.unparse(syntax), known])
 
 
 def library(function: Function) -> str:
     """Return the library that a function is from, or "" for one of the user."""
-    home = (getattr(function, "__module__", None) or "numpy").partition(".")[0]
+    home = getattr(function, "__module__", None) or "numpy"
+    if isinstance(function, FunctionType):
+        home = function.__globals__.get("__name__") or ""  # empty for one made by exec
+    home = home.partition(".")[0]
     return home if home in LIBRARIES else ""
 
 

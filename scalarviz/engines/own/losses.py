@@ -8,8 +8,9 @@ from typing import Any
 
 from scalarviz.checks.numbers import answered, check_signature, shorten, true_or_false
 from scalarviz.checks.numbers import number as as_number
-from scalarviz.engines.own.checks import check_source, checked_name, digest
+from scalarviz.engines.own.checks import check_plain, check_source, checked_name, digest
 from scalarviz.engines.own.derivatives import on_numbers, recorded_derivative
+from scalarviz.engines.own.frozen import frozen
 from scalarviz.errors import InputError
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, LossRow, RowLossRow
 
@@ -38,8 +39,9 @@ def loss(
 
     The name is valid wherever a loss is named: `Session(net, data, loss="pinball")`, or
     `sv.Loss("pinball", factor=0.5)`. The functions must be defined by a plain def, since kernels
-    are made from their source; they may use `math`, whose functions are infinite or NaN here where
-    they would raise, and helpers of yours. `sv.where(condition, a, b)` chooses.
+    are made from their source. They may use constants and helpers of yours, which are those of
+    now, and `math`, whose functions are infinite or NaN here where they would raise.
+    `sv.where(condition, a, b)` chooses.
 
     Adding one of the same name replaces it for all that is made afterwards; losses and sessions
     that exist keep the old functions, and so do the files that they save; on cuda they raise an
@@ -74,7 +76,10 @@ def loss(
     for function in (value, derivative):
         if not callable(function) and not (function is None and function is derivative):
             raise InputError(f"a loss is two functions, {wanted}, not {shorten(function)}")
+        check_plain(function)
     check_signature(value, ["p", "t"], "a loss", "def value(p, t): ...")
+    copies: dict[int, Any] = {}  # of functions that both use
+    value, derivative = frozen(value, copies), frozen(derivative, copies)
     if rows:
         return add_rows(value, derivative, name, low, high)
     name = checked_name(name, value, "a loss", BUILT_IN)

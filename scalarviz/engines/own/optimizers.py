@@ -12,8 +12,9 @@ from typing import Any
 
 from scalarviz.checks.numbers import answered, number, shorten
 from scalarviz.engines.codegen.kernel_source import parse, variables
-from scalarviz.engines.own.checks import check_source, checked_name, digest
+from scalarviz.engines.own.checks import check_plain, check_source, checked_name, digest
 from scalarviz.engines.own.derivatives import function_of, on_numbers
+from scalarviz.engines.own.frozen import frozen
 from scalarviz.errors import InputError
 from scalarviz.errors.near_names import plain
 from scalarviz.formulas.optimizers import OPTIMIZERS, OptimizerRow, no_constants
@@ -76,7 +77,11 @@ def optimizer(
         raise InputError(f"{name!r} is too much like {plain(name)!r}: choose another name")
     names = checked_slots(slots)
     settings, rate = settings_of(name, update, len(names), constants)
+    copies: dict[int, Any] = {}  # of functions that both use
+    update, constants = frozen(update, copies), frozen(constants, copies)
     computed = [] if constants is None else [constants]
+    for function in (update, *computed):
+        check_plain(function)
     hashed = digest(update, *computed)
     row = OptimizerRow(
         name,
@@ -282,9 +287,19 @@ def class_of(row: OptimizerRow, rate: Any, update: Callable[..., Any]) -> type[O
 
     __init__.__signature__ = signature  # type: ignore[attr-defined]  # inspect reads it
     __init__.__qualname__ = f"{name}.__init__"
+
+    def __getstate__(self: Optimizer) -> dict[str, Any]:
+        """The row, whose functions are copies, is that of the class."""
+        return {k: v for k, v in Optimizer.__getstate__(self).items() if k != "row"}
+
+    def __setstate__(self: Optimizer, state: dict[str, Any]) -> None:
+        vars(self).update(state, row=row)
+
     about = inspect.getdoc(update) or f"The optimizer {row.name!r} of the user's own."
     members = {
         "__init__": __init__,
+        "__getstate__": __getstate__,
+        "__setstate__": __setstate__,
         "__doc__": about,
         "__module__": update.__module__,
         "_own": row,
