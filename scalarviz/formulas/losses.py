@@ -10,6 +10,7 @@ from: otherwise an error could be lowered by making p larger, and predictions wo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -19,10 +20,11 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray, answered, as_batch, number
 from scalarviz.checks.targets import as_targets
 from scalarviz.errors import InputError, OrderError
-from scalarviz.formulas.activations import sigmoid
+from scalarviz.formulas.activations import ACTIVATIONS, sigmoid
 from scalarviz.formulas.elementary import exp, log, log1p
 from scalarviz.formulas.table import FloatFunction, pick, table
 
+EVERYWHERE = (-math.inf, math.inf)
 FLOOR = 0.01  # keeps the relative losses finite where the divisor is 0
 
 
@@ -126,6 +128,7 @@ class LossRow:
                        and the activations. A translation has them as `rows.losses.NAME.error`
                        and `rows.losses.NAME.derivative`.
     digest             hash of the source of a loss of the user's own, else ""
+    domain             the numbers between which predictions lie; by default all
     """
 
     name: str
@@ -136,6 +139,7 @@ class LossRow:
     error: str = ""
     slope: str = ""
     digest: str = ""
+    domain: tuple[float, float] = EVERYWHERE
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +156,7 @@ class RowLossRow:
     error: str = ""
     slope: str = ""
     digest: str = ""
+    domain: tuple[float, float] = EVERYWHERE
 
 
 LOSSES = table(
@@ -345,7 +350,18 @@ class Loss:
         return outputs if outputs > 1 or isinstance(self.row, RowLossRow) else 2
 
     def check_output(self, activation: str) -> None:
-        """Raise InputError for a last `activation` that this loss applies itself."""
+        """Raise InputError for a last `activation` that does not go with this loss.
+
+        The loss applies it itself, or it gives numbers outside the domain of the loss.
+        """
+        row = ACTIVATIONS.get(activation)
+        low, high = self.row.domain
+        reach = row.limits[:2] if row is not None and row.limits else ()
+        if reach and (min(reach) < low or max(reach) > high):
+            raise InputError(
+                f"the loss {self.name!r} takes predictions between {low:g} and {high:g}, and the "
+                f"last layer's activation {activation!r} gives others: choose one such as 'sigmoid'"
+            )
         if self.row.logits and activation in ("sigmoid", "softmax"):
             raise InputError(
                 f"the loss {self.name!r} takes logits and applies {self.row.logits} itself, but "

@@ -243,7 +243,8 @@ class Model(Part):
     def check_loss(self, loss: Loss) -> None:
         """Raise InputError if a `loss` does not go with the last activation."""
         if self.layers:
-            loss.check_output(self.layers[-1].activation)
+            for name in {self.layers[-1].activation, self.program.operations[-1].formula}:
+                loss.check_output(name)
 
     @final
     def check_activation(self, layer: int, name: str) -> int:

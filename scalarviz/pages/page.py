@@ -33,6 +33,8 @@ from scalarviz.texts import text, texts
 LARGEST = 10_000_000  # bytes of a page
 ROOM = 6_500_000  # bytes of a recording, before base64: the rest of a page takes less than 1 MB
 STEPS = 500  # of a recording
+WATCHED = 30.0  # steps a second at which people can follow a small network
+SMALL = 2000  # weights
 SAY = "say_"  # names in page.html with this prefix stand for texts
 ENDINGS = (".html", ".htm")
 GOOD_ON_LIGHT = "#00775e"  # letters; the first colour of classes is too pale for them
@@ -118,6 +120,11 @@ def trains(session: Session, engine: bool | None = None) -> bool:
     return not reason if engine is None else engine
 
 
+def first_speed(show: Show) -> float | None:
+    """Return the steps a second at which a page plays at first; None: as fast as it goes."""
+    return show.speed or (WATCHED if len(show.session.network.bank) < SMALL else None)
+
+
 def page_of(
     session: object,
     *,
@@ -154,7 +161,7 @@ def page_of(
             "title": show.title,
             "about": show.about,
             "theme": theme or "",
-            "speed": show.speed,
+            "speed": first_speed(show),
             "tint": show.session.data.input_tint,
             "exhibit": exhibit_data(show.session),
         },

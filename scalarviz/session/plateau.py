@@ -46,16 +46,23 @@ class MetricCallback(ABC):
         self.rises = METRICS[name].rises if mode == "auto" and name != LOSS else mode == "max"
 
     @final
-    def check(self, metrics: Metrics | None) -> int:
+    def check(self, metrics: Metrics | None, *, held_out: bool) -> int:
         """Return the steps between two measurements; raise InputError if none has this metric.
 
-        metrics  what the session measures; None: nothing
+        metrics   what the session measures; None: nothing
+        held_out  whether its data hold samples out
         """
         who = type(self).__name__
         if metrics is None:
             raise InputError(
                 f"{who} watches the metric {self.metric!r}, and this session measures none: write "
                 "sv.Session(..., metrics=['accuracy'], every=100)"
+            )
+        if self.metric.startswith(HELD_OUT) and not held_out:
+            raise InputError(
+                f"{who} watches the metric {self.metric!r}, and this data has no held-out samples: "
+                "write sv.data.Arrays(inputs, targets, share=0.8), or watch another metric, such "
+                f"as {next(iter(metrics.rows), 'accuracy')!r}"
             )
         names = [HELD_OUT + LOSS, *metrics.rows, *(HELD_OUT + name for name in metrics.rows)]
         pick(dict.fromkeys(names), self.metric, f"metric that {who} watches:")

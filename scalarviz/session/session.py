@@ -251,7 +251,7 @@ class Session(SessionState):
         check_callback(function)
         metrics, period = self.timeline.visits.metrics, 1
         if isinstance(function, MetricCallback):
-            period = function.check(metrics)
+            period = function.check(metrics, held_out=self.data.held_out is not None)
         period = period if every is None else size(every, "every")
         return self.timeline.visits.add(function, period)
 

@@ -14,10 +14,10 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.engines.codegen.unit_source import source_of
 from scalarviz.engines.cpu.units import every_unit
-from scalarviz.engines.own.losses import EVERYWHERE, check_numbers, check_rows, points
+from scalarviz.engines.own.losses import check_numbers, check_rows, points
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.formulas.elementary import exp, log1p
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, LossRow, RowLossRow
+from scalarviz.formulas.losses import EVERYWHERE, LOSSES, ROW_LOSSES, LossRow, RowLossRow
 from tests.wording import refused
 
 SHARE = 0.9
@@ -299,6 +299,8 @@ def test_a_loss_of_probabilities_is_checked_in_its_domain_only() -> None:
     assert isinstance(row, LossRow)
     assert row.derivative(0.25, 1.0) == -4.0
     sv.loss(divergence, domain=(0.0, math.inf))
+    with refused(InputError, "sigmoid"):
+        sv.Session(sv.Network([2, 4, 1], "tanh"), ([[0.0, 1.0]], [1.0]), "entropy")
     with refused(InputError, "finite differences"):
         sv.loss(entropy, divergence, domain=(0, 1), name="wrong")
     net = sv.Network([2, 4, 1], "tanh", output="sigmoid", seed=0, dtype="float64")

@@ -136,3 +136,10 @@ def test_what_does_not_fit_is_refused() -> None:
         sv.Loss("mse", mean="batch")  # type: ignore[arg-type]
     with refused(InputError, "0.0"):
         sv.Loss("mse", factor=0.0)
+
+
+def test_a_last_layer_of_softmax_is_refused_by_the_loss_that_applies_it() -> None:
+    net = sv.Network([sv.Dense(2, 3), sv.Softmax(3)], seed=0)
+    with refused(InputError, "softmax"):
+        sv.Session(net, ([[0.0, 1.0]], [2]), "softmax_cross_entropy")
+    sv.Session(net, ([[0.0, 1.0]], [[0.0, 0.0, 1.0]]), "mse")

@@ -20,7 +20,7 @@ from scalarviz.cli import commands
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.pages import page as module
 from scalarviz.pages.exhibit_data import exhibit_data, probe_of
-from scalarviz.pages.page import Page, module_text, page_of, size_words, style_of_page
+from scalarviz.pages.page import Page, first_speed, module_text, page_of, size_words, style_of_page
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from scalarviz.texts import texts
@@ -379,3 +379,10 @@ def test_strange_letters_do_no_harm() -> None:
         made = page_of(small(), title=title)
         assert len(made.text) < 1_000_000 and b"\x00" not in made.text
         assert "\u202e" not in made.text.decode()
+
+
+def test_a_small_network_is_played_so_that_one_can_follow() -> None:
+    shows = [sv.Show(small()), sv.Show(small(), speed=300.0)]
+    assert [first_speed(show) for show in shows] == [30.0, 300.0]
+    large = sv.Session(sv.Network([2, 60, 60, 1], seed=0), data.Xor())
+    assert first_speed(sv.Show(large)) is None

@@ -164,3 +164,13 @@ def test_unsuitable_arguments_are_refused() -> None:
         sv.ReduceOnPlateau(factor=1.0)
     with refused(InputError, "min_rate"):
         sv.ReduceOnPlateau(min_rate=-1.0)
+
+
+@pytest.mark.parametrize("kind", [sv.EarlyStopping, sv.ReduceOnPlateau])
+def test_held_out_metrics_want_held_out_samples(kind: Any) -> None:
+    net = sv.Network([2, 3, 2], seed=0)
+    pair = [[0.0, 1.0], [1.0, 0.0]], [0, 1]
+    s = sv.Session(net, pair, "softmax_cross_entropy", metrics="accuracy", engine="python")
+    with refused(InputError, "held-out samples"):
+        s.on_step(kind(patience=2))
+    s.on_step(kind("accuracy", patience=2))

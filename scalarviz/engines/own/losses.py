@@ -12,7 +12,7 @@ from scalarviz.engines.own.checks import check_plain, check_source, checked_name
 from scalarviz.engines.own.derivatives import on_numbers, recorded_derivative
 from scalarviz.engines.own.frozen import frozen
 from scalarviz.errors import InputError
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, LossRow, RowLossRow
+from scalarviz.formulas.losses import EVERYWHERE, LOSSES, ROW_LOSSES, LossRow, RowLossRow
 
 BUILT_IN = frozenset({**LOSSES, **ROW_LOSSES})
 
@@ -20,7 +20,6 @@ POINTS = 50  # where derivatives are compared with differences
 FAR = 1000.0
 WIDTH = 4  # numbers of a sample in the checks of a loss on rows
 STEP = 1e-5
-EVERYWHERE = (-math.inf, math.inf)
 ASKED = "a formula gives a number everywhere; pass domain=(0, 1) if predictions lie between these"
 NEAR = 1e-4  # relative error of a difference
 ROUNDING = 1e-14  # of a value, relative: it is divided by STEP
@@ -88,7 +87,7 @@ def loss(
         check_signature(derivative, ["p", "t"], "the derivative of a loss", how)
     hashed = digest(value, *([] if derivative is None else [derivative]))
     slope = recorded_derivative(value, "the loss") if derivative is None else on_numbers(derivative)
-    made = LossRow(name, on_numbers(value), slope, digest=hashed)
+    made = LossRow(name, on_numbers(value), slope, digest=hashed, domain=(low, high))
     for function in (made.value, made.derivative):
         check_source(function)
     check_numbers(made, low, high)
@@ -120,7 +119,8 @@ def add_rows(value: Any, gradient: Any, name: str, low: float, high: float) -> R
     how = "def gradient(p, t, gradient): ..., which writes gradient[i] for each p[i]"
     check_signature(gradient, ["p", "t", "gradient"], "the gradient of a loss on rows", how)
     hashed = digest(value, gradient)
-    made = RowLossRow(name, on_numbers(value), on_numbers(gradient), digest=hashed)
+    slope = on_numbers(gradient)
+    made = RowLossRow(name, on_numbers(value), slope, digest=hashed, domain=(low, high))
     for function in (made.value, made.gradient):
         check_source(function)
     check_rows(made, low, high)

@@ -1,10 +1,12 @@
 // Keys of the page; as controller/controls.py has them.
 
 const TIMES = 10; // with shift
+const UNDOING = { z: ["undo"], Z: ["redo"], y: ["redo"] }; // with Ctrl or Cmd
 
 /** Return the command of a key: its name and its arguments; null if it has none. */
 export function commandOf(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return null;
+  if ((event.ctrlKey || event.metaKey) && !event.altKey) return UNDOING[event.key] ?? null;
+  if (event.altKey) return null;
   const times = event.shiftKey ? TIMES : 1;
   switch (event.key) {
     case " ": case "t": return ["toggle"];
