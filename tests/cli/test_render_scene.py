@@ -174,7 +174,7 @@ def test_a_long_rendering_is_saved_now_and_then(
     monkeypatch.setattr(sv.Session, "save", lambda s, path: saved.append(s.step_index))
     words = (*SMALL, "-o", name, "--save", "it", "--autosave", "0.000001")
     assert render(*words) == (0, "")
-    assert saved == [1, 3, 3] if name == "x.png" else saved[0] < 3 == saved[-1]
+    assert saved == sorted(saved) and saved[0] < 3 == saved[-1]  # portions depend on their time
 
 
 def test_a_long_training_and_a_long_video_have_bars(render: Any, clock: Clock, tty: Tty) -> None:
