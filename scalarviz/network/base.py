@@ -243,7 +243,8 @@ class Model(Part):
     def check_loss(self, loss: Loss) -> None:
         """Raise InputError if a `loss` does not go with the last activation."""
         if self.layers:
-            for name in {self.layers[-1].activation, self.program.operations[-1].formula}:
+            last = [each.formula for each in self.program.operations[-1:]]
+            for name in {self.layers[-1].activation, *last}:
                 loss.check_output(name)
 
     @final

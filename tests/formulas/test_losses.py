@@ -143,3 +143,8 @@ def test_a_last_layer_of_softmax_is_refused_by_the_loss_that_applies_it() -> Non
     with refused(InputError, "softmax"):
         sv.Session(net, ([[0.0, 1.0]], [2]), "softmax_cross_entropy")
     sv.Session(net, ([[0.0, 1.0]], [[0.0, 0.0, 1.0]]), "mse")
+
+
+def test_a_network_without_operations_takes_any_loss() -> None:
+    net = sv.Network([sv.Flatten((1, 1, 2))], seed=0)
+    assert sv.Session(net, ([[0.0, 1.0]], [[0.0, 1.0]]), "mse", engine="python").loss != 0.0
