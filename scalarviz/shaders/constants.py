@@ -1,7 +1,8 @@
-"""Language: the differences of GLSL and HLSL; Shader: arrays and tables of constants."""
+"""Language: the differences of GLSL and HLSL; Shader and ConstantShader: arrays, and constants."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -64,14 +65,14 @@ def padded(size: int) -> int:
     return -(-size // 4) * 4
 
 
-class Shader:
-    """The tables of constants and the functions of one shader, collected while it is written."""
+class Shader(ABC):
+    """The arrays and functions of one shader, collected while it is written.
 
-    def __init__(self, net: Network, values: FloatArray, language: Language) -> None:
-        self.values = values
-        self.state = net.bank.state
+    Subclasses differ in where the parameters stand: as constants in the text, or in a texture.
+    """
+
+    def __init__(self, net: Network, language: Language) -> None:
         self.language = language
-        self.tables: dict[str, str] = {}
         self.writer = ShaderWriter(NAME, taken=(NAME, f"{NAME}_row"))
         self._arrays = {buffer: f"b{i}" for i, buffer in enumerate(net.program.buffers)}
 
@@ -92,7 +93,76 @@ class Shader:
         places = range(buffer.size, padded(buffer.size))
         return [f"{self.array(buffer)}[{i}] = 0.0;" for i in places]
 
-    # Constants; those of a shared layer are written once.
+    def vector(self, array: str, four: str = "j") -> str:
+        """Return the expression for four elements of an array, from 4 * `four` on."""
+        parts = ", ".join(f"{array}[4 * {four} + {i}]" for i in range(4))
+        return f"{self.language.vector}4({parts})"
+
+    @abstractmethod
+    def affine(self, operation: Operation) -> list[str]:
+        """Return the lines of z = W x + b."""
+
+    @abstractmethod
+    def four(self, first: int, shape: tuple[int, int], row: str, four: str) -> str:
+        """Return the expression for four numbers of a row of a matrix, from 4 * `four` on.
+
+        What stands behind the end of a row is to be multiplied by zero.
+        """
+
+    @abstractmethod
+    def number(self, what: str, first: int, size: int, place: str) -> str:
+        """Return the expression for one of `size` parameters from row `first`."""
+
+    @abstractmethod
+    def statistics(self, operation: Operation, place: str) -> tuple[str, str]:
+        """Return the expressions for the mean of a feature and 1 / deviation, of batch_norm."""
+
+
+class ConstantShader(Shader):
+    """A shader with the parameters as constants; those of a shared layer are written once."""
+
+    def __init__(self, net: Network, values: FloatArray, language: Language) -> None:
+        super().__init__(net, language)
+        self.values = values
+        self.state = net.bank.state
+        self.tables: dict[str, str] = {}
+
+    def affine(self, operation: Operation) -> list[str]:
+        """Return the lines of z = W x + b, in 4 x 4 blocks."""
+        x, y = self.array(operation.source), self.array(operation.target)
+        rows, columns = padded(operation.target.size) // 4, padded(operation.source.size) // 4
+        matrix = self.matrices(operation)
+        product = self.language.product.format(
+            matrix=f"{matrix}[i * {columns} + j]", vector=self.vector(x)
+        )
+        return [
+            f"for (int i = 0; i < {rows}; i++) {{",
+            f"    {self.language.vector}4 total = {self.biases(operation)};",
+            f"    for (int j = 0; j < {columns}; j++) total += {product};",
+            *[f"    {y}[4 * i + {i}] = total.{part};" for i, part in enumerate(PARTS)],
+            "}",
+        ]
+
+    def four(self, first: int, shape: tuple[int, int], row: str, four: str) -> str:
+        rows, columns = shape
+        numbers = self.values[first : first + rows * columns].reshape(shape)
+        filled = np.zeros((rows, padded(columns)), self.values.dtype)
+        filled[:, :columns] = numbers
+        kind = f"{self.language.vector}4"
+        items = [self.call(kind, x) for x in filled.reshape(-1, 4)]
+        table = self.table("weights", first, kind, items)
+        return f"{table}[{row} * {padded(columns) // 4} + {four}]"
+
+    def number(self, what: str, first: int, size: int, place: str) -> str:
+        return f"{self.numbers(what, first, self.values[first : first + size])}[{place}]"
+
+    def statistics(self, operation: Operation, place: str) -> tuple[str, str]:
+        features, first = int(operation.settings[0]), operation.state
+        known = self.state[first : first + 2 * features].astype(np.float64)
+        mean, variance = known.reshape(2, features)
+        factors = 1.0 / np.sqrt(variance + operation.settings[2])
+        means = self.numbers("means", first, mean)
+        return f"{means}[{place}]", f"{self.numbers('factors', first, factors)}[{place}]"
 
     def matrices(self, operation: Operation) -> str:
         """Return the name of an operation's weights, in 4 x 4 blocks, block row by block row."""
@@ -119,17 +189,6 @@ class Shader:
         biases[:size] = self.values[operation.biases : operation.biases + size]
         items = [self.call(kind, four) for four in biases.reshape(-1, 4)]
         return f"{self.table('biases', operation.biases, kind, items)}[i]"
-
-    def fours(self, what: str, first: int, rows: FloatArray) -> str:
-        """Return the name of a table of rows, each padded to a multiple of 4."""
-        filled = np.zeros((len(rows), padded(rows.shape[1])), self.values.dtype)
-        filled[:, : rows.shape[1]] = rows
-        kind = f"{self.language.vector}4"
-        return self.table(what, first, kind, [self.call(kind, x) for x in filled.reshape(-1, 4)])
-
-    def floats(self, what: str, first: int, size: int) -> str:
-        """Return the name of a table of `size` parameters from row `first`."""
-        return self.numbers(what, first, self.values[first : first + size])
 
     def numbers(self, what: str, first: int, values: FloatArray) -> str:
         """Return the name of a table of numbers."""

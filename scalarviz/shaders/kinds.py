@@ -10,7 +10,7 @@ from scalarviz.errors import InputError
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.rowwise import ROW_FORMULAS
 from scalarviz.model.operations import NONE, Operation, Windows
-from scalarviz.shaders.constants import PARTS, Shader, padded
+from scalarviz.shaders.constants import Shader, padded
 
 
 def write_operation(shader: Shader, operation: Operation) -> list[str]:
@@ -25,21 +25,8 @@ def write_operation(shader: Shader, operation: Operation) -> list[str]:
 
 
 def affine(shader: Shader, operation: Operation) -> list[str]:
-    """z = W x + b, in 4 x 4 blocks."""
-    x, y = shader.array(operation.source), shader.array(operation.target)
-    rows, columns = padded(operation.target.size) // 4, padded(operation.source.size) // 4
-    matrix = shader.matrices(operation)
-    four = ", ".join(f"{x}[4 * j + {i}]" for i in range(4))
-    product = shader.language.product.format(
-        matrix=f"{matrix}[i * {columns} + j]", vector=f"{shader.language.vector}4({four})"
-    )
-    return [
-        f"for (int i = 0; i < {rows}; i++) {{",
-        f"    {shader.language.vector}4 total = {shader.biases(operation)};",
-        f"    for (int j = 0; j < {columns}; j++) total += {product};",
-        *[f"    {y}[4 * i + {i}] = total.{part};" for i, part in enumerate(PARTS)],
-        "}",
-    ]
+    """z = W x + b."""
+    return shader.affine(operation)
 
 
 def convolution(shader: Shader, operation: Operation) -> list[str]:
@@ -47,13 +34,11 @@ def convolution(shader: Shader, operation: Operation) -> list[str]:
     x, y = shader.array(operation.source), shader.array(operation.target)
     w = Windows.of(operation)
     kernels, count = operation.shape[0], int(np.prod(operation.shape[1:]))
-    weights = shader.values[operation.weights :][: kernels * count].reshape(kernels, count)
-    table = shader.fours("weights", operation.weights, weights)
+    weights = shader.four(operation.weights, (kernels, count), "k", "j")
     fours = padded(count) // 4
-    four = ", ".join(f"seen[4 * j + {i}]" for i in range(4))
     bias = "0.0"
     if operation.biases != NONE:
-        bias = f"{shader.floats('biases', operation.biases, kernels)}[k]"
+        bias = shader.number("biases", operation.biases, kernels, "k")
     inside = f"y >= 0 && y < {w.height} && x >= 0 && x < {w.width}"
     return [
         f"for (int p = 0; p < {w.pixels}; p++) {{",
@@ -72,7 +57,7 @@ def convolution(shader: Shader, operation: Operation) -> list[str]:
         f"    for (int k = 0; k < {kernels}; k++) {{",
         f"        float total = {bias};",
         f"        for (int j = 0; j < {fours}; j++)"
-        f" total += dot({table}[k * {fours} + j], {shader.language.vector}4({four}));",
+        f" total += dot({weights}, {shader.vector('seen')});",
         f"        {y}[k * {w.pixels} + p] = total;",
         "    }",
         "}",
@@ -105,22 +90,17 @@ def scale(shader: Shader, operation: Operation) -> list[str]:
     x, y = shader.array(operation.source), shader.array(operation.target)
     size, (count,), each = operation.target.size, operation.shape, operation.outputs_per_bias
     place = "i" if each == 1 else f"i / {each}"
-    line = f"{y}[i] = {shader.floats('gains', operation.weights, count)}[{place}] * {x}[i]"
+    line = f"{y}[i] = {shader.number('gains', operation.weights, count, place)} * {x}[i]"
     if operation.biases != NONE:
-        line += f" + {shader.floats('shifts', operation.biases, count)}[{place}]"
+        line += f" + {shader.number('shifts', operation.biases, count, place)}"
     return [f"for (int i = 0; i < {size}; i++) {line};", *shader.rest(operation.target)]
 
 
 def batch_norm(shader: Shader, operation: Operation) -> list[str]:
     """y = (x - mean) / deviation, with the running mean and variance."""
     x, y = shader.array(operation.source), shader.array(operation.target)
-    features, pixels = (int(number) for number in operation.settings[:2])
-    known = shader.state[operation.state : operation.state + 2 * features]
-    mean, variance = known.astype(np.float64).reshape(2, features)
-    factors = 1.0 / np.sqrt(variance + operation.settings[2])
-    place = "i" if pixels == 1 else f"i / {pixels}"
-    means = f"{shader.numbers('means', operation.state, mean)}[{place}]"
-    factor = f"{shader.numbers('factors', operation.state, factors)}[{place}]"
+    pixels = int(operation.settings[1])
+    means, factor = shader.statistics(operation, "i" if pixels == 1 else f"i / {pixels}")
     line = f"{y}[i] = ({x}[i] - {means}) * {factor}"
     size = operation.target.size
     return [f"for (int i = 0; i < {size}; i++) {line};", *shader.rest(operation.target)]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.errors import InputError
-from scalarviz.shaders.constants import NAME, PARTS, Language, Shader, padded
+from scalarviz.shaders.constants import NAME, PARTS, ConstantShader, Language, Shader, padded
 from scalarviz.shaders.kinds import write_operation
 
 if TYPE_CHECKING:
@@ -41,34 +41,54 @@ def write_shader(net: Network, values: FloatArray, language: Language, note: str
             f"the network has {len(values):,} parameters, and a shader can hold {MOST_WEIGHTS:,}: "
             "export it as .npz and hand the shader a texture, or make the network smaller"
         )
+    check_workspace(net)
+    shader = ConstantShader(net, values, language)
+    body = body_of(shader, net)
+    pieces = [
+        heading(net, language, note),
+        *shader.tables.values(),
+        *shader.writer.sources,
+        row_function(shader, net, body),
+    ]
+    if max(net.inputs, net.outputs) <= WIDEST_VECTOR:
+        pieces.append(vector_function(net, language))
+    return "\n\n".join(pieces) + "\n"
+
+
+def check_workspace(net: Network) -> None:
+    """Raise InputError if a network holds more numbers for a sample than a shader can."""
     if net.program.workspace > MOST_NUMBERS:
         raise InputError(
             f"the network holds {net.program.workspace:,} numbers for each sample, and a shader "
             f"can hold {MOST_NUMBERS:,}: export it as .npz, or give it smaller pictures"
         )
-    shader = Shader(net, values, language)
-    operations = net.program.operations
-    body = [line for operation in operations for line in write_operation(shader, operation)]
-    x, y = shader.array(net.program.inputs), shader.array(net.program.outputs)
-    pieces = [
-        heading(net, language, note),
-        *shader.tables.values(),
-        *shader.writer.sources,
-        "\n".join(
-            [
-                f"void {NAME}_row(in float x[{net.inputs}], out float y[{net.outputs}]) {{",
-                *[f"    float {name}[{size}];" for name, size in shader.arrays().items()],
-                *[f"    {x}[{i}] = 0.0;" for i in range(net.inputs, padded(net.inputs))],
-                f"    for (int i = 0; i < {net.inputs}; i++) {x}[i] = x[i];",
-                *[f"    {line}" for line in body],
-                f"    for (int i = 0; i < {net.outputs}; i++) y[i] = {y}[i];",
-                "}",
-            ]
-        ),
+
+
+def body_of(shader: Shader, net: Network) -> list[list[str]]:
+    """Return the lines of each operation, which also name the arrays of `shader`."""
+    return [write_operation(shader, operation) for operation in net.program.operations]
+
+
+def reading(shader: Shader, net: Network) -> list[str]:
+    """Return lines that declare the arrays and read the inputs, which are in `x`."""
+    x = shader.array(net.program.inputs)
+    return [
+        *[f"float {name}[{size}];" for name, size in shader.arrays().items()],
+        *[f"{x}[{i}] = 0.0;" for i in range(net.inputs, padded(net.inputs))],
+        f"for (int i = 0; i < {net.inputs}; i++) {x}[i] = x[i];",
     ]
-    if max(net.inputs, net.outputs) <= WIDEST_VECTOR:
-        pieces.append(vector_function(net, language))
-    return "\n\n".join(pieces) + "\n"
+
+
+def row_function(shader: Shader, net: Network, body: list[list[str]]) -> str:
+    """Return the function that computes all outputs."""
+    y = shader.array(net.program.outputs)
+    lines = [
+        *reading(shader, net),
+        *[line for lines in body for line in lines],
+        f"for (int i = 0; i < {net.outputs}; i++) y[i] = {y}[i];",
+    ]
+    head = f"void {NAME}_row(in float x[{net.inputs}], out float y[{net.outputs}]) {{"
+    return "\n".join([head, *[f"    {line}" for line in lines], "}"])
 
 
 def heading(net: Network, language: Language, note: str) -> str:

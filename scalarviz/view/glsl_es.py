@@ -10,6 +10,7 @@ import re
 
 from scalarviz.draw2d import renderer
 from scalarviz.package_files import text_beside
+from scalarviz.shaders.live import DECLARED, FOURS_READER, MAP, bank_reader
 from scalarviz.view.cubes import shaders
 from scalarviz.view.cubes.float_textures import BYTES, FLOATS
 from scalarviz.view.spheres.spheres import SPHERE, WIRE
@@ -18,6 +19,15 @@ CANVAS = (
     text_beside(renderer.__file__, "canvas.vert"),
     text_beside(renderer.__file__, "canvas.frag"),
 )
+# Stands for a network in the shader of its map: `shaders.live.live_shader` writes real ones.
+NETWORK = f"""
+#define INPUTS 2
+#define OUTPUTS 1
+{DECLARED}
+void network_row(in float x[2], out float y[1]) {{ y[0] = network_number(1) * x[0] + x[1]; }}
+float network_neuron(in float x[2], int buffer, int place) {{ return network_four(buffer).y; }}
+void inputs_at_rest(out float x[2]) {{ x[0] = 0.0; x[1] = 0.0; }}
+"""
 # Vertex and fragment shader of each program, as vispy gets them.
 PROGRAMS = {
     "cubes": (shaders.VERTEX, shaders.fragment(FLOATS)),
@@ -26,6 +36,8 @@ PROGRAMS = {
     "spheres": SPHERE,
     "wires": WIRE,
     "canvas": CANVAS,
+    "network": (MAP[0], f"{bank_reader(shaders.SPLIT)}{NETWORK}{MAP[1]}{FLOATS}"),
+    "network of fours": (MAP[0], f"{FOURS_READER}{NETWORK}{MAP[1]}"),
 }
 HEADER = "#version 300 es\n" + "".join(
     f"precision highp {kind};\n" for kind in ("float", "int", "sampler2D")

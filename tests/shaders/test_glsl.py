@@ -143,9 +143,14 @@ def expected(case: Case) -> Floats:
 def write_case(folder: Path, name: str, case: Case) -> None:
     path = folder / f"{name}.glsl"
     export_network(case.network, path, case.precision)
-    np.save(path.with_suffix(".inputs.npy"), case.samples)
-    about = {"outputs": case.network.outputs, "by_vector": case.by_vector}
-    path.with_suffix(".json").write_text(json.dumps(about))
+    write_about(folder, name, case)
+
+
+def write_about(folder: Path, name: str, case: Case, **more: object) -> None:
+    """Write the inputs of a shader, and what run_shaders.py is to know of it."""
+    np.save(folder / f"{name}.inputs.npy", case.samples)
+    about = {"outputs": case.network.outputs, "by_vector": case.by_vector, **more}
+    (folder / f"{name}.json").write_text(json.dumps(about))
 
 
 def run_all(folder: Path) -> None:

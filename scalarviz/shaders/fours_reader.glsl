@@ -1,0 +1,21 @@
+// Reads parameters from a texture with four in each texel, and `u_fours_size` texels.
+
+uniform sampler2D u_fours;
+uniform vec2 u_fours_size;
+
+vec4 network_four(int place) {
+    int four = place / 4;
+    int line = four / int(u_fours_size.x);
+    vec2 at = vec2(float(four - line * int(u_fours_size.x)), float(line));
+#ifdef GL_ES
+    return texelFetch(u_fours, ivec2(at), 0);
+#else
+    return texture2D(u_fours, (at + 0.5) / u_fours_size);
+#endif
+}
+
+float network_number(int place) {
+    vec4 four = network_four(place);
+    int part = place - place / 4 * 4;
+    return part < 2 ? (part == 0 ? four.x : four.y) : (part == 2 ? four.z : four.w);
+}
