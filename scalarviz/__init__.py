@@ -58,6 +58,10 @@ _HOMES = {
     "EarlyStopping": "session.plateau",
     "ReduceOnPlateau": "session.plateau",
     "replicate": "session.replicas",
+    "add_neurons": "session.growing",
+    "remove_neuron": "session.growing",
+    "insert_layer": "session.growing",
+    "remove_layer": "session.growing",
     "watch": "faces",
     "picture": "export.render",
     "record": "export.render",
@@ -125,6 +129,10 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.pages.page import page as page
     from scalarviz.presenter.cubes_node import Cubes as Cubes
     from scalarviz.presenter.show import Show as Show
+    from scalarviz.session.growing import add_neurons as add_neurons
+    from scalarviz.session.growing import insert_layer as insert_layer
+    from scalarviz.session.growing import remove_layer as remove_layer
+    from scalarviz.session.growing import remove_neuron as remove_neuron
     from scalarviz.session.plateau import EarlyStopping as EarlyStopping
     from scalarviz.session.plateau import ReduceOnPlateau as ReduceOnPlateau
     from scalarviz.session.replicas import replicate as replicate

@@ -94,6 +94,7 @@ PUBLIC_NAMES = """
     Loss Init Schedule Precision
     Optimizer SGD Momentum Nesterov RMSProp Adam AdamW
     Session EarlyStopping ReduceOnPlateau replicate load
+    add_neurons remove_neuron insert_layer remove_layer
     watch picture record storyboard page Show Cubes predict
     compile gradcheck activation loss optimizer data ScalarvizError
 """.split()

@@ -21,7 +21,7 @@ from scalarviz.controller.end_of_run_actions import offers_of
 from scalarviz.controller.export import Exports
 from scalarviz.controller.guide import Guide
 from scalarviz.controller.hand import Hand
-from scalarviz.controller.options import Options, Recipe, rate_now, settings_now
+from scalarviz.controller.options import Options, Recipe, rate_now
 from scalarviz.controller.picture import PictureProtocol
 from scalarviz.controller.play import Playing
 from scalarviz.controller.precompile import kind_of, kinds_of_run
@@ -35,6 +35,7 @@ from scalarviz.formulas.table import pick
 from scalarviz.presenter.show import Show
 from scalarviz.session.branches import Branch
 from scalarviz.session.session import Session, Unit
+from scalarviz.session.settings_now import settings_now
 from scalarviz.texts import text
 
 CHANNELS = {"color": "color", "size": "size"}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from scalarviz.controller.options import settings_now
+from scalarviz.session.settings_now import settings_now
 from scalarviz.texts import row_text, text
 
 if TYPE_CHECKING:

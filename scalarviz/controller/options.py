@@ -17,19 +17,8 @@ from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import Scene
 from scalarviz.scenefiles.options import BY_NAME, SHARED, as_kind, make_show, own_options, parsed
 from scalarviz.session.session import Session
-from scalarviz.session.trainer import Settings, settings_after
-
-
-def settings_now(session: Session) -> Settings:
-    """Return the settings, including changes that take effect at the next step."""
-    timeline = session.timeline
-    clock, settings = timeline.clock, timeline.trainer.settings
-    if clock.operation:
-        noted = timeline.branch.actions_at((clock.step + 1, 0))
-    else:
-        noted = timeline.branch.actions_at(clock.place)[clock.actions :]
-    waiting = [a for a in noted if a.asked is not None and a.asked <= clock.place]
-    return settings_after(settings, waiting) if waiting else settings
+from scalarviz.session.settings_now import settings_now
+from scalarviz.session.trainer import Settings
 
 
 def rate_now(session: Session) -> float:

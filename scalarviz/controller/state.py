@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scalarviz.controller.options import OptionChoice, rate_now, settings_now
+from scalarviz.controller.options import OptionChoice, rate_now
 from scalarviz.session.branches import Clock
 from scalarviz.session.session import Session, Unit
+from scalarviz.session.settings_now import settings_now
 from scalarviz.texts import text
 
 if TYPE_CHECKING:

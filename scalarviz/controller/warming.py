@@ -17,12 +17,12 @@ from time import monotonic
 from typing import Any, final
 
 from scalarviz.controller import precompile
-from scalarviz.controller.options import settings_now
 from scalarviz.presenter.answers import AT_ONCE
 from scalarviz.presenter.scene_layout import layout_of
 from scalarviz.process import children
 from scalarviz.session.branches import Action
 from scalarviz.session.session import Session
+from scalarviz.session.settings_now import settings_now
 from scalarviz.session.timeline import Timeline
 from scalarviz.texts import text
 from scalarviz.view.cubes import mip_levels

@@ -18,6 +18,7 @@ from scalarviz.files.actions import Actions
 from scalarviz.files.checked_safetensors import Array, Description
 from scalarviz.files.metrics import read_metrics
 from scalarviz.files.networks import block_name, build, check_states, field
+from scalarviz.files.origin import read_origin
 from scalarviz.files.own_formulas import check_own
 from scalarviz.files.settings_codec import Reader, build_clock
 from scalarviz.formulas.losses import Loss
@@ -83,6 +84,7 @@ class Rebuilding:
         description = self.description
         trainer = Trainer(self.network, self.start, self.loss, self.batch, self.seed)
         timeline = Timeline(trainer, size(field(description, "memory", int), "memory"))
+        timeline.origin = read_origin(description)
         branches = self._branches()
         number = field(description, "branch", int)
         if not 0 <= number < len(branches):

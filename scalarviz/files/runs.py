@@ -27,6 +27,7 @@ from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.checked_safetensors import Array, Description, read, write
 from scalarviz.files.metrics import describe_metrics, metric_arrays, restore_metrics
 from scalarviz.files.networks import describe, not_made
+from scalarviz.files.origin import describe_origin
 from scalarviz.files.own_formulas import describe_own
 from scalarviz.files.rebuilding import Rebuilding, build_timeline
 from scalarviz.files.settings_codec import SettingsWriter
@@ -173,6 +174,7 @@ def describe_timeline(timeline: Timeline, network: Network) -> tuple[Description
         "bits": bits_of(network.bank),
         "order_of_sums": ORDER_OF_SUMS,
         **describe_metrics(timeline.visits),
+        **describe_origin(timeline.origin),
         **own_of(timeline),
     }
     return description, arrays | writer.arrays

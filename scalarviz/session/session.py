@@ -404,10 +404,10 @@ class Session(SessionState):
         It has the same past, branches, keyframes, memory, pinned weights and focus, and does not
         play. Raises InputError for a session of a compiled expression.
         """
-        copied = Session.__new__(Session)
         with self.doing():
             memory = self.timeline.keyframes.budget
-            copied._begin(copy_at_start(self.timeline, self.network, self.timeline.clock, memory))
+            twin = copy_at_start(self.timeline, self.network, self.timeline.clock, memory)
+            copied = Session.of(twin)
             copied._weight_history.take_over(self._weight_history)
             copied._focus = self._focus
             copied.timeline.visits.metrics = self.timeline.visits.metrics
@@ -441,8 +441,13 @@ class Session(SessionState):
 
         Raises FileError if the file is damaged, of another kind or too large.
         """
+        return cls.of(load_run(path, data, limit, metrics))
+
+    @classmethod
+    def of(cls, timeline: Timeline) -> Session:
+        """Return a session of a `timeline` that no other session has."""
         session = cls.__new__(cls)
-        session._begin(load_run(path, data, limit, metrics))
+        session._begin(timeline)
         return session
 
     def _portion(self, most: int | None, unit: str) -> int:
@@ -488,4 +493,5 @@ class Session(SessionState):
     def __repr__(self) -> str:
         place = f"done: {self.done or 'nothing'}, next: {self.next}"
         loss = "" if np.isnan(self.loss) else f", loss {self.loss:.4g}"
-        return f"Session: step {self.step_index:,}{loss}, {self.engine}; {place}"
+        came = f"; {self.origin}" if self.origin else ""
+        return f"Session: step {self.step_index:,}{loss}, {self.engine}; {place}{came}"

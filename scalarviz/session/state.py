@@ -18,6 +18,7 @@ from scalarviz.session.branches import Branch, Clock
 from scalarviz.session.explanation import Explanation, OperationNumbers, explain, numbers_of
 from scalarviz.session.last_change import last_edit
 from scalarviz.session.metrics import Series, series
+from scalarviz.session.origin import Origin
 from scalarviz.session.record import Record
 from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import one_row
@@ -75,6 +76,16 @@ class SessionState(ABC):
     def current_branch(self) -> Branch:
         """The branch that the session is on."""
         return self.timeline.here.branch
+
+    @final
+    @property
+    def origin(self) -> Origin | None:
+        """The session that this one was made from by a change of the network, and what was done.
+
+        None for a session that was not made by `add_neurons`, `remove_neuron`, `insert_layer` or
+        `remove_layer`.
+        """
+        return self.timeline.origin
 
     @final
     @property

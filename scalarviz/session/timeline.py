@@ -20,6 +20,7 @@ from scalarviz.model.bank import NONE
 from scalarviz.model.not_finite import written_error
 from scalarviz.model.program import Moment
 from scalarviz.session.branches import Action, Branch, Clock, Keyframes
+from scalarviz.session.origin import Origin
 from scalarviz.session.outside_writes import BankDiff
 from scalarviz.session.trainer import BETWEEN_STEPS, Trainer
 from scalarviz.session.visits import Visits
@@ -59,6 +60,7 @@ class Timeline:
         self.each_portion: Callable[[], None] = lambda: None  # called after whole steps
         self.most_steps: Callable[[], int] = lambda: MOST_STEPS  # at most in a portion
         self.between: Callable[[], None] = lambda: None  # called between two portions
+        self.origin: Origin | None = None  # the session that this one was made from
         self.visits = Visits()  # what is done at some steps
         self._asking = False  # while it visits another moment to look something up
         self._interrupted = False  # numbers and clock may disagree, e.g. after Ctrl-C

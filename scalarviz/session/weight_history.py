@@ -153,5 +153,6 @@ def copy_at_start(timeline: Timeline, network: Model, clock: Clock, memory: int)
     trainer, start = timeline.trainer, timeline.branches[0].frames[0].settings
     copied = Trainer(network.copy(), start, trainer.loss, trainer.batch, trainer.seed)
     twin, branches = Timeline(copied, memory), copies_of(timeline.branches)
+    twin.origin = timeline.origin
     twin.take_over(branches, branches[timeline.branches.index(timeline.branch)], clock)
     return twin

@@ -1,0 +1,165 @@
+"""Growing: a new session of a network with a neuron or a layer more or less.
+
+The weights that stay go on from where they stand; the earlier session stays as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from scalarviz.checks.numbers import answered, shorten
+from scalarviz.errors import InputError
+from scalarviz.formulas.table import pick
+from scalarviz.network import growing
+from scalarviz.network.growing import STARTS, GrownNetwork, Start
+from scalarviz.network.network import Network
+from scalarviz.session.origin import Origin
+from scalarviz.session.session import Session
+from scalarviz.session.settings_now import settings_now
+from scalarviz.session.timeline import Timeline
+from scalarviz.session.trainer import Trainer
+
+Change = Callable[[Network, int], GrownNetwork]
+
+
+@answered
+def add_neurons(session: Session, layer: int, count: int = 1, *, start: Start = "same") -> Session:
+    """Return a new session whose network has further neurons in a hidden layer, after the others.
+
+    The new session stands at step 0. All weights that stay keep their values, frozen marks and
+    optimizer slots, and the optimizer's count of steps goes on, and with it a schedule; the slots
+    of new weights begin at 0. Data, loss, optimizer, batch, seed, precision, engine, metrics and
+    pinned weights are those of the earlier session at its present moment, callbacks are not. The
+    earlier session stays as it is, and is `origin.session` of the new one.
+
+    session  a Session of a Network
+    layer    index of the layer: a Dense layer that a Dense layer follows
+    count    number of neurons to add; by default 1
+    start    "same", the default: the weights from new neurons to the next layer begin at 0, so that
+             the network computes what it did until it learns; "init": all new weights are drawn
+
+    New weights are drawn by the initializer of their layer, from a seed that follows from those of
+    session and network, the moment and the change. Raises InputError for a session of a compiled
+    expression and for a layer that cannot grow.
+    """
+    pick(STARTS, start, "start")
+    neurons = "1 neuron" if count == 1 else f"{shorten(count)} neurons"
+    return changed(
+        session,
+        f"{neurons} added to layer {shorten(layer)}",
+        lambda net, seed: growing.with_neurons(net, layer, count, start, seed),
+    )
+
+
+@answered
+def remove_neuron(session: Session, layer: int, neuron: int) -> Session:
+    """Return a new session whose network lacks a neuron, with its weights in and out.
+
+    session  a Session of a Network
+    layer    index of the layer: a Dense layer that a Dense layer follows
+    neuron   index of the neuron in it; those after it move up by one
+
+    What stays is as for `add_neurons`. Raises InputError for the last neuron of a layer, and for a
+    layer that cannot shrink.
+    """
+    return changed(
+        session,
+        f"neuron {shorten(neuron)} removed from layer {shorten(layer)}",
+        lambda net, seed: growing.without_neuron(net, layer, neuron, seed),
+    )
+
+
+@answered
+def insert_layer(
+    session: Session,
+    layer: int,
+    neurons: int | None = None,
+    activation: str | None = None,
+    *,
+    start: Start = "same",
+) -> Session:
+    """Return a new session whose network has a further Dense layer.
+
+    session     a Session of a Network
+    layer       index that the new layer gets, as in `list.insert`; a Dense layer must be there now,
+                which comes after it
+    neurons     number of its neurons; None, the default: as many as its inputs
+    activation  name of its activation; None, the default: that of the layer before it
+    start       "same", the default: the new layer hands its inputs on, if its activation allows it:
+                exactly with "linear", and with "relu" after results that are not negative, nearly
+                with "tanh" and "sin", which bend large inputs; other activations start as with
+                "init": all new weights are drawn
+
+    What stays is as for `add_neurons`. With fewer neurons than inputs, the next layer loses the
+    weights of the last inputs; with more, it has new ones. Raises InputError for another index and
+    for another kind of layer there, UnknownNameError for an unknown activation.
+    """
+    pick(STARTS, start, "start")
+    wide = "" if neurons is None else f" of {shorten(neurons)} neurons"
+    kind = "" if activation is None else f", {shorten(activation)},"
+    return changed(
+        session,
+        f"a layer{wide}{kind} inserted as layer {shorten(layer)}",
+        lambda net, seed: growing.with_layer(net, layer, neurons, activation, start, seed),
+    )
+
+
+@answered
+def remove_layer(session: Session, layer: int) -> Session:
+    """Return a new session whose network lacks a layer; the next one takes its inputs.
+
+    session  a Session of a Network
+    layer    index of the layer: a Dense layer that a Dense layer follows
+
+    What stays is as for `add_neurons`. Weights of the next layer stay by the index of their input;
+    where the removed layer had more inputs than neurons, further ones are drawn. Raises InputError
+    for the last layer and for other kinds of layers.
+    """
+    return changed(
+        session,
+        f"layer {shorten(layer)} removed",
+        lambda net, seed: growing.without_layer(net, layer, seed),
+    )
+
+
+def changed(session: Session, did: str, change: Change) -> Session:
+    """Return a new session at step 0 of the network that `change` makes, given a seed.
+
+    `did` says what was done. Raises InputError, with nothing changed.
+    """
+    if not isinstance(session, Session):
+        raise InputError(
+            f"a network grows in a session, and this is {shorten(session)}: pass the session that "
+            "trains it"
+        )
+    network = session.network
+    if not isinstance(network, Network):
+        raise InputError(
+            "a compiled expression has no layers that could grow: pass a session of a Network"
+        )
+    with session.doing():
+        clock, trainer = session.clock, session.timeline.trainer
+        grown = change(network, seed_of(trainer.seed, network.seed, *clock.place, did))
+        network = grown.network
+        settings = replace(settings_now(session), activations=network.activations)
+        made = Trainer(network, settings, trainer.loss, trainer.batch, trainer.seed)
+        grown.take_numbers(trainer.bank)
+        timeline = Timeline(made, session.timeline.keyframes.budget)
+        timeline.visits.metrics = session.timeline.visits.metrics
+        timeline.origin = Origin(did, *clock.place, session, grown.rows)
+        found = Session.of(timeline)
+        found.focus = session.focus
+        pinned = np.flatnonzero(np.isin(grown.rows, session.pinned))
+    if pinned.size:
+        found.pin(pinned.tolist())
+    return found
+
+
+def seed_of(*parts: object) -> int:
+    """Return a seed that follows from numbers and texts."""
+    digest = hashlib.sha256("|".join(map(str, parts)).encode()).digest()
+    return int.from_bytes(digest[:8], "big")

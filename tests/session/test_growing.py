@@ -1,0 +1,290 @@
+"""Sessions of a network with a neuron or a layer more or less."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.errors import FileError, InputError, UnknownNameError
+from scalarviz.model.bank import NONE
+from tests.wording import refused
+
+COLOURS = np.random.default_rng(0).random((6, 3))
+
+
+def trained(engine: str = "python", **options: Any) -> sv.Session:
+    """A session after 20 steps of Adam, with a frozen neuron."""
+    net = sv.Network([3, 5, 4, 3], "tanh", "sigmoid", seed=3)
+    s = sv.Session(net, data.Rgb("invert"), "mse", sv.Adam(0.01), 8, engine, **options)
+    s.freeze(net.layers[0].perceptrons[1])
+    s.advance(20, progress=False)
+    return s
+
+
+def numbers(s: sv.Session) -> tuple[bytes, ...]:
+    bank = s.network.bank
+    slots = b"".join(block.tobytes() for _, block in sorted(bank.blocks.items()))
+    return bank.value.tobytes(), bank.frozen.tobytes(), slots, bytes(str(bank.step_count), "ascii")
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_a_new_neuron_changes_no_output_until_the_network_learns(engine: str) -> None:
+    s = trained(engine)
+    grown = sv.add_neurons(s, 0, 2)
+    assert [layer.outputs for layer in grown.network] == [7, 4, 3]
+    assert np.array_equal(grown.network(COLOURS), s.network(COLOURS))
+    assert np.abs(grown.network[0].kernel[5:]).min() > 0  # drawn
+    assert not grown.network[1].kernel[:, 5:].any()
+    before = grown.network.bank.value.copy()
+    grown.advance(3, progress=False)
+    moved = grown.network.bank.value != before
+    assert moved[grown.network[1].rows].reshape(-1)[: 4 * 7].reshape(4, 7)[:, 5:].all()
+
+
+def test_drawn_weights_of_a_new_neuron_are_wanted_by_name() -> None:
+    s = trained()
+    grown = sv.add_neurons(s, 1, start="init")
+    assert np.abs(grown.network[2].kernel[:, 4:]).min() > 0
+    assert not np.array_equal(grown.network(COLOURS), s.network(COLOURS))
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+@pytest.mark.parametrize(
+    ("grow", "shrink"),
+    [
+        (lambda s: sv.add_neurons(s, 0), lambda s: sv.remove_neuron(s, 0, 5)),
+        (lambda s: sv.add_neurons(s, 1, start="init"), lambda s: sv.remove_neuron(s, 1, 4)),
+        (lambda s: sv.insert_layer(s, 1), lambda s: sv.remove_layer(s, 1)),
+        (lambda s: sv.insert_layer(s, 1, 9, "swish"), lambda s: sv.remove_layer(s, 1)),
+        (lambda s: sv.insert_layer(s, 0, 6, start="init"), lambda s: sv.remove_layer(s, 0)),
+    ],
+)
+def test_removing_what_was_just_added_gives_every_number_back(grow, shrink, engine: str) -> None:
+    s = trained(engine)
+    back = shrink(grow(s))
+    assert numbers(back) == numbers(s)
+    assert np.array_equal(back.network(COLOURS), s.network(COLOURS))
+    assert repr(back.network) == repr(s.network)
+
+
+@pytest.mark.parametrize(
+    ("layer", "neurons", "activation", "most"),
+    [
+        (1, None, "linear", 0.0),
+        (1, 9, "linear", 0.0),
+        (0, None, "linear", 0.0),
+        (1, None, None, 0.15),  # tanh
+        (1, None, "sin", 0.15),
+    ],
+)
+def test_an_inserted_layer_hands_on_what_it_gets(
+    layer: int, neurons: int | None, activation: str | None, most: float
+) -> None:
+    s = trained()
+    grown = sv.insert_layer(s, layer, neurons, activation)
+    assert grown.network[layer].activation == (activation or "tanh")
+    assert np.abs(grown.network(COLOURS) - s.network(COLOURS)).max() <= most
+
+
+def test_relu_hands_on_what_is_not_negative_and_starts_anew_after_tanh() -> None:
+    net = sv.Network([2, 3, 3, 1], "relu", seed=1)
+    s = sv.Session(net, data.Xor(), engine="python")
+    grown = sv.insert_layer(s, 2)
+    points = np.random.default_rng(1).normal(size=(20, 2))
+    assert np.array_equal(grown.network(points), net(points))
+    drawn = sv.insert_layer(trained(), 1, activation="relu").network[1].kernel
+    assert np.abs(drawn - np.eye(5)).max() > 0.1 and np.abs(drawn).min() > 0
+
+
+def test_what_stays_keeps_value_mark_and_slots_by_the_rows_of_the_origin() -> None:
+    s = trained()
+    smaller = sv.remove_neuron(s, 0, 2)
+    rows = smaller.origin.rows
+    assert rows is not None and len(rows) == len(s.network.bank) - 4 - 4
+    gone = {s.network.name_of(row) for row in set(range(len(s.network.bank))) - set(rows.tolist())}
+    assert {name for name in gone if "perceptron 2" not in name} == {
+        f"layer 1, perceptron {i}, weight from input 2" for i in (0, 1, 3)
+    }
+    old, new = s.network.bank, smaller.network.bank
+    assert np.array_equal(new.value, old.value[rows])
+    assert np.array_equal(new.frozen, old.frozen[rows]) and new.frozen.sum() == 4
+    assert np.array_equal(new.slots["v"], old.slots["v"][rows])
+    grown = sv.add_neurons(s, 0)
+    fresh = grown.origin.rows == NONE
+    assert fresh.sum() == 4 + 4 and not grown.network.bank.slots["m"][fresh].any()
+    assert not grown.network.bank.frozen[fresh].any()
+
+
+def test_settings_are_those_of_the_moment_and_the_earlier_session_stays() -> None:
+    s = trained(seed=7, metrics=["mae"], every=5, memory=10**6)
+    s.pin([0, 40])
+    s.data = data.Rgb("grey")
+    s.learning_rate = 0.003
+    s.set_activation(1, "swish")
+    s.advance(2, "operation")
+    s.learning_rate = 0.002  # waits for the next step
+    before, moment = numbers(s), s.clock
+    grown = sv.add_neurons(s, 0)
+    assert (numbers(s), s.clock) == (before, moment)
+    assert grown.step_index == 0 and grown.done == ""
+    assert grown.learning_rate == 0.002 and grown.data is s.data
+    assert grown.network.activations == ("tanh", "swish", "sigmoid")
+    trainer, old = grown.timeline.trainer, s.timeline.trainer
+    assert (trainer.batch, trainer.seed, trainer.loss) == (old.batch, old.seed, old.loss)
+    assert grown.timeline.keyframes.budget == 10**6
+    assert [s.network.name_of(row) for row in s.pinned] == [
+        grown.network.name_of(row).replace("input 6", "input 5") for row in grown.pinned
+    ]
+    grown.advance(5, progress=False)
+    assert grown.metrics["mae"][0].tolist() == [5]
+    s.advance(1, progress=False)  # each goes its own way
+
+
+def test_a_schedule_and_the_count_of_steps_go_on() -> None:
+    schedule = sv.Schedule("cosine", steps=100)
+    net = sv.Network([2, 3, 1], seed=0)
+    s = sv.Session(net, data.Xor(), optimizer=sv.Adam(0.1, schedule=schedule), engine="python")
+    s.advance(50, progress=False)
+    grown = sv.add_neurons(s, 0)
+    assert grown.learning_rate == s.learning_rate < 0.06
+    assert grown.network.bank.step_count == 50
+
+
+def test_a_grown_session_goes_back_and_is_replayed_to_the_bit() -> None:
+    grown = sv.insert_layer(trained("cpu"), 1, 6)
+    start = numbers(grown)
+    grown.advance(30, progress=False)
+    end = numbers(grown)
+    grown.seek(0)
+    assert numbers(grown) == start
+    grown.advance(30, progress=False)
+    assert numbers(grown) == end
+
+
+def test_the_same_change_at_the_same_moment_draws_the_same_weights() -> None:
+    s = trained()
+    assert numbers(sv.add_neurons(s, 0)) == numbers(sv.add_neurons(s, 0))
+    first = sv.add_neurons(s, 0).network[0].kernel[5].copy()
+    s.advance(1, progress=False)
+    assert not np.array_equal(sv.add_neurons(s, 0).network[0].kernel[5], first)
+
+
+def test_the_origin_is_told_and_leads_back() -> None:
+    s = trained()
+    s.advance(2, "operation")
+    grown = sv.add_neurons(s, 0, 2)
+    assert grown.origin.session is s and (grown.origin.step, grown.origin.operation) == (20, 2)
+    assert str(grown.origin) == "from step 20, operation 2: 2 neurons added to layer 0"
+    assert repr(grown).endswith("from step 20, operation 2: 2 neurons added to layer 0")
+    again = sv.remove_layer(grown, 1)
+    assert str(again.origin) == "from step 0: layer 1 removed"
+    assert again.origin.session.origin.session is s
+    assert s.origin is None
+    assert again.copy().origin is again.origin
+
+
+def test_a_file_keeps_the_origin_as_a_text(tmp_path: Path) -> None:
+    path = tmp_path / "run.safetensors"
+    grown = sv.insert_layer(trained(), 1, 6, "relu")
+    grown.advance(3, progress=False)
+    grown.save(path)
+    loaded = sv.Session.load(path)
+    assert str(loaded.origin) == str(grown.origin)
+    assert loaded.origin.session is None and loaded.origin.rows is None
+    assert numbers(loaded) == numbers(grown)
+    loaded.seek(0)
+    grown.seek(0)
+    assert numbers(loaded) == numbers(grown)
+    s = trained()
+    s.save(path)
+    assert sv.Session.load(path).origin is None
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [7, {"did": 3, "step": 0, "operation": 0}, {"did": "x"}, {"did": "x" * 300, "step": 0},
+     {"did": "x", "step": -1, "operation": 0}],
+)  # fmt: skip
+def test_a_file_with_a_wrong_origin_is_refused(tmp_path: Path, bad: object) -> None:
+    from scalarviz.files.checked_safetensors import read, write
+
+    path = tmp_path / "run.safetensors"
+    sv.add_neurons(trained(), 0).save(path)
+    description, arrays = read(path, "run")
+    write(path, "run", description | {"origin": bad}, arrays)
+    with refused(FileError):
+        sv.Session.load(path)
+
+
+def test_layers_around_a_dense_chain_stay_as_they_are() -> None:
+    net = sv.Network(
+        [sv.FrequencyEncoding(2, octaves=1), sv.Dense(4, 5, "relu"), sv.Dense(5, 4, bias=False),
+         sv.BatchNorm(4), sv.Dense(4, 1)],
+        init=sv.Init("he_uniform", bias="fan_out"),
+        seed=2,
+    )  # fmt: skip
+    s = sv.Session(net, data.Xor(), batch=4, engine="python")
+    s.advance(5, progress=False)
+    assert net[3].state.any()
+    grown = sv.add_neurons(s, 1)
+    assert np.array_equal(grown.network[3].state, net[3].state)
+    assert grown.network[2].bias is None and grown.network.init is net.init
+    points = np.random.default_rng(1).random((5, 2))
+    assert np.array_equal(grown.network(points), net(points))
+
+
+@pytest.mark.parametrize(
+    ("change", "value"),
+    [
+        (lambda s: sv.add_neurons(s, 2), "layer 2"),
+        (lambda s: sv.add_neurons(s, 3), "no 3"),
+        (lambda s: sv.add_neurons(s, -1), "no -1"),
+        (lambda s: sv.add_neurons(s, True), "no True"),
+        (lambda s: sv.add_neurons(s, 0, 0), "not 0"),
+        (lambda s: sv.add_neurons(s, 0, 70_000), "70,005"),
+        (lambda s: sv.remove_neuron(s, 0, 5), "no 5"),
+        (lambda s: sv.remove_neuron(s, 0, 1.5), "no 1.5"),
+        (lambda s: sv.remove_neuron(s, 2, 0), "layer 2"),
+        (lambda s: sv.insert_layer(s, 3), "not 3"),
+        (lambda s: sv.insert_layer(s, 1, 0), "not 0"),
+        (lambda s: sv.remove_layer(s, 2), "layer 2"),
+        (lambda s: sv.remove_layer(s.network, 0), "Network 3 -> 5"),
+    ],
+)
+def test_what_cannot_grow_is_refused_in_a_sentence(change, value: str) -> None:
+    with refused(InputError, value):
+        change(trained())
+
+
+def test_unknown_names_are_refused() -> None:
+    with refused(UnknownNameError, "'zeros'"):
+        sv.add_neurons(trained(), 0, start="zeros")  # type: ignore[arg-type]  # wrong by intent
+    with refused(UnknownNameError, "'tan'"):
+        sv.insert_layer(trained(), 1, activation="tan")
+
+
+def test_the_last_neuron_and_other_layers_are_refused() -> None:
+    twice = sv.Dense(2, 2)
+    nets = [
+        sv.Network([2, 1, 1]),
+        sv.Network([sv.Dense(2, 3), sv.LayerNorm(3), sv.Dense(3, 1)]),
+        sv.Network([twice, twice, sv.Dense(2, 1)]),
+    ]
+    one, norm, shared = (sv.Session(net, data.Xor(), engine="python") for net in nets)
+    with refused(InputError, "neuron 0"):
+        sv.remove_neuron(one, 0, 0)
+    for change in (
+        lambda: sv.add_neurons(norm, 0),
+        lambda: sv.remove_layer(norm, 1),
+        lambda: sv.insert_layer(norm, 1),
+    ):
+        with refused(InputError, "LayerNorm(3 -> 3)"):
+            change()
+    with refused(InputError, "shared"):
+        sv.add_neurons(shared, 0)
+    swing = sv.compile(lambda x: sv.Value(0.5) * x, inputs=1)
+    with refused(InputError, "compiled"):
+        sv.add_neurons(sv.Session(swing, ([[1.0]], [[2.0]]), engine="python"), 0)
