@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Literal, final
 from weakref import finalize
 
 import numpy as np
 
 from scalarviz.checks.attributes import set_known, unknown
 from scalarviz.checks.numbers import answered, number, shorten, size, true_or_false
-from scalarviz.data import DataSet
 from scalarviz.draw2d.progress import Progress
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.formulas.losses import AnyLoss, Loss
@@ -21,7 +19,7 @@ from scalarviz.formulas.randomness import check_seed
 from scalarviz.leaf_calls import load_run, save_run, session_caption
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
-from scalarviz.model.weight import Part, Weight
+from scalarviz.model.weight import Weight
 from scalarviz.network.base import Model
 from scalarviz.process.memory import check_losses
 from scalarviz.session.background import Player
@@ -32,27 +30,24 @@ from scalarviz.session.doing import Doing
 from scalarviz.session.lock import SessionLock, SharedSnapshot
 from scalarviz.session.metrics import metrics_of
 from scalarviz.session.plateau import MetricCallback
-from scalarviz.session.state import SessionState
 from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import (
     Trainer,
-    as_values,
-    checked_rate,
     one_row,
     rows_of,
     settings_of,
 )
 from scalarviz.session.units import advance, advance_with_bar, back
+from scalarviz.session.user_actions import UserActions
 from scalarviz.session.weight_history import WeightHistory, copy_at_start
 
 Unit = Literal["operation", "phase", "sample", "step", "epoch"]
 
 MEMORY = 256 * 2**20
-OF_A_SESSION = "of a session cannot be set here: set s.learning_rate, or another s.optimizer"
 
 
 @final
-class Session(SessionState):
+class Session(UserActions):
     """A network, its data, a loss and an optimizer, and a clock that stands between operations.
 
     A step does zero_grad, forward (operation by operation), loss, backward (last to first: delta,
@@ -269,92 +264,7 @@ class Session(SessionState):
         timeline = self.timeline
         return SharedSnapshot(self._session_lock, self.network.bank, lambda: timeline.here)
 
-    # Actions of the user.
-
-    def edit(self, weight: Weight | int | Sequence[int], value: object) -> None:
-        """Set the value of one or several weights, from this moment on.
-
-        weight  a Weight of the network, its row in the bank, or several rows
-        value   a finite number; for several rows, one number or one for each
-
-        Raises InputError for an unsuitable value, ShapeError for a row that the network lacks.
-        """
-        rows = rows_of(self.network, weight)
-        self._do("edit", rows=rows, values=as_values(value, rows, self.network.bank.dtype))
-
-    def freeze(self, part: Part | int | Sequence[int], on: bool = True) -> None:
-        """Freeze a part of the network, so that steps do not move it, or unfreeze it.
-
-        part  a Weight, Perceptron or Layer, a row of the bank, or several rows
-        on    False: unfreeze; by default True
-        """
-        self._do("freeze", rows=rows_of(self.network, part), on=bool(on))
-
-    @property
-    def learning_rate(self) -> float:
-        """Learning rate of the next step, schedule included; at least 0.
-
-        Setting it ends the schedule, and takes effect from the next step on.
-        """
-        optimizer = self.timeline.trainer.settings.optimizer
-        return optimizer.rate(self.network.bank.step_count)
-
-    @learning_rate.setter
-    def learning_rate(self, rate: float) -> None:
-        self._do("learning rate", rate=checked_rate(rate))
-
-    @property
-    def optimizer(self) -> Optimizer:
-        """Read-only optimizer; to change it, set `learning_rate` or another optimizer."""
-        return self.timeline.trainer.settings.optimizer.sealed(OF_A_SESSION)
-
-    @optimizer.setter
-    def optimizer(self, optimizer: Optimizer) -> None:
-        self._do("optimizer", optimizer=copy.copy(Optimizer.of(optimizer)))
-
-    @property
-    def data(self) -> DataSet:
-        """The data set; setting it takes effect from the next step on."""
-        return self.timeline.trainer.settings.data
-
-    @data.setter
-    def data(self, data: object) -> None:
-        self._do("data", data=self.timeline.trainer.fitting(data))
-
-    @property
-    def engine(self) -> str:
-        """Name of the engine; setting it is `to(name)`."""
-        return self.timeline.trainer.network.engine
-
-    @engine.setter
-    def engine(self, name: str) -> None:
-        self.to(name)
-
-    def to(self, engine: str, precision: str | Precision | None = None) -> None:
-        """Run on another engine, or in another precision, from the next step on.
-
-        engine     "python", "cpu", "cuda" or "auto"
-        precision  "full", "mixed" or a Precision; None, the default: unchanged
-
-        Raises EngineError if the engine cannot run here.
-        """
-        name, chosen = self.network.check_engine(engine, precision)
-        self._do("engine", name=name, precision=chosen)
-
-    def set_activation(self, layer: int, name: str) -> None:
-        """Set the activation of a layer, from the next step on.
-
-        layer  index of the layer
-        name   name of an activation, such as "tanh"
-
-        Raises UnknownNameError for an unknown name, InputError for a layer without activation.
-        """
-        places = self.network.places_of(self.network.check_activation(layer, name))
-        if len(self.network.activations) - 1 in places:
-            self.timeline.trainer.loss.check_output(name)
-        with self.doing():
-            for place in places:
-                self.timeline.note("activation", {"layer": place, "name": name})
+    # Branches, and what is shown.
 
     def branch(self) -> Branch:
         """Start a branch at this moment and return it; later steps stay in the previous branch."""
@@ -485,10 +395,6 @@ class Session(SessionState):
                 "this network is trained by another session now: go on with that one, or give "
                 "each session a network of its own, such as net.copy()"
             )
-
-    def _do(self, kind: str, **details: Any) -> None:
-        with self.doing():
-            self.timeline.note(kind, details)
 
     def __repr__(self) -> str:
         place = f"done: {self.done or 'nothing'}, next: {self.next}"

@@ -1,0 +1,115 @@
+"""UserActions: what a user changes in a training, journalled with its moment and replayed."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC
+from collections.abc import Sequence
+from typing import Any, final
+
+from scalarviz.data import DataSet
+from scalarviz.model.optimizer import Optimizer
+from scalarviz.model.precision import Precision
+from scalarviz.model.weight import Part, Weight
+from scalarviz.session.state import SessionState
+from scalarviz.session.trainer import as_values, checked_rate, rows_of
+
+OF_A_SESSION = "of a session cannot be set here: set s.learning_rate, or another s.optimizer"
+
+
+class UserActions(SessionState, ABC):
+    """The actions of a user on a session: each is a row of the tables in `session.trainer`."""
+
+    @final
+    def edit(self, weight: Weight | int | Sequence[int], value: object) -> None:
+        """Set the value of one or several weights, from this moment on.
+
+        weight  a Weight of the network, its row in the bank, or several rows
+        value   a finite number; for several rows, one number or one for each
+
+        Raises InputError for an unsuitable value, ShapeError for a row that the network lacks.
+        """
+        rows = rows_of(self.network, weight)
+        self._do("edit", rows=rows, values=as_values(value, rows, self.network.bank.dtype))
+
+    @final
+    def freeze(self, part: Part | int | Sequence[int], on: bool = True) -> None:
+        """Freeze a part of the network, so that steps do not move it, or unfreeze it.
+
+        part  a Weight, Perceptron or Layer, a row of the bank, or several rows
+        on    False: unfreeze; by default True
+        """
+        self._do("freeze", rows=rows_of(self.network, part), on=bool(on))
+
+    @property
+    def learning_rate(self) -> float:
+        """Learning rate of the next step, schedule included; at least 0.
+
+        Setting it ends the schedule, and takes effect from the next step on.
+        """
+        optimizer = self.timeline.trainer.settings.optimizer
+        return optimizer.rate(self.network.bank.step_count)
+
+    @learning_rate.setter
+    def learning_rate(self, rate: float) -> None:
+        self._do("learning rate", rate=checked_rate(rate))
+
+    @property
+    def optimizer(self) -> Optimizer:
+        """Read-only optimizer; to change it, set `learning_rate` or another optimizer."""
+        return self.timeline.trainer.settings.optimizer.sealed(OF_A_SESSION)
+
+    @optimizer.setter
+    def optimizer(self, optimizer: Optimizer) -> None:
+        self._do("optimizer", optimizer=copy.copy(Optimizer.of(optimizer)))
+
+    @property
+    def data(self) -> DataSet:
+        """The data set; setting it takes effect from the next step on."""
+        return self.timeline.trainer.settings.data
+
+    @data.setter
+    def data(self, data: object) -> None:
+        self._do("data", data=self.timeline.trainer.fitting(data))
+
+    @property
+    def engine(self) -> str:
+        """Name of the engine; setting it is `to(name)`."""
+        return self.timeline.trainer.network.engine
+
+    @engine.setter
+    def engine(self, name: str) -> None:
+        self.to(name)
+
+    @final
+    def to(self, engine: str, precision: str | Precision | None = None) -> None:
+        """Run on another engine, or in another precision, from the next step on.
+
+        engine     "python", "cpu", "cuda" or "auto"
+        precision  "full", "mixed" or a Precision; None, the default: unchanged
+
+        Raises EngineError if the engine cannot run here.
+        """
+        name, chosen = self.network.check_engine(engine, precision)
+        self._do("engine", name=name, precision=chosen)
+
+    @final
+    def set_activation(self, layer: int, name: str) -> None:
+        """Set the activation of a layer, from the next step on.
+
+        layer  index of the layer
+        name   name of an activation, such as "tanh"
+
+        Raises UnknownNameError for an unknown name, InputError for a layer without activation.
+        """
+        places = self.network.places_of(self.network.check_activation(layer, name))
+        if len(self.network.activations) - 1 in places:
+            self.timeline.trainer.loss.check_output(name)
+        with self.doing():
+            for place in places:
+                self.timeline.note("activation", {"layer": place, "name": name})
+
+    @final
+    def _do(self, kind: str, **details: Any) -> None:
+        with self.doing():
+            self.timeline.note(kind, details)
