@@ -163,11 +163,11 @@ def test_keyframes_stay_within_their_memory(page: InPage) -> None:
         const clock = new Clock(engine, {{memory: 20 * engine.save().byteLength}});
         {DENSE}
         clock.advance(900);
-        const count = clock.frames.frames.length;
+        const count = clock.branch.frames.length;
         const kept = engine.save();
         clock.seek(0);
         clock.seek(900);
-        return [count, clock.frames.used <= clock.frames.memory, same(kept, engine.save())];
+        return [count, clock.branches.used <= clock.branches.memory, same(kept, engine.save())];
     """)
     assert 5 <= found[0] <= 20 and found[1:] == [True, True]
 
@@ -258,7 +258,7 @@ def test_commands_are_answered_in_order_with_their_states(page: InPage) -> None:
             page.ask("advance", {count: 2, unit: "operation"}), page.ask("back", {count: 1}),
             page.ask("seek", {step: 2, operation: 3}), page.ask("setRate", {rate: 0.125}),
             page.ask("undo"), page.ask("focus", {sample: 6}),
-            page.ask("freeze", {row: 0, on: true}), page.ask("reset"), page.ask("state"),
+            page.ask("freeze", {rows: [0], on: true}), page.ask("reset"), page.ask("state"),
         ]);
         page.end();
         return {places: all.map(({step, operation}) => [step, operation]),

@@ -1,6 +1,8 @@
 // The page at work: states of the training become pictures and words, what users do commands.
 
 import { Access } from "./access.js";
+import { BranchLines } from "./branch_lines.js";
+import { BranchList } from "./branch_list.js";
 import { answersFor, exhibitIn } from "./exhibit.js";
 import { bothSaid } from "./format.js";
 import { byId, setShown, setWords, unitLength } from "./dom.js";
@@ -62,7 +64,13 @@ export class App {
     const { spec } = this;
     this.controls = new Controls((name, ...given) => this.run(name, ...given));
     this.strip = new StripBar(byId("strip"), cellsOf(spec), (done) => this.run("go", done));
-    this.curve = new Curve(byId("curve"), spec.engine.step, (step) => this.run("seek", step));
+    this.lines = new BranchLines();
+    this.curve = new Curve(byId("curve"), spec.engine.step, this.lines, {
+      seek: (step) => this.run("seek", step),
+      choose: (key, step) => this.run("choose", key, step),
+    });
+    this.curve.redraw = () => this.request();
+    this.branchList = new BranchList((key) => this.run("choose", key));
     this.own = new OwnInput(byId("picture"), (inputs) => this.player.askLatest("own", { inputs }));
     this.exhibit = exhibitIn(byId("exhibit"), spec.page.exhibit, {
       evaluate: (inputs) => this.player.ask("evaluate", { inputs }),
@@ -101,7 +109,10 @@ export class App {
 
   /** Take up a state of the worker. */
   take(state) {
+    this.lines.take(state, this.losses);
     this.losses.take(state);
+    const news = this.branchList.take(state);
+    if (news) this.tell(news);
     this.player.see(state);
     this.motion.follow(state, performance.now() / 1000, this.player.playing);
     this.state = state;
@@ -284,6 +295,7 @@ export class App {
       reset: () => still("reset"),
       undo: () => still("undo"),
       redo: () => still("redo"),
+      choose: (key, step) => still("choose", { key, step }),
       setUnit: (unit) => this.change({ unit }),
       setSpeed: (place) => player.setSpeed(place),
       setRate: (rate) => this.setRate(rate),

@@ -59,7 +59,7 @@ export class Client {
     if (fault !== undefined) return this.fail(fault);
     if (answers) return this.fulfil(id, answers);
     this.failures = 0;
-    this.resume = resume;
+    this.resume = { ...this.resume, ...resume }; // branches come when they have changed
     this.worker.postMessage({ taken: true });
     this.onstate(state);
     return this.fulfil(id, state);

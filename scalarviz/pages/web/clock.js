@@ -2,38 +2,29 @@
 //
 // A moment is a step, the number of operations done in it, and the number of changes done in all.
 // Changes of the user stand in a journal, in the order of their moments. One that is made after
-// going back drops what came later, until it is undone.
+// going back begins a branch; what came later stays in the branch before.
 
-import { Keyframes, LossRecord } from "./keyframes.js";
+import { Branches, isBefore, isEarlier, isSamePlace } from "./branches.js";
+import { CHANGES, goesOn } from "./changes.js";
+import { History } from "./history.js";
 import { Shown, stateOf } from "./state.js";
 
 const APART = 5; // milliseconds of training between two keyframes, and between two looks at the time
 const MOST_STEPS = 100000; // at most in one call of the kernel
-const MOST_UNDONE = 100;
-const CHANGES = {
-  edit: (engine, { row, value }) => (engine.value[row] = value),
-  freeze: (engine, { row, on }) => engine.freeze(row, on),
-  rate: (engine, { rate }) => (engine.rate = rate),
-};
 
 /** The clock of an engine. */
 export class Clock {
-  /** Begin where the engine stands; `memory` are the bytes for keyframes. */
+  /** Begin where the engine stands; `memory` are the bytes for keyframes and losses of branches. */
   constructor(engine, { memory = 256 * 2 ** 20 } = {}) {
     this.engine = engine;
     this.first = engine.step;
     this.operations = engine.spec.moments.length;
     this.operation = 0;
     this.moment = -1; // the last one done in the step shown
-    this.journal = []; // changes, each with its moment: {step, operation, kind, ...}
-    this.applied = 0; // changes done
-    this.end = this.place(); // the furthest moment
-    this.losses = new LossRecord(this.first);
+    this.applied = 0; // changes of the journal that are done
+    this.branches = new Branches(this.place(), memory);
+    this.history = new History(this);
     this.stale = this.first; // the first step whose loss has changed since the last state
-    this.frames = new Keyframes(memory);
-    this.past = []; // what `undo` goes back to
-    this.future = []; // what `redo` does
-    this.latest = null; // the last change, if none was undone since
     this.focus = 0;
     this.stopped = null; // why the next step is refused
     this.pace = 1; // steps that take about APART
@@ -49,6 +40,39 @@ export class Clock {
 
   place() {
     return { step: this.step, operation: this.operation, applied: this.applied };
+  }
+
+  /** The branch that is shown. */
+  get branch() {
+    return this.branches.now;
+  }
+
+  /** The changes of the branch, each with its moment: {step, operation, kind, ...}. */
+  get journal() {
+    return this.branch.journal;
+  }
+
+  set journal(journal) {
+    this.branch.journal = journal;
+  }
+
+  /** The furthest moment of the branch. */
+  get end() {
+    return this.branch.end;
+  }
+
+  set end(place) {
+    this.branch.end = place;
+  }
+
+  /** The losses of the branch. */
+  get losses() {
+    return this.branches;
+  }
+
+  /** The branch and the moment. */
+  get here() {
+    return { branch: this.branch, place: this.place() };
   }
 
   // ---- moving -----------------------------------------------------------------------------------
@@ -68,14 +92,13 @@ export class Clock {
     if (!isSamePlace({ step, operation }, this.place())) this.go(this.arrival(step, operation));
   }
 
-  /** Go to the start, and drop what came after it, until that is undone. */
+  /** Go to the start, and begin a branch there. */
   reset() {
-    const { end } = this;
-    const before = this.branch(this.first);
+    const before = this.here;
     this.go(this.arrival(this.first, 0));
-    if (!isBefore(this.place(), end)) return;
-    this.remember(before, this.place());
-    this.cut();
+    if (!isBefore(this.place(), this.end)) return;
+    this.fork();
+    this.history.note(before);
   }
 
   /** The moment some units after this one. */
@@ -147,8 +170,12 @@ export class Clock {
 
   /** Restore a keyframe if a moment lies in the past; `forward` then goes to it. */
   towards(target) {
-    if (!isBefore(target, this.place())) return;
-    const frame = this.frames.before(target.step);
+    if (isBefore(target, this.place())) this.restore(target.step);
+  }
+
+  /** Restore the newest keyframe of the branch at or before a step. */
+  restore(step) {
+    const frame = this.branches.before(step);
     this.engine.restore(frame.saved);
     this.applied = frame.applied;
     this.rested();
@@ -249,9 +276,12 @@ export class Clock {
 
   /** Keep a keyframe of this moment, unless there is one close to it. */
   keep() {
-    if (this.frames.wants(this.step, this.pace)) {
-      this.frames.add({ step: this.step, applied: this.applied, saved: this.engine.save() });
-    }
+    const { branches, step, applied } = this;
+    if (!branches.wants(step, this.pace)) return;
+    const all = new Set(branches.all);
+    branches.add({ step, applied, saved: this.engine.save() });
+    for (const each of branches.all) all.delete(each);
+    if (all.size) this.history.forget(all);
   }
 
   // ---- changes ----------------------------------------------------------------------------------
@@ -266,90 +296,89 @@ export class Clock {
     this.change({ kind: "edit", row, value, old: this.engine.value[row] });
   }
 
-  /** Freeze a weight, or let it move again. */
-  freeze(row, on) {
-    this.change({ kind: "freeze", row, on });
+  /** Freeze weights, or let them move again. */
+  freeze(rows, on) {
+    this.change({ kind: "freeze", rows, on });
   }
 
+  /** Make a change; `details` have its kind, a row of CHANGES. */
   change(details) {
+    if (CHANGES[details.kind].between && this.operation > 0) this.advance(1, "step");
     const change = { ...details, step: this.step, operation: this.operation };
-    if (this.isGoingOn(change)) {
-      change.old = this.journal.at(-1).old;
-      this.journal = [...this.journal.slice(0, -1), change];
-      this.future = [];
-    } else {
-      const before = this.branch(this.step);
-      this.cut();
-      this.journal = [...this.journal, change];
-      this.applied += 1;
-      this.remember(before, this.place());
+    const last = this.journal[this.applied - 1];
+    const isNewest = last !== undefined && last === this.history.latest && !isBefore(this.place(), this.end);
+    if (isNewest && isSamePlace(last, change) && goesOn(last, change)) {
+      change.old = last.old;
+      this.applied -= 1;
+      this.journal = this.journal.slice(0, -1);
+      this.end = this.place();
+      this.put(change);
+      this.history.goOn(change);
+      return;
     }
-    this.latest = change;
+    const before = this.here;
+    this.put(change);
+    this.history.note(before, change);
+  }
+
+  /** Add a change to the journal at this moment, in a new branch if steps come after it. */
+  put(change) {
+    if (isBefore(this.place(), this.end)) this.fork();
+    this.journal = [...this.journal, change];
+    this.applied += 1;
     this.apply(change);
     this.stopped = null;
     this.end = this.place();
   }
 
   apply(change) {
-    CHANGES[change.kind](this.engine, change);
-    const { kind, row, value } = change;
-    if (kind === "edit" && this.operation > 0) this.before.value[row] = value; // "step" begins there
+    CHANGES[change.kind].apply(this.engine, change, this);
   }
 
-  /** Whether a change goes on with the last one, as when a cube is dragged. */
-  isGoingOn(change) {
-    const last = this.journal[this.applied - 1];
-    const isNewest = last !== undefined && last === this.latest && !isBefore(this.place(), this.end);
-    return isNewest && last.kind === change.kind && last.row === change.row && isSamePlace(last, change);
-  }
+  // ---- branches ---------------------------------------------------------------------------------
 
-  /** All that a change at this moment can drop: what came from a step on. */
-  branch(from) {
-    return { journal: this.journal, end: this.end, tail: this.losses.from(from), from, place: this.place() };
-  }
-
-  /** Note what a change dropped, and the place after it. */
-  remember(before, place) {
-    this.past.push({ ...before, other: place });
-    if (this.past.length > MOST_UNDONE) this.past.shift();
-    this.future = [];
-  }
-
-  /** Drop everything after this moment. */
-  cut() {
-    this.journal = this.journal.slice(0, this.applied);
-    this.losses.cut(this.step);
+  /** Begin a branch at this moment; return it. */
+  fork() {
     this.stale = Math.min(this.stale, this.step);
-    this.frames.dropAfter(this.step);
-    this.end = this.place();
+    return this.branches.fork(this.place());
   }
 
-  /** Undo the last change, and go to its moment; return whether there was one. */
-  undo() {
-    return this.swap(this.past, this.future);
+  /** Choose another branch by its key, at a step if it reaches it, by default the present one. */
+  choose(key, step = this.step) {
+    const branch = this.branches.all.find((each) => each.key === key);
+    if (!branch || branch === this.branch) return;
+    const before = this.here;
+    this.enter(branch);
+    this.go(branch.end.step <= step ? branch.end : this.arrival(step, 0));
+    this.history.note(before);
   }
 
-  /** Make the change again that was undone last; return whether there was one. */
-  redo() {
-    return this.swap(this.future, this.past);
-  }
-
-  /** Exchange the present with the last entry of a list, and note it in the other list. */
-  swap(list, others) {
-    const entry = list.pop();
-    if (entry === undefined) return false;
-    const { from, place, other } = entry;
-    others.push({ ...this.branch(from), place: other, other: place });
-    this.go(this.arrival(from, 0)); // both have the same steps up to there
-    this.frames.dropAfter(from);
-    this.journal = entry.journal;
-    this.end = entry.end;
-    this.latest = null;
-    this.losses.cut(from);
-    this.losses.write(from, entry.tail);
-    this.stale = Math.min(this.stale, from);
+  /** Go to a moment of a branch; the branch before is dropped if it had nothing of its own. */
+  visit(branch, place) {
+    const last = this.branch;
+    if (branch !== last) {
+      this.enter(branch);
+      this.branches.leave(last);
+    }
     this.go(place);
-    return true;
+  }
+
+  /** Show a branch at its beginning. */
+  enter(branch) {
+    const parting = this.branches.parting(this.branch, branch);
+    this.stale = Math.min(this.stale, parting);
+    this.branches.take(branch);
+    this.restore(Math.min(this.step, parting));
+  }
+
+  /** Undo the last action, and go to its moment; return whether there was one. */
+  undo() {
+    return this.history.undo();
+  }
+
+  /** Do again what was undone last; return whether there was anything. */
+  redo() {
+    return this.history.redo();
   }
 
   /** The values that weights had on arrival at this step, of those that were edited since. */
@@ -367,23 +396,12 @@ export class Clock {
   state(since = this.first, more = {}) {
     const from = Math.min(since, this.stale);
     this.stale = Infinity;
-    return stateOf(this, from, more);
+    const { told, dropped, now } = this.branches;
+    this.branches.dropped = [];
+    return { ...stateOf(this, from, more), branch: now.key, branches: told, dropped };
   }
 }
 
 function copied(arrays) {
   return Object.fromEntries(Object.entries(arrays).map(([name, array]) => [name, array.slice()]));
-}
-
-function isSamePlace(one, other) {
-  return one !== undefined && one.step === other.step && one.operation === other.operation;
-}
-
-/** Whether a place comes before another, whatever the changes there. */
-function isEarlier(one, other) {
-  return one.step < other.step || (one.step === other.step && one.operation < other.operation);
-}
-
-function isBefore(one, other) {
-  return isEarlier(one, other) || (isSamePlace(one, other) && one.applied < other.applied);
 }

@@ -1,5 +1,6 @@
 // The loss curve with its axes, which is also the place to go to another step.
 
+import { branchWords, lineAt } from "./branch_lines.js";
 import { fitted, styled, unitLength } from "./dom.js";
 import { general, text } from "./texts.js";
 
@@ -58,32 +59,62 @@ export class Losses {
 }
 
 /**
- * Draws the losses from a first step on, on a logarithmic scale; `seek` is called with the step that
- * is wanted.
+ * Draws the losses from a first step on, on a logarithmic scale, before the `lines` of branches.
+ *
+ * `seek` is called with the step that is wanted, `choose` with the key of a branch and a step.
  */
 export class Curve {
-  constructor(element, first, seek) {
-    this.element = element;
-    this.first = this.last = first;
+  constructor(element, first, lines, { seek, choose }) {
+    Object.assign(this, { element, lines, seek, choose });
+    this.first = this.last = this.end = first; // `end` is that of the axis
     element.setAttribute("aria-valuemin", first);
     this.canvas = element.querySelector("canvas");
-    this.seek = seek;
     this.plot = { x: 0, width: 1 };
+    this.own = []; // points of the curve, and of the lines of other branches
+    this.others = [];
+    this.redraw = () => {};
     element.addEventListener("pointerdown", (event) => {
+      const line = this.lineUnder(event);
+      if (line) return this.choose(line.key, this.stepAt(event));
       element.setPointerCapture(event.pointerId);
-      this.go(event);
+      return this.go(event);
     });
     element.addEventListener("pointermove", (event) => {
-      if (event.buttons & 1) this.go(event);
+      if (!(event.buttons & 1)) this.point(this.lineUnder(event));
+      else if (element.hasPointerCapture(event.pointerId)) this.go(event);
     });
+    element.addEventListener("pointerleave", () => this.point(null));
+  }
+
+  /** Return the step under the pointer, on the axis. */
+  stepAt(event) {
+    const x = event.clientX - this.element.getBoundingClientRect().left - this.plot.x;
+    const part = Math.min(1, Math.max(0, x / this.plot.width));
+    return Math.round(this.first + part * (this.end - this.first));
   }
 
   /** Go to the step under the pointer. */
   go(event) {
-    const x = event.clientX - this.element.getBoundingClientRect().left - this.plot.x;
-    const part = Math.min(1, Math.max(0, x / this.plot.width));
     const { first, last } = this;
-    if (last > first) this.seek(Math.round(first + part * (last - first)));
+    if (last > first) this.seek(Math.min(last, this.stepAt(event)));
+  }
+
+  /** Return the line of another branch under the pointer, or null. */
+  lineUnder({ clientX, clientY, pointerType }) {
+    if (!this.others.length) return null;
+    const { left, top } = this.element.getBoundingClientRect();
+    return lineAt(this.others, this.own, clientX - left, clientY - top, pointerType !== "mouse");
+  }
+
+  /** Show which branch is meant. */
+  point(line) {
+    const key = line ? line.key : null;
+    if (key === this.lines.hover) return;
+    this.lines.hover = key;
+    const about = this.lines.list.find((each) => each.key === key);
+    this.element.title = about ? branchWords(about) : "";
+    this.element.classList.toggle("on", key !== null);
+    this.redraw();
   }
 
   /** Draw the losses, each where its step ends, and the present place, in steps and parts of one. */
@@ -94,8 +125,9 @@ export class Curve {
     const [ink, quiet] = [styled("--ink"), styled("--quiet")];
     context.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
     const heading = loss === null || Number.isNaN(loss) ? "" : ` ${general(loss, 3)}`;
-    const finite = extremes(losses, loss);
+    const finite = extremes(losses, loss, this.lines.range);
     this.last = Math.max(losses.count, step + (operation ? 1 : 0));
+    this.end = Math.max(this.last, this.lines.last);
     const here = step + operation / operations;
     this.element.setAttribute("aria-valuemax", this.last);
     this.element.setAttribute("aria-valuenow", step);
@@ -108,27 +140,33 @@ export class Curve {
     this.plot = plot;
     const bottom = plot.y + plot.height;
     context.fillStyle = ink;
-    context.fillText(text("chart.title") + heading, plot.x, 14 * unit);
+    const title = text("chart.title") + heading + this.nameShown();
+    context.fillText(title, plot.x, 14 * unit, width - plot.x);
     context.strokeStyle = styled("--faint");
     line(context, [[plot.x, plot.y], [plot.x, bottom], [plot.x + plot.width, bottom]]);
     context.fillStyle = quiet;
     const { first } = this;
-    if (this.last === first || !finite) {
+    this.own = this.others = [];
+    if (this.end === first || !finite) {
       context.fillText(text("chart.empty"), plot.x + 8, plot.y + plot.height / 2 + 5, plot.width - 8);
       return;
     }
     context.fillText(first.toLocaleString("en-US"), plot.x, height - 4 * unit);
     context.textAlign = "right";
-    context.fillText(text("chart.step", { step: this.last }), plot.x + plot.width, height - 4 * unit);
+    context.fillText(text("chart.step", { step: this.end }), plot.x + plot.width, height - 4 * unit);
     if (plot.height > 34 * unit) context.fillText(words[1], plot.x - 5, plot.y + 10 * unit);
     context.fillText(words[0], plot.x - 5, bottom);
     context.textAlign = "left";
     const up = Math.log10(high / low);
     const y = (value) => bottom - (Math.log10(value / low) / up) * plot.height;
-    const x = (place) => plot.x + ((place - first) / (this.last - first)) * plot.width;
+    const x = (place) => plot.x + ((place - first) / (this.end - first)) * plot.width;
+    this.others = this.lines.drawn(x, y);
+    this.drawOthers(context, plot, unit, quiet);
     context.strokeStyle = styled("--accent");
     context.lineWidth = 1.6 * unit;
-    line(context, thinned(losses, first, plot.width, x, y));
+    const wide = plot.width * ((this.last - first) / (this.end - first));
+    this.own = thinned(losses, first, wide, x, y);
+    line(context, this.own);
     if (loss > 0 && Number.isFinite(loss)) {
       context.fillStyle = ink;
       context.globalAlpha = 0.35;
@@ -139,11 +177,44 @@ export class Curve {
       context.fill();
     }
   }
+
+  /** Return the name of the branch that is shown, if there are several. */
+  nameShown() {
+    const { list, shown } = this.lines;
+    const { number } = list.find(({ key }) => key === shown) ?? {};
+    return list.length > 1 ? ` · ${text("where.branch", { number })}` : "";
+  }
+
+  /** Draw the lines of the other branches, each with its number at its end. */
+  drawOthers(context, plot, unit, color) {
+    const taken = [];
+    for (const { key, number, points } of this.others) {
+      const isMeant = key === this.lines.hover;
+      context.strokeStyle = context.fillStyle = color;
+      context.lineWidth = (isMeant ? 2 : 1) * unit;
+      context.globalAlpha = isMeant ? 1 : 0.7;
+      line(context, points);
+      context.globalAlpha = 1;
+      if (!points.length) continue;
+      const words = String(number);
+      const wide = context.measureText(words).width;
+      const [x, y] = points.at(-1);
+      const left = Math.min(x + 3 * unit, plot.x + plot.width - wide);
+      const base = Math.max(plot.y + 10 * unit, y - 3 * unit);
+      if (taken.some((each) => Math.hypot(each[0] - left, each[1] - base) < 13 * unit)) continue;
+      taken.push([left, base]);
+      context.strokeStyle = styled("--ground");
+      context.lineWidth = 4 * unit;
+      context.strokeText(words, left, base);
+      context.fillText(words, left, base);
+    }
+  }
 }
 
-/** Return the smallest and the largest loss above 0, the present one included; null if none is. */
-function extremes(losses, loss) {
-  const [low, high] = losses.range(0, losses.count);
+/** Return the smallest and the largest loss above 0, of `others` and the present one too; null if none is. */
+function extremes(losses, loss, others) {
+  const range = losses.range(0, losses.count);
+  const [low, high] = [Math.min(range[0], others[0]), Math.max(range[1], others[1])];
   const here = loss > 0 && loss < Infinity ? [loss] : [];
   return high > 0 || here.length ? [Math.min(low, ...here), Math.max(high, ...here)] : null;
 }

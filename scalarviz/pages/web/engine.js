@@ -96,9 +96,9 @@ export class Engine {
     this.putFloat("how", "rate", rate);
   }
 
-  /** Freeze a weight, or let it move again. */
-  freeze(row, on) {
-    this.frozen[row] = on ? 1 : 0;
+  /** Freeze weights, or let them move again. */
+  freeze(rows, on) {
+    for (const row of [rows].flat()) this.frozen[row] = on ? 1 : 0;
   }
 
   // ---- whole steps ------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ export class Server {
     this.due = 0; // steps due since `began` that were taken
     this.sent = 0; // when the last state was sent
     this.known = 0; // losses that the page has
+    this.version = -1; // of the branches that the page has
     this.taken = true;
     this.awake = false; // whether `work` is under way, or about to begin
     this.timer = 0;
@@ -93,7 +94,10 @@ export class Server {
     } else if (name === "edit") {
       clock.edit(args.row, args.value);
     } else if (name === "freeze") {
-      clock.freeze(args.row, args.on);
+      clock.freeze(args.rows, args.on);
+    } else if (name === "choose") {
+      this.rate = undefined;
+      clock.choose(args.key, args.step);
     } else if (name === "reset" || name === "undo" || name === "redo") {
       this.rate = undefined;
       clock[name]();
@@ -107,6 +111,7 @@ export class Server {
     this.clock = new Clock(await Engine.open(module, image, spec), { memory });
     this.known = this.clock.first;
     if (resume) {
+      this.clock.branches.takeUp(resume.branches, resume.key);
       this.clock.journal = resume.journal;
       this.clock.focus = resume.focus;
       return this.pursue({ target: resume.place, command, shows: false });
@@ -178,12 +183,14 @@ export class Server {
   /** Send a state; `id` is that of the command that it answers. */
   send(id = null) {
     const { clock } = this;
-    const { journal, focus } = clock;
+    const { journal, focus, branch, branches } = clock;
     const state = clock.state(this.known, { playing: this.isPlaying });
     this.known = clock.losses.end;
     this.taken = false;
     this.sent = performance.now();
-    const resume = { journal, focus, place: clock.place() };
+    const resume = { journal, focus, place: clock.place(), key: branch.key };
+    if (this.version !== branches.version) resume.branches = branches.kept;
+    this.version = branches.version;
     this.post({ id, state, resume }, buffersIn(state));
   }
 

@@ -1,0 +1,278 @@
+// The branches of a training, as session/branches.py: going back and changing something starts one.
+//
+// All of them together stay within a number of bytes: keyframes of branches that were not shown for
+// the longest time are thinned, then the branch itself is dropped.
+
+import { LossRecord } from "./loss_record.js";
+
+const FEW_FRAMES = 8; // of a branch that is not shown; with so few it is rather dropped as a whole
+const MANY_FRAMES = 64; // of the branch that is shown, until others are dropped
+const MOST_FRAMES = 20000;
+
+/** A place in a training: step, operations done in it, changes done in all. */
+export function isSamePlace(one, other) {
+  return one !== undefined && one.step === other.step && one.operation === other.operation;
+}
+
+/** Whether a place comes before another, whatever the changes there. */
+export function isEarlier(one, other) {
+  return one.step < other.step || (one.step === other.step && one.operation < other.operation);
+}
+
+/** Whether a place comes before another, with the changes there. */
+export function isBefore(one, other) {
+  return isEarlier(one, other) || (isSamePlace(one, other) && one.applied < other.applied);
+}
+
+/** A branch: the place where it left its parent, its journal from the start on, and its end. */
+export class Branch {
+  constructor(key, parent, fork, journal, end) {
+    Object.assign(this, { key, parent, fork, journal, end });
+    this.number = key;
+    this.losses = new LossRecord(fork.step); // of its own steps
+    this.frames = []; // keyframes of its own steps, in order
+    this.gap = 1; // least number of steps between two of them
+    this.shown = 0; // grows each time that it is chosen
+  }
+
+  /** This branch and those that it comes from, nearest first. */
+  get lineage() {
+    const found = [];
+    for (let branch = this; branch; branch = branch.parent) found.push(branch);
+    return found;
+  }
+
+  /** Whether it has no steps of its own. */
+  get isEmpty() {
+    return this.parent !== null && this.end.step === this.fork.step;
+  }
+
+  /** Bytes of its keyframes. */
+  get bytes() {
+    const each = this.frames.length ? this.frames[0].saved.byteLength : 0; // all are alike
+    return each * this.frames.length;
+  }
+
+  /** Drop every other keyframe, but the first. */
+  thin() {
+    this.frames = this.frames.filter((_, i) => i % 2 === 0);
+    this.gap *= 2;
+  }
+}
+
+/** All branches, and the one that is shown; `memory` are the bytes for their keyframes and losses. */
+export class Branches {
+  constructor(start, memory) {
+    this.memory = memory;
+    this.keys = 0;
+    this.turns = 0;
+    this.version = 0; // grows when another branch is begun, chosen, changed by hand or dropped
+    this.dropped = []; // numbers of branches that were dropped for want of memory
+    this.all = [];
+    this.take(new Branch(this.nextKey(), null, start, [], start));
+  }
+
+  nextKey() {
+    this.keys += 1;
+    return this.keys - 1;
+  }
+
+  /** Show a branch; one that is not in the list gets the next number. */
+  take(branch) {
+    if (!this.all.includes(branch)) {
+      branch.number = Math.max(-1, ...this.all.map((each) => each.number)) + 1;
+      this.all.push(branch);
+    }
+    this.turns += 1;
+    branch.shown = this.turns;
+    this.now = branch;
+    this.version += 1;
+  }
+
+  /** Begin a branch at a place of the one that is shown, with the changes before it. */
+  fork(place) {
+    const parent = this.now.lineage.find((each) => each.parent === null || isBefore(each.fork, place));
+    this.take(new Branch(this.nextKey(), parent, place, this.now.journal.slice(0, place.applied), place));
+    return this.now;
+  }
+
+  /** Take a branch from the list if it has no steps of its own and is not shown. */
+  leave(branch) {
+    const isNeeded = this.all.some((each) => each.parent === branch);
+    if (branch === this.now || !branch.isEmpty || isNeeded) return;
+    this.all = this.all.filter((each) => each !== branch);
+    this.version += 1;
+  }
+
+  /** The first step from which on two branches may differ. */
+  parting(one, other) {
+    let step = Infinity;
+    const common = other.lineage.find((each) => one.lineage.includes(each));
+    for (const branch of [one, other]) {
+      for (const each of branch.lineage) {
+        if (each === common) break;
+        step = Math.min(step, each.fork.step);
+      }
+    }
+    return step;
+  }
+
+  // ---- losses, of the branch that is shown -------------------------------------------------------
+
+  get first() {
+    return this.now.lineage.at(-1).losses.first;
+  }
+
+  /** The step after the last one with a loss. */
+  get end() {
+    return this.now.losses.end;
+  }
+
+  at(step) {
+    return this.ownerOfLoss(step).losses.at(step);
+  }
+
+  /** The branch that has the loss of a step. */
+  ownerOfLoss(step) {
+    return this.now.lineage.find(({ losses, parent }) => step >= losses.first || parent === null);
+  }
+
+  write(step, losses) {
+    for (let i = 0, end = losses.length; i < end;) {
+      const owner = this.ownerOfLoss(step + i);
+      const stop = this.now.lineage.map((each) => each.losses.first).filter((first) => first > step + i);
+      const next = Math.min(end, ...stop.map((first) => first - step));
+      owner.losses.write(step + i, losses.slice(i, next));
+      i = next;
+    }
+  }
+
+  /** The losses of the steps from one on. */
+  from(step) {
+    const start = Math.max(step, this.first);
+    const found = new Float64Array(Math.max(0, this.end - start));
+    let end = this.end;
+    for (const { losses } of this.now.lineage) {
+      const first = Math.max(start, losses.first);
+      if (first < end) found.set(losses.from(first).subarray(0, end - first), first - start);
+      end = Math.min(end, losses.first);
+    }
+    return found;
+  }
+
+  // ---- keyframes -------------------------------------------------------------------------------
+
+  /** The newest keyframe of the branch that is shown, at or before a step. */
+  before(step) {
+    let most = step;
+    for (const { frames, fork } of this.now.lineage) {
+      const at = countUpTo(frames, most);
+      if (at > 0) return frames[at - 1];
+      most = Math.min(most, fork.step);
+    }
+    return undefined;
+  }
+
+  /** The branch in which a step is arrived at. */
+  ownerOf(step) {
+    return this.now.lineage.find(({ fork, parent }) => parent === null || step > fork.step);
+  }
+
+  /** Whether a keyframe at a step is wanted, at least `apart` steps after the last one. */
+  wants(step, apart) {
+    const owner = this.ownerOf(step);
+    const last = owner.frames.at(-1) ?? this.before(step);
+    return last === undefined || step - last.step >= Math.max(owner.gap, apart);
+  }
+
+  /** Add a keyframe, {step, applied, saved}; drop others if there is no memory for all. */
+  add(frame) {
+    const owner = this.ownerOf(frame.step);
+    owner.frames.push(frame);
+    if (owner.frames.length > MOST_FRAMES) owner.thin();
+    for (let used = this.used; used > this.memory && this.free();) used = this.used;
+  }
+
+  /** Bytes of all keyframes, and of the losses of branches that are not shown. */
+  get used() {
+    const lossesOf = (branch) => (branch === this.now ? 0 : branch.losses.room.byteLength);
+    return this.all.reduce((sum, branch) => sum + branch.bytes + lossesOf(branch), 0);
+  }
+
+  /** Free some memory; return whether that was possible. */
+  free() {
+    const others = this.all.filter((each) => each !== this.now).sort((a, b) => a.shown - b.shown);
+    const rich = others.find(({ frames }) => frames.length > FEW_FRAMES);
+    const own = this.now.frames.length;
+    if (rich) rich.thin();
+    else if (own > MANY_FRAMES) this.now.thin();
+    else if (others.length) this.drop(others[0]);
+    else if (own > 2) this.now.thin();
+    else return false;
+    return true;
+  }
+
+  /** Drop a branch that is not shown; the one that left it last takes over what they have in common. */
+  drop(branch) {
+    const children = this.all.filter((each) => each.parent === branch);
+    const heir = children.reduce((best, each) => (best && !isBefore(best.fork, each.fork) ? best : each), null);
+    if (heir) {
+      const { fork, losses } = heir;
+      heir.losses = new LossRecord(branch.losses.first);
+      heir.losses.write(branch.losses.first, branch.losses.from(0).subarray(0, fork.step - branch.losses.first));
+      heir.losses.write(fork.step, losses.from(fork.step));
+      heir.frames = [...branch.frames.slice(0, countUpTo(branch.frames, fork.step)), ...heir.frames];
+      heir.gap = Math.max(heir.gap, branch.gap);
+      Object.assign(heir, { parent: branch.parent, fork: branch.fork });
+    }
+    for (const each of children) if (each !== heir) each.parent = heir;
+    this.all = this.all.filter((each) => each !== branch);
+    this.dropped.push(branch.number);
+    this.version += 1;
+  }
+
+  // ---- for the page ----------------------------------------------------------------------------
+
+  /** What a page shows of the branches, in the order of their numbers. */
+  get told() {
+    return this.all.map(({ key, number, fork, end, losses }) => ({
+      key, number, start: fork.step, end: end.step, loss: losses.at(losses.end - 1),
+    })); // prettier-ignore
+  }
+
+  /** All that another worker needs to go on with these branches, for `takeUp`. */
+  get kept() {
+    return this.all.map(({ key, number, parent, fork, journal, end }) => ({
+      key, number, parent: parent ? parent.key : null, fork, journal, end,
+    })); // prettier-ignore
+  }
+
+  /** Take up the branches of another worker; their losses and keyframes are computed anew. */
+  takeUp(kept, key) {
+    const [root] = this.all;
+    const made = new Map();
+    for (const each of kept) {
+      const branch = new Branch(each.key, null, each.fork, each.journal, each.end);
+      branch.number = each.number;
+      made.set(each.key, branch);
+    }
+    for (const { key: own, parent } of kept) made.get(own).parent = made.get(parent) ?? null;
+    this.all = [...made.values()];
+    this.keys = Math.max(...made.keys()) + 1;
+    const first = this.all.find(({ parent }) => parent === null);
+    first.frames = root.frames;
+    this.take(made.get(key));
+  }
+}
+
+/** How many of some keyframes are at or before a step. */
+function countUpTo(frames, step) {
+  let low = 0;
+  let high = frames.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (frames[middle].step <= step) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

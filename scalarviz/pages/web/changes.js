@@ -1,0 +1,20 @@
+// The changes of a user: a kind of change is one row, which journals, replays and undoes it.
+//
+// apply(engine, change, clock)   make it
+// between   whether it changes how steps are taken: within a step it waits until that ends
+
+export const CHANGES = {
+  edit: {
+    apply(engine, { row, value }, { operation, before }) {
+      engine.value[row] = value;
+      if (operation > 0) before.value[row] = value; // "step" begins there
+    },
+  },
+  freeze: { apply: (engine, { rows, on }) => engine.freeze(rows, on) },
+  rate: { apply: (engine, { rate }) => (engine.rate = rate) },
+};
+
+/** Whether a change goes on with the last one at the same place, as when a cube is dragged. */
+export function goesOn(last, change) {
+  return last.kind === change.kind && last.row === change.row && !("on" in change);
+}

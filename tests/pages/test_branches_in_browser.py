@@ -1,0 +1,94 @@
+"""Branches in a page that is open in a browser: on the loss curve, and in the list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scalarviz.pages.page import page_of
+from scalarviz.presenter.show import Show
+from scalarviz.scenefiles.find import find, load
+from scalarviz.texts import text
+from tests.pages.browser import Tab, chromium
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("pages") / "rgb.html"
+    path.write_bytes(page_of(Show.of(load(find("rgb"))())).text)
+    return path
+
+
+@pytest.fixture
+def tab(browser: Any, file: Path) -> Iterator[Tab]:
+    """rgb after 60 steps, gone back to step 20, and trained for 30 steps at another rate."""
+    opened = Tab(browser, file).ready()
+    for name, args in [
+        ("advance", "{count: 60, unit: 'step'}"),
+        ("seek", "{step: 20}"),
+        ("setRate", "{rate: 4}"),
+        ("advance", "{count: 30, unit: 'step'}"),
+    ]:
+        opened.ask(f"app.player.ask({name!r}, {args})")
+    opened.settle()
+    yield opened
+    opened.close()
+
+
+def place_on_line(tab: Tab, step: int) -> tuple[float, float]:
+    """Where the line of the other branch has a step, in the window."""
+    box = tab.page.locator("#curve").bounding_box()
+    [points] = tab.ask("app.curve.others.map(({points}) => points)")
+    x, width, end = tab.ask("[app.curve.plot.x, app.curve.plot.width, app.curve.end]")
+    wanted = x + width * step / end
+    x, y = min(points, key=lambda point: abs(point[0] - wanted))
+    return box["x"] + x, box["y"] + y
+
+
+def test_the_branch_that_was_left_is_chosen_by_a_click_on_its_line(tab: Tab) -> None:
+    assert tab.shown("chip") == text("notices.branch", step=20)
+    assert tab.ask("app.curve.end") == 60 and tab.state["last"] == 50
+    x, y = place_on_line(tab, 58)
+    tab.page.mouse.move(x, y)
+    tab.until("document.querySelector('#curve').title.startsWith('0: steps 0 to 60')")
+    tab.page.mouse.click(x, y)
+    tab.until("app.state.branch === 0 && app.client.asked.size === 0")
+    assert tab.state["step"] == 58 and tab.state["last"] == 60 and tab.state["rate"] != 4
+    assert tab.ask("app.losses.count") == 60
+    tab.press("z")
+    assert (tab.state["step"], tab.state["last"], tab.state["rate"]) == (50, 50, 4)
+    tab.press("y")
+    assert (tab.state["step"], tab.state["last"]) == (58, 60)
+
+
+def test_a_branch_is_chosen_in_the_list_by_keys(tab: Tab) -> None:
+    tab.page.focus("#more")
+    tab.page.keyboard.press("Enter")
+    for _ in range(20):
+        tab.page.keyboard.press("Tab")
+        if tab.ask("document.activeElement.id === 'branch'"):
+            break
+    assert tab.ask("document.activeElement.id") == "branch"
+    options = tab.page.locator("#branch option").all_inner_texts()
+    assert [each.split(",")[0] for each in options] == ["0: steps 0 to 60", "1: steps 20 to 50"]
+    tab.page.keyboard.press("ArrowUp")
+    tab.until("app.state.branch === 0 && app.client.asked.size === 0")
+    assert tab.state["step"] == 50 and tab.state["last"] == 60
+
+
+def test_without_branches_there_is_no_list(browser: Any, file: Path) -> None:
+    opened = Tab(browser, file).ready()
+    opened.page.click("#more")
+    assert not opened.page.locator("#branch").is_visible()
+    opened.close()
