@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import sys
+import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
@@ -20,6 +22,9 @@ from scalarviz.process.interrupt import Stop
 from scalarviz.terminal.train import closing
 from scalarviz.view.offscreen import has_display
 from scalarviz.window import libraries
+
+TRIES = 5  # connections to an X server
+BETWEEN_TRIES = 0.2  # seconds
 
 
 def watch(
@@ -128,15 +133,29 @@ def check_linux() -> None:
         return
     if why := libraries.lack_of_qt() or libraries.lack_of("libxcb.so.1"):
         raise lack(why)
+    display = os.environ.get("DISPLAY", "")
+    if not connects(display):
+        raise DisplayError(f"the screen {display!r} does not answer: set DISPLAY to one that does")
+
+
+@functools.cache
+def connects(display: str) -> bool:
+    """Return whether an X server answers; the connection stays open until the process ends.
+
+    An X server may start anew when its last client leaves, and then refuses others for a moment:
+    the connection that stays keeps it from doing so before Qt connects.
+    """
     xcb: Any = ctypes.CDLL("libxcb.so.1")
     xcb.xcb_connect.restype = ctypes.c_void_p
+    xcb.xcb_connect.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
     xcb.xcb_connection_has_error.argtypes = xcb.xcb_disconnect.argtypes = [ctypes.c_void_p]
-    connection = xcb.xcb_connect(None, None)
-    failed = xcb.xcb_connection_has_error(connection)
-    xcb.xcb_disconnect(connection)
-    if failed:
-        display = os.environ.get("DISPLAY", "")
-        raise DisplayError(f"the screen {display!r} does not answer: set DISPLAY to one that does")
+    for _ in range(TRIES):
+        connection = xcb.xcb_connect(os.fsencode(display), None)
+        if not xcb.xcb_connection_has_error(connection):
+            return True
+        xcb.xcb_disconnect(connection)
+        time.sleep(BETWEEN_TRIES)
+    return False
 
 
 def lack(why: str) -> DisplayError:

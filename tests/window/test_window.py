@@ -9,11 +9,13 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
 from scalarviz.errors import DisplayError
-from scalarviz.window.window import watch
+from scalarviz.window.window import connects, watch
 from tests.wording import refused
 
 ROOT = Path(__file__).parent.parent.parent
@@ -103,3 +105,17 @@ def test_a_screen_that_does_not_answer_is_refused(screen: Mapping[str, str]) -> 
     done = subprocess.run(command, env=there, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip().startswith("the screen ':59999' does not answer")
+
+
+def test_a_screen_that_refuses_for_a_moment_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([1, 1, 0])  # xcb_connection_has_error: a server that starts anew, then answers
+    xcb = SimpleNamespace(
+        xcb_connect=Mock(return_value=1),
+        xcb_connection_has_error=lambda connection: next(answers),
+        xcb_disconnect=Mock(),
+    )
+    monkeypatch.setattr("scalarviz.window.window.ctypes.CDLL", lambda name: xcb)
+    monkeypatch.setattr("scalarviz.window.window.BETWEEN_TRIES", 0.0)
+    assert connects(":4242")
+    assert xcb.xcb_disconnect.call_count == 2  # the connection that succeeded stays
+    connects.cache_clear()
