@@ -97,6 +97,10 @@ class Tab:
         """The text of the element of an id."""
         return str(self.page.inner_text(f"#{name}"))
 
+    def spoken(self, region: str = "told") -> str:
+        """What a live region says to screen readers."""
+        return str(self.ask(f"document.querySelector('#{region}').textContent"))
+
     @property
     def state(self) -> dict[str, Any]:
         """Where the training stands: step, operation, loss, rate, value, grad."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from scalarviz.pages.page import page_of
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
+from scalarviz.texts import text
 from tests.pages.browser import Tab, chromium
 
 pytestmark = pytest.mark.slow
@@ -87,7 +89,7 @@ def test_tables_follow_at_rest_and_captions_are_spoken_when_stepping(opened: Ope
 def test_a_point_of_the_map_is_asked_for_by_click_and_arrows(opened: Opens) -> None:
     tab = opened("circle").ready()
     tab.page.locator(".map").click()
-    tab.until("app.state.own")
+    tab.until("app.state.own && app.frame === 0")
     assert tab.page.locator(".own").is_visible()
     low, high = tab.ask("[app.exhibit.data.low, app.exhibit.data.high]")
     middle = [(a + b) / 2 for a, b in zip(low, high, strict=True)]
@@ -97,7 +99,7 @@ def test_a_point_of_the_map_is_asked_for_by_click_and_arrows(opened: Opens) -> N
     assert tab.ask("app.state.inputs[0]") > x and tab.state["step"] == 0
     answer = tab.ask("app.state.values[app.spec.say.outputs][0]")
     tab.page.locator(".own button").click()
-    tab.until("!app.state.own")
+    tab.until("!app.state.own && app.frame === 0")
     assert not tab.page.locator(".own").is_visible()
     assert tab.ask("app.state.values[app.spec.say.outputs][0]") != answer
 
@@ -131,3 +133,98 @@ def test_with_reduced_motion_the_camera_arrives_at_once(opened: Opens) -> None:
     assert tab.place_of("{row: 0}") != home
     tab.ask("(app.run('home'), app.draw(), 0)")
     assert tab.place_of("{row: 0}") == pytest.approx(home, abs=0.5)
+
+
+# Cubes and neurons by keys.
+
+
+def test_arrows_walk_from_cubes_to_neurons_and_enter_pins(opened: Opens) -> None:
+    tab = opened().ready()
+    tab.press("Enter")
+    assert tab.shown("chip") == text("notices.walking")
+    seen = [tab.spoken("walked")]
+    for _ in range(12):
+        tab.press("ArrowLeft")
+        seen.append(tab.spoken("walked"))
+    assert (tab.state["step"], tab.ask("app.pinned")) == (0, None)
+    assert seen[0].startswith("The weight from input") and seen[-1].startswith("Input ")
+    here = tab.ask("app.hover")
+    assert here["neuron"][0] == "inputs"
+    x, y = tab.place_of(json.dumps(here))
+    ring = tab.page.locator(".ring").bounding_box()
+    assert abs(ring["x"] + ring["width"] / 2 - x) < 3
+    assert abs(ring["y"] + ring["height"] / 2 - y) < 3
+    tab.press("Enter")
+    assert tab.ask("app.pinned") == here and tab.page.locator("#card").is_visible()
+    tab.press("Escape")
+    assert tab.ask("app.pinned") is None
+    tab.press("Escape")
+    assert not tab.page.locator(".ring").is_visible()
+    tab.press("ArrowRight")
+    assert tab.state["step"] == 1
+
+
+def test_a_click_on_a_cube_leaves_the_arrows_to_the_clock(opened: Opens) -> None:
+    tab = opened().ready()
+    tab.page.mouse.click(*tab.place_of("{row: 30}"))
+    tab.press("ArrowRight")
+    assert tab.state["step"] == 1 and tab.ask("app.pinned") == {"row": 30}
+
+
+def test_the_number_of_the_pinned_cube_is_typed(opened: Opens) -> None:
+    tab = opened().ready()
+    tab.press("e")
+    assert tab.shown("chip") == text("notices.pin_first")
+    tab.ask("app.pin({row: 30})")
+    tab.settle()
+    before = tab.state["value"]
+    for words in ("-.25", "much", "1e99"):
+        tab.press("e")
+        tab.page.keyboard.type(words)
+        tab.press("Enter")
+        assert tab.state["value"][30] == -0.25
+        assert (tab.spoken() == text("page.no_value")) == (words != "-.25")
+        assert tab.page.input_value("#card .number") == "-.25"
+    tab.press("z")
+    assert tab.state["value"] == before
+
+
+def test_a_weight_and_its_layer_are_frozen_and_let_go(opened: Opens) -> None:
+    tab = opened().ready()
+    tab.ask("app.pin({row: 40})")
+    tab.settle()
+    frozen = "app.state.frozen.reduce((sum, each) => sum + each, 0)"
+    one, layer = tab.page.locator("#card .toggle").all()
+    one.click()
+    tab.until(f"{frozen} === 1 && app.frame === 0")
+    before = tab.state["value"]
+    assert one.get_attribute("aria-pressed") == "true"
+    tab.press("ArrowRight", 2)
+    moved = [a != b for a, b in zip(tab.state["value"], before, strict=True)]
+    assert moved.count(False) == 1 and not moved[40]
+    layer.click()
+    tab.until(f"{frozen} === 27 && app.frame === 0")
+    assert layer.get_attribute("aria-pressed") == "true"
+    tab.page.keyboard.press("Escape")
+    tab.press("z")
+    assert tab.ask(frozen) == 1
+
+
+def test_a_picture_that_is_taken_away_is_told_and_comes_back(opened: Opens) -> None:
+    tab = opened().ready()
+    drawn = "app.picture.gl ? app.picture.words.length : 0"
+    before = tab.ask(drawn)
+    tab.ask("(app.lost = app.picture.gl.getExtension('WEBGL_lose_context')).loseContext()")
+    tab.until("app.picture.fault !== ''")
+    tab.page.wait_for_timeout(4500)
+    assert tab.shown("chip") == tab.spoken() == text("page.lost.picture")
+    tab.press("ArrowRight", 2)
+    tab.ask("app.lost.restoreContext()")
+    tab.until("app.picture.fault === '' && app.frame === 0")
+    assert not tab.page.locator("#chip").is_visible()
+    assert tab.ask(drawn) == before > 0 and tab.state["step"] == 2
+    colors = "new Set(new Uint32Array((() => { const { canvas, gl } = app.picture;"
+    colors += " app.picture.draw(app.state); const bytes = new Uint8Array(4 * 400 * 300);"
+    colors += " gl.readPixels(200, 100, 400, 300, gl.RGBA, gl.UNSIGNED_BYTE, bytes);"
+    colors += " return bytes.buffer })())).size"
+    assert tab.ask(colors) > 50

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -281,7 +282,7 @@ def test_a_weight_is_dragged_on_its_card_and_put_back_by_undo(opened: Opens) -> 
     before = tab.state["value"]
     tab.page.mouse.click(*tab.place_of("{row: 30}"))
     tab.settle()
-    tab.page.locator("#card input").focus()
+    tab.page.locator("#card [type=range]").focus()
     tab.page.keyboard.press("ArrowRight")
     tab.settle()
     now = tab.state["value"]
@@ -302,14 +303,22 @@ def test_a_cube_that_is_dragged_up_gets_a_larger_weight_and_undo_puts_it_back(
     x, y = tab.place_of("{row: 30}")
     tab.page.mouse.move(x, y)
     tab.page.mouse.down()
+    answers = "[...app.state.values['sigmoid 1'], ...app.state.probe]"
+    old = tab.ask(answers)
+    tab.page.mouse.move(x + 3, y - 20, steps=4)
+    tab.until(f"JSON.stringify({answers}) !== '{json.dumps(old, separators=(',', ':'))}'")
     tab.page.mouse.move(x + 3, y - 40, steps=4)
     tab.page.mouse.up()
     tab.settle()
     now = tab.state["value"]
     assert now[30] == pytest.approx(before[30] + 0.4 * tab.ask("app.picture.frame.scale"), 0.01)
     assert now[31:] == before[31:] and "→" in tab.shown("chip")
+    assert tab.ask("app.client.resume.journal.length") == 1
     tab.press("z")
     assert tab.state["value"] == before
+    tab.press("y")
+    tab.page.locator("#chip button").click()
+    tab.until("app.player.playing && app.state.step > 3")
 
 
 def test_a_drag_turns_the_wheel_zooms_and_escape_shows_the_whole(opened: Opens) -> None:
@@ -346,7 +355,8 @@ def test_the_rate_is_typed_dragged_doubled_and_kept_within_reason(opened: Opens)
         tab.page.fill("#rate-number", words)
         tab.page.keyboard.press("Enter")
         tab.settle()
-        assert tab.state["rate"] == rate and tab.shown("chip") == text("page.no_rate")
+        assert tab.state["rate"] == rate
+        assert tab.shown("chip") == tab.spoken() == text("page.no_rate", rate=rate)
 
 
 def test_start_again_is_the_first_moment_and_can_be_undone(opened: Opens) -> None:
@@ -470,6 +480,20 @@ def test_fingers_tap_turn_and_zoom_on_a_phone(opened: Opens) -> None:
         points = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(places)]
         fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
+    tab.ask("app.pin({row: 30})")
+    tab.settle()
+    tab.page.wait_for_timeout(300)
+    x, y = tab.place_of("{row: 30}")
+    value = tab.state["value"][30]
+    touch("touchStart", (x, y))
+    for up in range(5, 41, 5):
+        touch("touchMove", (x, y - up))
+    touch("touchEnd")
+    tab.settle()
+    assert tab.state["value"][30] > value
+    assert tab.ask("app.picture.eyes.camera.azimuth") == angle
+    tab.ask("app.pin(null)")
+    tab.settle()
     touch("touchStart", (200, 200))
     for x in range(210, 281, 10):
         touch("touchMove", (x, 205))

@@ -2,6 +2,8 @@
 
 import { byId, made, setWords } from "./dom.js";
 import { Walls } from "./walls.js";
+import { isSameThing, nextTarget, spokenOf, wayOf } from "./walking.js";
+import { text } from "./texts.js";
 
 const LEAST_RING = 12; // pixels from the middle of a cube to its ring
 const PAGE = 10; // parts of the whole curve that PageUp and PageDown go by: one of so many
@@ -10,7 +12,8 @@ const PAGE = 10; // parts of the whole curve that PageUp and PageDown go by: one
 export class Access {
   constructor(app) {
     this.app = app;
-    this.focused = null; // the weight whose cell has the focus
+    this.focused = null; // what keys have walked to: {row}, the weight whose cell has the focus, or {neuron}
+    this.isTold = false; // whether it was said how to walk
     this.ring = made("div", "ring");
     this.ring.hidden = true;
     byId("picture").append(this.ring);
@@ -19,6 +22,40 @@ export class Access {
       pin: ({ row }) => app.pin(app.pinned?.row === row ? null : { row }),
     });
     byId("curve").addEventListener("keydown", (event) => this.seek(event));
+    const cubes = byId("cubes");
+    cubes.addEventListener("focus", () => this.walk(null));
+    cubes.addEventListener("blur", () => this.look(null));
+    cubes.addEventListener("keydown", (event) => this.press(event));
+    cubes.addEventListener("mousedown", (event) => {
+      event.preventDefault(); // arrows go on and back after a click
+      document.activeElement?.blur();
+    });
+  }
+
+  /** Go to the next cube or neuron, and say what it is. */
+  walk(way) {
+    const { app } = this;
+    const { placed, see } = app.picture;
+    if (!see || !app.state) return;
+    const from = this.focused ?? app.pinned;
+    const thing = nextTarget(placed, see, from, way);
+    this.look(thing);
+    if (!this.isTold) app.tell(text("notices.walking"));
+    this.isTold = true;
+    if (thing) setWords(byId("walked"), spokenOf(app.spec.say, placed, app.state, thing));
+  }
+
+  /** Keys while the picture has the focus. */
+  press(event) {
+    const { app } = this;
+    const way = wayOf(event.key);
+    if (event.ctrlKey || event.altKey || event.metaKey || !app.state) return;
+    if (way) this.walk(way);
+    else if (event.key === "Enter") app.pin(isSameThing(app.pinned, this.focused) ? null : this.focused);
+    else if (event.key === "Escape" && !app.pinned) byId("cubes").blur();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
   }
 
   look(thing) {

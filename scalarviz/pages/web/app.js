@@ -10,6 +10,7 @@ import { captionOf } from "./captions.js";
 import { CaptionBox } from "./captionbox.js";
 import { cardOf } from "./cards.js";
 import { CardBox } from "./cardbox.js";
+import { Chip } from "./chip.js";
 import { cellsOf } from "./strip.js";
 import { commandOf, takesKey } from "./keys.js";
 import { Controls } from "./controls.js";
@@ -18,13 +19,14 @@ import { copyLink } from "./follow.js";
 import { followPointers } from "./pointer.js";
 import { Motion } from "./motion.js";
 import { OwnInput, sentenceOfOwn } from "./own.js";
+import { owns } from "./paths.js";
 import { Player } from "./player.js";
 import { general, plural, text } from "./texts.js";
 import { StripBar } from "./stripbar.js";
 import { Tour, tourWords } from "./tour.js";
+import { isSameThing } from "./walking.js";
 
 const READABLE = 1.2; // seconds for each operation of a step that is to be read
-const CHIP = 4; // seconds for which a short message stands
 const SMALLEST_HELD = 12; // pixels of a cube that can be dragged; elsewhere a drag turns the network
 const HELD_REACH = 100; // pixels of a drag that add the scale of the values
 const HASTY = 0.45; // seconds for an operation below which its caption cannot be read
@@ -57,7 +59,11 @@ export class App {
     };
     Object.assign(picture, { theme: this.theme, calm });
     client.onrefused = (key, fields) => this.tell(text(key, fields));
-    picture.onrestored = () => this.request();
+    picture.onlost = () => this.chip.stand(text(picture.fault));
+    picture.onrestored = () => {
+      this.chip.hide();
+      this.request();
+    };
   }
 
   makeParts() {
@@ -76,6 +82,7 @@ export class App {
       evaluate: (inputs) => this.player.ask("evaluate", { inputs }),
       own: (inputs) => this.act() && this.own.set(inputs),
     });
+    this.chip = new Chip(byId("chip"), byId("told"));
     this.access = new Access(this);
     this.caption = new CaptionBox(byId("caption"), {
       point: (piece) => this.change({ pointed: piece }),
@@ -85,6 +92,8 @@ export class App {
     this.card = new CardBox(byId("card"), {
       close: () => this.pin(null),
       edit: (row, value) => this.act() && this.player.askLatest("edit", { row, value }),
+      freeze: (rows, on) => this.act() && this.player.ask("freeze", { rows, on }),
+      refuse: (words) => this.tell(words) || this.request(),
     });
     followPointers(byId("cubes"), {
       orbit: (dx, dy) => this.move("orbit", dx, dy),
@@ -93,7 +102,7 @@ export class App {
       home: () => this.run("home"),
       hover: (x, y) => this.look(x < 0 ? null : this.picture.at(x, y)),
       tap: (x, y) => this.tap(x, y),
-      hold: (x, y) => this.hold(x, y),
+      hold: (x, y, isFinger) => this.hold(x, y, isFinger),
       drag: (handle, up) => this.drag(handle, up),
       drop: (handle, up) => this.drop(handle, up),
     });
@@ -149,7 +158,6 @@ export class App {
     const moves = this.picture.draw(state, {
       caption, part, hover: this.hover, pinned: this.pinned, pointed: this.pointed, box: this.box(),
     }); // prettier-ignore
-    if (this.picture.fault) this.tell(text(this.picture.fault));
     this.caption.show(caption, this.opened);
     this.strip.show(state.operation || (state.moment >= 0 ? state.moment + 1 : 0));
     if (state.probe?.length) this.exhibit?.show(state);
@@ -202,16 +210,14 @@ export class App {
     if (!this.pinned) return;
     const row = this.pinned.row ?? -1;
     const scale = this.picture.frame?.scale ?? 1;
-    this.card.show(cardOf(this.spec, state, this.pinned), row, row < 0 ? 0 : state.value[row], scale);
+    this.card.show(cardOf(this.spec, state, this.pinned), row, {
+      value: row < 0 ? 0 : state.value[row], scale, layer: rowsBeside(this.spec.say, row), frozen: state.frozen ?? [],
+    }); // prettier-ignore
   }
 
-  /** Show a short message for some seconds. */
-  tell(words) {
-    const chip = byId("chip");
-    setWords(chip, words);
-    setShown(chip, true);
-    clearTimeout(this.chip);
-    this.chip = setTimeout(() => setShown(chip, false), 1000 * CHIP);
+  /** Show a short message for some seconds, and a button if there is an action. */
+  tell(...message) {
+    this.chip.tell(...message);
   }
 
   // What users do.
@@ -229,13 +235,14 @@ export class App {
   tap(x, y) {
     const found = this.picture.at(x, y);
     this.endTour();
-    this.pin(JSON.stringify(found) === JSON.stringify(this.pinned) ? null : found);
+    this.pin(isSameThing(found, this.pinned) ? null : found);
   }
 
-  /** Return the cube at a place with its value, if it is large enough to be dragged. */
-  hold(x, y) {
+  /** Return the cube at a place with its value, if it can be dragged: large, and by a finger, pinned. */
+  hold(x, y, isFinger) {
     if (this.spec.recording) return null;
     const found = this.picture.at(x, y);
+    if (isFinger && !isSameThing(found, this.pinned)) return null;
     if (!(found?.row >= 0) || 2 * this.picture.placeOf(found).half < SMALLEST_HELD) return null;
     const value = this.state.value[found.row];
     return Number.isFinite(value) ? { ...found, value, top: this.picture.frame.scale } : null;
@@ -246,11 +253,12 @@ export class App {
     this.player.askLatest("edit", { row: handle.row, value: draggedTo(handle, up) });
   }
 
-  /** Say what a drag has changed. */
+  /** Say what a drag has changed, and offer to train on, unless it plays anyway. */
   drop(handle, up) {
     const { name } = cardOf(this.spec, this.state, { row: handle.row });
     const [old, fresh] = bothSaid(handle.value, draggedTo(handle, up));
-    this.tell(text("notices.dragged", { name, old, new: fresh }));
+    const repair = this.player.playing ? "" : text("notices.repair");
+    this.tell(text("notices.dragged", { name, old, new: fresh }), repair, () => this.player.playing || this.player.play());
   }
 
   pin(thing) {
@@ -301,6 +309,9 @@ export class App {
       setRate: (rate) => this.setRate(rate),
       scaleRate: (factor) => this.setRate(Number((this.state.rate * factor).toPrecision(6))),
       sample: (way) => this.sample(way),
+      point: () => byId("cubes").focus(),
+      editPinned: () => this.editPinned(),
+      nextBranch: () => this.nextBranch(),
       slowStep: () => this.slowStep(),
       showTour: () => this.showTour(),
       skip: () => this.skipTour(),
@@ -329,11 +340,25 @@ export class App {
   setRate(rate) {
     if (!(rate > 0) || !Number.isFinite(rate)) {
       this.controls.rate = null;
-      this.tell(text("page.no_rate"));
+      this.tell(text("page.no_rate", { rate: this.state.rate }));
       return;
     }
     this.act();
     this.player.askLatest("setRate", { rate });
+  }
+
+  /** Go to the field of the pinned weight, in which its number is typed. */
+  editPinned() {
+    if (this.pinned?.row >= 0 && !this.spec.recording) this.card.type();
+    else this.tell(text("notices.pin_first"));
+  }
+
+  /** Go over to the branch with the next number. */
+  nextBranch() {
+    const { branch, branches = [] } = this.state;
+    const place = branches.findIndex(({ key }) => key === branch);
+    if (branches.length < 2) this.tell(text("notices.one_branch"));
+    else this.commands.choose(branches[(place + 1) % branches.length].key);
   }
 
   sample(way) {
@@ -440,6 +465,13 @@ export class App {
     this.act();
     if (this.state.operation) await this.player.ask("advance", { count: 1, unit: "step" });
   }
+}
+
+/** Return the rows of the layer of a weight. */
+function rowsBeside(say, row) {
+  const { layer } = say.operations.find((each) => owns(each, row)) ?? {};
+  const all = say.operations.filter((each) => each.count > 0 && each.layer === layer);
+  return all.flatMap(({ weights, count }) => Array.from({ length: count }, (_, i) => weights + i));
 }
 
 /** Return the value of a cube after a drag by so many pixels upwards. */

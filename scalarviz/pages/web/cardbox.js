@@ -6,10 +6,13 @@ import { text } from "./texts.js";
 
 const MOST_ROWS = 12; // of a table; it says how many more there are
 
-/** Writes cards; `close` is called by its button, `edit` with a row and its new value. */
+/**
+ * Writes cards; `close` is called by its button, `edit` with a row and its new value, `freeze` with
+ * rows and whether they are frozen, `refuse` with a sentence about what was typed.
+ */
 export class CardBox {
-  constructor(element, { close, edit }) {
-    Object.assign(this, { element, edit });
+  constructor(element, { close, edit, freeze, refuse }) {
+    Object.assign(this, { element, edit, freeze, refuse });
     this.shown = "";
     this.body = made("div");
     this.name = made("h2");
@@ -22,17 +25,51 @@ export class CardBox {
     this.slider.min = -100;
     this.slider.max = 100;
     this.slider.step = "any";
-    this.value = made("output");
+    this.value = made("input", "number");
+    Object.assign(this.value, { type: "text", inputMode: "decimal", autocomplete: "off" });
+    this.value.setAttribute("aria-label", text("page.value.number"));
     this.label = made("label", "", [text("page.value"), this.slider, this.value]);
     this.slider.addEventListener("input", () => this.edit(this.row, Number(this.slider.value)));
-    element.append(made("header", "", [this.name, button]), this.body, this.label);
+    this.value.addEventListener("change", () => this.take());
+    this.value.addEventListener("keydown", ({ key }) => key === "Enter" && this.value.blur());
+    this.toggles = ["page.frozen", "page.frozen.layer"].map((key, k) => {
+      const toggle = made("button", "toggle", text(key));
+      toggle.type = "button";
+      toggle.addEventListener("click", () => {
+        const isOn = toggle.getAttribute("aria-pressed") === "true";
+        this.freeze(k ? this.layer : [this.row], !isOn);
+      });
+      return toggle;
+    });
+    this.freezing = made("div", "freezing", this.toggles);
+    element.append(made("header", "", [this.name, button]), this.body, this.label, this.freezing);
     this.row = -1;
+    this.layer = []; // the rows of its layer
   }
 
-  /** Write a card; `value` and `scale` are those of a weight, which can be dragged. */
-  show(card, row, value, scale) {
-    this.row = row;
-    this.label.hidden = row < 0;
+  /** Let a number be typed. */
+  type() {
+    this.value.focus();
+    this.value.select();
+  }
+
+  /** Take the number that was typed, if it is one. */
+  take() {
+    const given = this.value.value.trim().replace(",", ".").replace("\u2212", "-");
+    const number = given === "" ? NaN : Number(given);
+    this.known = null; // so that the field shows what it is
+    if (Number.isFinite(Math.fround(number))) this.edit(this.row, number);
+    else this.refuse(text("page.no_value"));
+    this.value.blur();
+  }
+
+  /**
+   * Write a card; `value` and `scale` are those of a weight, which can be dragged, `layer` the rows
+   * of its layer and `frozen` says of each row whether it is frozen.
+   */
+  show(card, row, { value, scale, layer, frozen }) {
+    Object.assign(this, { row, layer });
+    this.label.hidden = this.freezing.hidden = row < 0;
     if (row >= 0 && document.activeElement !== this.slider) {
       const most = Math.max(scale, 2 * Math.abs(value));
       if (Number(this.slider.max) < most || Number(this.slider.max) > 8 * most) {
@@ -40,7 +77,14 @@ export class CardBox {
       }
       this.slider.value = value;
     }
-    if (row >= 0) setWords(this.value, said(value, 3));
+    if (row >= 0 && document.activeElement !== this.value && this.known !== value) {
+      this.known = value;
+      this.value.value = said(value, 3);
+    }
+    if (row >= 0) {
+      const wanted = [frozen[row] > 0, layer.every((each) => frozen[each] > 0)];
+      this.toggles.forEach((toggle, k) => toggle.setAttribute("aria-pressed", wanted[k]));
+    }
     const mark = JSON.stringify(card);
     if (mark === this.shown) return;
     this.shown = mark;

@@ -1,6 +1,5 @@
 // Follows links to moments of a page, and makes them.
 
-import { byId, setShown } from "./dom.js";
 import { linkLimits, readLink, shownMoment, writeLink } from "./link.js";
 import { nearestSpeed } from "./player.js";
 import { text } from "./texts.js";
@@ -56,7 +55,7 @@ async function arriveAt(app, { step, operation }, goesOn) {
   const walks = operation === last ? 1 : 0;
   await app.player.ask("seek", { step, operation: operation - walks });
   if (walks) await app.player.ask("advance", { count: 1, unit: "operation" });
-  if (hasTold) setShown(byId("chip"), false);
+  if (hasTold) app.chip.hide();
 }
 
 /** Put the address of the present moment on the clipboard, and say so. */

@@ -16,6 +16,9 @@ export function commandOf(event) {
     case ",": return ["back", 1, "operation"];
     case "ArrowUp": return ["scaleRate", 2];
     case "ArrowDown": return ["scaleRate", 0.5];
+    case "Enter": return ["point"];
+    case "e": return ["editPinned"];
+    case "b": return ["nextBranch"];
     case "s": return ["slowStep"];
     case "r": return ["reset"];
     case "z": return ["undo"];

@@ -5,8 +5,8 @@ const TAP = 6; // pixels that a pointer may move between down and up of a tap
 /**
  * Passes gestures on a canvas to `orbit`, `pan`, `zoom`, `hover`, `tap` and `home` of a target.
  *
- * With the mouse, what `hold` returns for a place is dragged up and down instead: `drag` gets it and
- * the pixels, `drop` too at the end.
+ * What `hold` returns for a place, and whether it is touched by a finger, is dragged up and down
+ * instead: `drag` gets it and the pixels, `drop` too at the end.
  */
 export function followPointers(canvas, target) {
   const down = new Map(); // by id of the pointer, where it is
@@ -22,8 +22,9 @@ export function followPointers(canvas, target) {
     canvas.setPointerCapture(event.pointerId);
     if (!down.size) moved = 0;
     const [x, y] = at(event);
-    const holds = event.pointerType === "mouse" && event.button === 0 && !event.shiftKey;
-    const thing = holds ? target.hold(x, y) : null;
+    const holds = event.button === 0 && !event.shiftKey && !down.size;
+    const thing = holds ? target.hold(x, y, event.pointerType !== "mouse") : null;
+    if (held) target.drop(held.thing, held.y - at(event)[1]); // a second finger
     held = thing && { thing, y };
     down.set(event.pointerId, at(event));
   });

@@ -1,0 +1,47 @@
+// The chip with a short message over the picture, and the same words for screen readers.
+
+import { made, setShown, setWords } from "./dom.js";
+
+const SHOWN = 4; // seconds for which a message stands
+const OFFERED = 10; // with a button
+
+/** Shows messages in an element; `spoken` is the live region. */
+export class Chip {
+  constructor(element, spoken) {
+    Object.assign(this, { element, spoken });
+    this.words = made("span");
+    this.button = made("button");
+    this.button.type = "button";
+    this.button.hidden = true;
+    this.button.addEventListener("click", () => {
+      this.hide();
+      this.act();
+    });
+    this.act = () => {};
+    element.append(this.words, this.button);
+  }
+
+  /** Show a message for some seconds; `action` is the text of a button that calls `act`. */
+  tell(words, action = "", act = () => {}) {
+    this.stand(words);
+    this.act = act;
+    setWords(this.button, action);
+    setShown(this.button, action !== "");
+    this.timer = setTimeout(() => this.hide(), 1000 * (action ? OFFERED : SHOWN));
+  }
+
+  /** Show a message until another one comes, or `hide` is called. */
+  stand(words) {
+    clearTimeout(this.timer);
+    setShown(this.button, false);
+    setWords(this.words, words);
+    setWords(this.spoken, words);
+    setShown(this.element, true);
+  }
+
+  hide() {
+    clearTimeout(this.timer);
+    setShown(this.element, false);
+    setWords(this.spoken, "");
+  }
+}
