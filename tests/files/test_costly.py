@@ -16,7 +16,7 @@ if not Path("/proc/self/clear_refs").exists():
 from tests.files.costly import LOADED, REFUSED
 
 ROOT = Path(__file__).parent.parent.parent
-MOST_SECONDS = 120.0  # a file that costs too much would take longer, also where kernels compile
+MOST_SECONDS = 20.0  # of the processor; a file that costs too much would take minutes
 MOST_BYTES = 150 * 2**20
 
 

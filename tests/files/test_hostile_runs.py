@@ -5,7 +5,7 @@ import random
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from scalarviz.files.checked_safetensors import read, write
 from scalarviz.session.trainer import CHANGES, WRITES
 from tests.wording import refused
 
-MOST_SECONDS = 120.0  # a file that costs too much would take longer, also where kernels compile
+MOST_SECONDS = 20.0  # of the processor; a file that costs too much would take minutes
 Whole = tuple[dict[str, Any], dict[str, Any]]
 
 
@@ -102,7 +102,7 @@ def spoiled(description: dict[str, Any], chance: random.Random) -> dict[str, Any
 
 def use(path: Path) -> str:
     """Load a run and go everywhere: what it was refused with, if it was, at load or later."""
-    began, refused = perf_counter(), ""
+    began, refused = process_time(), ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -110,7 +110,7 @@ def use(path: Path) -> str:
         except FileError as error:
             return str(error)
         finally:
-            assert perf_counter() - began < MOST_SECONDS
+            assert process_time() - began < MOST_SECONDS
         try:
             for branch in list(s.branches):
                 s.switch(branch)

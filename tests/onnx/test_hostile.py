@@ -4,7 +4,7 @@ import random
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from scalarviz.errors import FileError
 from tests.onnx.models import FOLDER, MODELS, floats, graph, node, saved
 from tests.wording import refused
 
-MOST_SECONDS = 120.0  # a file that costs too much would take longer, also where kernels compile
+MOST_SECONDS = 20.0  # of the processor; a file that costs too much would take minutes
 MOST_BYTES = 200 * 2**20
 
 
@@ -51,12 +51,12 @@ def test_a_damaged_file_is_read_or_refused(name: str, tmp_path: Path) -> None:
     tracemalloc.start()
     for data in damaged(name, 60):
         path.write_bytes(data)
-        began = perf_counter()
+        began = process_time()
         try:
             sv.onnx.load(path)
         except FileError:
             refused += 1
-        assert perf_counter() - began < MOST_SECONDS
+        assert process_time() - began < MOST_SECONDS
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < MOST_BYTES
@@ -78,13 +78,13 @@ def test_many_damaged_files_are_read_or_refused(name: str, tmp_path: Path) -> No
 def refuse(model: onnx.ModelProto, folder: Path, why: str) -> None:
     """It is refused for this reason, at once."""
     tracemalloc.start()
-    began = perf_counter()
+    began = process_time()
     with pytest.raises(FileError) as error:
         sv.onnx.load(saved(model, folder))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert why in str(error.value)
-    assert peak < MOST_BYTES and perf_counter() - began < MOST_SECONDS
+    assert peak < MOST_BYTES and process_time() - began < MOST_SECONDS
 
 
 def tensor(*dims: int, kind: int = TensorProto.FLOAT, data: bytes = b"") -> onnx.TensorProto:
