@@ -60,8 +60,11 @@ def projection(stage: Stage) -> Projection:
     return Projection(stage.eyes.camera, box, *stage._extent, reach)
 
 
-def look(stage: Stage) -> Seen:
-    """Look at a picture: cubes and spheres are painted from the farthest to the nearest."""
+def look(stage: Stage, fine: int = 1) -> Seen:
+    """Look at a picture: cubes and spheres are painted from the farthest to the nearest.
+
+    fine  so many samples a side stand for a pixel: all that is counted are samples
+    """
     data, see = stage.frame_data(), projection(stage)
     shapes: list[tuple[float, int, np.ndarray]] = []  # depth, number, outline
     tops = data.cubes.size_scales
@@ -91,10 +94,10 @@ def look(stage: Stage) -> Seen:
             circles.append((*xy, line.radius * unit))
             shapes.append((float(depth), number, np.array([[*xy, line.radius * unit]])))
             number += 1
-    picture = np.full((round(see.height), round(see.width)), NOTHING, np.int32)
+    picture = np.full((fine * round(see.height), fine * round(see.width)), NOTHING, np.int32)
     whole = np.zeros(number)
     for _, which, outline in sorted(shapes, key=lambda shape: -shape[0]):
-        whole[which] = paint(picture, outline, which)
+        whole[which] = paint(picture, fine * outline, which)
     flat = picture.ravel()
     shown = np.bincount(flat[flat >= 0], minlength=number).astype(float)
     return Seen(

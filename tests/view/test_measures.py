@@ -19,7 +19,7 @@ SIZES = [(1280, 800), (800, 500), (640, 420), (1920, 1080), (1000, 1000)]
 SMALL = ["rgb", "xor", "xnor", "circle", "expression", "1-1"]
 LARGE = ["normalized", "5x17", "2-200-2", "retrain", "digits"]
 HUGE = ["texture", "12-64x4-3"]
-LEAST = 9  # pixels of a silhouette; what is smaller is not judged
+FINE = 3  # samples a side of a pixel: cubes of thirteen thousand weights have few pixels
 every_scene = pytest.mark.parametrize(
     "name", [*SMALL, *(pytest.param(each, marks=pytest.mark.slow) for each in LARGE + HUGE)]
 )
@@ -74,11 +74,9 @@ def test_feature_maps_are_large_enough_to_be_seen(size: tuple[int, int], least: 
 def test_nine_of_ten_cubes_and_the_spheres_are_seen_to_a_half(
     name: str, size: tuple[int, int]
 ) -> None:
-    seen = look(stage_of(trained(name), size))
-    judged = seen.whole >= LEAST
-    hidden = (seen.shown[judged] < 0.5 * seen.whole[judged]).sum()
-    assert hidden <= max(0.1 * judged.sum(), 1)  # hardly any cube of texture has so many pixels
-    shown, whole = seen.spheres[seen.spheres[:, 1] >= LEAST].T
+    seen = look(stage_of(trained(name), size), FINE)
+    assert (seen.shown >= 0.5 * seen.whole).sum() >= 0.9 * len(seen.whole)
+    shown, whole = seen.spheres.T
     assert (shown >= 0.5 * whole).sum() >= 0.98 * len(whole)
 
 
