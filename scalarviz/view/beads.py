@@ -16,7 +16,8 @@ from scalarviz.view.neuron_colors import faded, painted
 from scalarviz.view.scene.camera import Camera
 from scalarviz.view.scene.plates import Fan, Layout, Neurons, Wires
 
-BEHIND = 3.0  # so far behind their places that they do not cross what is near
+# So far behind their places: what is lit does not cross what is near, what is not lit no cube.
+BEHIND, FAR = 3.0, 1000.0
 THIN, LIT = 1.0, 3.0  # widths of wires in logical pixels
 FADED = 0.5  # brightness of a line that is repeated in the next row
 # By kind of operation: whether the wires before and behind the cubes carry numbers back.
@@ -60,8 +61,9 @@ def beads_of(
 ) -> Beads:
     """Return the spheres and wires of a picture; `scale` is the size of its letters.
 
-    Where weights are on the wires and the camera is known, wires are a little behind their places,
-    so that they do not cross the cubes and spheres at which they end.
+    Where weights are on the wires and the camera is known, the light on wires is a little behind
+    its place, so that it does not cross the cubes and spheres at which it ends, and the wires
+    themselves are behind everything, so that they pass over no cube.
     """
     layout = frame_data.layout
     spheres = [
@@ -70,15 +72,14 @@ def beads_of(
         if not line.shape
     ]
     ones = ones_of(layout, theme, scale)
-    wires = [
-        part
-        for bundle, glow in zip(layout.wires, lit.wires, strict=True)
-        for part in wires_of(bundle, glow, theme, scale)
-    ]
-    wires += fans_of(frame_data, theme, scale)
-    starts, ends, colors, widths = joined(wires, 4)
+    bundles = list(zip(layout.wires, lit.wires, strict=True))
+    nets = joined([net_of(bundle, glow, theme, scale) for bundle, glow in bundles], 4)
+    lights = [light_on(bundle, glow, theme, scale) for bundle, glow in bundles if glow is not None]
+    shining = joined([*lights, *fans_of(frame_data, theme, scale)], 4)
     if camera is not None and layout.fans:
-        starts, ends = camera.behind(starts, BEHIND), camera.behind(ends, BEHIND)
+        for wires, far in ((nets, FAR), (shining, BEHIND)):
+            wires[:2] = [camera.behind(points, far) for points in wires[:2]]
+    starts, ends, colors, widths = joined([tuple(nets), tuple(shining)], 4)
     centers, radii, fills, outlines, lines = joined([*spheres, ones], 5)
     balls = centers, radii, fills, outlines, lines
     return Beads(*balls, starts, ends, colors, widths)
@@ -135,19 +136,23 @@ def one_color(theme: Theme) -> FloatArray:
     return mixed
 
 
-def wires_of(
-    bundle: Wires, glow: Glow | None, theme: Theme, scale: float
-) -> list[tuple[FloatArray, ...]]:
-    """Return the wires of a bundle, brighter if they take part, and the light running on them."""
-    if glow is None:
-        return [strokes(bundle.start, bundle.end, theme.wire, THIN * scale)]
-    paint = theme.accent if glow.back else theme.light
-    found = [strokes(bundle.start, bundle.end, paint + "58", THIN * scale)]
-    if glow.span[0] < glow.span[1]:
-        way = bundle.end - bundle.start
-        first, last = bundle.start + glow.span[0] * way, bundle.start + glow.span[1] * way
-        found.append(strokes(first, last, paint + "e0", 2.0 * THIN * scale))
-    return found
+def net_of(bundle: Wires, glow: Glow | None, theme: Theme, scale: float) -> tuple[FloatArray, ...]:
+    """Return the wires of a bundle, brighter if they take part."""
+    paint = theme.wire if glow is None else paint_of(glow, theme) + "58"
+    return strokes(bundle.start, bundle.end, paint, THIN * scale)
+
+
+def light_on(bundle: Wires, glow: Glow, theme: Theme, scale: float) -> tuple[FloatArray, ...]:
+    """Return the light that runs on the wires of a bundle; none between two pulses."""
+    first, last = glow.span
+    count = len(bundle.start) if first < last else 0
+    start, way = bundle.start[:count], (bundle.end - bundle.start)[:count]
+    paint = paint_of(glow, theme) + "e0"
+    return strokes(start + first * way, start + last * way, paint, 2.0 * THIN * scale)
+
+
+def paint_of(glow: Glow, theme: Theme) -> str:
+    return theme.accent if glow.back else theme.light
 
 
 def strokes(start: FloatArray, end: FloatArray, paint: str, width: float) -> tuple[FloatArray, ...]:

@@ -227,6 +227,17 @@ def test_a_wire_from_behind_the_eye_is_seen_from_where_it_comes_into_view(studio
     assert not shown(studio, see, [wires([start], [start + NEAR])]).any()
 
 
+@every_fov
+def test_a_wire_beyond_the_far_plane_is_behind_everything(studio: Studio, fov: float) -> None:
+    see = seen_from(fov)
+    places = np.array([[-4.0, 0.0, 0.0], [4.0, 0.0, 0.0]])
+    line = wires(*see.camera.behind(places, 1000.0)[:, np.newaxis], (0, 0, 1, 1), 5.0)
+    pixels = shown(studio, see, [spheres([[0, 0, -4]], 1.0, RED), line])
+    left, middle = see(np.array([[-2.5, 0.0, 0.0], [0.0, 0.0, 0.0]])).xy.astype(int)
+    assert pixels[left[1], left[0]].tolist() == [0, 0, 255]
+    assert pixels[middle[1], middle[0], 2] < 100 < pixels[middle[1], middle[0], 0]
+
+
 def test_a_visual_is_uploaded_again_only_where_it_changed(studio: Studio) -> None:
     see = seen_from(0.0)
     ball = spheres([[0, 0, 0]], 1.0, RED)

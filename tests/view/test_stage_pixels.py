@@ -32,7 +32,7 @@ def test_each_cube_has_its_color_where_it_is_seen(
     seen, pixels = look(stage), studio.stage(stage, size=size)
     cubes = stage.frame_data().cubes
     scale = float(cubes.color_scales[0])
-    shares = []
+    judged = 0
     for number, row in enumerate(seen.rows.tolist()):
         own = pixels[seen.picture == number]
         if len(own) < 100:
@@ -40,11 +40,10 @@ def test_each_cube_has_its_color_where_it_is_seen(
         color = shade(theme, float(cubes.colors[row]), scale)
         sides = [np.minimum(bright * color, 255.0) for bright in (FRONT, TOP, SIDE)]
         near = [np.abs(own - side).max(axis=1) < 12.0 for side in sides]
-        shares.append(float(np.any(near, axis=0).mean()))
-    # The rest are edges, numbers, and wires: on small cubes more than half, where many wires meet
-    # at a neuron before one a little more still.
-    assert min(shares) > 0.25 and np.mean(np.array(shares) > 0.33) >= 0.95
-    assert len(shares) > 0.9 * len(seen.rows) or name == "normalized"
+        # The rest are edges, numbers, and wires: on small cubes more than half.
+        assert np.any(near, axis=0).mean() > 0.33, row
+        judged += 1
+    assert judged > 0.9 * len(seen.rows) or name == "normalized"
 
 
 @pytest.mark.parametrize("factor", [0.3, 3.0])

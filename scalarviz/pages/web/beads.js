@@ -5,7 +5,8 @@ import { paintedNeurons, shownIn } from "./neuron_colors.js";
 import { along3, row3 } from "./space.js";
 
 const WIRES = {
-  behind: 3, // so far behind their places that they do not cross what is near
+  behind: 3, // so far behind its place that light on them does not cross what is near,
+  far: 1000, // and they themselves pass over no cube
   thin: 1,
   lit: 3, // widths in logical pixels
   faded: 0.5, // brightness of a line that is repeated in the next row
@@ -42,27 +43,25 @@ export function sphereRows(frame, lit, palette, scale) {
 }
 
 /** The rows of all wires, brighter if they take part, and the light running on them. */
-export function wireRows(frame, lit, palette, camera, scale) {
-  const strokes = new Strokes(frame.layout.fans.length ? camera : null);
+export function wireRows(frame, lit, palette, eyes, scale) {
+  const camera = frame.layout.fans.length ? eyes : null;
+  const nets = new Strokes(camera, WIRES.far);
+  const shining = new Strokes(camera, WIRES.behind);
   frame.layout.wires.forEach((bundle, j) => {
     const light = lit.wires[j];
-    if (!light) {
-      strokes.addAll(bundle.start, bundle.end, palette.wire, WIRES.thin * scale);
-      return;
-    }
-    const paint = light.back ? palette.accent : palette.light;
-    strokes.addAll(bundle.start, bundle.end, `${paint}58`, WIRES.thin * scale);
-    strokes.addAll(bundle.start, bundle.end, `${paint}e0`, 2 * WIRES.thin * scale, light.span);
+    const paint = light && (light.back ? palette.accent : palette.light);
+    nets.addAll(bundle.start, bundle.end, light ? `${paint}58` : palette.wire, WIRES.thin * scale);
+    if (light) shining.addAll(bundle.start, bundle.end, `${paint}e0`, 2 * WIRES.thin * scale, light.span);
   });
-  tellWires(strokes, frame, palette, scale);
-  pointWires(strokes, frame, palette, scale);
-  return Float32Array.from(strokes.rows);
+  tellWires(shining, frame, palette, scale);
+  pointWires(shining, frame, palette, scale);
+  return Float32Array.from([...nets.rows, ...shining.rows]);
 }
 
-/** Rows of wires, moved away from the eye if there is a camera. */
+/** Rows of wires, moved so far away from the eye if there is a camera. */
 class Strokes {
-  constructor(camera) {
-    Object.assign(this, { camera, rows: [] });
+  constructor(camera, far) {
+    Object.assign(this, { camera, far, rows: [] });
   }
 
   /** Add wires between points of two flat arrays, or a span of each. */
@@ -74,7 +73,7 @@ class Strokes {
     if (!(first < last)) return;
     const way = [0, 1, 2].map((k) => end[k] - start[k]);
     let points = [...along3(start, first, way), ...along3(start, last, way)];
-    if (this.camera) points = this.camera.behind(points, WIRES.behind);
+    if (this.camera) points = this.camera.behind(points, this.far);
     const [r, g, b, a = 1] = colorOf(paint);
     this.rows.push(...points, r, g, b, a, width);
   }

@@ -33,6 +33,9 @@ void main() {
     float reach = half_width + 1.0;
     vec4 here = a_corner.x < 0.5 ? from : to;
     gl_Position = here + vec4(a_corner.y * reach * normal / half_size * here.w, 0.0, 0.0);
+    // What is beyond the far plane is not cut off: it is drawn just before the depth of nothing,
+    // of which it differs in 16 bits, too.
+    gl_Position.z = min(gl_Position.z, 0.9999 * gl_Position.w);
     v_across = vec3(a_corner.y * reach, half_width, 1.0) * here.w;
     float alpha = a_color.a * min(width, 1.0);
     v_color = vec4(a_color.rgb * alpha, alpha);
