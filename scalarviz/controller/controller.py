@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast, final
 
 from scalarviz.controller import keys
+from scalarviz.controller.edits import Edits, as_number
 from scalarviz.controller.end_of_run_actions import offers_of
 from scalarviz.controller.export import Exports
 from scalarviz.controller.guide import Guide
@@ -24,9 +25,8 @@ from scalarviz.controller.hand import Hand
 from scalarviz.controller.options import Options, Recipe, rate_now
 from scalarviz.controller.picture import PictureProtocol
 from scalarviz.controller.play import Playing
-from scalarviz.controller.precompile import kind_of, kinds_of_run
+from scalarviz.controller.precompile import kind_of
 from scalarviz.controller.state import UNITS, State, state_of, units_of
-from scalarviz.controller.undo import Undo, as_number
 from scalarviz.controller.warming import Warming
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import GradientError, ScalarvizError
@@ -99,7 +99,7 @@ class Controller:
         self.playing = Playing(show, steps, speed)
         self.guide: Guide = Guide(self)
         self.options = Options(recipe, show)
-        self.changes = Undo(show.session)
+        self.edits = Edits(show.session)
         self.exports = Exports()
         self.engines = tuple(name for name, row in ENGINES.items() if not row.lack())
         self.warming = Warming()
@@ -296,18 +296,25 @@ class Controller:
     @computes
     def edit(self, row: int, value: float | str, *, dragged: bool = False) -> None:
         """Set a weight; all edits of one drag are undone together."""
-        changes, name = self.changes, f"edit {row}" if dragged else ""
-        self.do(lambda: changes.edit(row, as_number(value), dragged=dragged), name=name)
+        edits, name = self.edits, f"edit {row}" if dragged else ""
+        self.do(lambda: edits.edit(row, as_number(value), dragged=dragged), name=name)
 
     @computes
     def freeze(self, row: int, on: bool) -> None:
         """Freeze or unfreeze a weight."""
-        self.do(partial(self.changes.freeze, row, on))
+        self.do(partial(self.session.freeze, row, on))
 
     @computes
     def undo(self) -> None:
-        """Undo the last edit or freeze."""
-        self.do(self.changes.undo)
+        """Undo the last change."""
+        self._stand_still()
+        self.do(self.session.undo, branching=False)
+
+    @computes
+    def redo(self) -> None:
+        """Do the change that was undone last again."""
+        self._stand_still()
+        self.do(self.session.redo, branching=False)
 
     @computes
     def set_option(self, name: str, value: object) -> None:
@@ -321,19 +328,11 @@ class Controller:
 
         def begin(made: Show | None) -> None:
             if made is not None:
-                self._replace(made, options)
+                self.replace(made, options)
             elif change == "data":
                 self.tell(text("notices.target"))
 
         return self.do(lambda: options.set(session, settings_now(session), name, value), begin)
-
-    @computes
-    def drop(self, path: str | Path) -> None:
-        """Open a dropped file: a picture to learn, or a saved training."""
-        if str(path).endswith(".safetensors"):
-            return self.load(path)
-        session, options = self.session, self.options
-        return self.do(lambda: options.set_picture(session, settings_now(session), str(path)))
 
     # Samples, branches, files.
 
@@ -367,30 +366,13 @@ class Controller:
         start = partial(self.exports.start, self.show, self.stage, Path(path))
         self.do(start, lambda _: self.tell(said))
 
-    def load(self, path: str | Path) -> None:
-        """Load a training from a file, as soon as its kernels are compiled."""
-        self.do(partial(kinds_of_run, path), partial(self._load_with, path))
-
-    def _load_with(self, path: str | Path, kinds: list[str]) -> None:
-        for kind in kinds:
-            if self.warming.later("load", kind, partial(self.load, path)):
-                return self.tell(text("notices.opens_later", file=Path(path).name))
-
-        def begin(session: Session) -> None:
-            same = session.data.name == self.session.data.name
-            show = replace(self.show, session=session) if same else Show.of(session)
-            self._replace(show, Options(self.options.recipe if same else None, show))
-            self.tell(text("notices.resumed", path=path))
-
-        return self.do(partial(Session.load, path), begin)
-
-    def _replace(self, show: Show, options: Options) -> None:
+    def replace(self, show: Show, options: Options) -> None:
         """Show another training, and play it if this one was playing."""
         plays = self.session.playing
         self.pause()
         self.show, self.options = show, options
         self.options.begin(show)
-        self.changes = Undo(show.session)
+        self.edits = Edits(show.session)
         self.playing.begin(show)
         self.warming.take(show.session)
         self.set_unit(self.unit if self.unit in units_of(show.session) else "step")

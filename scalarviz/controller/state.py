@@ -80,7 +80,8 @@ class State:
     engines: tuple[str, ...]
     options: tuple[OptionChoice, ...]
     pinned: PinnedWeight | None
-    edits: int  # edits that can be undone
+    undoable: int  # changes that can be undone
+    redoable: int  # and done again
     color: str
     size: str
     channels: tuple[str, ...]
@@ -187,7 +188,8 @@ def state_of(controller: Controller) -> State:
         engines=controller.engines,
         options=controller.options.choices(settings),
         pinned=pinned_of(session, stage.pinned),
-        edits=len(controller.changes),
+        undoable=len(timeline.undo_log.done),
+        redoable=len(timeline.undo_log.undone),
         color=stage.color,
         size=stage.size,
         channels=tuple(stage.channels),

@@ -216,6 +216,11 @@ class Branch:
         """Add an action to the journal, after those at the same place."""
         insort(self.journal, action, key=place_of)
 
+    def remove(self, actions: Sequence[Action], end: Clock) -> None:
+        """Remove actions from the journal of a branch that ends at a moment before them."""
+        self.journal = [action for action in self.journal if action not in actions]
+        self.end = end
+
     def fork_at(self, number: int, now: Clock) -> Branch:
         """Return a new branch from a moment on, with the actions before it."""
         gone_back = self.end > now

@@ -79,8 +79,8 @@ class Session(UserActions):
     - What moves, changes or computes waits for the call that is under way, such as the whole of
       `advance(1_000_000)`; during background play, for one portion: some 5 ms, at least one step.
       These are `advance`, `back`, `seek`, `reset`, `edit`, `freeze`, `set_activation`, `to`,
-      `branch`, `switch`, `numbers`, `norms`, `explain`, `caption`, `copy`, `save`, and setting a
-      rate, optimizer, data or engine.
+      `branch`, `switch`, `undo`, `redo`, `numbers`, `norms`, `explain`, `caption`, `copy`, `save`,
+      and setting a rate, optimizer, data or engine.
     - What only reads does not wait: every property, `repr`, `history`, `to_csv`, `to_pandas`, and
       `request` and `ready` of a `snapshot`, which is filled in between two portions, also of a long
       `advance`. Neither do `play`, `pin`, `on_step` and `pause(timeout=0)`.
@@ -195,7 +195,7 @@ class Session(UserActions):
 
     def reset(self) -> None:
         """Go to the start and begin a new branch; earlier branches are kept."""
-        with self.doing():
+        with self.doing(), self.timeline.leaping():
             self.timeline.leaps += 1
             self.timeline.go(Clock())
             if self.timeline.branch.end > Clock():
@@ -268,7 +268,7 @@ class Session(UserActions):
 
     def branch(self) -> Branch:
         """Start a branch at this moment and return it; later steps stay in the previous branch."""
-        with self.doing():
+        with self.doing(), self.timeline.leaping():
             return self.timeline.fork()
 
     def switch(self, branch: Branch | int) -> None:
@@ -276,7 +276,7 @@ class Session(UserActions):
 
         The session goes to the same step if the branch reaches it, else to the end of the branch.
         """
-        with self.doing():
+        with self.doing(), self.timeline.leaping():
             self.timeline.switch(self.timeline.find(branch))
 
     def pin(self, weight: Weight | int | Sequence[int], on: bool = True) -> None:

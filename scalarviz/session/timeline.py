@@ -23,6 +23,7 @@ from scalarviz.session.branches import Action, Branch, Clock, Keyframes
 from scalarviz.session.origin import Origin
 from scalarviz.session.outside_writes import BankDiff
 from scalarviz.session.trainer import BETWEEN_STEPS, Trainer
+from scalarviz.session.undo import Spot, UndoLog
 from scalarviz.session.visits import Visits
 
 PORTION = 0.005  # seconds of training between two keyframes, and until a pause is noticed
@@ -62,6 +63,7 @@ class Timeline:
         self.between: Callable[[], None] = lambda: None  # called between two portions
         self.origin: Origin | None = None  # the session that this one was made from
         self.visits = Visits()  # what is done at some steps
+        self.undo_log = UndoLog()  # what the user changed
         self._asking = False  # while it visits another moment to look something up
         self._interrupted = False  # numbers and clock may disagree, e.g. after Ctrl-C
         self._outside_writes = BankDiff(trainer)
@@ -333,9 +335,10 @@ class Timeline:
 
     # Actions of the user.
 
-    def note(self, kind: str, details: dict[str, Any]) -> None:
+    def note(self, kind: str, details: dict[str, Any]) -> Action:
         """Apply and journal an action; changes of a step's structure wait for the next step."""
         self._apply_queued()
+        before = self.spot
         later = kind in BETWEEN_STEPS and self.clock.operation > 0
         step, operation = (self.clock.step + 1, 0) if later else self.clock.place
         action = Action(step, operation, kind, details, self.clock.place if later else None)
@@ -347,6 +350,22 @@ class Timeline:
         if not later:
             self.clock = self.clock._replace(actions=self.clock.actions + 1)
         self.branch.end = self.clock
+        if not self.visits.under_way:  # what a callback changes belongs to the training
+            self.undo_log.add(before, self.spot, action)
+        return action
+
+    @contextmanager
+    def leaping(self) -> Iterator[None]:
+        """Note a move to another branch, so that it can be undone."""
+        before = self.spot
+        yield
+        if self.spot != before:
+            self.undo_log.add(before, self.spot)
+
+    @property
+    def spot(self) -> Spot:
+        """The present moment and its branch."""
+        return Spot(self.branch, self.clock)
 
     def _apply_queued(self) -> None:
         """Apply actions that were requested within the previous step and are due at this place."""

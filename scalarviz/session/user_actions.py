@@ -105,9 +105,30 @@ class UserActions(SessionState, ABC):
         places = self.network.places_of(self.network.check_activation(layer, name))
         if len(self.network.activations) - 1 in places:
             self.timeline.trainer.loss.check_output(name)
-        with self.doing():
+        with self.doing(), self.timeline.undo_log.together():
             for place in places:
                 self.timeline.note("activation", {"layer": place, "name": name})
+
+    @final
+    def undo(self) -> None:
+        """Undo the last change: go to the moment before it.
+
+        A change is an edit, a freeze or a setting, also one written into the bank directly, and
+        `reset`, `branch` and `switch`. What was trained since stays in a branch, and `redo` leads
+        there. What callbacks changed belongs to the training. Files and copies have no changes to
+        undo. Raises OrderError if there is none.
+        """
+        with self.doing():
+            self.timeline.undo_log.undo(self.timeline)
+
+    @final
+    def redo(self) -> None:
+        """Do the change that was undone last again, or go to the moment after it.
+
+        Raises OrderError if nothing was undone since the last change.
+        """
+        with self.doing():
+            self.timeline.undo_log.redo(self.timeline)
 
     @final
     def _do(self, kind: str, **details: Any) -> None:

@@ -12,7 +12,15 @@ from time import perf_counter
 from typing import Any, final
 
 import shiboken6
-from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QObject, Qt, QTimer
+from PySide6.QtCore import (
+    QCoreApplication,
+    QEvent,
+    QEventLoop,
+    QKeyCombination,
+    QObject,
+    Qt,
+    QTimer,
+)
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
@@ -36,6 +44,7 @@ from PySide6.QtWidgets import (
 
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.controller import Controller
+from scalarviz.controller.files import drop
 from scalarviz.controller.startup import Opening
 from scalarviz.process.interrupt import Stop
 from scalarviz.texts import text
@@ -72,6 +81,12 @@ OTHERS = (
     | Qt.KeyboardModifier.AltModifier
     | Qt.KeyboardModifier.MetaModifier
 )
+CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+UNDOING = {  # besides the keys of CONTROLS, as in other programs
+    QKeyCombination(CTRL, Qt.Key.Key_Z): "z",
+    QKeyCombination(CTRL, Qt.Key.Key_Y): "y",
+    QKeyCombination(CTRL | SHIFT, Qt.Key.Key_Z): "y",
+}
 FIELDS = (QLineEdit, QAbstractSpinBox)  # text input
 MOVED_BY_KEYS = (QAbstractButton, QComboBox, QSlider)  # they have the focus only after Tab
 
@@ -267,6 +282,8 @@ class MainWindow(QMainWindow):
             if key in (Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Enter):
                 QTimer.singleShot(0, self.view.widget.setFocus)  # after the field has handled it
             return False
+        if command := UNDOING.get(event.keyCombination()):
+            return self.controller.press(command)
         if event.modifiers() & OTHERS or not name:
             return False
         if isinstance(focus, MOVED_BY_KEYS) and key in NAMES:
@@ -288,7 +305,7 @@ class MainWindow(QMainWindow):
         files = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
         if files:
             event.acceptProposedAction()
-            self.controller.drop(files[0])
+            drop(self.controller, files[0])
 
     def photograph(self, path: str) -> str:
         """Write the picture to a file; return a sentence about the result."""

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QFileDialog, QMainWindow, QMenu, QMenuBar, QMessag
 from scalarviz.controller.control import DIGITS, Control, Shown
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
+from scalarviz.controller.files import drop, open_run
 from scalarviz.controller.keys import keys_of, written
 from scalarviz.controller.state import State
 from scalarviz.texts import row_text, text
@@ -51,9 +52,9 @@ class Menus:
     def _make_file(self, menu: QMenu) -> None:
         controller = self.controller
         for what, kind, act, name in (
-            ("open", "runs", controller.load, ""),
+            ("open", "runs", partial(open_run, controller), ""),
             ("save", "runs", self._save, "run.safetensors"),
-            ("learn", "photos", controller.drop, ""),
+            ("learn", "photos", partial(drop, controller), ""),
             ("picture", "images", self._export, "network.png"),
             ("video", "videos", controller.export, "network.mp4"),
             ("page", "pages", controller.export, "step.html"),

@@ -15,6 +15,7 @@ import scalarviz as sv
 from scalarviz.controller import export, guide, play
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
+from scalarviz.controller.files import drop, open_run
 from scalarviz.controller.keys import ALIASES, help_rows, keys_of
 from scalarviz.controller.options import Recipe
 from scalarviz.controller.startup import Opening
@@ -489,7 +490,9 @@ def test_undo_takes_back_edits_and_freezes_one_by_one(controller: Any) -> None:
     controller.undo()
     assert values(controller) == before
     controller.undo()
-    assert controller.stage.notices == ["there is no edit and no freeze to undo before this moment"]
+    assert controller.stage.notices == [
+        "there is nothing to undo: nothing was changed in this session"
+    ]
 
 
 def test_a_number_that_was_dragged_is_taken_back_at_once(controller: Any) -> None:
@@ -497,9 +500,9 @@ def test_a_number_that_was_dragged_is_taken_back_at_once(controller: Any) -> Non
     for value in (0.5, 0.6, 0.7):
         controller.edit(3, value, dragged=True)
     controller.edit(3, 0.8)
-    assert controller.state.edits == 2
+    assert controller.state.undoable == 2
     controller.edit(3, 0.9, dragged=True)
-    assert controller.state.edits == 3, "what was typed stays by itself"
+    assert controller.state.undoable == 3, "what was typed stays by itself"
     controller.undo()
     controller.undo()
     assert values(controller)[3] == np.float32(0.7)
@@ -507,13 +510,26 @@ def test_a_number_that_was_dragged_is_taken_back_at_once(controller: Any) -> Non
     assert values(controller) == before
 
 
-def test_what_lies_in_the_future_or_in_another_branch_is_not_undone(controller: Any) -> None:
+def test_an_undo_goes_to_the_moment_of_the_change_wherever_one_stands(controller: Any) -> None:
     controller.step(+1, 3)
-    controller.edit(3, 0.75)
-    controller.seek(1)
     before = values(controller)
+    controller.edit(3, 0.75)
+    after = values(controller)
+    controller.seek(1)
     controller.undo()
-    assert values(controller) == before and "to undo" in controller.stage.notices[-1]
+    assert values(controller) == before and controller.state.step == 3
+    assert controller.state.redoable == 1
+    controller.redo()
+    assert values(controller) == after and controller.state.redoable == 0
+
+
+def test_an_undo_mends_a_training_that_a_rate_has_ruined(controller: Any) -> None:
+    controller.step(+1, 3)
+    before = values(controller)
+    controller.set_rate(100.0)
+    controller.step(+1, 30)
+    controller.undo()
+    assert values(controller) == before and controller.state.rate != 100.0
 
 
 def test_other_samples_come_round(controller: Any) -> None:
@@ -673,7 +689,7 @@ def test_another_size_begins_another_training_and_goes_on_playing(make: MakeCont
     assert len(controller.session.network.bank) == 31
     assert controller.stage.asked[-1] == ("replace",) and controller.stage.show is controller.show
     assert option(controller, "hidden").value == 4 and option(controller, "map").value == "grey"
-    assert controller.state.edits == 0
+    assert controller.state.undoable == 0
 
 
 def test_an_option_that_cannot_be_is_told(make: MakeController) -> None:
@@ -707,12 +723,12 @@ def test_a_picture_that_is_dropped_is_learned(make: MakeController, tmp_path: Pa
     controller = make("texture", hidden=4, depth=1, batch=16, transform="flip", size=32)
     path = a_picture(tmp_path / "red.png")
     before = values(controller)
-    controller.drop(path)
+    drop(controller, path)
     settings = controller.session.data.settings()
     assert settings["picture"].shape == (2, 4, 3) and settings["transform"] == "flip"
     assert settings["size"] == 32 and values(controller) == before
     assert option(controller, "picture").value == str(path)
-    controller.drop(tmp_path / "none.png")
+    drop(controller, tmp_path / "none.png")
     assert (
         "there is no file" in controller.message
         and controller.session.data.settings()["size"] == 32
@@ -720,7 +736,7 @@ def test_a_picture_that_is_dropped_is_learned(make: MakeController, tmp_path: Pa
 
 
 def test_a_picture_that_is_dropped_elsewhere_is_refused(controller: Any, tmp_path: Path) -> None:
-    controller.drop(a_picture(tmp_path / "red.png"))
+    drop(controller, a_picture(tmp_path / "red.png"))
     assert controller.stage.notices == [
         "this network does not learn a picture: drop one on `scalarviz watch texture`"
     ]
@@ -732,10 +748,10 @@ def test_a_training_is_saved_and_goes_on(make: MakeController, tmp_path: Path) -
     there, path = values(controller), tmp_path / "run.safetensors"
     controller.save(path)
     controller.step(+1)
-    controller.drop(path)  # as good as loading it
+    drop(controller, path)  # as good as loading it
     assert controller.session.step_index == 4 and values(controller) == there
     assert controller.message == f"Goes on from {path}" and len(controller.state.options) == 5
-    controller.load(tmp_path / "none.safetensors")
+    open_run(controller, tmp_path / "none.safetensors")
     assert "none.safetensors" in controller.message and controller.session.step_index == 4
 
 

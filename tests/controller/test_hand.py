@@ -163,7 +163,7 @@ def test_what_was_asked_for_meanwhile_is_done_in_order(controller: Any, gate: Ga
     )
     kinds = [action.kind for action in controller.session.current_branch.journal]
     assert kinds == ["learning rate"] * 3 + ["edit", "freeze"]
-    assert controller.state.edits == 2
+    assert controller.state.undoable == 5
 
 
 def test_a_step_that_takes_long_is_taken_while_the_face_goes_on(

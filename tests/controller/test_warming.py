@@ -16,6 +16,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.controller import precompile, warming
 from scalarviz.controller.controller import Controller
+from scalarviz.controller.files import open_run
 from scalarviz.engines.codegen import kernel_units
 from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.cpu import calls
@@ -221,12 +222,12 @@ def test_a_run_is_opened_when_its_kernels_are_there(make: Any, compiler: Path) -
     kept.save(compiler / "it.safetensors")
     controller = make(network_session("python"))
     before = controller.session
-    controller.load(compiler / "it.safetensors")
+    open_run(controller, compiler / "it.safetensors")
     assert controller.session is before and "opens as soon as" in controller.message
     (compiler / "float32").touch()
     attended(controller, lambda: controller.session is not before)
     assert controller.session.step_index == 2 and controller.session.engine == "cpu"
-    controller.load(compiler / "none.safetensors")
+    open_run(controller, compiler / "none.safetensors")
     assert "none.safetensors" in controller.message
 
 

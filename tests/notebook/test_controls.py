@@ -9,7 +9,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.controller.controller import Controller
-from scalarviz.controller.controls import RATES, speeds
+from scalarviz.controller.time_controls import RATES, speeds
 from scalarviz.notebook.controls import NotebookControls
 from scalarviz.presenter.show import Show
 from tests.controller.fake_stage import FakeStage

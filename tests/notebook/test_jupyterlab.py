@@ -19,7 +19,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from scalarviz.controller.controls import RATES
+from scalarviz.controller.time_controls import RATES
 from tests.notebook.lab import (
     LESSON,
     LivePicture,
@@ -269,7 +269,7 @@ def test_a_click_pins_a_cube_and_its_value_can_be_typed(first: LivePicture, tmp_
     field.fill("0.625")
     field.press("Enter")
     until(lambda: first.ask(f"float(net.bank.value[{row}])") == "0.625", "the weight is as typed")
-    first.button("Undo the last edit or freeze").click()
+    first.button("Undo the last change").click()
     until(lambda: first.ask(f"float(net.bank.value[{row}])") != "0.625", "the edit is undone")
 
 

@@ -31,7 +31,10 @@ SHOWS = [
     *["cli/class_pages.py"],
 ]
 # Tables whose rows hold their own English words, as rows that are added from outside do.
-ROW_TABLES = ("CHECKS", "CLASS", "CONTROLS")
+ROW_TABLES = (
+    *("CHECKS", "CLASS"),
+    *("TIME_CONTROLS", "SAMPLE_CONTROLS", "CHANGE_CONTROLS", "CHANNEL_CONTROLS", "VIEW_CONTROLS"),
+)
 # What reads like words and is none: a pattern of files, patterns of literals, what they are.
 NOT_WORDS = [
     ("cli/class_pages.py", "*[{]*", "parts of errors"),

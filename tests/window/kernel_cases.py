@@ -26,6 +26,7 @@ from PySide6.QtWidgets import QApplication
 import scalarviz as sv
 from scalarviz.controller import precompile
 from scalarviz.controller.controller import Controller
+from scalarviz.controller.files import open_run
 from scalarviz.controller.options import Recipe
 from scalarviz.controller.startup import Opening
 from scalarviz.engines.codegen import compile_kernel
@@ -271,7 +272,7 @@ def case_a_run_is_opened_when_its_kernels_are_there() -> None:
         show.session.save(path)
         other = sv.Session(sv.Network([3, 4, 3]), sv.data.Rgb(), batch=8, engine="python")
         with Open(Show(other)) as it:
-            it.do(lambda: it.controller.load(path))
+            it.do(lambda: open_run(it.controller, path))
             assert "run.safetensors opens as soon as" in it.controller.message
             assert it.session is other
             everything(it)

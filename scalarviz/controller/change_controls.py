@@ -1,0 +1,118 @@
+"""Controls of changes: the pinned weight, undo, and branches."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from scalarviz.controller.control import Control
+from scalarviz.controller.state import State
+from scalarviz.texts import text
+
+if TYPE_CHECKING:
+    from scalarviz.controller.controller import Controller
+
+
+def has_pinned(state: State) -> bool:
+    return state.pinned is not None
+
+
+def pinned_value(state: State) -> float | None:
+    return None if state.pinned is None else state.pinned.value
+
+
+def name_of_pinned(state: State) -> str:
+    pinned = state.pinned
+    if pinned is None:
+        return text("controls.unpinned")
+    return text("controls.pinned", name=pinned.name)
+
+
+def edit_pinned(controller: Controller, value: float | str, *, dragged: bool = False) -> None:
+    row = controller.stage.pinned
+    if row is not None:
+        controller.edit(row, value, dragged=dragged)
+
+
+def freeze_pinned(controller: Controller, on: bool) -> None:
+    row = controller.stage.pinned
+    if row is not None:
+        controller.freeze(row, on)
+
+
+def switch(controller: Controller, name: str) -> None:
+    """Switch to a branch, given by its text, and show its number."""
+    count = len(controller.session.branches)
+    if count == 1:
+        return controller.tell(text("notices.one_branch"))
+    number = int(name.partition(":")[0])
+    controller.switch(number)
+    return controller.tell(text("notices.switched", number=number, last=count - 1))
+
+
+CHANGE_CONTROLS = [
+    Control(
+        "value",
+        "number",
+        name_of_pinned,
+        edit_pinned,
+        pinned_value,
+        drag=partial(edit_pinned, dragged=True),
+        enabled=has_pinned,
+        label="Pinned",
+        room=12,
+    ),
+    Control(
+        "edit",
+        "button",
+        "Type a value for the pinned weight",
+        lambda controller, _: controller.edit_pinned(),
+        key="e",
+    ),
+    Control(
+        "frozen",
+        "tick",
+        "Keep this weight from moving",
+        freeze_pinned,
+        lambda state: state.pinned is not None and state.pinned.frozen,
+        enabled=has_pinned,
+        label="Pinned",
+        text="frozen",
+    ),
+    Control(
+        "undo",
+        "button",
+        "Undo the last change",
+        lambda controller, _: controller.undo(),
+        enabled=lambda state: state.undoable > 0,
+        label="Changes",
+        menu="Time",
+        text="Undo",
+        icon="undo",
+        key="z",
+    ),
+    Control(
+        "redo",
+        "button",
+        "Do again what was undone",
+        lambda controller, _: controller.redo(),
+        enabled=lambda state: state.redoable > 0,
+        label="Changes",
+        menu="Time",
+        text="Redo",
+        icon="redo",
+        key="y",
+    ),
+    Control(
+        "branches",
+        "choice",
+        "Go over to another branch",
+        switch,
+        lambda state: next(str(f) for f in state.branches if f.number == state.branch),
+        names=lambda state: map(str, state.branches),
+        menu="Time",
+        room=21,
+        key="b",
+        help="go over to the next branch",
+    ),
+]

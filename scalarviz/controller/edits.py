@@ -1,0 +1,39 @@
+"""Edits: weights that are typed or dragged."""
+
+from __future__ import annotations
+
+from typing import final
+
+from scalarviz.errors import InputError
+from scalarviz.session.session import Session
+from scalarviz.session.undo import Change
+
+
+@final
+class Edits:
+    """The edits of a session; all edits of one drag are undone together."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._drag: tuple[int, Change] | None = None  # the row that was dragged last
+
+    def edit(self, row: int, value: float, *, dragged: bool = False) -> None:
+        """Set a weight; `dragged` edits of one weight at one moment are one change."""
+        session = self.session
+        with session.doing():
+            log = session.timeline.undo_log
+            last = log.done[-1] if log.done else None
+            goes_on = dragged and last is not None and self._drag == (row, last)
+            is_there = last is not None and last.after == session.timeline.spot
+            session.edit(row, value)
+            if goes_on and is_there:
+                log.join()
+            self._drag = (row, log.done[-1]) if dragged else None
+
+
+def as_number(value: object) -> float:
+    """Return a typed number; raise InputError if it is not one."""
+    try:
+        return float(str(value).replace("\N{MINUS SIGN}", "-"))
+    except ValueError:
+        raise InputError(f"a number is wanted, such as 0.5, not {str(value)!r}") from None

@@ -1,0 +1,44 @@
+"""Files that a controller opens: saved trainings, and pictures to learn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from scalarviz.controller.controller import Controller, computes
+from scalarviz.controller.options import Options
+from scalarviz.controller.precompile import kinds_of_run
+from scalarviz.presenter.show import Show
+from scalarviz.session.session import Session
+from scalarviz.session.settings_now import settings_now
+from scalarviz.texts import text
+
+
+@computes
+def drop(controller: Controller, path: str | Path) -> None:
+    """Open a dropped file: a picture to learn, or a saved training."""
+    if str(path).endswith(".safetensors"):
+        return open_run(controller, path)
+    session, options = controller.session, controller.options
+    return controller.do(lambda: options.set_picture(session, settings_now(session), str(path)))
+
+
+def open_run(controller: Controller, path: str | Path) -> None:
+    """Load a training from a file, as soon as its kernels are compiled."""
+    controller.do(partial(kinds_of_run, path), partial(open_with, controller, path))
+
+
+def open_with(controller: Controller, path: str | Path, kinds: list[str]) -> None:
+    """Load a training that needs these kinds of kernels."""
+    for kind in kinds:
+        if controller.warming.later("load", kind, partial(open_run, controller, path)):
+            return controller.tell(text("notices.opens_later", file=Path(path).name))
+
+    def begin(session: Session) -> None:
+        same = session.data.name == controller.session.data.name
+        show = replace(controller.show, session=session) if same else Show.of(session)
+        controller.replace(show, Options(controller.options.recipe if same else None, show))
+        controller.tell(text("notices.resumed", path=path))
+
+    return controller.do(partial(Session.load, path), begin)

@@ -1,0 +1,158 @@
+"""Controls of the picture: channels, camera, layout, theme, help and window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scalarviz.controller.control import DIGITS, Control
+from scalarviz.controller.walking import point
+from scalarviz.draw2d.theme import THEMES
+from scalarviz.view.scene.camera import CAMERAS
+from scalarviz.view.scene.layout import LAYOUTS
+
+if TYPE_CHECKING:
+    from scalarviz.controller.controller import Controller
+
+
+def toggle_help(controller: Controller, _: int) -> None:
+    controller.stage.help = not controller.stage.help
+
+
+def in_picture(name: str) -> Any:
+    """Return a setter of an attribute of the picture."""
+    return lambda controller, value: setattr(controller.stage, name, value)
+
+
+CHANNEL_CONTROLS = [
+    Control(
+        "color",
+        "choice",
+        "What colours stand for",
+        lambda controller, name: controller.set_channel("color", name),
+        lambda state: state.color,
+        names=lambda state: state.channels,
+        label="Colour",
+        key="c",
+        help="colour by something else",
+    ),
+    Control(
+        "size",
+        "choice",
+        "What sizes stand for",
+        lambda controller, name: controller.set_channel("size", name),
+        lambda state: state.size,
+        names=lambda state: state.channels,
+        label="Size",
+    ),
+]
+
+VIEW_CONTROLS = [
+    Control(
+        "camera",
+        "choice",
+        "Where it is looked at from",
+        lambda controller, name: controller.stage.look(name),
+        lambda state: state.camera,
+        names=lambda state: CAMERAS,
+        menu="View",
+        key=DIGITS,
+        help="look at it from another side: {}",
+    ),
+    Control(
+        "look at pinned",
+        "button",
+        "The pinned weight closely, or everything",
+        lambda controller, _: controller.stage.frame_pinned(),
+        menu="View",
+        text="Pinned closely",
+        key="f",
+        help="look at the pinned weight closely, or at everything",
+    ),
+    Control(
+        "point",
+        "button",
+        "Point at a cube or a neuron, and pin it",
+        lambda controller, _: point(controller),
+        menu="View",
+        text="Point by keys",
+        key="enter",
+        help="point at cubes and neurons: arrows walk over them, Enter pins, Esc ends",
+    ),
+    Control(
+        "look at everything",
+        "button",
+        "As at first",
+        lambda controller, _: controller.stage.restore(),
+        menu="View",
+        text="As at first",
+        key="escape",
+        help="close what is open; look at everything as at first",
+    ),
+    Control(
+        "layers",
+        "choice",
+        "How layers are laid out",
+        in_picture("layout"),
+        lambda state: state.layout,
+        names=lambda state: LAYOUTS,
+        menu="View",
+        key="l",
+        help="lay the layers out as {}",
+    ),
+    Control(
+        "theme",
+        "choice",
+        "The colours of the picture and of what is around it",
+        in_picture("theme"),
+        lambda state: state.theme,
+        names=lambda state: THEMES,
+        menu="View",
+        key="d",
+        help="{}",
+    ),
+    Control(
+        "by layer",
+        "tick",
+        "Colours of each layer by themselves",
+        in_picture("per_layer"),
+        lambda state: state.per_layer,
+        menu="View",
+        text="Colours by layer",
+    ),
+    Control(
+        "fit colours",
+        "button",
+        "Fit the colours to the numbers",
+        lambda controller, _: controller.stage.rescale(),
+        menu="View",
+        text="Fit colours",
+    ),
+    Control(
+        "tour",
+        "button",
+        "The tour: a step in ten seconds",
+        lambda controller, _: controller.guide.show_tour(),
+        menu="Help",
+        text="Tour",
+    ),
+    Control("keys", "button", "Keys", toggle_help, menu="Help", key="?", help="this help"),
+    Control(
+        "full screen",
+        "button",
+        "Full screen",
+        lambda controller, _: controller.fill_screen(),
+        menu="View",
+        window=True,
+        key="f11",
+        help="full screen; Esc leaves it",
+    ),
+    Control(
+        "quit",
+        "button",
+        "Quit",
+        lambda controller, _: controller.leave(),
+        menu="File",
+        window=True,
+        key="q",
+    ),
+]

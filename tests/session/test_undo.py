@@ -1,0 +1,199 @@
+"""`undo` and `redo` of a session."""
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import GradientError, OrderError
+from tests.wording import refused
+
+DATA = ([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [[0.0], [1.0], [1.0], [0.0]])
+
+
+@pytest.fixture
+def session() -> sv.Session:
+    net = sv.Network([2, 3, 1], "tanh", seed=1)
+    return sv.Session(net, DATA, "mse", sv.SGD(0.5), batch=2, engine="python")
+
+
+def state(session: sv.Session) -> tuple[Any, ...]:
+    bank = session.network.bank
+    clock = session.timeline.clock
+    return clock.place, bank.value.tobytes(), bank.frozen.tobytes(), session.learning_rate
+
+
+def test_an_undo_goes_back_to_the_moment_before_a_change_and_a_redo_to_the_one_after(
+    session: sv.Session,
+) -> None:
+    session.advance(3)
+    session.advance(4, "operation")
+    before = state(session)
+    session.edit(0, 9.0)
+    after = state(session)
+    session.undo()
+    assert state(session) == before and len(session.branches) == 1
+    session.redo()
+    assert state(session) == after and len(session.branches) == 1
+
+
+def test_what_was_trained_since_a_change_stays_in_a_branch(session: sv.Session) -> None:
+    session.advance(3)
+    before = state(session)
+    session.edit(0, 9.0)
+    session.advance(5)
+    end = state(session)
+    session.undo()
+    assert state(session) == before
+    session.advance(5)
+    without = session.network.bank.value[0]
+    assert abs(without) < 5.0, "the edit is not replayed"
+    session.switch(0)
+    session.seek(8)
+    assert state(session) == end
+
+
+def test_a_diverged_training_is_mended(session: sv.Session) -> None:
+    session.advance(2)
+    before = state(session)
+    session.learning_rate = 1e30
+    with pytest.raises(GradientError):
+        session.advance(50)
+    session.undo()
+    assert state(session) == before and session.learning_rate == 0.5
+    session.advance(2)
+    assert np.isfinite(session.loss)
+
+
+def test_every_kind_of_change_is_undone_and_done_again(session: sv.Session) -> None:
+    session.advance(2)
+    states = [state(session)]
+    session.edit([1, 2], [0.5, -0.5])
+    states.append(state(session))
+    session.freeze(session.network.layers[0])
+    states.append(state(session))
+    session.optimizer = sv.Adam(0.01)
+    states.append(state(session))
+    session.learning_rate = 0.125
+    states.append(state(session))
+    session.set_activation(0, "relu")
+    states.append(state(session))
+    session.network.bank.value[4] = 3.0  # written into the bank
+    session.advance(0)
+    assert session.data is not None
+    session.undo()
+    assert state(session) == states[5]
+    for expected in reversed(states[:5]):
+        session.undo()
+        assert state(session) == expected
+    with refused(OrderError, "nothing to undo"):
+        session.undo()
+    for expected in states[1:]:
+        session.redo()
+        assert state(session) == expected
+    session.redo()
+    assert session.network.bank.value[4] == 3.0
+    with refused(OrderError, "nothing to redo"):
+        session.redo()
+
+
+def test_a_reset_and_the_choice_of_a_branch_are_undone(session: sv.Session) -> None:
+    session.advance(4)
+    trained = state(session)
+    session.reset()
+    session.advance(2)
+    session.switch(0)
+    session.undo()
+    assert session.current_branch.number == 1 and session.step_index == 2
+    session.undo()
+    assert state(session) == trained and session.current_branch.number == 0
+    session.redo()
+    assert session.current_branch.number == 1 and session.step_index == 0
+
+
+def test_a_change_ends_what_could_be_done_again(session: sv.Session) -> None:
+    session.edit(0, 1.0)
+    session.undo()
+    session.edit(0, 2.0)
+    with refused(OrderError, "nothing to redo"):
+        session.redo()
+
+
+def test_a_change_that_waits_for_the_next_step_is_undone(session: sv.Session) -> None:
+    session.advance(3, "operation")
+    session.optimizer = sv.Adam(0.01)  # takes effect from step 1 on
+    session.undo()
+    session.advance(2)
+    assert session.optimizer.name == "sgd"
+    session.back(1)
+    session.advance(4, "operation")
+    session.optimizer = sv.Adam(0.01)
+    session.undo()
+    session.advance(3)
+    assert session.optimizer.name == "sgd"
+
+
+def test_what_a_callback_changes_is_not_undone(session: sv.Session) -> None:
+    session.on_step(lambda view: view.set_rate(0.1))
+    session.edit(0, 1.0)
+    session.advance(3)
+    session.undo()
+    assert session.step_index == 0
+    with refused(OrderError, "nothing to undo"):
+        session.undo()
+
+
+def test_random_changes_with_undo_and_redo_lead_where_a_replay_leads(session: sv.Session) -> None:
+    for seed in range(40):
+        chance = random.Random(seed)
+        session.reset()
+        for _ in range(30):
+            match chance.randrange(8):
+                case 0:
+                    session.advance(chance.randrange(4))
+                case 1:
+                    session.advance(chance.randrange(9), "operation")
+                case 2:
+                    session.back(chance.randrange(4))
+                case 3:
+                    session.edit(chance.randrange(13), chance.uniform(-1, 1))
+                case 4:
+                    session.learning_rate = chance.uniform(0.01, 1)
+                case 5:
+                    session.freeze(chance.randrange(13), chance.random() < 0.5)
+                case 6 if session.timeline.undo_log.done:
+                    session.undo()
+                case 7 if session.timeline.undo_log.undone:
+                    session.redo()
+            here, now = session.timeline.clock, state(session)
+            session.timeline.restore(0)
+            session.timeline.go(here)
+            session.timeline.remember()
+            assert state(session) == now, seed
+
+
+def test_all_undone_leads_home(session: sv.Session) -> None:
+    session.advance(5)
+    home = state(session)
+    chance = random.Random(1)
+    for _ in range(50):
+        match chance.randrange(5):
+            case 0:
+                session.edit(chance.randrange(13), chance.uniform(-1, 1))
+            case 1:
+                session.advance(3)
+            case 2:
+                session.back(2)
+            case 3:
+                session.reset()
+            case 4:
+                session.switch(chance.randrange(len(session.branches)))
+    first = session.timeline.undo_log.done[0].before
+    while session.timeline.undo_log.done:
+        session.undo()
+    assert session.timeline.spot == first
+    session.switch(0)
+    session.seek(5)
+    assert state(session) == home
