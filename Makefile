@@ -13,8 +13,8 @@ LIBRARIES = libgomp1 libegl1 libgl1 libgl1-mesa-dri libfontconfig1 fonts-dejavu-
     libdbus-1-3
 # And while it is tested: a screen that nobody sees, and compilers of exported shaders.
 TEST_LIBRARIES = xvfb libgles2 glslang-tools
-# All tests: a browser.
-BROWSER = chromium
+# All tests: browsers.
+BROWSER = chromium firefox-esr
 
 # Whatever environment the user's shell has active, what is made here is made in .venv.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX

@@ -1,31 +1,91 @@
-"""A page in a real browser: chromium without a screen, which draws WebGL by software."""
+"""A page in a real browser, chromium or Firefox, which draws WebGL by software."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.virtual_screen import virtual_screen
+
 CHROMIUM = Path("/usr/bin/chromium")
+FIREFOX = Path("/usr/bin/firefox-esr")
 SOFTWARE = "--use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader".split()
 PATIENCE = 60.0  # seconds; a busy machine may take them, what never comes is an error
 
 
 @contextmanager
-def chromium() -> Iterator[Any]:
-    """A browser; skips the test where there is none."""
-    if not CHROMIUM.exists():
-        pytest.skip(f"there is no {CHROMIUM}: apt-get install chromium")
+def player_for(program: Path) -> Iterator[Any]:
+    """Playwright; skips the test where it or the program of a browser is missing."""
+    if not program.exists():
+        pytest.skip(f"there is no {program}: apt-get install {program.name}")
     api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
-    with api.sync_playwright() as playwright:
+    with api.sync_playwright() as player:
+        yield player
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A browser without a window."""
+    with player_for(CHROMIUM) as player:
         words = ["--no-sandbox", "--ignore-gpu-blocklist", *SOFTWARE]
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=words)
+        browser = player.chromium.launch(executable_path=str(CHROMIUM), args=words)
         yield browser
         browser.close()
+
+
+@contextmanager
+def firefox() -> Iterator[Firefox]:
+    """A browser with a window on a screen that nobody sees: without one it has no WebGL."""
+    with player_for(FIREFOX) as player, virtual_screen() as environment:
+        made = Firefox(player, environment)
+        yield made
+        made.close()
+
+
+class Firefox:
+    """Firefox as distributions ship it, with the methods of Playwright's browsers that tests call.
+
+    The color scheme and reduced motion belong to the profile: contexts that differ in them are in
+    different processes.
+    """
+
+    def __init__(self, player: Any, environment: Mapping[str, str]) -> None:
+        self._player = player
+        self._environment = dict(environment)
+        self._launched: dict[tuple[str, str], Any] = {}
+
+    def new_context(
+        self, *, color_scheme: str = "light", reduced_motion: str = "no-preference", **more: Any
+    ) -> Any:
+        kind = color_scheme, reduced_motion
+        if kind not in self._launched:
+            self._launched[kind] = self._player.firefox.launch(
+                channel="moz-firefox",  # driven by WebDriver BiDi
+                executable_path=str(FIREFOX),
+                headless=False,
+                env=self._environment,
+                firefox_user_prefs={
+                    "ui.systemUsesDarkTheme": int(color_scheme == "dark"),
+                    "ui.prefersReducedMotion": int(reduced_motion == "reduce"),
+                    "dom.events.testing.asyncClipboard": True,  # else a user has to agree
+                },
+            )
+        return self._launched[kind].new_context(**more)
+
+    def new_page(self, **more: Any) -> Any:
+        return self.new_context(**more).new_page()
+
+    def close(self) -> None:
+        for each in self._launched.values():
+            each.close()
+
+
+BROWSERS = {"chromium": chromium, "firefox": firefox}
 
 
 class Tab:
@@ -87,6 +147,13 @@ class Tab:
         for _ in range(times):
             self.page.keyboard.press(key)
             self.settle()
+
+    def enter(self, where: str, words: str) -> None:
+        """Type words into a field instead of those in it, and press Enter."""
+        self.page.click(where)
+        self.page.keyboard.press("Control+a")
+        self.page.keyboard.type(words)
+        self.press("Enter")
 
     def settle(self) -> None:
         """Wait until no command is under way, and the last state is drawn."""

@@ -17,13 +17,6 @@ from scalarviz.draw2d import font_files
 from scalarviz.texts import texts
 
 WEB = Path(scalarviz.pages.__file__).parent / "web"
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = [
-    "--no-sandbox",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-    "--ignore-gpu-blocklist",
-]
 FONTS = Path(font_files.__file__).parent / "dejavu"
 HTML = """<!doctype html><meta charset="utf-8">
 <style>
@@ -112,19 +105,6 @@ class PicturePage:
 
     def ask(self, script: str, argument: Any = None) -> Any:
         return self.page.evaluate(script, argument)
-
-
-@contextmanager
-def browser() -> Iterator[Any]:
-    """A browser without window and GPU; there can be only one at a time."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as player:
-        made = player.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        try:
-            yield made
-        finally:
-            made.close()
 
 
 @contextmanager

@@ -16,19 +16,13 @@ from scalarviz.pages.page import page_of
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from scalarviz.texts import text
-from tests.pages.browser import Tab, chromium
+from tests.pages.browser import Tab
 
 pytestmark = pytest.mark.slow
 
 NASTY = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
 SIZES = [(320, 640), (390, 844), (844, 390), (800, 500), (1280, 800), (3840, 2160)]
 OPERATIONS = 12  # of a step of rgb
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -341,9 +335,7 @@ def test_a_drag_turns_the_wheel_zooms_and_escape_shows_the_whole(opened: Opens) 
 
 def test_the_rate_is_typed_dragged_doubled_and_kept_within_reason(opened: Opens) -> None:
     tab = opened().ready()
-    tab.page.fill("#rate-number", "0.1")
-    tab.page.keyboard.press("Enter")
-    tab.settle()
+    tab.enter("#rate-number", "0.1")
     assert tab.state["rate"] == 0.1
     tab.press("ArrowUp")
     assert tab.state["rate"] == 0.2
@@ -352,9 +344,7 @@ def test_the_rate_is_typed_dragged_doubled_and_kept_within_reason(opened: Opens)
     assert tab.state["rate"] > 0.2
     for words in ("0", "-1", "much"):
         rate = tab.state["rate"]
-        tab.page.fill("#rate-number", words)
-        tab.page.keyboard.press("Enter")
-        tab.settle()
+        tab.enter("#rate-number", words)
         assert tab.state["rate"] == rate
         assert tab.shown("chip") == tab.spoken() == text("page.no_rate", rate=rate)
 
@@ -463,6 +453,11 @@ def test_nothing_is_clipped_small_or_over_another(
             tab.settle()
 
 
+# In Firefox Playwright can neither send touches nor take scripts away.
+ONLY_CHROMIUM = pytest.mark.parametrize("browser", ["chromium"], indirect=True)
+
+
+@ONLY_CHROMIUM
 def test_fingers_tap_turn_and_zoom_on_a_phone(opened: Opens) -> None:
     tab = opened("rgb", (390, 844), has_touch=True, is_mobile=True).ready()
     tab.page.touchscreen.tap(*tab.place_of("{row: 30}"))
@@ -546,6 +541,7 @@ def test_an_error_is_one_sentence_with_a_button(opened: Opens) -> None:
     assert not tab.page.locator("#failure").is_visible()
 
 
+@ONLY_CHROMIUM
 def test_without_scripts_there_is_a_sentence(browser: Any, files: dict[str, Path]) -> None:
     plain = browser.new_context(java_script_enabled=False).new_page()
     plain.goto(files["rgb"].as_uri())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +13,11 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.pages.page import page_of
 from scalarviz.texts import text
-from tests.pages.browser import PATIENCE, Tab, chromium
+from tests.pages.browser import PATIENCE, Tab
 
 pytestmark = pytest.mark.slow
 
 PARTS = ("controls", "strip", "curve", "head", "exhibit")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

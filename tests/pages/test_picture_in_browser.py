@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,15 +24,12 @@ from scalarviz.view.lights import lights
 from scalarviz.view.moves import draw_ghosts, draw_pushes
 from scalarviz.view.neurons import draw_errors
 from scalarviz.view.scenery import draw_scenery
-from tests.pages.pictures import CHROMIUM, PicturePage, browser, picture_page
+from tests.pages.pictures import PicturePage, picture_page
 from tests.pages.samples import made
 from tests.pages.states import caption_of, state_of
 
-pytest.importorskip("playwright.sync_api", reason="needs the browser extra")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs chromium"),
-]
+pytestmark = pytest.mark.slow
+
 BLOCK = 8  # pixels of the squares that are compared: letters differ, what is drawn does not
 CLOSE = 20.0  # levels of color, of 255
 Opened = tuple[str, Show, PicturePage]
@@ -114,17 +110,11 @@ def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: A
     assert apart.max() < CLOSE, (seen.moment, seen.part)
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as found:
-        yield found
-
-
 @pytest.fixture(scope="module", params=SCENES)
-def opened(request: pytest.FixtureRequest, chromium: Any) -> Iterator[Opened]:
+def opened(request: pytest.FixtureRequest, browser: Any) -> Iterator[Opened]:
     name = request.param
     show = import_module(f"scalarviz.scenes.{name}").scene()
-    with picture_page(chromium, scene_data(show)) as page:
+    with picture_page(browser, scene_data(show)) as page:
         yield name, show, page
 
 
@@ -177,11 +167,11 @@ def test_what_is_pointed_at_is_marked_alike(
 
 
 @pytest.fixture(scope="module")
-def small(chromium: Any) -> Iterator[tuple[PicturePage, Any]]:
+def small(browser: Any) -> Iterator[tuple[PicturePage, Any]]:
     """A page with a small network, and its state."""
     session = made(2, 3, 1)
     with (
-        picture_page(chromium, scene_data(session)) as page,
+        picture_page(browser, scene_data(session)) as page,
         window(Show.of(session), (640, 400), "dark", reduced_motion=True) as stage,
     ):
         yield page, state_of(stage, stage.frame_data())
@@ -289,11 +279,11 @@ def test_a_card_takes_of_the_width_without_a_jump(small: tuple[PicturePage, Any]
     assert page.ask("() => picture.placed.place ?? 0") == 0
 
 
-def test_walls_of_tiny_cubes_look_alike(chromium: Any) -> None:
+def test_walls_of_tiny_cubes_look_alike(browser: Any) -> None:
     session = made(500, 400, 10)
     size = 800, 500
     with (
-        picture_page(chromium, scene_data(session)) as page,
+        picture_page(browser, scene_data(session)) as page,
         window(Show.of(session), size, "dark", reduced_motion=True) as stage,
     ):
         compare(page, stage, size)
