@@ -97,7 +97,7 @@ class PageServer(ThreadingHTTPServer):
         self._room = BoundedSemaphore(MOST)
         try:
             self.server_bind()
-        except BaseException:
+        except BaseException:  # whatever is wrong with the address, the socket does not stay open
             self.server_close()
             raise
 
@@ -124,14 +124,14 @@ class PageServer(ThreadingHTTPServer):
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer in a thread, or refuse at once if there are too many."""
         if not self._room.acquire(blocking=False):
-            with suppress(OSError):
+            with suppress(OSError):  # who does not take the answer at once gets none
                 request.setblocking(False)
                 request.send(refusal(HTTPStatus.SERVICE_UNAVAILABLE))
             self.shutdown_request(request)
             return
         try:
             super().process_request(request, client_address)
-        except BaseException:
+        except BaseException:  # Ctrl-C, too: there is no thread that will release it
             self._room.release()
             raise
 

@@ -41,7 +41,8 @@ export function captionOf(spec, state, { row = null, neuron = null } = {}) {
     if (!moment) return withPieces(restCaption(say, state));
     try {
       return withPieces(momentCaption(say, state, moment, row, neuron));
-    } catch {
+    } catch (error) {
+      console.error(error); // a fault of the page, which trains and is drawn all the same
       return withPieces(plainCaption(moment));
     }
   });

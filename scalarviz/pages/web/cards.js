@@ -57,7 +57,8 @@ function weightBlocks(say, state, row) {
   if (state.playing && !state.operation) return now();
   try {
     return blocksAbout(say, state, row);
-  } catch {
+  } catch (error) {
+    console.error(error); // a fault of the page, which trains and is drawn all the same
     return now();
   }
 }

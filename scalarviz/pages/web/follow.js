@@ -86,6 +86,7 @@ async function putOnClipboard(words) {
     await navigator.clipboard.writeText(words);
     return true;
   } catch {
+    // The browser, or who was asked by it, forbids it: the link is shown instead, to be copied.
     return false;
   }
 }

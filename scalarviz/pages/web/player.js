@@ -1,5 +1,7 @@
 // Plays the training: its speed, and commands to the worker, one at a time.
 
+import { TrainingError } from "./client.js";
+
 const SLOW = 36; // operations a second, up to which they are done one by one: more cannot be seen
 const OPENING = 6; // seconds for which a page plays at its first speed, then twice as fast
 const DOUBLING = 3;
@@ -29,7 +31,8 @@ export class Player {
   async ask(name, args = {}) {
     try {
       return await this.client.ask(name, args);
-    } catch {
+    } catch (error) {
+      if (!(error instanceof TrainingError)) throw error;
       this.playing = false;
       return null;
     }
