@@ -43,7 +43,8 @@ class ActivationFormula(Formula):
 
     limits            values at -1000 and at 1000, and derivatives there, for tests
     slope             the derivative as captions write it, of the input z and the result a, in the
-                      notation of `error` and `slope` of `LossRow` in losses.py
+                      notation of `error` and `slope` of `LossRow` in losses.py; by default as the
+                      code of the derivative says it, or "slope of NAME" if it does not fit a line
     caption           what the activation does to the sum of a neuron, whose name replaces "{unit}"
     zero_caption      the same where the result is 0; by default as elsewhere
     backward_caption  what it does to what arrives on the way back; by default the slope is said

@@ -122,11 +122,12 @@ class LossRow:
     weight             a factor of both that is taken as a constant; by default 1
     logits             name of the activation that the loss applies itself, or ""
     error, slope       error and derivative, with their weight, as captions write them, of p and t;
-                       by default "NAME(p, t)" and "NAME'(p, t)". A caption puts numbers into
-                       them, and a test computes them: a product is `2 (p - t)` or `t * p`, a power
-                       `p^2`, a magnitude `|p|`; functions are exp (or `e^p`), log, cos, sign, clip
-                       and the activations. A translation has them as `rows.losses.NAME.error`
-                       and `rows.losses.NAME.derivative`.
+                       by default as the code of the functions says them, or "NAME(p, t)" and
+                       "NAME'(p, t)" if there is a weight or they do not fit a line. A caption puts
+                       numbers into them, and a test computes them: a product is `2 (p - t)` or
+                       `t * p`, a power `p^2`, a magnitude `|p|`; functions are exp (or `e^p`), log,
+                       cos, sign, clip and the activations. A translation has them as
+                       `rows.losses.NAME.error` and `rows.losses.NAME.derivative`.
     digest             hash of the source of a loss of the user's own, else ""
     domain             the numbers between which predictions lie; by default all
     """
@@ -146,7 +147,8 @@ class LossRow:
 class RowLossRow:
     """A row of `ROW_LOSSES`: the error of a row of numbers, and what writes its gradient.
 
-    The rest is as in `LossRow`; captions show `error` and `slope` as they are, without numbers.
+    The rest is as in `LossRow`; captions show `error` and `slope` as they are, without numbers, by
+    default "NAME(p, t)" and "NAME'(p, t)".
     """
 
     name: str
