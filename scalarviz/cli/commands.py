@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typer import Typer
 
     from scalarviz.controller.autosave import Keep
+    from scalarviz.presenter.show import Show
     from scalarviz.scenefiles.options import Option
 
 INTERRUPTED = 130
@@ -274,19 +275,23 @@ def train_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collec
 def render_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
     """Draw a scene into a file; return the exit code."""
     from scalarviz.cli.render_scene import render
-    from scalarviz.scenefiles.options import make_show, own_options
 
-    own = own_options(scene)
-    look = {each: value for each, value in given.items() if each not in own or each == "steps"}
-    keep = keep_of(given, "")
-    show = make_show(scene, given, typed)
-    keep.check(show.session)
-    return render(show, look, name, keep)
+    show, chosen, keep = shown_and_kept(scene, given, typed)
+    return render(show, chosen, name, keep)
 
 
 def page_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
     """Write a scene as a web page that trains; return the exit code."""
     from scalarviz.cli.page_scene import write
+
+    show, chosen, keep = shown_and_kept(scene, given, typed)
+    return write(show, chosen, name, keep)
+
+
+def shown_and_kept(
+    scene: Scene, given: Mapping[str, Any], typed: Collection[str]
+) -> tuple[Show, dict[str, Any], Keep]:
+    """Return the show of a scene, the options that are not its own, and where it is saved."""
     from scalarviz.scenefiles.options import make_show, own_options
 
     own = own_options(scene)
@@ -294,7 +299,7 @@ def page_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collect
     keep = keep_of(given, "")
     show = make_show(scene, given, typed)
     keep.check(show.session)
-    return write(show, chosen, name, keep)
+    return show, chosen, keep
 
 
 DEEDS = {"watch": watch_scene, "train": train_scene, "render": render_scene, "page": page_scene}

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from scalarviz.engines.wasm.jobs import moment_data
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import Loss, LossRow, RowLossRow
 from scalarviz.formulas.written import written
@@ -37,6 +38,7 @@ def caption_data(session: Session, show: Show) -> Data:
     trainer, bank = session.timeline.trainer, session.network.bank
     given = names_of(session)
     moments = program.moments
+    names = {each: each.name for each in program.buffers}
     titles = names_of_cells(program, moments)
     return {
         "about": show.about,
@@ -52,16 +54,7 @@ def caption_data(session: Session, show: Show) -> Data:
         "buffers": {each.name: buffer_data(program, each, given) for each in program.buffers},
         "operations": [operation_data(each) for each in program.operations],
         "moments": [
-            {
-                "kind": moment.kind,
-                "phase": moment.phase,
-                "name": moment.name,
-                "operation": moment.operation,
-                "layer": moment.layer,
-                "values": [each.name for each in moment.values],
-                "gradients": [each.name for each in moment.gradients],
-                "title": title,
-            }
+            {**moment_data(moment, names), "title": title}
             for moment, title in zip(moments, titles, strict=True)
         ],
         "cells": [

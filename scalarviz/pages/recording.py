@@ -17,7 +17,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.progress import Progress
-from scalarviz.engines.wasm.jobs import buffer_names
+from scalarviz.engines.wasm.jobs import buffer_names, moment_data
 from scalarviz.errors import GradientError, InputError, UpdateError
 from scalarviz.pages.packed import packed
 from scalarviz.presenter.sample_pass import SampleContext, forward
@@ -115,18 +115,7 @@ def engine_of(session: Session, step: int) -> dict[str, Any]:
             "outputs": program.outputs.size,
         },
         "buffers": [{"name": names[each], "size": each.size} for each in program.buffers],
-        "moments": [
-            {
-                "kind": moment.kind,
-                "phase": moment.phase,
-                "name": moment.name,
-                "operation": moment.operation,
-                "layer": moment.layer,
-                "values": [names[each] for each in moment.values],
-                "gradients": [names[each] for each in moment.gradients],
-            }
-            for moment in program.moments
-        ],
+        "moments": [moment_data(moment, names) for moment in program.moments],
     }
 
 

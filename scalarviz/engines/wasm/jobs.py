@@ -355,16 +355,7 @@ class PageMemory:
 
     def _moment(self, moment: Moment) -> dict[str, Any]:
         """Return a moment, with the pass that performs it."""
-        names = buffer_names(self._training.program)
-        described = {
-            "kind": moment.kind,
-            "phase": moment.phase,
-            "name": moment.name,
-            "operation": moment.operation,
-            "layer": moment.layer,
-            "values": [names[buffer] for buffer in moment.values],
-            "gradients": [names[buffer] for buffer in moment.gradients],
-        }
+        described = moment_data(moment, buffer_names(self._training.program))
         if moment.kind not in ("zero_grad", "step"):
             (todo,) = pass_of(moment, self._training.program).tolist()
             described["pass"] = [*todo]
@@ -379,6 +370,19 @@ def heap_of(training: Training) -> int:
             widest = max(widest, operation.source.size)
     numbers = int(PANEL + TWO) * widest + int(LONGEST * (TURNED + SHORTEST))
     return SMALL_ARRAYS + numbers * np.dtype(training.bank.dtype).itemsize
+
+
+def moment_data(moment: Moment, names: Mapping[Buffer, str]) -> dict[str, Any]:
+    """Return a moment for a page, which knows buffers by these names."""
+    return {
+        "kind": moment.kind,
+        "phase": moment.phase,
+        "name": moment.name,
+        "operation": moment.operation,
+        "layer": moment.layer,
+        "values": [names[buffer] for buffer in moment.values],
+        "gradients": [names[buffer] for buffer in moment.gradients],
+    }
 
 
 def buffer_names(program: Program) -> dict[Buffer, str]:

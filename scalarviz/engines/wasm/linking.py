@@ -73,22 +73,21 @@ class Bytes:
         return self.content[self.at - 1]
 
     def unsigned(self) -> int:
-        result = shift = 0
-        while True:
-            byte = self.byte()
-            result |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return result
+        return self._groups()[0]
 
     def signed(self) -> int:
+        result, bits, last = self._groups()
+        return result - (1 << bits) if last & 64 else result
+
+    def _groups(self) -> tuple[int, int, int]:
+        """Return a number of groups of 7 bits (LEB128), how many bits it has, and its last byte."""
         result = shift = 0
         while True:
             byte = self.byte()
             result |= (byte & 127) << shift
             shift += 7
             if byte < 128:
-                return result - (1 << shift) if byte & 64 else result
+                return result, shift, byte
 
     def text(self) -> str:
         size = self.unsigned()
