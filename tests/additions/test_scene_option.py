@@ -12,6 +12,9 @@ from scalarviz.errors import SceneError
 from scalarviz.scenefiles.find import load
 from scalarviz.scenefiles.options import own_options
 from tests.controller.fake_stage import FakeStage
+from tests.patience import patient
+
+__all__ = ["patient"]  # a fixture
 
 SCENE = '''"""Two numbers are added or multiplied."""
 
@@ -53,7 +56,7 @@ def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
 
 
 @pytest.fixture
-def controller(scene: Any) -> Controller:
+def controller(scene: Any, patient: None) -> Controller:
     recipe = Recipe(scene)
     show = recipe.make({})
     stage: Any = FakeStage(show)

@@ -33,6 +33,9 @@ from scalarviz.presenter.stage import Stage
 from scalarviz.scenefiles.find import load, scenes
 from scalarviz.texts import text
 from tests.controller.fake_stage import FakeStage
+from tests.patience import HANG, patient
+
+__all__ = ["patient"]  # a fixture
 
 
 @pytest.fixture
@@ -52,7 +55,7 @@ while not kind.exists():
 
 
 @pytest.fixture
-def make(compiler: Path) -> Iterator[Callable[..., Any]]:
+def make(compiler: Path, patient: None) -> Iterator[Callable[..., Any]]:
     made = []
 
     def make(session: sv.Session) -> Any:
@@ -72,7 +75,7 @@ def network_session(engine: str = "cpu", **given: Any) -> sv.Session:
 
 
 def attended(controller: Any, happened: Callable[[], object]) -> None:
-    end = time.perf_counter() + 10.0
+    end = time.perf_counter() + HANG
     while not happened():
         assert time.perf_counter() < end
         controller.attend()

@@ -5,6 +5,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from tests.patience import HANG
+
 PAGE = {"buttons": [], "modifiers": [], "timestamp": 0.0}
 
 
@@ -49,7 +51,7 @@ class Browser:
         self.say("pointer_up", button=1, x=x, y=y)
 
 
-async def until(true: Callable[[], object], seconds: float = 20.0) -> None:
+async def until(true: Callable[[], object], seconds: float = HANG) -> None:
     """Let the kernel do what is due until something is the case."""
     for _ in range(round(seconds / 0.01)):
         if true():

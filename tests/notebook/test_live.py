@@ -22,10 +22,13 @@ from scalarviz.notebook import show
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from tests.notebook.browser import Browser, until
+from tests.patience import HANG, patient
 from tests.studio import Studio
 from tests.wording import refused
 
-pytestmark = pytest.mark.usefixtures("studio")  # they are skipped where nothing can be drawn
+__all__ = ["patient"]  # a fixture
+# Without the studio they are skipped: nothing can be drawn.
+pytestmark = pytest.mark.usefixtures("studio", "patient")
 
 
 def colours(engine: str = "python") -> sv.Session:
@@ -88,7 +91,7 @@ def test_a_file_that_is_being_written_is_finished_though_the_picture_is_closed(
 def test_while_kernels_are_compiled_the_objects_do_the_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(precompile, "COMMAND", ("-c", "import time; time.sleep(60)"))
+    monkeypatch.setattr(precompile, "COMMAND", ("-c", f"import time; time.sleep({HANG})"))
     monkeypatch.setattr(precompile, "is_ready", lambda kind: False)
 
     async def program() -> None:
