@@ -11,10 +11,11 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
-from scalarviz.engines.wasm.jobs import PAGE, PageMemory, Training
+from scalarviz.engines.wasm.jobs import PAGE, PageMemory, Training, others_than
 from scalarviz.engines.wasm.linking import end_of_data
 from scalarviz.engines.wasm.module import module_of
 from scalarviz.errors import EngineError
+from scalarviz.pages.initial_data import initial_data
 from scalarviz.session.branches import Clock
 from scalarviz.session.session import Session
 from scalarviz.session.trainer import Trainer
@@ -58,7 +59,8 @@ def engine_data(session: Session, probe: FloatArray | None = None) -> EngineData
             f"{LARGEST / 1e6:,.0f} MB are the most: take smaller batches, a smaller network or "
             "fewer samples"
         )
-    return EngineData(module, memory.image, memory.spec)
+    spec = memory.spec | {"initial": initial_data(session.network)}
+    return EngineData(module, memory.image, spec)
 
 
 def training_of(trainer: Trainer, step: int) -> Training:
@@ -72,6 +74,7 @@ def training_of(trainer: Trainer, step: int) -> Training:
         settings.optimizer,
         settings.precision,
         step,
+        others_than(settings.optimizer),
     )
 
 

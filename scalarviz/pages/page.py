@@ -20,10 +20,11 @@ from scalarviz.files.atomic import as_path, check_place, replace_file
 from scalarviz.formulas.table import pick
 from scalarviz.package_files import text_beside
 from scalarviz.pages.caption_data import caption_data
-from scalarviz.pages.engine_data import engine_data, why_not
+from scalarviz.pages.engine_data import engine_data, training_of, why_not
 from scalarviz.pages.exhibit_data import exhibit_data, probe_of
 from scalarviz.pages.index_page import version
 from scalarviz.pages.inline import bundle, html, names_of, packed_bytes, texts_of
+from scalarviz.pages.optimizer_data import optimizer_data
 from scalarviz.pages.recording import Recording, recording_of
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.presenter.show import Show
@@ -166,6 +167,11 @@ def page_of(
             "exhibit": exhibit_data(show.session),
         },
     }
+    if does_train:
+        trainer = show.session.timeline.trainer
+        optimizers = training_of(trainer, 0).optimizers
+        mixed = show.session.network.precision.mixed
+        spec["say"]["optimizers"] = [optimizer_data(each, mixed=mixed) for each in optimizers]
     if made is not None:
         spec["recording"] = made.spec
     data = {"spec": spec, "texts": texts_of(script, texts()), **parts}

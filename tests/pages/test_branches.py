@@ -24,6 +24,9 @@ ACTS = """
         edit: (row, value) => clock.edit(row, value),
         freeze: (row, on) => clock.freeze([row], on),
         rate: (rate) => clock.setRate(rate),
+        size: (size) => clock.setSize(size),
+        optimizer: (number) => clock.setOptimizer(number),
+        begin: (seed) => clock.begin(seed),
         reset: () => clock.reset(),
         switch: (k) => clock.choose(clock.branches.all[k % clock.branches.all.length].key),
         undo: () => clock.undo(),
@@ -69,7 +72,10 @@ def walk(seed: int, count: int, undoes: bool) -> list[Act]:
             ("switch", chance.randrange(100)),
             ("reset",),
         ]
-        ways += [("undo",), ("undo",), ("redo",), ("rate", chance.uniform(0.05, 0.2))] * undoes
+        if undoes:
+            ways += [("undo",), ("undo",), ("redo",), ("rate", chance.uniform(0.05, 0.2))]
+            ways += [("size", chance.choice([1, 2, 4])), ("optimizer", chance.randrange(2))]
+            ways += [("begin", chance.randrange(5))]
         acts.append(chance.choice(ways))
     return acts
 
@@ -80,7 +86,9 @@ def test_branches_are_those_of_a_session(page: InPage, seed: int) -> None:
     wanted, values = [], []
     for name, *given in acts:
         if name == "switch":
-            session.switch(given[0] % len(session.branches))
+            branch = session.branches[given[0] % len(session.branches)]
+            if branch is not session.current_branch:  # a page offers the others only
+                session.switch(branch)
         elif name != "seek" or session.clock.place != (given[0], 0):
             getattr(session, name)(*given)
         forks = [[each.number, each.fork.step, each.end.step] for each in session.branches]

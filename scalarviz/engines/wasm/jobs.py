@@ -6,6 +6,7 @@ evaluation.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, final
@@ -52,7 +53,7 @@ from scalarviz.engines.wasm.llvm_text import HEAP
 from scalarviz.formulas.losses import Loss
 from scalarviz.model.bank import SCALING, Bank
 from scalarviz.model.operations import Buffer
-from scalarviz.model.optimizer import Optimizer
+from scalarviz.model.optimizer import SGD, Adam, Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Moment, Program
 
@@ -60,13 +61,17 @@ AT_ONCE = int(TILE)  # samples that an evaluation takes at once
 SMALL_ARRAYS = 2**18  # bytes for arrays of kernels, beside those of wide layers
 LOSSES = 4096  # steps of one call of the kernel
 PAGE = 65536  # bytes: the unit of a memory
+LARGEST_BATCH = 64  # samples of a batch that a page offers, unless it has more already
+LARGEST_ROOM = 2**24  # bytes for numbers of batches that are larger than that of the session
+OFFERED = SGD, Adam  # optimizers, with their default settings
 
 
 @dataclass(frozen=True, slots=True)
 class Training:
     """All that determines a training.
 
-    step  number of steps that the session has taken
+    step    number of steps that the session has taken
+    others  further optimizers, which a page offers beside that of the session
     """
 
     program: Program
@@ -76,15 +81,42 @@ class Training:
     optimizer: Optimizer
     precision: Precision
     step: int
+    others: tuple[Optimizer, ...] = ()
+
+    @property
+    def optimizers(self) -> tuple[Optimizer, ...]:
+        """The optimizer of the session, and the others."""
+        return self.optimizer, *self.others
+
+    @property
+    def most(self) -> int:
+        """Number of samples of the largest batch that a page offers."""
+        size, samples = self.batches.size, self.batches.samples
+        most = max(size, min(samples, LARGEST_BATCH))
+        numbers = 2 * sum(buffer.size for buffer in self.program.buffers)
+        room = most * numbers * np.dtype(self.bank.dtype).itemsize
+        return most if room <= LARGEST_ROOM else size
+
+    @property
+    def sizes(self) -> list[int]:
+        """Samples of a batch that a page offers: powers of 2, and that of the session."""
+        powers = [2**k for k in range(self.most.bit_length()) if 2**k <= self.most]
+        return sorted({*powers, self.batches.size, self.most})
 
     def units(self) -> list[Unit]:
         """Return the kernels of the training on one core, in the order of a page's table."""
         groups: list[Mapping[str, Unit]] = [TRAINING, units_of_draws(self.batches)]
         groups += [units_of(operation) for operation in self.program.operations]
-        groups += [units_of_loss(self.loss), units_of_optimizer(self.optimizer)]
+        groups += [units_of_loss(self.loss), *map(units_of_optimizer, self.optimizers)]
         groups += [ROUNDING] if self.precision.mixed else []
         found = [unit for group in groups for unit in group.values()]
         return [*dict.fromkeys([*found, RUN_PASSES, ON_ONE_CORE])]
+
+
+def others_than(optimizer: Optimizer) -> tuple[Optimizer, ...]:
+    """Return the optimizers that a page offers beside that of a session."""
+    kinds = [kind for kind in OFFERED if kind().name != optimizer.name]
+    return tuple(kind(not_finite=optimizer.not_finite) for kind in kinds)
 
 
 def refuse(*arguments: object) -> NoReturn:
@@ -172,7 +204,7 @@ class PageMemory:
     def _step(self) -> None:
         """Make the job of whole steps, with everything that others share."""
         of, image = self._training, self._image
-        bank, batches, size = of.bank, of.batches, of.batches.size
+        bank, batches, size = of.bank, of.batches, of.most
         tables = make_tables(of.program, bank.dtype, of.precision)
         order = Order(of.optimizer)
         todo = tables.passes
@@ -182,27 +214,38 @@ class PageMemory:
         job.set_room(self._shared_room)
         job.set_optimizer(of.optimizer, order, self._kernels(units_of_optimizer(of.optimizer)))
         # The bank is one stretch of memory, which a page copies to go back.
-        slots = bank.slot_block(order.slots)
-        image.add(bank.value, bank.grad, slots, bank.state, bank.frozen)
-        image.add(*order.numbers)
-        arrays = job.kept("exact", "arguments", "scratch")
-        image.add(*arrays, empty=True)
+        orders = [order, *map(Order, of.others)]
+        own, most = len(order.slots), max(len(each.slots) for each in orders)
+        self._slots = np.zeros((most, len(bank)), self._dtype)
+        self._slots[:own] = bank.slot_block(order.slots)
+        (job.bank.slots,), job.bank.slot_count = job.keep(slots=self._slots), most
+        image.add(bank.value, bank.grad, self._slots, bank.state, bank.frozen)
+        self._orders = [(order, job)]
+        for optimizer, other in zip(of.others, orders[1:], strict=True):
+            spare = CpuJob(bank)
+            spare.set_optimizer(optimizer, other, self._kernels(units_of_optimizer(optimizer)))
+            self._orders.append((other, spare))
+            image.add(spare.update)
+        for each, user in self._orders:
+            image.add(*each.numbers)
+            image.add(*user.kept("exact", "arguments", "scratch"), empty=True)
         if of.precision.mixed:
             halves = np.zeros_like(bank.value)
             job.set_halves(halves)
             image.add(halves, empty=True)
         samples, batch = job.samples, job.batch
         drawing, settings = drawing_arrays(batches)
+        points = size if room_for_points(batches) else 0
         drawn = [
             np.zeros(size, np.uint64),
             np.zeros(size, np.uint64),
-            np.zeros((room_for_points(batches), 2), bank.dtype),
+            np.zeros((points, 2), bank.dtype),
         ]
         samples.rows, samples.goal_rows, samples.points = job.keep(
             rows=drawn[0], goal_rows=drawn[1], points=drawn[2]
         )
         image.add(*drawn, empty=True)
-        samples.size, samples.point_count = size, room_for_points(batches)
+        samples.size, samples.point_count = size, points
         samples.drawing, samples.draw_settings = job.keep(drawing=drawing, draw_settings=settings)
         samples.draw_setting_count = len(settings)
         image.add(drawing, settings)
@@ -217,7 +260,7 @@ class PageMemory:
         job.progress.factor, job.progress.losses = of.loss.factor, address(self._losses)
         image.add(self._losses, empty=True)
         image.add(job.bank, job.samples, job.batch, job.update, job.progress)
-        self._how, self._slots, self._drawn = order.numbers[0], order.slots, drawn
+        self._drawing, self._drawn = drawing, drawn
         self._inputs = drawn[2] if samples.point_count else inputs
         self._targets = targets
 
@@ -226,7 +269,7 @@ class PageMemory:
 
     def _moments(self) -> None:
         """Make the job of a step moment by moment: another program and room, else the same."""
-        of, size = self._training, self._training.batches.size
+        of, size = self._training, self._training.most
         tables = self._apart = make_tables(of.program, self._dtype, of.precision, apart=True)
         todo = passes(0, [0], [0], [0])
         job = self._apart_job = self._job(tables, self._plan(tables, Order(of.optimizer)), todo)
@@ -275,11 +318,10 @@ class PageMemory:
         }
         if of.precision.mixed:
             calls["roundBank"] = ROUNDING["round_bank"]
-        slots = of.bank.slot_block(self._slots)
         arrays = {
             "value": of.bank.value,
             "grad": of.bank.grad,
-            "slots": slots,
+            "slots": self._slots,
             "state": of.bank.state,
             "frozen": of.bank.frozen,
             "losses": self._losses,
@@ -315,11 +357,15 @@ class PageMemory:
             "records": {
                 "progress": image.fields(train.progress),
                 "batch": image.fields(train.batch),
-                "how": image.fields(self._how),
+                "drawing": image.fields(self._drawing),
                 "pass": image.fields(self._apart_passes),
                 "asked": image.fields(self._evaluate.batch),
             },
-            "slots": [*self._slots],
+            "optimizers": [
+                self._optimizer(number, optimizer) for number, optimizer in enumerate(of.optimizers)
+            ],
+            "update": [image.place(train.update), ctypes.sizeof(train.update)],
+            "batches": of.sizes,
             "scaling": SCALING,
             "mixed": of.precision.mixed,
             "atOnce": AT_ONCE,
@@ -345,10 +391,20 @@ class PageMemory:
             "load": [plans.DO_LOAD | plans.DO_KEEP, 0, 0, 0],
             "step": of.step,
             "count": of.bank.step_count,
-            "rate": of.optimizer.lr,
             "samples": of.batches.samples,
-            "stepsAnEpoch": of.batches.steps_an_epoch,
         }  # fmt: skip
+
+    def _optimizer(self, number: int, optimizer: Optimizer) -> dict[str, Any]:
+        """Return an optimizer: its name, rate and slots, and where its numbers are."""
+        order, job = self._orders[number]
+        return {
+            "name": optimizer.name,
+            "title": type(optimizer).__name__,
+            "rate": optimizer.lr,
+            "slots": [*order.slots],
+            "update": self._image.place(job.update),
+            "how": self._image.fields(order.numbers[0]),
+        }
 
     def _array_at(self, array: np.ndarray[Any, Any]) -> list[Any]:
         return [self._image.place(array), array.size, array.dtype.name]

@@ -4,7 +4,6 @@ import { Access } from "./access.js";
 import { BranchLines } from "./branch_lines.js";
 import { BranchList } from "./branch_list.js";
 import { answersFor, exhibitIn } from "./exhibit.js";
-import { bothSaid } from "./format.js";
 import { byId, setShown, setWords, unitLength } from "./dom.js";
 import { captionOf } from "./captions.js";
 import { CaptionBox } from "./captionbox.js";
@@ -15,9 +14,11 @@ import { cellsOf } from "./strip.js";
 import { commandOf, takesKey } from "./keys.js";
 import { Controls } from "./controls.js";
 import { Curve, Losses } from "./curve.js";
+import { draggingIn } from "./dragging.js";
 import { copyLink } from "./follow.js";
 import { followPointers } from "./pointer.js";
 import { Motion } from "./motion.js";
+import { Options, channelsOf } from "./options.js";
 import { OwnInput, sentenceOfOwn } from "./own.js";
 import { owns } from "./paths.js";
 import { Player } from "./player.js";
@@ -27,8 +28,6 @@ import { Tour, tourWords } from "./tour.js";
 import { isSameThing } from "./walking.js";
 
 const READABLE = 1.2; // seconds for each operation of a step that is to be read
-const SMALLEST_HELD = 12; // pixels of a cube that can be dragged; elsewhere a drag turns the network
-const HELD_REACH = 100; // pixels of a drag that add the scale of the values
 const HASTY = 0.45; // seconds for an operation below which its caption cannot be read
 
 /** All that a page shows and does, for a spec, a client of its worker, and a picture. */
@@ -45,6 +44,7 @@ export class App {
     this.pinned = null;
     this.opened = false;
     this.unit = "step";
+    this.channel = "value"; // what cubes show
     this.tour = null;
     this.tourBegan = null;
     this.tourPart = "";
@@ -69,6 +69,7 @@ export class App {
   makeParts() {
     const { spec } = this;
     this.controls = new Controls((name, ...given) => this.run(name, ...given));
+    this.options = new Options(spec, (name, ...given) => this.run(name, ...given));
     this.strip = new StripBar(byId("strip"), cellsOf(spec), (done) => this.run("go", done));
     this.lines = new BranchLines();
     this.curve = new Curve(byId("curve"), spec.engine.step, this.lines, {
@@ -102,9 +103,7 @@ export class App {
       home: () => this.run("home"),
       hover: (x, y) => this.look(x < 0 ? null : this.picture.at(x, y)),
       tap: (x, y) => this.tap(x, y),
-      hold: (x, y, isFinger) => this.hold(x, y, isFinger),
-      drag: (handle, up) => this.drag(handle, up),
-      drop: (handle, up) => this.drop(handle, up),
+      ...draggingIn(this),
     });
     addEventListener("keydown", (event) => this.press(event));
     new ResizeObserver(() => this.resize()).observe(byId("picture"));
@@ -124,9 +123,18 @@ export class App {
     if (news) this.tell(news);
     this.player.see(state);
     this.motion.follow(state, performance.now() / 1000, this.player.playing);
+    this.follow(state);
     this.state = state;
     if (state.stopped) this.tell(text(`page.stopped.${state.stopped.why}`));
     this.request();
+  }
+
+  /** Let captions speak of the optimizer of a state, and cubes show what it has. */
+  follow(state) {
+    const { say, recording } = this.spec;
+    if (say.optimizers) Object.assign(say, { optimizer: say.optimizers[state.optimizer], first: state.counted });
+    if (recording) state.begun = this.begun ??= state.value;
+    if (!channelsOf(state).includes(this.channel)) this.channel = "value";
   }
 
   /** Change fields of the page, and draw it again. */
@@ -157,6 +165,7 @@ export class App {
     const caption = this.captionFor(state);
     const moves = this.picture.draw(state, {
       caption, part, hover: this.hover, pinned: this.pinned, pointed: this.pointed, box: this.box(),
+      color: this.channel, size: this.channel,
     }); // prettier-ignore
     this.caption.show(caption, this.opened);
     this.strip.show(state.operation || (state.moment >= 0 ? state.moment + 1 : 0));
@@ -168,6 +177,7 @@ export class App {
       speed: this.player.speed,
       operations: this.spec.engine.moments.length,
     });
+    this.options.show(this.state, this.channel);
     this.showCard(state);
     this.own.show(state);
     this.access.show(state, caption.title);
@@ -238,29 +248,6 @@ export class App {
     this.pin(isSameThing(found, this.pinned) ? null : found);
   }
 
-  /** Return the cube at a place with its value, if it can be dragged: large, and by a finger, pinned. */
-  hold(x, y, isFinger) {
-    if (this.spec.recording) return null;
-    const found = this.picture.at(x, y);
-    if (isFinger && !isSameThing(found, this.pinned)) return null;
-    if (!(found?.row >= 0) || 2 * this.picture.placeOf(found).half < SMALLEST_HELD) return null;
-    const value = this.state.value[found.row];
-    return Number.isFinite(value) ? { ...found, value, top: this.picture.frame.scale } : null;
-  }
-
-  drag(handle, up) {
-    this.act();
-    this.player.askLatest("edit", { row: handle.row, value: draggedTo(handle, up) });
-  }
-
-  /** Say what a drag has changed, and offer to train on, unless it plays anyway. */
-  drop(handle, up) {
-    const { name } = cardOf(this.spec, this.state, { row: handle.row });
-    const [old, fresh] = bothSaid(handle.value, draggedTo(handle, up));
-    const repair = this.player.playing ? "" : text("notices.repair");
-    this.tell(text("notices.dragged", { name, old, new: fresh }), repair, () => this.player.playing || this.player.play());
-  }
-
   pin(thing) {
     this.change({ pinned: thing, opened: false });
   }
@@ -304,6 +291,10 @@ export class App {
       undo: () => still("undo"),
       redo: () => still("redo"),
       choose: (key, step) => still("choose", { key, step }),
+      setOptimizer: (number) => this.act() && player.ask("setOptimizer", { number: Number(number) }),
+      setSize: (size) => this.act() && player.ask("setSize", { size: Number(size) }),
+      setChannel: (channel) => this.change({ channel }),
+      newWeights: () => this.newWeights(still),
       setUnit: (unit) => this.change({ unit }),
       setSpeed: (place) => player.setSpeed(place),
       setRate: (rate) => this.setRate(rate),
@@ -347,6 +338,13 @@ export class App {
     this.player.askLatest("setRate", { rate });
   }
 
+  /** Begin again with the weights of the next seed. */
+  async newWeights(still) {
+    const seed = (this.state.seed ?? this.spec.engine.initial.seed) + 1;
+    await still("begin", { seed });
+    this.tell(text("page.weights", { seed }));
+  }
+
   /** Go to the field of the pinned weight, in which its number is typed. */
   editPinned() {
     if (this.pinned?.row >= 0 && !this.spec.recording) this.card.type();
@@ -362,7 +360,7 @@ export class App {
   }
 
   sample(way) {
-    const count = this.spec.engine.sizes.batch;
+    const count = this.state.batch;
     if (count > 1) this.player.ask("focus", { sample: (this.state.focus + way + count) % count });
   }
 
@@ -472,11 +470,6 @@ function rowsBeside(say, row) {
   const { layer } = say.operations.find((each) => owns(each, row)) ?? {};
   const all = say.operations.filter((each) => each.count > 0 && each.layer === layer);
   return all.flatMap(({ weights, count }) => Array.from({ length: count }, (_, i) => weights + i));
-}
-
-/** Return the value of a cube after a drag by so many pixels upwards. */
-function draggedTo({ value, top }, up) {
-  return up ? Number((value + (up / HELD_REACH) * top).toPrecision(3)) : value;
 }
 
 /** Return a caption of one sentence, and what can be done next. */

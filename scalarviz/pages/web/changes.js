@@ -12,6 +12,9 @@ export const CHANGES = {
   },
   freeze: { apply: (engine, { rows, on }) => engine.freeze(rows, on) },
   rate: { apply: (engine, { rate }) => (engine.rate = rate) },
+  size: { between: true, apply: (engine, { size }) => (engine.size = size) },
+  optimizer: { between: true, apply: (engine, { number }) => engine.setOptimizer(number) },
+  weights: { between: true, apply: (engine, { seed }) => engine.setWeights(seed) },
 };
 
 /** Whether a change goes on with the last one at the same place, as when a cube is dragged. */

@@ -7,10 +7,12 @@
 import { Branches, isBefore, isEarlier, isSamePlace } from "./branches.js";
 import { CHANGES, goesOn } from "./changes.js";
 import { History } from "./history.js";
+import { initialNumbers } from "./initial.js";
 import { Shown, stateOf } from "./state.js";
 
 const APART = 5; // milliseconds of training between two keyframes, and between two looks at the time
 const MOST_STEPS = 100000; // at most in one call of the kernel
+const FEW_BEGUN = 20000; // weights of which a state has those with which the training began, too
 
 /** The clock of an engine. */
 export class Clock {
@@ -30,6 +32,8 @@ export class Clock {
     this.pace = 1; // steps that take about APART
     this.before = null; // weights and slots when the step shown began
     this.shown = new Shown();
+    this.opened = engine.value.slice(); // the weights of the page
+    this.begunSeed = undefined; // see `begun`
     this.keep();
   }
 
@@ -151,7 +155,7 @@ export class Clock {
   }
 
   stepsOf(unit) {
-    return unit === "epoch" ? this.engine.spec.stepsAnEpoch : 1;
+    return unit === "epoch" ? this.engine.stepsAnEpoch : 1;
   }
 
   /** The moment of arrival at a place: before the changes there. */
@@ -301,8 +305,44 @@ export class Clock {
     this.change({ kind: "freeze", rows, on });
   }
 
-  /** Make a change; `details` have its kind, a row of CHANGES. */
-  change(details) {
+  /** Use batches of another number of samples from the next step on. */
+  setSize(size) {
+    this.change({ kind: "size", size });
+  }
+
+  /** Move weights by another optimizer of the page from the next step on. */
+  setOptimizer(number) {
+    this.change({ kind: "optimizer", number });
+  }
+
+  /** Begin again with the weights of a seed. */
+  begin(seed) {
+    const before = this.here;
+    const { latest } = this.history;
+    const isAgain = latest?.kind === "weights" && isSamePlace(latest, this) && !isBefore(before.place, this.end);
+    if (!isAgain) this.go(this.arrival(this.first, 0));
+    this.change({ kind: "weights", seed }, before);
+  }
+
+  /** The seed of the weights with which this training began; null: those of the page. */
+  get seed() {
+    return this.journal.findLast(({ kind }, k) => kind === "weights" && k < this.applied)?.seed ?? null;
+  }
+
+  /** The weights with which this training began. */
+  get begun() {
+    const { seed, engine } = this;
+    if (seed !== this.begunSeed) {
+      const count = engine.value.length;
+      const drawn = () => engine.value.constructor.from(initialNumbers(engine.spec.initial, seed, count).value);
+      this.begunWeights = seed === null ? this.opened : drawn();
+      this.begunSeed = seed;
+    }
+    return this.begunWeights;
+  }
+
+  /** Make a change; `details` have its kind, a row of CHANGES; to undo it leads to `before`. */
+  change(details, before = null) {
     if (CHANGES[details.kind].between && this.operation > 0) this.advance(1, "step");
     const change = { ...details, step: this.step, operation: this.operation };
     const last = this.journal[this.applied - 1];
@@ -316,9 +356,9 @@ export class Clock {
       this.history.goOn(change);
       return;
     }
-    const before = this.here;
+    const here = before ?? this.here;
     this.put(change);
-    this.history.note(before, change);
+    this.history.note(here, change);
   }
 
   /** Add a change to the journal at this moment, in a new branch if steps come after it. */
@@ -398,7 +438,12 @@ export class Clock {
     this.stale = Infinity;
     const { told, dropped, now } = this.branches;
     this.branches.dropped = [];
-    return { ...stateOf(this, from, more), branch: now.key, branches: told, dropped };
+    const { engine, seed } = this;
+    const begun = engine.value.length <= FEW_BEGUN ? this.begun.slice() : null;
+    return {
+      ...stateOf(this, from, more), branch: now.key, branches: told, dropped, begun, seed,
+      size: engine.size, optimizer: engine.optimizer, counted: engine.count - engine.step,
+    }; // prettier-ignore
   }
 }
 

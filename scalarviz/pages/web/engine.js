@@ -1,10 +1,13 @@
 // The kernels of the cpu engine in this page: a network, its data, and its training.
 
+import { initialNumbers } from "./initial.js";
+
 const KIND = {
   float32: Float32Array, float64: Float64Array, uint64: BigUint64Array, bool: Uint8Array,
 };
 const MEMORY = "__linear_memory", TABLE = "__indirect_function_table", POINTER = "__stack_pointer";
 const NO_ROW = -1, OVERFLOW = -2;
+const HEAD = 48; // bytes of what is saved before the bank
 
 /** Functions of C that kernels may call, from Math: those whose name ends in f round to float32. */
 function mathOf(name) {
@@ -47,11 +50,7 @@ export class Engine {
     this.grad = this.arrays.grad;
     this.frozen = this.arrays.frozen;
     this.state = this.arrays.state;
-    this.slots = {};
-    const rows = this.value.length;
-    spec.slots.forEach((name, k) => {
-      this.slots[name] = this.arrays.slots.subarray(k * rows, (k + 1) * rows);
-    });
+    this.takeOptimizer(0);
     this.calls = {};
     for (const [name, place] of Object.entries(spec.calls)) this.calls[name] = table.get(place);
     this.jobs = {};
@@ -89,11 +88,59 @@ export class Engine {
 
   /** The learning rate, before the schedule. */
   get rate() {
-    return this.numbers.getFloat64(this.spec.records.how.rate, true);
+    return this.numbers.getFloat64(this.spec.optimizers[this.optimizer].how.rate, true);
   }
 
   set rate(rate) {
-    this.putFloat("how", "rate", rate);
+    this.numbers.setFloat64(this.spec.optimizers[this.optimizer].how.rate, rate, true);
+  }
+
+  /** Move weights by an optimizer of `spec.optimizers`; its slots are as they are. */
+  takeOptimizer(number) {
+    const { update, optimizers } = this.spec;
+    const [at, size] = update;
+    const bytes = new Uint8Array(this.memory.buffer);
+    this.ownUpdate ??= bytes.slice(at, at + size); // the place of the record in use is that of the first
+    bytes.set(number ? bytes.subarray(optimizers[number].update, optimizers[number].update + size) : this.ownUpdate, at);
+    this.optimizer = number;
+    this.slots = {};
+    const rows = this.value.length;
+    optimizers[number].slots.forEach((name, k) => {
+      this.slots[name] = this.arrays.slots.subarray(k * rows, (k + 1) * rows);
+    });
+  }
+
+  /** Begin with another optimizer: with its own rate, and slots of 0. */
+  setOptimizer(number) {
+    this.takeOptimizer(number);
+    this.rate = this.spec.optimizers[number].rate;
+    this.arrays.slots.fill(0);
+    this.count = 0;
+  }
+
+  /** The number of samples of a batch; the last one of an epoch may have fewer. */
+  get size() {
+    return this.take("drawing", "size");
+  }
+
+  set size(size) {
+    this.put("drawing", "size", size);
+  }
+
+  get stepsAnEpoch() {
+    return Math.ceil(this.spec.samples / this.size);
+  }
+
+  /** Begin with the weights of another seed, and with nothing kept of the steps before. */
+  setWeights(seed) {
+    const { initial, scaling } = this.spec;
+    const { value, state } = initialNumbers(initial, seed, this.value.length);
+    this.value.set(value);
+    this.grad.fill(0);
+    this.arrays.slots.fill(0);
+    this.state.set(state, scaling);
+    this.count = 0;
+    this.loss = NaN;
   }
 
   /** Freeze weights, or let them move again. */
@@ -326,21 +373,21 @@ export class Engine {
   /** Bytes of all that determines the future, between two steps. */
   save() {
     const bank = this.bank();
-    const saved = new Uint8Array(32 + bank.length);
-    new Float64Array(saved.buffer, 0, 4).set([this.step, this.count, this.rate, this.loss]);
-    saved.set(bank, 32);
+    const saved = new Uint8Array(HEAD + bank.length);
+    const { step, count, rate, loss, size, optimizer } = this;
+    new Float64Array(saved.buffer, 0, HEAD / 8).set([step, count, rate, loss, size, optimizer]);
+    saved.set(bank, HEAD);
     return saved;
   }
 
   /** Go back to what `save` returned. */
   restore(saved) {
-    const [step, count, rate, loss] = new Float64Array(saved.buffer, saved.byteOffset, 4);
-    this.step = step;
-    this.count = count;
-    this.rate = rate;
-    this.loss = loss;
+    const head = new Float64Array(saved.buffer, saved.byteOffset, HEAD / 8);
+    const [step, count, rate, loss, size, optimizer] = head;
+    this.takeOptimizer(optimizer);
+    Object.assign(this, { step, count, rate, loss, size });
     this.done = 0;
-    this.bank().set(saved.subarray(32));
+    this.bank().set(saved.subarray(HEAD));
   }
 }
 

@@ -24,6 +24,8 @@ export class Remembered {
   }
 }
 
+export const SINCE_START = "since_start"; // a channel: the change since the start
+
 const KNOWN_CHANNELS = new WeakMap(); // by state: what is computed of one, by name of the channel
 
 /** The numbers of a channel: the values, their gradients, their change, or a slot. */
@@ -34,9 +36,8 @@ export function numbersOf(state, name) {
   if (!KNOWN_CHANNELS.has(state)) KNOWN_CHANNELS.set(state, new Map());
   const known = KNOWN_CHANNELS.get(state);
   if (!known.has(name)) {
-    const { value, before } = state;
-    const isChange = name === "last change" && before;
-    known.set(name, value.map((each, i) => (isChange ? each - before[i] : 0)));
+    const from = { "last change": state.before, [SINCE_START]: state.begun }[name];
+    known.set(name, state.value.map((each, i) => (from ? each - from[i] : 0)));
   }
   return known.get(name);
 }

@@ -2,6 +2,7 @@
 
 import { Box } from "./camera.js";
 import { generalNumber } from "./colors.js";
+import { SINCE_START } from "./frame.js";
 import { text } from "./texts.js";
 
 const LEGEND = {
@@ -56,7 +57,8 @@ function legendWords(frame) {
 }
 
 /** The name of a channel: a translation has one, in English it is its own. */
-function channelName(channel) {
+export function channelName(channel) {
+  if (channel === SINCE_START) return text("page.channel.since_start");
   const key = `rows.channels.${channel}.name`;
   const found = text(key);
   return found === key ? channel : found;

@@ -7,7 +7,7 @@ import { unpacked } from "./packed.js";
 
 const KEPT = { small: 1, large: 2, whole: 3, same: 4, plain: 5 }; // as Writer of recording.py
 const FASTEST = 60; // pictures a second
-const CHANGING = ["edit", "freeze", "setRate", "undo", "redo", "choose", "focus", "own"];
+const CHANGING = ["edit", "freeze", "setRate", "undo", "redo", "choose", "begin", "setSize", "setOptimizer", "focus", "own"];
 
 /** Reads arrays one after the other, as Writer of recording.py wrote them. */
 export class ArrayReader {

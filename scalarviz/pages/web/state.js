@@ -27,7 +27,7 @@ export function stateOf(clock, from, { slots = false, playing = false } = {}) {
   const { engine, operation, moment, before, losses, shown } = clock;
   const { spec } = engine;
   const isLate = !Number.isNaN(engine.loss) && operation > 0;
-  const hasSlots = slots || spec.slots.length * engine.value.length <= FEW;
+  const hasSlots = slots || Object.keys(engine.slots).length * engine.value.length <= FEW;
   const state = {
     step: clock.step,
     operation,

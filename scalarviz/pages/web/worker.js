@@ -93,6 +93,13 @@ export class Server {
       clock.setRate(args.rate);
     } else if (name === "edit") {
       clock.edit(args.row, args.value);
+    } else if (name === "setSize") {
+      clock.setSize(args.size);
+    } else if (name === "setOptimizer") {
+      clock.setOptimizer(args.number);
+    } else if (name === "begin") {
+      this.rate = undefined;
+      clock.begin(args.seed);
     } else if (name === "freeze") {
       clock.freeze(args.rows, args.on);
     } else if (name === "choose") {
