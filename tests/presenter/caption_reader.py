@@ -11,8 +11,8 @@ from scalarviz.session.caption import Caption
 from scalarviz.texts import texts
 
 # What may stand before an equation: names of quantities. Everything else is arithmetic.
-NAMES = r"dL/dp|grad used|w after decay|goes on|[A-Za-z_]\w*"
-NAMED = re.compile(rf"^(?:{NAMES}) = ")
+NAMES = r"delta|dL/dp|grad|L|m|v|velocity|square|grad used|w after decay|goes on"
+OWN_NAMES = rf"{NAMES}|[A-Za-z_]\w*"  # those of the variables of a user's optimizer, too
 LABEL = re.compile(r"^[^=]*?: ")
 REST = re.compile(r"(?:\.\.\. )?[\d,]+ more(?: samples?)? \(([^()]+)\)")
 WORD = re.compile(r"\b(?:bias|shift) (-?[\d.]+(?:e-?\d+)?)")
@@ -35,24 +35,29 @@ FUNCTIONS: dict[str, Any] = {
 }
 
 
-def equations(caption: Caption) -> list[tuple[str, str]]:
-    """The equations of a caption, of its lines and with all terms: arithmetic and result."""
+def equations(caption: Caption, names: str = NAMES) -> list[tuple[str, str]]:
+    """The equations of a caption, of its lines and with all terms: arithmetic and result.
+
+    names  a pattern of what may stand before an equation
+    """
     lines = ["".join(piece.words for piece in line) for line in (*caption.lines, *caption.whole)]
     found = []
     for part in [part for line in lines for part in line.split("; ")]:
         if " ≈ " in part:  # what float32 rounds away
             assert abs(float(part.rpartition(" ≈ ")[2])) < 1e-6, f"{part} does not agree"
             continue
-        if " = " not in part or "... = " in part:  # a long line, which can be opened
+        if " = " not in part:
             continue
-        arithmetic = NAMED.sub("", LABEL.sub("", part))
+        if "... = " in part:
+            assert caption.whole, f"{part} cannot be opened"
+            continue
+        arithmetic = re.sub(rf"^(?:{names}) = ", "", LABEL.sub("", part))
         if " = " not in arithmetic:  # a name and its number
             assert NUMBER.fullmatch(arithmetic), part
             continue
         *sides, right = arithmetic.split(" = ")
-        if sides[0].startswith("f("):  # a user's function, which a calculator has not
-            continue
-        found += [(left, right) for left in sides]
+        # A calculator has no function of a user.
+        found += [(left, right) for left in sides if not left.startswith("f(")]
     return found
 
 

@@ -18,7 +18,7 @@ from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.stage import Stage
 from scalarviz.session.caption import Caption
 from scalarviz.view.frame_data import Card, Line
-from tests.presenter.caption_reader import FUNCTIONS, agrees, as_python, equations
+from tests.presenter.caption_reader import FUNCTIONS, OWN_NAMES, agrees, as_python, equations
 
 ROW = 41  # a weight of the first output
 
@@ -318,7 +318,7 @@ def test_every_line_of_an_own_optimizer_is_right(name: str, steps: int) -> None:
     s.advance(steps)
     before = float(s.network.bank.value[ROW])
     told = walk(s)["step"]
-    found = equations(told)
+    found = equations(told, OWN_NAMES)
     assert found
     known = {"looped": lambda *each: looped(*each)[0], "sign": sign}
     for side, result in found:
@@ -478,7 +478,7 @@ def test_what_users_add_is_seen() -> None:
     assert told["step"].formula == "new w = w - step"
     assert told["step"].numbers[1].startswith("step = 2 × .1 × ")
     for which in ("loss", "delta 1", "step"):
-        found = equations(told[which])
+        found = equations(told[which], OWN_NAMES)
         assert len(found) > 1
         for side, result in found:
             assert_right(side, result)
