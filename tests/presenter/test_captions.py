@@ -400,8 +400,9 @@ def test_every_activation_is_told_and_its_slope_is_the_derivative(name: str) -> 
     told = walk(s)
     z, a = (float(x[0, 0]) for x in (s.numbers(f"{name} 0").inputs, s.numbers(f"{name} 0").outputs))
     assert told[f"{name} 0"].numbers[0].startswith(f"{name}(")
-    first, *_, last = numbers_in(told[f"{name} 0"].numbers[0])
-    assert (first, last) == (close(z), close(a))
+    called, *between, last = told[f"{name} 0"].numbers[0].split(" = ")
+    assert [*numbers_in(called), float(last)] == [close(z), close(a)]
+    assert all(agrees(value_of(each), last) for each in between)  # its formula
     slope = ACTIVATIONS[name].slope
     if slope and "if" not in slope:
         text, names = as_python(slope), {**NAMES, "a": a, "z": z}
