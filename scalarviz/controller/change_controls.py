@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scalarviz.controller.control import Control
+from scalarviz.controller.own_input import put_in
 from scalarviz.controller.state import State
 from scalarviz.texts import text
 
@@ -78,6 +79,16 @@ CHANGE_CONTROLS = [
         enabled=has_pinned,
         label="Pinned",
         text="frozen",
+    ),
+    Control(
+        "own input",
+        "button",
+        "Put in something of your own",
+        lambda controller, _: put_in(controller),
+        menu="Time",
+        text="An input of your own",
+        key="o",
+        help="put in something of your own: drag an input, click the map, draw a digit",
     ),
     Control(
         "undo",

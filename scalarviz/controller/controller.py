@@ -16,6 +16,7 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast, final
 
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.controller import keys
 from scalarviz.controller.edits import Edits, as_number
 from scalarviz.controller.end_of_run_actions import offers_of
@@ -75,7 +76,8 @@ class Controller:
     `measured` is the speed while it plays, in steps a second, else 0.
 
     The face sets `start_editing`, which opens the field for the pinned weight's value, `leave`,
-    which closes everything, and `fill_screen`, which enters and leaves full screen.
+    which closes everything, `fill_screen`, which enters and leaves full screen, and, if it has one,
+    `ask_color`: a dialog that begins with a colour and calls a function for each one picked.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class Controller:
         self.start_editing: Callable[[], None] = lambda: None
         self.leave: Callable[[], None] = lambda: None
         self.fill_screen: Callable[[], None] = lambda: None
+        self.ask_color: Callable[[FloatArray, Callable[[FloatArray], None]], None] | None = None
         self.hand = Hand()
         self.playing = Playing(show, steps, speed)
         self.guide: Guide = Guide(self)

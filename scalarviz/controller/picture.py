@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.presenter.handles import Handle
+from scalarviz.presenter.own_input import Grip
 from scalarviz.presenter.show import Show
 from scalarviz.session.caption import Neuron
 
@@ -31,6 +33,7 @@ class PictureProtocol(Protocol):
     patience: float  # seconds to wait for results of the session
     part_of_tour: str  # the part of the tour that the caption is of, or ""
     adding: float  # how many samples of the batch are added up in the picture, or 0
+    own: FloatArray | None  # inputs of the user's own, shown in place of the sample
     status: str  # message that stays until it is cleared
     asleep: bool  # whether to compute nothing
 
@@ -49,6 +52,8 @@ class PictureProtocol(Protocol):
     def hover_at(self, x: float, y: float) -> None: ...
     def step_at(self, x: float, y: float, *, held: bool = False) -> int | None: ...
     def handle_at(self, x: float, y: float) -> Handle | None: ...
+    def put_in(self) -> None: ...
+    def grip_at(self, x: float, y: float) -> Grip | None: ...
     def click(self, x: float, y: float) -> None: ...
     def walk(self, way: str) -> None: ...
     def pin_pointed(self) -> None: ...

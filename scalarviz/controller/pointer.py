@@ -6,7 +6,9 @@ from typing import final
 
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.dragging import drag, let_go
+from scalarviz.controller.own_input import put_in
 from scalarviz.presenter.handles import Handle
+from scalarviz.presenter.own_input import Grip
 
 STILL = 4.0  # pixels; a press that moves less is a click
 NOTCH = 1.15  # zoom factor per notch of the wheel
@@ -18,7 +20,8 @@ class Pointer:
     """Left button: rotate or click; other buttons: move; wheel: zoom at the pointer.
 
     The left button on the loss curve goes to that step, and to others as long as it is held; on a
-    large enough cube it drags the weight, up for more.
+    large enough cube it drags the weight, up for more; on the sphere of an input, the image of the
+    inputs or the panel of what is learned it puts in an input of the user's own.
 
     Buttons are numbered, 1 is left; positions are logical pixels from the upper left corner.
     """
@@ -30,15 +33,19 @@ class Pointer:
         self._moved = False
         self._seeking: int | None = None  # the step that was asked for last, on the loss curve
         self._handle: Handle | None = None  # the cube that is held
+        self._grip: Grip | None = None  # what puts in an input
 
     def press(self, button: int, x: float, y: float) -> None:
         if self._button is None:
             self._button, self._moved = button, False
             self._start = self._last = x, y
-            self._seeking = self._handle = None
+            self._seeking = self._handle = self._grip = None
             if button == LEFT:
                 self._seek(self.controller.stage.step_at(x, y))
                 self._handle = self.controller.stage.handle_at(x, y)
+                self._grip = self.controller.stage.grip_at(x, y)
+                if self._grip is not None and self._grip.at_once:
+                    put_in(self.controller, self._grip.inputs_at(x, y))
 
     def _seek(self, step: int | None) -> None:
         if step is not None and step != self._seeking:
@@ -57,7 +64,9 @@ class Pointer:
             return
         far = max(abs(x - self._start[0]), abs(y - self._start[1]))
         self._moved = self._moved or far >= STILL
-        if self._moved and self._handle is not None:
+        if self._grip is not None and (self._moved or self._grip.at_once):
+            put_in(self.controller, self._grip.inputs_at(x, y))
+        elif self._moved and self._handle is not None:
             drag(self.controller, self._handle, self._start[1] - y)
         elif self._moved:
             self.leave()
@@ -69,6 +78,8 @@ class Pointer:
         if button != self._button:
             return
         self._button = None
+        if self._grip is not None and (self._moved or self._grip.at_once):
+            return
         if not self._moved and button == LEFT and self._seeking is None:
             self.controller.click(x, y)
         elif self._moved and self._handle is not None:

@@ -17,6 +17,7 @@ from scalarviz.model.program import Moment, Program
 from scalarviz.presenter.answers import Answer
 from scalarviz.presenter.curves import measured_of
 from scalarviz.presenter.exhibits_of import can_be_finer, exhibit_of, is_quick, needs_batch
+from scalarviz.presenter.own_input import pad_of
 from scalarviz.presenter.sample_pass import SampleContext, SamplePass, backward, forward
 from scalarviz.presenter.scene_layout import tints_of
 from scalarviz.presenter.throttle import Throttle
@@ -48,6 +49,7 @@ class LiveValues:
     held     the focus sample that is shown instead of the present one, while the light that
              brings its numbers is still on its way; or None
     asleep   whether to compute nothing: only what the session has at hand is shown
+    own      inputs of the user's own, which are shown in place of the focus sample, or None
     """
 
     def __init__(self, session: Session, patience: float = math.inf) -> None:
@@ -63,6 +65,8 @@ class LiveValues:
         self._marked = (None, (), None)
         self.target: FloatArray | None = None
         self.asleep = False
+        self.own: FloatArray | None = None
+        self._pad: tuple[FloatArray | None, Exhibit | None] = (None, None)
         self.held: Sample | None = None
         self._snapshot = session.snapshot()
         self._snapshot.request()
@@ -103,6 +107,10 @@ class LiveValues:
     def sample(self) -> Sample:
         """The pass of the focus sample, and its targets."""
         return self.way, self.target
+
+    @property
+    def _shown(self) -> Sample:
+        return self.sample if self.held is None or self.own is not None else self.held
 
     @property
     def place(self) -> tuple[int, int, int]:
@@ -174,6 +182,11 @@ class LiveValues:
 
     def _follow_now(self, session: Session, trainer: Trainer) -> None:
         """Send the focus sample through the network, and its gradient back."""
+        if self.own is not None:
+            place = SampleContext(session.network.bank.state, session.network.bank.step_count)
+            self.way = forward(self.program, self.numbers.value, self.own, place)
+            self.target = np.full(self.program.outputs.size, np.nan)
+            return
         bank, (now, operation, *_) = session.network.bank, self.key
         # While whole steps play, the sample stays the same, so that one sees what is learned.
         leaps = session.playing and self._leapt
@@ -198,7 +211,9 @@ class LiveValues:
 
     def buffers(self, done: int) -> Buffers:
         """Return the sample after `done` moments of the step; 0: after all of them."""
-        way, target = self.held or self.sample
+        if self.own is not None:
+            done = 0
+        way, target = self._shown
         if not way.values:
             return Buffers()
         known, flows = {self.program.inputs.name}, set[str]()
@@ -217,7 +232,7 @@ class LiveValues:
             tints_of(self.session, values),
             max(1.0, round_up(scale)) if scale > 0.0 else 1.0,
             {name: flow for name, flow in way.flows.items() if name in flows},
-            target if self.program.outputs.name in known else None,
+            target if self.program.outputs.name in known and self.own is None else None,
             way.left_out,
             answers if has_shares else None,
             answers,
@@ -247,7 +262,10 @@ class LiveValues:
         Before the outputs of the focus sample are computed, it has NaN in their place.
         """
         made = self._exhibit
-        way, target = self.held or self.sample
+        if self.own is not None:
+            done = 0
+            made = self._pad_of(self.own) or made
+        way, target = self._shown
         ends = [way.values.get(end.name) for end in (self.program.inputs, self.program.outputs)]
         if made is None or target is None or ends[0] is None or ends[1] is None:
             return made
@@ -259,6 +277,11 @@ class LiveValues:
             shown = made.marked(*sample)
             self._marked = made, sample, shown
         return shown
+
+    def _pad_of(self, own: FloatArray) -> Exhibit | None:
+        if own is not self._pad[0]:
+            self._pad = own, pad_of(self.session, own)
+        return self._pad[1]
 
     def _look(self) -> None:
         """Update the exhibit from a copy of the network, at intervals if that takes long.

@@ -5,12 +5,16 @@ from __future__ import annotations
 from abc import ABC
 from typing import Any, final
 
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.layers.perceptron import Perceptron
 from scalarviz.model.weight import Weight
 from scalarviz.presenter.camera_control import CameraController
 from scalarviz.presenter.handles import Handle, handle_at
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.overlay_pointer import OverlayPointer, step_at
+from scalarviz.presenter.own_input import Grip, PanelGrip, SphereGrip, blank_of
 from scalarviz.presenter.pointing import NOTHING, Target, neuron_of, target_at
 from scalarviz.presenter.walking import next_target
 from scalarviz.session.caption import Neuron
@@ -85,6 +89,39 @@ class Pointed(ABC):
         if row is None or self._seen is None:
             return None
         return handle_at(self._seen, self._see(self._seen), self.reading.numbers.value, row)
+
+    @property
+    def own(self) -> FloatArray | None:
+        """Inputs of the user's own, shown in place of the sample; None: the sample is shown."""
+        return self.reading.own
+
+    @own.setter
+    def own(self, inputs: FloatArray | None) -> None:
+        if inputs is not None:
+            inputs = np.array(inputs, np.float64).reshape(self.reading.program.inputs.size)
+        self.reading.own = inputs
+
+    @final
+    def grip_at(self, x: float, y: float) -> Grip | None:
+        """Return the grip at a pixel, by which inputs of the user's own are put in, or None."""
+        seen, name = self._seen, self.reading.program.inputs.name
+        now = self.reading.way.values.get(name) if self.reading.has_layers else None
+        if seen is None or now is None:
+            return None
+        if seen.exhibit is not None and seen.exhibit.inputs_at(x, y):
+            return PanelGrip(now, lambda: self._seen.exhibit if self._seen else None)
+        neuron = self.target_at(x, y).neuron
+        if neuron is None or neuron[0] != name or neuron[1] >= len(now):
+            return None
+        is_image = any(line.shape for line in seen.layout.neurons if name in line.buffers)
+        return None if is_image else SphereGrip(now, neuron[1], self.session.data, y)
+
+    @final
+    def put_in(self) -> None:
+        """Begin with an input of the user's own: what is shown, or an empty image to draw on."""
+        shown = self.reading.way.values.get(self.reading.program.inputs.name)
+        if shown is not None:
+            self.own = blank_of(self.session, shown)
 
     @final
     def pin(self, part: Weight | int | Perceptron | Neuron | None) -> None:

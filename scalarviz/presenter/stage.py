@@ -27,6 +27,7 @@ from scalarviz.presenter.channels import CHANGE, Source, names_of
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import Motion
 from scalarviz.presenter.notifications import Messages
+from scalarviz.presenter.own_input import caption_of_own
 from scalarviz.presenter.pointed import Pointed
 from scalarviz.presenter.pointing import same_in
 from scalarviz.presenter.pushes import pushes
@@ -211,9 +212,12 @@ class Stage(Pointed):
             self.eyes.frame_all()
 
     def restore(self) -> None:
-        """Close help and panel, end walking, else close the card, else show all as at first."""
+        """Close help, panel, own input, walking or card, or else show all as at first."""
         if self.over.close() or self.help:
             self.help = False
+        elif self.own is not None:
+            self.own = None
+            self.offer({})
         elif self.walking:
             self.walking, self.hover, self.hover_neuron = False, None, None
         elif self.pinned is not None or self.pinned_neuron is not None:
@@ -274,7 +278,7 @@ class Stage(Pointed):
             self.motion.stop()
         self.motion.follow(self._now)
         source = self._source()
-        moment, part = self.motion.shown()
+        moment, part = self.motion.shown() if self.own is None else (None, 1.0)
         scales, plates = self.scales, self.plan.plates
         mixed = self.motion.mixed(scales.color, scales.size, source)
         scales.follow(source, plates, self._now)
@@ -343,6 +347,9 @@ class Stage(Pointed):
 
     def _instead(self, added: BatchSum | None) -> Caption | None:
         """Return the caption that stands in place of that of the operation, if there is one."""
+        if self.own is not None and self.reading.way.values:
+            outputs = self.reading.way.values[self.reading.program.outputs.name]
+            return caption_of_own(self.session, self.own, outputs)
         if self.part_of_tour:
             return tour_caption(self.part_of_tour, self.reading)
         return None if added is None else added.caption(self.adding)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any, final
 
+import numpy as np
 import shiboken6
 from PySide6.QtCore import (
     QCoreApplication,
@@ -23,6 +24,7 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import (
     QCloseEvent,
+    QColor,
     QDragEnterEvent,
     QDropEvent,
     QKeyEvent,
@@ -34,6 +36,7 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSpinBox,
     QApplication,
+    QColorDialog,
     QComboBox,
     QLineEdit,
     QMainWindow,
@@ -42,6 +45,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.files import drop
@@ -115,6 +119,7 @@ class MainWindow(QMainWindow):
         self.farewell = Farewell(self, controller, self.close)
         controller.start_editing = self._start_editing
         controller.fill_screen = self._turn_full_screen
+        controller.ask_color = self._ask_color
         controller.leave = self.close  # type: ignore[assignment]  # whether it closed is of no use
         self.setCentralWidget(self._make_body())
         self.setAcceptDrops(True)
@@ -296,6 +301,17 @@ class MainWindow(QMainWindow):
             return True
         shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         return self.controller.press(name, shift)
+
+    def _ask_color(self, first: FloatArray, picked: Callable[[FloatArray], None]) -> None:
+        """Open a dialog that begins with a colour, and pass on each one that is picked."""
+        dialog = QColorDialog(QColor.fromRgbF(*first.tolist()), self)
+        dialog.setWindowTitle(text("own.pick"))
+        dialog.setOption(QColorDialog.ColorDialogOption.DontUseNativeDialog)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.currentColorChanged.connect(
+            lambda color: picked(np.array([color.redF(), color.greenF(), color.blueF()]))
+        )
+        dialog.open()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if any(url.isLocalFile() for url in event.mimeData().urls()):

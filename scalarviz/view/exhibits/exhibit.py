@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar
@@ -88,6 +89,13 @@ class Exhibit(ABC):
     def marked(self, inputs: FloatArray, outputs: FloatArray, targets: FloatArray) -> Exhibit:
         """Return the exhibit with a mark at the sample in use; without one by default."""
         return self
+
+    def inputs_at(self, x: float, y: float) -> Mapping[int, float]:
+        """Return the inputs that a pixel stands for, by their places, where it was painted last.
+
+        Empty outside; everywhere by default.
+        """
+        return {}
 
 
 def part_of_stage(wanted: float, width: float, height: float) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
@@ -48,6 +49,7 @@ class FunctionPlot(Exhibit):
     names: tuple[str, str] = ("x", "y")
     axis: int = 0
     focus: tuple[float, float] | None = None
+    _plots: list[Box] = field(default_factory=list, repr=False, compare=False)  # painted last
 
     def block(self, look: BlockStyle, width: int, height: int) -> Block:
         rows, columns = height - 1, width - AXIS
@@ -88,6 +90,14 @@ class FunctionPlot(Exhibit):
         x, known = float(inputs[self.axis]), np.linspace(self.low, self.high, len(self.outputs))
         return replace(self, focus=(x, float(np.interp(x, known, self.outputs))))
 
+    def inputs_at(self, x: float, y: float) -> Mapping[int, float]:
+        """Return the input at a pixel of the plot."""
+        for plot in self._plots:
+            if plot.has(x, y):
+                part = (x - plot.x) / plot.width
+                return {self.axis: self.low + part * (self.high - self.low)}
+        return {}
+
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw the curve over the samples, the axes, and a key below them."""
         size = letter_size(canvas)
@@ -98,6 +108,7 @@ class FunctionPlot(Exhibit):
         high = min(box.height - below, 1.1 * box.width)
         whole = Box(box.x, box.y + 0.5 * (box.height - high - below), box.width, high)
         plot = axes.plot(canvas, whole)
+        self._plots[:] = [plot]
 
         def place(x: FloatArray, y: FloatArray) -> FloatArray:
             across = plot.x + (x - self.low) / (self.high - self.low) * plot.width

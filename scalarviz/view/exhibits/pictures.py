@@ -49,6 +49,7 @@ class Pictures(Exhibit):
     names: Sequence[str] = ()
     focus: tuple[float, float] | None = None
     _made: list[npt.NDArray[np.uint8]] = field(default_factory=list, repr=False, compare=False)
+    _places: list[Box] = field(default_factory=list, repr=False, compare=False)  # painted last
     wide: ClassVar[bool] = True
 
     def lines(self, width: int, room: int) -> int:
@@ -94,6 +95,7 @@ class Pictures(Exhibit):
         size = letter_size(canvas)
         title = LINE * size
         boxes = arranged(self.aspect, len(self.pictures), box, title, BETWEEN * size)
+        self._places[:] = boxes
         names = self.names or list(self.pictures)
         for name, place, picture in zip(names, boxes, self.images, strict=True):
             words = name if canvas.measure(name, size=size) <= place.width else name.split()[0]
@@ -108,6 +110,13 @@ class Pictures(Exhibit):
                 y = place.y + min(max(v * place.height, near), place.height - near)
                 for half, color in ((near, theme.ground), (0.8 * near, theme.ink)):
                     paint_frame(canvas, x, y, half, color)
+
+    def inputs_at(self, x: float, y: float) -> Mapping[int, float]:
+        """Return the point at a pixel of an image: 0 to 1 to the right, and down."""
+        for place in self._places:
+            if place.has(x, y):
+                return {0: (x - place.x) / place.width, 1: (y - place.y) / place.height}
+        return {}
 
     @property
     def images(self) -> list[npt.NDArray[np.uint8]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import final
 
@@ -72,6 +72,7 @@ class Plane(Exhibit):
     outputs: FloatArray = field(default_factory=lambda: np.zeros(0))
     focus: FloatArray | None = None
     classes: Sequence[str] = ()
+    _plots: list[Box] = field(default_factory=list, repr=False, compare=False)  # painted last
 
     def lines(self, width: int, room: int) -> int:
         widest = (self.widest(width) - 4 - self.beside) // 2
@@ -198,6 +199,7 @@ class Plane(Exhibit):
             side + line,
         )
         plot = axes.plot(canvas, whole)
+        self._plots[:] = [plot]
         ground = rgb((theme.ground,))[0]
         colors = ground + FAINT * (self._fills(self.values, theme.map) - ground)
         canvas.image(plot.x, plot.y, plot.width, plot.height, colors, smooth=True)
@@ -208,6 +210,15 @@ class Plane(Exhibit):
             x = min(x, box.x + left) if len(rows) > 1 else x
             foot = Box(x, y, box.right - x, below + answers - 0.5 * line)
             self._paint_foot(canvas, foot, theme, rows, answers=answers > 0.0)
+
+    def inputs_at(self, x: float, y: float) -> Mapping[int, float]:
+        """Return the two inputs at a pixel of the map."""
+        for plot in self._plots:
+            if plot.has(x, y):
+                part = np.array([(x - plot.x) / plot.width, (plot.bottom - y) / plot.height])
+                numbers = np.array(self.low) + part * np.subtract(self.high, self.low)
+                return dict(zip(self.axes, numbers.tolist(), strict=True))
+        return {}
 
     def _radius(self, box: Box, size: float) -> float:
         """Return the radius of a sample in pixels."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
@@ -48,6 +49,7 @@ class Swatches(Exhibit):
     targets: FloatArray
     title: str = ""
     focus: int | None = None
+    _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)  # of the inputs
 
     def verdict(self) -> str:
         off = np.abs(self.outputs - self.targets).max(axis=1)
@@ -109,6 +111,7 @@ class Swatches(Exhibit):
         if apart and canvas.measure(others, size=size) <= ROW * wide:
             x, y = left + (1.0 + 0.5 * BETWEEN) * wide + 0.5 * wide, float(rows[1]) - gap
             canvas.text(x, y, others, size=size, color=theme.quiet, anchor="center")
+        self._boxes[:] = [Box(float(places[0]), y, wide, tall) for y in rows.tolist()]
         for x, colors in zip(places, (self.inputs, self.outputs, self.targets), strict=True):
             at = np.stack([np.full(count, x), rows], axis=1)
             known = ~np.isnan(colors).all(axis=1)
@@ -126,6 +129,13 @@ class Swatches(Exhibit):
             canvas.box(
                 x, y, across, tall + 2.0 * edge, None, radius=edge, outline=theme.ink, line=line
             )
+
+    def inputs_at(self, x: float, y: float) -> Mapping[int, float]:
+        """Return the input colour at a pixel."""
+        for box, color in zip(self._boxes, self.inputs.tolist(), strict=False):
+            if box.has(x, y):
+                return dict(enumerate(color))
+        return {}
 
     def words(self) -> list[str]:
         return [

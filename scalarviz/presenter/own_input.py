@@ -1,0 +1,135 @@
+"""An input of the user's own: how it is put in by the mouse, and what is said of its answer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import final
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.data import DataSet
+from scalarviz.data.base import TableSet
+from scalarviz.formulas.metrics import predictions_of
+from scalarviz.model.program import Program
+from scalarviz.presenter.captions.format import said
+from scalarviz.presenter.captions.names import neuron_name
+from scalarviz.presenter.scene_layout import names_of
+from scalarviz.session.caption import Caption
+from scalarviz.session.session import Session
+from scalarviz.texts import text
+from scalarviz.view.exhibits.exhibit import Exhibit
+from scalarviz.view.exhibits.pad import Pad
+
+REACH = 150.0  # pixels of a drag, up or down, from the least to the greatest number of an input
+MOST_SAID = 4  # numbers that a sentence names
+TINTED = "rgb", "grey"  # inputs that are parts of a colour, from 0 to 1
+
+
+def limits_of(data: DataSet) -> tuple[FloatArray, FloatArray]:
+    """Return the least and the greatest number that is put in, for each input."""
+    count = data.inputs
+    if data.input_tint in TINTED:
+        return np.zeros(count), np.ones(count)
+    if data.bounds is not None:
+        return np.full(count, data.bounds[0]), np.full(count, data.bounds[1])
+    if not isinstance(data, TableSet):
+        return np.zeros(count), np.ones(count)
+    inputs = data.training[0]
+    return inputs.min(axis=0), inputs.max(axis=0)
+
+
+class Grip(ABC):
+    """A place where the mouse puts in numbers: a sphere, an image, or a panel of the exhibit.
+
+    at_once  whether pressing the button is enough, without a drag
+    """
+
+    at_once = True
+
+    @abstractmethod
+    def inputs_at(self, x: float, y: float) -> FloatArray:
+        """Return the inputs with the mouse at a pixel."""
+
+
+@final
+class SphereGrip(Grip):
+    """The sphere of an input: up is more."""
+
+    at_once = False
+
+    def __init__(self, inputs: FloatArray, place: int, data: DataSet, y: float) -> None:
+        self._inputs, self._place, self._y = inputs, place, y
+        self._low, self._high = (float(limit[place]) for limit in limits_of(data))
+
+    def inputs_at(self, x: float, y: float) -> FloatArray:
+        inputs = self._inputs.copy()
+        moved = (self._y - y) / REACH * (self._high - self._low)
+        inputs[self._place] = min(max(inputs[self._place] + moved, self._low), self._high)
+        return inputs
+
+
+@final
+class PanelGrip(Grip):
+    """A panel of the exhibit whose places are inputs, such as a map of the plane.
+
+    inputs   the numbers that it leaves as they are
+    exhibit  returns the exhibit that is seen now
+    """
+
+    def __init__(self, inputs: FloatArray, exhibit: Callable[[], Exhibit | None]) -> None:
+        self._inputs, self._exhibit = inputs.copy(), exhibit
+
+    def inputs_at(self, x: float, y: float) -> FloatArray:
+        exhibit = self._exhibit()
+        for place, number in (exhibit.inputs_at(x, y) if exhibit else {}).items():
+            self._inputs[place] = number
+        return self._inputs.copy()
+
+
+def image_shape(program: Program) -> tuple[int, int] | None:
+    """Return rows and columns of inputs that are a grey image, else None."""
+    shape = program.inputs.shape
+    return (shape[1], shape[2]) if len(shape) == 3 and shape[0] == 1 and shape[1] > 1 else None
+
+
+def pad_of(session: Session, inputs: FloatArray) -> Pad | None:
+    """Return the pad on which inputs are drawn; None if they are no image."""
+    shape = image_shape(session.network.program)
+    if shape is None:
+        return None
+    low, high = limits_of(session.data)
+    return Pad(inputs.reshape(shape), float(low.min()), float(high.max()))
+
+
+def blank_of(session: Session, shown: FloatArray) -> FloatArray:
+    """Return the inputs to begin with: those that are shown, or an empty image."""
+    is_image = image_shape(session.network.program) is not None
+    return limits_of(session.data)[0] if is_image else shown
+
+
+def caption_of_own(session: Session, inputs: FloatArray, outputs: FloatArray) -> Caption:
+    """Return the caption of an input of the user's own: what was put in, and what came out."""
+    program = session.network.program
+    outputs = predictions_of(session.timeline.trainer.loss, outputs[np.newaxis])[0]
+
+    def listed(name: str, numbers: FloatArray) -> str:
+        if len(numbers) > MOST_SAID:
+            return ""
+        known = list(names_of(session).get(name, ()))
+        names = known or [neuron_name(session, (name, i)) for i in range(len(numbers))]
+        pairs = zip(names, numbers.tolist(), strict=True)
+        return ", ".join(f"{each} {said(number)}" for each, number in pairs)
+
+    answer = listed(program.outputs.name, outputs)
+    if not answer:
+        largest = int(np.argmax(outputs))
+        name = neuron_name(session, (program.outputs.name, largest))
+        return Caption(text("own.says.largest", name=name))
+    given = listed(program.inputs.name, inputs)
+    return Caption(
+        text("own.says", inputs=given, outputs=answer)
+        if given
+        else text("own.says.short", outputs=answer)
+    )

@@ -1,0 +1,213 @@
+"""Inputs of the user's own: by the spheres, by the panel of what is learned, on a pad."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.controller.controller import Controller
+from scalarviz.controller.own_input import pick, put_in
+from scalarviz.controller.pointer import LEFT, Pointer
+from scalarviz.presenter.captions.format import rounded
+from scalarviz.presenter.show import Show
+from scalarviz.presenter.stage import Stage
+from scalarviz.view.exhibits.pad import Pad
+from scalarviz.view.exhibits.plane import Plane
+from tests.studio import Studio
+
+SIZE = (900, 600)
+BACK = "Back to the samples"
+
+
+def colours() -> sv.Session:
+    net = sv.Network([3, 4, 3], "tanh", "sigmoid", seed=0)
+    return sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=4, engine="python")
+
+
+def plane() -> sv.Session:
+    net = sv.Network([2, 3, 1], "tanh", seed=0)
+    return sv.Session(net, data.Xor(), "mse", sv.SGD(0.5), engine="python")
+
+
+def image() -> sv.Session:
+    net = sv.Network([sv.Conv2d((1, 6, 6), 2, 3, activation="relu"), sv.Dense(32, 2)], seed=0)
+    rows = np.random.default_rng(0).uniform(size=(5, 36))
+    rows[:2] = [[0.0], [1.0]]
+    return sv.Session(net, (rows, rows[:, :2]), "mse", sv.SGD(0.1), engine="python")
+
+
+@pytest.fixture(params=[colours, plane, image])
+def session(request: Any) -> sv.Session:
+    made: sv.Session = request.param()
+    made.advance(2)
+    return made
+
+
+@pytest.fixture
+def stage(session: sv.Session, studio: Studio) -> Stage:
+    stage = Stage(Show(session))
+    studio.stage(stage, 0.0, SIZE)
+    return stage
+
+
+@pytest.fixture
+def pointer(stage: Stage) -> Iterator[Pointer]:
+    controller = Controller(stage.show, stage)
+    controller.hand.patience = 10.0
+    yield Pointer(controller)
+    controller.quit()
+    controller.rest()
+
+
+only = pytest.mark.parametrize
+
+
+def sphere(stage: Stage, place: int) -> tuple[float, float]:
+    """A pixel of the sphere of an input."""
+    name = stage.session.network.program.inputs.name
+    seen = stage._seen
+    assert seen is not None
+    line = next(line for line in seen.layout.neurons if name in line.buffers)
+    x, y = stage._see(seen)(line.points).xy[place].tolist()
+    return x, y
+
+
+def values(stage: Stage, end: str = "outputs") -> np.ndarray:
+    buffer = getattr(stage.session.network.program, end)
+    return np.array(stage.frame_data().buffers.values[buffer.name])
+
+
+@only("session", [colours, plane], indirect=True)
+def test_a_drag_on_the_sphere_of_an_input_changes_it_and_the_outputs_follow(
+    pointer: Pointer, stage: Stage, studio: Studio
+) -> None:
+    before, journal = values(stage, "inputs"), list(stage.session.current_branch.journal)
+    answers = [values(stage).tobytes()]
+    x, y = sphere(stage, 1)
+    pointer.press(LEFT, x, y)
+    up = -1 if before[1] > 0.5 else 1
+    for far in (20.0, 60.0):
+        pointer.move(x, y - up * far)
+        answers.append(values(stage).tobytes())
+    pointer.release(LEFT, x, y - up * 60.0)
+    after = values(stage, "inputs")
+    assert (after[1] - before[1]) * up > 0.3 and after[0] == before[0]
+    assert len(set(answers)) == 3
+    assert np.allclose(values(stage), stage.session.network(after[np.newaxis])[0])
+    assert stage.session.current_branch.journal == journal and stage.pinned_neuron is None
+    for far in (900.0, -900.0):
+        pointer.press(LEFT, x, y)
+        pointer.move(x, y - far)
+        pointer.release(LEFT, x, y - far)
+        assert 0.0 <= values(stage, "inputs")[1] <= 1.0
+
+
+@only("session", [colours, plane], indirect=True)
+def test_a_short_press_on_the_sphere_of_an_input_pins_it(pointer: Pointer, stage: Stage) -> None:
+    place = sphere(stage, 1)
+    pointer.press(LEFT, *place)
+    pointer.release(LEFT, *place)
+    assert stage.pinned_neuron is not None and stage.own is None
+
+
+@only("session", [plane], indirect=True)
+def test_a_click_on_the_map_puts_in_that_point(
+    pointer: Pointer, stage: Stage, studio: Studio
+) -> None:
+    seen = stage.frame_data().exhibit
+    assert isinstance(seen, Plane)
+    plot = seen._plots[0]
+    pointer.press(LEFT, plot.x + 0.25 * plot.width, plot.y + 0.25 * plot.height)
+    assert values(stage, "inputs").tolist() == pytest.approx([0.25, 0.75])
+    pointer.move(plot.x + 0.5 * plot.width, plot.y + 0.25 * plot.height)
+    assert values(stage, "inputs").tolist() == pytest.approx([0.5, 0.75])
+    pointer.release(LEFT, plot.x, plot.y)
+    marked = stage.frame_data().exhibit
+    assert isinstance(marked, Plane) and marked.focus is not None
+    assert marked.focus.tolist() == pytest.approx([0.5, 0.75])
+
+
+@only("session", [colours], indirect=True)
+def test_a_click_on_a_swatch_puts_in_its_colour(pointer: Pointer, stage: Stage) -> None:
+    swatches: Any = stage.frame_data().exhibit
+    box = swatches._boxes[3]
+    pointer.press(LEFT, box.x + 2.0, box.y + 2.0)
+    pointer.release(LEFT, box.x + 2.0, box.y + 2.0)
+    assert values(stage, "inputs").tolist() == swatches.inputs[3].tolist()
+    now: Any = stage.frame_data().exhibit
+    assert np.isnan(now.targets[0]).all() and now.inputs[0].tolist() == swatches.inputs[3].tolist()
+
+
+@only("session", [colours], indirect=True)
+def test_a_colour_is_picked(pointer: Pointer, stage: Stage) -> None:
+    picked = []
+
+    def ask(first: Any, then: Any) -> None:
+        picked.append(first.tolist())
+        then(np.array([0.25, 0.5, 0.75]))
+
+    put_in(pointer.controller)
+    assert "Pick a colour" not in stage.messages.offers()
+    pointer.controller.ask_color = ask
+    before = values(stage, "inputs").tolist()
+    put_in(pointer.controller)
+    assert stage.messages.press("Pick a colour")
+    assert picked == [before] and values(stage, "inputs").tolist() == [0.25, 0.5, 0.75]
+    pointer.controller.press("escape")
+    pick(pointer.controller)  # nothing is put in any more
+    assert len(picked) == 1
+
+
+@only("session", [image], indirect=True)
+def test_an_image_is_drawn_on_a_pad(pointer: Pointer, stage: Stage, studio: Studio) -> None:
+    pointer.controller.press("o")
+    assert not values(stage, "inputs").any()
+    studio.stage(stage, 0.0, SIZE)
+    pad = stage.frame_data().exhibit
+    assert isinstance(pad, Pad)
+    box = pad._boxes[0]
+    assert min(box.width, box.height) > 200.0
+    pointer.press(LEFT, box.x + 0.26 * box.width, box.y + 0.26 * box.height)
+    first = values(stage, "inputs").reshape(6, 6)
+    assert first[1, 1] == 1.0 and not first[3:].any() and not first[:, 3:].any()
+    studio.stage(stage, 0.0, SIZE)
+    pointer.move(box.x + 0.75 * box.width, box.y + 0.26 * box.height)
+    pointer.release(LEFT, box.x, box.y)
+    second = values(stage, "inputs").reshape(6, 6)
+    assert (second >= first).all() and second[1, 4] > 0.9 and second.max() <= 1.0
+    assert stage.messages.press("Draw anew") and not values(stage, "inputs").any()
+
+
+def test_the_samples_come_back(pointer: Pointer, stage: Stage) -> None:
+    before = values(stage, "inputs").tolist()
+    for end in (lambda: stage.messages.press(BACK), lambda: pointer.controller.press("escape")):
+        put_in(pointer.controller)
+        put_in(pointer.controller, np.full(len(before), 0.5))
+        assert values(stage, "inputs").tolist() == [0.5] * len(before)
+        assert BACK in stage.messages.offers()
+        end()
+        assert values(stage, "inputs").tolist() == before and BACK not in stage.messages.offers()
+
+
+def test_the_caption_says_the_answer(
+    pointer: Pointer, stage: Stage, session: sv.Session, studio: Studio
+) -> None:
+    inputs = np.full(session.network.program.inputs.size, 0.5)
+    put_in(pointer.controller, inputs)
+    title = stage.frame_data().words.caption.title
+    assert title.startswith("Your own input")
+    if len(inputs) < 5:
+        assert title.count(".5") >= len(inputs)
+    answer = session.network(inputs[np.newaxis])[0]
+    assert all(rounded(number) in title for number in answer.tolist())
+    session.advance(5)
+    assert stage.frame_data().words.caption.title != title, "it goes on answering"
+
+
+def test_another_training_has_no_input_of_the_users_own(pointer: Pointer, stage: Stage) -> None:
+    put_in(pointer.controller)
+    stage.replace(Show(plane()))
+    assert stage.own is None
