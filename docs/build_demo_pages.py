@@ -14,7 +14,7 @@ from pathlib import Path
 from scalarviz.pages.index_page import INDEX, Entry, index_of
 from scalarviz.pages.page import page_of, size_words
 from scalarviz.scenefiles.find import about, find, load
-from scalarviz.scenefiles.options import played
+from scalarviz.scenefiles.making import played
 
 FOLDER = Path(__file__).with_name("pages")
 SCENES = ("rgb", "xor", "circle", "texture", "digits")

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.errors import InputError
 from scalarviz.presenter.show import Show, whole_number
 from scalarviz.scenefiles.options import OptionInfo
 
@@ -25,20 +26,29 @@ def scene(
     batch=8,
     engine="auto",
     seed=0,
+    first_setup=False,
 ):
     """A 3-8-3 network, tanh and sigmoid, learns a map from colours to colours.
 
-    map     the map: invert, grey, sepia, hue, swap or copy
-    hidden  perceptrons in each hidden layer; 0: a single layer, 3-3
-    depth   number of hidden layers
-    lr      learning rate
-    batch   colours per step
-    engine  the engine: python, cpu, cuda, or auto for the fastest
-    seed    seed of the initial weights and of the order of the colours
+    map          the map: invert, grey, sepia, hue, swap or copy
+    hidden       perceptrons in each hidden layer; 0: a single layer, 3-3
+    depth        number of hidden layers
+    lr           learning rate
+    batch        colours per step
+    engine       the engine: python, cpu, cuda, or auto for the fastest
+    seed         seed of the initial weights and of the order of the colours
+    first_setup  one layer without activation, weights from 0 to 1, rate 0.01, one colour per step
     """
+    if first_setup:
+        for name, value, usual in (("hidden", hidden, 8), ("lr", lr, 0.5), ("batch", batch, 8)):
+            if value != usual:
+                raise InputError(f"first_setup has its own {name}: leave out {name}")
+        hidden, lr, batch = 0, 0.01, 1
     hidden, depth = whole_number(hidden, "hidden", 0), whole_number(depth, "depth", 1, 100)
     sizes = [3] + [hidden] * depth * (hidden > 0) + [3]
-    network = sv.Network(sizes, activation="tanh", output="sigmoid", seed=seed)
+    output = "linear" if first_setup else "sigmoid"
+    init = sv.Init("uniform", low=0.0, high=1.0) if first_setup else "pytorch"
+    network = sv.Network(sizes, activation="tanh", output=output, init=init, seed=seed)
     session = sv.Session(
         network,
         data.Rgb(map),

@@ -15,7 +15,7 @@ from scalarviz.pages.index_page import INDEX, Entry, index_of
 from scalarviz.pages.page import page_of, trains
 from scalarviz.pages.server import PageServer
 from scalarviz.scenefiles.find import about, find, load
-from scalarviz.scenefiles.options import played
+from scalarviz.scenefiles.making import played
 from scalarviz.texts import plural, text
 
 SCENES = ("rgb", "xor", "circle")

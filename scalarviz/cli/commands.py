@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from scalarviz.controller.autosave import Keep
     from scalarviz.presenter.show import Show
-    from scalarviz.scenefiles.options import Option
 
 INTERRUPTED = 130
 CONTEXT = "_context"  # key of typer's context, which tells typed options from defaults
@@ -35,7 +34,11 @@ VERBS = {
     "page": "Write a scene as a web page that trains: one .html file, which needs no network.",
 }
 # Frequent names of options that are called otherwise here.
-MEANT = dict.fromkeys(("--size", "--width", "--height", "--resolution"), "--pixels")
+MEANT = {
+    **dict.fromkeys(("--size", "--width", "--height", "--resolution"), "--pixels"),
+    **dict.fromkeys(("--rate", "--learning-rate", "--step-size"), "--lr"),
+    **dict.fromkeys(("--initialisation", "--initialization", "--initializer"), "--init"),
+}
 ABOUT = "See a neural network learn."
 EXAMPLES = (
     "scalarviz watch rgb",
@@ -94,9 +97,10 @@ def words_to_complete() -> list[str]:
 def application(words: Sequence[str]) -> Typer:
     """Return all commands; only the scene that the words name is loaded."""
     import typer
-    from typer.core import TyperGroup
 
-    class Commands(TyperGroup):
+    from scalarviz.cli.parameters import QuietCommand, QuietGroup, beginning
+
+    class Commands(QuietGroup):
         """The commands, with escaped control characters in typer's errors."""
 
         def make_context(self, *given: Any, **more: Any) -> Any:
@@ -121,10 +125,14 @@ def application(words: Sequence[str]) -> Typer:
         ),
     ) -> None: ...
 
-    app.command("list", help="Print the scenes there are.")(print_scenes)
+    def simple(name: str, help_text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+        return app.command(name, help=help_text, cls=QuietCommand)
+
+    simple("list", "Print the scenes there are.")(print_scenes)
     asked = words[1] if words[:1] and words[0] in VERBS and words[1:] else "-"
     for verb, help_text in VERBS.items():
         group = typer.Typer(
+            cls=QuietGroup,
             help=help_text,
             no_args_is_help=True,
             subcommand_metavar="SCENE ...",
@@ -133,17 +141,37 @@ def application(words: Sequence[str]) -> Typer:
         app.add_typer(group, name=verb)
         if asked.startswith("-"):
             for name, path in scenes().items():
-                group.command(name, help=about(path))(print_scenes)
+                group.command(name, help=about(path), cls=QuietCommand)(print_scenes)
         else:
             path = find(asked)
             run = command(verb, load(path), path.stem)
-            group.command(asked, help=help_of(verb, asked, about(path)))(run)
-    app.command("replay", help="Open a training that was kept in a file.")(replay)
-    named = typer.Argument(None, metavar="[SCENE]...", help="Names or files; else rgb xor circle.")
-    address = typer.Option("127.0.0.1", help="Address to serve on: 0.0.0.0 for the whole network.")
-    port = typer.Option(8000, help="Port to serve on.")
+            group.command(asked, help=help_of(verb, asked, about(path)), cls=QuietCommand)(run)
+    file = typer.Argument(metavar="FILE", help="The file of a training.", show_default=False)
+    theme = typer.Option("auto", metavar="NAME", help="dark, light or auto.")
+    terminal = typer.Option(False, "--terminal", help="Draw in the terminal, not in a window.")
+    limit = typer.Option(None, metavar="N", help="Bytes that data may take which it describes.")
 
-    @app.command("class", help="Serve pages that train to a class, from this machine's memory.")
+    @simple("replay", "Open a training that was kept in a file.")
+    def _(
+        path: str = file,
+        theme: str = theme,
+        terminal: bool = terminal,
+        limit: int | None = limit,
+    ) -> None:
+        replay(path, theme, terminal, limit)
+
+    named = typer.Argument(
+        None,
+        metavar="[SCENE]...",
+        help="Names or files; else rgb xor circle.",
+        autocompletion=beginning(scenes()),
+    )
+    address = typer.Option(
+        "127.0.0.1", metavar="ADDRESS", help="Address to serve on: 0.0.0.0 for the whole network."
+    )
+    port = typer.Option(8000, metavar="N", help="Port to serve on.")
+
+    @simple("class", "Serve pages that train to a class, from this machine's memory.")
     def _(scenes: list[str] | None = named, address: str = address, port: int = port) -> None:
         from scalarviz.cli.class_pages import serve
 
@@ -151,12 +179,12 @@ def application(words: Sequence[str]) -> Typer:
 
     wanted = typer.Option(False, "--class", help="Whether all is ready to teach the lessons.")
 
-    @app.command("doctor", help="Find out what works here, and what mends the rest.")
+    @simple("doctor", "Find out what works here, and what mends the rest.")
     def _(for_class: bool = wanted) -> None:
         doctor(for_class)
 
-    app.command("warm", help="Compile all kernels now: for a class, a container, CI.")(warm)
-    app.command("bench", help="Measure steps a second, in some 20 seconds.")(bench)
+    simple("warm", "Compile all kernels now: for a class, a container, CI.")(warm)
+    simple("bench", "Measure steps a second, in some 20 seconds.")(bench)
     return app
 
 
@@ -179,6 +207,7 @@ def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
     """Return a function with the options of a scene and a command as parameters, for typer."""
     from typer import Context
 
+    from scalarviz.cli.parameters import as_parameters
     from scalarviz.scenefiles.options import (
         PAGING,
         RENDERING,
@@ -210,31 +239,11 @@ def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
     return run
 
 
-def as_parameters(options: Mapping[str, Option], panel: str) -> list[inspect.Parameter]:
-    """Return options as parameters of a function, in typer's form."""
-    import typer
-
-    return [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            annotation=option.kind,
-            default=typer.Option(
-                option.default,
-                *((option.short, f"--{name}") if option.short else ()),
-                help=option.help,
-                rich_help_panel=panel,
-            ),
-        )
-        for name, option in options.items()
-    ]
-
-
 def watch_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
     """Open a window on a scene; return the exit code."""
     from scalarviz.controller.options import Recipe
     from scalarviz.faces import watch
-    from scalarviz.scenefiles.options import make_show
+    from scalarviz.scenefiles.making import make_show
 
     keep = keep_of(given, "")
     show = make_show(scene, given, typed)
@@ -263,7 +272,7 @@ def without_a_window(scene: Scene, name: str) -> str:
 
 def train_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
     """Train a scene with a progress bar; return the exit code."""
-    from scalarviz.scenefiles.options import make_show
+    from scalarviz.scenefiles.making import make_show
     from scalarviz.terminal.train import train
 
     keep = keep_of(given, name)
@@ -292,7 +301,8 @@ def shown_and_kept(
     scene: Scene, given: Mapping[str, Any], typed: Collection[str]
 ) -> tuple[Show, dict[str, Any], Keep]:
     """Return the show of a scene, the options that are not its own, and where it is saved."""
-    from scalarviz.scenefiles.options import make_show, own_options
+    from scalarviz.scenefiles.making import make_show
+    from scalarviz.scenefiles.options import own_options
 
     own = own_options(scene)
     chosen = {each: value for each, value in given.items() if each not in own or each == "steps"}
@@ -326,12 +336,7 @@ def help_of(verb: str, scene: str, what: str) -> str:
     )
 
 
-def replay(
-    path: str,
-    theme: str = "auto",
-    terminal: bool = False,
-    limit: int | None = None,
-) -> None:
+def replay(path: str, theme: str, terminal: bool, limit: int | None) -> None:
     """Open a saved training; see `Session.load` for --limit."""
     from scalarviz.faces import watch
     from scalarviz.presenter.show import Show

@@ -15,7 +15,8 @@ from scalarviz.errors import InputError
 from scalarviz.formulas.table import pick
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import Scene
-from scalarviz.scenefiles.options import BY_NAME, SHARED, as_kind, make_show, own_options, parsed
+from scalarviz.scenefiles.making import as_kind, make_show, parsed
+from scalarviz.scenefiles.options import BY_NAME, SHARED, own_options
 from scalarviz.session.session import Session
 from scalarviz.session.settings_now import settings_now
 from scalarviz.session.trainer import Settings

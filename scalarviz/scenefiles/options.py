@@ -12,25 +12,25 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from scalarviz.checks.numbers import shorten
 from scalarviz.data.colors import MAPS
 from scalarviz.data.pictures import TRANSFORMS
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.engines.registry import ENGINES
-from scalarviz.errors import FileError, InputError, SceneError
+from scalarviz.errors import SceneError
 from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.initializers import INITIALIZERS
+from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.table import pick
 from scalarviz.model.precision import PRECISIONS
-from scalarviz.presenter.show import Show
+from scalarviz.presenter.channels import CHANNELS
 from scalarviz.scenefiles.find import Scene
-from scalarviz.scenefiles.user_code import place_of, told_by_line
-from scalarviz.session.session import Session
+from scalarviz.scenefiles.user_code import place_of
 from scalarviz.view.scene.camera import CAMERAS
 from scalarviz.view.scene.layout import LAYOUTS
 
@@ -76,6 +76,9 @@ class Option:
     info: OptionInfo = OptionInfo()
 
 
+RUNS_ON = (*ENGINES, "auto")
+ALL_LOSSES = (*LOSSES, *ROW_LOSSES)
+THEMES_OR_AUTO = (*THEMES, "auto")
 # For parameters without OptionInfo, as in the scene files of version 0.1.
 BY_NAME = {
     "map": OptionInfo(MAPS, "data", "colour map"),
@@ -88,7 +91,7 @@ BY_NAME = {
     "l1": OptionInfo(changes="penalties"),
     "l2": OptionInfo(changes="penalties"),
     "lr": OptionInfo(changes="rate"),
-    "engine": OptionInfo(changes="engine"),
+    "engine": OptionInfo(RUNS_ON, "engine"),
     "precision": OptionInfo(PRECISIONS, "precision"),
 }
 # Passed to the scene if it has a parameter of that name, else applied to the session.
@@ -96,8 +99,32 @@ SHARED = {
     "lr": Option(float | None, None, "the learning rate"),
     "batch": Option(int | None, None, "how many samples a step sees"),
     "seed": Option(int | None, None, "decides on the first weights and on the batches"),
-    "engine": Option(str | None, None, f"what it runs on: {', '.join(ENGINES)} or auto"),
-    "precision": Option(str | None, None, "full, or mixed: half precision where that is enough"),
+    "engine": Option(
+        str | None, None, f"what it runs on: {', '.join(ENGINES)} or auto", info=OptionInfo(RUNS_ON)
+    ),
+    "precision": Option(
+        str | None,
+        None,
+        "full, or mixed: half precision where that is enough",
+        info=OptionInfo(PRECISIONS),
+    ),
+    "optimizer": Option(
+        str | None,
+        None,
+        f"{', '.join(OPTIMIZERS)}; its rate is that of --lr, else a usual one",
+        info=OptionInfo(OPTIMIZERS),
+    ),
+    "loss": Option(str | None, None, ", ".join(ALL_LOSSES), info=OptionInfo(ALL_LOSSES)),
+    "activation": Option(
+        str | None,
+        None,
+        f"that of all hidden layers: {', '.join(ACTIVATIONS)}",
+        info=OptionInfo(ACTIVATIONS),
+    ),
+    "init": Option(
+        str | None, None, f"initializer: {', '.join(INITIALIZERS)}", info=OptionInfo(INITIALIZERS)
+    ),
+    "bias": Option(bool | None, None, "whether perceptrons have biases"),
 }
 RUNNING = {
     "steps": Option(int | None, None, "how many steps to take; each scene has its own number"),
@@ -105,11 +132,11 @@ RUNNING = {
     "resume": Option(Path | None, None, "a file of a training to go on with"),
     "limit": Option(int | None, None, "bytes that data may take which such a file only describes"),
     "autosave": Option(float | None, None, "save every so many seconds too"),
-    "set": Option(list[str], [], "NAME=VALUE: an option of the scene by its name"),
+    "set": Option(list[str], [], "an option of the scene by its name"),
 }
 WATCHING = {
     "speed": Option(float | None, None, "steps a second, 0 for flat out; else the scene's own way"),
-    "theme": Option(str, "auto", f"{', '.join(THEMES)} or auto"),
+    "theme": Option(str, "auto", f"{', '.join(THEMES)} or auto", info=OptionInfo(THEMES_OR_AUTO)),
     "terminal": Option(bool, False, "draw in the terminal, not in a window"),
     "tour": Option(bool, False, "show the tour of ten seconds, as the first time"),
     "present": Option(
@@ -125,19 +152,38 @@ RENDERING = {
     "hold": Option(float | None, None, "seconds for each operation with --operations, else 1.5"),
     "pixels": Option(str, "", "width and height of the picture, such as 1280x720"),
     "fps": Option(int, 30, "pictures a second"),
-    "theme": Option(str, "dark", " or ".join(THEMES)),
-    "camera": Option(str, "", f"{', '.join(CAMERAS)}; if not said, flat in a page"),
-    "move": Option(str, "still", "how the camera of a video goes: still, orbit or approach"),
-    "layout": Option(str, "", f"{', '.join(LAYOUTS)}; if not said, crossbar in a page"),
-    "color": Option(str, "value", "what colors stand for: value, gradient, last change, ..."),
-    "cubes": Option(str, "value", "what sizes stand for"),
+    "theme": Option(str, "dark", " or ".join(THEMES), info=OptionInfo(THEMES)),
+    "camera": Option(
+        str, "", f"{', '.join(CAMERAS)}; if not said, flat in a page", info=OptionInfo(CAMERAS)
+    ),
+    "move": Option(
+        str,
+        "still",
+        "how the camera of a video goes: still, orbit or approach",
+        info=OptionInfo(("still", "orbit", "approach")),
+    ),
+    "layout": Option(
+        str, "", f"{', '.join(LAYOUTS)}; if not said, crossbar in a page", info=OptionInfo(LAYOUTS)
+    ),
+    "color": Option(
+        str,
+        "value",
+        "what colors stand for: value, gradient, last change, ...",
+        info=OptionInfo(CHANNELS),
+    ),
+    "cubes": Option(str, "value", "what sizes stand for", info=OptionInfo(CHANNELS)),
     "pin": Option(int | None, None, "the row of a weight whose arithmetic is shown"),
     "samples": Option(int, 2, "a pixel is the mean of so many squared"),
 }
 
 PAGING = {
     "out": Option(Path | None, None, "the file: .html", "-o"),
-    "theme": Option(str, "auto", f"{', '.join(THEMES)} or auto, as the reader's system has it"),
+    "theme": Option(
+        str,
+        "auto",
+        f"{', '.join(THEMES)} or auto, as the reader's system has it",
+        info=OptionInfo(THEMES_OR_AUTO),
+    ),
     "steps": Option(int | None, None, "how many steps to take before; if not said, none"),
     "no_engine": Option(bool, False, "a recording, which plays but does not train", "--no-engine"),
     "record": Option(int | None, None, "steps of the recording; if not said, 500"),
@@ -186,138 +232,3 @@ def known_by_name(scene: Scene, name: str) -> OptionInfo:
     info = BY_NAME.get(name, OptionInfo())
     table = getattr(scene, "__globals__", {}).get(f"{name.upper()}S")
     return replace(info, names=table) if isinstance(table, Mapping) else info
-
-
-@contextmanager
-def told_by_option(given: Mapping[str, Any]) -> Iterator[None]:
-    """Name the option in an error about its value.
-
-    If the message does not name an option, it is the one whose value the message contains, else
-    all, unless the cause is a missing package.
-    """
-    try:
-        yield
-    except (InputError, FileError, SceneError) as error:
-        own = error.__cause__ if isinstance(error, SceneError) else error
-        text = str(error)
-        guilty = {name: value for name, value in given.items() if is_in(value, text)}
-        if not guilty and own is not None and not isinstance(own.__cause__, ImportError):
-            guilty = dict(given)
-        named = given.keys() & set(re.findall(r"\w+", text))
-        if guilty and not named and isinstance(own, (InputError, FileError)):
-            told = ", ".join(f"{name}={shorten(value)}" for name, value in guilty.items())
-            error.args = (f"{told}: {error.lines[0]}", *error.lines[1:])
-        raise
-
-
-def is_in(value: object, text: str) -> bool:
-    """Return whether a value stands in a text as a separate word."""
-    return re.search(rf"(?<![\w.]){re.escape(str(value))}(?![\w.])", text) is not None
-
-
-def played(scene: Scene, chosen: Mapping[str, Any]) -> Show:
-    """Return the Show of a scene; raise SceneError if its code fails or returns something else."""
-    with told_by_line():
-        shown = scene(**chosen)
-    if not isinstance(shown, (Session, Show)):
-        raise SceneError(
-            f"{place_of(scene)}: the scene returned {shorten(shown)}: return a Show, or just a "
-            "Session"
-        )
-    return Show.of(shown, scene)
-
-
-def make_show(scene: Scene, given: Mapping[str, Any], typed: Collection[str] = ()) -> Show:
-    """Return the Show of a scene with these options, or one resumed from a file.
-
-    scene  the function of a scene file
-    given  option values by name
-    typed  names of options that were given explicitly, even if equal to the default
-    """
-    own = own_options(scene)
-    chosen = {name: given[name] for name in own}
-    by_name = parsed(given.get("set") or [], own)
-    chosen |= by_name
-    changed = [
-        name
-        for name in own
-        if name in typed or name in by_name or chosen[name] != own[name].default
-    ]
-    extra = {name: given[name] for name in SHARED if name not in own and given[name] is not None}
-    values = {name: chosen[name] for name in changed} | extra
-    if given.get("resume") is None:
-        with told_by_option(values):
-            return with_extra(played(scene, chosen), extra)
-    refused = [n for n in [*changed, *extra] if n not in SHARED or n not in BY_NAME]
-    if refused:
-        raise InputError(
-            f"a training that goes on has its {refused[0]} from the file: "
-            f"leave out --{refused[0]}, or --resume"
-        )
-    session = Session.load(given["resume"], limit=given.get("limit"))
-    show = played(scene, chosen)
-    if session.data.name != show.session.data.name:
-        raise InputError(
-            f"{str(given['resume'])!r} holds a training on the data {session.data.name}, and this "
-            f"scene trains on {show.session.data.name}: name the scene that it came from"
-        )
-    show = replace(show, session=session)
-    with told_by_option(values):
-        if "lr" in values and session.clock.operation:
-            session.back(1)  # within a step, a new rate would take effect only after it
-        return with_extra(show, values)
-
-
-def with_extra(show: Show, extra: Mapping[str, Any]) -> Show:
-    """Return the show after applying options that the scene has no parameter for."""
-    if "seed" in extra or "batch" in extra:
-        show = replace(show, session=made_again(show.session, **extra))
-    session = show.session
-    if "lr" in extra:
-        session.learning_rate = extra["lr"]
-    if "engine" in extra or "precision" in extra:
-        session.to(extra.get("engine") or session.engine, extra.get("precision"))
-    return show
-
-
-def made_again(
-    session: Session, seed: int | None = None, batch: int | None = None, **others: Any
-) -> Session:
-    """Return the same training at its start, with another seed or batch."""
-    trainer = session.timeline.trainer
-    network = session.network
-    if seed is not None:
-        if not network.layers:
-            raise InputError("the scene trains an expression, which has no seed: leave out --seed")
-        network = network.fresh(seed)
-    return Session(
-        network,
-        session.data,
-        trainer.loss,
-        session.optimizer,
-        trainer.batch if batch is None else batch,
-        others.get("engine") or session.engine,
-        trainer.seed if seed is None else seed,
-        precision=trainer.settings.precision,
-    )
-
-
-def parsed(pairs: Sequence[str], own: Mapping[str, Option]) -> dict[str, Any]:
-    """Return the values of `--set name=value`, converted to the options' types."""
-    found = {}
-    for pair in pairs:
-        name, sign, text = pair.partition("=")
-        if not sign:
-            raise InputError(f"--set takes NAME=VALUE, not {pair!r}: write --set lr=0.1")
-        option = pick(own, name, "option of the scene")
-        found[name] = as_kind(text, option.kind, name)
-    return found
-
-
-def as_kind(text: str, kind: Any, name: str) -> Any:
-    """Convert a text to a number, a bool, or leave it a string."""
-    try:
-        return YES_OR_NO[text.lower()] if kind is bool else kind(text)
-    except (KeyError, ValueError):
-        wanted = {bool: "true or false", int: "a whole number", float: "a number"}[kind]
-        raise InputError(f"the option {name} takes {wanted}, not {text!r}") from None

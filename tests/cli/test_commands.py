@@ -201,8 +201,8 @@ def test_help_names_the_options_of_the_scene_and_their_defaults(run) -> None:
     text = run("watch", "rgb", "--help").out
     for option in ("--map", "--lr", "--batch", "--seed", "--steps", "--speed", "--theme", "--set"):
         assert option in text
-    assert len(re.findall(r"--lr +<?float", text, re.IGNORECASE)) == 1
-    assert re.search(r"--batch +<?int(eger)?>? .*colours per step.*default: 8", text, re.IGNORECASE)
+    assert len(re.findall(r"--lr +NUMBER", text)) == 1
+    assert re.search(r"--batch +N .*colours per step.*default: 8", text)
 
 
 def test_help_of_a_verb_lists_the_scenes(run) -> None:
@@ -362,6 +362,78 @@ def test_a_shell_completes_commands_scenes_and_options() -> None:
     assert complete("scalarviz tr") == ["train"]
     assert complete("scalarviz watch xn") == ["xnor"]
     assert complete("scalarviz watch xor --ac") == ["--activation"]
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("watch rgb --map s", ["sepia", "swap"]),  # names of the scene's own table
+        ("watch circle --shape sp", ["spiral"]),
+        ("train xor --optimizer ad", ["adam", "adamw"]),
+        ("train texture --loss sig", ["sigmoid_cross_entropy"]),
+        ("page rgb --engine ", ["cuda", "cpu", "python", "auto"]),
+        ("render rgb --theme ", ["dark", "light"]),
+        ("render rgb --move o", ["orbit"]),
+        ("watch rgb --save ru", []),  # the shell offers files then
+        ("watch rgb --lr ", []),
+        ("class rgb x", ["xnor", "xor"]),
+        ("replay ", []),
+    ],
+)
+def test_a_shell_completes_the_values_of_options(
+    run, monkeypatch: pytest.MonkeyPatch, line: str, offered: list[str]
+) -> None:
+    monkeypatch.setenv("_SCALARVIZ_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", f"scalarviz {line}")
+    monkeypatch.setenv("COMP_CWORD", str(len(line.split()) + line.endswith(" ")))
+    assert run().out.split() == offered
+
+
+@pytest.mark.parametrize("shell", ["complete_zsh", "complete_fish"])
+def test_other_shells_complete_scenes_and_their_options_too(shell: str) -> None:
+    environment = {
+        "_SCALARVIZ_COMPLETE": shell,
+        "_TYPER_COMPLETE_ARGS": "scalarviz watch rgb --map se",
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+    }
+    main = "from scalarviz.cli.commands import main; main()"
+    assert "sepia" in run_python("-c", main, env=os.environ | environment)
+
+
+def test_a_completion_of_scenes_loads_no_numpy() -> None:
+    report = "import sys, atexit; atexit.register(lambda: print(*sys.modules)); " + (
+        "from scalarviz.cli.commands import main; main()"
+    )
+    environment = {
+        "_SCALARVIZ_COMPLETE": "complete_bash",
+        "COMP_WORDS": "scalarviz watch ",
+        "COMP_CWORD": "2",
+    }
+    loaded = run_python("-c", report, env=os.environ | environment).split()
+    assert "rgb" in loaded and "numpy" not in loaded
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["watch"], ["watch", "rgb"], ["render", "xor"], ["replay"], ["class"], ["doctor"]],
+)
+def test_help_has_no_types_of_python(run, words: list[str]) -> None:
+    text = run(*words, "--help").out
+    assert "--help" in text and not re.search(r"<(bool|str|int|float|path|list)", text)
+    assert "--no-terminal" not in text
+    if words == ["watch", "rgb"]:
+        assert "--bias" in text and "--no-bias" in text
+        assert re.search(r"--save +FILE", text) and re.search(r"--map +NAME", text)
+
+
+def test_a_switch_that_help_leaves_out_still_works(run) -> None:
+    assert "unknown" not in run("watch", *SMALL, "--terminal", "--no-tour").err
+
+
+@pytest.mark.parametrize(("wrong", "meant"), [("--rate", "--lr"), ("--initialisation", "--init")])
+def test_frequent_names_of_options_are_answered_with_ours(run, wrong: str, meant: str) -> None:
+    ran = run("train", "rgb", wrong, "1")
+    assert ran.code == 2 and f"Possible options: {meant}" in ran.err
 
 
 def test_python_m_scalarviz_is_the_same() -> None:

@@ -750,7 +750,7 @@ def test_a_training_is_saved_and_goes_on(make: MakeController, tmp_path: Path) -
     controller.step(+1)
     drop(controller, path)  # as good as loading it
     assert controller.session.step_index == 4 and values(controller) == there
-    assert controller.message == f"Goes on from {path}" and len(controller.state.options) == 5
+    assert controller.message == f"Goes on from {path}" and len(controller.state.options) == 6
     open_run(controller, tmp_path / "none.safetensors")
     assert "none.safetensors" in controller.message and controller.session.step_index == 4
 

@@ -9,7 +9,8 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.cli import commands
 from scalarviz.errors import FileError, GradientError, InputError, UnknownNameError
-from scalarviz.scenefiles.options import RUNNING, SHARED, make_show, own_options
+from scalarviz.scenefiles.making import make_show
+from scalarviz.scenefiles.options import RUNNING, SHARED, own_options
 from tests.wording import refused
 
 NOTHING: dict[str, Any] = dict.fromkeys(SHARED | RUNNING)

@@ -9,7 +9,8 @@ import pytest
 from scalarviz.cli import commands
 from scalarviz.errors import ScalarvizError, UnknownNameError
 from scalarviz.scenefiles.find import find, load, scenes
-from scalarviz.scenefiles.options import RUNNING, SHARED, make_show, own_options
+from scalarviz.scenefiles.making import make_show
+from scalarviz.scenefiles.options import RUNNING, SHARED, own_options
 from tests.wording import refused
 
 ABSURD: dict[type, tuple[Any, ...]] = {

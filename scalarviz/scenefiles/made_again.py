@@ -1,0 +1,127 @@
+"""The training of a scene made again with options that the scene itself does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from scalarviz.errors import InputError
+from scalarviz.files.settings_codec import classes_of_optimizers
+from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.formulas.initializers import Init
+from scalarviz.formulas.losses import Loss
+from scalarviz.formulas.optimizers import OPTIMIZERS
+from scalarviz.formulas.table import pick
+from scalarviz.layers import Activation, Layer
+from scalarviz.layers.perceptron_layer import PerceptronLayer
+from scalarviz.model.optimizer import Optimizer
+from scalarviz.network.network import Network
+from scalarviz.session.session import Session
+
+# Options that make a training again; the others change it.
+RESTARTS = {"batch", "seed", "optimizer", "loss", "activation", "init", "bias"}
+REBUILDS = {"seed", "init", "bias"}
+# Learning rates of an optimizer that is chosen without one.
+RATES = {
+    "sgd": 0.1,
+    "momentum": 0.01,
+    "nesterov": 0.01,
+    "rmsprop": 0.001,
+    "adam": 0.01,
+    "adamw": 0.01,
+}
+KEPT = "l1", "l2", "clip_value", "clip_norm", "not_finite"  # settings of every optimizer
+
+
+def made_again(session: Session, given: Mapping[str, Any]) -> Session:
+    """Return the same training at its start, with other options by name, those of RESTARTS.
+
+    The optimizer keeps schedule, penalties and clipping; its rate is `lr` if that is given.
+    Raises InputError for options that this network cannot have.
+    """
+    trainer, network = session.timeline.trainer, session.network
+    loss, optimizer = trainer.loss, trainer.settings.optimizer
+    if "loss" in given and given["loss"] != loss.name:
+        loss = Loss(given["loss"])
+    if "optimizer" in given and given["optimizer"] != optimizer.name:
+        optimizer = another_optimizer(optimizer, given["optimizer"])
+    for name in given.keys() & (REBUILDS | {"activation"}):
+        if not isinstance(network, Network):
+            raise InputError(
+                f"the scene trains an expression, which has no {name}: leave out --{name}"
+            )
+    if given.keys() & REBUILDS:
+        network = rebuilt(network, **{name: given.get(name) for name in REBUILDS})
+    if "activation" in given:
+        set_hidden_activations(network, given["activation"])
+    found = Session(
+        network,
+        session.data,
+        loss,
+        optimizer,
+        given.get("batch") or trainer.batch,
+        given.get("engine") or session.engine,
+        trainer.seed if given.get("seed") is None else given["seed"],
+        precision=trainer.settings.precision,
+        memory=session.timeline.keyframes.budget,
+    )
+    found.timeline.visits.metrics = session.timeline.visits.metrics
+    return found
+
+
+def another_optimizer(old: Optimizer, name: str) -> Optimizer:
+    """Return an optimizer of another kind, with the usual rate of that kind."""
+    pick(OPTIMIZERS, name, "optimizer")
+    kept = {key: getattr(old, key) for key in KEPT}
+    kind = classes_of_optimizers()[name]
+    made: Optimizer = kind(RATES.get(name, kind().lr), schedule=old.schedule, **kept)
+    return made
+
+
+def rebuilt(network: Network, seed: int | None, init: str | None, bias: bool | None) -> Network:
+    """Return a network with other initial numbers, or with or without biases.
+
+    Raises InputError if its weights do not come from its initializer, or for biases of layers
+    inside others.
+    """
+    seed = network.seed if seed is None else seed
+    if init is None and bias is None:
+        return network.fresh(seed)
+    option = "--bias" if init is None else "--init"
+    drawn = network.fresh(network.seed).bank.value
+    if not np.array_equal(drawn, network.bank.value) or network.bank.frozen.any():
+        raise InputError(
+            f"the network of the scene comes with weights of its own: leave out {option}"
+        )
+    if bias is not None and any(layer.layers for layer in network.layers):
+        raise InputError("--bias is for layers in a row, and this network has a Residual")
+    twins = {layer: another_layer(layer, init, bias) for layer in dict.fromkeys(network.layers)}
+    start = network.init if init is None else Init(init)
+    layers = [twins[layer] for layer in network.layers]
+    return Network(layers, init=start, seed=seed, dtype=network.dtype)
+
+
+def another_layer(layer: Layer, init: str | None, bias: bool | None) -> Layer:
+    """Return a layer such as this one, without an initializer of its own if there is a new one."""
+    if not isinstance(layer, PerceptronLayer):
+        return layer.again()
+    settings = layer.settings() | ({} if bias is None else {"bias": bias})
+    return type(layer)(**settings, init=layer.init if init is None else None)
+
+
+def set_hidden_activations(network: Network, name: str) -> None:
+    """Set the activation of all layers but the last; raise InputError if none can have one."""
+    pick(ACTIVATIONS, name, "activation")
+    hidden = [
+        place
+        for place, layer in enumerate(network.layers[:-1])
+        if isinstance(layer, (PerceptronLayer, Activation))
+    ]
+    if not hidden:
+        raise InputError(
+            "the scene's network has no hidden layer with an activation: leave out --activation"
+        )
+    for place in hidden:
+        network.set_activation(place, name)
