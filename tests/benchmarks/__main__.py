@@ -22,6 +22,7 @@ from tests.benchmarks import (
     replicas,
     sessions,
     start,
+    tensorflow_js,
     texture,
     training_step,
     watched,
@@ -47,6 +48,7 @@ PARTS = {
         frames,
         watched,
         page,
+        tensorflow_js,
         notebook,
     )
 }
