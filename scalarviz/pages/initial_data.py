@@ -14,13 +14,14 @@ from scalarviz.layers.residual import Residual
 from scalarviz.model.bank import SCALING
 from scalarviz.network.network import Network
 
+LARGEST_SEED = 2**52  # the seeds from there on are not all numbers of JavaScript
 Draw = tuple[int, int, bool, float, float]  # first row, count, whether normal, two parameters
 
 
 def initial_data(network: Network) -> dict[str, Any]:
     """Return how the numbers of `Network(seed=k)` follow from the seed k.
 
-    seed    that of the network
+    seed    that of the network; 0 if it is too large for a number of JavaScript
     draws   rows that are drawn: the first one, how many, whether normally, low and high or mean
             and deviation
     fixed   rows whose numbers are the same for all seeds, and are not 0: first, count, number
@@ -35,7 +36,7 @@ def initial_data(network: Network) -> dict[str, Any]:
         fixed[first : first + count] = 0.0
     places = [layer.first_state for layer in layers if isinstance(layer, Dropout)]
     return {
-        "seed": network.seed,
+        "seed": network.seed if network.seed < LARGEST_SEED else 0,
         "draws": [list(draw) for draw in draws],
         "fixed": runs_of(fixed),
         "state": plain.bank.state[SCALING:].tolist(),

@@ -34,14 +34,17 @@ def test_a_recording_is_played_walked_and_linked(
     tab.until("app.state.step === 20 && app.state.operation === 7 && app.pinned?.row === 42")
     tab.settle()
     assert len(tab.shown("caption")) > 20 and len(tab.shown("card")) > 40
-    for hidden in ("#rate", "#rate-number", "#undo", "#card label", "#sample-after"):
+    hiding = "#rate", "#rate-number", "#undo", "#card label", "#sample-after"
+    for hidden in (*hiding, "#card .toggle", "#branch", "#optimizer", "#size", "#weights"):
         assert not tab.page.locator(hidden).first.is_visible(), hidden
     before = tab.state
     tab.press(".", 2)
     tab.press(",", 2)
     assert tab.state == before
-    tab.press("ArrowUp")
-    assert tab.shown("chip") == text("page.recorded.refused")
+    for key in ("ArrowUp", "e", "b"):
+        tab.ask("app.chip.hide()")
+        tab.press(key)
+        assert tab.shown("chip") == text("page.recorded.refused")
     tab.page.keyboard.press("Escape")
     tab.page.locator("#strip button").first.click()
     tab.settle()

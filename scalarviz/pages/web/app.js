@@ -347,7 +347,8 @@ export class App {
 
   /** Go to the field of the pinned weight, in which its number is typed. */
   editPinned() {
-    if (this.pinned?.row >= 0 && !this.spec.recording) this.card.type();
+    if (this.spec.recording) this.tell(text("page.recorded.refused"));
+    else if (this.pinned?.row >= 0) this.card.type();
     else this.tell(text("notices.pin_first"));
   }
 
@@ -355,7 +356,8 @@ export class App {
   nextBranch() {
     const { branch, branches = [] } = this.state;
     const place = branches.findIndex(({ key }) => key === branch);
-    if (branches.length < 2) this.tell(text("notices.one_branch"));
+    if (this.spec.recording) this.tell(text("page.recorded.refused"));
+    else if (branches.length < 2) this.tell(text("notices.one_branch"));
     else this.commands.choose(branches[(place + 1) % branches.length].key);
   }
 

@@ -2,14 +2,14 @@
 
 import { text } from "./texts.js";
 
-const POINTS = 1000; // of a line
+const POINTS = 400; // of a line
 const FINGER = 18; // pixels of a finger from a line that is meant
 const MOUSE = 8; // of a mouse
 
 /** The lines of all branches but one; `shown` is that one, `list` what the worker tells of all. */
 export class BranchLines {
   constructor() {
-    this.lines = new Map(); // by key: {steps, low, high} of its own steps
+    this.lines = new Map(); // by key: {steps, low, high, range} of its own steps
     this.shown = null;
     this.list = [];
     this.hover = null;
@@ -32,12 +32,11 @@ export class BranchLines {
 
   /** The smallest and the largest loss of all lines; [Infinity, 0] without any. */
   get range() {
-    const all = [...this.lines.values()];
-    const low = all.map((each) => Math.min(Infinity, ...each.low));
-    return [Math.min(Infinity, ...low), Math.max(0, ...all.flatMap((each) => [...each.high]))];
+    const all = [...this.lines.values()].map(({ range }) => range);
+    return [Math.min(Infinity, ...all.map(([low]) => low)), Math.max(0, ...all.map(([, high]) => high))];
   }
 
-  /** Return the lines as {key, number, points, end}, for the scales of a plot. */
+  /** Return the lines as {key, number, points}, for the scales of a plot. */
   drawn(x, y) {
     return this.list.filter(({ key }) => this.lines.has(key)).map(({ key, number }) => {
       const { steps, low, high } = this.lines.get(key);
@@ -50,10 +49,10 @@ export class BranchLines {
   }
 }
 
-/** Return the losses of the steps from one on, in few points: {steps, low, high}. */
+/** Return the losses of the steps from one on, in few points: {steps, low, high, range}. */
 function lineOf(losses, start) {
-  const found = { steps: [], low: [], high: [] };
   const first = Math.max(0, start - 1); // a line begins where it left the other
+  const found = { steps: [], low: [], high: [], range: losses.range(first, losses.count) };
   const each = Math.max(1, Math.ceil((losses.count - first) / POINTS));
   for (let from = first; from < losses.count; from += each) {
     const end = Math.min(losses.count, from + each);
