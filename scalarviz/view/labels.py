@@ -20,6 +20,7 @@ from scalarviz.view.scene.frame import MARGIN, Box, Projection
 from scalarviz.view.scene.plates import Label, Layout
 
 FAR = 4.0  # pixels of a cell below which the spread of a layer is written
+SIZE = 12.0  # logical pixels of the letters of layers
 
 
 def draw_labels(
@@ -58,7 +59,7 @@ def draw_layers(
     for found in placed:
         if found is not None:
             x, y, words = found
-            size, halo = 12.0 * scale, theme.ground
+            size, halo = SIZE * scale, theme.ground
             canvas.text(x, y, words, size=size, color=theme.quiet, outline=halo)
 
 
@@ -76,7 +77,7 @@ def place_label(
     lengths  which words are tried, one after the other: 0 for all, 1 for name and kind of a layer
              of images, 2 for its name
     """
-    size, middle = 12.0 * scale, see(0.5 * (label.start + label.end))
+    size, middle = SIZE * scale, see(0.5 * (label.start + label.end))
     if not np.isfinite(middle.xy).all() or not label.name:
         return None
     about = label.about

@@ -165,7 +165,7 @@ def write_one(canvas: Canvas2D, see: Projection, line: Neurons, theme: Theme, sc
             x,
             y + radius + 13.0 * scale,
             text("picture.bias"),
-            size=12.0 * scale,
+            size=13.0 * scale,
             color=theme.quiet,
             anchor="center",
             outline=theme.ground,

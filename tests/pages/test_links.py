@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from scalarviz.texts import text, texts
 from tests.pages.in_web import in_web
 
 LIMITS = """
-const limits = {first: 10, operations: 12, rows: 43, batch: 8,
+const limits = {first: 10, operations: 12, rows: 43, batch: 8, last: 1e9,
   sizes: new Map([["inputs", 3], ["tanh 0", 4], ["a:b", 2]])};
 """
 NOTHING = {
@@ -47,8 +48,8 @@ def test_a_link_says_where_a_page_opens(link: str, fields: dict[str, Any]) -> No
 BAD = [
     "step=-1", "step=9", "step=1e3", "step=", "step=9999999999", "op=13", "pin=43", "pin=x",
     "neuron=tanh 0", "neuron=tanh 0:4", "neuron=none:0", "sample=0", "sample=9", "hide=all",
-    "hide=strip,all", "play=0", "play=fast", "play=-3", "play=1.2.3", "theme=blue", "tour=yes",
-    "constructor=1", "__proto__=1", "toString=2", "alert(1)=2",
+    "hide=", "hide=strip,all", "play=0", "play=fast", "play=-3", "play=1.2.3", "theme=blue",
+    "tour=yes", "constructor=1", "__proto__=1", "toString=2", "alert(1)=2",
 ]  # fmt: skip
 
 
@@ -62,6 +63,39 @@ def test_what_means_nothing_is_left_out_and_named() -> None:
 def test_what_is_named_of_a_long_part_is_short() -> None:
     ((bad,),) = (each["bad"] for each in read(f"#{'x' * 5000}=1"))
     assert bad == "x" * 24 + "…"
+
+
+def test_of_parts_that_say_the_same_the_last_one_holds_and_the_others_are_named() -> None:
+    (found,) = read("#pin=1&neuron=tanh 0:3&step=12&pin=2&step=x")
+    assert found["pinned"] == {"row": 2} and found["step"] == 12
+    assert found["bad"] == ["pin=1", "neuron=tanh 0:3", "step=x"]
+
+
+def test_letters_that_are_not_seen_or_turn_others_are_not_said() -> None:
+    ((bad,),) = (each["bad"] for each in read("#%E2%80%AEx%00=%0A\U0001f600"))
+    assert bad == "\ufffdx\ufffd=\ufffd\U0001f600"
+
+
+def test_of_many_bad_parts_some_are_named_and_the_rest_is_counted() -> None:
+    body = "setTexts(data.texts); return data.bad.map(badParts);"
+    few, many = in_web("link texts", body, texts=texts(), bad=[["a", "b"], list("abcdefghi")])
+    assert few == "a, b"
+    assert many == text("page.link.more", parts="a, b, c, d, e, f", count=3)
+
+
+def test_a_link_names_neurons_and_steps_that_a_page_shows() -> None:
+    body = """
+    const lines = [
+      {values: "tanh 0", sums: "sums 0", count: 4, one: true},
+      {sums: "sums 1", count: 1, one: false}];
+    const spec = {engine: {moments: [1, 2], sizes: {batch: 4}, step: 3}, say: {rows: 9, lines}};
+    const links = [
+      "#neuron=tanh 0:4", "#neuron=sums 0:1", "#neuron=sums 1:0", "#step=9", "#sample=2"];
+    const badIn = (each) => links.map((link) => readLink(link, linkLimits(each)).bad);
+    return [spec, {...spec, recording: {steps: [3, 4, 8]}}].map(badIn);"""
+    trains, recorded = in_web("link", body)
+    assert trains == [[], ["neuron=sums 0:1"], [], [], []]
+    assert recorded == [*trains[:3], ["step=9"], ["sample=2"]]
 
 
 def test_a_link_that_is_written_reads_back() -> None:

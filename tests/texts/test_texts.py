@@ -59,7 +59,7 @@ NOT_WORDS = [
     ("pages/page.py", "*:root*", "a style"),
     ("pages/scene_data.py", "[a-z]* * *", "names of fields"),
     ("pages/server.py", "*-src *|*frame-ancestors*|GET, *", "headers"),
-    ("pages/web/*.js", "(prefers*|Enter|Escape|Arrow*|input*", "selectors and keys"),
+    ("pages/web/*.js", "(prefers*|(hover*|Enter|Escape|Arrow*|input*", "selectors and keys"),
     ("pages/web/*.js", "weight gradient|last change", "a kind of moment, and a channel"),
     ("pages/web/app.js", "first picture", "the name of a moment for measurements"),
     ("pages/web/cubes.js", "#define*", "GLSL"),

@@ -4,7 +4,7 @@ import { Access } from "./access.js";
 import { BranchLines } from "./branch_lines.js";
 import { BranchList } from "./branch_list.js";
 import { answersFor, exhibitIn } from "./exhibit.js";
-import { byId, setShown, setWords, unitLength } from "./dom.js";
+import { byId, isTouched, setShown, setWords, unitLength } from "./dom.js";
 import { captionOf } from "./captions.js";
 import { CaptionBox } from "./captionbox.js";
 import { cardOf } from "./cards.js";
@@ -204,10 +204,15 @@ export class App {
     }
     if (isPlaying) return sentence(text("captions.playing"));
     if (state.own) return sentence(sentenceOfOwn(spec.say, state));
-    if (!state.step) return sentence(spec.page.about);
+    if (!state.step) {
+      const isHeaded = byId("about").checkVisibility();
+      const words = text(isTouched() ? "page.untrained.touch" : "page.untrained");
+      return sentence(words, isHeaded ? "" : spec.page.about);
+    }
     const loss = general(state.loss, 3);
     const title = plural("captions.rest", state.step, { loss });
-    return sentence(Number.isNaN(state.loss) ? spec.page.about : title, text("captions.rest.hint"));
+    const hint = text(isTouched() ? "page.rest.touch" : "captions.rest.hint");
+    return sentence(Number.isNaN(state.loss) ? spec.page.about : title, hint);
   }
 
   showCard(state) {
@@ -449,6 +454,7 @@ export class App {
       answers: answersFor(state, this.spec.page.exhibit),
       verdict: (state.probe?.length && this.exhibit?.verdict(state)) || "",
       tint: this.spec.page.tint,
+      touch: isTouched(),
     });
   }
 

@@ -6,7 +6,9 @@ import { general, text } from "./texts.js";
 
 const RATE_PARTS = 20; // places of the slider of the rate for a factor of ten
 const RATE_ENDS = [-5, 2]; // powers of ten
-const NARROW = "(max-width: 700px)"; // windows in which speed and rate are in the sheet
+// How much the bar shows, from much to little: all; sliders without words, the step without its
+// operation; speed and rate in the sheet; where the training stands above the curve.
+const FITS = ["whole", "tight", "sheet", "least"];
 
 /** The buttons and sliders; `run` is called with the name and the arguments of a command. */
 export class Controls {
@@ -44,13 +46,28 @@ export class Controls {
       if (event.key === "Enter") number.blur();
     });
     for (const slider of [speed, rate]) slider.addEventListener("pointerup", () => slider.blur());
-    const narrow = matchMedia(NARROW);
-    const place = () => {
-      if (narrow.matches) byId("rest-place").append(byId("rest"));
-      else byId("controls").insertBefore(byId("rest"), byId("more"));
-    };
-    narrow.addEventListener("change", place);
-    place();
+    this.widest = ["", ""]; // the longest words on where the training stands: in steps, in operations
+    new ResizeObserver(() => requestAnimationFrame(() => this.fit())).observe(byId("controls"));
+  }
+
+  /** Show as much as fits into the width of the bar, whatever the step. */
+  fit() {
+    const [bar, place, rest] = ["controls", "place", "rest"].map(byId);
+    const words = place.textContent;
+    place.style.minWidth = "";
+    for (const fit of FITS) {
+      document.body.dataset.fit = fit;
+      this.isShort = fit === "tight";
+      place.textContent = this.widest[this.isShort ? 0 : 1];
+      const isRoomy = fit === "whole" || fit === "tight";
+      if (isRoomy && rest.parentNode !== bar) bar.insertBefore(rest, byId("more"));
+      if (!isRoomy && rest.parentNode === bar) byId("rest-place").append(rest);
+      if (fit === "least") byId("band").append(place);
+      else if (place.parentNode !== bar) byId("unit").parentNode.after(place);
+      if (bar.scrollWidth <= bar.clientWidth) break;
+    }
+    if (place.parentNode === bar) place.style.minWidth = `${place.offsetWidth}px`;
+    place.textContent = words;
   }
 
   /** Show a state: `playing`, `unit`, `speed` (a place in SPEEDS), and `operations` of a step. */
@@ -63,7 +80,12 @@ export class Controls {
     if (byId("unit").value !== unit) byId("unit").value = unit;
     const step = text("chart.step", { step: state.step });
     const part = text("page.place", { step, operation: state.operation, count: operations });
-    setWords(byId("place"), state.operation ? part : step);
+    const last = text("page.place", { step, operation: operations, count: operations });
+    if (last.length > this.widest[1].length) {
+      this.widest = [step, last];
+      this.fit();
+    }
+    setWords(byId("place"), state.operation && !this.isShort ? part : step);
     byId("speed").value = speed;
     byId("speed").setAttribute("aria-valuetext", speedWords(speed));
     setWords(byId("speed-words"), speedWords(speed));

@@ -32,6 +32,16 @@ export function styled(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
+/** Whether the page is shown within another one. */
+export function isFramed() {
+  return window.parent !== window;
+}
+
+/** Whether the page is used by fingers, most likely without keys. */
+export function isTouched() {
+  return matchMedia("(hover: none)").matches;
+}
+
 /** Return the length of the style's unit in logical pixels: 1 on a window of usual size. */
 export function unitLength() {
   return parseFloat(getComputedStyle(document.body).fontSize) / 14;

@@ -1,6 +1,6 @@
 // Follows links to moments of a page, and makes them.
 
-import { linkLimits, readLink, shownMoment, writeLink } from "./link.js";
+import { badParts, linkLimits, readLink, shownMoment, writeLink } from "./link.js";
 import { nearestSpeed } from "./player.js";
 import { text } from "./texts.js";
 
@@ -31,7 +31,7 @@ export async function followLink(app, hash) {
       }
     }
   }
-  if (bad.length) app.tell(text("page.link.bad", { parts: bad.join(", ") }));
+  if (bad.length) app.tell(text("page.link.bad", { parts: badParts(bad) }));
   return stands;
 }
 

@@ -11,6 +11,8 @@ import { text } from "./texts.js";
 const LABELS = {
   far: 4, // pixels of a cell below which the spread of a layer is written
   margin: 16, // pixels by which a label may leave the box of the network
+  size: 12, // pixels of letters
+  edge: 3, // pixels between a label and the lower edge of the picture
 };
 
 /** Write the names of layers, which line is the input and which the output; return what is taken. */
@@ -102,13 +104,13 @@ function drawLayers(view, taken) {
     placed = view.frame.layout.labels.map((label) => placeLabel(view, label, taken, lengths));
     if (!placed.includes(null)) break;
   }
-  const look = { size: 12 * view.scale, color: view.palette.quiet, outline: view.palette.ground };
+  const look = { size: LABELS.size * view.scale, color: view.palette.quiet, outline: view.palette.ground };
   for (const found of placed) if (found) view.paper.text(...found, look);
 }
 
 /** The place and the words of a label; null if it would cover something. */
 function placeLabel({ paper, see, frame, scale }, label, taken, lengths) {
-  const size = 12 * scale;
+  const size = LABELS.size * scale;
   const middle = label.start.map((each, k) => 0.5 * (each + label.end[k]));
   const seen = see.one(middle);
   if (!Number.isFinite(seen.x + seen.y) || !label.name) return null;
@@ -124,7 +126,8 @@ function placeLabel({ paper, see, frame, scale }, label, taken, lengths) {
   for (const length of lengths) {
     if (length === 1 && !label.around) continue;
     const wide = paper.measure(words[length], { size });
-    for (const [x, y] of placesOfLabel(label, seen, see, scale)) {
+    for (const [x, wanted] of placesOfLabel(label, seen, see, scale)) {
+      const y = Math.min(wanted, see.height - LABELS.edge - 0.2 * size);
       const left = Math.min(Math.max(x - wide / 2, view.x), Math.max(view.right - wide, view.x));
       const box = new Box(left - 2, y - size, wide + 4, 1.2 * size);
       const margin = LABELS.margin * scale;

@@ -2,17 +2,23 @@
 //
 // step=120&op=7&pin=42&hide=controls
 
+import { text } from "./texts.js";
+
 const HIDEABLE = ["controls", "strip", "curve", "head", "exhibit"];
 const FURTHEST = 1e9; // step
 const LONGEST_SAID = 24; // letters of a part that is not understood
+const PARTS_NAMED = 6; // such parts that are named
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu; // letters without a look of their own; some turn those around them
 
-/** What a link may name of a page: `operations` of a step, `rows`, `batch` and `sizes` of buffers. */
-export function linkLimits(spec) {
-  const { moments, sizes, step = 0 } = spec.engine;
-  const buffers = Object.entries(spec.say.buffers).map(([name, { size }]) => [name, size]);
+/** What a link may name of a page: `operations` of a step, `rows`, `batch`, `sizes` of lines of
+ * neurons, and the `last` step, which a recording has.
+ */
+export function linkLimits({ engine, say, recording }) {
+  const { moments, sizes, step = 0 } = engine;
+  const lines = say.lines.map((line) => [line.values || line.sums, line.count + Number(line.one)]);
   return {
-    first: step, operations: moments.length, rows: spec.say.rows, batch: sizes.batch,
-    sizes: new Map(buffers),
+    first: step, operations: moments.length, rows: say.rows, batch: recording ? 0 : sizes.batch,
+    sizes: new Map(lines), last: recording ? recording.steps.at(-1) : FURTHEST,
   }; // prettier-ignore
 }
 
@@ -24,20 +30,35 @@ export function linkLimits(spec) {
  * hide              names of what is not shown
  * play              steps a second
  * theme, tour       "dark" or "light", "no"
- * bad               parts that mean nothing in this page, as they are written
+ * bad               parts that mean nothing in this page, shortly; one that another overrides, too
  */
 export function readLink(hash, limits) {
   const found = {
     step: null, operation: null, pinned: null, sample: null, hide: [], play: null, theme: null,
     tour: null, bad: [],
   }; // prettier-ignore
+  const from = new Map(); // by field, the part that says it
   for (const [name, given] of new URLSearchParams(hash.replace(/^#/, ""))) {
     const read = Object.hasOwn(LINK_PARTS, name) ? LINK_PARTS[name](given.trim(), limits) : null;
-    if (read) Object.assign(found, read);
-    else found.bad.push(shortPart(given ? `${name}=${given}` : name));
+    const part = shortPart(given ? `${name}=${given}` : name);
+    const [field] = Object.keys(read ?? {});
+    if (!read) {
+      found.bad.push(part);
+      continue;
+    }
+    if (from.has(field)) found.bad.push(from.get(field));
+    from.set(field, part);
+    Object.assign(found, read);
   }
   if (found.operation !== null) found.step ??= limits.first;
   return found;
+}
+
+/** Return the parts of a link that mean nothing, in words; of many the first ones and how many more. */
+export function badParts(bad) {
+  const named = bad.slice(0, PARTS_NAMED).join(", ");
+  const rest = bad.length - PARTS_NAMED;
+  return rest > 0 ? text("page.link.more", { parts: named, count: rest }) : named;
 }
 
 /** Return the link to a moment, from # on; `readLink` reads it back. */
@@ -64,8 +85,8 @@ export function shownMoment({ step, operation, moment, focus }) {
 
 // Readers of the parts of a link: fields of the moment, or null for what means nothing.
 const LINK_PARTS = {
-  step: (given, { first }) => {
-    const step = wholeBelow(given, FURTHEST);
+  step: (given, { first, last }) => {
+    const step = wholeBelow(given, last + 1);
     return step === null || step < first ? null : { step };
   },
   op: (given, { operations }) => {
@@ -88,7 +109,7 @@ const LINK_PARTS = {
   },
   hide: (given) => {
     const hide = given.split(",").map((name) => name.trim()).filter(Boolean);
-    return hide.every((name) => HIDEABLE.includes(name)) ? { hide } : null;
+    return hide.length && hide.every((name) => HIDEABLE.includes(name)) ? { hide } : null;
   },
   play: (given) => {
     const play = /^[\d.]+$/.test(given) ? Number(given) : NaN;
@@ -104,6 +125,8 @@ function wholeBelow(given, end) {
   return number < end ? number : null;
 }
 
+/** Return a part of a link as it can stand in a sentence. */
 function shortPart(words) {
-  return words.length > LONGEST_SAID ? `${words.slice(0, LONGEST_SAID)}…` : words;
+  const letters = [...words.replace(UNSEEN, "\ufffd")];
+  return letters.length > LONGEST_SAID ? `${letters.slice(0, LONGEST_SAID).join("")}…` : letters.join("");
 }

@@ -1,7 +1,7 @@
 // Starts the page: unpacks what stands in it, and says in one sentence what is missing.
 
 import { App } from "./app.js";
-import { byId, setShown } from "./dom.js";
+import { byId, isFramed, setShown } from "./dom.js";
 import { Client } from "./client.js";
 import { followLink } from "./follow.js";
 import { RecordingClient } from "./recording.js";
@@ -63,6 +63,7 @@ async function start() {
   const lack = lackOf(!spec.recording);
   if (lack) return fail(text(lack));
   if (spec.page.theme) document.documentElement.dataset.theme = spec.page.theme;
+  document.documentElement.classList.toggle("framed", isFramed());
   document.documentElement.classList.toggle("recorded", Boolean(spec.recording));
   const client = await clientFor(data); // a worker begins at once
   const picture = new Picture(byId("cubes"), null, spec.scene);

@@ -88,7 +88,7 @@ function writeOne({ paper, see, palette, scale, frame }, line) {
   const front = see.one(along3(line.one, 1.02 * line.radius, see.camera.toward)).depth;
   writeInside(paper, x, y, front, "1", Math.min(NEURONS.big * scale, 1.4 * radius), palette.ink);
   if (radius > NEURONS.named * scale) {
-    const look = { size: 12 * scale, color: palette.quiet, anchor: "center", outline: palette.ground, depth };
+    const look = { size: 13 * scale, color: palette.quiet, anchor: "center", outline: palette.ground, depth };
     paper.text(x, y + radius + 13 * scale, text("picture.bias"), look);
   }
 }

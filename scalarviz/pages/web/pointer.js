@@ -1,4 +1,9 @@
 // Mouse and fingers on the picture: dragging orbits, two fingers zoom and move, a tap picks.
+//
+// Where the page or the one around it may scroll, one finger up or down and the wheel scroll; the wheel
+// zooms after a click into the picture, until the mouse leaves it.
+
+import { isFramed } from "./dom.js";
 
 const TAP = 6; // pixels that a pointer may move between down and up of a tap
 
@@ -11,6 +16,7 @@ const TAP = 6; // pixels that a pointer may move between down and up of a tap
 export function followPointers(canvas, target) {
   const down = new Map(); // by id of the pointer, where it is
   let moved = 0;
+  let chosen = false; // whether the mouse has clicked here since it came
   let held = null; // {thing, y}: what the mouse drags, and where it took hold of it
 
   const at = (event) => {
@@ -20,6 +26,7 @@ export function followPointers(canvas, target) {
 
   canvas.addEventListener("pointerdown", (event) => {
     canvas.setPointerCapture(event.pointerId);
+    chosen = true;
     if (!down.size) moved = 0;
     const [x, y] = at(event);
     const holds = event.button === 0 && !event.shiftKey && !down.size;
@@ -66,16 +73,26 @@ export function followPointers(canvas, target) {
   };
   canvas.addEventListener("pointerup", end);
   canvas.addEventListener("pointercancel", end);
-  canvas.addEventListener("pointerleave", () => down.size || target.hover(-1, -1));
+  canvas.addEventListener("pointerleave", () => {
+    if (down.size) return;
+    chosen = false;
+    target.hover(-1, -1);
+  });
   canvas.addEventListener("dblclick", () => target.home());
   canvas.addEventListener("contextmenu", (event) => event.preventDefault());
   canvas.addEventListener(
     "wheel",
     (event) => {
+      if (mayScroll() && !chosen && !event.ctrlKey) return;
       event.preventDefault();
       const lines = event.deltaMode === 1 ? 16 : 1;
       target.zoom(Math.exp((-event.deltaY * lines) / 500), ...at(event));
     },
     { passive: false },
   );
+}
+
+/** Whether the page or one around it may scroll. */
+function mayScroll() {
+  return isFramed() || document.documentElement.scrollHeight > innerHeight;
 }

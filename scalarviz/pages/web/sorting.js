@@ -1,7 +1,7 @@
 // Pictures sorted by what a network takes them for; the one in use, and a pad to draw another.
 
 import { answersEach, classOf, readAnswers } from "./answers.js";
-import { fitted, made, setWords, styled } from "./dom.js";
+import { fitted, made, setWords, styled, unitLength } from "./dom.js";
 import { bytesOf } from "./planemap.js";
 import { text } from "./texts.js";
 import { unpacked } from "./packed.js";
@@ -55,37 +55,39 @@ export class Sorting {
   draw() {
     const { shown, labels, names, shape } = this.data;
     const { context, width, height } = fitted(this.sorted);
+    const unit = unitLength();
+    const head = HEAD * unit;
     const across = width / names.length;
-    const rows = Math.max(1, Math.floor((height - HEAD) / across));
+    const rows = Math.max(1, Math.floor((height - head) / across));
     const [ground, ink, tray] = ["--ground", "--ink", "--raised"].map(styled);
     const wrongColor = styled("--positive");
-    context.font = `13px ${getComputedStyle(document.body).fontFamily}`;
+    context.font = `${13 * unit}px ${getComputedStyle(document.body).fontFamily}`;
     context.textAlign = "center";
     names.forEach((name, column) => {
       context.fillStyle = ink;
-      context.fillText(name, (column + 0.5) * across, HEAD - 5);
+      context.fillText(name, (column + 0.5) * across, head - 5 * unit);
       const isWrong = (k) => labels[shown[k]] !== column;
       const own = shown.map((_, k) => k).filter((k) => this.taken[shown[k]] === column);
       own.sort((a, b) => isWrong(b) - isWrong(a) || a - b);
       const left = own.length > rows ? own.length - rows + 1 : 0;
       own.slice(0, own.length - left).forEach((k, row) => {
         const side = across / ROOM;
-        const [x, y] = [column * across + (across - side) / 2, HEAD + row * across];
+        const [x, y] = [column * across + (across - side) / 2, head + row * across];
         context.drawImage(this.tile(k, shape, tray, ink), x, y, side, side);
         if (!isWrong(k)) return;
         context.strokeStyle = wrongColor;
         context.lineWidth = 2;
         context.strokeRect(x, y, side, side);
-        if (side < 22) return;
+        if (side < 22 * unit) return;
         context.fillStyle = wrongColor;
-        context.fillRect(x + side - 11, y + side - 14, 11, 14);
+        context.fillRect(x + side - 11 * unit, y + side - 14 * unit, 11 * unit, 14 * unit);
         context.fillStyle = ground;
-        context.fillText(names[labels[shown[k]]], x + side - 5.5, y + side - 3);
+        context.fillText(names[labels[shown[k]]], x + side - 5.5 * unit, y + side - 3 * unit);
       });
       if (!left) return;
       context.fillStyle = styled("--quiet");
       const words = context.measureText(`+${left}`).width < across - 2 ? `+${left}` : "+";
-      context.fillText(words, (column + 0.5) * across, HEAD + (rows - 0.5) * across + 5);
+      context.fillText(words, (column + 0.5) * across, head + (rows - 0.5) * across + 5 * unit);
     });
   }
 

@@ -20,7 +20,7 @@ export class StripBar {
     });
     for (const part of new Set(cells.map((cell) => cell.part))) {
       const own = this.buttons.filter((_, i) => cells[i].part === part);
-      const box = made("div", `part ${part}`, [made("h3", "", text(`strip.part.${part}`)), ...own]);
+      const box = made("div", `part ${part}`, [made("h3", "", made("span", "", text(`strip.part.${part}`))), ...own]);
       element.append(box);
     }
     this.cells = cells;

@@ -81,10 +81,11 @@ export function stepsAfter(seconds) {
  * answers  outputs for its sample as the loss reads them, or null
  * verdict  how well it has learned, as the exhibit says it, or ""
  * tint     "rgb" or "grey" for samples that are colours or pictures
+ * touch    whether fingers are used, without keys
  */
-export function tourWords(part, { state, answers, verdict, tint }) {
+export function tourWords(part, { state, answers, verdict, tint, touch = false }) {
   if (part === "error") return errorWords(state, answers);
-  if (part === "end") return endWords(state, verdict);
+  if (part === "end") return endWords(state, verdict, touch);
   if (part === "forward") {
     return text(`captions.tour.forward.${["rgb", "grey"].includes(tint) ? tint : "sample"}`);
   }
@@ -102,10 +103,11 @@ function errorWords(state, answers) {
   return text("captions.tour.error");
 }
 
-function endWords(state, verdict) {
+function endWords(state, verdict, touch) {
   let found = verdict;
   if (!found && !Number.isNaN(state.loss)) {
     found = plural("captions.rest", state.step, { loss: said(state.loss) }).replace(/\.$/, "");
   }
-  return [...(found ? [`${found}.`] : []), text("captions.tour.end")].join(" ");
+  const end = text(touch ? "page.tour.touch" : "captions.tour.end");
+  return [...(found ? [`${found}.`] : []), end].join(" ");
 }

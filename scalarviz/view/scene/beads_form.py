@@ -21,6 +21,7 @@ from scalarviz.view.scene.camera import EDGE, Camera
 FOV = 20.0, 9.0  # degrees; a long network is seen from farther away, so that its ends look alike
 USUAL = 47.0  # degrees off the flow from which the scene is seen
 ANGLES = 36.0, 40.0, 44.0, 47.0, 50.0, 54.0, 58.0
+COVERED = 0.92  # what cubes count from steeper angles, from which those of a row hide each other
 STEEPEST = 47.0  # for images, which are seen obliquely, and for cubes with numbers
 FEW = 40  # weights; smaller networks have numbers on the cubes
 SHARES = 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0  # of the longest line, to wrap at
@@ -102,7 +103,8 @@ def chosen(stations: list[Station], size: Callable[[Form], float], form: Form) -
     )
     bound = (images and not form.hanging) or weights < FEW
     angles = [angle for angle in all_angles if angle <= STEEPEST or not bound]
-    form = max((replace(form, angle=angle) for angle in angles), key=size)
+    turns = [replace(form, angle=angle) for angle in angles]
+    form = max(turns, key=lambda each: size(each) * (COVERED if each.angle > USUAL else 1.0))
     best = size(form)
     if len(stations) > DEEP and not any(each.joins != NONE for each in stations):
         for rows in ROWS:

@@ -1,0 +1,182 @@
+"""A page on phones, on tablets and in a slide, at a late step, and with bad links, in a browser."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scalarviz.pages.page import page_of
+from scalarviz.presenter.show import Show
+from scalarviz.scenefiles.find import find, load
+from scalarviz.texts import text
+from tests.pages.browser import Tab, chromium
+
+pytestmark = pytest.mark.slow
+
+PHONE = {"has_touch": True, "is_mobile": True}
+LATE = 1_234_567  # step
+# A state of a far step is shown, without going there.
+AT_A_LATE_STEP = f"""(() => {{
+  const state = {{ ...app.state, step: {LATE}, last: {LATE + 1} }};
+  Object.assign(app, {{ state, take: () => {{}} }});
+  app.motion.at = () => ({{ state, part: 1, moving: false }});
+  app.request();
+}})()"""
+OUTSIDE = """[...document.querySelectorAll("body *")].filter((each) => {
+  if (!each.checkVisibility() || each.closest("#walls, .strip, svg, .unseen")) return false;
+  const box = each.getBoundingClientRect();
+  const scrolls = each.closest(".caption, .card, .sheet");
+  const below = !scrolls && box.bottom > innerHeight + 1;
+  return box.width > 0 && (box.left < -1 || box.right > innerWidth + 1 || box.top < -1 || below);
+}).map((each) => each.id || each.outerHTML.slice(0, 80))"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder, found = tmp_path_factory.mktemp("screens"), {}
+    for name in ("rgb", "xor", "digits"):
+        found[name] = folder / f"{name}.html"
+        found[name].write_bytes(page_of(Show.of(load(find(name))())).text)
+    return found
+
+
+def boxes(tab: Tab, where: str) -> list[dict[str, float]]:
+    """The boxes of what is visible of a selector."""
+    every = tab.page.locator(where).all()
+    return [each.bounding_box() for each in every if each.is_visible()]
+
+
+SCREENS = [
+    ((320, 640), PHONE), ((360, 740), {**PHONE, "device_scale_factor": 3}), ((740, 360), PHONE),
+    ((768, 1024), PHONE), ((800, 500), {}), ((1000, 700), {}), ((1280, 800), {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("size", "more"), SCREENS, ids=str)
+def test_the_bar_is_one_row_within_the_screen_at_a_late_step(
+    browser: Any, files: dict[str, Path], size: tuple[int, int], more: dict[str, Any]
+) -> None:
+    tab = Tab(browser, files["rgb"], size, **more).ready()
+    tab.press(".", 2)
+    tab.ask(f"void {AT_A_LATE_STEP}")
+    tab.until("app.frame === 0")
+    assert tab.ask(OUTSIDE) == []
+    row = boxes(tab, "#controls > button, #controls > label, #controls .rest > *")
+    middles = [box["y"] + box["height"] / 2 for box in row]
+    assert max(middles) - min(middles) < 2
+    assert f"{LATE:,}" in tab.shown("place")
+    apart = sorted((box["x"], box["x"] + box["width"]) for box in row)
+    assert all(end <= start for (_, end), (start, _) in pairwise(apart))
+    ((place),) = boxes(tab, "#place")
+    within = tab.page.locator("#place").evaluate("each => each.scrollWidth <= each.clientWidth + 1")
+    assert within and place["x"] >= 0 and place["x"] + place["width"] <= size[0]
+    tab.close()
+
+
+def test_on_a_phone_the_tour_ends_with_words_for_fingers(
+    browser: Any, files: dict[str, Path]
+) -> None:
+    tab = Tab(browser, files["xor"], (360, 740), place="", **PHONE).ready()
+    tab.until("app.tourPart === 'end' && app.frame === 0")
+    assert tab.shown("caption").endswith(text("page.tour.touch"))
+    tab.close()
+    tab = Tab(browser, files["xor"], (360, 740), **PHONE).ready()
+    assert tab.shown("caption") == text("page.untrained.touch")
+    tab.press("ArrowRight")
+    assert text("captions.rest.hint") not in tab.page.inner_html("#caption")
+    tab.close()
+
+
+def test_a_long_card_on_a_phone_is_reached_to_its_end(browser: Any, files: dict[str, Path]) -> None:
+    tab = Tab(browser, files["digits"], (360, 740), **PHONE).ready()
+    tab.press("ArrowRight", 2)
+    tab.ask("app.pin({row: 20})")
+    tab.settle()
+    assert tab.ask(OUTSIDE) == []
+    card = tab.page.locator("#card")
+    long, high = card.evaluate("each => [each.scrollHeight, each.clientHeight]")
+    assert high > 200 and long > high  # Adam's arithmetic takes more than there is
+    card.locator("input[type=range]").scroll_into_view_if_needed()
+    (slider,) = boxes(tab, "#card input[type=range]")
+    (strip,) = boxes(tab, "#strip")
+    assert slider["y"] + slider["height"] <= strip["y"]
+    assert boxes(tab, "#card header button")[0]["y"] > 0  # the header stays
+    assert boxes(tab, "#curve") and boxes(tab, "#play")
+    tab.close()
+
+
+SLIDE = """<!DOCTYPE html><html><head><link rel="icon" href="data:,"></head>
+<body style="height: 3000px">
+<iframe src="xor.html#tour=no" width="420" height="500"></iframe></body></html>"""
+
+
+def test_a_page_around_it_still_scrolls(browser: Any, files: dict[str, Path]) -> None:
+    slide = files["xor"].with_name("slide.html")
+    slide.write_text(SLIDE)
+    tab = Tab(browser, slide, (480, 600), place="")
+    frame = tab.page.frames[1]
+    while not frame.evaluate("globalThis.scalarviz?.drawn"):
+        tab.page.wait_for_timeout(20)
+    height = "scalarviz.picture.eyes.camera.height"
+    before = frame.evaluate(height)
+    tab.page.mouse.move(200, 90)
+    tab.page.mouse.wheel(0, 100)
+    tab.page.wait_for_timeout(300)
+    scrolled = tab.page.evaluate("scrollY")
+    assert scrolled > 0 and frame.evaluate(height) == before
+    tab.page.evaluate("scrollTo(0, 0)")
+    tab.page.wait_for_timeout(1500)  # another turn of the wheel, to the browser
+    tab.page.mouse.click(200, 90)
+    tab.page.mouse.wheel(0, 100)
+    tab.page.wait_for_timeout(300)
+    assert tab.page.evaluate("scrollY") == 0 and frame.evaluate(height) != before
+    assert (
+        frame.evaluate("getComputedStyle(document.querySelector('#cubes')).touchAction") == "pan-y"
+    )
+    tab.close()
+
+
+PIECES = [
+    "step=1", "step=x", "step=", "op=99", "op=2", "pin=1e9", "pin=0", "neuron=sums 0:0",
+    "neuron=inputs:0", "neuron=:", "neuron=toString:0", "neuron=loss:0", "sample=0", "sample=-1",
+    "hide=", "hide=<b>", "hide=,", "play=NaN", "play=1e999", "theme=dark;}", "tour=yes",
+    "<img src=x onerror=alert(1)>", "<script>alert(1)</script>=1", "%00=%00", "%", "%zz=%f",
+    "%E2%80%AE=x", "%ED%A0%80=1", "javascript:alert(1)", "__proto__=1", "constructor=x",
+    "a=" + "b" * 3000, "=", "&", "é=ü", "\"'`=${1}", "{parts}=1", "on=click", "<!--=-->", "]]>",
+    "%3Csvg/onload=alert(1)%3E=1", "#", "##step=2",
+]  # fmt: skip
+
+
+def test_two_hundred_hostile_links_are_one_sentence_each_and_never_html(
+    browser: Any, files: dict[str, Path]
+) -> None:
+    draw = random.Random(7)
+    tab = Tab(browser, files["xor"]).ready()
+    foreign = "document.querySelectorAll('img, b, script, svg[onload]').length"
+    before = tab.ask(foreign)
+    told = 0
+    for _ in range(200):
+        link = "#" + "&".join(draw.choices(PIECES, k=draw.randint(1, 9)))
+        tab.ask(
+            f"void (document.querySelector('#chip').textContent = '', location.hash = {link!r})"
+        )
+        tab.page.wait_for_timeout(15)
+        tab.settle()
+        words = tab.ask("document.querySelector('#chip').textContent")
+        assert len(words) < 400 and not tab.ask("document.querySelector('#chip *')"), link
+        told += bool(words)
+        assert tab.page.locator("#failure").is_hidden(), link
+    assert told > 150
+    assert tab.ask(foreign) == before
+    tab.close()
