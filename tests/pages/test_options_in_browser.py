@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from scalarviz.pages.page import page_of
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from scalarviz.texts import text
-from tests.pages.browser import Tab, chromium
+from tests.pages.browser import Tab
 
 pytestmark = pytest.mark.slow
 
@@ -25,16 +26,15 @@ def show() -> Show:
 
 
 @pytest.fixture
-def tab(show: Show, tmp_path: Path) -> Iterator[Tab]:
+def tab(browser: Any, show: Show, tmp_path: Path) -> Iterator[Tab]:
     """rgb after 3 steps, with "…" open."""
     path = tmp_path / "rgb.html"
     path.write_bytes(page_of(show).text)
-    with chromium() as browser:
-        opened = Tab(browser, path, reduced_motion="reduce").ready()
-        opened.press("ArrowRight", 3)
-        opened.page.click("#more")
-        yield opened
-        opened.close()
+    opened = Tab(browser, path, reduced_motion="reduce").ready()
+    opened.press("ArrowRight", 3)
+    opened.page.click("#more")
+    yield opened
+    opened.close()
 
 
 def test_options_are_chosen_explained_and_undone(tab: Tab, show: Show) -> None:
