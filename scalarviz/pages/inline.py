@@ -22,6 +22,7 @@ IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w-]+\.js)";?\n', re.MULTIL
 EXPORT = re.compile(r"^export (?=(?:async )?function\b|class\b|const\b)", re.MULTILINE)
 TOP = re.compile(r"^(export )?(?:(?:async )?function\*?|class|const|let|var) (.*)", re.MULTILINE)
 OTHER = re.compile(r"^(?:import|export)\b.*|^(?:const|let|var) [\[{].*", re.MULTILINE)
+COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:(?!\*/)[\s\S])*\*/|//.*)[ \t]*\n", re.MULTILINE)
 LITERAL = re.compile(r'"([\w.]+)"|' + r"'([\w.]+)'|" + r"`((?:[\w.]|\$\{[^`{}]*\})+)`")
 COMPUTED = re.compile(r"\\\$\\\{.*?\\\}")
 
@@ -99,7 +100,7 @@ def in_order(start: str, read: Read) -> list[Module]:
 
 
 def bundle(start: str, read: Read) -> str:
-    """Return one script of a module and all that it imports.
+    """Return one script of a module and all that it imports, without comments of whole lines.
 
     Raises ValueError if two modules have a name in common, if one imports a name that is not there,
     or if the script could end its element in HTML.
@@ -119,7 +120,8 @@ def bundle(start: str, read: Read) -> str:
                 home = homes.get(name)
                 if home is None or home.name != other or not home.names[name]:
                     raise ValueError(f"{module.name} imports {name}, which {other} does not export")
-    script = "".join(f"\n// {module.name}\n\n{module.text.strip()}\n" for module in modules)
+    texts = {module.name: COMMENT.sub("", module.text).strip() for module in modules}
+    script = "".join(f"\n// {name}\n\n{text}\n" for name, text in texts.items())
     if re.search(r"</script|<!--", script, re.IGNORECASE):
         raise ValueError("a script that is to stand in HTML must not contain </script or <!--")
     return script

@@ -38,6 +38,12 @@ def test_a_module_stands_after_all_that_it_imports_and_once() -> None:
     ]  # fmt: skip
 
 
+def test_comments_of_whole_lines_are_left_out() -> None:
+    code = 'const a = "http://a"; // b\n/** c */ function d() {\n  return a; /* e */\n}\n'
+    script = bundled(main=f"// f\n/** g\n *\n * h\n */\n{code}  // i\n  /** j */\nd();\n")
+    assert script == f"\n// main.js\n\n{code}d();\n"
+
+
 @pytest.mark.parametrize(
     ("modules", "why"),
     [
