@@ -13,6 +13,7 @@ from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair
 from scalarviz.draw2d.batch import image_bytes
 from scalarviz.formulas.metrics import cut
+from scalarviz.pages.network_shader import network_shader
 from scalarviz.pages.packed import packed
 from scalarviz.presenter.exhibits_of import (
     FEW,
@@ -30,6 +31,8 @@ SIDE = 24  # cells along a map
 DOTS, HELD = 256, 80  # most samples on a map, and held-out ones
 PIXELS, FINE_PIXELS = 40, 256  # along the longer side of a learned picture: always, and at rest
 
+DRAWN_BY_SHADERS = ("plane", "pictures")
+
 Made = tuple[dict[str, Any], FloatArray]  # an exhibit, and the inputs that it takes
 
 
@@ -39,13 +42,17 @@ def probe_of(session: Session) -> FloatArray:
     return made[1] if made is not None else np.zeros((0, session.data.inputs))
 
 
-def exhibit_data(session: Session) -> dict[str, Any] | None:
+def exhibit_data(session: Session, *, trains: bool = True) -> dict[str, Any] | None:
     """Return what the page draws of the outputs for `probe_of`; None: there is no exhibit for it.
+
+    session  of the page
+    trains   whether it trains, so that its shader has the weights; True, the default
 
     kind     "swatches": colours; "answers": a few samples as a table; "plane": a map of two inputs;
              "pictures": a picture and what is learned of it; "sorting": pictures by their answers
     reads    "sigmoid" or "softmax" if the loss applies it to the outputs, else ""
     output   name of the buffer of the outputs, and `outputs` is how many there are
+    shader   of a plane or pictures, see `network_shader`; None: the worker answers alone
     """
     made = exhibit_of(session)
     if made is None:
@@ -55,6 +62,10 @@ def exhibit_data(session: Session) -> dict[str, Any] | None:
     shown = {**made[0], **about}
     if shown.get("map"):
         shown["map"] |= about
+    drawn = shown.get("map") or shown
+    if trains and drawn["kind"] in DRAWN_BY_SHADERS:
+        rest = drawn.get("rest", [0.0] * session.network.inputs)
+        drawn["shader"] = network_shader(session, rest, neurons=drawn["kind"] == "plane")
     return shown
 
 
@@ -142,8 +153,11 @@ def pictures_of(data: Texture) -> Made:
     """Return a picture, and the points at which what is learned of it is shown."""
     points, _, (rows, columns) = some_pixels(data, PIXELS)
     fine, colors, (high, wide) = some_pixels(data, FINE_PIXELS)
+    first, last = points[0], points[-1]
+    half = (last - first) / np.maximum(1, np.array([columns, rows]) - 1) / 2.0
     shown = {
         "kind": "pictures",
+        "frame": [*(first - half).tolist(), *(last + half).tolist()],
         "size": [columns, rows],
         "fine": [wide, high],
         "target": packed(image_bytes(colors.reshape(high, wide, 3))[..., :3]),

@@ -164,7 +164,7 @@ def page_of(
             "theme": theme or "",
             "speed": first_speed(show),
             "tint": show.session.data.input_tint,
-            "exhibit": exhibit_data(show.session),
+            "exhibit": exhibit_data(show.session, trains=does_train),
         },
     }
     if does_train:
@@ -203,6 +203,7 @@ def style_of_page() -> str:
         f':root[data-theme="dark"] {{ {dark} }}\n:root[data-theme="light"] {{ {light} }}\n'
         + text_beside(__file__, "page.css")
         + text_beside(__file__, "exhibits.css")
+        + text_beside(__file__, "inputs.css")
     )
 
 

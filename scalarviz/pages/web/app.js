@@ -78,10 +78,11 @@ export class App {
     });
     this.curve.redraw = () => this.request();
     this.branchList = new BranchList((key) => this.run("choose", key));
-    this.own = new OwnInput(byId("picture"), (inputs) => this.player.askLatest("own", { inputs }));
+    this.own = new OwnInput(byId("picture"), (inputs) => this.player.askLatest("own", { inputs }), spec);
     this.exhibit = exhibitIn(byId("exhibit"), spec.page.exhibit, {
       evaluate: (inputs) => this.player.ask("evaluate", { inputs }),
-      own: (inputs) => this.act() && this.own.set(inputs),
+      own: (inputs, kind) => this.act() && this.own.set(inputs, kind),
+      tell: (words) => this.tell(words),
     });
     this.chip = new Chip(byId("chip"), byId("told"));
     this.access = new Access(this);
@@ -203,7 +204,7 @@ export class App {
       return captionOf(spec, state, { ...(this.pinned ?? {}), opened: this.opened });
     }
     if (isPlaying) return sentence(text("captions.playing"));
-    if (state.own) return sentence(sentenceOfOwn(spec.say, state));
+    if (state.own) return sentence(sentenceOfOwn(spec.say, state, this.own.name));
     if (!state.step) {
       const isHeaded = byId("about").checkVisibility();
       const words = text(isTouched() ? "page.untrained.touch" : "page.untrained");
@@ -228,6 +229,9 @@ export class App {
     this.card.show(cardOf(this.spec, state, this.pinned), row, {
       value: row < 0 ? 0 : state.value[row], scale, layer: rowsBeside(this.spec.say, row), frozen: state.frozen ?? [],
     }); // prettier-ignore
+    const neuron = this.pinned.neuron ?? null;
+    this.exhibit?.showNeuron?.(card, state, neuron);
+    if (!this.spec.recording) this.own.showSlider(card, state, neuron, () => this.act());
   }
 
   /** Show a short message for some seconds, and a button if there is an action. */

@@ -1,4 +1,4 @@
-// Dragging a weight by its cube, up and down; as controller/dragging.py.
+// Dragging a weight by its cube, or an input by its sphere, up and down; as controller/dragging.py.
 
 import { bothSaid } from "./format.js";
 import { cardOf } from "./cards.js";
@@ -8,15 +8,17 @@ import { text } from "./texts.js";
 const SMALLEST_HELD = 12; // pixels of a cube that can be dragged; elsewhere a drag turns the network
 const HELD_REACH = 100; // pixels of a drag that add the scale of the values
 
-/** Return what `followPointers` calls for the cubes of an app: hold, drag and drop. */
+/** Return what `followPointers` calls for the cubes and inputs of an app: hold, drag and drop. */
 export function draggingIn(app) {
   const { player } = app;
 
-  /** Return the cube at a place with its value, if it can be dragged: large, and by a finger, pinned. */
+  /** Return what can be dragged at a place: an input, or a large cube; by a finger what is pinned. */
   function hold(x, y, isFinger) {
     if (app.spec.recording) return null;
     const found = app.picture.at(x, y);
     if (isFinger && !isSameThing(found, app.pinned)) return null;
+    const input = app.own.handleOf(found, app.state);
+    if (input) return input;
     if (!(found?.row >= 0) || 2 * app.picture.placeOf(found).half < SMALLEST_HELD) return null;
     const value = app.state.value[found.row];
     return Number.isFinite(value) ? { ...found, value, top: app.picture.frame.scale } : null;
@@ -24,11 +26,13 @@ export function draggingIn(app) {
 
   function drag(handle, up) {
     app.act();
-    player.askLatest("edit", { row: handle.row, value: draggedTo(handle, up) });
+    if (handle.inputs) app.own.drag(handle, up);
+    else player.askLatest("edit", { row: handle.row, value: draggedTo(handle, up) });
   }
 
   /** Say what a drag has changed, and offer to train on, unless it plays anyway. */
   function drop(handle, up) {
+    if (handle.inputs) return;
     const { name } = cardOf(app.spec, app.state, { row: handle.row });
     const [old, fresh] = bothSaid(handle.value, draggedTo(handle, up));
     const repair = player.playing ? "" : text("notices.repair");

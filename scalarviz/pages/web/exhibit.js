@@ -12,8 +12,8 @@ const NEARLY = 0.1; // distance of each channel from its target below which a co
 /**
  * Return an exhibit in an element by the data of `exhibit_data`; null for none.
  *
- * use  what it asks for: `evaluate(inputs)`, a promise of the outputs, and `own(inputs)`, which
- *      shows the network's answer to an input of the user's own
+ * use  what it asks for: `evaluate(inputs)`, a promise of the outputs; `own(inputs, kind)`, which
+ *      shows the network's answer to an input of the user's own; and `tell(words)`
  */
 export function exhibitIn(element, data, use) {
   setShown(element, data !== null);
@@ -49,7 +49,6 @@ class Swatches {
     this.rows = [null, ...data.inputs].map((_, i) => {
       return made("div", i ? "" : "now", [made("i"), made("i"), made("i")]);
     });
-    this.rows[0].title = text("exhibits.in_use");
     element.append(made("div", "swatches", [head, ...this.rows]));
     data.inputs.forEach((input, i) => {
       this.paint(i + 1, 0, input);
@@ -65,7 +64,7 @@ class Swatches {
     this.picker.type = "color";
     this.picker.addEventListener("input", () => {
       const bytes = [1, 3, 5].map((start) => parseInt(this.picker.value.slice(start, start + 2), 16));
-      use.own(bytes.map((each) => each / 255));
+      use.own(bytes.map((each) => each / 255), "color");
     });
     element.append(made("label", "picker", [made("span", "", text("own.color")), this.picker]));
   }
@@ -105,7 +104,8 @@ class Swatches {
     this.paint(0, 2, state.target);
     this.outputs(state).forEach((output, i) => this.paint(i + 1, 1, output));
     if (!state.playing) this.tell(state);
-    if (!state.own) this.picker.value = codeOf(state.inputs);
+    if (document.activeElement !== this.picker || !state.own) this.picker.value = codeOf(state.inputs);
+    this.rows[0].title = text(state.own ? "own.chip.color" : "exhibits.in_use");
   }
 
   verdict(state) {
@@ -155,6 +155,10 @@ class Answers {
     });
     setWords(this.says, this.verdict(state));
     this.map?.show({ ...state, probe: state.probe.subarray(this.count) });
+  }
+
+  showNeuron(card, state, neuron) {
+    this.map?.showNeuron(card, state, neuron);
   }
 
   verdict(state) {

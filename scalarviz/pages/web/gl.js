@@ -97,7 +97,7 @@ function enable(gl, at, size, stride, from, divisor) {
 
 const FREE_UNIT = 7; // where textures are bound to be filled, beside those that are drawn with
 
-/** A texture of "floats", "letters", "bytes", or "colors", which are mixed between texels. */
+/** A texture of "floats", "fours" of floats, "letters", "bytes", or "colors", which are mixed between texels. */
 export class GlTexture {
   constructor(gl, kind) {
     Object.assign(this, { gl, kind, width: 0, height: 0 });
@@ -111,6 +111,7 @@ export class GlTexture {
   get format() {
     const { gl } = this;
     if (this.kind === "floats") return [gl.R32F, gl.RED, gl.FLOAT];
+    if (this.kind === "fours") return [gl.RGBA32F, gl.RGBA, gl.FLOAT];
     return this.kind === "letters" ? [gl.R8, gl.RED, gl.UNSIGNED_BYTE] : [gl.RGBA8, gl.RGBA, gl.UNSIGNED_BYTE];
   }
 

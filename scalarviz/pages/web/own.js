@@ -1,50 +1,151 @@
 // An input of the user's own: the network answers to it until the samples are asked for again.
 
-import { made, setShown } from "./dom.js";
-import { neuronName } from "./names.js";
+import { asSentence, neuronName } from "./names.js";
+import { made, setShown, setWords } from "./dom.js";
 import { said } from "./format.js";
 import { text } from "./texts.js";
 
 const MOST_SAID = 4; // numbers that a sentence names
+const MOST_DRAGGED = 64; // inputs whose spheres can be dragged
+const OWN_REACH = 120; // pixels of a drag over the whole range of an input
 
-/** A chip that says that an input of the user's own is shown; `ask` sends it, or null, away. */
+/**
+ * A chip that says that an input of the user's own is shown; `ask` sends it, or null, away.
+ *
+ * An input sphere that is dragged up and down, and the slider on its card, change one number of it.
+ */
 export class OwnInput {
-  constructor(element, ask) {
-    this.ask = ask;
+  constructor(element, ask, spec) {
+    Object.assign(this, { ask, say: spec.say });
     this.inputs = null;
+    this.kind = "input"; // of the last one: "color", "point", "digit" or "input"
+    this.ranges = rangesOf(spec);
     const button = made("button", "", text("own.end"));
     button.type = "button";
     button.addEventListener("click", () => this.set(null));
-    this.element = made("div", "own", [made("span", "", text("own.chip")), button]);
+    this.words = made("span");
+    this.element = made("div", "own", [this.words, button]);
     this.element.hidden = true;
     element.append(this.element);
+    this.first = { color: "color", point: "point" }[kindOf(spec)] ?? "input";
   }
 
-  /** Show the answer to some inputs; null: to the samples. */
-  set(inputs) {
+  /** Show the answer to some inputs, which are of a kind; null: to the samples. */
+  set(inputs, kind = this.first) {
     if (inputs === null && this.inputs === null) return;
-    this.inputs = inputs;
+    Object.assign(this, { inputs, kind });
     this.ask(inputs);
   }
 
   /** Show the chip where a state is that of the user's own input. */
   show(state) {
     setShown(this.element, state.own === true);
+    setWords(this.words, this.name);
+  }
+
+  /** What the input is, such as "your colour". */
+  get name() {
+    return text(`own.chip.${this.kind}`);
+  }
+
+  // One number of it.
+
+  /** Return a handle on what is seen if it is an input that can be dragged, else null. */
+  handleOf(thing, state) {
+    const place = this.placeIn(thing?.neuron, state);
+    return place < 0 ? null : { input: place, value: state.inputs[place], inputs: Array.from(state.inputs) };
+  }
+
+  /** Change the input of a handle by a drag of some pixels up. */
+  drag({ input, value, inputs }, up) {
+    const [low, high] = this.ranges(input, value);
+    this.change(inputs, input, value + (up / OWN_REACH) * (high - low));
+  }
+
+  change(inputs, place, value) {
+    const [low, high] = this.ranges(place, value);
+    const changed = Array.from(inputs);
+    changed[place] = Math.min(high, Math.max(low, value));
+    this.set(changed);
+  }
+
+  placeIn(neuron, state) {
+    const [name, place] = neuron ?? [null, -1];
+    const { inputs } = state;
+    const isInput = name === this.say.inputs && inputs && place < inputs.length;
+    return isInput && inputs.length <= MOST_DRAGGED ? place : -1;
+  }
+
+  /** Show a slider for the pinned neuron on its card, if it is an input. */
+  showSlider(card, state, neuron, act) {
+    const place = this.placeIn(neuron, state);
+    if (!this.slider && place < 0) return;
+    this.slider ??= new InputSlider(card, (value) => act() && this.change(this.state.inputs, this.place, value));
+    Object.assign(this, { state, place });
+    const range = place < 0 ? null : this.ranges(place, state.inputs[place]);
+    this.slider.show(range, place < 0 ? 0 : state.inputs[place]);
   }
 }
 
-/** Return the sentence about the answer to the user's own input. */
-export function sentenceOfOwn(say, state) {
+/** A slider for one input on a card. */
+class InputSlider {
+  constructor(card, change) {
+    this.field = made("input");
+    Object.assign(this.field, { type: "range", step: "any" });
+    this.value = made("output");
+    this.label = made("label", "own-slider", [made("span", "", text("own.value")), this.field, this.value]);
+    this.field.addEventListener("input", () => change(Number(this.field.value)));
+    card.append(this.label);
+  }
+
+  show(range, value) {
+    setShown(this.label, range !== null);
+    if (range === null) return;
+    if (document.activeElement !== this.field) {
+      const [min, max] = range;
+      Object.assign(this.field, { min, max, value });
+    }
+    setWords(this.value, said(value, 3));
+  }
+}
+
+/** Return what inputs are here: "color", "point", or "input". */
+function kindOf({ page }) {
+  if (page.tint === "rgb") return "color";
+  return planeOf(page) || page.exhibit?.kind === "pictures" ? "point" : "input";
+}
+
+function planeOf({ exhibit }) {
+  const map = exhibit?.map ?? exhibit;
+  return map?.kind === "plane" ? map : null;
+}
+
+/** Return a function of an input's place and value: the least and the largest that it may have. */
+function rangesOf(spec) {
+  const { page } = spec;
+  const plane = planeOf(page);
+  return (place, value) => {
+    if (page.tint || page.exhibit?.kind === "pictures") return [0, 1];
+    const axis = plane ? plane.axes.indexOf(place) : -1;
+    if (axis >= 0) return [plane.low[axis], plane.high[axis]];
+    const most = 10 ** Math.max(0, Math.ceil(Math.log10(Math.abs(value) || 1)));
+    return [-most, most];
+  };
+}
+
+/** Return the sentence about the answer to the user's own input, which has a name. */
+export function sentenceOfOwn(say, state, name) {
+  const what = asSentence(name);
   const given = Array.from(state.values[say.outputs]);
-  const listed = (name, values) => {
+  const listed = (buffer, values) => {
     if (values.length > MOST_SAID) return "";
-    return Array.from(values, (x, i) => `${neuronName(say, [name, i])} ${said(x)}`).join(", ");
+    return Array.from(values, (x, i) => `${neuronName(say, [buffer, i])} ${said(x)}`).join(", ");
   };
   const outputs = listed(say.outputs, given);
   if (!outputs) {
-    const name = neuronName(say, [say.outputs, given.indexOf(Math.max(...given))]);
-    return text("own.says.largest", { name });
+    const largest = neuronName(say, [say.outputs, given.indexOf(Math.max(...given))]);
+    return text("own.answered.largest", { what, name: largest });
   }
   const inputs = listed(say.inputs, state.inputs);
-  return text(inputs ? "own.says" : "own.says.short", { inputs, outputs });
+  return text(inputs ? "own.answered" : "own.answered.short", { what, inputs, outputs });
 }

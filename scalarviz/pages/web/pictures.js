@@ -1,12 +1,20 @@
-// A picture, and beside it what a network has learned of it, in more detail at rest.
+// A picture, and beside it what a network has learned of it: by the graphics card, or by the worker.
 
-import { made, setWords } from "./dom.js";
+import { made, setShown, setWords } from "./dom.js";
+import { NetworkMap } from "./netmap.js";
+import { colorsOfFile } from "./ownpicture.js";
+import { readAnswers } from "./answers.js";
 import { sameNumbers } from "./planemap.js";
 import { text } from "./texts.js";
 import { unpacked } from "./packed.js";
 
 const PORTION = 4096; // points that are evaluated at once: a command waits for few
 const STILL = 250; // milliseconds without a change until the fine picture begins
+const PLAYING = 20; // milliseconds for a picture by the graphics card while it trains
+const RESTING = 1500; // and at rest
+const MOST_SIDE = 1024; // pixels along a side by the graphics card
+const KEY_MOVE = 0.02; // part of the picture that an arrow key moves
+const NO_COLORS = Array(5).fill([0, 0, 0]);
 
 /** The target and the output as pictures; a click shows what one point is made of. */
 export class Pictures {
@@ -16,48 +24,226 @@ export class Pictures {
     this.target = unpacked(data.target);
     this.wait = 0;
     this.begun = 0; // counts fine pictures: a former one ends where another begins
+    this.map = data.shader ? new NetworkMap(data.shader) : null;
+    this.drawn = null; // the size of the last picture, and what drew it
     this.canvases = ["target", "output"].map(() => made("canvas"));
     this.names = ["target", "output"].map((name) => made("figcaption", "", text(`exhibits.${name}`)));
-    const figures = this.canvases.map((canvas, i) => made("figure", "", [this.names[i], canvas]));
+    this.spots = this.canvases.map(() => made("i", "spot"));
+    this.figures = this.canvases.map((canvas, i) => made("figure", "", [this.names[i], canvas, this.spots[i]]));
     const [wide, high] = data.fine;
-    for (const canvas of this.canvases) {
-      canvas.setAttribute("role", "img");
+    this.canvases.forEach((canvas, i) => {
+      canvas.setAttribute("role", i ? "application" : "img");
+      if (i) canvas.tabIndex = 0;
       canvas.style.aspectRatio = `${wide} / ${high}`;
-      canvas.addEventListener("pointerdown", (event) => {
-        const box = canvas.getBoundingClientRect();
-        use.own([(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height]);
+      canvas.addEventListener("pointerdown", (event) => this.take(canvas, event));
+      canvas.addEventListener("pointermove", (event) => event.buttons & 1 && this.take(canvas, event));
+    });
+    this.canvases[1].addEventListener("keydown", (event) => this.press(event));
+    this.describe(text("exhibits.output"));
+    element.append(made("div", "pictures", this.figures));
+    this.own = null; // a picture of the user's own, as `target`
+    this.makeChooser(element);
+    this.putTarget();
+    new ResizeObserver(() => this.state && this.mark(this.state)).observe(this.canvases[1]);
+  }
+
+  // A point of the user's own.
+
+  take(canvas, event) {
+    const box = canvas.getBoundingClientRect();
+    canvas.setPointerCapture(event.pointerId);
+    this.ask([(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height]);
+  }
+
+  press(event) {
+    const ways = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+    const way = ways[event.key];
+    if (!way || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const [x, y] = this.state?.own ? this.state.inputs : [0.5, 0.5];
+    this.ask([x + KEY_MOVE * way[0], y + KEY_MOVE * way[1]]);
+  }
+
+  ask(place) {
+    this.use.own(place.map((x) => Math.min(1, Math.max(0, x))), "point");
+  }
+
+  /** Mark the point in use on both pictures. */
+  mark(state) {
+    const isKnown = state.inputs?.length === 2;
+    this.spots.forEach((spot, i) => {
+      setShown(spot, isKnown);
+      if (!isKnown) return;
+      const { offsetLeft, offsetTop, clientWidth, clientHeight } = this.canvases[i];
+      spot.style.left = `${offsetLeft + state.inputs[0] * clientWidth}px`;
+      spot.style.top = `${offsetTop + state.inputs[1] * clientHeight}px`;
+      spot.title = text(state.own ? "own.chip.point" : "exhibits.in_use");
+    });
+  }
+
+  describe(words) {
+    this.canvases[1].ariaLabel = text("own.picture.point", { name: words });
+  }
+
+  // A picture of the user's own.
+
+  /** Make the button for a picture of the user's own, and take one that is dropped. */
+  makeChooser(element) {
+    this.field = made("input");
+    Object.assign(this.field, { type: "file", accept: "image/png,image/jpeg", hidden: true });
+    this.field.addEventListener("change", () => {
+      if (this.field.files[0]) this.read(this.field.files[0]);
+      this.field.value = "";
+    });
+    this.chooser = made("button", "own-picture", text("own.picture.choose"));
+    this.chooser.type = "button";
+    this.chooser.addEventListener("click", () => (this.own ? this.setOwn(null) : this.field.click()));
+    element.append(this.chooser, this.field);
+    for (const name of ["dragover", "drop"]) {
+      element.addEventListener(name, (event) => {
+        if (event.dataTransfer?.items[0]?.kind !== "file") return;
+        event.preventDefault();
+        if (name === "drop" && event.dataTransfer.files[0]) this.read(event.dataTransfer.files[0]);
       });
     }
-    this.canvases[0].ariaLabel = text("exhibits.target");
-    element.append(made("div", "pictures", figures));
-    put(this.canvases[0], this.target, data.fine, 255);
   }
 
-  show(state) {
-    if (sameNumbers(state.probe, this.probe)) return;
-    this.probe = state.probe;
+  /** Take a file for the target; a sentence says why not. */
+  async read(file) {
+    try {
+      this.setOwn(await colorsOfFile(file, this.data.fine));
+      this.use.tell(text("own.picture.shown"));
+    } catch (error) {
+      this.use.tell(error.message);
+    }
+  }
+
+  /** Compare with a picture of the user's own; null: with what the network learns. */
+  setOwn(colors) {
+    this.own = colors;
+    setWords(this.chooser, text(colors ? "own.picture.back" : "own.picture.choose"));
+    setWords(this.names[0], text(colors ? "own.chip.picture" : "exhibits.target"));
+    this.putTarget();
     this.begun += 1;
     clearTimeout(this.wait);
-    put(this.canvases[1], state.probe, this.data.size, 1);
-    setWords(this.names[1], text("exhibits.output"));
-    if (!state.playing) this.wait = setTimeout(() => this.refine(), STILL);
+    if (this.probe && !this.playing) this.wait = setTimeout(() => this.refine(), STILL);
   }
 
-  /** Evaluate the whole picture in portions, until something changes. */
+  putTarget() {
+    put(this.canvases[0], this.own ?? this.target, this.data.fine, 255);
+    this.canvases[0].ariaLabel = this.names[0].textContent;
+  }
+
+  // Pictures of what is learned.
+
+  show(state) {
+    this.state = state;
+    this.mark(state);
+    const { probe, value, playing } = state;
+    const isSame = sameNumbers(probe, this.probe) && sameNumbers(value, this.value);
+    if (isSame && playing === this.playing) return;
+    Object.assign(this, { probe, value, playing });
+    this.begun += 1;
+    clearTimeout(this.wait);
+    if (!this.drawByCard()) this.drawByWorker();
+    setWords(this.names[1], text("exhibits.output"));
+    if (!playing) this.wait = setTimeout(() => this.refine(), STILL);
+  }
+
+  drawByWorker() {
+    put(this.canvases[1], readAnswers(this.probe, this.data.reads, 3), this.data.size, 1);
+    this.drawn = [...this.data.size, "worker"];
+  }
+
+  /** Draw what the network answers at each pixel, as many as there is time for; false if too few. */
+  drawByCard() {
+    if (!this.canUseCard()) return false;
+    if (!this.playing) this.map.measureAgain(this.look());
+    const [width, height] = this.map.fit(...this.room(), PLAYING);
+    if (width < this.data.size[0]) return false;
+    this.map.setNumbers(this.value);
+    this.map.draw(this.look(), width, height);
+    this.put(width, height);
+    return true;
+  }
+
+  put(width, height) {
+    const canvas = this.canvases[1];
+    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    this.map.copy(canvas.getContext("2d"), width, height, [0, 0, width, height]);
+    this.drawn = [width, height, "card"];
+  }
+
+  /** Whether the card draws what the worker answers, which is looked at once, at rest. */
+  canUseCard() {
+    const { map } = this;
+    if (!map?.ready) return false;
+    if (map.checked) return true;
+    if (this.playing) return false; // answers may be older than the weights
+    const [width, height] = this.data.size;
+    const colors = bytesOfColors(readAnswers(this.probe, this.data.reads, 3), 1);
+    const [left, top, right, bottom] = this.data.frame;
+    map.setNumbers(this.value);
+    return map.check({ ...this.look(), low: [left, bottom], high: [right, top] }, width, height, colors);
+  }
+
+  look() {
+    return { low: [0, 1], high: [1, 0], kind: 0, squash: this.data.reads === "sigmoid" ? 1 : 0, colors: NO_COLORS };
+  }
+
+  /** Return the pixels that the picture fills on the screen. */
+  room() {
+    const canvas = this.canvases[1];
+    const ratio = window.devicePixelRatio || 1;
+    const { clientWidth: width, clientHeight: height } = canvas;
+    const part = Math.min(1, MOST_SIDE / (ratio * Math.max(width, height, 1)));
+    return [width, height].map((length) => Math.max(1, Math.round(ratio * part * length)));
+  }
+
+  /** Evaluate the whole picture, until something changes. */
   async refine() {
     const begun = this.begun;
+    const isStale = () => begun !== this.begun;
+    const byCard = this.canUseCard() && (await this.refineByCard(isStale));
+    if (isStale()) return;
+    const found = await this.answers(isStale);
+    if (!found) return;
+    if (!byCard) {
+      put(this.canvases[1], found, this.data.fine, 1);
+      this.drawn = [...this.data.fine, "worker"];
+    }
+    const noise = text("exhibits.pictures.noise", { psnr: noiseOf(found, this.own ?? this.target) });
+    setWords(this.names[1], text("exhibits.pictures.output", { noise }));
+    this.describe(text("exhibits.pictures.said", { noise, count: found.length / 3 }));
+  }
+
+  /** Draw every pixel of the screen by the card, if that takes not too long; say whether it did. */
+  async refineByCard(isStale) {
+    const room = this.room();
+    const size = this.map.fit(...room, RESTING);
+    if (size[0] < Math.min(room[0], this.data.fine[0])) return false;
+    if (this.drawn?.[2] === "card" && this.drawn[0] === size[0]) return true; // it is there
+    const whole = await this.map.inStrips(this.look(), ...size, this.value, isStale);
+    if (!whole) return false;
+    const canvas = this.canvases[1];
+    Object.assign(canvas, { width: size[0], height: size[1] });
+    canvas.getContext("2d").drawImage(whole, 0, 0);
+    this.drawn = [...size, "card"];
+    return true;
+  }
+
+  /** Return the answers at all points in portions; null if something has changed. */
+  async answers(isStale) {
     const count = this.target.length / 3;
     const found = new Float32Array(3 * count);
     for (let first = 0; first < count; first += PORTION) {
       const inputs = Float64Array.from(this.points.subarray(2 * first, 2 * (first + PORTION)));
       const outputs = await this.use.evaluate(inputs);
-      if (!outputs || begun !== this.begun) return;
-      found.set(outputs, 3 * first);
+      if (!outputs || isStale()) return null;
+      found.set(readAnswers(outputs, this.data.reads, 3), 3 * first);
     }
-    put(this.canvases[1], found, this.data.fine, 1);
-    const noise = text("exhibits.pictures.noise", { psnr: noiseOf(found, this.target) });
-    setWords(this.names[1], text("exhibits.pictures.output", { noise }));
-    this.canvases[1].ariaLabel = text("exhibits.pictures.said", { noise, count });
+    return found;
   }
 
   verdict() {
@@ -72,14 +258,17 @@ export function noiseOf(found, target) {
   return -10 * Math.log10(sum / found.length);
 }
 
+/** Return colors, of which `top` is the largest, as bytes. */
+function bytesOfColors(colors, top) {
+  return Uint8ClampedArray.from(colors, (each) => (255 * each) / top);
+}
+
 /** Put colors, of which `top` is the largest, onto a canvas. */
 function put(canvas, colors, [wide, high], top) {
   Object.assign(canvas, { width: wide, height: high });
   const context = canvas.getContext("2d");
   const image = context.createImageData(wide, high);
-  for (let i = 0; i < wide * high; i++) {
-    for (let k = 0; k < 3; k++) image.data[4 * i + k] = (255 * colors[3 * i + k]) / top;
-    image.data[4 * i + 3] = 255;
-  }
+  const bytes = bytesOfColors(colors, top);
+  for (let i = 0; i < wide * high; i++) image.data.set([...bytes.subarray(3 * i, 3 * i + 3), 255], 4 * i);
   context.putImageData(image, 0, 0);
 }

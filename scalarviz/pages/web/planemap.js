@@ -4,6 +4,8 @@ import { answersEach, classOf } from "./answers.js";
 import { made, setWords, styled } from "./dom.js";
 import { said } from "./format.js";
 import { boundaryOf } from "./boundary.js";
+import { NetworkMap } from "./netmap.js";
+import { NeuronMap } from "./neuronmap.js";
 import { text } from "./texts.js";
 
 const FAINT = 0.55; // strength of the map, as in view/exhibits/plane.py
@@ -12,6 +14,10 @@ const POWER = 0.7; // of strengths
 const FINE = 96; // cells along the map at rest
 const REST = 120; // milliseconds without a change until it is drawn finely
 const FEW = 8; // samples that are drawn large
+const BORDER = 1.5; // logical pixels of the boundary
+const MOMENTS = { playing: 20, resting: 250 }; // milliseconds for a map by the graphics card
+const FINER = 2; // cells of the worker's map that the card has to draw for each, along a side
+const SQUASHES = { sigmoid: 1, softmax: 2 }; // by what the loss reads, as network_map.frag
 const EDGE = 0.06; // part of the canvas at each side of a map with samples at its edge
 const MOVE = 0.02; // part of the map that an arrow key moves
 
@@ -25,6 +31,8 @@ export class PlaneMap {
     this.canvas.setAttribute("role", "application");
     this.cells = made("canvas");
     this.fine = null; // answers of a finer grid, and the probe that they belong to
+    this.map = data.shader ? new NetworkMap(data.shader) : null;
+    this.drawn = null; // the size of the last map, and what drew it
     this.wait = 0;
     this.point = null; // of the user's own, from 0 to 1
     const atEdge = data.dots.some((dot) => dot.some((x) => Math.abs(x - 0.5) > 0.46));
@@ -65,7 +73,7 @@ export class PlaneMap {
     const { rest, axes, low, high } = this.data;
     const inputs = [...rest];
     axes.forEach((axis, k) => (inputs[axis] = low[k] + this.point[k] * (high[k] - low[k])));
-    this.use.own(inputs);
+    this.use.own(inputs, "point");
   }
 
   // Colours.
@@ -124,6 +132,7 @@ export class PlaneMap {
   /** Ask for more answers, for a map at rest. */
   async refine(probe) {
     this.wait = 0;
+    if (this.drawn?.[1] === "card") return; // which is finer
     const { rest, axes, low, high } = this.data;
     const wide = rest.length;
     const inputs = new Float64Array(FINE * FINE * wide);
@@ -144,35 +153,90 @@ export class PlaneMap {
   draw() {
     for (const name of ["zero", "negative", "positive", "ground"]) this[name] = bytesOf(styled(`--${name}`));
     this.known = styled("--classes").split(" ").map(bytesOf);
-    const answers = this.fine ?? this.coarse;
-    const side = Math.sqrt(answers.length);
-    Object.assign(this.cells, { width: side, height: side });
-    const context = this.cells.getContext("2d");
-    const image = context.createImageData(side, side);
-    answers.forEach((answer, i) => {
-      const color = this.color(answer).map((each, k) => this.ground[k] + FAINT * (each - this.ground[k]));
-      image.data.set([...color, 255], 4 * i);
-    });
-    context.putImageData(image, 0, 0);
     const ratio = window.devicePixelRatio || 1;
-    const size = Math.max(side, Math.round(this.canvas.clientWidth * ratio));
+    const size = Math.max(this.data.side, Math.round(this.canvas.clientWidth * ratio));
     if (this.canvas.width !== size) Object.assign(this.canvas, { width: size, height: size });
     const onto = this.canvas.getContext("2d");
     onto.setTransform(1, 0, 0, 1, 0, 0);
     onto.clearRect(0, 0, size, size);
     onto.translate(this.margin * size, this.margin * size);
-    const inner = (1 - 2 * this.margin) * size;
-    onto.drawImage(this.cells, 0, 0, inner, inner);
-    this.drawBoundary(onto, answers, side, inner, ratio);
+    const inner = Math.round((1 - 2 * this.margin) * size);
+    if (!this.drawByCard(onto, inner, ratio)) this.drawByWorker(onto, inner, ratio);
     this.drawSamples(onto, inner, ratio);
     this.writeKey();
+  }
+
+  /** Draw the worker's answers as cells. */
+  drawByWorker(onto, inner, ratio) {
+    const answers = this.fine ?? this.coarse;
+    const side = Math.sqrt(answers.length);
+    Object.assign(this.cells, { width: side, height: side });
+    const context = this.cells.getContext("2d");
+    const image = context.createImageData(side, side);
+    answers.forEach((answer, i) => image.data.set([...this.faded(answer), 255], 4 * i));
+    context.putImageData(image, 0, 0);
+    onto.drawImage(this.cells, 0, 0, inner, inner);
+    this.drawBoundary(onto, answers, side, inner, ratio);
+    this.drawn = [side, "worker"];
+  }
+
+  /** Return the color of an answer on the map as three bytes. */
+  faded(answer) {
+    return this.color(answer).map((each, k) => this.ground[k] + FAINT * (each - this.ground[k]));
+  }
+
+  /** Draw the answer at each pixel, as many as there is time for; return false if too few. */
+  drawByCard(onto, inner, ratio) {
+    if (!this.canUseCard()) return false;
+    if (!this.state.playing) this.map.measureAgain(this.look());
+    const [side] = this.map.fit(inner, inner, MOMENTS[this.state.playing ? "playing" : "resting"]);
+    if (side < Math.min(inner, FINER * this.data.side)) return false;
+    this.map.setNumbers(this.state.value);
+    const line = this.data.sorts ? (BORDER * ratio * side) / inner : 0;
+    this.map.draw({ ...this.look(), line }, side, side);
+    this.map.copy(onto, side, side, [0, 0, inner, inner]);
+    this.drawn = [side, "card"];
+    return true;
+  }
+
+  /** Whether the card draws what the worker answers, which is looked at once, at rest. */
+  canUseCard() {
+    const { map, state } = this;
+    if (!map?.ready) return false;
+    if (map.checked) return true;
+    if (state.playing) return false; // answers may be older than the weights
+    const { side } = this.data;
+    const colors = Uint8ClampedArray.from(this.coarse.flatMap((answer) => this.faded(answer)));
+    map.setNumbers(state.value);
+    return map.check(this.look(), side, side, colors);
+  }
+
+  /** Return what a map by the card looks like; see `NetworkMap.draw`. */
+  look() {
+    const { low, high, axes, classes, reads, middle, reach } = this.data;
+    const part = (color) => color.map((each) => each / 255);
+    const colors = [this.zero, this.negative, this.positive, this.ground, bytesOf(styled("--ink"))];
+    return {
+      low, high, axes, kind: classes ? 2 : 1, squash: SQUASHES[reads] ?? 0, range: [middle, reach],
+      strength: [POWER, FAINT], colors: colors.map(part), classes: this.known.map(part),
+    }; // prettier-ignore
+  }
+
+  /** Draw the map of a neuron, [buffer, place], onto its card; null: none. */
+  showNeuron(card, state, neuron) {
+    if (!this.map || !this.state) return;
+    this.neuronMap ??= new NeuronMap(card, this.data.names);
+    const isDrawn = neuron !== null && this.canUseCard();
+    if (isDrawn) this.map.setNumbers(state.value);
+    const place = isDrawn ? [this.data.shader.buffers.indexOf(neuron[0]), neuron[1]] : null;
+    this.neuronMap.show(isDrawn ? this.map : null, this.look(), place, this.place());
   }
 
   drawBoundary(onto, answers, side, size, ratio) {
     const { classes, middle, sorts } = this.data;
     if (!sorts) return;
     onto.strokeStyle = styled("--ink");
-    onto.lineWidth = 1.5 * ratio;
+    onto.lineWidth = BORDER * ratio;
     onto.beginPath();
     for (const [a, b] of boundaryOf(answers, side, classes ? null : middle)) {
       onto.moveTo(a[0] * size, a[1] * size);
@@ -220,7 +284,7 @@ export class PlaneMap {
     if (sorts && dots.some((_, i) => this.isWrong(this.answers[i], this.data.targets[i]))) {
       others.push(["exhibits.wrong", "wrong"]);
     }
-    if (this.place()) others.push(["exhibits.in_use", "used"]);
+    if (this.place()) others.push([this.state.own ? "own.chip.point" : "exhibits.in_use", "used"]);
     const mark = JSON.stringify([kinds, others, names]);
     if (mark === this.mark) return;
     this.mark = mark;

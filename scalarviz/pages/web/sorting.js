@@ -16,7 +16,7 @@ export class Sorting {
   constructor(element, data, use) {
     Object.assign(this, { data, use });
     this.pictures = unpacked(data.pictures);
-    this.pad = new Pad(data.shape, use.own);
+    this.pad = new Pad(data.shape, (pixels) => use.own(pixels, "digit"));
     this.bars = data.names.map((name) => [made("span", "", name), made("i")]);
     const bars = made("div", "bars", this.bars.flat());
     bars.setAttribute("role", "img");

@@ -1,0 +1,39 @@
+"""The network of a session as a fragment shader of a page: its text, and what its texture holds."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+from typing import Any
+
+from scalarviz.errors import InputError
+from scalarviz.pages.scene_data import plain
+from scalarviz.session.session import Session
+from scalarviz.shaders.live import FOURS_READER, MAP, live_shader, map_fragment
+from scalarviz.view.glsl_es import as_es
+
+MOST_WEIGHTS = 2**17  # of a network that a page evaluates for each pixel
+MOST_HELD = 2**11  # numbers of one sample, which a graphics card holds for each pixel
+
+
+def network_shader(session: Session, rest: Any, *, neurons: bool) -> dict[str, Any] | None:
+    """Return what draws the network's answers over a plane; None if only the engine can.
+
+    session  of the page
+    rest     values of the inputs, of which two vary
+    neurons  whether it can draw the values of any neuron, too
+    """
+    net, trainer = session.network, session.timeline.trainer
+    large = len(net.bank) > MOST_WEIGHTS or net.program.workspace > MOST_HELD
+    if large or trainer.settings.precision.mixed:  # which rounds weights as the engine does
+        return None
+    try:
+        shader = live_shader(net, aligned=True, neurons=neurons)
+    except InputError:  # a layer or formula that shaders do not have
+        return None
+    fragment = map_fragment(net, shader, FOURS_READER, rest)
+    return {
+        "vertex": plain(as_es(MAP[0], fragment=False)),
+        "fragment": plain(as_es(fragment, fragment=True)),
+        "places": [astuple(place) for place in shader.places],
+        "buffers": list(shader.buffers) if neurons else [],
+    }

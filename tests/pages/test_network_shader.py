@@ -1,0 +1,83 @@
+"""Which networks a page draws by the graphics card, and what pictures of one's own it takes."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.pages.exhibit_data import exhibit_data, probe_of
+from tests.pages.in_web import in_web
+
+
+def shader_of(*layers: Any, precision: str = "full", **given: Any) -> Any:
+    """The shader in the exhibit of a network on points."""
+    session = sv.Session(
+        sv.Network([*layers]), data.Circle(), engine="cpu", precision=precision, **given
+    )
+    shown = exhibit_data(session)
+    assert shown is not None
+    return shown["shader"]
+
+
+def test_a_plane_has_a_shader_that_can_draw_any_neuron() -> None:
+    found = shader_of(sv.Dense(2, 3, "tanh"), sv.Dense(3, 1))
+    assert found["fragment"].startswith("#version 300 es\n")
+    assert "network_neuron" in found["fragment"]
+    first, rows, columns, at, stride = found["places"][1]
+    assert (first, rows, columns, at, stride) == (0, 3, 2, 4, 4)
+    assert found["buffers"] == ["inputs", "affine 0", "tanh 0", "affine 1"]
+
+
+@pytest.mark.parametrize(
+    ("layers", "given"),
+    [
+        ([sv.Dense(2, 3), sv.BatchNorm(3), sv.Dense(3, 1)], {}),
+        ([sv.Dense(2, 3), sv.Dense(3, 1)], {"precision": "mixed"}),
+        ([sv.Dense(2, 3000), sv.Dense(3000, 1)], {}),
+    ],
+)
+def test_what_a_shader_cannot_compute_alike_is_left_to_the_worker(layers: Any, given: Any) -> None:
+    assert shader_of(*layers, **given) is None
+
+
+def test_a_recording_whose_weights_are_rounded_has_no_shader() -> None:
+    session = sv.Session(sv.Network([2, 3, 1]), data.Xor(), engine="python")
+    shown = exhibit_data(session, trains=False)
+    assert shown is not None and "shader" not in shown["map"]
+
+
+def test_the_frame_of_pictures_has_each_point_in_the_middle_of_its_cell() -> None:
+    for height, width in [(6, 8), (90, 81), (256, 187)]:
+        texture = data.Texture(np.full((height, width, 3), 0.5))
+        session = sv.Session(sv.Network([2, 3]), texture, engine="python")
+        shown, probe = exhibit_data(session), probe_of(session)
+        assert shown is not None
+        (columns, rows), (left, top, right, bottom) = shown["size"], shown["frame"]
+        across = left + (np.arange(columns) + 0.5) / columns * (right - left)
+        down = top + (np.arange(rows) + 0.5) / rows * (bottom - top)
+        points = probe.reshape(rows, columns, 2)
+        np.testing.assert_allclose(points[0, :, 0], across)
+        np.testing.assert_allclose(points[:, 0, 1], down)
+
+
+PNG = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52]
+JPEG = [0xFF, 0xD8, 0xFF, 0xE0, 0, 4, 1, 1, 0xFF, 0xC0, 0, 17, 8, 0x01, 0x02, 0x03, 0x04, 3, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("head", "size"),
+    [
+        ([*PNG, 0, 0, 0x27, 0x10, 0, 1, 0, 0], [10_000, 65_536]),
+        (PNG, [0, 0]),
+        (JPEG, [0x304, 0x102]),
+        (JPEG[:12], [0, 0]),
+        ([0xFF, 0xD8, 0xFF, 0xE0, 0, 0, 0xFF, 0xFF], [0, 0]),
+        ([*b"<svg xmlns='http://www.w3.org/2000/svg'/>"], None),
+        ([*b"GIF89a"], None),
+        ([], None),
+    ],
+)
+def test_the_size_of_a_picture_is_read_before_it_is_decoded(head: Any, size: Any) -> None:
+    assert in_web("ownpicture", "return sizeOf(Uint8Array.from(data.head))", head=head) == size
