@@ -75,6 +75,8 @@ def lines(session: SessionState) -> list[tuple[str, str]]:
     optimizer = shorten(f"{settings.optimizer!r}", LONGEST)
     if rate != settings.optimizer.lr:
         optimizer = text("displays.session.rate", optimizer=optimizer, rate=number_text(rate))
+    if own := len(settings.optimizer.own_rates):
+        optimizer = plural("displays.session.own_rates", own, optimizer=optimizer)
     found = {
         "trains": shorten(model, LONGEST),
         "data": shorten(settings.data.describe(), LONGEST).replace("->", "→"),

@@ -131,6 +131,12 @@ def check_rate(network: Network, details: Details) -> None:
     checked_rate(details["rate"])
 
 
+def check_own_rate(network: Network, details: Details) -> None:
+    check_rows(network, details)
+    if details["rate"] is not None:
+        check_rate(network, details)
+
+
 def check_optimizer(network: Network, details: Details) -> None:
     check_type(details["optimizer"], Optimizer, "optimizer")
 
@@ -162,6 +168,7 @@ CHECKS: Mapping[str, Callable[[Network, Details], None]] = {
     "freeze": check_freeze,
     "numbers": check_numbers,
     "learning rate": check_rate,
+    "own rate": check_own_rate,
     "optimizer": check_optimizer,
     "data": check_data,
     "engine": check_engine,

@@ -380,15 +380,24 @@ class Bank:
         """
         arguments = optimizer.arguments(step)
         numbers = [array[rows].tolist() for array in (self.grad, *arrays)]
-        largest = max(max(map(abs, each), default=0.0) for each in (arguments, *numbers))
+        rate, *others = arguments
+        rates: list[float] = []
+        if optimizer.own_rates:
+            own, factor = (
+                optimizer.own_rates.array(len(self))[rows],
+                optimizer.schedule.factor(step),
+            )
+            rates = np.where(np.isnan(own), rate, own * factor).tolist()
+        largest = max(max(map(abs, each), default=0.0) for each in (arguments, rates, *numbers))
         kind: Any = float
         if self.dtype == "float32" and max(largest, optimizer.l1, optimizer.l2) > LARGE:
             kind, numbers = np.float32, [list(map(np.float32, each)) for each in numbers]
         with np.errstate(all="ignore"):
             g, weights, *kept = numbers
             g = optimizer.gradients(g, weights, scale)
-            fixed = [repeat(kind(argument)) for argument in arguments]
-            moved = list(map(optimizer.row.update, weights, g, *kept, *fixed))
+            each_rate = map(kind, rates) if rates else repeat(kind(rate))
+            fixed = [repeat(kind(argument)) for argument in others]
+            moved = list(map(optimizer.row.update, weights, g, *kept, each_rate, *fixed))
             table = np.array(moved, np.float64).reshape(len(moved), len(arrays))
             return list(table.T.astype(self.dtype))
 
@@ -443,8 +452,8 @@ class Bank:
         return UpdateError(
             step,
             f"{what}{self.name_of(row)} {number}, so it was not taken: lower the learning "
-            f"rate (it is {optimizer.rate(step):g}), l1 or l2, clip with clip_norm=, or scale the "
-            "data down",
+            f"rate (it is {optimizer.rate_of(row, step):g}), l1 or l2, clip with clip_norm=, or "
+            "scale the data down",
         )
 
     def __repr__(self) -> str:

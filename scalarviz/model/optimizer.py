@@ -18,6 +18,7 @@ from scalarviz.errors.near_names import PARAMETERS, meaning, plain, text_of
 from scalarviz.formulas.optimizers import OPTIMIZERS, OptimizerRow, clip, regularize
 from scalarviz.formulas.schedules import Schedule
 from scalarviz.formulas.table import pick
+from scalarviz.model.own_rates import NO_OWN_RATES, OwnRates
 
 NotFinite = Literal["error", "zero"]
 
@@ -93,6 +94,7 @@ class Optimizer:
         self.clip_value = limit(clip_value, "clip_value")
         self.clip_norm = limit(clip_norm, "clip_norm")
         self.not_finite = pick({key: key for key in get_args(NotFinite)}, not_finite, "not_finite")
+        self._own_rates = NO_OWN_RATES
 
     @property
     def name(self) -> str:
@@ -119,9 +121,23 @@ class Optimizer:
             raise no_schedule(schedule)
         self._schedule = schedule or Schedule()
 
+    @property
+    def own_rates(self) -> OwnRates:
+        """Learning rates of some weights of one network, which a session gives them."""
+        return self._own_rates
+
+    def with_own_rates(self, rates: OwnRates) -> Optimizer:
+        """Return a copy with learning `rates` of some weights, instead of its own ones."""
+        changed = copy.copy(self)
+        changed._own_rates = rates
+        return changed
+
     def sealed(self, reason: str) -> Optimizer:
-        """Return a copy that raises ReadOnlyError with a `reason` when it is changed."""
-        shown = copy.copy(self)
+        """Return a copy that raises ReadOnlyError with a `reason` when it is changed.
+
+        It has no rates of single weights, which belong to one network.
+        """
+        shown = self.with_own_rates(NO_OWN_RATES)
         shown.settings = MappingProxyType(shown.settings)
         shown._sealed = reason
         return shown
@@ -143,6 +159,11 @@ class Optimizer:
     def rate(self, step: int) -> float:
         """Return the learning rate of a `step`, counted from 0, schedule included."""
         return self._lr * self.schedule.factor(step)
+
+    def rate_of(self, row: int, step: int) -> float:
+        """Return the learning rate of a weight, by its `row`, at a `step`, schedule included."""
+        own = self._own_rates.of(row)
+        return (self._lr if own is None else own) * self.schedule.factor(step)
 
     def arguments(self, step: int) -> tuple[float, ...]:
         """Return the arguments of `row.update` after w, g and the slots, at a `step` from 0 on."""

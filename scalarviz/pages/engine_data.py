@@ -49,8 +49,9 @@ def engine_data(session: Session, probe: FloatArray | None = None) -> EngineData
     module = module_of(units, trainer.bank.dtype)
     with session.doing():
         timeline = session.timeline
-        step = timeline.clock.step
-        with timeline.visit(Clock(step)):
+        step, operation = timeline.clock.place
+        done = len(timeline.branch.actions_at((step, 0))) if operation else timeline.clock.actions
+        with timeline.visit(Clock(step, 0, done)):
             memory = PageMemory(training_of(trainer, step), units, asked, end_of_data(module))
     needed = PAGE * memory.spec["pages"]
     if needed > LARGEST:

@@ -36,6 +36,7 @@ def optimizer_data(optimizer: Optimizer, *, mixed: bool) -> Data:
     return {
         "name": row.name,
         "lr": optimizer.lr,
+        "ownRates": [list(span) for span in optimizer.own_rates.spans],
         "settings": dict(optimizer.settings),
         "slots": list(row.slots),
         "l1": optimizer.l1,

@@ -229,13 +229,16 @@ def optimizer_rows(
     changing |= {line.name for line in lines if not is_exact(line)}
     for i, line in enumerate(lines):
         is_last = i == len(lines) - 1
-        name = called(line.name, is_last)
+        is_own = line.name == "lr" and not line.is_same
+        name = text("card.own_rate") if is_own else called(line.name, is_last)
         if line.name == "g" and not line.pattern:
             rows.append(Line(text("card.no_grad")))
         elif line.name == "w" and not line.pattern:
             rows.append(Line(text("card.refused")))
         elif not line.pattern and line.name in slots:
             rows.append(Line("{}: {} → {}".format(name, *both(line.known[name], line.value))))
+        elif is_own and not line.pattern:
+            rows.append(Line(f"{name} = {exactly(line.value)}"))
         elif line.pattern and (line.name == "lr" or not line.is_same):
             rows += corrections(line, powers, changing)
             own = {"g": known.grad} if line.known.get("g") == found.grad else {}
@@ -247,7 +250,7 @@ def optimizer_rows(
 
 def is_exact(line: FormulaLine) -> bool:
     """Return whether a number is written with all its digits: a rate, or a short constant."""
-    return line.is_same and (line.name == "lr" or is_short(line.value))
+    return line.name == "lr" or (line.is_same and is_short(line.value))
 
 
 def is_short(value: float) -> bool:

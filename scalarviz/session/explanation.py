@@ -216,22 +216,24 @@ def optimizer_lines(trainer: Trainer, row: int) -> tuple[FormulaLine, ...]:
     lines = condition_lines(optimizer, bank.grad[~bank.frozen], w, g)
     g = lines[-1].value if lines else g
     known = {"w": w, "g": g, **dict(zip(optimizer.row.slots, kept, strict=True))}
-    lines.append(rate_line(optimizer, step))
-    known |= {"lr": optimizer.rate(step), **optimizer.settings, "step": float(step + 1)}
+    lines.append(rate_line(optimizer, row, step))
+    known |= {"lr": optimizer.rate_of(row, step), **optimizer.settings, "step": float(step + 1)}
     lines += constant_lines(optimizer.row, known)
     return (*lines, *update_lines(optimizer.row, known))
 
 
-def rate_line(optimizer: Optimizer, step: int) -> FormulaLine:
+def rate_line(optimizer: Optimizer, row: int, step: int) -> FormulaLine:
     """Return the line of the learning rate, including the schedule if there is one."""
-    rate, formula = optimizer.rate(step), f"{optimizer.lr:g}"
+    rate, own = optimizer.rate_of(row, step), optimizer.own_rates.of(row)
+    lr, is_same = (optimizer.lr, True) if own is None else (own, False)
     if optimizer.schedule.name == "constant":
-        return FormulaLine("lr", formula, rate, is_same=True)
-    part = rate / optimizer.lr if optimizer.lr else 0.0
-    known = {"lr": optimizer.lr, optimizer.schedule.name: part}
+        formula = f"{lr:g}" if is_same else "its own rate"
+        return FormulaLine("lr", formula, rate, is_same=is_same)
+    part = rate / lr if lr else 0.0
+    known = {"lr": lr, optimizer.schedule.name: part}
     pattern = f"lr * {optimizer.schedule.name}"
-    words = f"{formula} * {optimizer.schedule!r}"
-    return FormulaLine("lr", words, rate, pattern, known, is_same=True)
+    words = f"{'' if is_same else 'its own rate, '}{lr:g} * {optimizer.schedule!r}"
+    return FormulaLine("lr", words, rate, pattern, known, is_same=is_same)
 
 
 def condition_lines(

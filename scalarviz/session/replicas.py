@@ -101,7 +101,7 @@ class Replicas:
             stack,
             batches,
             trainer.loss,
-            session.optimizer,
+            trainer.settings.optimizer,
             precision,
         )
 

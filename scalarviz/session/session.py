@@ -400,4 +400,6 @@ class Session(UserActions):
         place = f"done: {self.done or 'nothing'}, next: {self.next}"
         loss = "" if np.isnan(self.loss) else f", loss {self.loss:.4g}"
         came = f"; {self.origin}" if self.origin else ""
-        return f"Session: step {self.step_index:,}{loss}, {self.engine}; {place}{came}"
+        own = len(self.timeline.trainer.settings.optimizer.own_rates)
+        rates = f", {own:,} weights with a rate of their own" if own else ""
+        return f"Session: step {self.step_index:,}{loss}, {self.engine}{rates}; {place}{came}"

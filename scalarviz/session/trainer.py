@@ -22,6 +22,7 @@ from scalarviz.errors import InputError, OrderError, ShapeError
 from scalarviz.formulas.losses import Loss
 from scalarviz.model.bank import Bank
 from scalarviz.model.optimizer import Optimizer
+from scalarviz.model.own_rates import NO_OWN_RATES
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Moment
 from scalarviz.network.base import Model
@@ -188,8 +189,15 @@ def set_rate(settings: Settings, rate: float) -> Settings:
     return replace(settings, optimizer=optimizer)
 
 
+def set_own_rate(settings: Settings, rows: Any, rate: float | None) -> Settings:
+    optimizer = settings.optimizer
+    rates = optimizer.own_rates.changed(rows, rate)
+    return replace(settings, optimizer=optimizer.with_own_rates(rates))
+
+
 def set_optimizer(settings: Settings, optimizer: Optimizer) -> Settings:
-    return replace(settings, optimizer=copy.copy(optimizer))
+    own = settings.optimizer.own_rates
+    return replace(settings, optimizer=optimizer.with_own_rates(own))
 
 
 def set_data(settings: Settings, data: DataSet) -> Settings:
@@ -237,6 +245,7 @@ WRITES: Mapping[str, Callable[..., None]] = {
 }
 CHANGES: Mapping[str, Callable[..., Settings]] = {
     "learning rate": set_rate,
+    "own rate": set_own_rate,
     "optimizer": set_optimizer,
     "data": set_data,
     "engine": set_engine,
@@ -253,7 +262,7 @@ def settings_after(settings: Settings, actions: Iterable[Action]) -> Settings:
 
 
 # These change the structure of a step: requested within one, they wait for the next.
-BETWEEN_STEPS = ("learning rate", "optimizer", "data", "engine", "activation")
+BETWEEN_STEPS = ("learning rate", "own rate", "optimizer", "data", "engine", "activation")
 
 
 def settings_of(
@@ -267,7 +276,7 @@ def settings_of(
     """Return the settings at the start of a training; raise InputError or EngineError."""
     name, precision = network.check_engine(engine, precision)
     return Settings(
-        copy.copy(Optimizer.of(optimizer)),
+        Optimizer.of(optimizer).with_own_rates(NO_OWN_RATES),
         data_for(network, data, loss),
         name,
         precision,

@@ -7,12 +7,14 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import Any, final
 
+from scalarviz.checks.numbers import shorten
 from scalarviz.data import DataSet
+from scalarviz.errors import InputError
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.weight import Part, Weight
 from scalarviz.session.state import SessionState
-from scalarviz.session.trainer import as_values, checked_rate, rows_of
+from scalarviz.session.trainer import as_values, checked_rate, one_row, rows_of
 
 OF_A_SESSION = "of a session cannot be set here: set s.learning_rate, or another s.optimizer"
 
@@ -53,6 +55,39 @@ class UserActions(SessionState, ABC):
     @learning_rate.setter
     def learning_rate(self, rate: float) -> None:
         self._do("learning rate", rate=checked_rate(rate))
+
+    @final
+    def set_rate(self, part: Part | int | Sequence[int], rate: float | None) -> None:
+        """Give a part of the network a learning rate of its own, from the next step on.
+
+        part  a Weight, Perceptron or Layer, a row of the bank, or several rows
+        rate  at least 0; None: that of the session again
+
+        It stays the same when the `learning_rate` or the `optimizer` of the session changes, and
+        the schedule of the optimizer multiplies it as it does the session's. With a rate of 0 the
+        part stays as it is, while the optimizer still notes its gradients; `freeze` ends that, too.
+        `own_rate` returns it. Raises InputError for an unsuitable rate or a frozen part.
+        """
+        rows = rows_of(self.network, part)
+        rate = None if rate is None else checked_rate(rate)
+        with self.doing():
+            if rate is not None and self.network.bank.frozen[rows].all():
+                name = self.network.name_of(rows[0]) if len(rows) == 1 else shorten(part)
+                raise InputError(
+                    f"{name} is frozen, so that no rate moves it: write s.freeze(part, False) first"
+                )
+            self.timeline.note("own rate", {"rows": rows, "rate": rate})
+
+    @final
+    def own_rate(self, weight: Weight | int) -> float | None:
+        """Return the learning rate that `set_rate` gave a `weight`, or None: it has the session's.
+
+        weight  a Weight or a row of the bank
+
+        The rate is that before the schedule. Raises ShapeError for a row that the network lacks.
+        """
+        rates = self.timeline.trainer.settings.optimizer.own_rates
+        return rates.of(one_row(self.network, weight))
 
     @property
     def optimizer(self) -> Optimizer:

@@ -35,6 +35,7 @@ from scalarviz.formulas.scaling import LARGEST_SCALE, SMALLEST_SCALE
 from scalarviz.formulas.schedules import SCHEDULES
 from scalarviz.model.operations import KINDS, NONE, Kind
 from scalarviz.model.optimizer import Optimizer
+from scalarviz.model.own_rates import NO_OWN_RATES
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Moment
 from tests.engines.simulator import (
@@ -171,6 +172,20 @@ every_condition = pytest.mark.parametrize("conditions", CONDITIONS, ids=["plain"
 def test_every_optimizer(name: str, conditions: dict[str, Any]) -> None:
     net = sv.Network([3, 4, 2], "tanh", "sigmoid", dtype="float64")
     runs_agree(net, sv.Loss("mse"), MAKERS[name](1e-3, **conditions), steps=3)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_rates_of_single_weights(whole: bool) -> None:
+    net = sv.Network([3, 4, 2], "tanh", "sigmoid", dtype="float64")
+    optimizer = sv.Adam(1e-3, schedule=sv.Schedule("cosine", steps=5))
+    rates = NO_OWN_RATES.changed([0, 1, 5, 17], 0.02).changed([6], 0.0)
+    runs_agree(net, sv.Loss("mse"), optimizer.with_own_rates(rates), 4, whole)
+    run = run_of(net, InOrder(*pair(net)), whole=whole)
+    before = net.bank.value.copy()
+    run.steps(optimizer.with_own_rates(rates), 0, 1)
+    run.steps(optimizer.with_own_rates(rates.changed([6, 17], None)), 1, 1)
+    run.steps(optimizer, 2, 1)
+    assert (net.bank.value != before)[[0, 6, 17]].all()
 
 
 @pytest.mark.slow

@@ -66,12 +66,22 @@ def held_norm() -> sv.Session:
     return session
 
 
+def own_rates(optimizer: sv.Optimizer) -> sv.Session:
+    session = colours(sv.Dense(3, 8, "tanh"), sv.Dense(8, 3, "sigmoid"), optimizer=optimizer)
+    session.set_rate(session.network.layers[0], 0.0123)
+    return session
+
+
 NETWORKS: dict[str, Make] = {
     "one sample": lambda: colours(sv.Dense(3, 8, "tanh"), sv.Dense(8, 3, "sigmoid"), batch=1),
     "large batch": lambda: colours(sv.Dense(3, 40, "tanh"), sv.Dense(40, 3, "sigmoid"), batch=100),
     "deep": lambda: colours(sv.Dense(3, 6, "elu"), sv.Dense(6, 4, "elu"), sv.Dense(4, 3)),
     "no biases": lambda: colours(sv.Dense(3, 4, "tanh", bias=False), sv.Dense(4, 3, bias=False)),
     "frozen": part_frozen,
+    "own rates": lambda: own_rates(sv.SGD(0.1)),
+    "scheduled own rates": lambda: own_rates(
+        sv.Adam(0.1, schedule=sv.Schedule("cosine", steps=10))
+    ),
     "linear only": lambda: colours(sv.Dense(3, 3)),
     "softmax": lambda: colours(sv.Dense(3, 5, "tanh"), sv.Dense(5, 3), sv.Softmax(3)),
     "layer norm": lambda: colours(sv.Dense(3, 5, "tanh"), sv.LayerNorm(5), sv.Dense(5, 3)),

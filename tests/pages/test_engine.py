@@ -187,6 +187,17 @@ def test_a_page_goes_on_from_the_step_where_the_session_stands(tmp_path: Path) -
     np.testing.assert_allclose(found[1], session.network.bank.value, rtol=1e-5, atol=1e-6)
 
 
+def test_a_page_trains_with_the_rates_of_single_weights(tmp_path: Path) -> None:
+    session = rgb(optimizer=sv.Adam(0.02, schedule=sv.Schedule("cosine", steps=30)))
+    session.set_rate(session.network.layers[1], 0.1)
+    session.set_rate([3, 4], 0.0)
+    session.edit(5, 0.25)
+    page = InPage(session, tmp_path)
+    session.advance(20)
+    value = page.run("engine.train(20); return engine.value")
+    np.testing.assert_allclose(value, session.network.bank.value, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize(("number", "why"), [("NaN", "gradient"), ("Infinity", "overflow")])
 def test_a_step_that_is_not_finite_is_refused(number: str, why: str, colors: InPage) -> None:
     found = colors.run(f"""

@@ -67,6 +67,7 @@ NOT_WORDS = [
     ("pages/web/neuron_card.js", " if ", "a part of the code of a formula"),
     ("pages/web/optimizer.js", "as it is*|0, since*|g [*] scale", "formulas, as in explanation.py"),
     ("presenter/captions/steps.py", "learning rate", "the name of an action"),
+    ("presenter/captions/steps.py", "own rate", "the name of an action"),
     ("presenter/channels.py", "last change", "the name of a channel, typed by users"),
     ("presenter/live_values.py", "row {}", "a name in an error"),
     ("presenter/motion.py", "weight gradient", "a kind of moment"),

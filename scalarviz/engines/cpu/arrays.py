@@ -30,6 +30,7 @@ from scalarviz.engines.cpu.records import (
     PROGRESS,
     ROOM,
     SAMPLES,
+    SPAN,
     TILE_RECORD,
     UPDATE,
     RecordType,
@@ -98,6 +99,7 @@ class UpdateArrays(NamedTuple):
     exact: Numbers  # arguments of the update formula, in float64
     arguments: Numbers  # the same in the bank's type
     scratch: Numbers  # buffer for the clipped and regularized gradients
+    spans: Record  # learning rates of all rows
 
 
 class Tile(NamedTuple):
@@ -285,6 +287,7 @@ update_of = view(
     exact=(np.float64, "exact", "argument_count"),
     arguments=(REAL, "arguments", "argument_count"),
     scratch=(REAL, "scratch", "rows"),
+    spans=(SPAN, "spans", "span_count"),
 )
 # Tuples of a record.
 tile_at = view(

@@ -95,18 +95,18 @@ class CpuJob:
         self, optimizer: Optimizer, order: Order, kernels: Mapping[str, Kernel]
     ) -> None:
         """Write an optimizer to the job, with its kernels: those of `units_of_optimizer`."""
-        update, (how, settings, schedule) = self.update, order.numbers
+        update, (how, settings, schedule, spans) = self.update, order.numbers
         for field in units_of_optimizer(optimizer):
             setattr(update, field, kernels[field].address)
         dtype, rows = self._dtype, self.bank.rows
         (
             update.how, update.settings, update.schedule, update.exact, update.arguments,
-            update.scratch, self.bank.slots,
+            update.scratch, update.spans, self.bank.slots,
         ) = self.keep(
             how=how, optimizer=settings, schedule=schedule, exact=np.zeros(order.arguments),
             arguments=np.zeros(order.arguments, dtype), scratch=np.zeros(rows, dtype),
-            slots=self._slots(order.slots),
+            spans=spans, slots=self._slots(order.slots),
         )  # fmt: skip
         update.setting_count, update.schedule_count = len(settings), len(schedule)
-        update.rows = self.bank.rows
+        update.rows, update.span_count = self.bank.rows, len(spans)
         update.argument_count, self.bank.slot_count = order.arguments, len(order.slots)

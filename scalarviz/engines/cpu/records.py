@@ -63,6 +63,9 @@ DRAWING = record_type("draw", "seed_low", "seed_high", "samples", "size", number
 # Settings that all optimizers share.
 HOW = record_type("rate", "clip_norm", "clip_value", "l1", "l2", number=np.float64)
 
+# Rows of the bank from `first` to before `end`, and their learning rate, or NaN for that of HOW.
+SPAN = np.dtype([("first", np.uint64), ("end", np.uint64), ("rate", np.float64)], align=True)
+
 
 # ---- records that Python changes ----------------------------------------------------------------
 
@@ -196,6 +199,9 @@ class UpdateRecord(ctypes.Structure):
     argument_count: int
     scratch: int  # buffer for the clipped and regularized gradients
     rows: int  # of the bank
+    spans: int  # learning rates of all rows
+    span_count: int
+    factor: float  # of the schedule
     finite: int  # 1 if the updated numbers are finite
     factor_of_rate: int  # address of the schedule's kernel
     constants: int  # addresses of the optimizer's kernels

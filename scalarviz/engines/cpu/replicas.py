@@ -75,7 +75,7 @@ class CpuMany:
         self.loss = loss
         self.tables = make_tables(program, dtype, precision)
         self.plan = plan_loss(self.tables, program, loss)
-        self.order = Order(optimizer)
+        self.order = Order(optimizer, len(banks[0]))
         set_order(self.plan, self.order)
         self.count = count
         self.samples = [
@@ -168,7 +168,7 @@ class ReplicaJobs:
         rows, states, size, chunks = (
             stack.value.shape[1], stack.state.shape[1], batches.size, many.chunks
         )  # fmt: skip
-        how, settings, schedule = many.order.numbers
+        how, settings, schedule, spans = many.order.numbers
         inputs, targets = many.samples
         points = room_for_points(batches)
         tiles = count_tiles(size) if len(tables.passes) > 1 else 1
@@ -243,6 +243,8 @@ class ReplicaJobs:
             argument_count=many.order.arguments,
             rows=rows,
             scratch=self._shared(rows, dtype),
+            spans=self._kept_at(spans),
+            span_count=len(spans),
             **{
                 field: many.kernels[field].address
                 for field in ("factor_of_rate", "constants", "move_rows")

@@ -161,7 +161,7 @@ class CpuRun(Run):
 
     def _set_optimizer(self, job: CpuJob, optimizer: Optimizer) -> None:
         """Write an optimizer and its kernels to the job, unless it is the last one."""
-        order = Order.of(optimizer, self._order)
+        order = Order.of(optimizer, len(self.engine.bank), self._order)
         if order is self._order:
             return
         job.set_optimizer(optimizer, order, self._work.load(units_of_optimizer(optimizer)))

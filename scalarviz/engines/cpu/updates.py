@@ -164,7 +164,9 @@ def conditioned(job: Address, bank: BankArrays, update: UpdateArrays) -> None:
 def factor_of_rate(job: Address, step: Index) -> None:
     """Write the learning rate of a step, counted from 0, to the arguments of the update."""
     update = update_of(job, Real)
-    update.exact[0] = update.how.rate * schedule_factor(ZERO, float(step), update.schedule)
+    factor = schedule_factor(ZERO, float(step), update.schedule)
+    update_record(job).factor = factor
+    update.exact[0] = update.how.rate * factor
 
 
 @by_address
@@ -183,9 +185,15 @@ def constants(job: Address, step: Index) -> None:
 @by_address
 def move_rows_of_bank(job: Address) -> None:
     """Update all rows that are not frozen, and write whether all of them are finite."""
-    bank, update = bank_of(job, Real), update_of(job, Real)
-    finite = optimizer_update(
-        ZERO, bank.value, update.scratch, bank.slots, update.arguments, bank.frozen,
-        0, len(bank.value),
-    )  # fmt: skip
-    update_record(job).finite = ONE if finite else ZERO
+    bank, update, record = bank_of(job, Real), update_of(job, Real), update_record(job)
+    record.finite = ONE
+    for k in range(record.span_count):
+        span = update.spans[k]
+        is_own = span.rate == span.rate
+        update.arguments[0] = span.rate * record.factor if is_own else update.exact[0]
+        finite = optimizer_update(
+            ZERO, bank.value, update.scratch, bank.slots, update.arguments, bank.frozen,
+            span.first, span.end,
+        )  # fmt: skip
+        if not finite:
+            record.finite = ZERO

@@ -22,17 +22,17 @@ from __future__ import annotations
     ROWS, OPERATIONS, CHUNKS, STRIDE, IN_SIZE, OUT, OUT_SIZE, GOALS, ERRORS_ROW, SPACE_ROWS,
     FLOW_ROWS, VALUE, FROZEN, GRAD, SLOTS, WEIGHTS, PARTIALS, PARTIAL_SIZE, SPACE, FLOW,
     FIRST_NEEDED, GROUPS, HALF, DYNAMIC, PATIENCE, LOSS, MEAN_OF, DRAW, SEED_LOW, SEED_HIGH,
-    SAMPLES, SIZE, WIDTH, ERRORS, STATE_BEFORE,
-) = range(35)  # fmt: skip
+    SAMPLES, SIZE, WIDTH, ERRORS, STATE_BEFORE, OWN_RATES,
+) = range(36)  # fmt: skip
 
 # ... and those of one call: tables, optimizer, whether the network is trained, the first step, the
 # number of steps taken; and results. OVERFLOWED is the index in the call of the first step after
 # which a weight or a slot was not finite.
 (
     TABLE_TARGETS, OPTIMIZER, OPTIMIZER_SETTINGS, SCHEDULE, REFUSE, LEARNING, FIRST_STEP,
-    STEPS_TAKEN, STEPS_TAKEN_AFTER, FIRST_BAD, BAD, DONE, OVERFLOWED, SLOT_COUNT,
-) = range(35, 49)  # fmt: skip
-PLAN_FIELDS = 49
+    STEPS_TAKEN, STEPS_TAKEN_AFTER, FIRST_BAD, BAD, DONE, OVERFLOWED, SLOT_COUNT, HAS_OWN_RATES,
+) = range(36, 51)  # fmt: skip
+PLAN_FIELDS = 51
 
 # The columns of the table of operations; buffers are given by rows of a workspace. EACH is the
 # number of outputs that share a bias, OTHER the other buffer, STATE an index in the bank's state,
@@ -59,5 +59,6 @@ SHARES = 128  # parts of a sum over a whole batch
 
 TILE, TILE_SIZE = 16, 256  # a matrix product is cut into tiles of 16 x 16
 GROUP = 256  # rows whose squares are summed by one thread
-MOST_ARGUMENTS, STEP_ARGS = 16, 17  # arguments of an update; and with the norm's scale before them
+# Arguments of an update; and with the norm's scale before them and the schedule's factor after.
+MOST_ARGUMENTS, SCHEDULED, STEP_ARGS = 16, 17, 18
 NOBODY = 2**62  # "none" for the row of a bad gradient, or the step of an overflow

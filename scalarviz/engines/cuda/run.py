@@ -24,6 +24,7 @@ from scalarviz.engines.cuda.tables import (
 from scalarviz.formulas.losses import Loss
 from scalarviz.model.operations import NONE, Buffer
 from scalarviz.model.optimizer import Optimizer
+from scalarviz.model.own_rates import NO_OWN_RATES
 from scalarviz.model.program import Moment
 
 
@@ -48,6 +49,7 @@ class CudaRun(Run):
         engine, size, device = self.engine, self.batches.size, self._device
         self._work = CudaCalls(engine.program, engine.bank, engine.precision, size, device)
         self._on_device: Batches | None = None  # whose tables are on the device
+        self._own_rates = NO_OWN_RATES  # which are on the device
         memory, outputs = self._work.memory, engine.program.outputs.size
         set_loss(memory.host_plan, memory.host_scalars, self.loss_function, outputs)
 
@@ -135,7 +137,7 @@ class CudaRun(Run):
             bank.zero_grad()
             return
         plan, scalars = memory.host_plan, memory.host_scalars
-        set_optimizer(plan, scalars, optimizer)
+        self._set_optimizer(optimizer)
         set_start(plan, scalars, bank, int(plan[places.FIRST_STEP]))
         self._work.begin(optimizer.row.slots if moment.kind == "step" else ())
         if moment.kind == "step":
@@ -204,4 +206,13 @@ class CudaRun(Run):
         set_batches(plan, scalars, batches)
         set_start(plan, scalars, self.engine.bank, first)
         if optimizer is not None:
-            set_optimizer(plan, scalars, optimizer)
+            self._set_optimizer(optimizer)
+
+    def _set_optimizer(self, optimizer: Optimizer) -> None:
+        """Set the fields of an optimizer, and copy rates of single weights to the device."""
+        memory = self._work.memory
+        set_optimizer(memory.host_plan, memory.host_scalars, optimizer)
+        if optimizer.own_rates and optimizer.own_rates != self._own_rates:
+            rates = optimizer.own_rates.array(memory.rows)
+            memory.write(int(memory.host_plan[places.OWN_RATES]), rates)
+            self._own_rates = optimizer.own_rates

@@ -135,6 +135,7 @@ def place_parts(plan: Whole, settings: int) -> dict[int, int]:
         (places.SLOTS, most_slots() * rows),
         (places.GRAD, rows),
         (NONE, settings),
+        (places.OWN_RATES, rows),
         (places.WEIGHTS, rows if plan[places.HALF] else 0),
         (places.PARTIALS, int(plan[places.CHUNKS] * plan[places.PARTIAL_SIZE])),
         (places.SPACE, int(plan[places.SPACE_ROWS]) * samples),
@@ -221,6 +222,7 @@ def set_optimizer(plan: Whole, scalars: FloatArray, optimizer: Optimizer) -> Non
     plan[places.OPTIMIZER] = index_of(optimizer.row, [*OPTIMIZERS.values()], "optimizer")
     plan[places.OPTIMIZER_SETTINGS] = len(optimizer.settings)
     plan[places.SLOT_COUNT] = len(optimizer.row.slots)
+    plan[places.HAS_OWN_RATES] = bool(optimizer.own_rates)
     plan[places.SCHEDULE] = list(SCHEDULES).index(schedule.name)
     plan[places.REFUSE] = optimizer.not_finite == "error" and not plan[places.HALF]
     limits = optimizer.clip_norm, optimizer.clip_value

@@ -38,6 +38,7 @@ from scalarviz.engines.cuda.places import (
     GROUP,
     GROUPS,
     HALF,
+    HAS_OWN_RATES,
     L1,
     L2,
     LOSS_SCALE,
@@ -47,6 +48,7 @@ from scalarviz.engines.cuda.places import (
     OPTIMIZER_NUMBERS,
     OPTIMIZER_SETTINGS,
     OVERFLOWED,
+    OWN_RATES,
     PARTIAL,
     PARTIAL_SIZE,
     PARTIALS,
@@ -56,6 +58,7 @@ from scalarviz.engines.cuda.places import (
     ROWS,
     SCHEDULE,
     SCHEDULE_NUMBERS,
+    SCHEDULED,
     SKIPPED,
     SLOT_COUNT,
     SLOTS,
@@ -182,6 +185,7 @@ def write_arguments(plan: Whole, scalars: Exact, step_args: Exact) -> None:
     step, count = float(plan[STEPS_TAKEN]), plan[OPTIMIZER_SETTINGS]
     settings = scalars[OPTIMIZER_NUMBERS : OPTIMIZER_NUMBERS + 8]
     factor = schedule_factor(plan[SCHEDULE], step, scalars[SCHEDULE_NUMBERS : SCHEDULE_NUMBERS + 8])
+    step_args[SCHEDULED] = factor
     step_args[0] = norm_scale(plan, scalars)
     step_args[1] = scalars[RATE] * factor
     for i in range(count):
@@ -217,6 +221,10 @@ def move_rows(
             g = g if is_finite(g) else Real(0)
             if changed:
                 g = condition_one(g, value[0], scale, limit, l1, l2)
+            if plan[HAS_OWN_RATES] != 0:
+                own = arena[plan[OWN_RATES] + row]
+                is_own = own == own
+                arguments[0] = Real(own * step_args[SCHEDULED] if is_own else step_args[1])
             move_one(plan[OPTIMIZER], value, g, slots[row::rows], arguments)
             finite = is_finite(value[0])
             for place in range(row, plan[SLOT_COUNT] * rows, rows):

@@ -190,7 +190,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
 
     def _prepare(self, optimizer: Optimizer) -> Before:
         """Write an optimizer to the job, and return a copy of the state that a step may change."""
-        order = Order.of(optimizer, self._order)
+        order = Order.of(optimizer, len(self.bank), self._order)
         if order is not self._order:
             kernels = self._load(units_of_optimizer(optimizer))
             self._training_job().job.set_optimizer(optimizer, order, kernels)

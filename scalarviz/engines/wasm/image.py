@@ -30,13 +30,14 @@ ADDRESSES: Mapping[RecordType, tuple[str, ...]] = {
     ),
     records.BATCH: ("data", "rows", "goals", "goal_rows", "outputs", "errors"),
     records.ROOM: ("spaces", "flows", "partial", "tiles", "before"),
-    records.UPDATE: ("how", "settings", "schedule", "exact", "arguments", "scratch"),
+    records.UPDATE: ("how", "settings", "schedule", "exact", "arguments", "scratch", "spans"),
     records.PROGRESS: ("losses",),
     records.OPERATION: ("settings",),
     records.PLAN: (),
     records.PASS: (),
     records.DRAWING: (),
     records.HOW: (),
+    records.SPAN: (),
 }  # fmt: skip
 KERNELS: Mapping[RecordType, tuple[str, ...]] = {
     records.JOB: (

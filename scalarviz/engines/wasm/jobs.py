@@ -116,7 +116,8 @@ class Training:
 def others_than(optimizer: Optimizer) -> tuple[Optimizer, ...]:
     """Return the optimizers that a page offers beside that of a session."""
     kinds = [kind for kind in OFFERED if kind().name != optimizer.name]
-    return tuple(kind(not_finite=optimizer.not_finite) for kind in kinds)
+    others = [kind(not_finite=optimizer.not_finite) for kind in kinds]
+    return tuple(each.with_own_rates(optimizer.own_rates) for each in others)
 
 
 def refuse(*arguments: object) -> NoReturn:
@@ -206,7 +207,7 @@ class PageMemory:
         of, image = self._training, self._image
         bank, batches, size = of.bank, of.batches, of.most
         tables = make_tables(of.program, bank.dtype, of.precision)
-        order = Order(of.optimizer)
+        order = Order(of.optimizer, len(of.bank))
         todo = tables.passes
         job = self._train = self._job(tables, self._plan(tables, order), todo)
         places = count_tiles(size) if len(todo) > 1 else 1
@@ -214,7 +215,7 @@ class PageMemory:
         job.set_room(self._shared_room)
         job.set_optimizer(of.optimizer, order, self._kernels(units_of_optimizer(of.optimizer)))
         # The bank is one stretch of memory, which a page copies to go back.
-        orders = [order, *map(Order, of.others)]
+        orders = [order, *[Order(each, len(bank)) for each in of.others]]
         own, most = len(order.slots), max(len(each.slots) for each in orders)
         self._slots = np.zeros((most, len(bank)), self._dtype)
         self._slots[:own] = bank.slot_block(order.slots)
@@ -272,7 +273,9 @@ class PageMemory:
         of, size = self._training, self._training.most
         tables = self._apart = make_tables(of.program, self._dtype, of.precision, apart=True)
         todo = passes(0, [0], [0], [0])
-        job = self._apart_job = self._job(tables, self._plan(tables, Order(of.optimizer)), todo)
+        job = self._apart_job = self._job(
+            tables, self._plan(tables, Order(of.optimizer, len(of.bank))), todo
+        )
         room = self._apart_room = self._room(tables, count_tiles(size), size)
         shared = self._train.record
         for field in ("bank", "samples", "batch", "update", "progress"):
@@ -338,7 +341,7 @@ class PageMemory:
             "probe": self._probe,
         }
         described = {name: self._array_at(array) for name, array in arrays.items()}
-        plan = self._plan(self._apart, Order(of.optimizer))
+        plan = self._plan(self._apart, Order(of.optimizer, len(of.bank)))
         return {
             "dtype": self._dtype,
             "first": image.first,

@@ -17,6 +17,7 @@ import { explained } from "./optimizer.js";
 import { plural, text } from "./texts.js";
 
 export const LONGEST_LINE = 110; // characters
+const RATE_DIGITS = 6;
 
 /** The optimizer's arithmetic, and the new loss. */
 export function stepCaption(ctx) {
@@ -63,6 +64,11 @@ function movedCaption(say, found, name) {
   const before = [];
   for (const line of lines.slice(0, -1)) {
     if (line.same) continue;
+    if (line.name === "lr") {
+      const rate = said(line.value, RATE_DIGITS);
+      before.push(...plainLines(text("captions.step.own_rate", { rate })));
+      continue;
+    }
     const key = { g: "clipped", w: "decayed" }[line.name];
     const now = key ? text(`captions.computed.${key}`) : line.name;
     before.push(formulaLine(line, { exactly, start: `${now} = ` }));
@@ -95,7 +101,8 @@ function changeCaption({ row, value }, now, name) {
 /** Return whether a number is written with all its digits: a rate, or a short constant. */
 export function isExactLine({ name, value, same }) {
   const short = Number(value.toExponential(1));
-  return Boolean(same) && (name === "lr" || Math.abs(short - value) <= 1e-12 * Math.abs(value));
+  if (name === "lr") return true;
+  return Boolean(same) && Math.abs(short - value) <= 1e-12 * Math.abs(value);
 }
 
 /** Return the last line of an optimizer, and the old number as it is written. */

@@ -52,8 +52,10 @@ function optimizerLines(say, state, { row, value: w, grad, kept }, frozen) {
   const lines = conditionLines(optimizer, state.grad, frozen, w, grad);
   const g = lines.length ? lines.at(-1).value : grad;
   const step = say.first + stepShown(state);
-  const rate = scheduledRate(optimizer, state.rate ?? optimizer.lr, step);
-  lines.push(rateLine(optimizer, rate));
+  const own = optimizer.ownRates.find(([first, end]) => first <= row && row < end)?.[2];
+  const lr = own ?? optimizer.lr;
+  const rate = scheduledRate({ ...optimizer, lr }, own ?? state.rate ?? lr, step);
+  lines.push({ ...rateLine({ ...optimizer, lr }, rate), same: own === undefined });
   const known = { w, g, ...kept, lr: rate, ...optimizer.settings, step: step + 1 };
   for (const each of optimizer.constants) known[each.name] = computedTree(each.tree, known);
   const constants = optimizer.constants.map((each) => ({ ...each, value: known[each.name], known }));

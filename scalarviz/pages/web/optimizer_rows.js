@@ -49,6 +49,9 @@ export function optimizerRows(say, found, written) {
     const isLast = i === lines.length - 1;
     if (!line.card && line.name === "g") return [cardLine(text("card.no_grad"))];
     if (!line.card && line.name === "w" && line.formula) return [cardLine(text("card.refused"))];
+    const isOwn = line.name === "lr" && !line.same;
+    const name = isOwn ? text("card.own_rate") : calledOnCard(line.name, isLast);
+    if (isOwn && !line.card) return [cardLine(`${name} = ${exactlySaid(line.value)}`)];
     if (!line.card || (line.name !== "lr" && line.same)) return [];
     const known = { ...line.known };
     const rows = (line.corrections ?? []).map(({ name, by, card }) => {
@@ -60,7 +63,6 @@ export function optimizerRows(say, found, written) {
     const own = {};
     if (known.g === found.grad) own.g = written.grad;
     if (known.w === found.value) own.w = written.old;
-    const name = calledOnCard(line.name, isLast);
     const result = isLast ? written.fresh : "";
     return [...rows, cardEquation({ ...line, known }, name, changing, own, result)];
   });

@@ -30,7 +30,8 @@ from scalarviz.session.formula_lines import FormulaLine
 from scalarviz.texts import plural, text
 
 # Actions after a step that do not change the network's outputs.
-HARMLESS = {"learning rate", "optimizer", "data", "engine", "freeze"}
+HARMLESS = {"learning rate", "own rate", "optimizer", "data", "engine", "freeze"}
+RATE_DIGITS = 6
 NUMBER = re.compile(r"_(\d+)_")  # its place in what `Numbered` has found
 
 
@@ -99,6 +100,10 @@ def moved(
     before: list[Line] = []
     for line in found.lines[:-1]:
         if line.is_same:
+            continue
+        if line.name == "lr":
+            rate = said(line.value, RATE_DIGITS)
+            before += plain_lines(text("captions.step.own_rate", rate=rate))
             continue
         key = {"g": "clipped", "w": "decayed"}.get(line.name, "")
         name_now = text(f"captions.computed.{key}") if key else line.name

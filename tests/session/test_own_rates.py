@@ -1,0 +1,189 @@
+"""Learning rates of parts of a network: `s.set_rate`."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.errors import InputError, ShapeError
+from scalarviz.model.own_rates import NO_OWN_RATES, Span
+from tests.wording import refused
+
+ENGINES = ("python", "cpu")
+OPTIMIZERS = (
+    sv.SGD(0.1),
+    sv.Momentum(0.1, schedule=sv.Schedule("cosine", steps=50)),
+    sv.Adam(0.02, l2=0.01, clip_norm=0.5),
+    sv.AdamW(0.02),
+)
+
+
+def session(engine: str = "python", optimizer: sv.Optimizer | None = None) -> sv.Session:
+    net = sv.Network([3, 8, 3], "tanh", output="sigmoid", seed=0, dtype="float64")
+    return sv.Session(net, data.Rgb(levels=3), "mse", optimizer, batch=8, engine=engine)
+
+
+def test_a_weight_moves_by_its_own_rate() -> None:
+    s, plain = session(), session()
+    weight = s.network.layers[0].perceptrons[2].weights[1]
+    s.set_rate(weight, 0.5)
+    before = s.network.bank.value.copy()
+    s.advance()
+    plain.advance()
+    moved = s.network.bank.value - before
+    expected = -0.01 * plain.network.bank.grad
+    expected[weight.index] *= 50
+    np.testing.assert_allclose(moved, expected, rtol=1e-12, atol=1e-15)
+    assert s.own_rate(weight) == 0.5
+    assert s.own_rate(weight.index + 1) is None
+    s.set_rate(weight, None)
+    assert s.own_rate(weight) is None
+
+
+def test_the_schedule_multiplies_an_own_rate() -> None:
+    schedule = sv.Schedule("step", every=1, factor=0.5)
+    s = session(optimizer=sv.SGD(0.1, schedule=schedule))
+    s.set_rate(0, 0.4)
+    s.advance(3)
+    value = s.network.bank.value[0]
+    s.advance()
+    moved = s.network.bank.value[0] - value
+    assert moved == pytest.approx(-0.4 / 8 * s.network.bank.grad[0])
+    assert s.learning_rate == 0.1 / 16
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=lambda o: o.name)
+def test_engines_agree_on_own_rates(engine: str, optimizer: sv.Optimizer) -> None:
+    sessions = [session(name, optimizer) for name in ("python", engine)]
+    for s in sessions:
+        s.advance(2)
+        s.set_rate(s.network.layers[1], 0.3)
+        s.set_rate([1, 5, 6, 30], 0.001)
+        s.set_rate(7, 0.0)
+        s.advance(5)
+        s.freeze([5, 28])
+        s.set_rate(30, None)
+        s.advance(5)
+    one, other = [s.network.bank.value for s in sessions]
+    np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_whole_steps_and_single_operations_have_the_same_bits(engine: str) -> None:
+    optimizer = sv.Adam(0.02, schedule=sv.Schedule("cosine", steps=9))
+    sessions = [session(engine, optimizer) for _ in range(2)]
+    for s in sessions:
+        s.set_rate([*range(5, 11), 20], 0.3)
+    sessions[0].advance(5)
+    for _ in range(5 * len(sessions[1].operations)):
+        sessions[1].advance(1, "operation")
+    one, other = [s.network.bank.value.tobytes() for s in sessions]
+    assert one == other
+
+
+def test_rates_are_kept_as_spans() -> None:
+    rates = NO_OWN_RATES.changed([3, 4, 9], 0.5).changed([4, 5], 0.25)
+    assert rates.spans == (Span(3, 4, 0.5), Span(4, 6, 0.25), Span(9, 10, 0.5))
+    assert [rates.of(row) for row in (2, 3, 5, 6, 9, 10)] == [None, 0.5, 0.25, None, 0.5, None]
+    assert len(rates) == 4
+    assert not rates.changed([3, 4, 5, 9], None)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_own_rates_are_replayed_saved_and_forgotten_by_going_back(
+    engine: str, tmp_path: Path
+) -> None:
+    s = session(engine, sv.Adam(0.02))
+    s.advance(3)
+    s.set_rate(s.network.layers[0], 0.2)
+    s.advance(4)
+    s.learning_rate = 0.01
+    s.optimizer = sv.Momentum(0.1)
+    s.advance(4)
+    end = s.network.bank.value.tobytes()
+    s.back(9)
+    assert s.own_rate(0) is None
+    s.seek(5)
+    assert s.own_rate(0) == 0.2
+    s.advance(6)
+    assert s.network.bank.value.tobytes() == end
+    path = tmp_path / "run.safetensors"
+    s.save(path)
+    loaded = sv.Session.load(path)
+    assert loaded.own_rate(0) == 0.2
+    loaded.back(10)
+    loaded.advance(10)
+    assert loaded.network.bank.value.tobytes() == end
+    branch = s.branch()
+    s.set_rate(s.network.layers[0], None)
+    assert s.own_rate(0) is None
+    s.advance()
+    s.switch(branch.parent)
+    assert s.own_rate(0) == 0.2
+
+
+def test_within_a_step_a_rate_waits_for_the_next() -> None:
+    s = session()
+    s.advance(3, "operation")
+    s.set_rate(0, 0.5)
+    assert s.own_rate(0) is None
+    s.advance()
+    s.advance(1, "operation")
+    assert s.own_rate(0) == 0.5
+
+
+def test_replicas_have_the_rates_of_their_session() -> None:
+    s = session("cpu")
+    s.set_rate([0, 30], 0.5)
+    runs = sv.replicate(s, [0, 1])
+    runs.advance(5)
+    alone = session("cpu")
+    alone.set_rate([0, 30], 0.5)
+    alone.advance(5)
+    assert runs.banks[0].value.tobytes() == alone.network.bank.value.tobytes()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_parameter_of_an_expression_has_its_own_rate(engine: str) -> None:
+    slope, shift = sv.Value(0.0), sv.Value(0.0)
+    line = sv.compile(lambda x: slope * x + shift, inputs=1)
+    xs = np.linspace(-1, 1, 9)[:, np.newaxis]
+    s = sv.Session(line, (xs, 3 * xs - 1), optimizer=sv.SGD(0.1), engine=engine)
+    s.set_rate(1, 0.0)
+    s.advance(20)
+    assert slope.data > 1.0
+    assert shift.data == 0.0
+
+
+def test_a_rate_that_no_step_could_use_is_refused() -> None:
+    s = session()
+    s.freeze(s.network.layers[0])
+    with refused(InputError, "Dense", "frozen"):
+        s.set_rate(s.network.layers[0], 0.1)
+    s.set_rate(s.network.layers[0], None)
+    for rate in (-0.1, float("nan"), float("inf"), "0.1"):
+        with refused(InputError, str(rate)):
+            s.set_rate(40, rate)  # type: ignore[arg-type]
+    with refused(ShapeError, "99"):
+        s.set_rate(99, 0.1)
+    assert [action.kind for action in s.current_branch.journal] == ["freeze", "own rate"]
+
+
+def test_an_optimizer_taken_from_a_session_has_no_rates_of_its_weights() -> None:
+    s = session()
+    s.set_rate(0, 0.5)
+    assert not s.optimizer.own_rates
+    other = sv.Session(sv.Network([2, 1], seed=0), data.Xor(), optimizer=s.optimizer)
+    assert other.own_rate(0) is None
+
+
+def test_an_own_rate_is_seen() -> None:
+    s = session(optimizer=sv.SGD(0.1))
+    s.set_rate([3, 4], 0.02)
+    s.advance()
+    assert "its own rate = 0.02" in str(s.explain(3))
+    assert "its own rate" not in str(s.explain(5))
+    assert "2 weights with a rate of their own" in repr(s)
