@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from scalarviz.controller import growing
 from scalarviz.controller.control import Control
 from scalarviz.controller.own_input import put_in
+from scalarviz.controller.presets import go_wrong, preset_names
 from scalarviz.controller.state import State
 from scalarviz.texts import text
 
@@ -49,6 +51,12 @@ def switch(controller: Controller, name: str) -> None:
     number = int(name.partition(":")[0])
     controller.switch(number)
     return controller.tell(text("notices.switched", number=number, last=count - 1))
+
+
+def choose_preset(controller: Controller, name: str) -> None:
+    found = preset_names().get(name)
+    if found is not None:
+        go_wrong(controller, found)
 
 
 CHANGE_CONTROLS = [
@@ -113,6 +121,53 @@ CHANGE_CONTROLS = [
         text="Redo",
         icon="redo",
         key="y",
+    ),
+    Control(
+        "go wrong",
+        "choice",
+        "What goes wrong in trainings: one of these, and what to look for",
+        choose_preset,
+        lambda state: text("controls.choose"),
+        names=lambda state: (text("controls.choose"), *preset_names()),
+        label="Go wrong",
+        menu="Try",
+        room=16,
+    ),
+    Control(
+        "add neuron",
+        "button",
+        "Add a neuron to the layer of what is pinned, or to the first",
+        lambda controller, _: growing.one_more(controller),
+        label="Network",
+        menu="Try",
+        text="+ neuron",
+    ),
+    Control(
+        "remove neuron",
+        "button",
+        "Remove the neuron that is pinned, or the last one of the first layer",
+        lambda controller, _: growing.one_less(controller),
+        label="Network",
+        menu="Try",
+        text="- neuron",
+    ),
+    Control(
+        "add layer",
+        "button",
+        "Add a layer before the one of what is pinned, or before the last",
+        lambda controller, _: growing.layer_more(controller),
+        label="Network",
+        menu="Try",
+        text="+ layer",
+    ),
+    Control(
+        "remove layer",
+        "button",
+        "Remove the layer of what is pinned, or the first",
+        lambda controller, _: growing.layer_less(controller),
+        label="Network",
+        menu="Try",
+        text="- layer",
     ),
     Control(
         "branches",

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast, final
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.controller import keys
+from scalarviz.controller import growing, keys
 from scalarviz.controller.edits import Edits, as_number
 from scalarviz.controller.end_of_run_actions import offers_of
 from scalarviz.controller.export import Exports
@@ -75,6 +75,8 @@ class Controller:
 
     `measured` is the speed while it plays, in steps a second, else 0.
 
+    `later` are sessions made of this one, which the user has left by going back to it.
+
     The face sets `start_editing`, which opens the field for the pinned weight's value, `leave`,
     which closes everything, `fill_screen`, which enters and leaves full screen, and, if it has one,
     `ask_color`: a dialog that begins with a colour and calls a function for each one picked.
@@ -103,6 +105,7 @@ class Controller:
         self.guide: Guide = Guide(self)
         self.options = Options(recipe, show)
         self.edits = Edits(show.session)
+        self.later: list[Session] = []
         self.exports = Exports()
         self.engines = tuple(name for name, row in ENGINES.items() if not row.lack())
         self.warming = Warming()
@@ -309,15 +312,21 @@ class Controller:
 
     @computes
     def undo(self) -> None:
-        """Undo the last change."""
+        """Undo the last change; without one, show the session that this one was made from."""
         self._stand_still()
-        self.do(self.session.undo, branching=False)
+        if self.session.timeline.undo_log.done or not growing.has_earlier(self.session):
+            self.do(self.session.undo, branching=False)
+        else:
+            growing.earlier(self)
 
     @computes
     def redo(self) -> None:
-        """Do the change that was undone last again."""
+        """Do the change that was undone last again, or show the session that was made of this."""
         self._stand_still()
-        self.do(self.session.redo, branching=False)
+        if self.session.timeline.undo_log.undone or not self.later:
+            self.do(self.session.redo, branching=False)
+        else:
+            growing.later(self)
 
     @computes
     def set_option(self, name: str, value: object) -> None:
@@ -375,7 +384,7 @@ class Controller:
         self.pause()
         self.show, self.options = show, options
         self.options.begin(show)
-        self.edits = Edits(show.session)
+        self.edits, self.later = Edits(show.session), []
         self.playing.begin(show)
         self.warming.take(show.session)
         self.set_unit(self.unit if self.unit in units_of(show.session) else "step")

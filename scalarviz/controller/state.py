@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scalarviz.controller.growing import has_earlier
 from scalarviz.controller.options import OptionChoice, rate_now
 from scalarviz.session.branches import Clock
 from scalarviz.session.session import Session, Unit
@@ -188,8 +189,8 @@ def state_of(controller: Controller) -> State:
         engines=controller.engines,
         options=controller.options.choices(settings),
         pinned=pinned_of(session, stage.pinned),
-        undoable=len(timeline.undo_log.done),
-        redoable=len(timeline.undo_log.undone),
+        undoable=len(timeline.undo_log.done) + has_earlier(session),
+        redoable=len(timeline.undo_log.undone) + len(controller.later),
         color=stage.color,
         size=stage.size,
         channels=tuple(stage.channels),

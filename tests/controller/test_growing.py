@@ -1,0 +1,133 @@
+"""Networks that grow in the picture, and presets that show what goes wrong."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.controller.controller import Controller
+from scalarviz.controller.presets import PRESETS, go_wrong
+from scalarviz.presenter.show import Show
+from scalarviz.presenter.stage import Stage
+from scalarviz.texts import text
+
+
+@pytest.fixture
+def controller() -> Iterator[Controller]:
+    net = sv.Network([3, 4, 3], "tanh", "sigmoid", seed=0)
+    session = sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=4, engine="python")
+    session.advance(20)
+    show = Show(session, "A 3-4-3 network learns colours")
+    made = Controller(show, Stage(show))
+    made.hand.patience = 30.0
+    yield made
+    made.quit()
+    made.rest()
+
+
+def press(controller: Controller, name: str) -> None:
+    from scalarviz.controller.controls import CONTROLS
+
+    CONTROLS[name].set(controller, 1)
+
+
+def sizes(controller: Controller) -> list[int]:
+    return [layer.outputs for layer in controller.session.network.layers]
+
+
+def test_neurons_and_layers_are_added_and_removed_and_the_way_leads_back(
+    controller: Controller,
+) -> None:
+    first = controller.session
+    before = first.network.bank.value.copy()
+    colours = np.random.default_rng(0).random((5, 3))
+    answers = first.network(colours)
+    press(controller, "add neuron")
+    assert sizes(controller) == [5, 3] and controller.show.title == "A 3-5-3 network learns colours"
+    assert (controller.session.network(colours) == answers).all()
+    press(controller, "add layer")
+    assert sizes(controller) == [5, 5, 3]
+    press(controller, "remove layer")
+    assert sizes(controller) == [5, 3]
+    press(controller, "remove neuron")
+    assert sizes(controller) == [4, 3]
+    for expected in ([5, 3], [5, 5, 3], [5, 3], [4, 3]):
+        controller.undo()
+        assert sizes(controller) == expected
+    assert controller.session is first and (first.network.bank.value == before).all()
+    assert controller.show.title == "A 3-4-3 network learns colours"
+    for expected in ([5, 3], [5, 5, 3]):
+        controller.redo()
+        assert sizes(controller) == expected
+    assert controller.state.redoable == 2 and controller.state.undoable == 1
+
+
+def test_what_is_pinned_says_which_layer_and_which_neuron(controller: Controller) -> None:
+    press(controller, "add layer")
+    program = controller.session.network.program
+    weight = controller.session.network.layers[1].perceptrons[2].weights[0]
+    controller.stage.pin(weight)
+    press(controller, "add neuron")
+    assert sizes(controller) == [4, 5, 3]
+    kept = controller.session.network.layers[0].perceptrons[0].weights[0].value
+    controller.stage.pin((controller.session.network.program.operations[0].target.name, 1))
+    press(controller, "remove neuron")
+    assert sizes(controller) == [3, 5, 3]
+    assert controller.session.network.layers[0].perceptrons[0].weights[0].value == kept
+    assert program is not controller.session.network.program
+
+
+def test_what_cannot_be_is_refused_in_a_sentence(controller: Controller) -> None:
+    for _ in range(3):
+        press(controller, "remove neuron")
+    session = controller.session
+    assert sizes(controller) == [1, 3]
+    press(controller, "remove neuron")
+    assert controller.session is session
+    words = [words for words, _ in controller.stage.messages.chips()]  # type: ignore[attr-defined]
+    assert any("layer 0" in each for each in words), words
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_what_goes_wrong_is_set_up_said_and_undone(controller: Controller, name: str) -> None:
+    session = controller.session
+    before = session.network.bank.value.copy(), session.learning_rate, sizes(controller)
+    activations = session.network.activations
+    go_wrong(controller, name)
+    controller.pause()
+    stage: Any = controller.stage
+    said = text(f"presets.{name}.look")
+    assert (said, "Undo") in stage.messages.chips()
+    now = controller.session
+    if name == "rate":
+        assert now.learning_rate == 50.0
+    elif name == "zero":
+        now.seek(20)
+        now.advance(30)
+        layer = now.network.layers[0].kernel
+        assert (layer == layer[0]).all(), "all neurons are alike"
+    elif name == "dead":
+        kernel = np.array(now.network.layers[0].kernel)
+        now.advance(30)
+        assert (np.array(now.network.layers[0].kernel) == kernel).all()
+    else:
+        assert sizes(controller) == [3]
+    stage.messages.press("Undo")
+    now = controller.session
+    assert now is session and now.step_index == 20 and now.network.activations == activations
+    assert (now.network.bank.value == before[0]).all()
+    assert (now.learning_rate, sizes(controller)) == before[1:]
+
+
+def test_presets_for_hidden_layers_refuse_networks_without_one(controller: Controller) -> None:
+    go_wrong(controller, "shallow")
+    controller.pause()
+    session = controller.session
+    for name in ("shallow", "dead"):
+        go_wrong(controller, name)
+        assert controller.session is session and not session.playing
+        words = [words for words, _ in controller.stage.messages.chips()]  # type: ignore[attr-defined]
+        assert any("two or more Dense layers" in each for each in words)
