@@ -189,7 +189,7 @@ class Kernel:
 def test_in_a_notebook_the_bar_is_an_output_that_is_empty_at_the_end(
     clock: Clock, tty: Tty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("IPython")
+    pytest.importorskip("IPython", reason="notebooks take IPython")
     from IPython import display
 
     kernel = Kernel()
@@ -395,7 +395,7 @@ finally:
 @contextmanager
 def terminal(steps: int) -> Iterator[SimpleNamespace]:
     """The program in a terminal of its own, of 24 lines of 80 characters."""
-    pty = pytest.importorskip("pty")
+    pty = pytest.importorskip("pty", reason="Windows has no terminals of this kind")
     import fcntl
     import struct
     import termios
