@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING
 
 from scalarviz.controller import growing
 from scalarviz.controller.control import Control
 from scalarviz.controller.own_input import put_in
+from scalarviz.controller.parts import freeze_layer, set_layer_rate, set_weight_rate
 from scalarviz.controller.presets import go_wrong, preset_names
 from scalarviz.controller.state import State
 from scalarviz.texts import text
@@ -29,6 +31,15 @@ def name_of_pinned(state: State) -> str:
     if pinned is None:
         return text("controls.unpinned")
     return text("controls.pinned", name=pinned.name)
+
+
+def has_layer(state: State) -> bool:
+    return state.pinned_layer is not None
+
+
+def layer_rate(state: State) -> float | None:
+    layer = state.pinned_layer
+    return None if layer is None or math.isnan(layer.rate) else layer.rate
 
 
 def edit_pinned(controller: Controller, value: float | str, *, dragged: bool = False) -> None:
@@ -86,6 +97,36 @@ CHANGE_CONTROLS = [
         lambda state: state.pinned is not None and state.pinned.frozen,
         enabled=has_pinned,
         label="Pinned",
+        text="frozen",
+    ),
+    Control(
+        "weight rate",
+        "number",
+        "Learning rate of this weight; empty for that of all",
+        set_weight_rate,
+        lambda state: None if state.pinned is None else state.pinned.rate,
+        enabled=has_pinned,
+        label="Its rate",
+        room=12,
+    ),
+    Control(
+        "layer rate",
+        "number",
+        "Learning rate of its layer; empty for that of all",
+        set_layer_rate,
+        layer_rate,
+        enabled=has_layer,
+        label="Its layer",
+        room=12,
+    ),
+    Control(
+        "layer frozen",
+        "tick",
+        "Keep its layer from moving",
+        freeze_layer,
+        lambda state: state.pinned_layer is not None and state.pinned_layer.frozen,
+        enabled=has_layer,
+        label="Its layer",
         text="frozen",
     ),
     Control(

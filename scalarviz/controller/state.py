@@ -10,6 +10,7 @@ import numpy as np
 
 from scalarviz.controller.growing import has_earlier
 from scalarviz.controller.options import OptionChoice, rate_now
+from scalarviz.controller.parts import PinnedLayer, pinned_layer, rate_of
 from scalarviz.session.branches import Clock
 from scalarviz.session.session import Session, Unit
 from scalarviz.session.settings_now import settings_now
@@ -55,6 +56,7 @@ class PinnedWeight:
     name: str
     value: float
     frozen: bool
+    rate: float  # learning rate
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ class State:
     engines: tuple[str, ...]
     options: tuple[OptionChoice, ...]
     pinned: PinnedWeight | None
+    pinned_layer: PinnedLayer | None
     undoable: int  # changes that can be undone
     redoable: int  # and done again
     color: str
@@ -161,7 +164,8 @@ def pinned_of(session: Session, row: int | None) -> PinnedWeight | None:
     if row is None or not 0 <= row < len(bank):
         return None
     value = float(np.asarray(bank.value[row]))
-    return PinnedWeight(row, bank.name_of(row), value, bool(bank.frozen[row]))
+    frozen, rate = bool(bank.frozen[row]), rate_of(session, row)
+    return PinnedWeight(row, bank.name_of(row), value, frozen, rate)
 
 
 def state_of(controller: Controller) -> State:
@@ -189,6 +193,7 @@ def state_of(controller: Controller) -> State:
         engines=controller.engines,
         options=controller.options.choices(settings),
         pinned=pinned_of(session, stage.pinned),
+        pinned_layer=pinned_layer(session, stage.pinned, stage.pinned_neuron),
         undoable=len(timeline.undo_log.done) + has_earlier(session),
         redoable=len(timeline.undo_log.undone) + len(controller.later),
         color=stage.color,
