@@ -43,7 +43,7 @@ docs: .venv/ready-for-docs ## build build/docs: README, guide, lessons, a refere
 	@.venv/bin/python -W error -m docs.build_pages
 	@echo "Open build/docs/index.html"
 
-pages: .venv/ready-for-docs ## make docs/pages: the scenes that README links to, training in a browser
+pages: .venv/ready-to-run .venv/ready-for-docs ## make docs/pages: the scenes that README links to, training in a browser
 	@.venv/bin/python -W error -m docs.build_demo_pages
 	@echo "Open docs/pages/index.html"
 

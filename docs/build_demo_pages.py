@@ -8,28 +8,82 @@ differ in the last bits.
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
-from scalarviz.pages.index_page import INDEX, Entry, index_of
+from PIL import Image
+
+from scalarviz import picture
+from scalarviz.pages.index_page import INDEX, Entry, Still, index_of
 from scalarviz.pages.page import page_of, size_words
+from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import about, find, load
 from scalarviz.scenefiles.making import played
 
 FOLDER = Path(__file__).with_name("pages")
-SCENES = ("rgb", "xor", "circle", "texture", "digits")
 LARGEST = 5_000_000  # bytes of a page that is kept in the repository
+LARGEST_STILL = 60_000  # bytes of a picture in the list
+SIZE = 960, 600  # of a picture, of which the network and what it has learned are kept
+KEPT = 44, 412  # rows of pixels
+QUALITIES = 85, 70, 55, 40  # of WebP
+
+
+class Scene(NamedTuple):
+    """What the list says of a scene, and after how many steps its picture is drawn."""
+
+    title: str
+    sees: str
+    alt: str
+    steps: int
+
+
+SCENES = {
+    "rgb": Scene(
+        "Colours",
+        "A colour runs in at the left; 59 cubes multiply it, and swatches at the right take on the"
+        " opposite colours.",
+        "Two walls of orange and blue cubes between spheres, and rows of swatches",
+        400,
+    ),
+    "xor": Scene(
+        "Exclusive or",
+        "Every number of the network stands on its cube or sphere, and the table turns right.",
+        "Some cubes and spheres with their numbers, a table of four answers and a map",
+        6000,
+    ),
+    "circle": Scene(
+        "Points of two classes",
+        "The map of the plane bends around the inner points; a click on it asks the network.",
+        "Walls of cubes, and a map of the plane with points inside and outside of a ring",
+        600,
+    ),
+    "texture": Scene(
+        "A picture",
+        "13,507 weights stand as walls, and a picture of a sunset grows out of green mist.",
+        "Large walls of small cubes, a picture of a sunset and the network's version of it",
+        400,
+    ),
+    "digits": Scene(
+        "Handwritten digits",
+        "A digit runs through kernels and feature maps, and digits never seen before are sorted.",
+        "Feature maps of a digit, walls of cubes, and columns of handwritten digits",
+        60,
+    ),
+}
 
 
 def main(folder: Path) -> None:
     """Write the pages and their list into a folder; raise ValueError for one that is too large."""
     pages, entries = {}, []
-    for name in SCENES:
+    for name, scene in SCENES.items():
         path = find(name)
         text = page_of(played(load(path), {})).text
         if len(text) > LARGEST:
             raise ValueError(f"the page of {name} has {size_words(len(text))}, more than is kept")
-        entries.append(Entry(name, about(path)))
+        still = still_of(path, scene)
+        entries.append(Entry(name, about(path), scene.title, scene.sees, still))
         pages[entries[-1].file] = text
     pages[INDEX] = index_of(entries)
     folder.mkdir(parents=True, exist_ok=True)
@@ -38,6 +92,20 @@ def main(folder: Path) -> None:
     for file, content in pages.items():
         (folder / file).write_bytes(content)
         print(f"{file}: {size_words(len(content))}")
+
+
+def still_of(path: Path, scene: Scene) -> Still:
+    """Return a small picture of a scene; raise ValueError if it is too large."""
+    show = Show.of(played(load(path), {}))
+    show.session.advance(scene.steps)
+    low, high = KEPT
+    drawn = Image.fromarray(picture(show, size=SIZE)[low:high])
+    for quality in QUALITIES:
+        file = io.BytesIO()
+        drawn.save(file, "WEBP", quality=quality, method=6)
+        if file.tell() <= LARGEST_STILL:
+            return Still(file.getvalue(), drawn.size, scene.alt)
+    raise ValueError(f"the picture of {path.stem} has {size_words(file.tell())}, more than is kept")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""The list of some pages that train: one small page of links."""
+"""The list of some pages that train: a card for each, with a picture if there is one."""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable
 from html import escape
 from importlib import import_module
@@ -15,19 +16,50 @@ from scalarviz.texts import text
 
 INDEX = "index.html"
 STYLE = """
-:root { color-scheme: light dark; }
-body { max-width: 40rem; margin: 0 auto; padding: 1rem 1.5rem;
-  font: 18px/1.5 system-ui, sans-serif; }
-li { margin: .4rem 0; } a { display: inline-block; padding: .5rem .6rem .5rem 0; }
+:root { color-scheme: light dark; --ground: #fff; --ink: #1b1f27; --quiet: #565e6c; --rim: #d5dae2;
+  --panel: #f5f6f9; --accent: #6845d8; }
+@media (prefers-color-scheme: dark) { :root { --ground: #0d1117; --ink: #e8ebf0; --quiet: #9aa3b2;
+  --rim: #2a313d; --panel: #151b24; --accent: #b49cff; } }
+* { box-sizing: border-box; }
+body { max-width: 80rem; margin: 0 auto; padding: 2rem clamp(1rem, 4vw, 3rem) 3rem;
+  background: var(--ground); color: var(--ink); font: 17px/1.5 system-ui, sans-serif; }
+h1 { margin: 0; font-size: clamp(1.6rem, 4vw, 2.4rem); line-height: 1.2; }
+.about { max-width: 44rem; margin: .6rem 0 1.8rem; color: var(--quiet); }
+ul { display: grid; gap: 1.5rem; margin: 0; padding: 0; list-style: none;
+  grid-template-columns: repeat(auto-fill, minmax(min(100%, 22rem), 1fr)); }
+a { display: flex; flex-direction: column; height: 100%; overflow: hidden; color: inherit;
+  text-decoration: none; background: var(--panel); border: 1px solid var(--rim);
+  border-radius: 12px; }
+a:hover, a:focus-visible { border-color: var(--accent); outline: 2px solid var(--accent); }
+img { display: block; width: 100%; height: auto; border-bottom: 1px solid var(--rim); }
+h2 { margin: 0; padding: .9rem 1.1rem 0; font-size: 1.15rem; color: var(--accent); }
+a p { margin: 0; padding: .3rem 1.1rem 0; } a p:last-child { padding-bottom: 1.1rem; }
+.sees { color: var(--quiet); }
 """
 POLICY = "default-src 'none'; style-src {style}; img-src data:; base-uri 'none'; form-action 'none'"
 
 
+class Still(NamedTuple):
+    """A small picture of a page: a WebP file of so many pixels, and what is seen in it."""
+
+    image: bytes
+    size: tuple[int, int]
+    alt: str
+
+
 class Entry(NamedTuple):
-    """A page in the list: its name, which its file has, and one sentence about it."""
+    """A page in the list: its name, which its file has, and one sentence about it.
+
+    title  its heading; by default the name
+    sees   what one will see there
+    still  a picture of it
+    """
 
     name: str
     about: str
+    title: str = ""
+    sees: str = ""
+    still: Still | None = None
 
     @property
     def file(self) -> str:
@@ -36,8 +68,7 @@ class Entry(NamedTuple):
 
 def index_of(entries: Iterable[Entry]) -> bytes:
     """Return the page that links to pages, which lie beside it."""
-    links = ((escape(quote(each.file)), *map(escape, each)) for each in entries)
-    rows = "\n".join(f'<li><a href="{to}">{name}</a> {about}</li>' for to, name, about in links)
+    rows = "\n".join(map(card_of, entries))
     words = {name: escape(text(f"page.index.{name}")) for name in ("language", "title", "about")}
     return (
         Template(text_beside(__file__, INDEX))
@@ -50,6 +81,22 @@ def index_of(entries: Iterable[Entry]) -> bytes:
         )
         .encode()
     )
+
+
+def card_of(entry: Entry) -> str:
+    """Return the card of a page, all of which is its link."""
+    parts = []
+    if entry.still is not None:
+        image, (width, height), alt = entry.still
+        data = base64.b64encode(image).decode()
+        parts.append(
+            f'<img src="data:image/webp;base64,{data}" width="{width}" height="{height}"'
+            f' alt="{escape(alt)}">'
+        )
+    parts += [f"<h2>{escape(entry.title or entry.name)}</h2>", f"<p>{escape(entry.about)}</p>"]
+    if entry.sees:
+        parts.append(f'<p class="sees">{escape(entry.sees)}</p>')
+    return f'<li><a href="{escape(quote(entry.file))}">{"".join(parts)}</a></li>'
 
 
 def version() -> str:

@@ -1,14 +1,18 @@
 """The pages in docs/pages: which there are, how large, of which version, and the same each time."""
 
+import io
 import re
 import runpy
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 import scalarviz as sv
 from scalarviz.pages import page as module
+from scalarviz.pages.index_page import Entry, Still, index_of
+from scalarviz.scenefiles.find import find
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "pages"
@@ -16,8 +20,15 @@ PAGES = sorted(FOLDER.glob("*.html"))
 MARK = f'<meta name="generator" content="scalarviz {sv.__version__}">'
 
 
-def maker() -> dict[str, Any]:
-    return runpy.run_path(str(ROOT / "docs" / "build_demo_pages.py"))
+STILL = Still(b"RIFF", (960, 376), "A network")
+
+
+def maker(still: Still | None = STILL) -> dict[str, Any]:
+    """What the script defines; its pictures are `still`, if there is one."""
+    found = runpy.run_path(str(ROOT / "docs" / "build_demo_pages.py"))
+    if still is not None:
+        found["main"].__globals__["still_of"] = lambda *_: still
+    return found
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -34,6 +45,26 @@ def test_there_are_those_that_are_made_and_the_list_and_readme_link_to_each() ->
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert readme.startswith("Try it: ")
     assert {*re.findall(r"\(docs/pages/([^)]*)\)", readme)} == made | {"index.html"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["rgb", "digits"])
+def test_a_picture_in_the_list_is_small_and_the_same_each_time(name: str) -> None:
+    made = maker(None)
+    one, other = (made["still_of"](find(name), made["SCENES"][name]) for _ in range(2))
+    assert one == other and 5_000 < len(one.image) <= 60_000
+    image = Image.open(io.BytesIO(one.image))
+    assert image.format == "WEBP" and image.size == one.size
+    assert len(image.convert("RGB").getcolors(1_000_000)) > 1000  # not an empty one
+
+
+def test_the_list_has_a_card_for_each_with_picture_and_words_that_are_no_html() -> None:
+    nasty = '<img src=x onerror=alert(1)>"'
+    card = Entry("a b", nasty, nasty, nasty, Still(b"\0", (4, 3), nasty))
+    page = index_of([card, Entry("xor", "Learns XOR.")]).decode()
+    assert page.count("<li>") == 2 and page.count("<img ") == 1 and "onerror=alert(1)>" not in page
+    assert 'href="a%20b.html"' in page and "<h2>xor</h2><p>Learns XOR.</p></a>" in page
+    assert 'src="data:image/webp;base64,AA==" width="4" height="3" alt="&lt;img' in page
 
 
 def test_the_same_code_makes_the_same_bytes(
