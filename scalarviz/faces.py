@@ -44,6 +44,7 @@ def watch(
     reduced_motion: bool = False,
     present: bool = False,
     nodes: Callable[[Any], object] | None = None,
+    pin: object = None,
     instead: str = INSTEAD,
 ) -> Any:
     """Open a window on a session and play it; return the exit code.
@@ -69,6 +70,8 @@ def watch(
     nodes           puts vispy visuals of your own beside the cubes: called with the view of the
                     picture, a ViewBox, whenever one is made, as by
                     lambda view: Markers(pos=points, parent=view.scene); by default none
+    pin             a Weight or its row of the bank, or a Perceptron, which a window shows pinned;
+                    None, the default: none
     instead         what an error suggests where no window can be opened
 
     If only PySide6 is missing, it prints so and draws in the terminal. Raises InputError for
@@ -106,7 +109,7 @@ def watch(
         return in_terminal.watch(show, steps, speed, theme, keep)
     try:
         window.check_window()
-        return window.watch(show, steps, speed, theme, keep, recipe, **options)
+        return window.watch(show, steps, speed, theme, keep, recipe, pin=pin, **options)
     except DisplayError as lack:
         if find_spec("PySide6") is None and sys.stdout.isatty():
             say(text("terminal.instead", lack=lack))

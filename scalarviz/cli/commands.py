@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from scalarviz.presenter.show import Show
 
 INTERRUPTED = 130
+LINK = "link"
 CONTEXT = "_context"  # key of typer's context, which tells typed options from defaults
 VERBS = {
     "watch": "Train a scene in front of your eyes; a scene is a name, or the path of a file.",
@@ -50,6 +51,7 @@ EXAMPLES = (
     "scalarviz page rgb -o rgb.html",
     "scalarviz class rgb xor circle --address 0.0.0.0",
     "scalarviz replay it.safetensors",
+    "scalarviz open 'rgb?hidden=4#step=120&op=7&pin=42'",
     "scalarviz doctor",
 )
 
@@ -69,6 +71,10 @@ def main(words: Sequence[str] | None = None) -> None:
 def obey(words: Sequence[str]) -> None:
     """Run a command line; print errors of scalarviz and of scenes as sentences."""
     try:
+        if not words and "_SCALARVIZ_COMPLETE" not in os.environ:
+            if sys.stdout.isatty():
+                sys.exit(start())
+            words = ["--help"]
         application(words or words_to_complete())(words, prog_name="scalarviz")
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
@@ -91,7 +97,7 @@ def words_to_complete() -> list[str]:
         return []
     line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
     words = line.split()[1:3]
-    return words if len(words) == 2 and words[1] in scenes() else []
+    return words if words[:1] == ["open"] or (len(words) == 2 and words[1] in scenes()) else []
 
 
 def application(words: Sequence[str]) -> Typer:
@@ -160,6 +166,8 @@ def application(words: Sequence[str]) -> Typer:
     ) -> None:
         replay(path, theme, terminal, limit)
 
+    opening = open_command() if words[:1] == ["open"] else print_scenes
+    simple("open", "Open a window at the moment of a link.")(opening)
     named = typer.Argument(
         None,
         metavar="[SCENE]...",
@@ -237,6 +245,42 @@ def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # for typer
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
+
+
+def open_command() -> Callable[..., None]:
+    """Return the function of `scalarviz open` with its options as parameters, for typer."""
+    import typer
+
+    from scalarviz.cli.parameters import as_parameters, beginning
+    from scalarviz.scenefiles.options import RUNNING, WATCHING
+
+    def run(**given: Any) -> None:
+        from scalarviz.cli.open_link import open_link
+
+        sys.exit(open_link(given.pop(LINK), given))
+
+    link = typer.Argument(
+        metavar="LINK",
+        help="A scene, with options after a ?, or a training's file; after a #, its moment: "
+        "step=120, op=7, pin=42, neuron=tanh 0:3, sample=2, play=10, theme=dark. Put it in quotes.",
+        show_default=False,
+        autocompletion=beginning(scenes()),
+    )
+    kept = {name: RUNNING[name] for name in ("steps", "save", "autosave", "limit")}
+    parameters = [
+        inspect.Parameter(LINK, inspect.Parameter.KEYWORD_ONLY, annotation=str, default=link),
+        *as_parameters(kept | WATCHING, "Options"),
+    ]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # for typer
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def start() -> int:
+    """Open a window on the first scene, or its page in a browser; return the exit code."""
+    from scalarviz.cli.start import SCENE, start
+
+    return start(without_a_window(load(find(SCENE)), SCENE))
 
 
 def watch_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:

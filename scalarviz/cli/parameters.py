@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -84,21 +84,20 @@ def as_parameters(options: Mapping[str, Option], panel: str) -> list[inspect.Par
     ]
 
 
-def kind_of(option: Option) -> Any:
-    """Return the type of an option that is given: `int` of `int | None`."""
-    return next(iter(get_args(option.kind)), option.kind)
-
-
 def metavar_of(option: Option) -> str:
     """Return what stands for the value of an option in its help."""
     if option.kind == list[str]:
         return NAME_AND_VALUE
+    from scalarviz.scenefiles.options import kind_of
+
     kind = kind_of(option)
     return NAME if kind is str and tuple(option.info.names) else METAVARS[kind]
 
 
 def completion_of(option: Option) -> Complete | None:
     """Return the function that completes the value of an option; None for a switch."""
+    from scalarviz.scenefiles.options import kind_of
+
     return None if kind_of(option) is bool else beginning(option.info.names)
 
 

@@ -24,7 +24,7 @@ class Opening:
         self, controller: Controller, tour: bool | None = None, *, play: bool = True
     ) -> None:
         self.controller = controller
-        begins = controller.session.step_index == 0
+        begins = controller.session.clock.place == (0, 0) and controller.stage.pinned is None
         self._tours = begins and not tours.was_seen() if tour is None else tour
         self._plays = play
         if controller.warming.said:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from scalarviz.data.colors import MAPS
 from scalarviz.data.pictures import TRANSFORMS
@@ -232,3 +232,8 @@ def known_by_name(scene: Scene, name: str) -> OptionInfo:
     info = BY_NAME.get(name, OptionInfo())
     table = getattr(scene, "__globals__", {}).get(f"{name.upper()}S")
     return replace(info, names=table) if isinstance(table, Mapping) else info
+
+
+def kind_of(option: Option) -> Any:
+    """Return the type of an option that is given: `int` of `int | None`."""
+    return next(iter(get_args(option.kind)), option.kind)

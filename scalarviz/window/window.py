@@ -41,6 +41,7 @@ def watch(
     size: tuple[int, int] | None = None,
     present: bool = False,
     nodes: Callable[[Any], object] | None = None,
+    pin: Any = None,
 ) -> int:
     """Open a window on a training, until it is closed; return the exit code.
 
@@ -57,6 +58,7 @@ def watch(
     size            width and height of the window in pixels
     present         True: larger letters, and no controls until the mouse is at the lower end
     nodes           called with the view of each picture that is made
+    pin             what is pinned at first, as for `Stage.pin`; None: nothing
 
     Returns 0, or 130 after Ctrl-C. An error of drawing is raised after the training was saved, if
     `keep` has a file for it. Raises DisplayError where no window can be opened.
@@ -70,6 +72,8 @@ def watch(
     application()
     stage = make_stage(show, theme_of(theme), reduced_motion or reduces_motion())
     stage.present, stage.nodes = present, nodes
+    if pin is not None:
+        stage.pin(pin)
     controller = Controller(show, stage, recipe, steps=steps, speed=speed)
     start = show.session.step_index
     with quick_turns(), Stop() as stop:

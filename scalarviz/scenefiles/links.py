@@ -1,0 +1,200 @@
+"""Links: a moment of a training as a text, which `scalarviz open` follows.
+
+    rgb#step=120&op=7&pin=42
+    rgb?hidden=4&map=grey#step=120
+    run.safetensors#step=20
+
+Before the # stands a scene of the package, with options after a ?, or the file of a training. What
+comes after it is what pages understand (pages/web/link.js). A link never names code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, final
+from urllib.parse import parse_qsl, quote, unquote
+
+from scalarviz.checks.numbers import shorten
+from scalarviz.errors import InputError
+
+FURTHEST = 10**9  # step
+LONGEST = 2_000  # characters
+HIDEABLE = ("controls", "strip", "curve", "head", "exhibit")
+PLAIN_VALUE = re.compile(r"[\w .,+-]*", re.ASCII)  # of an option: no path, no address
+GRAMMAR = "write a link such as rgb#step=120&op=7&pin=42"
+
+Neuron = tuple[str, int]
+
+
+@final
+@dataclass(frozen=True)
+class Link:
+    """A moment of a training.
+
+    target     name of a scene of the package, or path of the file of a training
+    options    options of the scene, as texts
+    step       steps done; None: as the training begins, or as the file stands
+    operation  operations done of the step after them
+    pin        row of the pinned weight, or None
+    neuron     the pinned neuron as the name of a buffer and the place in it, or None
+    sample     index in the batch of the sample that is shown, or None
+    play       steps a second at which it plays on; None: it stands
+    hide       parts that a page leaves out
+    theme      "dark", "light" or ""
+    tour       "no": without the tour; else ""
+    """
+
+    target: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    step: int | None = None
+    operation: int = 0
+    pin: int | None = None
+    neuron: Neuron | None = None
+    sample: int | None = None
+    play: float | None = None
+    hide: tuple[str, ...] = ()
+    theme: str = ""
+    tour: str = ""
+
+    @property
+    def names_moment(self) -> bool:
+        """Whether it names more than a scene or a file."""
+        return any((self.step is not None, self.operation, self.pin is not None, self.neuron))
+
+    @property
+    def fragment(self) -> str:
+        """What stands after the #, as pages write it; "" for nothing."""
+        parts: list[tuple[str, object]] = []
+        if self.step is not None:
+            parts.append(("step", self.step))
+        if self.operation:
+            parts.append(("op", self.operation))
+        if self.pin is not None:
+            parts.append(("pin", self.pin))
+        if self.neuron is not None:
+            parts.append(("neuron", f"{self.neuron[0]}:{self.neuron[1]}"))
+        if self.sample:
+            parts.append(("sample", self.sample + 1))
+        if self.hide:
+            parts.append(("hide", ",".join(self.hide)))
+        if self.play is not None:
+            parts.append(("play", f"{self.play:g}"))
+        parts += [(name, value) for name in ("theme", "tour") if (value := getattr(self, name))]
+        return "&".join(f"{name}={quote(str(value), safe=',:')}" for name, value in parts)
+
+    def __str__(self) -> str:
+        options = "&".join(
+            f"{quote(name, safe='')}={quote(value, safe=',')}"
+            for name, value in self.options.items()
+        )
+        text = quote(self.target, safe="/\\: ") + (f"?{options}" if options else "")
+        return f"{text}#{self.fragment}" if self.fragment else text
+
+
+def link_to(
+    session: Any,
+    target: str,
+    options: Mapping[str, object] | None = None,
+    pinned: int | Neuron | None = None,
+) -> Link:
+    """Return the link to the present moment of a session.
+
+    session  a Session; changes of weights and of the rate are not part of a link
+    target   the scene or the file that it came from
+    options  options of the scene that differ from their defaults; None, the default: none
+    pinned   row of the pinned weight, or a neuron; None, the default: nothing is pinned
+    """
+    clock = session.clock
+    neuron = pinned if isinstance(pinned, tuple) else None
+    row = None if pinned is None or isinstance(pinned, tuple) else int(pinned)
+    texts = {name: option_text(value) for name, value in (options or {}).items()}
+    return Link(target, texts, clock.step, clock.operation, row, neuron, session.focus or None)
+
+
+def option_text(value: object) -> str:
+    """Return the value of an option as a link has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def read_link(text: str) -> Link:
+    """Return the link that a text is; raise InputError, in one sentence, for what is wrong.
+
+    Nothing is opened or run: whether scene, file, options and rows exist is checked later.
+    """
+    if len(text) > LONGEST:
+        raise InputError(f"a link has {LONGEST:,} characters at most, not {len(text):,}")
+    place, _, fragment = text.strip().partition("#")
+    name, _, query = place.partition("?")
+    if not name:
+        raise InputError(f"the link {shorten(text)} names no scene and no file: {GRAMMAR}")
+    options = dict(pairs_of(query))
+    for key, value in options.items():
+        if not PLAIN_VALUE.fullmatch(value):
+            raise InputError(
+                f"the option {shorten(key)} of a link takes a number or a name, not "
+                f"{shorten(value)}: write paths and addresses behind `scalarviz watch`"
+            )
+    found: dict[str, Any] = {}
+    for key, value in pairs_of(fragment):
+        reader = PARTS.get(key)
+        read = reader(value.strip()) if reader else None
+        if read is None:
+            raise InputError(f"{shorten(f'{key}={value}')} of a link means nothing: {GRAMMAR}")
+        found |= read
+    return Link(unquote(name), options, **found)
+
+
+def pairs_of(text: str) -> list[tuple[str, str]]:
+    """Return the parts NAME=VALUE of a text."""
+    return parse_qsl(text, keep_blank_values=True)
+
+
+# Readers of the parts after the #: fields of a Link, or None for what means nothing.
+
+
+def whole(text: str, below: int = FURTHEST) -> int | None:
+    """Return the whole number that a text is, below an end; else None."""
+    found = int(text) if re.fullmatch(r"\d{1,15}", text, re.ASCII) else below
+    return found if found < below else None
+
+
+def as_field(name: str, first: int = 0) -> Callable[[str], dict[str, Any] | None]:
+    """Return the reader of a whole number from `first` on, which is counted from there."""
+
+    def read(text: str) -> dict[str, Any] | None:
+        found = whole(text)
+        return None if found is None or found < first else {name: found - first}
+
+    return read
+
+
+def read_neuron(text: str) -> dict[str, Any] | None:
+    buffer, colon, place = text.rpartition(":")
+    found = whole(place)
+    return None if not colon or not buffer or found is None else {"neuron": (buffer, found)}
+
+
+def read_hide(text: str) -> dict[str, Any] | None:
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    return {"hide": names} if set(names) <= set(HIDEABLE) else None
+
+
+def read_play(text: str) -> dict[str, Any] | None:
+    is_number = re.fullmatch(r"\d{1,12}(\.\d{0,12})?|\.\d{1,12}", text, re.ASCII)
+    found = float(text) if is_number else 0.0
+    return {"play": found} if 0.0 < found <= FURTHEST else None
+
+
+PARTS: Mapping[str, Callable[[str], dict[str, Any] | None]] = {
+    "step": as_field("step"),
+    "op": as_field("operation"),
+    "pin": as_field("pin"),
+    "neuron": read_neuron,
+    "sample": as_field("sample", first=1),
+    "hide": read_hide,
+    "play": read_play,
+    "theme": lambda text: {"theme": text} if text in ("dark", "light") else None,
+    "tour": lambda text: {"tour": text} if text == "no" else None,
+}
