@@ -6,6 +6,7 @@ sv.page(session, "rgb.html")
 from __future__ import annotations
 
 import base64
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from scalarviz.checks.numbers import answered, size, true_or_false
 from scalarviz.draw2d.class_colors import ON_DARK, ON_LIGHT
 from scalarviz.draw2d.colors import POWER, rgb, to_bytes
+from scalarviz.draw2d.progress import Progress
 from scalarviz.draw2d.theme import THEMES, Theme
 from scalarviz.errors import EngineError, InputError
 from scalarviz.errors.messages import inform
@@ -72,6 +74,7 @@ def page(
     engine: bool | None = None,
     steps: int = STEPS,
     every: int = 1,
+    progress: bool = True,
 ) -> int:
     """Write a session as a web page that trains, plays back and explains; return its size in bytes.
 
@@ -88,6 +91,8 @@ def page(
              default: it trains, or has a recording if it cannot train this session
     steps    of a recording, by default 500
     every    steps of a recording from one that is kept to the next; by default 1
+    progress  whether a bar shows how many kernels are compiled, once for such networks, and steps
+             recorded; in a terminal or a notebook, if that takes long
 
     Raises EngineError for a session that a page cannot train or show, InputError if the page would
     be larger than 10 MB or the theme is unknown, GradientError if the first step of a recording is
@@ -96,9 +101,10 @@ def page(
     place = as_path(path)
     check_name(place.name)
     check_place(place)
-    made = page_of(session, title=title, theme=theme, engine=engine, steps=steps, every=every)
-    inform(made.words(place.name))
-    replace_file(place, made.text)
+    with nullcontext() if true_or_false(progress, "progress") else Progress(0, wanted=False):
+        made = page_of(session, title=title, theme=theme, engine=engine, steps=steps, every=every)
+        inform(made.words(place.name))
+        replace_file(place, made.text)
     return len(made.text)
 
 

@@ -1,6 +1,8 @@
 """WebAssembly of kernels: their text, the linker, the file of a module, the memory of a page."""
 
 import ctypes
+import re
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -8,17 +10,21 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.data import Xor
+from scalarviz.draw2d.progress import Progress
 from scalarviz.engines.cpu import records
 from scalarviz.engines.cpu.records import dtype_of
-from scalarviz.engines.cpu.units import units_of_optimizer
+from scalarviz.engines.cpu.units import RUN_PASSES, units_of_optimizer
 from scalarviz.engines.wasm import module
-from scalarviz.engines.wasm.compile_module import module_of
+from scalarviz.engines.wasm.compile_module import module_of, piece_of, target
 from scalarviz.engines.wasm.image import ADDRESSES, KERNELS, Image, as_array
 from scalarviz.engines.wasm.linking import STACK, end_of_data, linked
 from scalarviz.engines.wasm.llvm_text import portable
 from scalarviz.errors import EngineError
+from tests.bars import REMOVED, Clock, Tty, clock, tty
 from tests.pages.node import run_script
 from tests.wording import refused
+
+__all__ = ["clock", "tty"]  # fixtures
 
 # As numba writes a kernel of two integers, shortened.
 TEXT = """
@@ -73,7 +79,13 @@ declare void @unheard_of()
 @pytest.fixture(scope="module")
 def small() -> bytes:
     """The module of TEXT."""
-    return module_of([with_call(portable("cfunc.native", TEXT, "kernel.0"))])
+    return module_of_text(with_call(portable("cfunc.native", TEXT, "kernel.0")))
+
+
+def module_of_text(text: str) -> bytes:
+    """The module of one kernel, kernel.0."""
+    machine = target()
+    return module_of([piece_of(text, machine)], ["kernel.0"], machine)
 
 
 def with_call(text: str) -> str:
@@ -121,7 +133,7 @@ def test_an_object_of_another_form_is_refused(content: bytes) -> None:
 
 def test_a_function_that_no_page_has_is_refused() -> None:
     with refused(EngineError, "unheard_of"):
-        module_of([with_call(CALLS)])
+        module_of_text(with_call(CALLS))
 
 
 # ---- the file of a module -----------------------------------------------------------------------
@@ -134,7 +146,7 @@ def compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """What was compiled, into an empty folder: the numbers of kernels."""
     found: list[int] = []
 
-    def compiled(units: list[object], dtype: str) -> bytes:
+    def compiled(units: list[object], dtype: str, *told: object) -> bytes:
         found.append(len(units))
         return b"a module for " + dtype.encode()
 
@@ -169,6 +181,48 @@ def test_a_failed_compilation_says_why(tmp_path: Path, monkeypatch: pytest.Monke
     with refused(EngineError, "WebAssembly", varies="WebAssembly: .*"):
         module.module_of(UNITS, "float32")
     assert not [*tmp_path.glob("*.wasm")]
+
+
+@pytest.mark.slow
+def test_kernels_are_compiled_once_each_by_any_number_of_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    units = [*UNITS, RUN_PASSES]  # which calls by address, so that there is a table
+    monkeypatch.setattr(module, "FEW", 1)
+    caplog.set_level("INFO", "scalarviz")
+    made = []
+    for workers in (1, 3):
+        monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path / str(workers)))
+        monkeypatch.setattr(module, "MOST", workers)
+        monkeypatch.setattr(module.os, "cpu_count", lambda: 3)
+        made.append(module.module_of(units, "float32"))
+    assert made[0] == made[1]
+    (whole,) = (tmp_path / "3").glob("*.wasm")
+    whole.unlink()
+    caplog.clear()
+    assert module.module_of(units, "float32") == made[0]
+    more = dict.fromkeys([*units, *units_of_optimizer(sv.Adam(0.1)).values()])
+    module.module_of([*more], "float32")
+    (said,) = [record.message for record in caplog.records if "compiles" in record.message]
+    assert "compiles 2 kernels for a page" in said
+
+
+def test_a_bar_counts_the_kernels_of_a_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tty: Tty, clock: Clock
+) -> None:
+    clock.each = 2.0
+
+    def compiled(units: list[object], dtype: str, bar: Progress, counter: module.Counter) -> bytes:
+        bar.total, counter.done = len(units), 1
+        waiting.wait(1.0)
+        return b"made"
+
+    waiting = threading.Event()
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(module, "compiled", compiled)
+    module.module_of(UNITS, "float32")
+    assert re.search("compiling, once: 1 of 3 kernels [━╺╸]+ +33%", tty.words)
+    assert tty.getvalue().endswith(REMOVED)
 
 
 # ---- the memory of a page -----------------------------------------------------------------------

@@ -1,9 +1,9 @@
-"""Compiles kernels to one WebAssembly module, in a process of its own.
+"""Kernels of LLVM text become optimized pieces, and pieces become one WebAssembly module.
 
-    python -m scalarviz.engines.wasm.compile_module MODULE FILE ...
+    python -m scalarviz.engines.wasm.compile_module MODULE PIECE ...
 
-writes the module of the kernels of the files. If that fails, the last line of its errors says why.
-The environment tells numba for which processor it compiles and not to optimize; see `module`.
+writes the module of pieces, in a process of its own. If that fails, the last line of its errors
+says why.
 """
 
 from __future__ import annotations
@@ -17,48 +17,56 @@ from typing import Any
 import llvmlite.binding as llvm  # type: ignore[import-untyped]  # it has no types
 
 from scalarviz.engines.codegen.compile_kernel import end_with_parent
-from scalarviz.engines.cpu import simd
 from scalarviz.engines.wasm.linking import linked
-from scalarviz.engines.wasm.llvm_text import symbol_of, texts
 from scalarviz.errors import EngineError
 
 TRIPLE = "wasm32-unknown-unknown"
 FEATURES = "+simd128,+bulk-memory,+sign-ext,+nontrapping-fptoint,+mutable-globals"
 SPEED = 3  # level of optimization
-# Four sums of as many bits are in registers at once: a page has 16, of 128 bits each.
-LINE_BITS = 256
 
 
-def module_of(texts: Iterable[str]) -> bytes:
-    """Return the module of texts; number k defines the kernel `symbol_of(k)`."""
+def symbol_of(path: Path) -> str:
+    """Return the name of the function of a kernel, given its file or its piece."""
+    return f"kernel.{path.stem}"
+
+
+def target() -> Any:
+    """Return what LLVM calls the machine: WebAssembly with the features that pages need."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    machine = llvm.Target.from_triple(TRIPLE).create_target_machine(
+    return llvm.Target.from_triple(TRIPLE).create_target_machine(
         opt=SPEED, features=FEATURES, reloc="static"
     )
-    whole: Any = None
-    count = 0
-    for text in texts:
-        count += 1
-        part = llvm.parse_assembly(text)
-        part.triple, part.data_layout = TRIPLE, str(machine.target_data)
-        if whole is None:
-            whole = part
-        else:
-            whole.link_in(part)
-    whole.verify()
+
+
+def piece_of(text: str, machine: Any) -> bytes:
+    """Return a text as optimized bitcode."""
+    part = llvm.parse_assembly(text)
+    part.triple, part.data_layout = TRIPLE, str(machine.target_data)
+    part.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=SPEED)
     builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(whole, builder)
-    return linked(machine.emit_object(whole), [symbol_of(k) for k in range(count)])
+    builder.getModulePassManager().run(part, builder)
+    content: bytes = part.as_bitcode()
+    return content
+
+
+def module_of(pieces: Iterable[bytes], symbols: Sequence[str], machine: Any) -> bytes:
+    """Return the module of pieces; function k of `symbols` has the place FIRST + k in its table."""
+    first, *others = map(llvm.parse_bitcode, pieces)
+    for other in others:
+        first.link_in(other)
+    first.verify()
+    return linked(machine.emit_object(first), symbols)
 
 
 def main(words: Sequence[str]) -> None:
     """Write a module; end with an error and its reason if that fails."""
     threading.Thread(target=end_with_parent, daemon=True).start()
-    simd.LINE_BITS = LINE_BITS
+    paths = [Path(word) for word in words[1:]]
     try:
-        content = module_of(texts([Path(word) for word in words[1:]]))
+        pieces = [path.read_bytes() for path in paths]
+        content = module_of(pieces, [symbol_of(path) for path in paths], target())
     except EngineError as error:
         sys.exit(str(error))
     Path(words[0]).write_bytes(content)

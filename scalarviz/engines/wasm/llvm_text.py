@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from scalarviz.errors import EngineError
@@ -198,14 +198,3 @@ def unexpected(what: str) -> EngineError:
     return EngineError(
         f"this version of numba writes kernels in a form that cannot become WebAssembly: {what}"
     )
-
-
-def texts(paths: Sequence[Path]) -> Iterator[str]:
-    """Iterate over the texts of the kernels of files, as functions `symbol_of(0)` and so on."""
-    for k, path in enumerate(paths):
-        yield portable(*compiled_text(path), symbol_of(k))
-
-
-def symbol_of(number: int) -> str:
-    """Return the name of a kernel's function, by its number."""
-    return f"kernel.{number}"

@@ -1,4 +1,7 @@
-"""The WebAssembly module of some kernels: compiled once, in a child process, and kept on disk."""
+"""The WebAssembly module of some kernels: compiled once, in child processes, and kept on disk.
+
+The piece of each kernel is kept, too, so that another network compiles only what is new in it.
+"""
 
 from __future__ import annotations
 
@@ -8,100 +11,197 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
+from scalarviz.draw2d.progress import Progress
 from scalarviz.engines.codegen.cache_files import cache_folder, remove_old, replace_file
 from scalarviz.engines.codegen.compile_kernel import LOOK, ROOT
 from scalarviz.engines.codegen.compiling import aside
 from scalarviz.engines.codegen.kernel_units import path_of_unit, text_of
 from scalarviz.engines.codegen.unit_source import Dtype, Unit
-from scalarviz.engines.wasm import compile_module, linking, llvm_text
+from scalarviz.engines.wasm import compile_module, compile_pieces, linking, llvm_text
 from scalarviz.errors import EngineError
-from scalarviz.errors.messages import inform
+from scalarviz.errors.messages import inform, is_informed
 from scalarviz.process import children
 
 STEM = "page"
 DIGEST = hashlib.sha256().digest_size
-SECONDS = 0.5  # to compile a kernel, on average
-START = 2.0  # seconds to start compiling
+SECONDS = 0.4  # of a core to compile a kernel, on average
+START = 1.5  # seconds to start compiling
+FEW = 3  # kernels, for which another process does not pay
+MOST = 8  # processes, each of which takes 300 MB
 
 # numba lowers every kernel for the same plain processor, and leaves optimizing to `compile_module`.
 # Other settings of numba's, which the user may have, are not passed on.
 FOR_NUMBA = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_OPT": "0"}
-MAKERS = llvm_text, linking, compile_module
+MAKERS = llvm_text, linking, compile_pieces, compile_module
 
 
 def module_of(units: Sequence[Unit], dtype: Dtype) -> bytes:
     """Return the module of kernels; kernel k has the place FIRST + k in its table of functions.
 
-    Raises EngineError if it cannot be compiled.
+    A bar counts the kernels that are compiled. Raises EngineError if that fails.
     """
     path = path_of_module(units, dtype)
     content = kept(path)
     if content is None:
-        content = aside(compiled, units, dtype)
-        replace_file(path, hashlib.sha256(content).digest() + content)
-        remove_old(path, STEM)
+        with Progress(0, is_informed(), "kernels") as bar:
+            counter = Counter()
+
+            def tell() -> None:
+                if bar.total:
+                    bar.tell(counter.done)
+
+            content = aside(compiled, units, dtype, bar, counter, meanwhile=tell)
+        keep(path, content, STEM)
     return content
+
+
+class Counter:
+    """Counts kernels that are compiled; another thread reads it."""
+
+    done = 0
+
+
+def hash_of(texts: Sequence[str]) -> str:
+    """Return a hash of the texts of kernels and all that their compilation depends on."""
+    found = hashlib.sha256()
+    for text in (version("llvmlite"), *map(inspect.getsource, MAKERS), *FOR_NUMBA.values()):
+        found.update(text.encode())
+    for text in texts:
+        found.update(text.encode())
+    return found.hexdigest()[:20]
 
 
 def path_of_module(units: Sequence[Unit], dtype: Dtype) -> Path:
     """Return where a module is kept; its name has a hash of everything that it depends on."""
-    found = hashlib.sha256()
-    for text in (version("llvmlite"), *map(inspect.getsource, MAKERS), *FOR_NUMBA.values()):
-        found.update(text.encode())
-    for unit in units:
-        found.update(text_of(unit, dtype).encode())
-    return cache_folder() / f"{STEM}_{found.hexdigest()[:20]}.wasm"
+    number = hash_of([text_of(unit, dtype) for unit in units])
+    return cache_folder() / f"{STEM}_{number}.wasm"
+
+
+def stem_of(unit: Unit, dtype: Dtype) -> str:
+    return f"{STEM}_{unit.name}_{dtype}"
+
+
+def path_of_piece(unit: Unit, dtype: Dtype) -> Path:
+    """Return where the piece of a kernel is kept."""
+    number = hash_of([text_of(unit, dtype)])
+    return cache_folder() / f"{stem_of(unit, dtype)}_{number}.piece"
 
 
 def kept(path: Path) -> bytes | None:
-    """Return the module in a file; None if there is none, or the file is damaged."""
+    """Return the content of a file; None if there is none, or the file is damaged."""
     try:
         content = path.read_bytes()
     except OSError:
         return None
-    digest, module = content[:DIGEST], content[DIGEST:]
-    return module if hashlib.sha256(module).digest() == digest else None
+    digest, found = content[:DIGEST], content[DIGEST:]
+    return found if hashlib.sha256(found).digest() == digest else None
 
 
-def compiled(units: Sequence[Unit], dtype: Dtype) -> bytes:
-    """Return the module of kernels, compiled in a child process."""
-    seconds = round(START + SECONDS * len(units))
-    inform(
-        f"scalarviz compiles {len(units)} kernels for a page, once; this takes about {seconds} s"
-    )
+def keep(path: Path, content: bytes, stem: str) -> None:
+    """Write a file that `kept` reads, and remove old ones."""
+    replace_file(path, hashlib.sha256(content).digest() + content)
+    remove_old(path, stem)
+
+
+def compiled(units: Sequence[Unit], dtype: Dtype, bar: Progress, counter: Counter) -> bytes:
+    """Return the module of kernels, compiled in child processes.
+
+    The total of `bar` is set to the number of kernels that are compiled.
+    """
+    pieces = [kept(path_of_piece(unit, dtype)) for unit in units]
     paths = [path_of_unit(unit, dtype) for unit in units]
-    with tempfile.TemporaryDirectory(dir=cache_folder()) as folder:
-        module, said = Path(folder) / "module", Path(folder) / "errors"
-        if run(module, paths, said) and module.is_file():
-            return module.read_bytes()
-        reason = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    raise EngineError(
+    missing = [path for path, piece in zip(paths, pieces, strict=True) if piece is None]
+    with tempfile.TemporaryDirectory(dir=cache_folder()) as name:
+        folder = Path(name)
+        files = [folder / (path.stem + compile_pieces.PIECE) for path in paths]
+        for file, piece in zip(files, pieces, strict=True):
+            if piece is not None:
+                file.write_bytes(piece)
+        if missing:
+            workers = workers_for(len(missing))
+            seconds = round(START + SECONDS * len(missing) / workers)
+            kernels = "1 kernel" if len(missing) == 1 else f"{len(missing)} kernels"
+            said = f"scalarviz compiles {kernels} for a page, once; this takes about {seconds} s"
+            inform(said, is_shown=bar.will_be_seen)
+            bar.total = len(missing)
+            before = len(units) - len(missing)
+
+            def look() -> None:
+                counter.done = len([*folder.glob(f"*{compile_pieces.PIECE}")]) - before
+
+            run(compile_pieces.__name__, [folder, *missing], folder, workers, look)
+            for unit, file, piece in zip(units, files, pieces, strict=True):
+                if piece is None:
+                    made = read(file)
+                    keep(path_of_piece(unit, dtype), made, stem_of(unit, dtype))
+        run(compile_module.__name__, [folder / "module", *files], folder)
+        return read(folder / "module")
+
+
+def workers_for(kernels: int) -> int:
+    """Return how many processes compile so many kernels."""
+    return max(1, min(os.cpu_count() or 1, MOST, kernels // FEW))
+
+
+def read(path: Path) -> bytes:
+    """Return what a child process has written; raise EngineError if it has not."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        raise failed("") from None
+
+
+def failed(reason: str) -> EngineError:
+    return EngineError(
         "the kernels of this page could not be compiled to WebAssembly: "
-        + (reason[-1] if reason else "the process that compiles them was ended")
+        + (reason or "the process that compiles them was ended")
     )
 
 
-def run(module: Path, paths: Sequence[Path], said: Path) -> bool:
-    """Return whether a child process has written a module; its errors are in the file `said`."""
-    words = ["-P", "-W", "ignore", "-m", "scalarviz.engines.wasm.compile_module"]
+def run(
+    module: str,
+    words: Sequence[object],
+    folder: Path,
+    workers: int = 1,
+    look: Callable[[], object] | None = None,
+) -> None:
+    """Run a module in child processes until all have ended; raise EngineError if one fails.
+
+    words   its arguments
+    folder  for the errors of the processes
+    look    called again and again meanwhile
+    """
+    words = ["-P", "-W", "ignore", "-m", module, *map(str, words)]
     folders = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     env = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
     env |= {**FOR_NUMBA, "PYTHONPATH": os.pathsep.join(folders), "PYTHONIOENCODING": "utf-8"}
+    running: dict[Any, Path] = {}
     with ExitStack() as opened:
-        errors = opened.enter_context(said.open("wb"))
-        try:
-            child = children.start(
-                [*words, str(module), *map(str, paths)],
-                stdin=subprocess.PIPE, stderr=errors, env=env,
-            )  # fmt: skip
-        except OSError as error:
-            raise EngineError(f"no process can be started to compile a page: {error}") from None
-        opened.callback(children.end, child)
-        while child.poll() is None:
+        for k in range(workers):
+            said = folder / f"errors.{k}"
+            errors = opened.enter_context(said.open("wb"))
+            try:
+                child = children.start(words, stdin=subprocess.PIPE, stderr=errors, env=env)
+            except OSError as error:
+                if not running:
+                    raise EngineError(
+                        f"no process can be started to compile a page: {error}"
+                    ) from None
+                break  # the others compile everything
+            opened.callback(children.end, child)
+            running[child] = said
+        while running:
+            for child in [each for each in running if each.poll() is not None]:
+                said = running.pop(child)
+                if child.returncode != 0:
+                    lines = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+                    raise failed(lines[-1] if lines else "")
+            if look is not None:
+                look()
             time.sleep(LOOK)
-    return bool(child.returncode == 0)
