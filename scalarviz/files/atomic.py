@@ -43,9 +43,18 @@ def as_path(path: object) -> Path:
     """Return the path that a user passed, as text or as a Path; raise InputError."""
     if isinstance(path, (str, os.PathLike)):
         text = os.fsdecode(path)
-        if text and "\0" not in text:
+        if text and "\0" not in text and can_be_encoded(text):
             return Path(text)
     raise InputError(f"a path must be a str or a Path, not {shorten(path)}")
+
+
+def can_be_encoded(text: str) -> bool:
+    """Return whether a text can name a file: half of a pair of letters cannot."""
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def shown(path: Path) -> str:
@@ -69,19 +78,25 @@ def replace_file(path: object, data: Data) -> None:
             part.replace(target)
         flush_folder(target.parent)
     except OSError as error:
-        raise FileError(
-            f"{shown(given)} cannot be saved: {error.strerror or error}: choose another "
-            "place, or repair this one"
-        ) from error
+        raise unsaved(given, error) from error
 
 
 def check_place(path: object) -> None:
     """Raise FileError if `replace_file` could not write here; called before long work."""
     given = as_path(path)
     target = Path(os.path.realpath(given))
-    if not target.parent.is_dir():
+    try:
+        mode = target.parent.stat().st_mode
+    except FileNotFoundError:
+        mode = 0
+    except OSError as error:
+        raise unsaved(given, error) from error
+    if not stat.S_ISDIR(mode):
         raise FileError(f"there is no folder {shown(given.parent)} to save in: make it first")
-    permissions_of(target, given)
+    try:
+        permissions_of(target, given)
+    except OSError as error:
+        raise unsaved(given, error) from error
     try:
         with tempfile.TemporaryFile(dir=target.parent):
             pass
@@ -90,6 +105,14 @@ def check_place(path: object) -> None:
             f"nothing can be saved in {shown(given.parent)} ({error.strerror}): choose another "
             "folder"
         ) from error
+
+
+def unsaved(given: Path, error: OSError) -> FileError:
+    """Return the error for a file that the system does not write, for its reason."""
+    return FileError(
+        f"{shown(given)} cannot be saved: {error.strerror or error}: choose another "
+        "place, or repair this one"
+    )
 
 
 def permissions_of(target: Path, given: Path) -> int | None:

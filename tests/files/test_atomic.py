@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from scalarviz.errors import FileError, InputError
 from scalarviz.files import atomic
-from scalarviz.files.atomic import replace_file
+from scalarviz.files.atomic import check_place, replace_file
 from tests.wording import refused
 
 ROOT = Path(__file__).parent.parent.parent
@@ -138,6 +139,26 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @on_posix
 @pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("write", [check_place, lambda path: replace_file(path, b"new")])
+@pytest.mark.parametrize("name", [f"{'a' * 300}.html", "loop.html", "ring/a.html", "d/" * 3000])
+@on_posix
+def test_names_that_the_system_does_not_take_are_file_errors(
+    write: Callable[[Path], None], name: str, tmp_path: Path
+) -> None:
+    (tmp_path / "loop.html").symlink_to("loop.html")
+    (tmp_path / "ring").symlink_to("gnir")
+    (tmp_path / "gnir").symlink_to("ring")
+    with refused(FileError, name[-9:].strip("/"), varies=r"'[^']*'"):
+        write(tmp_path / name)
+
+
+@on_posix
+def test_a_name_may_have_two_lines(tmp_path: Path) -> None:
+    check_place(tmp_path / "a\nb.html")
+    replace_file(tmp_path / "a\nb.html", b"new")
+    assert (tmp_path / "a\nb.html").read_bytes() == b"new"
+
+
 def test_what_a_killed_program_left_is_removed_and_what_is_being_written_stays(
     tmp_path: Path,
 ) -> None:
