@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.wasm.jobs import PAGE, PageMemory, Training, others_than
-from scalarviz.engines.wasm.linking import end_of_data
+from scalarviz.engines.wasm.linking import STACK, end_of_data
 from scalarviz.engines.wasm.module import module_of
 from scalarviz.errors import EngineError
 from scalarviz.pages.initial_data import initial_data
@@ -31,11 +32,17 @@ class EngineData(NamedTuple):
     spec: dict[str, Any]
 
 
-def engine_data(session: Session, probe: FloatArray | None = None) -> EngineData:
+def engine_data(
+    session: Session,
+    probe: FloatArray | None = None,
+    check: Callable[[bytes], object] = len,
+) -> EngineData:
     """Return what a page needs to go on with a session from the step where it stands.
 
     probe  inputs, shape (samples, inputs), to which the page always shows the answers; None, the
            default: none
+    check  called with the image before kernels are compiled, which takes long; only addresses in
+           it change afterwards
 
     Raises EngineError if a page cannot train this session, with the reason, or if it needs more
     than LARGEST bytes of memory.
@@ -46,13 +53,28 @@ def engine_data(session: Session, probe: FloatArray | None = None) -> EngineData
     trainer = session.timeline.trainer
     asked = np.zeros((0, session.network.inputs)) if probe is None else probe
     units = training_of(trainer, 0).units()
+
+    def memory_from(first: int) -> PageMemory:
+        with session.doing():
+            timeline = session.timeline
+            step, operation = timeline.clock.place
+            now = timeline.clock.actions
+            done = len(timeline.branch.actions_at((step, 0))) if operation else now
+            with timeline.visit(Clock(step, 0, done)):
+                return PageMemory(training_of(trainer, step), units, asked, first)
+
+    before = memory_from(STACK)
+    refuse_large_memory(before)
+    check(before.image)
     module = module_of(units, trainer.bank.dtype)
-    with session.doing():
-        timeline = session.timeline
-        step, operation = timeline.clock.place
-        done = len(timeline.branch.actions_at((step, 0))) if operation else timeline.clock.actions
-        with timeline.visit(Clock(step, 0, done)):
-            memory = PageMemory(training_of(trainer, step), units, asked, end_of_data(module))
+    memory = memory_from(end_of_data(module))
+    refuse_large_memory(memory)
+    spec = memory.spec | {"initial": initial_data(session.network)}
+    return EngineData(module, memory.image, spec)
+
+
+def refuse_large_memory(memory: PageMemory) -> None:
+    """Raise EngineError if a page would need more than LARGEST bytes of memory."""
     needed = PAGE * memory.spec["pages"]
     if needed > LARGEST:
         raise EngineError(
@@ -60,8 +82,6 @@ def engine_data(session: Session, probe: FloatArray | None = None) -> EngineData
             f"{LARGEST / 1e6:,.0f} MB are the most: take smaller batches, a smaller network or "
             "fewer samples"
         )
-    spec = memory.spec | {"initial": initial_data(session.network)}
-    return EngineData(module, memory.image, spec)
 
 
 def training_of(trainer: Trainer, step: int) -> Training:

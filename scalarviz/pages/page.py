@@ -6,6 +6,7 @@ sv.page(session, "rgb.html")
 from __future__ import annotations
 
 import base64
+import zlib
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,6 +35,7 @@ from scalarviz.session.session import Session
 from scalarviz.texts import text, texts
 
 LARGEST = 10_000_000  # bytes of a page
+PIECE = 2**18  # bytes that are compressed at once
 ROOM = 6_500_000  # bytes of a recording, before base64: the rest of a page takes less than 1 MB
 STEPS = 500  # of a recording
 WATCHED = 30.0  # steps a second at which people can follow a small network
@@ -153,7 +155,7 @@ def page_of(
     probe, made = probe_of(show.session), None
     script, parts = bundle("main.js", module_text), {}
     if does_train:
-        module, image, engine_spec = engine_data(show.session, probe)
+        module, image, engine_spec = engine_data(show.session, probe, check_image)
         parts["worker"] = bundle("worker.js", module_text)
         parts |= {"module": packed_bytes(module), "image": packed_bytes(image)}
     else:
@@ -187,12 +189,32 @@ def page_of(
     whole = html(markup, words, style_of_page(), script, data)
     content = whole.encode("utf-8", "replace")  # half of a pair of letters is none
     if len(content) > LARGEST:
-        raise InputError(
-            f"the page of this session would have {size_words(len(content))}, and "
-            f"{size_words(LARGEST)} are the most: take fewer samples or a smaller network"
-        )
+        raise too_large(len(content))
     reason = "" if does_train or engine is False else why_not(show.session)
     return Page(content, len(parts.get("module", "")), made, reason)
+
+
+def check_image(image: bytes) -> None:
+    """Raise InputError if a page is too large with its memory alone.
+
+    It is compressed as in the page, but only until it is too large; the rest is estimated.
+    """
+    if 4 * len(image) // 3 <= LARGEST:
+        return
+    packer, size = zlib.compressobj(9), 0
+    for start in range(0, len(image), PIECE):
+        size += len(packer.compress(image[start : start + PIECE]))
+        if 4 * size // 3 > LARGEST:
+            done = min(start + PIECE, len(image))
+            raise too_large(round(4 * size / 3 * len(image) / done))
+
+
+def too_large(size: int) -> InputError:
+    """Return the error for a page of so many bytes."""
+    return InputError(
+        f"the page of this session would have {size_words(size)}, and "
+        f"{size_words(LARGEST)} are the most: take fewer samples or a smaller network"
+    )
 
 
 def module_text(name: str) -> str:

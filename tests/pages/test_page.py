@@ -19,6 +19,7 @@ from scalarviz import data
 from scalarviz.cli import commands
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.pages import page as module
+from scalarviz.pages.engine_data import engine_data
 from scalarviz.pages.exhibit_data import exhibit_data, probe_of
 from scalarviz.pages.page import Page, first_speed, module_text, page_of, size_words, style_of_page
 from scalarviz.presenter.show import Show
@@ -36,7 +37,7 @@ def small() -> sv.Session:
     return sv.Session(sv.Network([2, 3, 1], "tanh", seed=0), data.Xor(), "mse", sv.SGD(0.5))
 
 
-def made_up(session: sv.Session, probe: object) -> tuple[bytes, bytes, dict[str, Any]]:
+def made_up(session: sv.Session, *told: object) -> tuple[bytes, bytes, dict[str, Any]]:
     """What stands for the engine, whose kernels take long to compile."""
     return b"\0asm" * 9, b"numbers", {"step": session.step_index}
 
@@ -131,6 +132,20 @@ def test_every_text_that_the_page_names_exists() -> None:
 
 def test_equal_sessions_give_equal_pages(made: Page) -> None:
     assert page_of(sv.Show(small(), title=NASTY, about=NASTY)).text == made.text
+
+
+def test_a_page_too_large_is_refused_before_kernels_are_compiled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def never(*told: object) -> bytes:
+        raise AssertionError("kernels are compiled")
+
+    monkeypatch.setattr(module, "engine_data", engine_data)
+    monkeypatch.setattr("scalarviz.pages.engine_data.module_of", never)
+    monkeypatch.setattr(module, "LARGEST", 200_000)
+    wide = sv.Network([2, 30_000, 1], "tanh", seed=0)
+    with refused(InputError, "200 kB", varies=r"[\d.]+ [kM]B"):
+        page_of(sv.Session(wide, data.Xor(), "mse", sv.SGD(0.5), engine="cpu"))
 
 
 @pytest.mark.slow
