@@ -177,7 +177,7 @@ def run(
     folder  for the errors of the processes
     look    called again and again meanwhile
     """
-    words = ["-P", "-W", "ignore", "-m", module, *map(str, words)]
+    line = ["-P", "-W", "ignore", "-m", module, *map(str, words)]
     folders = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     env = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
     env |= {**FOR_NUMBA, "PYTHONPATH": os.pathsep.join(folders), "PYTHONIOENCODING": "utf-8"}
@@ -187,7 +187,7 @@ def run(
             said = folder / f"errors.{k}"
             errors = opened.enter_context(said.open("wb"))
             try:
-                child = children.start(words, stdin=subprocess.PIPE, stderr=errors, env=env)
+                child = children.start(line, stdin=subprocess.PIPE, stderr=errors, env=env)
             except OSError as error:
                 if not running:
                     raise EngineError(
