@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import os
 from abc import ABC, abstractmethod
@@ -13,6 +14,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray, answered, shorten
 from scalarviz.checks.targets import check_binary
+from scalarviz.data.adding import MOST_ADDED, Room, as_samples
 from scalarviz.data.batches import Batches, InOrder, Pair, Picked, Shuffled
 from scalarviz.data.tables import (
     as_table,
@@ -160,6 +162,9 @@ class DataSet(ABC):
             if usual[key].kind != usual[key].KEYWORD_ONLY or unlike(value, usual[key].default)
         ]
         sizes = f"{self.inputs} -> {self.outputs}, {self.samples:,} samples"
+        added = self.added if isinstance(self, TableSet) else None
+        if added is not None:
+            sizes += f", {len(added[0]):,} of them added"
         if self.held_out is not None:
             sizes += f", {len(self.held_out[0]):,} held out"
         return f"{type(self).__name__}({', '.join(told)}): {sizes}"
@@ -212,6 +217,57 @@ class TableSet(DataSet):
         if "order" in inspect.signature(type(self)).parameters:
             settings = {**settings, "order": order}
         super().__init__(inputs.shape[1], targets.shape[1], len(inputs), settings, held_out)
+
+    added: Pair | None = None  # samples that `with_added` has appended
+    _room: Room | None = None
+
+    def check_sample(self, inputs: FloatArray, targets: FloatArray) -> None:
+        """Raise InputError for added samples that the set could not have.
+
+        inputs, targets  float64, one row a sample; subclasses override this
+        """
+
+    def show_added(self, inputs: FloatArray, targets: FloatArray) -> None:
+        """Take added samples into what displays show of the set; subclasses override this.
+
+        inputs, targets  float64, one row a sample
+        """
+
+    @final
+    def as_added(self, inputs: object, targets: object) -> Pair:
+        """Return samples to add as rows: `inputs` and `targets` of one or several.
+
+        A target can be a class label if the targets of the set are rows that are 1 at a class.
+        Raises InputError, ShapeError or NotFiniteError.
+        """
+        known = self.training[1]
+        labels = bool(((known == 0.0) | (known == 1.0)).all() and (known.sum(axis=1) == 1.0).all())
+        pair = as_samples(inputs, targets, (self.inputs, self.outputs), labels=labels)
+        self.check_sample(*pair)
+        count = len(pair[0]) + (0 if self.added is None else len(self.added[0]))
+        if count > MOST_ADDED:
+            raise InputError(
+                f"at most {MOST_ADDED:,} samples can be added to a data set, not {count:,}: make "
+                "one of all of them, sv.data.Arrays(inputs, targets)"
+            )
+        return pair
+
+    @final
+    def with_added(self, inputs: FloatArray, targets: FloatArray) -> TableSet:
+        """Return the set with more samples at its end: `inputs` and `targets` of `as_added`."""
+        pair, count = (inputs, targets), self.samples
+        grown = copy.copy(self)
+        table = None if self._room is None else self._room.appended(count, pair)
+        if table is None:
+            grown._room = Room.of(self.training, len(inputs))
+            table = grown._room.appended(count, pair)
+        assert table is not None, "a new room has room"
+        grown.training, grown.samples = table, len(table[0])
+        before = () if self.added is None else (self.added,)
+        x, y = [np.concatenate(parts) for parts in zip(*before, pair, strict=True)]
+        grown.added = x, y
+        grown.show_added(inputs, targets)
+        return grown
 
     @final
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:

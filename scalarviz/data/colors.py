@@ -18,6 +18,7 @@ from scalarviz.checks.numbers import (
     number,
     shorten,
 )
+from scalarviz.data.adding import check_within
 from scalarviz.data.base import DOUBLE, STREAM_COLORS, DataChoice, TableSet, whole
 from scalarviz.data.tables import count_of
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
@@ -103,7 +104,8 @@ class Rgb(TableSet):
     answers  results of the map for the training colours, the held-out ones and the palette: a file
              keeps a function this way; None, the default: they are computed
 
-    512 random colours are held out, and `palette` has eight colours to show, with their targets.
+    512 random colours are held out, and `palette` has eight colours to show, with their targets;
+    added samples take the place of the first ones.
     Raises InputError, ShapeError or NotFiniteError for an unsuitable map.
     """
 
@@ -154,6 +156,16 @@ class Rgb(TableSet):
         super().__init__(
             (colors, targets[:first]), settings, (held_out, targets[first:second]), order
         )
+
+    def check_sample(self, inputs: FloatArray, targets: FloatArray) -> None:
+        check_within(inputs, 0.0, 1.0, "red, green and blue of a colour")
+        check_within(targets, 0.0, 1.0, "red, green and blue of a colour")
+
+    def show_added(self, inputs: FloatArray, targets: FloatArray) -> None:
+        pairs = zip(self.palette, (inputs, targets), strict=True)
+        count = len(self.palette[0])
+        colors, answers = [np.concatenate(pair)[-count:] for pair in pairs]
+        self.palette = colors, answers
 
     @classmethod
     def cost(cls, settings: Mapping[str, Any]) -> int:

@@ -11,7 +11,8 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import number, refuse_mask, shorten
+from scalarviz.checks.numbers import FloatArray, number, refuse_mask, shorten
+from scalarviz.data.adding import check_within
 from scalarviz.data.base import NEVER_TRAINED, TableSet
 from scalarviz.data.batches import Pair
 from scalarviz.data.idx import BECOMES, IMAGES, LABELS, Bytes, read_folder
@@ -86,6 +87,11 @@ class Digits(TableSet):
         if not len(training[0]):
             raise InputError(f"no digit of {settings['digits']} is left to train on: hold out less")
         super().__init__(training, settings, held if len(held[0]) else None, order)
+
+    def check_sample(self, inputs: FloatArray, targets: FloatArray) -> None:
+        check_within(inputs, 0.0, 1.0, "pixels of a digit")
+        if not inputs.any(axis=1).all():
+            raise InputError("a digit to add has nothing drawn, all of its pixels are 0: draw it")
 
     @classmethod
     def cost(cls, settings: Mapping[str, Any]) -> int:

@@ -21,6 +21,7 @@ from scalarviz.data.base import (
     whole,
 )
 from scalarviz.data.tables import count_of, share_of, split
+from scalarviz.errors import InputError
 from scalarviz.formulas.randomness import check_seed, unit_pairs
 
 PORTION = 2**16  # points made at once
@@ -49,6 +50,10 @@ class CornerSet(TableSet):
         inputs = np.hstack([CORNERS, np.ones((4, 1))]) if bias else CORNERS.copy()
         targets = as_targets(np.array(self.truth), signed)
         super().__init__((inputs, targets), {"bias": bias, "signed": signed}, None, order)
+
+    @final
+    def check_sample(self, inputs: FloatArray, targets: FloatArray) -> None:
+        check_class(targets, signed=self.settings()["signed"])
 
 
 @final
@@ -131,6 +136,10 @@ class PlaneSet(TableSet):
         whole = points, as_targets(classes, signed)
         training, held_out = split(whole, share)
         super().__init__(training, settings, held_out, order)
+
+    @final
+    def check_sample(self, inputs: FloatArray, targets: FloatArray) -> None:
+        check_class(targets, signed=self.settings()["signed"])
 
     @final
     @classmethod
@@ -264,3 +273,11 @@ def as_targets(classes: FloatArray, signed: bool) -> FloatArray:
     """Return one target a row: the classes 0 and 1, or -1 and 1."""
     targets: FloatArray = (2.0 * classes - 1.0 if signed else classes)[:, np.newaxis]
     return targets
+
+
+def check_class(targets: FloatArray, *, signed: bool) -> None:
+    """Raise InputError unless all targets are those of the two classes."""
+    low = -1.0 if signed else 0.0
+    wrong = targets[(targets != low) & (targets != 1.0)]
+    if wrong.size:
+        raise InputError(f"the target of a point is {low:g} or 1, its class, not {wrong.flat[0]:g}")

@@ -146,6 +146,18 @@ def check_data(network: Network, details: Details) -> None:
     check_fits(details["data"], network)
 
 
+def check_samples(network: Network, details: Details) -> None:
+    widths = {"inputs": network.inputs, "targets": network.outputs}
+    for name, width in widths.items():
+        table = details[name]
+        check_type(table, np.ndarray, name)
+        fits = table.dtype == np.float64 and table.ndim == 2 and table.shape[1] == width
+        if not fits or not len(table) or not np.isfinite(table).all():
+            raise InputError(f"{name} of added samples are rows of {width} numbers")
+    if len(details["inputs"]) != len(details["targets"]):
+        raise InputError("added samples have one target each")
+
+
 def check_engine(network: Network, details: Details) -> None:
     check_type(details["precision"], Precision, "precision")
     pick(ENGINES, details["name"], "engine")
@@ -171,6 +183,7 @@ CHECKS: Mapping[str, Callable[[Network, Details], None]] = {
     "own rate": check_own_rate,
     "optimizer": check_optimizer,
     "data": check_data,
+    "samples": check_samples,
     "engine": check_engine,
     "activation": check_activation,
 }

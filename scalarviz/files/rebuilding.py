@@ -31,7 +31,7 @@ from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.session.branches import Action, Branch, Clock, Frame, place_of
 from scalarviz.session.timeline import Timeline
-from scalarviz.session.trainer import Settings, Trainer, settings_after
+from scalarviz.session.trainer import Settings, Trainer, addable, settings_after
 
 
 def build_timeline(
@@ -201,9 +201,14 @@ class Rebuilding:
                 f"branch {number} ends at step {end.step}, and something was done at step "
                 f"{journal[-1].step}"
             )
+        data = self.start.data
         for action in journal:
             if action.kind == "data":
-                self._check_batch(action.details["data"])
+                data = action.details["data"]
+                self._check_batch(data)
+            elif action.kind == "samples":
+                data = addable(data)
+                data = data.with_added(*data.as_added(**action.details))
         names = list(self.start.activations)
         for _, actions in groupby(journal, place_of):
             changed = [action.details for action in actions if action.kind == "activation"]

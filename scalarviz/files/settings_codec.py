@@ -11,6 +11,7 @@ import numpy as np
 from scalarviz.checks.limits import Budget
 from scalarviz.checks.numbers import shorten
 from scalarviz.data import DataSet, remake
+from scalarviz.data.base import TableSet
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Array, Description
 from scalarviz.files.networks import field
@@ -58,7 +59,9 @@ class SettingsWriter:
         except InputError:
             return {"name": CODE, "settings": {}}
         written = {key: self.write(value) for key, value in settings.items()}
-        return {"name": data.name, "settings": written}
+        added = data.added if isinstance(data, TableSet) else None
+        more = {} if added is None else {"added": [self.write(table) for table in added]}
+        return {"name": data.name, "settings": written, **more}
 
 
 @final
@@ -88,6 +91,11 @@ class Reader:
             return self._data(value)
         raise InputError(f"{shorten(thing)} is nothing that is known here")
 
+    def _with_added(self, data: DataSet, added: list[Any]) -> DataSet:
+        if not isinstance(data, TableSet) or len(added) != 2:
+            raise InputError(f"{shorten(added)} cannot be added to the data set {data.name}")
+        return data.with_added(*data.as_added(*map(self.read, added)))
+
     def _data(self, value: Description) -> DataSet:
         name, settings = field(value, "name", str), field(value, "settings", dict)
         if name == CODE:
@@ -101,6 +109,8 @@ class Reader:
         if key not in self._known:
             read = {k: self.read(v) for k, v in settings.items()}
             self._known[key] = remake(name, read, self._budget)
+            if "added" in value:
+                self._known[key] = self._with_added(self._known[key], field(value, "added", list))
         return self._known[key]
 
 

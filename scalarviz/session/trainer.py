@@ -154,6 +154,16 @@ def data_for(network: Model, data: object, loss: Loss) -> DataSet:
     return found.with_classes(classes, network.outputs) if classes else found
 
 
+def addable(data: DataSet) -> TableSet:
+    """Return a data set to which samples can be added; raise InputError for another one."""
+    if isinstance(data, TableSet):
+        return data
+    raise InputError(
+        f"{type(data).__name__} makes its samples itself, so that none can be added: take a table, "
+        "such as sv.data.Arrays(inputs, targets)"
+    )
+
+
 def check_fits(data: DataSet, network: Model) -> None:
     """Raise ShapeError if the data does not have the inputs and outputs of the network."""
     if (data.inputs, data.outputs) != (network.inputs, network.outputs):
@@ -204,6 +214,10 @@ def set_data(settings: Settings, data: DataSet) -> Settings:
     return replace(settings, data=data)
 
 
+def add_samples(settings: Settings, inputs: FloatArray, targets: FloatArray) -> Settings:
+    return replace(settings, data=addable(settings.data).with_added(inputs, targets))
+
+
 def set_engine(settings: Settings, name: str, precision: Precision) -> Settings:
     return replace(settings, engine=name, precision=precision)
 
@@ -248,6 +262,7 @@ CHANGES: Mapping[str, Callable[..., Settings]] = {
     "own rate": set_own_rate,
     "optimizer": set_optimizer,
     "data": set_data,
+    "samples": add_samples,
     "engine": set_engine,
     "activation": set_activation,
 }
@@ -262,7 +277,7 @@ def settings_after(settings: Settings, actions: Iterable[Action]) -> Settings:
 
 
 # These change the structure of a step: requested within one, they wait for the next.
-BETWEEN_STEPS = ("learning rate", "own rate", "optimizer", "data", "engine", "activation")
+BETWEEN_STEPS = (*CHANGES,)
 
 
 def settings_of(

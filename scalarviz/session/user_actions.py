@@ -14,7 +14,7 @@ from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.weight import Part, Weight
 from scalarviz.session.state import SessionState
-from scalarviz.session.trainer import as_values, checked_rate, one_row, rows_of
+from scalarviz.session.trainer import addable, as_values, checked_rate, one_row, rows_of
 
 OF_A_SESSION = "of a session cannot be set here: set s.learning_rate, or another s.optimizer"
 
@@ -106,6 +106,28 @@ class UserActions(SessionState, ABC):
     @data.setter
     def data(self, data: object) -> None:
         self._do("data", data=self.timeline.trainer.fitting(data))
+
+    @final
+    def add_samples(self, inputs: object, targets: object) -> None:
+        """Add one or several samples to those it learns, from the next step on.
+
+        inputs   numbers of a sample, or rows of them
+        targets  numbers of its target, or rows; or class labels, if the targets of the data are
+                 rows that are 1 at a class, such as those of digits
+
+        They come after the others: `data.training` has them at its end, and `data.added` alone.
+        `batch=None` takes them into each step; a numbered batch keeps its size, and the samples of
+        a step follow from the seed, the step and the number of samples. Held-out samples stay.
+        Another data set, or another setting of it, does not have them. At most 10,000 can be added.
+
+        Raises InputError for data that is no table, and for samples that it could not have, such as
+        a colour beyond 1; ShapeError, NotFiniteError.
+        """
+        with self.doing():
+            data = addable(self.timeline.trainer.settings.data)
+            x, y = data.as_added(inputs, targets)
+            self.timeline.trainer.fitting(data.with_added(x, y))
+            self.timeline.note("samples", {"inputs": x, "targets": y})
 
     @property
     def engine(self) -> str:
