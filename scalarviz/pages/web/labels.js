@@ -131,7 +131,8 @@ function placeLabel({ paper, see, frame, scale }, label, taken, lengths) {
       const left = Math.min(Math.max(x - wide / 2, view.x), Math.max(view.right - wide, view.x));
       const box = new Box(left - 2, y - size, wide + 4, 1.2 * size);
       const margin = LABELS.margin * scale;
-      if (box.y < view.y - margin || box.bottom > view.bottom + margin || taken.meets(box)) continue;
+      const bottom = wanted + 0.2 * size;
+      if (box.y < view.y - margin || bottom > view.bottom + margin || taken.meets(box)) continue;
       taken.boxes.push(box);
       return [left, y, words[length]];
     }
