@@ -13,7 +13,6 @@ from scalarviz.files.atomic import check_place, replace_file
 from scalarviz.formulas.table import pick
 from scalarviz.pages.page import STEPS, check_name, page_of, trains
 from scalarviz.presenter.show import Show
-from scalarviz.process.interrupt import Stop
 from scalarviz.terminal.train import train
 from scalarviz.texts import text
 
@@ -38,7 +37,7 @@ def write(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> int:
     if given["steps"] is not None and (code := train(show, given["steps"], keep)):
         say(text("page.stopped"))
         return code
-    with Stop() as stop:
+    try:
         made = page_of(
             show,
             theme=None if theme == "auto" else theme,
@@ -46,7 +45,7 @@ def write(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> int:
             steps=given.get("record") or STEPS,
             every=given.get("every") or 1,
         )
-    if stop.asked:
+    except KeyboardInterrupt:  # nothing is written yet
         say(text("page.stopped"))
         return INTERRUPTED
     say(made.words(path.name))
