@@ -6,12 +6,23 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from scalarviz.checks.numbers import FloatArray
+from scalarviz.data import Rgb
+from scalarviz.data.base import TableSet
+from scalarviz.presenter.captions.names import short_name
 from scalarviz.presenter.own_input import image_shape
+from scalarviz.session.session import Session
+from scalarviz.session.settings_now import settings_now
 from scalarviz.texts import text
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller
+
+FEW = 3  # answers that are offered beside the other buttons
+MOST_ANSWERS = 12
+MOST_READ = 10_000  # targets that are looked at for it
 
 
 def put_in(controller: Controller, inputs: FloatArray | None = None) -> None:
@@ -33,11 +44,65 @@ def offers_of_own(controller: Controller) -> dict[str, Callable[[], None]]:
     """Return what is offered while an input of the user's own is shown."""
     found: dict[str, Callable[[], None]] = {text("own.end"): partial(take_out, controller)}
     session = controller.session
+    answers = answers_of(session)
+    if len(answers) > FEW:
+        found[text("own.learn.as")] = partial(ask_answer, controller)
+    else:
+        found |= {name: partial(learn, controller, name) for name in answers}
     if image_shape(session.network.program) is not None:
         found[text("own.anew")] = partial(put_in, controller)
     if session.data.input_tint == "rgb" and controller.ask_color is not None:
         found[text("own.pick")] = partial(pick, controller)
     return found
+
+
+def answers_of(session: Session) -> dict[str, FloatArray | None]:
+    """Return the targets that a sample of the user's own can have, by what offers them.
+
+    The target is None where it follows from the inputs, such as the colour that a map gives.
+    """
+    data = session.data
+    if isinstance(data, Rgb):
+        return {text("own.learn"): None} if data.map_of_colors is not None else {}
+    if not isinstance(data, TableSet):
+        return {}
+    known = np.unique(data.training[1][:MOST_READ], axis=0)
+    if not 2 <= len(known) <= MOST_ANSWERS:
+        return {}
+    is_one_hot = known.shape[1] > 1 and ((known == 0.0) | (known == 1.0)).all()
+    if is_one_hot and (known.sum(axis=1) == 1.0).all():
+        places = sorted(np.argmax(known, axis=1).tolist())
+        names = [short_name(session, place) for place in places]
+        rows = [np.eye(known.shape[1])[place] for place in places]
+    else:
+        names, rows = [", ".join(f"{x:g}" for x in row) for row in known.tolist()], list(known)
+    return {text("own.learn.one", answer=n): row for n, row in zip(names, rows, strict=True)}
+
+
+def ask_answer(controller: Controller) -> None:
+    """Offer the targets that the input can be learned with."""
+    found: dict[str, Callable[[], None]] = {}
+    for name in answers_of(controller.session):
+        found[name] = partial(learn, controller, name)
+    controller.stage.offer(found)
+
+
+def learn(controller: Controller, name: str) -> None:
+    """Add the input that is shown to the samples, with a target by the name that offers it."""
+    own, session = controller.stage.own, controller.session
+    if own is None:
+        return
+    data, target = session.data, answers_of(session)[name]
+    if target is None and isinstance(data, Rgb) and data.map_of_colors is not None:
+        colors = np.asarray(data.map_of_colors(own[np.newaxis]), np.float64)
+        target = np.clip(colors, 0.0, 1.0)[0]
+
+    def learned(_: object) -> None:
+        words = text("own.learned", count=settings_now(session).data.samples)
+        controller.tell(words, text("controls.undo"), controller.undo)
+
+    controller.do(partial(session.add_samples, own, target), learned)
+    controller.stage.offer(offers_of_own(controller))
 
 
 def pick(controller: Controller) -> None:

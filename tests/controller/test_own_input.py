@@ -211,3 +211,41 @@ def test_another_training_has_no_input_of_the_users_own(pointer: Pointer, stage:
     put_in(pointer.controller)
     stage.replace(Show(plane()))
     assert stage.own is None
+
+
+@only("session", [colours, plane], indirect=True)
+def test_an_input_of_ones_own_is_learned_and_that_is_undone(
+    pointer: Pointer, stage: Stage, session: sv.Session
+) -> None:
+    own = np.full(session.network.program.inputs.size, 0.25)
+    put_in(pointer.controller, own)
+    before = session.data.samples
+    name = "Learn this too" if session.network.program.inputs.size == 3 else "Learn as 1"
+    assert stage.messages.press(name)
+    assert session.data.samples == before + 1
+    inputs, targets = session.data.training  # type: ignore[attr-defined]
+    assert inputs[-1].tolist() == own.tolist()
+    wanted = [0.75, 0.75, 0.75] if len(own) == 3 else [1.0]
+    assert targets[-1].tolist() == pytest.approx(wanted)
+    assert name in stage.messages.offers() and stage.own is not None
+    session.advance(3)
+    assert stage.messages.press("Undo")
+    assert session.data.samples == before and session.step_index == 2
+
+
+def test_many_answers_are_offered_by_themselves(stage: Stage, studio: Studio) -> None:
+    rows = np.random.default_rng(0).uniform(size=(12, 2))
+    net = sv.Network([2, 6], seed=0)
+    pair = (rows, np.arange(12) % 6)
+    shown = sv.Session(net, pair, "softmax_cross_entropy", sv.SGD(0.1), engine="python")
+    stage.replace(Show(shown))
+    studio.stage(stage, 0.0, SIZE)
+    controller = Controller(stage.show, stage)
+    controller.hand.patience = 10.0
+    put_in(controller, np.array([0.5, 0.5]))
+    assert stage.messages.press("Learn it as …")
+    assert stage.messages.offers() == [f"Learn as output {i}" for i in range(6)]
+    assert stage.messages.press("Learn as output 4")
+    assert shown.data.training[1][-1].tolist() == [0, 0, 0, 0, 1, 0]  # type: ignore[attr-defined]
+    controller.quit()
+    controller.rest()
