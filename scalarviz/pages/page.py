@@ -27,6 +27,7 @@ from scalarviz.pages.engine_data import engine_data, training_of, why_not
 from scalarviz.pages.exhibit_data import exhibit_data, probe_of
 from scalarviz.pages.index_page import version
 from scalarviz.pages.inline import bundle, html, names_of, packed_bytes, texts_of
+from scalarviz.pages.metric_data import metric_data
 from scalarviz.pages.optimizer_data import optimizer_data
 from scalarviz.pages.recording import Recording, recording_of
 from scalarviz.pages.scene_data import scene_data
@@ -54,12 +55,16 @@ class Page:
     engine: int
     recording: Recording | None = None
     reason: str = ""  # why it is a recording, if nobody asked for one
+    left_out: tuple[str, ...] = ()  # names of metrics that it cannot measure
 
     def words(self, name: str) -> str:
         """Return how large the file of a name is, and what it is."""
         large, made = size_words(len(self.text)), self.recording
         if made is None:
-            return text("page.size", name=name, size=large, engine=size_words(self.engine))
+            words = text("page.size", name=name, size=large, engine=size_words(self.engine))
+            if self.left_out:
+                words += "\n" + text("page.metrics.left_out", names=", ".join(self.left_out))
+            return words
         words = text(
             "page.recorded.size", name=name, size=large, steps=made.steps, parts=made.parts
         )
@@ -152,7 +157,7 @@ def page_of(
         show = replace(show, title=title)  # raises InputError unless it is a text
     does_train = trains(show.session, engine)
     markup = text_beside(__file__, "page.html")
-    probe, made = probe_of(show.session), None
+    probe, made, measured = probe_of(show.session), None, None
     script, parts = bundle("main.js", module_text), {}
     if does_train:
         module, image, engine_spec = engine_data(show.session, probe, check_image)
@@ -176,12 +181,19 @@ def page_of(
         },
     }
     if does_train:
+        measured = metric_data(show.session, spec["say"]["loss"])
+        if measured is not None and measured.engine["names"]:
+            spec["engine"] = {**engine_spec, "metrics": measured.engine}
+            spec["page"]["measured"] = measured.shown
+            parts["held"] = packed_bytes(measured.held)
         trainer = show.session.timeline.trainer
         optimizers = training_of(trainer, 0).optimizers
         mixed = show.session.network.precision.mixed
         spec["say"]["optimizers"] = [optimizer_data(each, mixed=mixed) for each in optimizers]
     if made is not None:
         spec["recording"] = made.spec
+        if made.measured is not None:
+            spec["page"]["measured"] = made.measured
     data = {"spec": spec, "texts": texts_of(script, texts()), **parts}
     said = [name for name in names_of(markup) if name.startswith(SAY)]
     words = {name: text(f"page.html.{name.removeprefix(SAY)}") for name in said}
@@ -191,7 +203,8 @@ def page_of(
     if len(content) > LARGEST:
         raise too_large(len(content))
     reason = "" if does_train or engine is False else why_not(show.session)
-    return Page(content, len(parts.get("module", "")), made, reason)
+    left_out = measured.left_out if measured is not None else ()
+    return Page(content, len(parts.get("module", "")), made, reason, left_out)
 
 
 def check_image(image: bytes) -> None:
@@ -250,6 +263,7 @@ def properties(theme: Theme) -> str:
         "on-accent": own.on_accent,
         "lit": theme.light,
         "push": theme.push,
+        "metric": theme.metric,
         "good": ON_DARK[0] if theme.is_dark else GOOD_ON_LIGHT,
         "negative": map.negative,
         "zero": map.zero,

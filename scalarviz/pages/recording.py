@@ -19,6 +19,7 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.progress import Progress
 from scalarviz.engines.wasm.jobs import buffer_names, moment_data
 from scalarviz.errors import GradientError, InputError, UpdateError
+from scalarviz.pages.metric_data import measured_data
 from scalarviz.pages.packed import packed
 from scalarviz.presenter.sample_pass import SampleContext, forward
 from scalarviz.session.session import Session
@@ -49,6 +50,7 @@ class Taken:
     rates: list[float] = field(default_factory=list)
     stopped: str = ""
     losses: FloatArray = field(default_factory=lambda: np.zeros(0))
+    measured: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class Recording:
     spec: dict[str, Any]
     parts: int
     steps: int
+    measured: dict[str, Any] | None = None  # metrics and the losses before, see `measured_data`
 
 
 def recording_of(
@@ -101,7 +104,8 @@ def recording_of(
         "probe": probe.shape[0] * session.network.outputs if len(probe) else 0,
         "focus": session.focus,
     }
-    return Recording(data, engine_of(session, taken.steps[0]), spec, parts, len(taken.losses))
+    engine, count = engine_of(session, taken.steps[0]), len(taken.losses)
+    return Recording(data, engine, spec, parts, count, taken.measured)
 
 
 def engine_of(session: Session, step: int) -> dict[str, Any]:
@@ -142,7 +146,10 @@ def take(session: Session, probe: FloatArray, steps: int, every: int) -> Taken:
             if len(taken.steps) < 2:
                 raise
             taken.stopped = "overflow" if isinstance(error, UpdateError) else "gradient"
-    taken.losses = np.asarray(twin.losses, np.float64)[first : taken.steps[-1]]
+    losses = np.asarray(twin.losses, np.float64)
+    taken.losses = losses[first : taken.steps[-1]]
+    if metrics := twin.metrics:
+        taken.measured = measured_data(metrics, losses[:first])
     return taken
 
 

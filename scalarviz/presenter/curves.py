@@ -16,18 +16,23 @@ MOST = 2  # metrics in a chart
 
 
 def measured_of(metrics: Mapping[str, Series]) -> Sequence[Measured]:
-    """Return the metrics of a session that are drawn, at most two of them.
+    """Return the metrics of a session that are drawn, see `drawn_of`."""
+    return [
+        Measured(name_of(name), is_share(name, metrics), steps.astype(np.float64), values)
+        for name in drawn_of(metrics)
+        for steps, values in [metrics[name]]
+    ]
+
+
+def drawn_of(metrics: Mapping[str, Series]) -> list[str]:
+    """Return the names of the metrics that are drawn, at most two.
 
     The loss of held-out samples comes first, then a share such as the accuracy, that of held-out
     samples if it is measured, then others.
     """
     plain = [name for name in metrics if HELD_OUT + name not in metrics]
     ranked = sorted(plain, key=lambda name: (name != HELD_OUT + LOSS, not is_share(name, metrics)))
-    return [
-        Measured(name_of(name), is_share(name, metrics), steps.astype(np.float64), values)
-        for name in ranked[:MOST]
-        for steps, values in [metrics[name]]
-    ]
+    return ranked[:MOST]
 
 
 def is_share(name: str, metrics: Mapping[str, Series]) -> bool:

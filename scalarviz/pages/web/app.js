@@ -76,6 +76,7 @@ export class App {
       seek: (step) => this.run("seek", step),
       choose: (key, step) => this.run("choose", key, step),
     });
+    this.curve.begin(spec.page.measured, this.losses);
     this.curve.redraw = () => this.request();
     this.branchList = new BranchList((key) => this.run("choose", key));
     this.own = new OwnInput(byId("picture"), (inputs) => this.player.askLatest("own", { inputs }), spec);
@@ -120,6 +121,7 @@ export class App {
   take(state) {
     this.lines.take(state, this.losses);
     this.losses.take(state);
+    this.curve.measures.take(state);
     const news = this.branchList.take(state);
     if (news) this.tell(news);
     this.player.see(state);

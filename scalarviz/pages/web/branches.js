@@ -31,6 +31,7 @@ export class Branch {
     this.number = key;
     this.losses = new LossRecord(fork.step); // of its own steps
     this.frames = []; // keyframes of its own steps, in order
+    this.measured = []; // metrics on arrival at its own steps, {step, values}, in order
     this.gap = 1; // least number of steps between two of them
     this.shown = 0; // grows each time that it is chosen
   }
@@ -160,6 +161,31 @@ export class Branches {
     return found;
   }
 
+  // ---- metrics ---------------------------------------------------------------------------------
+
+  /** Whether a step that was arrived at has been measured. */
+  hasMeasured(step) {
+    const last = this.ownerOf(step).measured.at(-1);
+    return last !== undefined && last.step >= step;
+  }
+
+  /** Keep the metrics of a step that is arrived at for the first time. */
+  measure(step, values) {
+    this.ownerOf(step).measured.push({ step, values });
+  }
+
+  /** The metrics after a step, of the branch that is shown: {from, steps, values of each metric}. */
+  measuredAfter(from, count) {
+    const found = [];
+    let end = Infinity;
+    for (const { measured, fork } of this.now.lineage) {
+      found.unshift(...measured.filter(({ step }) => step > from && step <= end));
+      end = Math.min(end, fork.step);
+    }
+    const values = Array.from({ length: count }, (_, k) => Float64Array.from(found, (each) => each.values[k]));
+    return { from, steps: Float64Array.from(found, ({ step }) => step), values };
+  }
+
   // ---- keyframes -------------------------------------------------------------------------------
 
   /** The newest keyframe of the branch that is shown, at or before a step. */
@@ -221,6 +247,7 @@ export class Branches {
       heir.losses = new LossRecord(branch.losses.first);
       heir.losses.write(branch.losses.first, branch.losses.from(0).subarray(0, fork.step - branch.losses.first));
       heir.losses.write(fork.step, losses.from(fork.step));
+      heir.measured = [...branch.measured.filter(({ step }) => step <= fork.step), ...heir.measured];
       heir.frames = [...branch.frames.slice(0, countUpTo(branch.frames, fork.step)), ...heir.frames];
       heir.gap = Math.max(heir.gap, branch.gap);
       Object.assign(heir, { parent: branch.parent, fork: branch.fork });

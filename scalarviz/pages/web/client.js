@@ -16,9 +16,9 @@ export class TrainingError extends Error {
  * gets an error with the key of a sentence.
  */
 export class Client {
-  constructor(makeWorker, { module, image, spec, memory }) {
+  constructor(makeWorker, { module, image, held, spec, memory }) {
     this.makeWorker = makeWorker;
-    this.given = { module, image, spec: spec.engine ?? spec, memory };
+    this.given = { module, image, held, spec: spec.engine ?? spec, memory };
     this.onstate = () => {};
     this.onfault = () => {};
     this.asked = new Map(); // by number: {resolve, reject}

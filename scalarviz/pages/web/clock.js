@@ -16,9 +16,13 @@ const FEW_BEGUN = 20000; // weights of which a state has those with which the tr
 
 /** The clock of an engine. */
 export class Clock {
-  /** Begin where the engine stands; `memory` are the bytes for keyframes and losses of branches. */
-  constructor(engine, { memory = 256 * 2 ** 20 } = {}) {
+  /** Begin where the engine stands; `memory` are the bytes for keyframes and losses of branches.
+   *
+   * metrics  what is measured at some steps; null: nothing
+   */
+  constructor(engine, { memory = 256 * 2 ** 20, metrics = null } = {}) {
     this.engine = engine;
+    this.metrics = metrics;
     this.first = engine.step;
     this.operations = engine.spec.moments.length;
     this.operation = 0;
@@ -213,10 +217,18 @@ export class Clock {
     return !isBefore(this.place(), target);
   }
 
-  /** How many whole steps lie before a moment and before the next change. */
+  /** How many whole steps lie before a moment, before the next change and before what is measured. */
   wholeSteps(target) {
     const next = this.journal[this.applied];
-    return Math.min(target.step, next ? next.step : Infinity) - this.step;
+    const due = this.metrics?.after(this.step) ?? Infinity;
+    return Math.min(target.step, next ? next.step : Infinity, due) - this.step;
+  }
+
+  /** On arrival at a step: measure what is due, once. */
+  arrive() {
+    const { metrics, branches, step } = this;
+    if (!metrics || step % metrics.every || branches.hasMeasured(step)) return;
+    branches.measure(step, metrics.measure());
   }
 
   takeSteps(most) {
@@ -236,8 +248,9 @@ export class Clock {
     const took = (performance.now() - start) / count;
     this.pace = Math.min(Math.max(APART / Math.max(took, 1e-6), 1), 4 * this.pace);
     this.moment = -1;
-    if (done.stopped) this.stop();
-    else this.keep();
+    if (done.stopped) return this.stop();
+    this.arrive();
+    return this.keep();
   }
 
   /** Perform the moments of a step that is refused, up to the last one. */
@@ -261,6 +274,7 @@ export class Clock {
     if (this.operation < this.operations) return;
     this.operation = 0;
     this.record(step, [engine.loss]);
+    this.arrive();
     this.keep();
   }
 
@@ -440,8 +454,9 @@ export class Clock {
     this.branches.dropped = [];
     const { engine, seed } = this;
     const begun = engine.value.length <= FEW_BEGUN ? this.begun.slice() : null;
+    const measured = this.metrics && this.branches.measuredAfter(from, this.metrics.names.length);
     return {
-      ...stateOf(this, from, more), branch: now.key, branches: told, dropped, begun, seed,
+      ...stateOf(this, from, more), measured, branch: now.key, branches: told, dropped, begun, seed,
       size: engine.size, optimizer: engine.optimizer, counted: engine.count - engine.step,
     }; // prettier-ignore
   }

@@ -1,7 +1,8 @@
 // The loss curve with its axes, which is also the place to go to another step.
 
 import { branchWords, lineAt } from "./branch_lines.js";
-import { fitted, styled, unitLength } from "./dom.js";
+import { byId, fitted, styled, unitLength } from "./dom.js";
+import { Measures, fillPast } from "./measures.js";
 import { general, text } from "./texts.js";
 
 const BLOCK = 256; // losses whose smallest and largest are kept together
@@ -67,6 +68,8 @@ export class Curve {
   constructor(element, first, lines, { seek, choose }) {
     Object.assign(this, { element, lines, seek, choose });
     this.first = this.last = this.end = first; // `end` is that of the axis
+    this.start = first; // of the axis
+    this.measures = new Measures();
     element.setAttribute("aria-valuemin", first);
     this.canvas = element.querySelector("canvas");
     this.plot = { x: 0, width: 1 };
@@ -86,11 +89,19 @@ export class Curve {
     element.addEventListener("pointerleave", () => this.point(null));
   }
 
+  /** Begin with the metrics of a page, and with the losses beside them from before the page. */
+  begin(measured, losses) {
+    this.measures = new Measures(measured);
+    if (!this.measures.hasPast) return;
+    this.start = 0;
+    fillPast(losses, measured);
+  }
+
   /** Return the step under the pointer, on the axis. */
   stepAt(event) {
     const x = event.clientX - this.element.getBoundingClientRect().left - this.plot.x;
     const part = Math.min(1, Math.max(0, x / this.plot.width));
-    return Math.round(this.first + part * (this.end - this.first));
+    return Math.max(this.first, Math.round(this.start + part * (this.end - this.start)));
   }
 
   /** Go to the step under the pointer. */
@@ -125,13 +136,13 @@ export class Curve {
     const [ink, quiet] = [styled("--ink"), styled("--quiet")];
     context.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
     const heading = loss === null || Number.isNaN(loss) ? "" : ` ${general(loss, 3)}`;
-    const finite = extremes(losses, loss, this.lines.range);
+    const finite = extremes(losses, [loss, ...this.measures.losses], this.lines.range);
     this.last = Math.max(losses.count, step + (operation ? 1 : 0));
     this.end = Math.max(this.last, this.lines.last);
     const here = step + operation / operations;
     this.element.setAttribute("aria-valuemax", this.last);
     this.element.setAttribute("aria-valuenow", step);
-    this.element.setAttribute("aria-valuetext", text("chart.step", { step }));
+    this.element.setAttribute("aria-valuetext", [text("chart.step", { step }), ...this.measures.wordsAt(step)].join(", "));
     const [low, high] = finite ? decades(...finite) : [0.1, 1];
     const words = [low, high].map((value) => general(value, 3));
     const axis = Math.max(...words.map((each) => context.measureText(each).width)) + 8 * unit;
@@ -142,16 +153,17 @@ export class Curve {
     context.fillStyle = ink;
     const title = text("chart.title") + heading + this.nameShown();
     context.fillText(title, plot.x, 14 * unit, width - plot.x);
+    this.writeMeasures(context, { plot, unit, height, step, left: plot.x + context.measureText(title).width });
     context.strokeStyle = styled("--faint");
     line(context, [[plot.x, plot.y], [plot.x, bottom], [plot.x + plot.width, bottom]]);
     context.fillStyle = quiet;
-    const { first } = this;
+    const { start } = this;
     this.own = this.others = [];
-    if (this.end === first || !finite) {
+    if (this.end === start || !finite) {
       context.fillText(text("chart.empty"), plot.x + 8, plot.y + plot.height / 2 + 5, plot.width - 8);
       return;
     }
-    context.fillText(first.toLocaleString("en-US"), plot.x, height - 4 * unit);
+    context.fillText(start.toLocaleString("en-US"), plot.x, height - 4 * unit);
     context.textAlign = "right";
     context.fillText(text("chart.step", { step: this.end }), plot.x + plot.width, height - 4 * unit);
     if (plot.height > 34 * unit) context.fillText(words[1], plot.x - 5, plot.y + 10 * unit);
@@ -159,14 +171,19 @@ export class Curve {
     context.textAlign = "left";
     const up = Math.log10(high / low);
     const y = (value) => bottom - (Math.log10(value / low) / up) * plot.height;
-    const x = (place) => plot.x + ((place - first) / (this.end - first)) * plot.width;
+    const x = (place) => plot.x + ((place - start) / (this.end - start)) * plot.width;
     this.others = this.lines.drawn(x, y);
     this.drawOthers(context, plot, unit, quiet);
     context.strokeStyle = styled("--accent");
     context.lineWidth = 1.6 * unit;
-    const wide = plot.width * ((this.last - first) / (this.end - first));
-    this.own = thinned(losses, first, wide, x, y);
+    const wide = plot.width * ((this.last - start) / (this.end - start));
+    this.own = thinned(losses, start, wide, x, y);
     line(context, this.own);
+    context.lineWidth = 1.3 * unit;
+    for (const each of this.measures.series) {
+      context.strokeStyle = styled(each.share ? "--metric" : "--ink");
+      line(context, Measures.points(each, x, y, (share) => bottom - share * plot.height));
+    }
     if (loss > 0 && Number.isFinite(loss)) {
       context.fillStyle = ink;
       context.globalAlpha = 0.35;
@@ -176,6 +193,25 @@ export class Curve {
       context.arc(x(here), y(loss), 3.5 * unit, 0, 7);
       context.fill();
     }
+  }
+
+  /** Write each metric with its value beside the heading, which ends at `left`, else below the curve. */
+  writeMeasures(context, { plot, unit, height, step, left }) {
+    const beside = document.body.dataset.fit === "least" ? byId("place").offsetWidth : 0; // on phones
+    const right = plot.x + plot.width - beside;
+    const words = this.measures.wordsAt(step);
+    let room = plot.width - context.measureText(text("chart.step", { step: this.end })).width - 48 * unit;
+    this.measures.series.forEach(({ share }, k) => {
+      const wide = context.measureText(words[k]).width;
+      context.fillStyle = styled(share ? "--metric" : "--ink");
+      if (left + 12 * unit + wide < right) {
+        context.fillText(words[k], left + 12 * unit, 14 * unit);
+        left += 12 * unit + wide;
+      } else if (wide < room) {
+        context.fillText(words[k], plot.x + 24 * unit, height - 4 * unit);
+        room = 0;
+      }
+    });
   }
 
   /** Return the name of the branch that is shown, if there are several. */
@@ -211,12 +247,13 @@ export class Curve {
   }
 }
 
-/** Return the smallest and the largest loss above 0, of `others` and the present one too; null if none is. */
-function extremes(losses, loss, others) {
+/** Return the smallest and the largest loss above 0, of `others` and some single ones too; null if none is. */
+function extremes(losses, singles, others) {
   const range = losses.range(0, losses.count);
   const [low, high] = [Math.min(range[0], others[0]), Math.max(range[1], others[1])];
-  const here = loss > 0 && loss < Infinity ? [loss] : [];
-  return high > 0 || here.length ? [Math.min(low, ...here), Math.max(high, ...here)] : null;
+  const all = singles.filter((loss) => loss > 0 && loss < Infinity);
+  const most = all.reduce((top, each) => Math.max(top, each), high);
+  return most > 0 ? [all.reduce((least, each) => Math.min(least, each), low), most] : null;
 }
 
 /** Return round ends of a scale, 1, 2 or 5 times a power of ten, that are ten times apart or more. */

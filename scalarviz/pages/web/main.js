@@ -25,6 +25,7 @@ export function lackOf(trains) {
 
 /** Return the bytes of a text that inline.py packed: base64 of gzip. */
 export async function unzipped(words) {
+  if (!words) return new Uint8Array(0);
   const letters = atob(words);
   const bytes = new Uint8Array(letters.length);
   for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
@@ -46,11 +47,11 @@ function failWith(error) {
 }
 
 /** Return what shows the training of a page's data: one in a worker, or a recording. */
-async function clientFor({ spec, recording, module, image, worker }) {
+async function clientFor({ spec, recording, module, image, held, worker }) {
   if (recording) return new RecordingClient(await unzipped(recording), spec);
-  const [code, memory] = await Promise.all([unzipped(module), unzipped(image)]);
+  const [code, memory, samples] = await Promise.all([module, image, held ?? ""].map(unzipped));
   const url = URL.createObjectURL(new Blob([worker], { type: "text/javascript" }));
-  return new Client(() => new Worker(url), { module: code, image: memory, spec });
+  return new Client(() => new Worker(url), { module: code, image: memory, held: samples, spec });
 }
 
 async function start() {

@@ -4,6 +4,7 @@
 
 import { Clock } from "./clock.js";
 import { Engine } from "./engine.js";
+import { Metrics } from "./metrics.js";
 
 const BETWEEN_STATES = 1000 / 30; // milliseconds
 const PORTION = 8; // milliseconds of training until messages are looked at
@@ -114,8 +115,10 @@ export class Server {
 
   /** Open the engine, and go to where a worker before this one stood. */
   async open(command) {
-    const { module, image, spec, memory, resume } = command.args;
-    this.clock = new Clock(await Engine.open(module, image, spec), { memory });
+    const { module, image, held, spec, memory, resume } = command.args;
+    const engine = await Engine.open(module, image, spec);
+    const metrics = spec.metrics ? new Metrics(engine, spec.metrics, held) : null;
+    this.clock = new Clock(engine, { memory, metrics });
     this.known = this.clock.first;
     if (resume) {
       this.clock.branches.takeUp(resume.branches, resume.key);

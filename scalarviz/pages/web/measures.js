@@ -1,0 +1,62 @@
+// The metrics that the loss curve shows: those from before the page, and those that the worker measures.
+
+import { unpacked } from "./packed.js";
+import { general } from "./texts.js";
+
+/** The values of the metrics of a page; `given` is the part `measured` of its spec, or undefined. */
+export class Measures {
+  constructor(given) {
+    this.series = (given?.series ?? []).map(({ name, share, steps, values }) => ({
+      name, share, steps: [...unpacked(steps)], values: [...unpacked(values)],
+    })); // prettier-ignore
+    this.hasPast = this.series.some(({ steps }) => steps.length);
+  }
+
+  /** Take up what a state has measured: values after a step, in place of those that were there. */
+  take({ measured }) {
+    if (!measured) return;
+    this.series.forEach((each, k) => {
+      const end = countUpTo(each.steps, measured.from);
+      each.steps.length = each.values.length = end;
+      each.steps.push(...measured.steps);
+      each.values.push(...measured.values[k]);
+    });
+  }
+
+  /** The values on the scale of the losses. */
+  get losses() {
+    const finite = (value) => value > 0 && value < Infinity;
+    return this.series.flatMap(({ share, values }) => (share ? [] : values.filter(finite)));
+  }
+
+  /** Return the name of each series with its value at a step, if it has one there. */
+  wordsAt(step) {
+    return this.series.map(({ name, share, steps, values }) => {
+      const known = countUpTo(steps, step);
+      if (!known || Number.isNaN(values[known - 1])) return name;
+      const value = values[known - 1];
+      return `${name} ${share ? `${general(100 * value, 3)}%` : general(value, 3)}`;
+    });
+  }
+
+  /** Return the points of a series for the scales of a plot; `up` is that of shares. */
+  static points({ share, steps, values }, x, y, up) {
+    const place = (value) => (share ? up(value) : value > 0 ? y(value) : NaN);
+    return steps.map((step, i) => [x(step), place(values[i])]).filter(([, at]) => Number.isFinite(at));
+  }
+}
+
+/** Fill losses from before the page into a record, which are known for some steps only. */
+export function fillPast(record, given) {
+  if (!given?.apart) return;
+  const past = unpacked(given.losses);
+  const values = new Float64Array(past.length * given.apart).fill(NaN);
+  past.forEach((loss, i) => (values[(i + 1) * given.apart - 1] = loss));
+  record.take({ losses: { from: 0, values }, last: values.length });
+}
+
+/** How many of some steps are at or before one. */
+function countUpTo(steps, step) {
+  const after = steps.findIndex((each) => each > step);
+  return after < 0 ? steps.length : after;
+}

@@ -1,0 +1,105 @@
+// The metrics of the table in formulas/metrics.py, measured by the worker at every some steps.
+
+import { lossOf, predictionsOf } from "./formulas.js";
+
+/** The number between the two classes: 0 for targets -1 and 1, else 0.5. */
+function cutOf(t) {
+  return t.some((each) => each < 0) ? 0 : 0.5;
+}
+
+/** Return the mean of what a function gives for each prediction, its target and its place. */
+function meanOver(p, t, value) {
+  return p.reduce((sum, each, i) => sum + value(each, t[i], i), 0) / p.length;
+}
+
+function placeOfLargest(row) {
+  return row.reduce((best, each, i) => (each > row[best] ? i : best), 0);
+}
+
+function binaryAccuracy(p, t) {
+  const cut = cutOf(t);
+  return meanOver(p, t, (a, b) => Number(a > cut === b > cut));
+}
+
+function accuracy(p, t, size) {
+  if (size === 1) return binaryAccuracy(p, t);
+  let right = 0;
+  for (let from = 0; from < p.length; from += size) {
+    const [a, b] = [p, t].map((all) => placeOfLargest(all.subarray(from, from + size)));
+    right += Number(a === b);
+  }
+  return (right * size) / p.length;
+}
+
+function squares(p, t) {
+  return meanOver(p, t, (a, b) => (a - b) ** 2);
+}
+
+/** The mean of the coefficients of determination of the outputs; NaN if targets do not vary. */
+function determination(p, t, size) {
+  let sum = 0;
+  for (let k = 0; k < size; k++) {
+    const own = (all) => all.filter((_, i) => i % size === k);
+    const [a, b] = [own(p), own(t)];
+    const middle = meanOver(b, b, (each) => each);
+    const spread = meanOver(b, b, (each) => (each - middle) ** 2);
+    sum += spread ? 1 - squares(a, b) / spread : NaN;
+  }
+  return sum / size;
+}
+
+/** Each metric by its name: of predictions and targets of samples of some size, one after the other. */
+export const METRICS = {
+  accuracy,
+  binary_accuracy: binaryAccuracy,
+  mae: (p, t) => meanOver(p, t, (a, b) => Math.abs(a - b)),
+  mse: squares,
+  rmse: (p, t) => Math.sqrt(squares(p, t)),
+  max_error: (p, t) => p.reduce((most, each, i) => Math.max(most, Math.abs(each - t[i])), 0),
+  r2: determination,
+};
+
+/** What a page measures: `spec` and `held` are those of metric_data.py. */
+export class Metrics {
+  constructor(engine, spec, held) {
+    Object.assign(this, { engine, names: spec.names, every: spec.every, loss: spec.loss });
+    this.held = spec.held ? samplesIn(engine, held, spec.held) : null;
+  }
+
+  /** Return the step at or after one that is measured next. */
+  after(step) {
+    return (Math.floor(step / this.every) + 1) * this.every;
+  }
+
+  /** Return the metrics of the present weights: of held-out samples, else of the batch that comes next. */
+  measure() {
+    const { engine, loss } = this;
+    const { inputs, targets } = this.held ?? nextBatch(engine);
+    const size = engine.spec.sizes.outputs;
+    const outputs = Float64Array.from(engine.evaluate(inputs));
+    const count = outputs.length / size;
+    const p = new Float64Array(outputs.length);
+    for (let from = 0; from < p.length; from += size) {
+      p.set(predictionsOf(loss, outputs.subarray(from, from + size)), from);
+    }
+    const valueOf = (name) =>
+      name === "loss" ? lossOf(loss, outputs, targets, count) : METRICS[name](p, targets, size);
+    return this.names.map(valueOf);
+  }
+}
+
+/** Return the samples that stand in some bytes, as {inputs, targets}. */
+function samplesIn(engine, bytes, count) {
+  const { inputs, outputs } = engine.spec.sizes;
+  const own = bytes.slice().buffer; // from a place where numbers may stand
+  const numbers = new engine.value.constructor(own.slice(0, count * inputs * engine.value.BYTES_PER_ELEMENT));
+  return { inputs: numbers, targets: new Float64Array(own.slice(own.byteLength - 8 * count * outputs)) };
+}
+
+/** Return the samples of the batch of the next step. */
+function nextBatch(engine) {
+  engine.draw(engine.step);
+  const samples = Array.from({ length: engine.batch }, (_, i) => engine.sample(i));
+  const joined = (kind, name) => kind.from(samples.flatMap((each) => Array.from(each[name])));
+  return { inputs: joined(engine.value.constructor, "inputs"), targets: joined(Float64Array, "targets") };
+}

@@ -1,0 +1,197 @@
+"""Metrics of pages: the worker's beside the session's, and what a page has of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.formulas.metrics import METRICS
+from scalarviz.pages import page as module
+from scalarviz.pages.caption_data import loss_data
+from scalarviz.pages.metric_data import metric_data
+from scalarviz.pages.packed import packed
+from scalarviz.pages.page import Page, page_of
+from tests.pages.in_web import floats, in_web
+from tests.pages.pages import InPage
+
+CHANCE = np.random.default_rng(0)
+POINTS = CHANCE.random((60, 2))
+KINDS = np.digitize(POINTS.sum(axis=1), [0.8, 1.2])
+TABLE = data.Arrays(POINTS, KINDS, classes=3, share=0.8)
+
+# A clock that measures, from the bytes and the spec of `metric_data`.
+MEASURING = """
+    const {{ Metrics }} = await import("{home}/metrics.js");
+    const metrics = new Metrics(engine, {spec}, Uint8Array.from({held}));
+    const clock = new Clock(engine, {{ metrics }});
+"""
+
+
+def sure(predictions: Any, targets: Any) -> float:
+    return float((predictions.max(axis=1) > 0.9).mean())
+
+
+def session(*metrics: object, table: data.Arrays = TABLE, every: int = 5) -> sv.Session:
+    """Bands of a plane in float64."""
+    network = sv.Network([2, 4, 3], "tanh", seed=0, dtype="float64")
+    return sv.Session(
+        network, table, "softmax_cross_entropy", sv.Adam(0.02), batch=16, engine="cpu",
+        metrics=[*metrics], every=every,
+    )  # fmt: skip
+
+
+def measuring(of: sv.Session) -> str:
+    """The code that makes a clock that measures what a session does."""
+    made = metric_data(of, loss_data(of.timeline.trainer.loss, of.network.outputs))
+    assert made is not None
+    home = Path(module.__file__).with_name("web").as_posix()
+    spec, held = json.dumps(made.engine), json.dumps([*made.held])
+    return MEASURING.format(home=home, spec=spec, held=held)
+
+
+@pytest.mark.parametrize("name", [*METRICS])
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_each_metric_is_that_of_the_table(name: str, outputs: int) -> None:
+    p, t = CHANCE.normal(size=(2, 30, outputs))
+    for targets in (t, np.sign(t), (t > 0.0).astype(np.float64), np.ones_like(t)):
+        body = f"""
+            const [p, t] = [data.p, data.t].map((all) => Float64Array.from(all));
+            return METRICS.{name}(p, t, {outputs});"""
+        found = in_web("metrics", body, p=p.ravel(), t=targets.ravel())
+        here = METRICS[name].value(p, targets)
+        np.testing.assert_allclose(floats(found), here, rtol=1e-12, equal_nan=True)
+
+
+def test_the_worker_measures_what_the_session_measures(tmp_path: Path) -> None:
+    here = session("accuracy")
+    page = InPage(here, tmp_path)
+    state = page.run(measuring(here) + "clock.advance(42); return clock.state(0);")
+    here.advance(42)
+    steps, losses = here.metrics["held_out_loss"]
+    assert state["measured"]["steps"] == steps.tolist() == [*range(5, 41, 5)]
+    np.testing.assert_allclose(state["measured"]["values"][0], losses, rtol=1e-10)
+    np.testing.assert_allclose(
+        state["measured"]["values"][1], here.metrics["held_out_accuracy"][1], rtol=1e-12
+    )
+
+
+def test_without_held_out_samples_the_batch_that_comes_next_is_measured(tmp_path: Path) -> None:
+    here = session("mae", "rmse", table=data.Arrays(POINTS, KINDS, classes=3))
+    found = InPage(here, tmp_path).run(
+        measuring(here) + "clock.advance(20); return [metrics.names, clock.state(0).measured];"
+    )
+    here.advance(20)
+    assert found[0] == ["mae", "rmse"]
+    for values, name in zip(found[1]["values"], found[0], strict=True):
+        np.testing.assert_allclose(values, here.metrics[name][1], rtol=1e-10)
+
+
+def test_metrics_belong_to_branches_and_are_measured_once(tmp_path: Path) -> None:
+    here = session("accuracy")
+    found = InPage(here, tmp_path).run(
+        measuring(here)
+        + """
+        let count = 0;
+        const measure = metrics.measure.bind(metrics);
+        metrics.measure = () => { count += 1; return measure(); };
+        const losses = (after) => clock.state(after).measured.values[0];
+        clock.advance(20);
+        const first = losses(0);
+        clock.back(20);
+        clock.advance(12);
+        const again = [count, losses(0)];
+        clock.setRate(0.5);
+        clock.advance(8);
+        const other = [count, losses(0), clock.state(100).measured.from];
+        clock.undo();
+        clock.choose(0, 20);
+        return {first, again, other, back: losses(0), tail: losses(12)};
+        """
+    )
+    first, other = found["first"], found["other"]
+    assert found["again"] == [4, first]
+    assert other[0] == 6 and other[1][:2] == first[:2] and other[1][2] != first[2]
+    assert found["back"] == first and found["tail"] == first[2:]
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    def made_up(of: sv.Session, *told: object) -> tuple[bytes, bytes, dict[str, Any]]:
+        return b"\0asm", b"numbers", {"step": of.step_index}
+
+    monkeypatch.setattr(module, "engine_data", made_up)
+
+
+def data_in(made: Page) -> Any:
+    """The data of a page."""
+    text = made.text.decode()
+    return json.loads(text.split('id="data">')[1].split("</script>")[0])
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_page_has_values_from_before_and_names_what_needs_python() -> None:
+    trained = session("accuracy", sure)
+    trained.advance(12)
+    made = page_of(trained)
+    assert made.words("x.html").endswith("left out of the page: sure")
+    spec = data_in(made)["spec"]
+    assert spec["engine"]["metrics"]["names"] == ["loss", "accuracy"]
+    loss, accuracy = spec["page"]["measured"]["series"]
+    assert (loss["name"], accuracy["name"]) == ("held out", "held-out accuracy")
+    assert loss["values"] == packed(trained.metrics["held_out_loss"][1])
+    assert spec["page"]["measured"]["losses"]["shape"] == [12]
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_page_of_a_session_that_measures_nothing_has_nothing_of_it() -> None:
+    made = page_of(session())
+    found = data_in(made)
+    assert "measured" not in found["spec"]["page"] and "metrics" not in found["spec"]["engine"]
+    assert not made.left_out and "held" not in found
+
+
+def test_a_recording_has_all_metrics_up_to_its_end() -> None:
+    trained = session(sure)
+    trained.advance(10)
+    made = page_of(trained, engine=False, steps=20)
+    assert made.recording is not None and made.recording.measured is not None
+    series = made.recording.measured["series"]
+    assert [each["name"] for each in series] == ["held out", "held-out sure"]
+    assert series[0]["steps"] == packed(np.arange(5.0, 31.0, 5.0))
+
+
+POINTS_OF_CURVE = """
+    const measures = new Measures({series: [{name: "held out", share: false,
+        steps: data.steps, values: data.values}], apart: 0});
+    const before = measures.wordsAt(7);
+    measures.take({measured: {from: 5, steps: [10, 15], values: [[0.5, NaN]]}});
+    return [before, measures.wordsAt(4), measures.wordsAt(12), measures.series[0].steps,
+        Measures.points(measures.series[0], (x) => x, (y) => 10 * y, null)];
+"""
+
+
+def test_the_curve_goes_on_with_what_states_bring() -> None:
+    steps, values = (packed(np.array(each)) for each in ([5.0, 10.0], [2.0, 1.0]))
+    found = in_web("measures texts", POINTS_OF_CURVE, steps=steps, values=values)
+    assert found == [
+        ["held out 2"], ["held out"], ["held out 0.5"], [5, 10, 15], [[5, 20], [10, 5]],
+    ]  # fmt: skip
+
+
+def test_losses_from_before_the_page_stand_where_their_steps_end() -> None:
+    body = """
+        const losses = new Losses();
+        fillPast(losses, data.given);
+        const past = [losses.count, losses.range(0, losses.count)];
+        losses.take({losses: {from: 6, values: [0.25]}, last: 7});
+        return [past, losses.count, [...losses.values.slice(0, 7)]];
+    """
+    given = {"apart": 2, "losses": packed(np.array([3.0, 2.0, 1.0], np.float32))}
+    found = in_web("curve measures", body, given=given)
+    assert found == [[6, [1, 3]], 7, ["NaN", 3, "NaN", 2, "NaN", 1, 0.25]]
