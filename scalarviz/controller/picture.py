@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from scalarviz.checks.numbers import FloatArray
+from scalarviz.presenter.curve_view import CurveView
 from scalarviz.presenter.handles import Handle
 from scalarviz.presenter.own_input import Grip
 from scalarviz.presenter.show import Show
 from scalarviz.session.caption import Neuron
+from scalarviz.view.charts import Chart
 
 
 class PictureProtocol(Protocol):
@@ -36,11 +38,14 @@ class PictureProtocol(Protocol):
     own: FloatArray | None  # inputs of the user's own, shown in place of the sample
     status: str  # message that stays until it is cleared
     asleep: bool  # whether to compute nothing
+    curve_view: CurveView  # the steps that the loss curve shows
 
     @property
     def channels(self) -> list[str]: ...
     @property
     def camera(self) -> str: ...
+    @property
+    def chart(self) -> Chart | None: ...  # the loss curve on the last picture
 
     # Camera and pointer, in logical pixels.
     def look(self, name: str) -> None: ...
@@ -50,7 +55,6 @@ class PictureProtocol(Protocol):
     def frame_pinned(self) -> None: ...
     def restore(self) -> None: ...
     def hover_at(self, x: float, y: float) -> None: ...
-    def step_at(self, x: float, y: float, *, held: bool = False) -> int | None: ...
     def handle_at(self, x: float, y: float) -> Handle | None: ...
     def put_in(self) -> None: ...
     def grip_at(self, x: float, y: float) -> Grip | None: ...

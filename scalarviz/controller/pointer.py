@@ -5,52 +5,46 @@ from __future__ import annotations
 from typing import final
 
 from scalarviz.controller.controller import Controller
+from scalarviz.controller.curve_pointer import LEFT, STILL, CurvePointer
 from scalarviz.controller.dragging import drag, let_go
 from scalarviz.controller.own_input import put_in
 from scalarviz.presenter.handles import Handle
 from scalarviz.presenter.own_input import Grip
 
-STILL = 4.0  # pixels; a press that moves less is a click
 NOTCH = 1.15  # zoom factor per notch of the wheel
-LEFT = 1
 
 
 @final
 class Pointer:
     """Left button: rotate or click; other buttons: move; wheel: zoom at the pointer.
 
-    The left button on the loss curve goes to that step, and to others as long as it is held; on a
-    large enough cube it drags the weight, up for more; on the sphere of an input, the image of the
-    inputs or the panel of what is learned it puts in an input of the user's own.
+    On the loss curve, see `CurvePointer`. On a large enough cube the left button drags the weight,
+    up for more; on the sphere of an input, the image of the inputs or the panel of what is learned
+    it puts in an input of the user's own.
 
     Buttons are numbered, 1 is left; positions are logical pixels from the upper left corner.
     """
 
     def __init__(self, controller: Controller) -> None:
         self.controller = controller
+        self.curve = CurvePointer(controller)
         self._button: int | None = None  # the first one pressed
         self._start = self._last = (0.0, 0.0)
         self._moved = False
-        self._seeking: int | None = None  # the step that was asked for last, on the loss curve
         self._handle: Handle | None = None  # the cube that is held
         self._grip: Grip | None = None  # what puts in an input
 
-    def press(self, button: int, x: float, y: float) -> None:
+    def press(self, button: int, x: float, y: float, *, shift: bool = False) -> None:
         if self._button is None:
             self._button, self._moved = button, False
             self._start = self._last = x, y
-            self._seeking = self._handle = self._grip = None
-            if button == LEFT:
-                self._seek(self.controller.stage.step_at(x, y))
+            self._handle = self._grip = None
+            on_curve = self.curve.press(button, x, y, shift=shift)
+            if button == LEFT and not on_curve:
                 self._handle = self.controller.stage.handle_at(x, y)
                 self._grip = self.controller.stage.grip_at(x, y)
                 if self._grip is not None and self._grip.at_once:
                     put_in(self.controller, self._grip.inputs_at(x, y))
-
-    def _seek(self, step: int | None) -> None:
-        if step is not None and step != self._seeking:
-            self._seeking = step
-            self.controller.seek(step)
 
     def move(self, x: float, y: float) -> None:
         """Drag, or hover."""
@@ -58,9 +52,7 @@ class Pointer:
         if self._button is None:
             stage.hover_at(x, y)
             return
-        if self._seeking is not None:
-            self._seek(stage.step_at(x, y, held=True))
-            stage.hover_at(x, y)
+        if self.curve.move(x, y):
             return
         far = max(abs(x - self._start[0]), abs(y - self._start[1]))
         self._moved = self._moved or far >= STILL
@@ -78,9 +70,11 @@ class Pointer:
         if button != self._button:
             return
         self._button = None
+        if self.curve.release():
+            return
         if self._grip is not None and (self._moved or self._grip.at_once):
             return
-        if not self._moved and button == LEFT and self._seeking is None:
+        if not self._moved and button == LEFT:
             self.controller.click(x, y)
         elif self._moved and self._handle is not None:
             let_go(self.controller, self._handle, self._start[1] - y)
@@ -89,7 +83,13 @@ class Pointer:
 
     def wheel(self, notches: float, x: float, y: float) -> None:
         """Zoom in by notches of the wheel; negative ones zoom out."""
-        self.controller.stage.zoom(NOTCH**notches, x, y)
+        if not self.curve.wheel(notches, x, y):
+            self.controller.stage.zoom(NOTCH**notches, x, y)
+
+    def pinch(self, factor: float, x: float, y: float) -> None:
+        """Zoom in by a factor, out by one below 1."""
+        if not self.curve.zoom(factor, x, y):
+            self.controller.stage.zoom(factor, x, y)
 
     def leave(self) -> None:
         """End hovering."""

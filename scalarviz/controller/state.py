@@ -92,6 +92,8 @@ class State:
     camera: str
     layout: str
     per_layer: bool
+    smooth: bool  # whether the loss curve shows means
+    large_curve: bool
     theme: str
     help: bool
     message: str
@@ -202,6 +204,8 @@ def state_of(controller: Controller) -> State:
         camera=stage.camera,
         layout=stage.layout,
         per_layer=stage.per_layer,
+        smooth=stage.curve_view.smooths(timeline.branch.end.step),
+        large_curve=stage.curve_view.large,
         theme=stage.theme,
         help=stage.help,
         message=controller.message,

@@ -23,6 +23,11 @@ def in_picture(name: str) -> Any:
     return lambda controller, value: setattr(controller.stage, name, value)
 
 
+def in_curve(name: str) -> Any:
+    """Return a setter of an attribute of the loss curve's view."""
+    return lambda controller, value: setattr(controller.stage.curve_view, name, value)
+
+
 CHANNEL_CONTROLS = [
     Control(
         "color",
@@ -126,6 +131,27 @@ VIEW_CONTROLS = [
         lambda controller, _: controller.stage.rescale(),
         menu="View",
         text="Fit colours",
+    ),
+    Control(
+        "smooth",
+        "tick",
+        "Draw means over a 25th of the steps shown, and the losses themselves faintly",
+        in_curve("smooth"),
+        lambda state: state.smooth,
+        label="Loss curve",
+        text="Smooth",
+    ),
+    Control(
+        "large curve",
+        "tick",
+        "The loss curve over half of the picture",
+        in_curve("large"),
+        lambda state: state.large_curve,
+        label="Loss curve",
+        menu="View",
+        text="Large",
+        key="g",
+        help="the loss curve large, and small again",
     ),
     Control(
         "tour",

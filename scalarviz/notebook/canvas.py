@@ -137,7 +137,8 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
         elif kind == "key_down":
             self._press(event["key"], set(event["modifiers"]))
         elif kind == "pointer_down":
-            self.pointer.press(event["button"], event["x"], event["y"])
+            shift = "Shift" in event.get("modifiers", ())
+            self.pointer.press(event["button"], event["x"], event["y"], shift=shift)
         elif kind == "pointer_move":
             self.pointer.move(event["x"], event["y"])
         elif kind == "pointer_up":

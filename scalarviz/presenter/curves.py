@@ -2,17 +2,147 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, final
 
 import numpy as np
 
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.formulas.metrics import HELD_OUT, LOSS, METRICS
+from scalarviz.presenter.curve_view import CurveView
+from scalarviz.presenter.throttle import Throttle
+from scalarviz.session.branches import Branch, means_of
 from scalarviz.session.metrics import Series
+from scalarviz.session.session import Session
 from scalarviz.texts import text
-from scalarviz.view.frame_data import Measured
+from scalarviz.view.frame_data import BranchLine, Curve, Measured
 
 SHARES = ("accuracy", "binary_accuracy")
 MOST = 2  # metrics in a chart
+POINTS = 700  # of the curve
+FEW, MANY = 50, 250  # points of the line of another branch, in a small and in a large chart
+NEWEST = 20  # other branches with a line
+PART = 25  # a mean goes over this part of the steps shown
+
+
+@final
+class Curves:
+    """The losses of the branches of a session, as far as they are drawn.
+
+    While the session plays, a long history is read again only at intervals.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._reading = Throttle()
+        self._key: tuple[Any, ...] = ()
+        self._curve = Curve()
+        self._lines: dict[Branch, tuple[tuple[int, int, int], BranchLine]] = {}
+        self._metrics: Sequence[Measured] = ()
+        self._metrics_key: tuple[int, ...] = ()
+
+    def read(self, view: CurveView | None = None) -> Curve:
+        """Return the losses of this branch and of the newest other ones.
+
+        view  the steps that are wanted; by default all
+        """
+        session, view = self.session, view or CurveView()
+        branch = session.current_branch
+        key = (branch, len(session.branches), view.key, len(branch.record))
+        waits = session.playing and not self._reading.due
+        self._measure(waits)
+        if key != self._key and not (waits and key[:-1] == self._key[:-1]):
+            with self._reading.doing():
+                self._curve = self._read(branch, view)
+            self._key = key
+        now = float(session.step_index)
+        return replace(self._curve, at=now, loss=session.loss, metrics=self._metrics)
+
+    def _read(self, branch: Branch, view: CurveView) -> Curve:
+        others = [each for each in self.session.branches if each is not branch and each.end.step]
+        others = sorted(others, key=lambda each: each.number)[-NEWEST:]
+        end = max(map(end_of, (branch, *others)))
+        first = max(0, math.floor(view.first) - 2)  # the line goes on outside of the chart
+        stop = end if view.last is None else math.ceil(view.last) + 1
+        if first >= end:
+            first, stop = 0, end
+        steps, losses = points_of(branch, first, stop, POINTS)
+        before, self._lines = self._lines, {}
+        points = MANY if view.large else FEW
+        for each in others:
+            start = max(first, parting(each, branch) - 1)
+            known = start, max(start, min(stop, end_of(each))), points
+            kept = before.get(each)
+            if kept is None or kept[0] != known:
+                kept = known, BranchLine(each.number, *points_of(each, *known))
+            self._lines[each] = kept
+        lines = [line for _, line in self._lines.values() if len(line.steps) > 1]
+        smooths = view.smooths(end_of(branch))
+        smoothed = smoothed_of(losses) if smooths else np.zeros(0)
+        return Curve(
+            *(steps, losses),
+            others=lines,
+            smoothed=smoothed,
+            end=float(end),
+            first=view.first,
+            last=view.last,
+        )
+
+    def name_of(self, number: int | None) -> str:
+        """Return the name of a branch, given by its number; "" for None and one that is gone."""
+        found = (each for each in self.session.branches if each.number == number)
+        branch = next(found, None)
+        if branch is None:
+            return ""
+        return text("chart.branch", number=branch.number, step=branch.fork.step)
+
+    def _measure(self, waits: bool) -> None:
+        """Read the metrics that are drawn again if the clock has moved."""
+        session = self.session
+        if session.timeline.visits.metrics is None:
+            return
+        key = session.current_branch.number, session.step_index
+        if key != self._metrics_key and not (waits and self._metrics):
+            self._metrics_key, self._metrics = key, measured_of(session.metrics)
+
+
+def end_of(branch: Branch) -> int:
+    """Return the number of steps of a branch whose losses are known."""
+    return branch.record.first + len(branch.record)
+
+
+def parting(branch: Branch, shown: Branch) -> int:
+    """Return the step from which on a branch has other losses than its parent, or its child."""
+    child: Branch | None = None
+    for each in shown.lineage():
+        if each is branch:
+            return branch.fork.step if child is None else child.fork.step
+        child = each
+    return branch.fork.step
+
+
+def points_of(branch: Branch, first: int, stop: int, most: int) -> tuple[FloatArray, FloatArray]:
+    """Return steps and losses of a branch: means over at most so many equal intervals.
+
+    The first loss is drawn at step 1, where its step ends.
+    """
+    middles, losses = means_of(branch.losses_between(first, stop), most)
+    return first + 1.0 + middles, losses
+
+
+def smoothed_of(losses: FloatArray) -> FloatArray:
+    """Return the mean of the finite losses around each one, or no number if they are too few."""
+    around = len(losses) // (2 * PART)  # on each side
+    if not around:
+        return np.zeros(0)
+    window, good = np.ones(2 * around + 1), np.isfinite(losses)
+    counts = np.convolve(good.astype(np.float64), window, "same")
+    sums = np.convolve(np.where(good, losses, 0.0), window, "same")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means: FloatArray = sums / counts
+    return means
 
 
 def measured_of(metrics: Mapping[str, Series]) -> Sequence[Measured]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, final
 
 import numpy as np
@@ -15,7 +15,7 @@ from scalarviz.errors import ScalarvizError
 from scalarviz.formulas.metrics import predictions_of
 from scalarviz.model.program import Moment, Program
 from scalarviz.presenter.answers import Answer
-from scalarviz.presenter.curves import measured_of
+from scalarviz.presenter.curves import Curves
 from scalarviz.presenter.exhibits_of import can_be_finer, exhibit_of, is_quick, needs_batch
 from scalarviz.presenter.own_input import pad_of
 from scalarviz.presenter.sample_pass import SampleContext, SamplePass, backward, forward
@@ -26,7 +26,7 @@ from scalarviz.session.session import Session
 from scalarviz.session.timeline import Here
 from scalarviz.session.trainer import Trainer
 from scalarviz.view.exhibits.exhibit import Exhibit
-from scalarviz.view.frame_data import Buffers, Curve, Measured
+from scalarviz.view.frame_data import Buffers
 
 Value = TypeVar("Value")
 
@@ -34,7 +34,6 @@ Value = TypeVar("Value")
 # after the clock has moved.
 LARGE = 300_000
 Sample = tuple[SamplePass, FloatArray | None]
-POINTS = 700  # of a curve
 
 
 @final
@@ -50,6 +49,7 @@ class LiveValues:
              brings its numbers is still on its way; or None
     asleep   whether to compute nothing: only what the session has at hand is shown
     own      inputs of the user's own, which are shown in place of the focus sample, or None
+    curves   the losses of its branches
     """
 
     def __init__(self, session: Session, patience: float = math.inf) -> None:
@@ -77,14 +77,11 @@ class LiveValues:
         self.key, self.leaps = key_of(here), here.leaps
         self._leapt = False  # whether the last move was by more than operations
         self._twins: dict[bool, tuple[Any, Any]] = {}
-        self._asking, self._curving, self._following = Throttle(), Throttle(), Throttle()
+        self._asking, self._following = Throttle(), Throttle()
+        self.curves = Curves(session)
         self._exhibit_key: Any = None
         self._fine: Answer[tuple[Any, Exhibit | None]] = Answer((None, None))
         self._refining = False
-        self._curves: tuple[FloatArray, ...] = (np.zeros(0),) * 4
-        self._curve_key: tuple[int, ...] = ()
-        self._metrics: Sequence[Measured] = ()
-        self._metrics_key: tuple[int, ...] = ()
         self._earlier = Answer(self.numbers.value)
         self._batch: Answer[Any] = Answer(None)
         self._first: Answer[Any] = Answer(None)
@@ -352,38 +349,6 @@ class LiveValues:
             self._twins[behind] = key, twin
         twin.bank.value[:] = self.numbers.value
         return twin
-
-    # The loss curve.
-
-    def curve(self) -> Curve:
-        """Return the losses of this branch, and of the branch that was left last.
-
-        While the session plays, a long history is read again only at intervals.
-        """
-        session = self.session
-        branch = session.current_branch
-        key = branch.number, len(branch.record), len(session.branches)
-        waits = session.playing and not self._curving.due
-        self._measure(waits)
-        if key != self._curve_key and not (waits and key[::2] == self._curve_key[::2]):
-            others = [each for each in session.branches if each is not branch and each.end.step]
-            with self._curving.doing():
-                own = branch.curve(POINTS)
-                ghost = others[-1].curve(POINTS) if others else (np.zeros(0), np.zeros(0))
-            self._curves = own[0] + 1.0, own[1], ghost[0] + 1.0, ghost[1]
-            self._curve_key = key
-        steps, losses, ghost_steps, ghost_losses = self._curves
-        now = float(session.step_index)
-        return Curve(steps, losses, now, session.loss, ghost_steps, ghost_losses, self._metrics)
-
-    def _measure(self, waits: bool) -> None:
-        """Read the metrics that are drawn again if the clock has moved."""
-        session = self.session
-        if session.timeline.visits.metrics is None:
-            return
-        key = session.current_branch.number, session.step_index
-        if key != self._metrics_key and not (waits and self._metrics):
-            self._metrics_key, self._metrics = key, measured_of(session.metrics)
 
 
 def is_equal(first: FloatArray, second: FloatArray) -> bool:

@@ -18,6 +18,8 @@ class OverlayPointer:
     piece    the piece of the caption under it, or None
     opened   whether all terms are shown in a panel, which a click on "... 5 more" opens
     step     the step under it in the chart of the losses, or None
+    branch   the number of the branch whose line is under it there, or None
+    title    whether the title of this chart is under it
     """
 
     def __init__(self) -> None:
@@ -25,13 +27,19 @@ class OverlayPointer:
         self.piece: Piece | None = None
         self.opened = False
         self.step: int | None = None
+        self.branch: int | None = None
+        self.title = False
 
     def hover(self, picture: Picture | None, x: float, y: float) -> bool:
         """Point at what is at a pixel; return whether it is on the caption or its panel."""
         over = piece_at(picture, x, y)
         self.piece = over if over is not None and over.words else None
         self.cell = cell_at(picture, x, y)
-        self.step = step_at(picture, x, y)
+        chart = None if picture is None else picture.chart
+        on_curve = chart is not None and chart.grip.has(x, y)
+        self.step = chart.step_at(x) if chart is not None and on_curve else None
+        self.branch = None if chart is None else chart.branch_at(x, y)
+        self.title = chart is not None and chart.title.has(x, y)
         return over is not None
 
     def click(self, picture: Picture | None, x: float, y: float) -> bool:
@@ -58,9 +66,3 @@ def cell_at(picture: Picture | None, x: float, y: float) -> int:
     """Return how many operations are done after the one in the strip at a pixel, or 0."""
     cells = [] if picture is None else picture.cells
     return next((done for box, done in cells if box.has(x, y)), 0)
-
-
-def step_at(picture: Picture | None, x: float, y: float, *, held: bool = False) -> int | None:
-    """Return the step at a pixel of the chart of the losses; None outside, unless it is `held`."""
-    chart = None if picture is None else picture.chart
-    return chart.step_at(x) if chart is not None and (held or chart.grip.has(x, y)) else None

@@ -11,15 +11,17 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.layers.perceptron import Perceptron
 from scalarviz.model.weight import Weight
 from scalarviz.presenter.camera_control import CameraController
+from scalarviz.presenter.curve_view import CurveView
 from scalarviz.presenter.handles import Handle, handle_at
 from scalarviz.presenter.live_values import LiveValues
-from scalarviz.presenter.overlay_pointer import OverlayPointer, step_at
+from scalarviz.presenter.overlay_pointer import OverlayPointer
 from scalarviz.presenter.own_input import Grip, PanelGrip, SphereGrip, blank_of
 from scalarviz.presenter.pointing import NOTHING, Target, neuron_of, target_at
 from scalarviz.presenter.walking import next_target
 from scalarviz.session.caption import Neuron
 from scalarviz.session.session import Session
 from scalarviz.session.trainer import one_row
+from scalarviz.view.charts import Chart
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.scene.frame import Projection
 from scalarviz.view.scene.plates import Layout
@@ -32,6 +34,7 @@ class Pointed(ABC):
     pinned_neuron, hover_neuron  the neuron instead, or None
     walking        whether the keyboard points: what is hovered stays until the mouse is elsewhere
     over           the mouse over the strip, the caption and the loss curve
+    curve_view     the steps that the loss curve shows
     """
 
     plan: Layout
@@ -46,6 +49,7 @@ class Pointed(ABC):
         self.hover_neuron: Neuron | None = None
         self.walking = False
         self.over = OverlayPointer()
+        self.curve_view = CurveView()
         self.pinned: int | None = None
         self.pinned_neuron: Neuron | None = None
         self._forgets = True  # whether the pinned weight's history was not recorded before
@@ -72,15 +76,15 @@ class Pointed(ABC):
         if self._picture is None or self._seen is None:
             return NOTHING
         parts = self._seen.division(*self._extent)
-        covers = parts.exhibit, parts.card
+        covers = parts.exhibit, parts.card, *([self.chart.box] if self.chart else [])
         if not parts.scene.has(x, y) or any(box.width and box.has(x, y) for box in covers):
             return NOTHING
         return target_at(self._seen, self._see(self._seen), x, y)
 
-    @final
-    def step_at(self, x: float, y: float, *, held: bool = False) -> int | None:
-        """Return the step at a pixel of the loss curve, outside None, or the nearest if `held`."""
-        return step_at(self._picture, x, y, held=held)
+    @property
+    def chart(self) -> Chart | None:
+        """The loss curve on the last picture, or None."""
+        return None if self._picture is None else self._picture.chart
 
     @final
     def handle_at(self, x: float, y: float) -> Handle | None:
@@ -106,7 +110,7 @@ class Pointed(ABC):
         """Return the grip at a pixel, by which inputs of the user's own are put in, or None."""
         seen, name = self._seen, self.reading.program.inputs.name
         now = self.reading.way.values.get(name) if self.reading.has_layers else None
-        if seen is None or now is None:
+        if seen is None or now is None or (self.chart and self.chart.box.has(x, y)):
             return None
         if seen.exhibit is not None and seen.exhibit.inputs_at(x, y):
             return PanelGrip(now, lambda: self._seen.exhibit if self._seen else None)

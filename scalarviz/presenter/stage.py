@@ -37,7 +37,7 @@ from scalarviz.presenter.show import Show
 from scalarviz.presenter.view_box import ViewBox
 from scalarviz.session.caption import Caption
 from scalarviz.session.session import Session
-from scalarviz.view.frame_data import CubeValues, FrameData
+from scalarviz.view.frame_data import CubeValues, Curve, FrameData
 from scalarviz.view.legend import legend_box
 from scalarviz.view.scene.frame import Division
 
@@ -114,6 +114,7 @@ class Stage(Pointed):
     def replace(self, show: object) -> None:
         """Show another session."""
         self.pin(None)
+        self.curve_view.show_all()
         self.show = Show.of(show)
         self.hover = self.hover_neuron = self._seen = None
         self.walking = False
@@ -212,7 +213,7 @@ class Stage(Pointed):
             self.eyes.frame_all()
 
     def restore(self) -> None:
-        """Close help, panel, own input, walking or card, or else show all as at first."""
+        """Close help, panel, own input, walking, chart or card, or else show all as at first."""
         if self.over.close() or self.help:
             self.help = False
         elif self.own is not None:
@@ -220,6 +221,8 @@ class Stage(Pointed):
             self.offer({})
         elif self.walking:
             self.walking, self.hover, self.hover_neuron = False, None, None
+        elif self.curve_view.close():
+            return
         elif self.pinned is not None or self.pinned_neuron is not None:
             self.pin(None)
         else:
@@ -236,6 +239,9 @@ class Stage(Pointed):
         if self.over.click(self._picture, x, y):
             return
         self.over.hover(self._picture, x, y)
+        if self.over.title:
+            self.curve_view.large = not self.curve_view.large
+            return
         if self.over.cell:
             self.travel(self.over.cell - self.motion.coming)
             return
@@ -302,7 +308,7 @@ class Stage(Pointed):
                 top,
             ),
             reading.buffers(self.motion.done),
-            replace(reading.curve(), pointed=self.over.step),
+            self._curve(),
             self.narration.words(
                 *(self.show, self.motion, self.pinned, self.pinned_neuron),
                 clock=self.silent or self.present,
@@ -327,6 +333,18 @@ class Stage(Pointed):
         )
         self._fit(self._seen)
         return self._seen
+
+    def _curve(self) -> Curve:
+        """Return the loss curve, with what the mouse points at on it."""
+        curves, over = self.reading.curves, self.over
+        return replace(
+            curves.read(self.curve_view),
+            pointed=over.step,
+            meant=over.branch,
+            name=curves.name_of(over.branch),
+            on_title=over.title,
+            large=self.curve_view.large,
+        )
 
     def _pushed(self, part: float, frozen: Any, added: BatchSum | None = None) -> FloatArray | None:
         """Return the gradients that arrows show, of the batch as far as it is added up."""

@@ -171,10 +171,15 @@ class Branch:
     @property
     def losses(self) -> FloatArray:
         """Loss of every step of this branch, from step 0 on, float64."""
-        parts, end = [], self.record.first + len(self.record)
+        return self.losses_between(0, self.record.first + len(self.record))
+
+    def losses_between(self, start: int, end: int) -> FloatArray:
+        """Return the losses of the steps from `start` up to `end`, as far as they are known."""
+        parts = []
         for branch in self.lineage():
-            parts.append(branch.record.own[: max(end - branch.record.first, 0)])
-            end = min(end, branch.record.first)
+            first = branch.record.first
+            parts.append(branch.record.own[max(start - first, 0) : max(end - first, 0)])
+            end = min(end, first)
         return np.concatenate(parts[::-1])
 
     def loss_at(self, step: int) -> float:
@@ -186,13 +191,7 @@ class Branch:
 
     def curve(self, points: int = CURVE_POINTS) -> tuple[FloatArray, FloatArray]:
         """Return steps and losses for a plot: means over at most `points` equal intervals."""
-        losses = self.losses
-        stretch = max(1, -(-len(losses) // points))
-        starts = np.arange(0, len(losses), stretch)
-        if not len(starts):
-            return starts, losses
-        counts = np.diff([*starts, len(losses)])
-        return starts + (counts - 1) / 2, np.add.reduceat(losses, starts) / counts
+        return means_of(self.losses, points)
 
     def actions_at(self, place: tuple[int, int]) -> list[Action]:
         """Return the actions at a place, in order."""
@@ -261,6 +260,16 @@ class Branch:
         steps = len(self.losses)
         last = f", loss {self.losses[-1]:.4g}" if steps else ""
         return f"Branch {self.number} from {start}: {steps:,} steps{last}"
+
+
+def means_of(losses: FloatArray, points: int) -> tuple[FloatArray, FloatArray]:
+    """Return the middles and the means of at most `points` equal intervals of some losses."""
+    stretch = max(1, -(-len(losses) // points))
+    starts = np.arange(0, len(losses), stretch)
+    if not len(starts):
+        return starts, losses
+    counts = np.diff(np.append(starts, len(losses)))
+    return starts + (counts - 1) / 2, np.add.reduceat(losses, starts) / counts
 
 
 def copies_of(branches: Sequence[Branch]) -> list[Branch]:

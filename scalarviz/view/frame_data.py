@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -93,20 +94,56 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """The loss curve, the current step, the curve of another branch (ghost), and metrics.
+class BranchLine:
+    """The losses of another branch, from where it parts from the branch that is shown."""
 
-    pointed  the step under the mouse, or None
+    number: int
+    steps: FloatArray
+    losses: FloatArray
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The loss curve, the current step, the lines of other branches, and metrics.
+
+    smoothed  mean losses around each of the steps, drawn before the losses; empty: none
+    end       the last step of all branches
+    first     the first step shown, and `last`; None: up to the end
+    pointed   the step under the mouse, or None
+    meant     number of the branch whose line is under the mouse, or None; `name`, its name
+    on_title  whether the mouse is on the chart's title
+    large     whether the chart stands over the lower half of the stage
     """
 
     steps: FloatArray = field(default_factory=lambda: NOTHING)
     losses: FloatArray = field(default_factory=lambda: NOTHING)
     at: float = 0.0
     loss: float = np.nan
-    ghost_steps: FloatArray = field(default_factory=lambda: NOTHING)
-    ghost_losses: FloatArray = field(default_factory=lambda: NOTHING)
+    others: Sequence[BranchLine] = ()
     metrics: Sequence[Measured] = ()
+    smoothed: FloatArray = field(default_factory=lambda: NOTHING)
+    end: float = 0.0
+    first: float = 0.0
+    last: float | None = None
     pointed: int | None = None
+    meant: int | None = None
+    name: str = ""
+    on_title: bool = False
+    large: bool = False
+
+    @cached_property
+    def whole(self) -> float:
+        """The last step there is, at least 1."""
+        parts = [self.steps, *(line.steps for line in self.others)]
+        ends = [float(steps[-1]) for steps in parts if len(steps)]
+        return max(self.at, self.end, 1.0, *ends)
+
+    @cached_property
+    def span(self) -> tuple[float, float]:
+        """The first and the last step shown."""
+        whole = self.whole
+        last = whole if self.last is None else min(self.last, whole)
+        return (self.first, last) if self.first < last else (0.0, whole)
 
 
 @dataclass(frozen=True)
@@ -247,6 +284,11 @@ class FrameData:
     pinned_neuron: Neuron | None = None
     pointed: Piece | None = None
     opened: bool = False
+
+    @property
+    def has_small_curve(self) -> bool:
+        """Whether the loss curve stands in the band, beside the caption."""
+        return not self.present and not self.curve.large
 
     def division(self, width: float, height: float) -> Division:
         """Return the boxes of a picture of this size, in logical pixels."""

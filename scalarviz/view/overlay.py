@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
@@ -40,19 +41,36 @@ def draw_band(
 ) -> tuple[list[Button], Chart | None]:
     """Draw the loss at the right end of the band; return the buttons of the offers, and its chart.
 
-    Offers take the place of the lines below the title of the caption.
+    A large chart stands over the lower half of the stage instead. Offers take the place of the
+    lines below the title of the caption.
     """
     band, scale = division.band, division.scale
     chart = None
     if not band.height:
         return [], None
     canvas.box(*band.place, theme.ground)
-    box = caption_box(division, loss=not frame_data.present)
-    if not frame_data.present:
+    box = caption_box(division, loss=frame_data.has_small_curve)
+    if frame_data.curve.large:
+        chart = draw_large_loss(canvas, division, frame_data, theme)
+    elif frame_data.has_small_curve:
         x = box.right + 20.0 * scale
         loss = Box(x, band.y, band.right - 20.0 * scale - x, band.height - 6.0 * scale)
         chart = draw_loss(canvas, loss, frame_data.curve, theme, frame_data.words.clock, scale)
     return draw_offers(canvas, box, frame_data.offers, theme, scale), chart
+
+
+def draw_large_loss(
+    canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
+) -> Chart | None:
+    """Draw the loss over the lower half of the stage; return its chart."""
+    scene, scale = division.scene, division.scale
+    margin = 16.0 * scale
+    box = Box(margin, scene.y + 0.5 * scene.height, scene.width - 2.0 * margin, 0.0)
+    box = Box(box.x, box.y, box.width, scene.bottom - box.y)
+    canvas.box(*box.place, theme.panel[:7], radius=8.0 * scale, outline=theme.rim)
+    inner = box.inside(6.0 * scale)
+    chart = draw_loss(canvas, inner, frame_data.curve, theme, frame_data.words.clock, scale)
+    return None if chart is None else replace(chart, box=box)
 
 
 def draw_chips(

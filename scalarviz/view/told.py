@@ -53,7 +53,7 @@ def draw_told(
     caption, scale = frame_data.words.caption, division.scale
     if caption is None or not division.band.height:
         return []
-    box = caption_box(division, loss=not frame_data.present)
+    box = caption_box(division, loss=frame_data.has_small_curve)
     y, size = box.y + 4.0 * scale, SIZE * scale
     with canvas.clip(box.x, box.y, box.width, box.height):
         heads = heading(canvas, caption.title, box.width, scale)

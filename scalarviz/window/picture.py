@@ -167,7 +167,8 @@ class View(QObject):
             at, kind = event.position(), event.type()
             if kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick):
                 self.widget.setFocus(Qt.FocusReason.MouseFocusReason)
-                self.pointer.press(event.button().value, at.x(), at.y())
+                shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+                self.pointer.press(event.button().value, at.x(), at.y(), shift=shift)
             elif kind == QEvent.Type.MouseMove:
                 self.pointer.move(at.x(), at.y())
             elif kind == QEvent.Type.MouseButtonRelease:
@@ -178,7 +179,7 @@ class View(QObject):
         elif isinstance(event, QNativeGestureEvent):
             if event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
                 at = event.position()
-                self.controller.stage.zoom(1.0 + event.value(), at.x(), at.y())
+                self.pointer.pinch(1.0 + event.value(), at.x(), at.y())
         elif event.type() == QEvent.Type.Leave:
             self.pointer.leave()
             self.stale = True

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from scalarviz.presenter.curve_view import CurveView
+
 GROUNDS = {"dark": (0.25, 0.5, 0.25, 1.0), "light": (0.75, 1.0, 0.75, 1.0)}
 
 
@@ -31,6 +33,8 @@ class FakeStage:
         self.status = self.part_of_tour = ""
         self.adding = 0.0
         self.asleep = False
+        self.chart = None
+        self.curve_view = CurveView()
         self.asked: list[tuple[Any, ...]] = []
         self.drawn: list[tuple[int, int, float]] = []
         self.notices: list[str] = []
@@ -45,9 +49,6 @@ class FakeStage:
         ):
             raise AttributeError(name)
         return lambda *given: self.asked.append((name, *given))
-
-    def step_at(self, x: float, y: float, *, held: bool = False) -> None:
-        return None
 
     def handle_at(self, x: float, y: float) -> None:
         return None

@@ -12,8 +12,9 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.presenter import exhibits_of
 from scalarviz.presenter.answers import AT_ONCE
+from scalarviz.presenter.curves import POINTS
 from scalarviz.presenter.exhibits_of import in_portions
-from scalarviz.presenter.live_values import POINTS, LiveValues
+from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.view.exhibits.pictures import Pictures
@@ -281,20 +282,22 @@ def test_an_exhibit_of_other_data_is_not_shown_when_it_comes(
     assert seen == {30, 20}
 
 
-def test_the_curve_is_that_of_the_branch_and_the_other_one_a_ghost(reading: LiveValues) -> None:
+def test_the_curve_is_that_of_the_branch_and_others_are_lines(reading: LiveValues) -> None:
     session = reading.session
     session.advance(8)
-    curve = reading.curve()
+    curve = reading.curves.read()
     np.testing.assert_allclose(curve.losses, session.losses)
     assert curve.steps.tolist() == list(range(1, 11)) and curve.at == 10.0
-    assert curve.loss == pytest.approx(session.losses[-1]) and not len(curve.ghost_steps)
+    assert curve.loss == pytest.approx(session.losses[-1]) and not curve.others
     left = np.array(session.losses)
     session.seek(4)
     session.learning_rate = 0.01
     session.advance(3)
-    curve = reading.curve()
+    curve = reading.curves.read()
     assert curve.at == 7.0 and len(curve.steps) == 7
-    np.testing.assert_allclose(curve.ghost_losses, left)
+    (line,) = curve.others
+    assert line.number == 0 and line.steps.tolist() == [4, 5, 6, 7, 8, 9, 10]  # from where it parts
+    np.testing.assert_allclose(line.losses, left[3:])
     np.testing.assert_allclose(curve.losses[:4], left[:4])
 
 
@@ -302,7 +305,7 @@ def test_a_long_curve_has_few_points(reading: LiveValues) -> None:
     net = sv.Network([2, 2, 1], "tanh", seed=0)
     session = sv.Session(net, data.Xor(), optimizer=sv.SGD(0.1), engine="cpu")
     session.advance(3_000)
-    curve = LiveValues(session).curve()
+    curve = LiveValues(session).curves.read()
     assert len(curve.steps) == len(curve.losses) <= 2 * POINTS and curve.steps[-1] >= 2_990
 
 

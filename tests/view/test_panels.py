@@ -7,7 +7,7 @@ from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.view.charts import draw_history, draw_loss, thinned, ticks
-from scalarviz.view.frame_data import Card, Curve, History, Line, Measured, Table
+from scalarviz.view.frame_data import BranchLine, Card, Curve, History, Line, Measured, Table
 from scalarviz.view.inspector import draw_inspector, wrapped
 from scalarviz.view.scene.frame import Box
 from tests.studio import Studio, at
@@ -65,14 +65,49 @@ def test_a_dot_says_where_the_clock_stands(studio: Studio) -> None:
         np.testing.assert_allclose(at(pixels, (x, y)), rgb((DARK.ink,))[0] * 255.0, atol=3)
 
 
-def test_the_other_branch_is_a_ghost(studio: Studio) -> None:
-    ghost = {"ghost_steps": np.arange(1.0, 22.0), "ghost_losses": np.full(21, 0.3)}
+def test_another_branch_is_a_thin_line(studio: Studio) -> None:
+    others = [BranchLine(1, np.arange(1.0, 22.0), np.full(21, 0.3))]
     canvas = Canvas2D(WIDTH, HEIGHT)
-    draw_loss(canvas, BOX, curve(**ghost), DARK)
+    draw_loss(canvas, BOX, curve(others=others), DARK)
     pixels = drawn_in(studio.paper(canvas), DARK.ghost, 40)
     for step in (3.0, 12.0, 20.0):
         assert np.hypot(*(pixels - loss_place(step, 0.3, 21.0)).T).min() < 1.5
     assert "grey: other branch" in canvas.words and "step 21" in canvas.words
+
+
+def test_a_mean_is_strong_and_the_losses_are_faint(studio: Studio) -> None:
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    draw_loss(canvas, BOX, curve(smoothed=np.full(11, 0.05)), DARK)
+    strong = drawn_in(studio.paper(canvas), DARK.accent, 40)
+    assert np.hypot(*(strong - loss_place(3.5, 0.05)).T).min() < 1.5
+    assert np.hypot(*(strong - loss_place(2.0, LOSSES[1])).T).min() > 20.0
+    faint = drawn_in(studio.paper(canvas), DARK.accent, 180)
+    assert np.hypot(*(faint - loss_place(2.0, LOSSES[1])).T).min() < 1.5
+
+
+def test_only_the_steps_wanted_are_drawn(studio: Studio) -> None:
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    chart = draw_loss(canvas, BOX, curve(first=4.0, last=8.0), DARK)
+    assert chart is not None and (chart.first, chart.last, chart.end) == (4.0, 8.0, 11.0)
+    assert "steps 4 to 8 of 11" in canvas.words and "0" not in canvas.words
+    line = drawn_in(studio.paper(canvas), DARK.accent)
+    plot = plot_of(BOX)
+    assert plot.x - 5.0 < line[:, 0].min() and line[:, 0].max() < plot.right + 5.0
+    assert [chart.step_at(x) for x in (0.0, plot.x + plot.width / 2.0, 999.0)] == [4, 6, 8]
+
+
+def test_a_line_is_meant_near_it_but_not_where_the_curve_is() -> None:
+    others = [
+        BranchLine(1, np.arange(1.0, 12.0), np.full(11, 0.3)),
+        BranchLine(2, np.arange(1.0, 12.0), np.full(11, 0.02)),
+    ]
+    chart = draw_loss(Canvas2D(WIDTH, HEIGHT), BOX, curve(others=others), DARK)
+    assert chart is not None
+    for number, loss in ((1, 0.3), (2, 0.02)):
+        x, y = loss_place(6.5, loss)
+        assert [chart.branch_at(x, y + dy) for dy in (0, -5, 5)] == [number] * 3
+        assert chart.branch_at(x, y - 12.0) is None
+    assert chart.branch_at(*loss_place(2.0, LOSSES[1])) is None
 
 
 def test_metrics_have_curves_and_numbers(studio: Studio) -> None:
