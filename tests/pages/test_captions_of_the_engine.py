@@ -7,22 +7,26 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.pages.engine_data import training_of
+from scalarviz.pages.optimizer_data import optimizer_data
 from tests.pages.pages import InPage
 from tests.pages.walks import Walk, expected, plain, questions, spec_of
 
 WEB = (Path(sv.__file__).parent / "pages" / "web").as_uri()
 
-WALK = f"""
+MAKERS = f"""
     const {{ captionOf }} = await import("{WEB}/captions.js");
     const {{ cardOf }} = await import("{WEB}/cards.js");
     const {{ setTexts }} = await import("{WEB}/texts.js");
     setTexts(own.texts);
     const makers = {{ caption: captionOf, card: cardOf }};
     const clock = new Clock(engine);
+    const said = (state) => asked.map(([name, target]) => makers[name](own, state, target));
+"""
+WALK = f"""{MAKERS}
     return Array.from({{ length: count }}, () => {{
       clock.advance(1, "operation");
-      const state = clock.state();
-      return asked.map(([name, target]) => makers[name](own, state, target));
+      return said(clock.state());
     }});
 """
 
@@ -47,3 +51,40 @@ def test_captions_of_the_engine_are_those_of_a_session(tmp_path: Path) -> None:
     for ours, theirs in zip(wanted, found, strict=True):
         for mine, other in zip(ours, theirs, strict=True):
             assert plain(mine) == other
+
+
+AFTER = {  # what is chosen after a step, in a page and in Python
+    "rate": ("clock.setRate(0.25)", lambda s: s.__setattr__("learning_rate", 0.25)),
+    "adam": ("clock.setOptimizer(1)", lambda s: s.__setattr__("optimizer", sv.Adam())),
+}
+
+
+@pytest.mark.parametrize("name", AFTER)
+def test_a_step_is_explained_by_what_made_it_whatever_is_chosen_after_it(
+    tmp_path: Path, name: str
+) -> None:
+    network = sv.Network([2, 4, 1], "tanh", "sigmoid", seed=0, dtype="float64")
+    session = sv.Session(network, data.Xor(), optimizer=sv.SGD(0.5), batch=4, engine="cpu")
+    page, own = InPage(session, tmp_path), spec_of(session)
+    optimizers = training_of(session.timeline.trainer, 0).optimizers
+    own["say"]["optimizers"] = [optimizer_data(each, mixed=False) for each in optimizers]
+    asked = [("caption", {"row": 5}), ("card", {"row": 5})]
+    change, do = AFTER[name]
+    given = f"const own = {json.dumps(own)}, asked = {json.dumps(asked)};"
+    found = page.run(f"""{given}
+        {MAKERS}
+        const walk = (operations) => {{
+          for (let i = 0; i < operations; i++) clock.advance(1, "operation");
+          return said(clock.state());
+        }};
+        walk(2 * clock.operations);
+        {change};
+        return [said(clock.state()), walk(clock.operations)];
+    """)
+    walk = Walk(session)
+    [*_, state] = walk.states(2)
+    do(session)
+    wanted = [plain(expected(session, state, *each)) for each in asked]
+    assert found[0] == wanted
+    [*_, state] = walk.states(1)
+    assert found[1] == [plain(expected(session, state, *each)) for each in asked]

@@ -113,13 +113,13 @@ def test_an_optimizer_is_changed_as_in_a_session(tmp_path: Path) -> None:
         clock.advance(30);
         clock.setOptimizer(1);
         clock.advance(30);
-        const {value: middle, rate, slots, counted} = clock.state();
+        const {value: middle, rate, slots, made} = clock.state();
         clock.setOptimizer(0);
         clock.advance(30);
         const {value, rate: last} = clock.state();
         clock.seek(50);
         clock.seek(90);
-        return {middle, rate, slots: Object.keys(slots), counted, value, last,
+        return {middle, rate, slots: Object.keys(slots), counted: made.counted, value, last,
                 same: engine.value.every((each, i) => each === value[i])};
     """)
     assert (found["rate"], found["last"], found["counted"]) == (0.001, 0.1, -30)

@@ -132,11 +132,9 @@ export class App {
     this.request();
   }
 
-  /** Let captions speak of the optimizer of a state, and cubes show what it has. */
+  /** Let cubes show what a state has. */
   follow(state) {
-    const { say, recording } = this.spec;
-    if (say.optimizers) Object.assign(say, { optimizer: say.optimizers[state.optimizer], first: state.counted });
-    if (recording) state.begun = this.begun ??= state.value;
+    if (this.spec.recording) state.begun = this.begun ??= state.value;
     if (!channelsOf(state).includes(this.channel)) this.channel = "value";
   }
 

@@ -13,7 +13,7 @@ import {
 import { computedTree, isKnownLoss, lossOf } from "./formulas.js";
 import { NO_INDEX, captionWith, equationLine, pieceOf, plainLines, termOf } from "./lines.js";
 import { asSentence } from "./names.js";
-import { explained } from "./optimizer.js";
+import { explained, optimizerOf } from "./optimizer.js";
 import { plural, text } from "./texts.js";
 
 export const LONGEST_LINE = 110; // characters
@@ -27,7 +27,7 @@ export function stepCaption(ctx) {
   const name = ctx.nameOf(ctx.row);
   const isKnown = found.lines.length || found.frozen;
   const caption = isKnown
-    ? movedCaption(say, found, name)
+    ? movedCaption(optimizerOf(say, state), found, name)
     : changeCaption(found, state.value[ctx.row], name);
   if (caption.lines.length) {
     const who = text(`captions.step.${found.isAnyFrozen ? "some" : "all"}`);
@@ -50,7 +50,7 @@ function addLine(caption, words) {
 }
 
 /** Return how a weight moves: the optimizer's formula, and the same with its numbers. */
-function movedCaption(say, found, name) {
+function movedCaption(optimizer, found, name) {
   const { row, value: old, lines } = found;
   if (!lines.length) {
     const key = `captions.stays.${found.frozen ? "frozen" : "still"}`;
@@ -58,7 +58,7 @@ function movedCaption(say, found, name) {
   }
   const last = lines.at(-1);
   if (!found.follows) return changeCaption(found, last.value, name);
-  const exactly = new Set(Object.keys(say.optimizer.settings));
+  const exactly = new Set(Object.keys(optimizer.settings));
   lines.filter(isExactLine).forEach((line) => exactly.add(line.name));
   const names = { g: "grad", w: "w" };
   const before = [];

@@ -248,6 +248,7 @@ export class Clock {
     const took = (performance.now() - start) / count;
     this.pace = Math.min(Math.max(APART / Math.max(took, 1e-6), 1), 4 * this.pace);
     this.moment = -1;
+    this.before.made = this.settings;
     if (done.stopped) return this.stop();
     this.arrive();
     return this.keep();
@@ -273,9 +274,16 @@ export class Clock {
     this.operation += 1;
     if (this.operation < this.operations) return;
     this.operation = 0;
+    this.before.made = this.settings;
     this.record(step, [engine.loss]);
     this.arrive();
     this.keep();
+  }
+
+  /** The settings of the step shown, with which it is explained whatever is chosen after it. */
+  get made() {
+    const made = (this.operation === 0 && this.before?.made) || this.settings;
+    return { ...made, frozen: made.frozen.slice() }; // the state gives its arrays away
   }
 
   noteBefore() {
@@ -283,6 +291,12 @@ export class Clock {
     const { value, grad, slots } = this.engine;
     const earlier = before?.step === step - 1 ? before.value : null;
     this.before = { step, value: value.slice(), grad: grad.slice(), slots: copied(slots), earlier };
+  }
+
+  /** What the arithmetic of a step needs besides the numbers of its weights. */
+  get settings() {
+    const { optimizer, rate, count, step, frozen } = this.engine;
+    return { optimizer, rate, counted: count - step, frozen: frozen.slice() };
   }
 
   /** Write the losses of steps; those that are known do not change. */
@@ -457,7 +471,7 @@ export class Clock {
     const measured = this.metrics && this.branches.measuredAfter(from, this.metrics.names.length);
     return {
       ...stateOf(this, from, more), measured, branch: now.key, branches: told, dropped, begun, seed,
-      size: engine.size, optimizer: engine.optimizer, counted: engine.count - engine.step,
+      size: engine.size, optimizer: engine.optimizer, made: this.made,
     }; // prettier-ignore
   }
 }

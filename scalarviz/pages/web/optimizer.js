@@ -14,7 +14,7 @@ import { general } from "./texts.js";
  * follows  whether a page can follow the update, so that the lines are all there
  */
 export function explained(say, state, row) {
-  const { optimizer } = say;
+  const optimizer = optimizerOf(say, state);
   const frozenRows = frozenOf(say, state);
   const frozen = frozenRows.has(row);
   const value = (state.operation ? state.value : (state.before ?? state.value))[row];
@@ -31,10 +31,16 @@ export function explained(say, state, row) {
   return found;
 }
 
-/** Return the rows that no step moves. */
+/** Return the optimizer of the step that a state shows, whichever is chosen since. */
+export function optimizerOf(say, state) {
+  return say.optimizers?.[state.made?.optimizer] ?? say.optimizer;
+}
+
+/** Return the rows that do not move in the step that a state shows. */
 export function frozenOf(say, state) {
-  if (!state.frozen) return new Set(say.frozen);
-  return new Set([...state.frozen.keys()].filter((row) => state.frozen[row]));
+  const frozen = state.made?.frozen ?? state.frozen;
+  if (!frozen) return new Set(say.frozen);
+  return new Set([...frozen.keys()].filter((row) => frozen[row]));
 }
 
 /** Return the number of steps taken before the step that a state shows. */
@@ -44,17 +50,17 @@ export function stepShown(state) {
 
 /** Return the optimizer's arithmetic for one weight, from its gradient to its new value. */
 function optimizerLines(say, state, { row, value: w, grad, kept }, frozen) {
-  const { optimizer } = say;
+  const optimizer = optimizerOf(say, state);
   if (optimizer.refuses && !Number.isFinite(grad)) {
     const formula = "as it is: the step will be refused, since g is not finite";
     return [{ name: "w", formula, value: w, known: {} }];
   }
   const lines = conditionLines(optimizer, state.grad, frozen, w, grad);
   const g = lines.length ? lines.at(-1).value : grad;
-  const step = say.first + stepShown(state);
+  const step = (state.made?.counted ?? say.first) + stepShown(state);
   const own = optimizer.ownRates.find(([first, end]) => first <= row && row < end)?.[2];
   const lr = own ?? optimizer.lr;
-  const rate = scheduledRate({ ...optimizer, lr }, own ?? state.rate ?? lr, step);
+  const rate = scheduledRate({ ...optimizer, lr }, own ?? state.made?.rate ?? state.rate ?? lr, step);
   lines.push({ ...rateLine({ ...optimizer, lr }, rate), same: own === undefined });
   const known = { w, g, ...kept, lr: rate, ...optimizer.settings, step: step + 1 };
   for (const each of optimizer.constants) known[each.name] = computedTree(each.tree, known);

@@ -37,11 +37,12 @@ export function changeBetween(old, fresh) {
 /**
  * Return the lines of an optimizer with numbers in place of names.
  *
+ * optimizer  of the step, as `optimizerOf` returns it
  * found    as `explained` returns it
  * written  numbers as they are written elsewhere on the card: {old, fresh, grad}
  */
-export function optimizerRows(say, found, written) {
-  const { slots } = say.optimizer;
+export function optimizerRows(optimizer, found, written) {
+  const { slots } = optimizer;
   const { lines } = found;
   const changing = new Set(["w", "g", "scale", ...slots, ...slots.map((slot) => `${slot}_corrected`)]);
   lines.filter((line) => !isExactLine(line)).forEach((line) => changing.add(line.name));

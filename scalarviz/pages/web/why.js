@@ -3,7 +3,7 @@
 import { said } from "./format.js";
 import { NO_INDEX } from "./lines.js";
 import { neuronName } from "./names.js";
-import { explained } from "./optimizer.js";
+import { explained, optimizerOf } from "./optimizer.js";
 import { cardLine, changeBetween, optimizerRows } from "./optimizer_rows.js";
 import { owns, usesOf } from "./paths.js";
 import { productTable } from "./product_table.js";
@@ -28,7 +28,7 @@ export function blocksAbout(say, state, row) {
   blocks.push(cardLine(whySentence(known, grad)), ...tables);
   if (found.isPushed && found.fresh !== null && found.follows) {
     const [old, fresh] = changeBetween(found.value, found.fresh);
-    blocks.push(...optimizerRows(say, found, { old, fresh, grad }));
+    blocks.push(...optimizerRows(optimizerOf(say, state), found, { old, fresh, grad }));
   }
   return blocks;
 }
@@ -50,7 +50,7 @@ function whyFound(say, state, row) {
   const places = uses.reduce((sum, each) => sum + each.written.length, 0);
   const samples = state.batch ?? 1;
   const done = state.operation || say.moments.length;
-  const clips = say.optimizer.clipNorm !== null;
+  const clips = optimizerOf(say, state).clipNorm !== null;
   const isPushed = say.moments.every(({ kind, operation }, i) => {
     const own = kind === "weight gradient" && (clips || homes.includes(say.operations[operation]));
     return !own || i < done;
