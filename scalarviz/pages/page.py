@@ -6,9 +6,12 @@ sv.page(session, "rgb.html")
 from __future__ import annotations
 
 import base64
+import re
 import zlib
+from collections.abc import Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +47,7 @@ SMALL = 2000  # weights
 SAY = "say_"  # names in page.html with this prefix stand for texts
 ENDINGS = (".html", ".htm")
 GOOD_ON_LIGHT = "#00775e"  # letters; the first colour of classes is too pale for them
+ROW = re.compile(r"(^  (\w+): (\w+),\n)", re.MULTILINE)  # of kinds.js
 WEB = str(Path(__file__).with_name("web") / "main.js")  # beside the modules of the page
 
 
@@ -158,7 +162,8 @@ def page_of(
     does_train = trains(show.session, engine)
     markup = text_beside(__file__, "page.html")
     probe, made, measured = probe_of(show.session), None, None
-    script, parts = bundle("main.js", module_text), {}
+    exhibit, parts = exhibit_data(show.session, trains=does_train), {}
+    script = bundle("main.js", partial(module_text, kinds=kinds_in(exhibit)))
     if does_train:
         module, image, engine_spec = engine_data(show.session, probe, check_image)
         parts["worker"] = bundle("worker.js", module_text)
@@ -177,7 +182,7 @@ def page_of(
             "theme": theme or "",
             "speed": first_speed(show),
             "tint": show.session.data.input_tint,
-            "exhibit": exhibit_data(show.session, trains=does_train),
+            "exhibit": exhibit,
         },
     }
     if does_train:
@@ -230,9 +235,25 @@ def too_large(size: int) -> InputError:
     )
 
 
-def module_text(name: str) -> str:
-    """Return the text of a module of the page."""
-    return text_beside(WEB, name)
+def module_text(name: str, kinds: Collection[str] | None = None) -> str:
+    """Return the text of a module of the page; with `kinds`, kinds.js has those exhibits alone."""
+    content = text_beside(WEB, name)
+    return shown_only(content, kinds) if name == "kinds.js" and kinds is not None else content
+
+
+def shown_only(content: str, kinds: Collection[str]) -> str:
+    """Return kinds.js without the exhibits of other kinds, and without the modules of those."""
+    for row, kind, name in ROW.findall(content):
+        if kind not in kinds:
+            content = re.sub(rf"import {{ {name} }} from .*\n", "", content.replace(row, ""))
+    return content
+
+
+def kinds_in(exhibit: Mapping[str, Any] | None) -> set[str]:
+    """Return the kinds of exhibits in one, which may have another beside it."""
+    if exhibit is None:
+        return set()
+    return {exhibit["kind"]} | kinds_in(exhibit.get("map"))
 
 
 def style_of_page() -> str:

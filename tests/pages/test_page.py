@@ -123,6 +123,15 @@ def test_a_page_carries_its_engine_its_worker_and_the_texts_it_uses(made: Page) 
     assert {*found["spec"]} == {"engine", "scene", "say", "page"}
 
 
+def test_a_page_has_the_modules_of_its_own_exhibit_alone(made: Page) -> None:
+    script = made.text.decode().split('<script type="module">')[1]
+    assert "class PlaneMap {" in script and "class Sorting {" not in script
+    assert "exhibits.sorting.right" not in Reader(made.text).data["texts"]
+    whole, none = module_text("kinds.js"), module_text("kinds.js", {"answers"})
+    assert module_text("kinds.js", {"plane", "pictures", "sorting"}) == whole
+    assert "import" not in none and "LARGE_KINDS = {\n};" in none
+
+
 def test_every_text_that_the_page_names_exists() -> None:
     names = (path.name for path in Path(module.__file__).with_name("web").glob("*.js"))
     for name in names:

@@ -2,9 +2,7 @@
 
 import { answersEach, classOf, readAnswers } from "./answers.js";
 import { made, setShown, setWords } from "./dom.js";
-import { Pictures } from "./pictures.js";
-import { PlaneMap } from "./planemap.js";
-import { Sorting } from "./sorting.js";
+import { LARGE_KINDS } from "./kinds.js";
 import { text } from "./texts.js";
 
 const NEARLY = 0.1; // distance of each channel from its target below which a colour is nearly right
@@ -19,7 +17,7 @@ export function exhibitIn(element, data, use) {
   setShown(element, data !== null);
   if (data === null) return null;
   element.dataset.kind = data.kind;
-  const kinds = { swatches: Swatches, answers: Answers, plane: PlaneMap, pictures: Pictures, sorting: Sorting };
+  const kinds = { swatches: Swatches, answers: Answers, ...LARGE_KINDS };
   return new kinds[data.kind](element, data, use);
 }
 
@@ -130,7 +128,7 @@ class Answers {
     element.append(made("table", "", [made("thead", "", titles), made("tbody", "", this.rows)]));
     this.says = made("p");
     element.append(this.says);
-    this.map = data.map && new PlaneMap(element, data.map, use);
+    this.map = data.map && new LARGE_KINDS.plane(element, data.map, use);
   }
 
   answers(state) {
