@@ -215,7 +215,7 @@ def page_of(
 def check_image(image: bytes) -> None:
     """Raise InputError if a page is too large with its memory alone.
 
-    It is compressed as in the page, but only until it is too large; the rest is estimated.
+    It is compressed as in the page, but only until it is too large.
     """
     if 4 * len(image) // 3 <= LARGEST:
         return
@@ -223,15 +223,20 @@ def check_image(image: bytes) -> None:
     for start in range(0, len(image), PIECE):
         size += len(packer.compress(image[start : start + PIECE]))
         if 4 * size // 3 > LARGEST:
-            done = min(start + PIECE, len(image))
-            raise too_large(round(4 * size / 3 * len(image) / done))
+            raise too_large()
 
 
-def too_large(size: int) -> InputError:
-    """Return the error for a page of so many bytes."""
+def too_large(size: int | None = None) -> InputError:
+    """Return the error for a page of so many bytes; None: of more than LARGEST."""
+    most = size_words(LARGEST)
+    if size is None:
+        return InputError(
+            f"the page of this session would have more than {most}: take fewer samples or a "
+            "smaller network"
+        )
     return InputError(
-        f"the page of this session would have {size_words(size)}, and "
-        f"{size_words(LARGEST)} are the most: take fewer samples or a smaller network"
+        f"the page of this session would have {size_words(size)}, and {most} are the most: take "
+        "fewer samples or a smaller network"
     )
 
 
