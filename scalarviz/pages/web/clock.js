@@ -36,6 +36,7 @@ export class Clock {
     this.pace = 1; // steps that take about APART
     this.before = null; // weights and slots when the step shown began
     this.shown = new Shown();
+    this.jumps = 0; // grows with each jump, after which scales are chosen anew
     this.opened = engine.value.slice(); // the weights of the page
     this.begunSeed = undefined; // see `begun`
     this.keep();
@@ -472,6 +473,7 @@ export class Clock {
     return {
       ...stateOf(this, from, more), measured, branch: now.key, branches: told, dropped, begun, seed,
       size: engine.size, optimizer: engine.optimizer, made: this.made,
+      jumps: this.jumps, undoable: this.history.past.length, redoable: this.history.future.length,
     }; // prettier-ignore
   }
 }

@@ -12,9 +12,12 @@ export class Remembered {
     Object.assign(this, { scales, state: null, gradients: null, beforeGradients: null });
   }
 
-  /** Take up a state, whose scales follow those of the states before. */
+  /** Take up a state, whose scales follow those of the states before, but not over a jump. */
   take(state, channels, now) {
-    if (!this.state) for (const name of channels) this.scales.choose(name, numbersOf(state, name));
+    if (!this.state || state.jumps !== this.state.jumps) {
+      this.scales.forget();
+      for (const name of channels) this.scales.choose(name, numbersOf(state, name));
+    }
     if (state.grad !== this.gradients) {
       this.beforeGradients = this.gradients;
       this.gradients = state.grad;

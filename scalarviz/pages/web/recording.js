@@ -121,6 +121,7 @@ export class RecordingClient {
     this.timer = 0;
     this.known = this.first; // losses that the page has
     this.hasEnded = false;
+    this.jumps = 0;
   }
 
   /** Do a command; returns the state after it, and null for answers that nobody recorded. */
@@ -132,6 +133,7 @@ export class RecordingClient {
     }
     this.pause();
     this.hasEnded = false;
+    if (name === "reset" || name === "seek") this.jumps += 1;
     if (name === "advance") this.advance(args.count, args.unit);
     else if (name === "back") this.back(args.count, args.unit);
     else if (name === "seek") this.seek(args.step, args.operation ?? 0);
@@ -251,6 +253,7 @@ export class RecordingClient {
       playing: this.timer !== 0,
       losses: { from, values: this.losses.slice(from - this.first) },
       slots: {},
+      jumps: this.jumps,
       stopped: this.hasEnded ? { why: this.stopped || "end", row: -1 } : null,
     };
   }

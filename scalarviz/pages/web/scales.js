@@ -8,6 +8,12 @@ export class Scales {
     Object.assign(this, { stops, patience, known: new Map(), grownAt: -Infinity, growth: null });
   }
 
+  /** Forget all scales, for numbers that have nothing to do with those before. */
+  forget() {
+    this.known.clear();
+    this.growth = null;
+  }
+
   /** Choose the scale of a channel for these numbers. */
   choose(channel, numbers) {
     this.known.set(channel, this.above(largestOf(numbers)));

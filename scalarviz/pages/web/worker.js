@@ -9,6 +9,7 @@ import { Metrics } from "./metrics.js";
 const BETWEEN_STATES = 1000 / 30; // milliseconds
 const PORTION = 8; // milliseconds of training until messages are looked at
 const LONGEST_WAIT = 100;
+const JUMPS = ["reset", "undo", "redo", "choose", "begin"]; // to numbers that may be far from those shown
 
 /** Trains for a page; `post(message, transfer)` sends it a message, `soon(work)` defers work. */
 export class Server {
@@ -69,6 +70,7 @@ export class Server {
     const { name, args } = command;
     const { clock } = this;
     if (name === "open") return this.open(command);
+    if (JUMPS.includes(name) || (name === "seek" && args.step !== clock.step)) clock.jumps += 1;
     if (name === "play") {
       this.rate = args.rate ?? null;
       this.began = performance.now();
