@@ -173,6 +173,7 @@ export class App {
     if (state.probe?.length) this.exhibit?.show(state);
     this.curve.draw(this.losses, this.state, this.spec.engine.moments.length);
     this.controls.show(this.state, {
+      place: state,
       playing: this.player.playing,
       unit: this.unit,
       speed: this.player.speed,
@@ -287,14 +288,13 @@ export class App {
     const { player } = this;
     const still = async (name, args) => {
       this.act();
-      await player.pause();
-      await player.ask(name, args);
+      await player.navigate(name, args);
     };
     return {
       toggle: () => this.act() && (player.playing ? player.pause() : player.play()),
       on: (count, unit = this.unit) => still("advance", { count, unit }),
       back: (count, unit = this.unit) => still("back", { count, unit }),
-      seek: (step) => this.act() && player.pause().then(() => this.seek(step)),
+      seek: (step) => still("seek", { step, operation: 0 }),
       go: (done) => still("seek", this.placeOf(done)),
       reset: () => still("reset"),
       undo: () => still("undo"),
@@ -322,11 +322,6 @@ export class App {
       link: () => copyLink(this),
       close: () => this.close(),
     };
-  }
-
-  seek(step) {
-    const place = { step, operation: 0 };
-    return this.player.askLatest("seek", place);
   }
 
   /** Return where a number of operations of the present step are done. */
@@ -387,6 +382,7 @@ export class App {
   }
 
   close() {
+    this.player.drop();
     if (this.tour) this.skipTour();
     else if (!byId("sheet").hidden) this.setSheet(false);
     else if (this.pinned) this.pin(null);

@@ -70,25 +70,27 @@ export class Controls {
     place.textContent = words;
   }
 
-  /** Show a state: `playing`, `unit`, `speed` (a place in SPEEDS), and `operations` of a step. */
-  show(state, { playing, unit, speed, operations }) {
+  /** Show a state: `place`, the state in the picture, whose step is named, `playing`, `unit`, `speed` (a place in SPEEDS), and `operations` of a step. */
+  show(state, { place, playing, unit, speed, operations }) {
     document.body.classList.toggle("playing", playing);
     const play = byId("play");
     const words = playing ? play.dataset.pause : play.dataset.play;
     play.setAttribute("aria-label", words);
     setWords(play.querySelector("span"), words);
     if (byId("unit").value !== unit) byId("unit").value = unit;
-    const step = text("chart.step", { step: state.step });
-    const part = text("page.place", { step, operation: state.operation, count: operations });
+    const step = text("chart.step", { step: place.step });
+    const part = text("page.place", { step, operation: place.operation, count: operations });
     const last = text("page.place", { step, operation: operations, count: operations });
     if (last.length > this.widest[1].length) {
       this.widest = [step, last];
       this.fit();
     }
-    setWords(byId("place"), state.operation && !this.isShort ? part : step);
+    setWords(byId("place"), place.operation && !this.isShort ? part : step);
     byId("speed").value = speed;
     byId("speed").setAttribute("aria-valuetext", speedWords(speed));
     setWords(byId("speed-words"), speedWords(speed));
+    byId("undo").disabled = !state.undoable;
+    byId("redo").disabled = !state.redoable;
     this.showRate(state.rate);
   }
 

@@ -7,6 +7,10 @@ const OPENING = 6; // seconds for which a page plays at its first speed, then tw
 const DOUBLING = 3;
 const PATIENCE = 2; // seconds for a worker to stop, until another one takes its place
 
+const MOVES = new Set(["advance", "back", "seek"]); // they change nothing, so that others replace them
+const UNDOING = new Set(["undo", "redo"]); // each counts
+const ANYWHERE = new Set(["reset", "begin", ...UNDOING]); // wherever the training stands
+
 // Steps a second, or operations for those that say so; null: as fast as it goes.
 export const SPEEDS = [
   { operations: 0.5 }, { operations: 1 }, { operations: 3 },
@@ -24,6 +28,8 @@ export class Player {
     this.walk = 0; // counts walks: a former one ends when it is not the present one any more
     this.played = 0;
     this.since = 0;
+    this.waiting = []; // where to go in the training, for `navigate`: {name, args}
+    this.going = null; // a promise while there is anything of it
     this.latest = new Map(); // by name of a command, the arguments that wait for the one under way
   }
 
@@ -51,6 +57,34 @@ export class Player {
     this.latest.delete(name);
   }
 
+  /** Go elsewhere in the training; the promise is fulfilled when nothing of that kind waits.
+   *
+   * One such command is under way at a time. Of those that wait, moves of one unit are added up, and
+   * the newest one replaces others.
+   */
+  navigate(name, args = {}) {
+    if (ANYWHERE.has(name) && this.going) this.drop();
+    this.waiting = joined(this.waiting, { name, args });
+    this.going ??= this.goOn();
+    return this.going;
+  }
+
+  async goOn() {
+    while (this.waiting.length) {
+      await this.pause();
+      const next = this.waiting.shift();
+      if (next) await this.ask(next.name, next.args);
+    }
+    this.going = null;
+  }
+
+  /** Drop moves that wait, and end the one under way where it is. */
+  drop() {
+    if (!this.going) return;
+    this.waiting = this.waiting.filter(({ name }) => !MOVES.has(name));
+    this.ask("pause");
+  }
+
   /** Return how many operations a second are due; null: by steps. */
   get operations() {
     const { operations, steps } = SPEEDS[this.speed];
@@ -59,6 +93,7 @@ export class Player {
   }
 
   play() {
+    this.drop();
     this.playing = true;
     this.since = performance.now() / 1000;
     this.start();
@@ -118,6 +153,17 @@ export class Player {
       this.walk += 1;
     }
   }
+}
+
+/** Return commands that wait, with one more. */
+function joined(waiting, next) {
+  const isLike = ({ name, args }) => name === next.name && args.unit === next.args.unit;
+  const kept = waiting.filter((each) => isLike(each) || !MOVES.has(each.name));
+  const last = kept.at(-1);
+  if (!last || !isLike(last) || UNDOING.has(next.name)) return [...kept, next];
+  const { count } = next.args;
+  const args = count ? { ...next.args, count: count + last.args.count } : next.args;
+  return [...kept.slice(0, -1), { ...next, args }];
 }
 
 /** Return the place in SPEEDS that is nearest to some steps a second. */
