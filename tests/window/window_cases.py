@@ -46,8 +46,9 @@ from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.process.interrupt import Stop
 from scalarviz.scenefiles.find import find, load
+from scalarviz.view.charts import Chart
 from scalarviz.view.scene.camera import CAMERAS
-from scalarviz.view.scene.frame import Division
+from scalarviz.view.scene.frame import Box, Division
 from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.window import window as door
 from scalarviz.window.frame import LOOKS, MainWindow, application, quick_turns
@@ -530,6 +531,20 @@ def case_a_mouse_turns_moves_zooms_and_chooses() -> None:
     assert zooms[0][1] > 1.2 and zooms[0][2:] == (30.0, 40.0)
     assert ("hover_at", 50.0, 60.0) in bench.stage.asked
     assert ("click", 70.0, 80.0) in bench.stage.asked
+    bench.close()
+
+
+def case_a_drag_with_shift_moves_the_loss_curve() -> None:
+    bench = Bench()
+    box = Box(20.0, 20.0, 200.0, 100.0)
+    bench.stage.chart = Chart(box, Box(20.0, 20.0, 0.0, 0.0), box, box, 40.0, 60.0, 100.0)
+    start, end = QPoint(100, 50), QPoint(50, 50)
+    left, shift = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier
+    QTest.mousePress(bench.picture, left, shift, start)
+    QTest.mouseMove(bench.picture, end)
+    QTest.mouseRelease(bench.picture, left, shift, end)
+    view = bench.stage.curve_view
+    assert (view.first, view.last) == (45.0, 65.0) and bench.session.step_index == 0
     bench.close()
 
 
