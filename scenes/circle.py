@@ -22,6 +22,7 @@ def scene(
     shape: Annotated[str, OptionInfo(SHAPES, changes="data", offer="shape")] = "circle",
     noise: Annotated[float, OptionInfo(changes="data")] = 0.0,
     share: Annotated[float, OptionInfo(changes="data")] = 0.5,
+    features="x,y",
     hidden="4,2",
     activation: Annotated[str, OptionInfo(ACTIVATIONS, changes="activations")] = "tanh",
     lr=0.03,
@@ -36,6 +37,7 @@ def scene(
     shape       shape of the classes: circle, gaussians, spiral, moons or quadrants
     noise       noise of the points
     share       share of the 500 points to train on; the others are held out
+    features    inputs of the network: some of x, y, x2, y2, xy, sinx and siny
     hidden      sizes of the hidden layers
     activation  activation of the hidden layers; the output is tanh
     lr          learning rate
@@ -46,11 +48,12 @@ def scene(
     seed        seed of the points, the initial weights and the order
     """
     points = pick(SHAPES, shape, "shape")
-    sizes = [2, *whole_numbers(hidden, "hidden"), 1]
+    learned = points(noise=noise, share=share, scale=5.0, signed=True, seed=seed, features=features)
+    sizes = [learned.inputs, *whole_numbers(hidden, "hidden"), 1]
     network = sv.Network(sizes, activation=activation, output="tanh", seed=seed)
     session = sv.Session(
         network,
-        points(noise=noise, share=share, scale=5.0, signed=True, seed=seed),
+        learned,
         loss=sv.Loss("mse", factor=0.5),
         optimizer=sv.SGD(lr, l1=l1, l2=l2),
         batch=batch,

@@ -87,6 +87,9 @@ LOOKS: dict[str, Any] = {
     "cubes": "value",
     "per_layer": True,
     "pin": 3,
+    "neuron_maps": True,
+    "test_points": True,
+    "discrete": True,
 }
 
 

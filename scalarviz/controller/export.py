@@ -107,6 +107,8 @@ class Exports:
         pinned = stage.pinned if stage.pinned_neuron is None else stage.pinned_neuron
         look = {"theme": stage.theme, "layout": stage.layout, "per_layer": stage.per_layer}
         look |= {"color": stage.color, "cubes": stage.size, "pin": pinned}
+        names = "neuron_maps", "test_points", "discrete"
+        look |= {name: getattr(stage, name) for name in names}
         self._made.append(Export(show.session, path, {"title": show.title, "look": look}))
 
     def results(self) -> list[str]:

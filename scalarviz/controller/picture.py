@@ -30,6 +30,9 @@ class PictureProtocol(Protocol):
     size: str
     layout: str  # "crossbar" or "posters"
     per_layer: bool
+    neuron_maps: bool  # whether spheres show what their neurons answer over the plane
+    test_points: bool  # whether held-out samples are drawn
+    discrete: bool  # whether maps have two colours only
     keys: list[tuple[str, str]]  # for the help
     travel: Callable[[int], object]  # called with a number of operations to go
     patience: float  # seconds to wait for results of the session
@@ -46,6 +49,8 @@ class PictureProtocol(Protocol):
     def camera(self) -> str: ...
     @property
     def chart(self) -> Chart | None: ...  # the loss curve on the last picture
+    @property
+    def has_plane(self) -> bool: ...
 
     # Camera and pointer, in logical pixels.
     def look(self, name: str) -> None: ...

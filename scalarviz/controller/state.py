@@ -94,6 +94,10 @@ class State:
     per_layer: bool
     smooth: bool  # whether the loss curve shows means
     large_curve: bool
+    has_plane: bool
+    neuron_maps: bool
+    test_points: bool
+    discrete: bool
     theme: str
     help: bool
     message: str
@@ -206,6 +210,10 @@ def state_of(controller: Controller) -> State:
         per_layer=stage.per_layer,
         smooth=stage.curve_view.smooths(timeline.branch.end.step),
         large_curve=stage.curve_view.large,
+        has_plane=stage.has_plane,
+        neuron_maps=stage.neuron_maps,
+        test_points=stage.test_points,
+        discrete=stage.discrete,
         theme=stage.theme,
         help=stage.help,
         message=controller.message,

@@ -1,17 +1,18 @@
 """Data sets in the plane: two coordinates in, one of two classes out.
 
-Xor and Xnor have four corners; the others are point sets as in TensorFlow Playground.
+Xor and Xnor have four corners; the others are point sets as in TensorFlow Playground, whose inputs
+can be FEATURES of the coordinates.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar, final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray, number, true_or_false
+from scalarviz.checks.numbers import FloatArray, number, shorten, true_or_false
 from scalarviz.data.base import (
     DOUBLE,
     STREAM_NOISE,
@@ -23,10 +24,30 @@ from scalarviz.data.base import (
 from scalarviz.data.tables import count_of, share_of, split
 from scalarviz.errors import InputError
 from scalarviz.formulas.randomness import check_seed, unit_pairs
+from scalarviz.formulas.table import pick
 
 PORTION = 2**16  # points made at once
 SAMPLES = 500  # default size of a point set
 PLANE = ("x", "y")
+
+
+class Feature(NamedTuple):
+    """An input made of the coordinates x and y; `label` is its name in pictures."""
+
+    label: str
+    of: Callable[[FloatArray, FloatArray], FloatArray]
+
+
+# The inputs to choose from, as in TensorFlow Playground.
+FEATURES = {
+    "x": Feature("x", lambda x, y: x),
+    "y": Feature("y", lambda x, y: y),
+    "x2": Feature("x²", lambda x, y: x * x),
+    "y2": Feature("y²", lambda x, y: y * y),
+    "xy": Feature("xy", lambda x, y: x * y),
+    "sinx": Feature("sin x", lambda x, y: same_bits(np.sin(x))),
+    "siny": Feature("sin y", lambda x, y: same_bits(np.sin(y))),
+}
 CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 
 
@@ -85,6 +106,8 @@ class Xnor(CornerSet):
 class PlaneSet(TableSet):
     """Points of two classes in the square from -1 to 1; half of them belong to each.
 
+    `points` are those of the training, shape (samples, 2), and `held_out_points` the others.
+
     The noise is normal, added to both coordinates of a point, whose class does not change;
     TensorFlow Playground has uniform noise, which differs between sets.
 
@@ -95,9 +118,9 @@ class PlaneSet(TableSet):
     signed   True: targets are -1 and 1, for tanh; False, the default: 0 and 1, for sigmoid
     seed     seed of the points; by default 0
     order    "shuffled", the default, "in_order" or "picked", as in Arrays
+    features  inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None, the
+             default: x and y themselves
     """
-
-    input_names = PLANE
 
     @final
     def __init__(
@@ -110,18 +133,22 @@ class PlaneSet(TableSet):
         signed: bool = False,
         seed: int = 0,
         order: str = "shuffled",
+        features: str | Sequence[str] | None = None,
     ) -> None:
         noise, scale = number(noise, "noise", 0.0), number(scale, "scale", 0.0, open_low=True)
         samples, seed = count_of(samples, "samples"), check_seed(seed)
         share, signed = share_of(share), true_or_false(signed, "signed")
-        settings = {
+        settings: dict[str, Any] = {
             "noise": noise,
             "samples": samples,
             "share": share,
             "scale": scale,
             "signed": signed,
             "seed": seed,
+            "features": features_in(features) or None,
         }
+        self.features: list[str] = settings["features"] or []
+        self.input_names = [FEATURES[name].label for name in self.features or PLANE]
         self.bounds = (-1.2 * scale, 1.2 * scale)
         classes = np.arange(samples) % 2.0
         points = np.empty((samples, 2))
@@ -133,9 +160,20 @@ class PlaneSet(TableSet):
             ]
             moved = self.places(some, *drawn) + noise * normals(*shifts)
             points[first : first + PORTION] = same_bits(moved) * scale
-        whole = points, as_targets(classes, signed)
-        training, held_out = split(whole, share)
-        super().__init__(training, settings, held_out, order)
+        training, held_out = split((points, as_targets(classes, signed)), share)
+        self.points = training[0]
+        self.held_out_points = np.zeros((0, 2)) if held_out is None else held_out[0]
+        if held_out is not None:
+            held_out = self.inputs_of(held_out[0]), held_out[1]
+        super().__init__((self.inputs_of(self.points), training[1]), settings, held_out, order)
+
+    @final
+    def inputs_of(self, points: FloatArray) -> FloatArray:
+        """Return the inputs of `points` of the plane, shape (samples, 2): their features."""
+        if not self.features:
+            return points
+        x, y = points.T
+        return np.stack([FEATURES[name].of(x, y) for name in self.features], axis=1)
 
     @final
     def check_sample(self, inputs: FloatArray, targets: FloatArray) -> None:
@@ -144,7 +182,9 @@ class PlaneSet(TableSet):
     @final
     @classmethod
     def cost(cls, settings: Mapping[str, Any]) -> int:
-        return 3 * DOUBLE * whole(settings.get("samples"), SAMPLES)
+        features = settings.get("features")
+        inputs = len(features) if isinstance(features, (str, list, tuple)) else 0
+        return (3 + inputs) * DOUBLE * whole(settings.get("samples"), SAMPLES)
 
     @abstractmethod
     def places(self, classes: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
@@ -162,6 +202,8 @@ class Circle(PlaneSet):
     signed   True: targets are -1 and 1; False, the default: 0 and 1
     seed     seed of the points; by default 0
     order    "shuffled", the default, "in_order" or "picked", as in Arrays
+    features  inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None, the
+             default: x and y themselves
     """
 
     name = "circle"
@@ -182,6 +224,8 @@ class Gaussians(PlaneSet):
     signed   True: targets are -1 and 1; False, the default: 0 and 1
     seed     seed of the points; by default 0
     order    "shuffled", the default, "in_order" or "picked", as in Arrays
+    features  inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None, the
+             default: x and y themselves
     """
 
     name = "gaussians"
@@ -203,6 +247,8 @@ class Spiral(PlaneSet):
     signed   True: targets are -1 and 1; False, the default: 0 and 1
     seed     seed of the points; by default 0
     order    "shuffled", the default, "in_order" or "picked", as in Arrays
+    features  inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None, the
+             default: x and y themselves
     """
 
     name = "spiral"
@@ -222,6 +268,8 @@ class Moons(PlaneSet):
     signed   True: targets are -1 and 1; False, the default: 0 and 1
     seed     seed of the points; by default 0
     order    "shuffled", the default, "in_order" or "picked", as in Arrays
+    features  inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None, the
+             default: x and y themselves
     """
 
     name = "moons"
@@ -247,6 +295,8 @@ class Quadrants(PlaneSet):
     signed   True: targets are -1 and 1; False, the default: 0 and 1
     seed     seed of the points; by default 0
     order    "shuffled", the default, "in_order" or "picked", as in Arrays
+    features  inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None, the
+             default: x and y themselves
     """
 
     name = "quadrants"
@@ -256,6 +306,25 @@ class Quadrants(PlaneSet):
         x = side * (0.06 + 0.94 * abs(2.0 * u - 1.0))
         y = side * (1.0 - 2.0 * classes) * (0.06 + 0.94 * v)
         return np.stack([x, y], axis=1)
+
+
+def features_in(names: object) -> list[str]:
+    """Return names of FEATURES from a text or a list; an empty list for x and y themselves.
+
+    Raise InputError or UnknownNameError.
+    """
+    if names is None:
+        return []
+    given = names.replace(" ", "").split(",") if isinstance(names, str) else names
+    if not isinstance(given, (list, tuple)) or not given:
+        raise InputError(
+            f'features are names such as "x,y,x2" or ["x", "y", "x2"], not {shorten(names)}'
+        )
+    for name in given:
+        pick(FEATURES, name, "feature")
+    if len(set(given)) < len(given):
+        raise InputError(f"each feature can be an input once, not {shorten(names)}: leave one out")
+    return [] if tuple(given) == PLANE else list(given)
 
 
 def around(radius: FloatArray, turns: FloatArray) -> FloatArray:

@@ -48,7 +48,7 @@ CAPSULE = 4.0  # extra: at start and end, normal of the line that cuts it off
 ARROW = 8.0  # extra: length of the head, half of the width of the shaft
 LETTER = 12.0  # extra: left, top, right and bottom in the atlas, in pixels
 # extra: left, top, right and bottom of the visible part of the image, each from 0 to 1;
-# corner radius and outline width hold the direction of its y axis
+# corner radius and outline width hold the direction of its y axis, hatch the corner radius
 IMAGE = 16.0
 CORNERS = np.arange(4, dtype=np.float32)
 TRIANGLES = np.array([0, 1, 2, 2, 1, 3], np.uint32)

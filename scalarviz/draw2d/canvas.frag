@@ -49,7 +49,7 @@ void main()
     }
     if (kind > 3.5) {
         vec2 spot = mix(v_extra.xy, v_extra.zw, clamp(0.5 + 0.5 * at / size, 0.0005, 0.9995));
-        gl_FragColor = texture2D(u_image, spot) * covered(to_box(at, size, 0.0));
+        gl_FragColor = texture2D(u_image, spot) * covered(to_box(at, size, v_style.w));
         return;
     }
     if (kind > 1.5) {

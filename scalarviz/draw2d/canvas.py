@@ -161,16 +161,20 @@ class Canvas2D:
         parts: npt.NDArray[np.floating],
         *,
         depth: Numbers = -1.0,
+        radius: Numbers = 0.0,
+        smooth: bool = False,
     ) -> None:
         """Draw parts of one image; `parts` is (n, 4): left, top, right and bottom from 0 to 1.
 
-        Corners are as in `parallelograms`; depth may be (n, 2), left and right.
+        Corners are as in `parallelograms`; depth may be (n, 2), left and right. `radius` rounds the
+        corners of rectangles; `smooth` interpolates between pixels.
         """
         rows = parallelograms(rows_at(corners[:, 0], self._clip, "#ffffff", None, 0.0), corners)
         rows[:, batch.DEPTH] = column(depth)
         rows[:, batch.EXTRA] = parts
         rows[:, batch.KIND] = IMAGE
-        self._quads.put_images(rows, Image(image_bytes(colors), False))
+        rows[:, batch.HATCH] = radius
+        self._quads.put_images(rows, Image(image_bytes(colors), smooth))
 
     def discs(
         self,

@@ -61,6 +61,9 @@ class RenderOptions:
     color      what the colors of cubes show; `cubes` what their sizes show; see `Stage.channels`
     per_layer  whether each layer has its own color scale
     pin        bank index of the weight whose arithmetic is shown, or a Perceptron: its sum
+    neuron_maps  whether spheres show what their neurons answer over the plane, if data lie in one
+    test_points  whether held-out samples are drawn on the map of the plane
+    discrete   whether maps of the plane have two colors only
     """
 
     size: tuple[int, int] = (1280, 800)
@@ -73,6 +76,9 @@ class RenderOptions:
     cubes: str = "value"
     per_layer: bool = False
     pin: int | Perceptron | Neuron | None = None
+    neuron_maps: bool = False
+    test_points: bool = False
+    discrete: bool = False
 
     def __post_init__(self) -> None:
         given = self.size.tolist() if isinstance(self.size, np.ndarray) else self.size
@@ -110,6 +116,8 @@ class RenderOptions:
         stage = Stage(show, self.theme, name, self.layout, reduced_motion=True)
         stage.silent = True
         stage.color, stage.size, stage.per_layer = self.color, self.cubes, self.per_layer
+        stage.neuron_maps, stage.test_points = self.neuron_maps, self.test_points
+        stage.discrete = self.discrete
         if self.pin is not None:
             stage.pin(self.pin)
         stage.resize(*self.size)
@@ -141,6 +149,9 @@ def picture(
     cubes: str | None = None,
     per_layer: bool | None = None,
     pin: int | Perceptron | Neuron | None = None,
+    neuron_maps: bool | None = None,
+    test_points: bool | None = None,
+    discrete: bool | None = None,
     look: RenderOptions | None = None,
 ) -> Frame:
     """Render a session as it is now; return uint8 (height, width, 3), and write it as a PNG file.
@@ -158,14 +169,18 @@ def picture(
     per_layer   whether each layer has its own color scale; by default False
     pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
                 drawn; by default none
-    look        a RenderOptions that gives the defaults of these ten options instead
+    neuron_maps  whether spheres show what their neurons answer over the plane; by default False
+    test_points  whether held-out samples are drawn on the map of the plane; by default False
+    discrete    whether maps of the plane have two colors only; by default False
+    look        a RenderOptions that gives the defaults of these thirteen options instead
 
     Raises InputError for an option out of range, FileError if the file cannot be written, and
     DisplayError without OpenGL.
     """
+    maps = neuron_maps, test_points, discrete
     look = looked(
         look or RenderOptions(),
-        (size, ratio, samples, theme, camera, layout, color, cubes, per_layer, pin),
+        (size, ratio, samples, theme, camera, layout, color, cubes, per_layer, pin, *maps),
     )
     place = None if path is None else as_path(path)
     if place is not None and place.suffix.lower() != ".png":
@@ -203,6 +218,9 @@ def record(
     cubes: str | None = None,
     per_layer: bool | None = None,
     pin: int | Perceptron | Neuron | None = None,
+    neuron_maps: bool | None = None,
+    test_points: bool | None = None,
+    discrete: bool | None = None,
     look: RenderOptions | None = None,
 ) -> int:
     """Train a session and write a video; return its number of frames.
@@ -230,15 +248,19 @@ def record(
     per_layer   whether each layer has its own color scale; by default False
     pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
                 drawn; by default none
-    look        a RenderOptions that gives the defaults of these ten options instead
+    neuron_maps  whether spheres show what their neurons answer over the plane; by default False
+    test_points  whether held-out samples are drawn on the map of the plane; by default False
+    discrete    whether maps of the plane have two colors only; by default False
+    look        a RenderOptions that gives the defaults of these thirteen options instead
 
     Raises InputError for an option out of range, FileError if the file cannot be written, and
     DisplayError without OpenGL.
     """
     show = Show.of(session)
+    maps = neuron_maps, test_points, discrete
     look = looked(
         look or RenderOptions(size=(1280, 720)),
-        (size, ratio, samples, theme, camera, layout, color, cubes, per_layer, pin),
+        (size, ratio, samples, theme, camera, layout, color, cubes, per_layer, pin, *maps),
     )
     steps = count_of(steps if steps is not None else show.steps, "steps")
     fps = whole_number(fps, "fps", 1, FASTEST)
@@ -305,6 +327,9 @@ def storyboard(
     cubes: str | None = None,
     per_layer: bool | None = None,
     pin: int | Perceptron | Neuron | None = None,
+    neuron_maps: bool | None = None,
+    test_points: bool | None = None,
+    discrete: bool | None = None,
     look: RenderOptions | None = None,
 ) -> int:
     """Write one training step as a web page with a picture per operation; return their number.
@@ -328,7 +353,10 @@ def storyboard(
     per_layer   whether each layer has its own color scale; by default False
     pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
                 drawn; by default none
-    look        a RenderOptions that gives the defaults of these ten options instead
+    neuron_maps  whether spheres show what their neurons answer over the plane; by default False
+    test_points  whether held-out samples are drawn on the map of the plane; by default False
+    discrete    whether maps of the plane have two colors only; by default False
+    look        a RenderOptions that gives the defaults of these thirteen options instead
 
     Raises InputError for an option out of range, FileError if the file cannot be written, and
     DisplayError without OpenGL.
@@ -337,9 +365,10 @@ def storyboard(
     if place.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"a storyboard is kept as .html, not as {place.name!r}: rename it")
     check_place(place)
+    maps = neuron_maps, test_points, discrete
     look = looked(
         look or PAGE,
-        (size, ratio, samples, theme, camera, layout, color, cubes, per_layer, pin),
+        (size, ratio, samples, theme, camera, layout, color, cubes, per_layer, pin, *maps),
     )
     with Progress(0, true_or_false(progress, "progress"), "pictures") as bar:
         stills, text = story(session, look, title, bar)

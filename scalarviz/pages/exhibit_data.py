@@ -11,18 +11,18 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.data import Digits, Rgb, Texture
 from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair
+from scalarviz.data.plane import PlaneSet
 from scalarviz.draw2d.batch import image_bytes
 from scalarviz.formulas.metrics import cut
 from scalarviz.pages.network_shader import network_shader
 from scalarviz.pages.packed import packed
 from scalarviz.presenter.exhibits_of import (
     FEW,
-    bounds_of,
     is_one_hot,
-    numbered_axes,
     samples_of,
     some_pixels,
 )
+from scalarviz.presenter.plane_points import bounds_of, numbered_axes
 from scalarviz.presenter.sorting import ASKED, some_digits
 from scalarviz.session.session import Session
 from scalarviz.texts import text
@@ -73,6 +73,8 @@ def exhibit_of(session: Session) -> Made | None:
     """Return the exhibit without its answers, and the inputs that it takes."""
     data = session.data
     if not session.network.layers:
+        return None
+    if isinstance(data, PlaneSet) and data.features:  # pages have maps of two inputs themselves
         return None
     if data.name in EXHIBITS:
         return EXHIBITS[data.name](data)

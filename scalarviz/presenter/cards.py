@@ -14,14 +14,15 @@ from scalarviz.presenter.answers import Answer
 from scalarviz.presenter.captions.format import digits_between, said
 from scalarviz.presenter.channels import Source
 from scalarviz.presenter.live_values import LiveValues
-from scalarviz.presenter.neuron_card import hovered_card, neuron_card, numbers_of
+from scalarviz.presenter.neuron_card import drawing_of, hovered_card, neuron_card, numbers_of
 from scalarviz.presenter.pointing import Target
 from scalarviz.presenter.throttle import Throttle
 from scalarviz.presenter.why import Blocks, blocks_about, title_of
 from scalarviz.session.session import Session
 from scalarviz.session.weight_history import POINTS
 from scalarviz.texts import text
-from scalarviz.view.frame_data import Card, History, Line, Table
+from scalarviz.view.exhibits.exhibit import Exhibit
+from scalarviz.view.frame_data import Card, Drawing, History, Line, NeuronMaps, Table
 from scalarviz.view.scene.plates import Layout
 
 DIGITS = 3  # fewest of a value
@@ -76,14 +77,24 @@ class Cards:
         known = numbers_of(self.reading, layout, hovered.neuron, done)
         return None if known is None else hovered_card(known)
 
-    def pinned(self, pinned: Target, source: Source, layout: Layout, done: int) -> Card | None:
-        """Return the card of what is pinned; arguments as in `hovered`."""
+    def pinned(
+        self,
+        pinned: Target,
+        source: Source,
+        layout: Layout,
+        done: int,
+        learned: tuple[NeuronMaps | None, Exhibit | None] = (None, None),
+    ) -> Card | None:
+        """Return the card of what is pinned; arguments as in `hovered`.
+
+        learned  what neurons answer over the plane, and the exhibit, for the card of a neuron
+        """
         if self.reading.asleep or not pinned:
             return None
         if pinned.neuron is None:
             return self._weight(pinned.row, source)
         known = numbers_of(self.reading, layout, pinned.neuron, done)
-        return None if known is None else neuron_card(known)
+        return None if known is None else neuron_card(known, drawing_of(known, *learned))
 
     def _weight(self, row: int | None, source: Source) -> Card | None:
         """Return the card of a weight: why it has its value, and its history.
@@ -97,7 +108,9 @@ class Cards:
             self._asked = row, key, session.focus
         found = self.reading.ask(self._blocks, self._asked, lambda: arithmetic(session, row))
         waits = [Line(text("explanation.pending"), "quiet")]
-        blocks: list[Line | Table | History] = [*(waits if self._blocks.pending else found)]
+        blocks: list[Line | Table | History | Drawing] = [
+            *(waits if self._blocks.pending else found)
+        ]
         if session.playing:
             now = said(float(source.numbers.value[row]), DIGITS)
             blocks.insert(0, Line(text("card.value_is", value=now), "large", text("card.now")))

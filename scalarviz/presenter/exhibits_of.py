@@ -22,6 +22,13 @@ from scalarviz.formulas.metrics import predictions_of
 from scalarviz.layers import Dense, Layer
 from scalarviz.model.operations import Operation
 from scalarviz.network.base import Model
+from scalarviz.presenter.plane_points import (
+    SIDE,
+    PlanePoints,
+    held_out_points,
+    numbered_axes,
+    plane_points,
+)
 from scalarviz.presenter.sorting import sorting
 from scalarviz.session.session import Session
 from scalarviz.session.worker import check_end
@@ -33,7 +40,6 @@ from scalarviz.view.exhibits.plane import Plane
 from scalarviz.view.exhibits.swatches import Swatches
 
 SMALL = 2000  # weights; larger networks are not shown weight by weight
-SIDE = 40  # cells along a map, which needs SIDE * SIDE evaluations per picture
 FEW = 8  # most samples whose outputs are written out
 MOST = 256  # samples that are shown
 PIXELS, FINE_PIXELS = 64, 512  # along the longer side of an image, at most
@@ -62,12 +68,11 @@ def exhibit_of(
     if loss.row.logits:
         ask = with_predictions(ask, loss)
     samples = samples_of(session, batch)
+    where = plane_points(data, samples)
+    if where is not None:
+        return plane(ask, data, where)
     varying = np.flatnonzero(np.ptp(samples[0], axis=0) > 0.0)
-    if len(varying) == 1:
-        return graph(ask, data, samples, int(varying[0]))
-    if len(varying) == 2:
-        return plane(ask, data, samples, varying)
-    return None
+    return graph(ask, data, samples, int(varying[0])) if len(varying) == 1 else None
 
 
 def with_predictions(ask: Ask, loss: Loss) -> Ask:
@@ -100,35 +105,26 @@ def samples_of(session: Session, batch: Pair | None = None) -> Pair:
     return inputs[:MOST], targets[:MOST]
 
 
-def plane(ask: Ask, data: DataSet, samples: Pair, axes: Any) -> Plane:
-    """Return the output over the plane of two inputs; other inputs are constant."""
-    inputs, targets = samples
-    low, high = bounds_of(data, inputs[:, axes])
-    across = low[0] + (np.arange(SIDE) + 0.5) / SIDE * (high[0] - low[0])
-    up = high[1] - (np.arange(SIDE) + 0.5) / SIDE * (high[1] - low[1])
-    grid = np.repeat(inputs[:1], SIDE * SIDE, axis=0)
-    grid[:, axes] = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
-    names = numbered_axes(data)
-    about: dict[str, Any] = {
-        "points": (inputs[:, axes] - low) / (high - low),
-        "names": (names[axes[0]], names[axes[1]]),
-        "axes": (int(axes[0]), int(axes[1])),
-        "low": (float(low[0]), float(low[1])),
-        "high": (float(high[0]), float(high[1])),
-    }
+def plane(ask: Ask, data: DataSet, where: PlanePoints) -> Plane:
+    """Return the output over the plane in which the samples lie."""
+    inputs, targets = where.samples
+    others, goals = held_out_points(data, where, MOST)
+    about = {**where.about(), "tests": where.placed(others)}
     if is_one_hot(targets):
-        return class_plane(ask, data, samples, grid, about)
+        about["test_targets"] = largest(goals)
+        return class_plane(ask, data, where, about)
     wanted = targets[:, 0]
     least, most = float(wanted.min()), float(wanted.max())
     classes = targets.shape[1] == 1 and len(np.unique(wanted)) == 2
     return Plane(
-        ask(grid)[:, 0].reshape(SIDE, SIDE),
+        ask(where.grid)[:, 0].reshape(SIDE, SIDE),
         middle=(least + most) / 2.0,
         reach=(most - least) / 2.0 or 1.0,
         targets=wanted,
         answers=answers(ask, inputs, targets),
         title=text(f"exhibits.plane.{'one' if targets.shape[1] == 1 else 'many'}"),
         outputs=np.asarray(ask(inputs)[:, 0]) if classes else np.zeros(0),
+        test_targets=goals[:, 0],
         **about,
     )
 
@@ -139,11 +135,9 @@ def is_one_hot(targets: FloatArray) -> bool:
     return targets.shape[1] > 1 and is_binary and bool((targets.sum(axis=1) == 1.0).all())
 
 
-def class_plane(
-    ask: Ask, data: DataSet, samples: Pair, grid: FloatArray, about: Mapping[str, Any]
-) -> Plane:
-    """Return the class of the largest output over the plane of two inputs."""
-    inputs, targets = samples
+def class_plane(ask: Ask, data: DataSet, where: PlanePoints, about: Mapping[str, Any]) -> Plane:
+    """Return the class of the largest output over the plane in which the samples lie."""
+    inputs, targets = where.samples
     count = targets.shape[1]
     names = [text("exhibits.plane.class", number=i) for i in range(count)]
     names = [*data.output_names] if len(data.output_names) == count else names
@@ -156,7 +150,7 @@ def class_plane(
             for x, said, right in zip(inputs, called, wanted, strict=True)
         ]
     return Plane(
-        largest(ask(grid)).reshape(SIDE, SIDE),
+        largest(ask(where.grid)).reshape(SIDE, SIDE),
         middle=0.0,
         reach=1.0,
         targets=wanted,
@@ -172,21 +166,6 @@ def largest(rows: FloatArray) -> FloatArray:
     """Return the index of the largest number of each row; NaN if the row has NaN."""
     found: FloatArray = np.where(np.isnan(rows).any(axis=1), np.nan, np.argmax(rows, axis=1))
     return found
-
-
-def numbered_axes(data: DataSet) -> list[str]:
-    """Return the names of all inputs; x1, x2 and so on for those without a name."""
-    names = [text("exhibits.axis.input", number=i + 1) for i in range(data.inputs)]
-    return [*data.input_names, *names[len(data.input_names) :]]
-
-
-def bounds_of(data: DataSet, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the lower left and the upper right corner of the map."""
-    if data.bounds is not None:
-        return np.full(2, data.bounds[0]), np.full(2, data.bounds[1])
-    low, high = points.min(axis=0), points.max(axis=0)
-    room = 0.1 * (high - low)
-    return low - room, high + room
 
 
 def answers(ask: Ask, inputs: FloatArray, targets: FloatArray) -> list[str]:

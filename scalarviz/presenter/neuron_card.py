@@ -26,7 +26,9 @@ from scalarviz.presenter.pointing import name_of as named
 from scalarviz.presenter.scene_layout import names_in
 from scalarviz.session.caption import Neuron, Piece
 from scalarviz.texts import row_text, text
-from scalarviz.view.frame_data import Card, Line, Table
+from scalarviz.view.exhibits.neuron_map import NeuronMap
+from scalarviz.view.exhibits.plane import Plane
+from scalarviz.view.frame_data import Card, Drawing, Line, NeuronMaps, Table
 from scalarviz.view.scene.plates import Layout, Neurons
 
 DIGITS = 3  # fewest of a number
@@ -173,12 +175,13 @@ def numbers_of(
     )
 
 
-def neuron_card(known: NeuronNumbers) -> Card:
-    """Return the card of a neuron."""
+def neuron_card(known: NeuronNumbers, drawing: Drawing | None = None) -> Card:
+    """Return the card of a neuron; `drawing` is that of what it answers, if there is one."""
     value = known.value
     number = text("card.neuron.empty") if value is None else said(value, DIGITS)
     about = text("card.neuron.sample", number=known.sample + 1)
-    blocks: list[Line | Table] = [Line(number, "large", about)]
+    blocks: list[Line | Table | Drawing] = [Line(number, "large", about)]
+    blocks += [drawing] if drawing is not None else []
     if known.is_one:
         blocks.append(Line(text("card.neuron.one.about")))
     for operation in reversed(known.writers):
@@ -195,6 +198,21 @@ def neuron_card(known: NeuronNumbers) -> Card:
         blocks.append(Line(said_of_delta(known.delta)))
     blocks += sent_by(known)
     return Card(NONE, known.title, facts_of(known), blocks)
+
+
+def drawing_of(known: NeuronNumbers, maps: NeuronMaps | None, plane: object) -> Drawing | None:
+    """Return what a neuron answers over the plane.
+
+    known  the neuron
+    maps   those of all neurons, or None
+    plane  what is learned, which has the samples and axes
+    """
+    buffers = known.line.values, *known.line.also, known.line.sums
+    name = next((each for each in buffers if each in known.values), "")
+    if known.is_one or maps is None or name not in maps.values or not isinstance(plane, Plane):
+        return None
+    place = known.place
+    return Drawing(NeuronMap(maps.values[name][place], maps.parts(name)[place], plane))
 
 
 def line_of(pieces: Sequence[Piece]) -> Line:

@@ -28,6 +28,7 @@ from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import Motion
 from scalarviz.presenter.notifications import Messages
 from scalarviz.presenter.own_input import caption_of_own
+from scalarviz.presenter.plane_maps import PlaneMaps
 from scalarviz.presenter.pointed import Pointed
 from scalarviz.presenter.pointing import same_in
 from scalarviz.presenter.pushes import pushes
@@ -37,7 +38,9 @@ from scalarviz.presenter.show import Show
 from scalarviz.presenter.view_box import ViewBox
 from scalarviz.session.caption import Caption
 from scalarviz.session.session import Session
-from scalarviz.view.frame_data import CubeValues, Curve, FrameData
+from scalarviz.view.exhibits.exhibit import Exhibit
+from scalarviz.view.exhibits.plane import Plane
+from scalarviz.view.frame_data import CubeValues, Curve, FrameData, NeuronMaps
 from scalarviz.view.legend import legend_box
 from scalarviz.view.scene.frame import Division
 
@@ -48,6 +51,9 @@ class Stage(Pointed):
 
     color, size    the channels
     per_layer      whether each layer has scales of its own
+    neuron_maps    whether spheres show what their neurons answer over the plane, if data lie in one
+    test_points    whether held-out samples are drawn there, too
+    discrete       whether such maps have two colors only
     help           whether the list of `keys` is shown
     silent         whether the picture has no buttons, as in a file
     present        whether letters are larger, and head and loss are left out
@@ -81,6 +87,7 @@ class Stage(Pointed):
         self.keys: list[tuple[str, str]] = []
         self.help = False
         self.silent = False
+        self.neuron_maps = self.test_points = self.discrete = False
         self.present = False
         self.nodes: Callable[[Any], object] | None = None
         self.travel: Callable[[int], object] = lambda operations: None
@@ -100,7 +107,7 @@ class Stage(Pointed):
         self.plan = layout_of(self.session, self._layout_name, self._shape)
         self.eyes = CameraController(self.plan, camera, cuts=self.reduced_motion)
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
-        self._cards = Cards(self.reading)
+        self._cards, self._maps = Cards(self.reading), PlaneMaps(self.reading)
         self.narration = Narration(self.reading)
         self._sum: Answer[BatchSum | None] = Answer(None)
         self.reading.answers.append(self._sum)
@@ -171,6 +178,11 @@ class Stage(Pointed):
     def per_layer(self, on: bool) -> None:
         self.scales.per_layer = on
         self.rescale()
+
+    @property
+    def has_plane(self) -> bool:
+        """Whether the data lie in a plane, so that there are maps."""
+        return isinstance(self.reading.learned, Plane)
 
     @property
     def layout(self) -> str:
@@ -294,6 +306,7 @@ class Stage(Pointed):
         top = None if added is None or pushed is None else float(np.nanmax(np.abs(pushed)))
         if added is not None:
             pushed = self._pushed(part, frozen, added)
+        exhibit, maps = self._learned()
         self._seen = FrameData(
             self.plan,
             CubeValues(
@@ -316,9 +329,11 @@ class Stage(Pointed):
             ),
             moment,
             part,
-            reading.exhibit_after(self.motion.done),
+            exhibit,
             self._cards.hovered(*self._targets(), source, self.plan, self.motion.done),
-            self._cards.pinned(self._targets()[1], source, self.plan, self.motion.done),
+            self._cards.pinned(
+                *(self._targets()[1], source, self.plan, self.motion.done), (maps, exhibit)
+            ),
             self.messages.chips(),
             self.messages.offers(),
             self.keys if self.help else (),
@@ -330,6 +345,7 @@ class Stage(Pointed):
             pinned_neuron=self.pinned_neuron,
             pointed=self.over.piece,
             opened=self.over.opened and self.motion.walking and not session.playing,
+            maps=maps if self.neuron_maps else None,
         )
         self._fit(self._seen)
         return self._seen
@@ -345,6 +361,17 @@ class Stage(Pointed):
             on_title=over.title,
             large=self.curve_view.large,
         )
+
+    def _learned(self) -> tuple[Exhibit | None, NeuronMaps | None]:
+        """Return what is learned, and what the neurons answer if that is shown."""
+        exhibit = self.reading.exhibit_after(self.motion.done)
+        if not isinstance(exhibit, Plane):
+            return exhibit, None
+        exhibit = replace(exhibit, show_tests=self.test_points, discrete=self.discrete)
+        if not self.neuron_maps and self.pinned_neuron is None:
+            return exhibit, None
+        maps = self._maps.now()
+        return exhibit, maps and replace(maps, discrete=self.discrete)
 
     def _pushed(self, part: float, frozen: Any, added: BatchSum | None = None) -> FloatArray | None:
         """Return the gradients that arrows show, of the batch as far as it is added up."""

@@ -191,6 +191,36 @@ class History:
 
 
 @dataclass(frozen=True)
+class Drawing:
+    """A picture on a card, such as the map of a neuron over the plane."""
+
+    exhibit: Exhibit
+
+
+@dataclass(frozen=True)
+class NeuronMaps:
+    """What each neuron answers over the plane in which the data lie.
+
+    values  by name of the buffer, (neurons, side, side); the first row is the top
+    scales  by the same names, (neurons, 2): the number without a color, and the distance from it
+            to the strongest colors
+    """
+
+    values: Mapping[str, FloatArray]
+    scales: Mapping[str, FloatArray]
+    discrete: bool = False
+
+    def parts(self, buffer: str) -> FloatArray:
+        """Return the maps of a buffer as shares of the strongest colors, from -1 to 1.
+
+        If they are discrete, they have the two strongest colors only.
+        """
+        middle, reach = self.scales[buffer].T[:, :, np.newaxis, np.newaxis]
+        parts: FloatArray = (self.values[buffer] - middle) / reach
+        return np.where(parts > 0.0, 1.0, -1.0) if self.discrete else parts
+
+
+@dataclass(frozen=True)
 class Card:
     """What is written about a cube or a neuron.
 
@@ -202,7 +232,7 @@ class Card:
     row: int
     name: str
     facts: Sequence[tuple[str, str]] = ()
-    blocks: Sequence[Line | Table | History] = ()
+    blocks: Sequence[Line | Table | History | Drawing] = ()
 
 
 @dataclass(frozen=True)
@@ -260,6 +290,7 @@ class FrameData:
     hover_neuron   the neuron under the mouse, and `pinned_neuron`, or None
     pointed        the piece of the caption under the mouse, or None
     opened         whether the caption shows all terms
+    maps           what neurons answer over the plane, drawn on their spheres, or None
     """
 
     layout: Layout
@@ -284,6 +315,7 @@ class FrameData:
     pinned_neuron: Neuron | None = None
     pointed: Piece | None = None
     opened: bool = False
+    maps: NeuronMaps | None = None
 
     @property
     def has_small_curve(self) -> bool:

@@ -9,21 +9,25 @@ from typing import final
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
 from scalarviz.view.charts import draw_history
-from scalarviz.view.frame_data import Card, History, Line, Table
+from scalarviz.view.exhibits.exhibit import Exhibit
+from scalarviz.view.frame_data import Card, Drawing, History, Line, Table
 from scalarviz.view.scene.frame import Box
 
 SIZE, LARGE = 13.0, 17.0  # letters
 ROW = 17.5  # height of a line of SIZE
 SPACE = 7.0  # before a heading, a table and the history
 HISTORY = 74.0  # height of the history
+DRAWINGS = 0.8, 0.62, 0.48  # heights of a drawing, relative to its width
 INDENT = "    "
 BOLD = ("strong", "bold", "large")
 TITLES, CURVE = 1, 2  # parts of a card that are left out if they must be
 
+Block = Line | Table | History | Drawing
 
-def is_shown(block: Line | Table | History, extra: int) -> bool:
+
+def is_shown(block: Block, extra: int) -> bool:
     """Return whether a block is on a card with these extra parts."""
-    if isinstance(block, History):
+    if isinstance(block, (History, Drawing)):
         return bool(extra & CURVE)
     return isinstance(block, Table) or block.look != "strong" or bool(extra & TITLES)
 
@@ -31,10 +35,11 @@ def is_shown(block: Line | Table | History, extra: int) -> bool:
 def draw_inspector(
     canvas: Canvas2D, box: Box, card: Card, theme: Theme, scale: float = 1.0
 ) -> None:
-    """Draw what is pinned: its name, and lines, tables and the history from top to bottom.
+    """Draw what is pinned: its name, lines, tables, history and drawing from top to bottom.
 
-    The card is as high as its text. If the box is too low for it, tables have fewer rows, then the
-    history is left out, and then lines at the end, for which "..." stands.
+    The card is as high as its text. If the box is too low for it, tables have fewer rows and a
+    drawing is smaller; then history and drawing are left out, and then lines at the end, for which
+    "..." stands.
     """
     pad = 12.0 * scale
     page = Page(canvas, box.width - 2.0 * pad, scale)
@@ -52,7 +57,7 @@ def draw_inspector(
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a card, with its height; `lines` are drawn, or the table or the history."""
+    """A part of a card, with its height; `lines` are drawn, or the table, history or exhibit."""
 
     high: float
     lines: Sequence[str] = ()
@@ -61,12 +66,15 @@ class Part:
     table: Table | None = None
     rows: int = 0
     history: History | None = None
+    exhibit: Exhibit | None = None
 
     def draw(self, canvas: Canvas2D, box: Box, theme: Theme, scale: float) -> None:
         """Draw it; the box is as high as the part."""
+        inner = Box(box.x, box.y + SPACE * scale, box.width, box.height - SPACE * scale)
         if self.history is not None:
-            inner = Box(box.x, box.y + SPACE * scale, box.width, box.height - SPACE * scale)
             draw_history(canvas, inner, self.history, theme, scale)
+        elif self.exhibit is not None:
+            self.exhibit.paint(canvas, inner, theme)
         elif self.table is not None:
             draw_table(canvas, box, self.table, self.rows, theme, scale)
         else:
@@ -106,13 +114,17 @@ class Page:
         title = Part(ROW * self.scale * len(name), name, "strong")
         most = max((len(each.rows) for each in card.blocks if isinstance(each, Table)), default=0)
         shown = [most, *(count for count in (12, 8, 6, 4, 3, 2) if count < most)]
-        choices = [(count, TITLES + CURVE) for count in shown]
-        choices += [(min(count, most), TITLES) for count in (3, 2, 1)]
-        choices += [(min(count, most), 0) for count in (1, 0)]
+        first, *lower = DRAWINGS
+        choices = [(count, TITLES + CURVE, first) for count in shown]
+        if any(isinstance(each, Drawing) for each in card.blocks):
+            choices += [(count, TITLES + CURVE, high) for high in lower for count in shown]
+            choices += [(min(count, most), TITLES + CURVE, lower[-1]) for count in (1, 0)]
+        choices += [(min(count, most), TITLES, first) for count in (3, 2, 1)]
+        choices += [(min(count, most), 0, first) for count in (1, 0)]
         every = [part for block in card.blocks for part in self.fitted(block)]
-        for count, extra in choices:
+        for count, extra, high in choices:
             blocks = [block for block in every if is_shown(block, extra)]
-            parts = [title, *(self.part(block, count) for block in blocks)]
+            parts = [title, *(self.part(block, count, high) for block in blocks)]
             if sum(part.high for part in parts) <= room:
                 return parts
         return self.cut(parts, room)
@@ -133,11 +145,13 @@ class Page:
             found.append(part)
         return [*found, Part(row, ["..."]), *last]
 
-    def part(self, block: Line | Table | History, count: int) -> Part:
-        """Return a part; a table with at most `count` rows."""
+    def part(self, block: Block, count: int, high: float) -> Part:
+        """Return a part; a table with at most `count` rows, a drawing of this height by width."""
         scale = self.scale
         if isinstance(block, History):
             return Part((HISTORY + SPACE) * scale, history=block)
+        if isinstance(block, Drawing):
+            return Part(high * self.width + SPACE * scale, exhibit=block.exhibit)
         if isinstance(block, Table):
             rows = min(count, len(block.rows))
             rest = block.rests[rows] if block.rests else ()
@@ -152,7 +166,7 @@ class Page:
         above = SPACE * scale if block.look == "strong" else 0.0
         return Part(row_of(block.look, scale) * len(lines) + above, lines, block.look, block.aside)
 
-    def fitted(self, block: Line | Table | History) -> list[Line | Table | History]:
+    def fitted(self, block: Block) -> list[Block]:
         """Return a line in smaller letters, or as two lines, if its aside has no room behind it."""
         if not isinstance(block, Line) or not block.aside:
             return [block]

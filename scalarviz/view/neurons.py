@@ -20,6 +20,7 @@ from scalarviz.view.neuron_colors import (
     readable,
     short,
 )
+from scalarviz.view.neuron_maps import draw_maps
 from scalarviz.view.scene.frame import Box, Projection
 from scalarviz.view.scene.plates import Neurons
 
@@ -27,6 +28,10 @@ SMALLEST = 7.5  # least radius of a sphere in pixels for a number
 BIG, LITTLE = 14.0, 9.0  # sizes of the letters of numbers
 MOST = 128  # numbers in a line
 BAR = 64.0  # largest length of a bar in pixels
+# A number on a map: how far below the middle it stands, and its size, relative to the radius, and
+# the least radius in pixels.
+LOW, WRITTEN, ROOM = 0.92, 0.55, 12.0
+AWAY = 1.22  # how far from a map the name of its neuron stands, relative to other spheres
 NAMED = 14.0  # least radius of the sphere of the biases in pixels for its name
 
 
@@ -56,12 +61,15 @@ def draw_neurons(
     front = front_of(see, line.points, line.radius)[good]
     values = frame_data.buffers.values
     shown = line.values if line.values in values else line.sums
+    plane = draw_maps(canvas, xy, radius, front, good, bright, line, frame_data, theme)
     crosses(canvas, xy, 0.8 * radius, front, left_out(line, frame_data)[good], theme)
     if shown in values:
         ground = rgb((theme.ground,))[0]
         fills = faded(painted(shown, values[shown], frame_data, theme), bright, ground)
         hatched = np.zeros(len(xy), np.bool_)
-        if shown == line.values and line.values in frame_data.buffers.saturated:
+        if plane:
+            hatched[:] = True  # on a map, numbers stand on plain ground
+        elif shown == line.values and line.values in frame_data.buffers.saturated:
             hatch = frame_data.buffers.saturated[line.values][good]
             hatched = hatch > 0.0
             flat = np.flatnonzero(hatched)
@@ -69,15 +77,21 @@ def draw_neurons(
             canvas.discs(xy[flat], 0.92 * radius[flat], fills[good][flat], **look)
         places = np.flatnonzero(good)
         words, size = numbers_in(canvas, values[shown][places], float(radius.min()), scale)
+        xy_in = xy
+        if plane:
+            xy_in = xy + radius[:, np.newaxis] * [0.0, LOW]
+            words = words if radius.min() >= ROOM * scale else []
+            size = max(LITTLE * scale, min(size, WRITTEN * float(radius.min())))
         for i, number in enumerate(words):
             ink = readable(fills[places[i]])
             if hatched[i]:  # its number stands on plain ground
-                wide, (x, y) = canvas.measure(number, size=size, bold=True) + 6.0, xy[i].tolist()
+                wide, (x, y) = canvas.measure(number, size=size, bold=True) + 6.0, xy_in[i].tolist()
                 place = x - 0.5 * wide, y - 0.6 * size, wide, 1.2 * size
                 color, front_of_it = fills[places[i]], float(front[i])
                 canvas.box(*place, color, radius=0.5 * size, depth=front_of_it)
-            write_in(canvas, xy[i], float(front[i]), number, size, ink)
-    write_names(canvas, xy, radius, depth, good, line, theme, scale)
+            write_in(canvas, xy_in[i], float(front[i]), number, size, ink)
+    far = radius * AWAY if plane else radius
+    write_names(canvas, xy, far, depth, good, line, theme, scale)
     draw_flows(canvas, xy, radius, good, line, frame_data, theme)
     if line.bars:
         draw_bars(canvas, see, line, frame_data, theme, scale)

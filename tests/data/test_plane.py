@@ -7,7 +7,7 @@ import pytest
 
 from scalarviz import data
 from scalarviz.data.plane import PlaneSet
-from scalarviz.errors import InputError
+from scalarviz.errors import InputError, UnknownNameError
 from tests.wording import refused
 
 CLOUDS = [data.Circle, data.Gaussians, data.Spiral, data.Moons, data.Quadrants]
@@ -155,3 +155,60 @@ def test_quadrants_are_xor_of_the_signs() -> None:
 def test_bad_settings_are_refused(settings: dict[str, Any], value: str) -> None:
     with refused(InputError, value):
         data.Circle(**settings)
+
+
+# Features.
+
+
+@every_cloud
+def test_features_are_computed_of_the_coordinates(kind: type[PlaneSet]) -> None:
+    plain = kind(scale=5.0, samples=40)
+    made = kind(scale=5.0, samples=40, features="x, y,x2,y2,xy,sinx,siny")
+    assert made.inputs == 7 and made.held_out is not None and plain.held_out is not None
+    assert list(made.input_names) == ["x", "y", "x²", "y²", "xy", "sin x", "sin y"]
+    for inputs, points in (
+        (made.training[0], plain.training[0]),
+        (made.held_out[0], plain.held_out[0]),
+    ):
+        x, y = points.T
+        wanted = np.stack([x, y, x * x, y * y, x * y, np.sin(x), np.sin(y)], axis=1)
+        np.testing.assert_allclose(inputs, wanted, rtol=0.0, atol=2.0**-20)
+        np.testing.assert_array_equal(made.inputs_of(points), inputs)
+    np.testing.assert_array_equal(made.training[1], plain.training[1])
+    np.testing.assert_array_equal(made.points, plain.training[0])
+    np.testing.assert_array_equal(made.held_out_points, plain.held_out[0])
+
+
+def test_a_data_set_of_features_is_made_again_from_its_settings() -> None:
+    made = data.Spiral(features=["siny", "x2"], noise=0.1)
+    again = data.remake("spiral", made.settings())
+    np.testing.assert_array_equal(again.training[0], made.training[0])
+    assert list(again.input_names) == ["sin y", "x²"]
+    assert "features=['siny', 'x2']" in repr(made)
+
+
+def test_x_and_y_themselves_are_no_features() -> None:
+    plain = data.Circle()
+    for features in ("x,y", ["x", "y"], None):
+        made = data.Circle(features=features)
+        assert made.settings() == plain.settings() and made.inputs_of(made.points) is made.points
+    assert data.Circle(features="y,x").training[0].tolist() == plain.training[0][:, ::-1].tolist()
+
+
+def test_a_data_set_of_features_counts_their_bytes() -> None:
+    settings = {"samples": 1000, "features": ["x", "x2", "xy"]}
+    assert data.Circle.cost(settings) == data.Circle.cost({"samples": 1000}) + 3 * 8000
+
+
+@pytest.mark.parametrize(
+    ("features", "error", "value"),
+    [
+        ("x,z", UnknownNameError, "'z'"),
+        ("x,x", InputError, "'x,x'"),
+        ([], InputError, "[]"),
+        (3, InputError, "3"),
+    ],
+)
+def test_wrong_features_are_refused(features: Any, error: type[Exception], value: str) -> None:
+    with refused(error, value):
+        data.Circle(features=features)

@@ -343,3 +343,25 @@ def test_parts_of_one_picture_lie_on_parallelograms_and_are_drawn_at_once(studio
         assert at(first, 0.25, y) == [0, 0, 0] and at(first, 0.75, y) == [255, 0, 0]
         assert at(second, 0.25, y) == [0, 255, 0] and at(second, 0.75, y) == [0, 0, 0]
     assert at(first, 0.42, 0.9) == [0, 0, 0] and at(first, 0.58, 0.1) == [255, 0, 0]
+
+
+def test_the_corners_of_images_can_be_round(shown: Shown) -> None:
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    corners = np.array([[[10.0, 10.0], [30.0, 10.0], [10.0, 30.0]]])
+    green = np.array([[[0.0, 1.0, 0.0]]])
+    canvas.images(corners, green, np.array([[0.0, 0.0, 1.0, 1.0]]), radius=10.0)
+    pixels = shown(canvas)
+    y, x = np.mgrid[:HEIGHT, :WIDTH] + 0.5
+    apart = np.hypot(x - 20.0, y - 20.0)
+    assert (pixels[apart < 9.3] == GREEN).all() and (pixels[apart > 10.7] == BLACK).all()
+
+
+def test_images_can_be_smooth(shown: Shown) -> None:
+    rows = np.array([[[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]])
+    corners = np.array([[[10.0, 10.0], [30.0, 10.0], [10.0, 30.0]]])
+    middles = {}
+    for smooth in (False, True):
+        canvas = Canvas2D(WIDTH, HEIGHT)
+        canvas.images(corners, rows, np.array([[0.0, 0.0, 1.0, 1.0]]), smooth=smooth)
+        middles[smooth] = shown(canvas)[20, 19].tolist()
+    assert middles[False] == RED and 90 < middles[True][0] < 165 > middles[True][2] > 90

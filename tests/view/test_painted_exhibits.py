@@ -15,6 +15,7 @@ from scalarviz.presenter.stage import Stage
 from scalarviz.view.exhibits.confusion import Confusion
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.exhibits.graph import FunctionPlot
+from scalarviz.view.exhibits.neuron_map import NeuronMap
 from scalarviz.view.exhibits.pictures import Pictures
 from scalarviz.view.exhibits.plane import FAINT, STRONG, Plane
 from scalarviz.view.exhibits.sorting import Sorting
@@ -77,6 +78,8 @@ EXHIBITS: dict[str, Exhibit] = {
     "regression": REGRESSION,
     "classes": CLASSES.marked(np.zeros(2), np.zeros(3), np.zeros(3)),
     "many classes": MANY_CLASSES,
+    "held out": replace(CROWD, tests=MANY[:90], test_targets=np.arange(90) % 2.0, show_tests=True),
+    "neuron": NeuronMap(VALUES, np.clip(VALUES, -1.0, 1.0), CROWD),
     "square": pictures(16, 16).marked(np.array([0.0, 1.0]), np.zeros(3), np.zeros(3)),
     "wide": pictures(8, 40),
     "high": pictures(40, 8),
@@ -420,3 +423,44 @@ def test_the_input_in_use_is_marked_on_the_curve() -> None:
     middle = frame.x + frame.width / 2.0, frame.y + frame.height / 2.0
     wanted = x0 + (X[20] + 1.0) / 2.0 * (x1 - x0), y0 + (np.sin(X[20]) + 1.0) / 3.0 * (y1 - y0)
     assert middle == pytest.approx(wanted, abs=1e-3)
+
+
+def test_held_out_samples_are_hollow_and_only_drawn_on_demand() -> None:
+    places = RNG.uniform(0.1, 0.9, (60, 2))
+    hidden = replace(CROWD, tests=places, test_targets=np.arange(60) % 2 * 4.0 - 1.0)
+    shown = replace(hidden, show_tests=True)
+    before, _ = drawn(hidden, (1280, 800))
+    after, _ = drawn(shown, (1280, 800))
+    assert "held out" not in before.words and "held out" in after.words
+    assert len(after.discs_drawn) == len(before.discs_drawn) + 2
+    below, hollow = after.discs_drawn[:2]
+    assert len(below[0]) == len(hollow[0]) == 60 and hollow[2] == DARK.ground
+    assert len(after.discs_drawn[2][0]) == 250  # those of the training lie above
+
+
+@every_theme
+def test_a_hollow_sample_has_the_color_of_its_target_around_the_ground(
+    studio: Studio, theme: Theme
+) -> None:
+    one = replace(PLANE, tests=np.array([[0.5, 0.5]]), test_targets=np.array([3.0]))
+    canvas, _ = drawn(replace(one, show_tests=True), (1280, 800), theme)
+    pixels = studio.paper(canvas, rgb((theme.ground,))[0])
+    ((plot, _),) = canvas.images_drawn
+    middle = plot.x + 0.5 * plot.width, plot.y + 0.5 * plot.height
+    np.testing.assert_allclose(at(pixels, middle), rgb((theme.ground,))[0] * 255.0, atol=2)
+    rim = middle[0] + 0.8 * one.radius(plot, 13.0), middle[1]
+    np.testing.assert_allclose(at(pixels, rim), shade(theme.name, STRONG), atol=6)
+
+
+@every_theme
+def test_a_discrete_map_has_two_colors_with_a_smooth_border(theme: Theme) -> None:
+    slope = np.add.outer(np.arange(40.0), np.arange(40.0)) / 39.0 - 0.5
+    canvas, _ = drawn(replace(PLANE, values=slope, discrete=True), (1280, 800), theme)
+    ((_, colors),) = canvas.images_drawn
+    found = np.unique(np.asarray(colors).reshape(-1, 3).round(6), axis=0)
+    ground = rgb((theme.ground,))[0]
+    wanted = ground + FAINT * (theme.map(np.array([-1.0, 1.0])) - ground)
+    np.testing.assert_allclose(found, wanted[np.lexsort(wanted.T[::-1])], atol=1e-5)
+    assert colors.shape == (160, 160, 3)  # finer than the map, whose cells would be seen
+    odd = replace(PLANE, values=np.full((40, 40), np.nan), discrete=True)
+    check_order(*drawn(odd, (1280, 800)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import final
 
@@ -51,11 +51,16 @@ class Plane(Exhibit):
     points   samples, one per row; (0, 0) is the lower left corner, (1, 1) the upper right
     targets  targets of the samples
     answers  one line of text per sample, if they are few
-    names    of the two inputs, `axes` are their numbers
+    names    of the two axes
+    axes     the two inputs that they are; empty if the inputs are features, see `inputs_of`
     low      the lower left corner, `high` the upper right one
     outputs  outputs of the samples, if these are two classes; else empty
     focus    the sample in use, which is marked, as in `points`
     classes  names of the classes; empty if the outputs are not classes
+    inputs_of  returns the inputs of points of the plane, in the numbers of the axes, or None
+    tests    held-out samples, as in `points`; `test_targets` are their targets
+    show_tests  whether these are drawn, hollow, too
+    discrete  whether the map has the two strongest colors only
     """
 
     values: FloatArray
@@ -66,12 +71,17 @@ class Plane(Exhibit):
     answers: Sequence[str] = ()
     title: str = ""
     names: tuple[str, str] = ("x", "y")
-    axes: tuple[int, int] = (0, 1)
+    axes: tuple[int, ...] = (0, 1)
     low: tuple[float, float] = (0.0, 0.0)
     high: tuple[float, float] = (1.0, 1.0)
     outputs: FloatArray = field(default_factory=lambda: np.zeros(0))
     focus: FloatArray | None = None
     classes: Sequence[str] = ()
+    inputs_of: Callable[[FloatArray], FloatArray] | None = None
+    tests: FloatArray = field(default_factory=lambda: np.zeros((0, 2)))
+    test_targets: FloatArray = field(default_factory=lambda: np.zeros(0))
+    show_tests: bool = False
+    discrete: bool = False
     _plots: list[Box] = field(default_factory=list, repr=False, compare=False)  # painted last
 
     def lines(self, width: int, room: int) -> int:
@@ -113,7 +123,7 @@ class Plane(Exhibit):
         # Colors are mixed, not the numbers of classes.
         fills = resized(self._fills(self.values, look.map), 2 * side, 2 * side)
         colors = look.paper + FAINT * (fills - look.paper)
-        colors[row, column] = self._strong(look.map, 1.0)[: len(row)]
+        colors[row, column] = self._strong(self.targets, look.map, 1.0)[: len(row)]
         return pixels(colors, look)
 
     def _ink(self, side: int) -> FloatArray:
@@ -139,13 +149,22 @@ class Plane(Exhibit):
         """Return the colors of outputs, at full strength."""
         if self.classes:
             return class_colors(values, colors.background)
-        return colors((values - self.middle) / self.reach)
+        return colors(self._parts(values))
 
-    def _strong(self, colors: ColorMap, strength: float = STRONG) -> FloatArray:
-        """Return the colors of the samples."""
+    def _parts(self, values: FloatArray) -> FloatArray:
+        """Return outputs as shares of the strongest colors; -1 or 1 if they are discrete."""
+        parts = (values - self.middle) / self.reach
+        if self.discrete:
+            parts = np.where(np.isnan(parts), parts, np.where(parts > 0.0, 1.0, -1.0))
+        return parts
+
+    def _strong(
+        self, targets: FloatArray, colors: ColorMap, strength: float = STRONG
+    ) -> FloatArray:
+        """Return the colors of samples."""
         if self.classes:
-            return class_colors(self.targets, colors.background)
-        return colors(np.where(self.targets > self.middle, strength, -strength))
+            return class_colors(targets, colors.background)
+        return colors(np.where(targets > self.middle, strength, -strength))
 
     def places(self, side: int) -> tuple[FloatArray, FloatArray]:
         """Return rows and columns of the samples that are drawn."""
@@ -170,14 +189,21 @@ class Plane(Exhibit):
         return part_of_stage(330.0, width, height)
 
     def marked(self, inputs: FloatArray, outputs: FloatArray, targets: FloatArray) -> Plane:
-        """Return the map with a mark at the sample in use."""
+        """Return the map with a mark at the sample in use.
+
+        Of features, it is the sample or the cell of the map whose features are the nearest.
+        """
         low, high = np.array(self.low), np.array(self.high)
-        return replace(self, focus=(inputs[list(self.axes)] - low) / (high - low))
+        if self.axes or self.inputs_of is None:
+            return replace(self, focus=(inputs[list(self.axes)] - low) / (high - low))
+        places = np.concatenate([self.points, cells(len(self.values))])
+        apart = self.inputs_of(low + places * (high - low)) - inputs
+        return replace(self, focus=places[np.argmin((apart**2).sum(axis=1))])
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw the map, the samples in the colors of their targets, and how many are right."""
         size = letter_size(canvas)
-        line, radius = LINE * size, self._radius(box, size)
+        line, radius = LINE * size, self.radius(box, size)
         at_edge = bool((np.abs(self.points - 0.5) > 0.46).any())
         margin = 2.0 * radius if at_edge else 0.0
         axes = Axes(self.names, self.low, self.high, margin)
@@ -201,10 +227,11 @@ class Plane(Exhibit):
         plot = axes.plot(canvas, whole)
         self._plots[:] = [plot]
         ground = rgb((theme.ground,))[0]
-        colors = ground + FAINT * (self._fills(self.values, theme.map) - ground)
+        values = enlarged(self.values) if self.discrete and not self.classes else self.values
+        colors = ground + FAINT * (self._fills(values, theme.map) - ground)
         canvas.image(plot.x, plot.y, plot.width, plot.height, colors, smooth=True)
         axes.paint(canvas, whole, plot, theme)
-        self._paint_samples(canvas, plot, radius, theme)
+        self.paint_samples(canvas, plot, radius, theme)
         if below:
             x, y = plot.x - margin, whole.bottom + 0.5 * line
             x = min(x, box.x + left) if len(rows) > 1 else x
@@ -217,22 +244,30 @@ class Plane(Exhibit):
             if plot.has(x, y):
                 part = np.array([(x - plot.x) / plot.width, (plot.bottom - y) / plot.height])
                 numbers = np.array(self.low) + part * np.subtract(self.high, self.low)
+                if self.inputs_of is not None and not self.axes:
+                    return dict(enumerate(self.inputs_of(numbers[np.newaxis])[0].tolist()))
                 return dict(zip(self.axes, numbers.tolist(), strict=True))
         return {}
 
-    def _radius(self, box: Box, size: float) -> float:
+    def radius(self, box: Box, size: float) -> float:
         """Return the radius of a sample in pixels."""
         wanted = LARGE if len(self.points) <= FEW else SMALL
         return min(wanted * size / LETTERS, 0.04 * box.width)
 
-    def _paint_samples(self, canvas: Canvas2D, plot: Box, radius: float, theme: Theme) -> None:
+    def paint_samples(self, canvas: Canvas2D, plot: Box, radius: float, theme: Theme) -> None:
+        """Draw the samples on a map that fills `plot`, and a frame around the one in use."""
+
         def place(points: FloatArray) -> FloatArray:
             inside = np.clip(np.stack([points[:, 0], 1.0 - points[:, 1]], axis=1), 0.0, 1.0)
             spots: FloatArray = np.array([plot.x, plot.y]) + inside * [plot.width, plot.height]
             return spots
 
         spots = place(self.points)
-        strong = self._strong(theme.map)
+        strong = self._strong(self.targets, theme.map)
+        if self.show_tests:
+            holes, hollow = place(self.tests), self._strong(self.test_targets, theme.map)
+            canvas.discs(holes, 1.2 * radius, theme.ground)
+            canvas.discs(holes, radius, theme.ground, outline=hollow, line=0.4 * radius)
         canvas.discs(spots, radius, strong, outline=theme.ground, line=0.2 * radius)
         wrong = self.wrong
         ring = 1.35 * radius
@@ -282,6 +317,8 @@ class Plane(Exhibit):
         if self.classes:
             colors = class_colors(np.arange(len(self.classes)), theme.ground)
             marks = [("dot", *each) for each in zip(colors, self.classes, strict=True)]
+        if self.show_tests and len(self.tests):
+            marks.append(("ring", theme.quiet, text("exhibits.plane.held_out")))
         if self.wrong.any():
             marks.append(("ring", theme.ink, text("exhibits.wrong")))
         if self.focus is not None:
@@ -290,3 +327,24 @@ class Plane(Exhibit):
 
     def words(self) -> list[str]:
         return list(self.answers)
+
+
+def cells(side: int) -> FloatArray:
+    """Return the cell centers of a map, (side * side, 2), row by row from the top left.
+
+    They are shares of the map; (0, 0) is its lower left corner.
+    """
+    part = (np.arange(side) + 0.5) / side
+    return np.stack(np.meshgrid(part, 1.0 - part), axis=-1).reshape(-1, 2)
+
+
+def enlarged(values: FloatArray, times: int = 4) -> FloatArray:
+    """Return a map with `times` as many rows and columns, interpolated between cell centers."""
+    for axis in (0, 1):
+        count = values.shape[axis]
+        place = np.clip((np.arange(times * count) + 0.5) / times - 0.5, 0.0, count - 1.0)
+        first = np.minimum(place.astype(int), count - 2)
+        part = (place - first).reshape((-1, 1) if axis == 0 else (1, -1))
+        low, high = np.take(values, first, axis), np.take(values, first + 1, axis)
+        values = low + part * (high - low)
+    return values
