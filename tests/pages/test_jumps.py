@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import scalarviz as sv
+from scalarviz.texts import texts
+from tests.pages.in_web import in_web
 from tests.pages.pages import InPage
 from tests.pages.test_engine import rgb
 
@@ -38,3 +41,37 @@ def test_scales_are_chosen_anew_after_a_jump_and_only_then(tmp_path: Path) -> No
     (first, *scales), counts = found
     assert first <= 2 and scales == [100, 100, 100, 100, first, first]
     assert counts == [[0, 0], *[[1, 0]] * 4, [0, 1], [1, 0]]
+
+
+def test_the_loss_at_rest_is_said_to_be_that_before_an_edit(tmp_path: Path) -> None:
+    found = InPage(rgb(), tmp_path).run(f"""
+        const {{ restWords }} = await import("{WEB}/captions.js");
+        const {{ setTexts }} = await import("{WEB}/texts.js");
+        setTexts({json.dumps(dict(texts()))});
+        const clock = new Clock(engine);
+        const said = () => restWords(clock.state()).replace(/[\\d.]+\\d/, "X");
+        clock.advance(6);
+        const told = [said()];
+        for (const value of [1, -1]) {{
+          clock.edit(3, value);
+          told.push(said());
+        }}
+        clock.undo();
+        return [...told, said()];
+    """)
+    is_now, was = (
+        "After 6 steps the loss is X.",
+        "After 6 steps the loss was X, before your change.",
+    )
+    assert found == [is_now, was, was, is_now]
+
+
+def test_a_step_that_moves_weights_far_is_not_called_little() -> None:
+    body = """
+        setTexts(data.texts);
+        const before = Float64Array.of(1, -2);
+        const moved = (by) => ({ before, value: before.map((each) => each + by) });
+        return [0.1, 5].map((by) => playingWords(moved(by)));
+    """
+    little, far = in_web("captions texts", body, texts=dict(texts()))
+    assert "a little" in little and "a little" not in far and "moves every weight" in far

@@ -5,7 +5,7 @@ import { BranchLines } from "./branch_lines.js";
 import { BranchList } from "./branch_list.js";
 import { answersFor, exhibitIn } from "./exhibit.js";
 import { byId, isTouched, setShown, setWords, unitLength } from "./dom.js";
-import { captionOf } from "./captions.js";
+import { captionOf, playingWords, restWords } from "./captions.js";
 import { CaptionBox } from "./captionbox.js";
 import { cardOf } from "./cards.js";
 import { CardBox } from "./cardbox.js";
@@ -22,7 +22,7 @@ import { Options, channelsOf } from "./options.js";
 import { OwnInput, sentenceOfOwn } from "./own.js";
 import { owns } from "./paths.js";
 import { Player } from "./player.js";
-import { general, plural, text } from "./texts.js";
+import { text } from "./texts.js";
 import { StripBar } from "./stripbar.js";
 import { Tour, tourWords } from "./tour.js";
 import { isSameThing } from "./walking.js";
@@ -204,17 +204,15 @@ export class App {
     if (walks && !hasty) {
       return captionOf(spec, state, { ...(this.pinned ?? {}), opened: this.opened });
     }
-    if (isPlaying) return sentence(text("captions.playing"));
+    if (isPlaying) return sentence(playingWords(state));
     if (state.own) return sentence(sentenceOfOwn(spec.say, state, this.own.name));
     if (!state.step) {
       const isHeaded = byId("about").checkVisibility();
       const words = text(isTouched() ? "page.untrained.touch" : "page.untrained");
       return sentence(words, isHeaded ? "" : spec.page.about);
     }
-    const loss = general(state.loss, 3);
-    const title = plural("captions.rest", state.step, { loss });
     const hint = text(isTouched() ? "page.rest.touch" : "captions.rest.hint");
-    return sentence(Number.isNaN(state.loss) ? spec.page.about : title, hint);
+    return sentence(Number.isNaN(state.loss) ? spec.page.about : restWords(state), hint);
   }
 
   showCard(state) {

@@ -23,6 +23,8 @@ import { asSentence } from "./names.js";
 import { general, plural, text } from "./texts.js";
 import { TracedWeight, rightOutput, rowBeside } from "./traced.js";
 
+const FAR = 0.1; // part of the largest weight that is no little change
+
 /**
  * Return the caption of a state: of its last operation, or of the training between two steps.
  *
@@ -65,12 +67,29 @@ function plainCaption({ name }) {
 }
 
 /** Return what is said between two steps: of the beginning, or how far the training has come. */
-function restCaption(say, { step, loss, playing }) {
-  if (playing) return captionWith(text("captions.playing"));
+function restCaption(say, state) {
+  const { step, loss, playing } = state;
+  if (playing) return captionWith(playingWords(state));
   const isKnown = step > 0 && loss !== null && !Number.isNaN(loss);
   if (!isKnown) return captionWith(say.about);
-  const words = plural("captions.rest", step, { loss: general(loss, 3) });
-  return captionWith(words, text("captions.rest.hint"));
+  return captionWith(restWords(state), text("captions.rest.hint"));
+}
+
+/** Return how far the training has come; the loss is that before weights were changed by hand. */
+export function restWords({ step, loss, value, edited = {} }) {
+  const isEdited = Object.keys(edited).some((row) => edited[row] !== value[row]);
+  const fields = { loss: general(loss, 3) };
+  return isEdited ? plural("captions.rest.edited", step, fields) : plural("captions.rest", step, fields);
+}
+
+/** Return what each step does while it plays: some steps move weights far. */
+export function playingWords({ before, value }) {
+  let [most, largest] = [0, 0];
+  value.forEach((each, row) => {
+    most = Math.max(most, Math.abs(each - (before?.[row] ?? each)));
+    largest = Math.max(largest, Math.abs(before?.[row] ?? each));
+  });
+  return most > FAR * largest ? text("captions.playing.far") : text("captions.playing");
 }
 
 function momentCaption(say, state, moment, row, neuron) {

@@ -100,5 +100,14 @@ class Narration:
         if session.playing:
             return Caption(text("captions.playing"))
         steps, loss = session.step_index, session.loss
-        title = plural("captions.rest", steps, loss=f"{loss:.3g}") if loss == loss else show.about
+        clock, branch = session.timeline.clock, session.timeline.branch
+        done = branch.actions_at(clock.place)[: clock.actions]
+        is_edited = any(action.kind == "edit" for action in done)
+        said = f"{loss:.3g}"
+        if is_edited:
+            title = plural("captions.rest.edited", steps, loss=said)
+        else:
+            title = plural("captions.rest", steps, loss=said)
+        if loss != loss:
+            title = show.about
         return Caption(title, text("captions.rest.hint") if hint else "")
