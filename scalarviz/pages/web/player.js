@@ -7,9 +7,9 @@ const OPENING = 6; // seconds for which a page plays at its first speed, then tw
 const DOUBLING = 3;
 const PATIENCE = 2; // seconds for a worker to stop, until another one takes its place
 
-const MOVES = new Set(["advance", "back", "seek"]); // they change nothing, so that others replace them
-const UNDOING = new Set(["undo", "redo"]); // each counts
-const ANYWHERE = new Set(["reset", "begin", ...UNDOING]); // wherever the training stands
+const TRAVELS = new Set(["advance", "back", "seek"]); // they change nothing, so that others replace them
+const UNDONE_EACH = new Set(["undo", "redo"]); // each counts
+const ANYWHERE = new Set(["reset", "begin", ...UNDONE_EACH]); // wherever the training stands
 
 // Steps a second, or operations for those that say so; null: as fast as it goes.
 export const SPEEDS = [
@@ -81,7 +81,7 @@ export class Player {
   /** Drop moves that wait, and end the one under way where it is. */
   drop() {
     if (!this.going) return;
-    this.waiting = this.waiting.filter(({ name }) => !MOVES.has(name));
+    this.waiting = this.waiting.filter(({ name }) => !TRAVELS.has(name));
     this.ask("pause");
   }
 
@@ -158,9 +158,9 @@ export class Player {
 /** Return commands that wait, with one more. */
 function joined(waiting, next) {
   const isLike = ({ name, args }) => name === next.name && args.unit === next.args.unit;
-  const kept = waiting.filter((each) => isLike(each) || !MOVES.has(each.name));
+  const kept = waiting.filter((each) => isLike(each) || !TRAVELS.has(each.name));
   const last = kept.at(-1);
-  if (!last || !isLike(last) || UNDOING.has(next.name)) return [...kept, next];
+  if (!last || !isLike(last) || UNDONE_EACH.has(next.name)) return [...kept, next];
   const { count } = next.args;
   const args = count ? { ...next.args, count: count + last.args.count } : next.args;
   return [...kept.slice(0, -1), { ...next, args }];
