@@ -19,6 +19,7 @@ from scalarviz.data.batches import Batches, InOrder, Pair, Picked, Shuffled
 from scalarviz.data.tables import (
     as_table,
     checked_names,
+    columns_in,
     is_labels,
     names_in,
     rows_of_labels,
@@ -296,7 +297,8 @@ class Arrays(TableSet):
               numbers, 1 at its class, else 0; None, the default: the session decides
     held_out  samples for testing instead of a share: a pair of arrays (inputs, targets), or the
               number of samples at the end; None, the default: those of the share
-    input_names   one text for each input, its name in pictures; None, the default: no names
+    input_names   one text for each input, its name in pictures; None, the default: the names of
+                  the columns of a data frame, else no names
     output_names  one text for each output or class, in the same way
 
     The names can be set later, too, before the data is given to a Session.
@@ -358,8 +360,11 @@ class Arrays(TableSet):
         else:
             training, last = whole, None
         super().__init__(training, settings, last, order)
-        self.input_names = () if input_names is None else input_names
-        self.output_names = () if output_names is None else output_names
+        self.input_names = columns_in(inputs, self.inputs) if input_names is None else input_names
+        if output_names is None:
+            has_labels = self.outputs == 1 and is_labels(self.training[1])
+            output_names = [] if has_labels else columns_in(targets, self.outputs)
+        self.output_names = output_names
 
     @property
     def input_names(self) -> Sequence[str]:

@@ -18,12 +18,12 @@ import numpy as np
 from scalarviz.checks.limits import LARGEST_DIRECTORY, LONGEST_ARRAY_HEADER, LONGEST_LINE, Budget
 from scalarviz.checks.numbers import FloatArray, answered, shorten
 from scalarviz.data.base import DOUBLE, Arrays
+from scalarviz.data.tables import MOST_NAMES
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 from scalarviz.errors.visible_text import visible
 from scalarviz.formulas.table import pick
 from scalarviz.process.memory import in_units
 
-MOST_NAMES = 128  # names of inputs that are kept: there is no room for more in a picture
 PIECE = 2**20  # bytes read at once
 ZIPPED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # as np.savez and np.savez_compressed do
 

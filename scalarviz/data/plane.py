@@ -60,7 +60,7 @@ class CornerSet(TableSet):
     """
 
     truth: ClassVar[tuple[float, ...]]
-    input_names = PLANE
+    input_names: Sequence[str] = PLANE
     bounds = (0.0, 1.0)
 
     @final
@@ -71,6 +71,7 @@ class CornerSet(TableSet):
         inputs = np.hstack([CORNERS, np.ones((4, 1))]) if bias else CORNERS.copy()
         targets = as_targets(np.array(self.truth), signed)
         super().__init__((inputs, targets), {"bias": bias, "signed": signed}, None, order)
+        self.input_names = (*PLANE, "1") if bias else PLANE
 
     @final
     def check_sample(self, inputs: FloatArray, targets: FloatArray) -> None:

@@ -11,6 +11,7 @@ from scalarviz.checks.targets import one_hot
 from scalarviz.data.batches import Pair
 from scalarviz.errors import InputError, ShapeError
 
+MOST_NAMES = 128  # names of columns that are kept: there is no room for more in a picture
 LARGEST_SET = 2**24  # largest number of samples that a data set makes itself
 
 
@@ -73,6 +74,14 @@ def is_labels(targets: FloatArray) -> bool:
 def names_in(names: object) -> list[Any]:
     """Return a list or tuple as a list; an empty list for anything else."""
     return list(names) if isinstance(names, (list, tuple)) else []
+
+
+def columns_in(table: object, count: int) -> list[str]:
+    """Return the names of the columns of a data frame; none for other tables, or for too many."""
+    columns = getattr(table, "columns", None)
+    names = list(columns) if np.iterable(columns) else []
+    is_named = len(names) == count <= MOST_NAMES and all(isinstance(each, str) for each in names)
+    return names if is_named else []
 
 
 def checked_names(key: str, names: object, count: int, what: str) -> list[str]:

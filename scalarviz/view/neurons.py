@@ -32,6 +32,7 @@ BAR = 64.0  # largest length of a bar in pixels
 # the least radius in pixels.
 LOW, WRITTEN, ROOM = 0.92, 0.55, 12.0
 AWAY = 1.22  # how far from a map the name of its neuron stands, relative to other spheres
+LETTER = 2.0  # least room for a letter of a name that is cut, in sizes of letters
 NAMED = 14.0  # least radius of the sphere of the biases in pixels for its name
 
 
@@ -208,7 +209,10 @@ def write_names(
     theme: Theme,
     scale: float,
 ) -> None:
-    """Write the names of neurons: below those that stand side by side, beside those in a column."""
+    """Write the names of neurons: below those that stand side by side, beside those in a column.
+
+    Names that would meet side by side are shortened; without room for a letter there are none.
+    """
     size = 13.0 * scale
     if not line.names or not len(xy):
         return
@@ -220,14 +224,13 @@ def write_names(
         for i, place in enumerate(np.flatnonzero(good).tolist())
         if place < len(line.names)
     ]
-    room = (
-        apart
-        if column
-        else apart
-        / max(1.0, max(canvas.measure(name, size=size, bold=True) for _, name in names) / size)
-    )
-    if len(xy) > 1 and room < size:
+    widest = max((canvas.measure(name, size=size, bold=True) for _, name in names), default=0.0)
+    meet = not column and len(xy) > 1 and widest > apart
+    if len(xy) > 1 and apart < (LETTER if meet else 1.0) * size:
         return
+    if meet:
+        room = float(apart) - 0.3 * size
+        names = [(i, canvas.fit(name, room, size=size, bold=True)) for i, name in names]
     for i, name in names:
         (x, y), far = xy[i].tolist(), float(radius[i])
         if column:

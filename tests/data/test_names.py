@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import scalarviz as sv
@@ -59,3 +60,35 @@ def test_names_of_classes_do_not_fit_a_network_of_one_output() -> None:
     data = sv.data.Arrays(INPUTS, [0, 1, 1], output_names=["no", "yes"])
     with refused(ShapeError, "output_names", "2", "1 output"):
         sv.Session(sv.Network([2, 1], "linear"), data, "mse")
+
+
+class Frame:
+    """What numpy takes from a data frame: its numbers, and the names of its columns."""
+
+    def __init__(self, columns: list[Any], rows: Any) -> None:
+        self.columns, self.rows = columns, np.array(rows, np.float64)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return self.rows.astype(dtype or np.float64)
+
+
+def test_columns_of_a_data_frame_are_names() -> None:
+    data = sv.data.Arrays(Frame(WEATHER, INPUTS), Frame(["sun"], [[0.5], [1.5], [2.5]]))
+    assert (list(data.input_names), list(data.output_names)) == (WEATHER, ["sun"])
+    of = sv.Session(sv.Network([2, 3]), (Frame(WEATHER, INPUTS), LABELS), "softmax_cross_entropy")
+    assert (list(of.data.input_names), list(of.data.output_names)) == (WEATHER, [])
+    labels = Frame(["pet"], [[0], [1], [2]])
+    assert not sv.data.Arrays(Frame(WEATHER, INPUTS), labels).output_names
+    own = sv.data.Arrays(Frame(WEATHER, INPUTS), LABELS, input_names=["a", "b"])
+    assert list(own.input_names) == ["a", "b"]
+
+
+@pytest.mark.parametrize("columns", [[0, 1], ["a", 1], ["a"], [("a", "b"), ("a", "c")]])
+def test_columns_without_a_text_each_are_no_names(columns: list[Any]) -> None:
+    assert not sv.data.Arrays(Frame(columns, INPUTS), LABELS).input_names
+
+
+@pytest.mark.parametrize("data", [sv.data.Xor, sv.data.Xnor])
+def test_the_constant_input_of_corners_is_called_by_its_number(data: Any) -> None:
+    assert [*data(bias=True).input_names] == ["x", "y", "1"]
+    assert [*data().input_names] == ["x", "y"]

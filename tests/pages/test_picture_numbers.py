@@ -284,3 +284,12 @@ def test_a_channel_has_its_own_scale_and_is_computed_once() -> None:
     assert found["scales"] == [2.0, 10.0, 0.05, 50.0, 1.0] and all(found["kept"])
     np.testing.assert_allclose(found["changes"], 0.03)
     assert found["early"] == [5.0, [2.0, 5.0], 0]
+
+
+def test_a_name_is_cut_to_a_width() -> None:
+    body = """
+        const paper = {measure: (words) => 7 * words.length};
+        const cut = (width) => Paper.prototype.fit.call(paper, "petal length", width);
+        return [84, 70, 28, 5].map(cut);
+    """
+    assert in_web("paper", body) == ["petal length", "petal l...", "p...", "..."]

@@ -1,12 +1,15 @@
 """What is marked on neurons: saturated ones are hatched, dropped ones are crossed out."""
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 
 from scalarviz.draw2d import batch
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.view.frame_data import Buffers, CubeValues, FrameData
-from scalarviz.view.neurons import draw_neurons
+from scalarviz.view.neurons import draw_neurons, write_names
 from scalarviz.view.scene.camera import Camera
 from scalarviz.view.scene.frame import Box, Projection
 from scalarviz.view.scene.plates import Layout, Neurons
@@ -40,3 +43,21 @@ def test_a_dropped_neuron_is_crossed_out() -> None:
     plain = shapes(Buffers(values))
     crossed = shapes(Buffers(values, left_out={"values": np.array([0.0, 1.0, 0.0])}))
     assert len(crossed) > len(plain)
+
+
+@pytest.mark.parametrize(
+    ("apart", "shown"),
+    [
+        (90.0, ["petal length", "petal width"]),
+        (75.0, ["petal le...", "petal w..."]),
+        (30.0, ["p...", "p..."]),
+        (20.0, []),
+    ],
+)
+def test_names_that_would_meet_are_shortened(apart: float, shown: list[str]) -> None:
+    canvas = Canvas2D(200, 100)
+    xy = np.array([[20.0, 30.0], [20.0 + apart, 30.0]])
+    line = replace(LINE, names=("petal length", "petal width"))
+    radius, depth, good = np.full(2, 9.0), np.zeros(2), np.ones(2, bool)
+    write_names(canvas, xy, radius, depth, good, line, THEMES["dark"], 1.0)
+    assert canvas.words == shown

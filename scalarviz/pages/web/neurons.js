@@ -13,6 +13,7 @@ const NEURONS = {
   little: 9,
   most: 128, // numbers in a line
   bar: 64, // largest length of a bar in pixels
+  letter: 2, // least room for a letter of a name that is cut, in sizes of letters
   named: 14, // least radius of the sphere of the biases in pixels for its name
   errors: 22, // least pixels of a cell for the errors of outputs
 };
@@ -101,26 +102,25 @@ export function biasBox(see, line, scale) {
   return radius > NEURONS.named * scale ? new Box(x - 16 * scale, y + radius, 32 * scale, 17 * scale) : null;
 }
 
-/** Write names: below neurons that stand side by side, beside those in a column. */
+/** Write names: below neurons that stand side by side, shortened where they would meet, beside those in a column. */
 function writeNames({ paper, palette, scale }, line, seen, radius, good) {
   const size = 13 * scale;
   if (!line.names.length) return;
   const [first, last] = [good[0], good.at(-1)];
   const [across, down] = [seen.x[last] - seen.x[first], seen.y[last] - seen.y[first]];
   const column = Math.abs(down) > Math.abs(across);
-  let room = Math.hypot(across, down) / Math.max(1, good.length - 1);
-  if (!column) {
-    const widest = Math.max(...line.names.map((name) => paper.measure(name, { size, bold: true })));
-    room /= Math.max(1, widest / size);
-  }
-  if (good.length > 1 && room < size) return;
+  const apart = Math.hypot(across, down) / Math.max(1, good.length - 1);
+  const widest = Math.max(...line.names.map((name) => paper.measure(name, { size, bold: true })));
+  const meet = !column && good.length > 1 && widest > apart;
+  if (good.length > 1 && apart < (meet ? NEURONS.letter : 1) * size) return;
+  const room = meet ? apart - 0.3 * size : Infinity;
   for (const i of good) {
     if (i >= line.names.length) continue;
     const x = column ? seen.x[i] + radius[i] + 6 * scale : seen.x[i];
     const y = column ? seen.y[i] + 0.36 * size : seen.y[i] + radius[i] + 1.15 * size;
     const anchor = column ? "left" : "center";
     const look = { size, color: palette.ink, bold: true, anchor, outline: palette.ground, depth: seen.depth[i] };
-    paper.text(x, y, line.names[i], look);
+    paper.text(x, y, paper.fit(line.names[i], room, look), look);
   }
 }
 

@@ -138,6 +138,14 @@ export class Paper {
     return Math.max(...widths) / this.ratio;
   }
 
+  /** The text, or as much of it as fits into a width, with dots at the end. */
+  fit(words, width, look) {
+    if (this.measure(words, look) <= width) return words;
+    let kept = words.slice(0, -1);
+    while (kept && this.measure(`${kept}...`, look) > width) kept = kept.slice(0, -1);
+    return `${kept.trimEnd()}...`;
+  }
+
   /** Shapes from start to stop that are drawn by one call, with at most one image. */
   batches() {
     const found = [];
