@@ -7,8 +7,8 @@ the weights, as differences to the step before, of 8 bits where these are enough
 
 from __future__ import annotations
 
-import gzip
 import struct
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, final
@@ -25,6 +25,8 @@ from scalarviz.presenter.sample_pass import SampleContext, forward
 from scalarviz.session.session import Session
 
 PARTS = (30_000, 10_000, 3_000, 1_000, 300, 100)  # of the largest number of an array
+PIECE = 2**18  # bytes that are compressed at once
+GZIP = 31  # of zlib: the largest window, with the head of a gzip file
 WALKED = 10  # steps that are recorded operation by operation
 LEAST = 1e-30  # largest numbers below it are taken for 0
 SMALL, LARGE, WHOLE, SAME, PLAIN = 1, 2, 3, 4, 5  # how an array is kept, see `Writer`
@@ -81,8 +83,8 @@ def recording_of(
     taken = take(session, probe, steps, every)
     for parts in PARTS:
         writer = Writer(taken.arrays, parts)
-        data = gzip.compress(writer.content(), 9, mtime=0)
-        if len(data) <= room:
+        data = compressed(writer.content(), room)
+        if data is not None:
             break
     else:
         raise InputError(
@@ -106,6 +108,18 @@ def recording_of(
     }
     engine, count = engine_of(session, taken.steps[0]), len(taken.losses)
     return Recording(data, engine, spec, parts, count, taken.measured)
+
+
+def compressed(content: bytes, room: int) -> bytes | None:
+    """Return bytes as gzip; None, as soon as they are known to take more than `room` bytes."""
+    packer, found, count = zlib.compressobj(9, zlib.DEFLATED, GZIP), [], 0
+    for start in range(0, len(content), PIECE):
+        found.append(packer.compress(content[start : start + PIECE]))
+        count += len(found[-1])
+        if count > room:
+            return None
+    found.append(packer.flush())
+    return b"".join(found) if count + len(found[-1]) <= room else None
 
 
 def engine_of(session: Session, step: int) -> dict[str, Any]:

@@ -277,3 +277,21 @@ def test_a_recording_has_no_engine_and_is_small(monkeypatch: pytest.MonkeyPatch)
     assert len(made.text) < 700_000 and b"class Engine {" not in made.text
     assert page_of(small(), engine=False, steps=100).text == made.text
     assert len(made.recording.spec["walked"]) == recording.WALKED
+
+
+def test_compressing_ends_as_soon_as_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = np.random.default_rng(0).bytes(400_000)
+    packed = recording.compressed(content, 10**6)
+    assert packed is not None and gzip.decompress(packed) == content
+    assert recording.compressed(content, len(packed)) == packed
+    assert recording.compressed(content, len(packed) - 1) is None
+    monkeypatch.setattr(recording, "PIECE", 1000)
+    taken: list[int] = []
+
+    class Content(bytes):
+        def __getitem__(self, part: Any) -> Any:
+            taken.append(part.start)
+            return super().__getitem__(part)
+
+    assert recording.compressed(Content(content), 50_000) is None
+    assert 0 < len(taken) < 150
