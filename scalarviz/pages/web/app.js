@@ -87,7 +87,7 @@ export class App {
     });
     this.chip = new Chip(byId("chip"), byId("told"));
     this.access = new Access(this);
-    this.caption = new CaptionBox(byId("caption"), {
+    this.caption = new CaptionBox(byId("caption"), byId("picture"), {
       point: (piece) => this.change({ pointed: piece }),
       pin: (thing) => this.pin(thing),
       open: () => this.change({ opened: !this.opened }),

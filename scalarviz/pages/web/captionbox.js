@@ -1,12 +1,29 @@
 // The caption: a sentence, its formula, and its numbers, whose parts stand for things in the picture.
 
 import { made } from "./dom.js";
+import { text } from "./texts.js";
 
-/** Writes captions; `point`, `pin` and `open` are called with what a part of a line is about. */
+const MOST_HIGH = 0.3; // part of the window that a caption may fill
+const LEAST_PICTURE = 180; // pixels of height that it leaves to the picture
+
+/**
+ * Writes captions; `point`, `pin` and `open` are called with what a part of a line is about.
+ *
+ * They are as high as their words need, at the cost of `picture`, which keeps some height.
+ */
 export class CaptionBox {
-  constructor(element, { point, pin, open }) {
-    Object.assign(this, { element, point, pin, open });
+  constructor(element, picture, { point, pin, open }) {
+    Object.assign(this, { element, picture, point, pin, open });
     this.shown = "";
+    this.need = 0; // pixels of the highest caption; so the picture is not resized by each
+    this.rest = made("button", "rest-of-it", text("page.caption.rest"));
+    this.rest.type = "button";
+    this.rest.addEventListener("click", () => this.scrollOn());
+    element.addEventListener("scroll", () => this.mark());
+    addEventListener("resize", () => {
+      this.need = 0;
+      this.fit();
+    });
   }
 
   /** Write a caption; `whole` shows the lines with all terms. */
@@ -18,8 +35,37 @@ export class CaptionBox {
     const parts = [made("h2", "", caption.title)];
     if (caption.formula) parts.push(made("p", "formula", caption.formula));
     parts.push(...lines.map((line) => made("p", "line", line.map((piece) => this.part(piece)))));
-    this.element.replaceChildren(...parts);
+    this.element.replaceChildren(...parts, this.rest);
     this.element.scrollTop = 0;
+    if (!lines.length) this.need = 0;
+    this.fit();
+  }
+
+  /** Take the height that the words need, up to a limit. */
+  fit() {
+    const { style, classList } = this.element;
+    classList.remove("long");
+    style.setProperty("--need", "0px");
+    const spare = this.picture.clientHeight - LEAST_PICTURE;
+    const least = this.element.clientHeight;
+    style.height = 0;
+    const need = this.element.scrollHeight;
+    style.height = "";
+    const most = Math.min(MOST_HIGH * innerHeight, least + Math.max(0, spare));
+    this.need = Math.min(Math.max(this.need, need), most);
+    style.setProperty("--need", `${this.need}px`);
+    this.mark();
+  }
+
+  /** Show a button while there are words below. */
+  mark() {
+    const { scrollTop, scrollHeight, clientHeight, classList } = this.element;
+    classList.toggle("long", scrollHeight > scrollTop + clientHeight + 1);
+  }
+
+  /** Scroll by what is seen, less a line. */
+  scrollOn() {
+    this.element.scrollTop += Math.max(20, this.element.clientHeight - 40);
   }
 
   /** Return the element of a piece: a button if it is about something in the picture. */

@@ -4,6 +4,7 @@ import { made, setWords } from "./dom.js";
 import { said } from "./format.js";
 import { text } from "./texts.js";
 
+const FREEZING = [["page.frozen", "page.unfreeze"], ["page.frozen.layer", "page.unfreeze.layer"]]; // prettier-ignore
 const MOST_ROWS = 12; // of a table; it says how many more there are
 
 /**
@@ -32,7 +33,7 @@ export class CardBox {
     this.slider.addEventListener("input", () => this.edit(this.row, Number(this.slider.value)));
     this.value.addEventListener("change", () => this.take());
     this.value.addEventListener("keydown", ({ key }) => key === "Enter" && this.value.blur());
-    this.toggles = ["page.frozen", "page.frozen.layer"].map((key, k) => {
+    this.toggles = FREEZING.map(([key], k) => {
       const toggle = made("button", "toggle", text(key));
       toggle.type = "button";
       toggle.addEventListener("click", () => {
@@ -83,7 +84,10 @@ export class CardBox {
     }
     if (row >= 0) {
       const wanted = [frozen[row] > 0, layer.every((each) => frozen[each] > 0)];
-      this.toggles.forEach((toggle, k) => toggle.setAttribute("aria-pressed", wanted[k]));
+      this.toggles.forEach((toggle, k) => {
+        toggle.setAttribute("aria-pressed", wanted[k]);
+        setWords(toggle, text(FREEZING[k][wanted[k] ? 1 : 0]));
+      });
     }
     const mark = JSON.stringify(card);
     if (mark === this.shown) return;

@@ -27,7 +27,11 @@ export function draggingIn(app) {
   function drag(handle, up) {
     app.act();
     if (handle.inputs) app.own.drag(handle, up);
-    else player.askLatest("edit", { row: handle.row, value: draggedTo(handle, up) });
+    else {
+      app.look({ row: handle.row }); // wherever the pointer is
+      app.picture.grow();
+      player.askLatest("edit", { row: handle.row, value: draggedTo(handle, up) });
+    }
   }
 
   /** Say what a drag has changed, and offer to train on, unless it plays anyway. */

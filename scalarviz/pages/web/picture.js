@@ -261,6 +261,11 @@ export class Picture {
     return { x, y, half: unit * (cube ? this.scene.shader.half * cube.plate.unit : line.radius) };
   }
 
+  /** Let the scale grow at once, for a second, as by a drag. */
+  grow() {
+    this.remembered.scales.hasty = performance.now() / 1000 + 1;
+  }
+
   /** Rotate by dragging, in logical pixels; likewise `pan`. */
   orbit(dx, dy) {
     this.eyes?.orbit(dx, dy);

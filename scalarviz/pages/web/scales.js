@@ -6,6 +6,7 @@ const SCALES = { few: 4096, high: 99, sample: 65536 };
 export class Scales {
   constructor(stops, patience) {
     Object.assign(this, { stops, patience, known: new Map(), grownAt: -Infinity, growth: null });
+    this.hasty = -Infinity; // the time until which it grows without waiting
   }
 
   /** Forget all scales, for numbers that have nothing to do with those before. */
@@ -26,7 +27,7 @@ export class Scales {
     const before = this.known.get(channel) ?? 0;
     if (!before) {
       this.known.set(channel, stop);
-    } else if (stop > before && (now - this.grownAt >= this.patience || now < this.grownAt)) {
+    } else if (stop > before && (now < this.hasty || now - this.grownAt >= this.patience || now < this.grownAt)) {
       this.known.set(channel, stop);
       this.grownAt = now;
       this.growth = [before, stop];

@@ -1,0 +1,110 @@
+"""Where the parts of a page stand, and what gives way where there is no room, in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scalarviz.pages.page import page_of
+from scalarviz.presenter.show import Show
+from scalarviz.scenefiles.find import find, load
+from scalarviz.texts import text
+from tests.pages.browser import Tab
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder, found = tmp_path_factory.mktemp("looks"), {}
+    for name in ("xor", "circle"):
+        found[name] = folder / f"{name}.html"
+        found[name].write_bytes(page_of(Show.of(load(find(name))())).text)
+    return found
+
+
+def overlap(tab: Tab, first: str, second: str) -> bool:
+    """Whether two visible parts of the page share pixels."""
+    one, other = (tab.page.locator(each).bounding_box() for each in (first, second))
+    if one is None or other is None:
+        return False
+    ends = [("x", "width"), ("y", "height")]
+    return all(
+        min(one[at] + one[size], other[at] + other[size]) - max(one[at], other[at]) > 1
+        for at, size in ends
+    )
+
+
+@pytest.mark.parametrize("size", [(360, 740), (800, 500), (1280, 800)], ids=str)
+def test_a_message_covers_no_part_of_the_network(
+    browser: Any, files: dict[str, Path], size: tuple[int, int]
+) -> None:
+    tab = Tab(browser, files["xor"], size).ready()
+    tab.ask("app.tell('input x to neuron 0: -.2 to .3', 'train on')")
+    tab.settle()
+    for part in ("#picture", "#exhibit", "#curve", "#controls"):
+        assert not overlap(tab, "#chip", part)
+    tab.close()
+
+
+@pytest.mark.parametrize("size", [(360, 740), (800, 500)], ids=str)
+def test_the_result_of_a_caption_is_in_sight(
+    browser: Any, files: dict[str, Path], size: tuple[int, int]
+) -> None:
+    tab = Tab(browser, files["circle"], size).ready()
+    for _ in range(4):
+        tab.press(".")
+        box = tab.page.locator("#caption").bounding_box()
+        lines = tab.page.locator("#caption .line").all()
+        last = lines[-1].bounding_box() if lines else None
+        if last is not None:
+            assert last["y"] + last["height"] <= box["y"] + box["height"] + 1
+    assert tab.page.locator("#picture").bounding_box()["height"] >= 150
+    tab.close()
+
+
+@pytest.mark.parametrize("size", [(1920, 300), (900, 360), (800, 500)], ids=str)
+def test_parts_give_way_in_a_low_window(
+    browser: Any, files: dict[str, Path], size: tuple[int, int]
+) -> None:
+    tab = Tab(browser, files["circle"], size).ready()
+    strip = tab.page.locator("#strip").bounding_box()
+    for part in ("#exhibit .map", "#exhibit .keys-of-map", "#exhibit > p:last-child"):
+        box = tab.page.locator(part).bounding_box()
+        assert box is None or box["y"] + box["height"] <= strip["y"] + 1
+    assert not overlap(tab, "#curve", "#strip")
+    assert (tab.page.locator("#curve").bounding_box() is None) == (size[1] <= 320)
+    tab.close()
+
+
+def test_the_buttons_of_a_card_say_what_they_do(browser: Any, files: dict[str, Path]) -> None:
+    tab = Tab(browser, files["xor"]).ready()
+    tab.ask("app.pin({row: 0})")
+    tab.settle()
+    one, _ = tab.page.locator(".freezing button").all()
+    assert one.inner_text() == text("page.frozen") == "freeze"
+    one.click()
+    tab.settle()
+    assert one.inner_text() == text("page.unfreeze")
+    assert one.get_attribute("aria-pressed") == "true"
+    tab.close()
+
+
+def test_the_dragged_cube_is_the_one_that_is_marked(browser: Any, files: dict[str, Path]) -> None:
+    tab = Tab(browser, files["xor"]).ready()
+    x, y = tab.place_of("{row: 3}")
+    scale = tab.ask("app.picture.frame.scale")
+    tab.page.mouse.move(x, y)
+    row = tab.ask("app.hover.row")
+    tab.page.mouse.down()
+    tab.page.mouse.move(x, y - 40)
+    tab.page.mouse.move(x, y - 250)
+    tab.settle()
+    assert tab.ask("app.hover.row") == row
+    value = tab.ask(f"app.state.value[{row}]")
+    assert value > scale
+    assert tab.ask("app.picture.frame.scale") >= value
+    tab.page.mouse.up()
+    tab.close()
