@@ -9,6 +9,13 @@ from scalarviz.formulas.table import pick
 from scalarviz.presenter.show import Show, whole_numbers
 from scalarviz.scenefiles.options import OptionInfo
 
+CLASSES = {
+    "circle": "lie inside a circle",
+    "gaussians": "belong to which cloud",
+    "spiral": "lie on which spiral",
+    "moons": "lie on which moon",
+    "quadrants": "have coordinates of the same sign",
+}
 SHAPES = {
     "circle": data.Circle,
     "gaussians": data.Gaussians,
@@ -62,6 +69,7 @@ def scene(
     )
     return Show(
         session,
+        about=f"Each cube is one weight. This network learns which points {CLASSES[shape]}.",
         title=f"A {'-'.join(str(size) for size in sizes)} network learns two classes: {shape}",
         hint="scalarviz watch circle --shape spiral --hidden 16,16 --steps 50000",
         speed=100,

@@ -35,7 +35,8 @@ def scene(folder="", channels="8,16", lr=0.01, batch=64, engine="auto", seed=0):
     )
     return Show(
         session,
-        about="Each cube is one weight. The held-out digits are sorted by what it says they are.",
+        about="Each cube is one weight. This network learns to read digits: those held out are "
+        "sorted by its answers.",
         title=f"A network of {len(network.bank):,} weights learns digits",
         hint="scalarviz watch digits --batch 1 --lr 0.001",
         speed=20,

@@ -40,6 +40,8 @@ def scene(
     )
     return Show(
         session,
+        about="Each cube is one weight. This network learns to say whether exactly one of two "
+        "inputs is 1.",
         title=f"A 3-3-1 network learns XOR: {activation}",
         hint="scalarviz watch xor " + ("--seed 1" if activation == "tanh" else "--activation tanh"),
         speed=500,

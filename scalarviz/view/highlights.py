@@ -15,7 +15,7 @@ from scalarviz.view.frame_data import FrameData
 from scalarviz.view.lights import BACK
 from scalarviz.view.scene.frame import Projection
 
-FROZEN = 14.0  # least pixels of a frozen cube at which it is marked
+FROZEN = 8.0  # least pixels of a frozen cube at which it is marked
 RINGED = 3  # neurons of a caption that are marked
 MARKED = 64  # cubes of a caption that are marked
 MOST = 1500  # frozen cubes that are marked
@@ -113,12 +113,12 @@ def half_of(frame_data: FrameData, row: int) -> float:
 
 
 def hold(canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, theme: Theme) -> None:
-    """Draw a bar at each side of a frozen cube."""
-    corners = corners_of(frame_data, row, 0.5)
+    """Draw a bar along each side of a frozen cube."""
+    corners = corners_of(frame_data, row, half_of(frame_data, row) + 0.05)
     if not len(corners):
         return
-    seen = see(corners[[1, 3, 5, 7]])
-    if len(seen.xy) == 4 and np.isfinite(seen.xy).all() and np.ptp(seen.xy[:, 1]) > FROZEN:
+    seen = see(corners)
+    if len(seen.xy) == 8 and np.isfinite(seen.xy).all() and np.ptp(seen.xy[:, 1]) > FROZEN:
         low, high = seen.xy.min(axis=0), seen.xy.max(axis=0)
         rest = 0.22 * (high[1] - low[1])
         depth = max(float(seen.depth.min()) - 1e-4, -1.0)

@@ -108,3 +108,31 @@ def test_the_dragged_cube_is_the_one_that_is_marked(browser: Any, files: dict[st
     assert tab.ask("app.picture.frame.scale") >= value
     tab.page.mouse.up()
     tab.close()
+
+
+def test_the_sheet_stands_beside_the_network_in_a_wide_window(
+    browser: Any, files: dict[str, Path]
+) -> None:
+    tab = Tab(browser, files["circle"]).ready()
+    tab.ask("app.setSheet(true)")
+    tab.settle()
+    for part in ("#picture", "#exhibit", "#strip", "#curve", "#controls"):
+        assert not overlap(tab, "#sheet", part)
+    tab.close()
+
+
+def test_arrows_move_the_strip_of_operations(browser: Any, files: dict[str, Path]) -> None:
+    tab = Tab(browser, files["circle"], (800, 500)).ready()
+    tab.page.locator(".strip .way.on").click()
+    tab.page.wait_for_timeout(100)
+    assert tab.ask("document.querySelector('#strip').scrollLeft") > 100
+    assert len([each for each in tab.page.locator(".strip .way").all() if each.is_visible()]) >= 1
+    tab.close()
+
+
+def test_the_map_of_the_plane_is_square_on_a_phone(browser: Any, files: dict[str, Path]) -> None:
+    tab = Tab(browser, files["circle"], (360, 740), has_touch=True, is_mobile=True).ready()
+    box = tab.page.locator("#exhibit .map").bounding_box()
+    assert abs(box["width"] - box["height"]) < 2
+    assert tab.page.locator("#exhibit > p:last-child").is_visible()
+    tab.close()

@@ -5,7 +5,7 @@ import { halfSide } from "./scales.js";
 import { along3 } from "./space.js";
 
 const MARKS = {
-  frozen: 14, // least pixels of a frozen cube at which it is marked
+  frozen: 8, // least pixels of a frozen cube at which it is marked
   ringed: 3, // neurons of a caption that are marked
   marked: 64, // cubes of a caption that are marked
   most: 1500, // frozen cubes that are marked
@@ -83,12 +83,11 @@ function halfOfCube(frame, row) {
   return halfSide(frame.sizes[row], frame.sizeScale, frame.scene.shader);
 }
 
-/** Draw a bar at each side of a frozen cube. */
+/** Draw a bar along each side of a frozen cube. */
 function holdCube({ paper, see, frame, palette }, row) {
-  const corners = cornersOfCube(frame, row, 0.5);
+  const corners = cornersOfCube(frame, row, halfOfCube(frame, row) + 0.05);
   if (!corners) return;
-  const all = see.see(corners);
-  const [x, y, depth] = [all.x, all.y, all.depth].map((each) => [1, 3, 5, 7].map((k) => each[k]));
+  const { x, y, depth } = see.see(corners);
   const [low, high] = [Math.min(...y), Math.max(...y)];
   if (!(high - low > MARKS.frozen) || !x.every(Number.isFinite)) return;
   const rest = 0.22 * (high - low);

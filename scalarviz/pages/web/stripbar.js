@@ -3,6 +3,8 @@
 import { made } from "./dom.js";
 import { text } from "./texts.js";
 
+const PART = 0.7; // of the strip that an arrow moves it by
+
 /** Buttons for the cells of a strip; `go` is called with the number of operations done after one. */
 export class StripBar {
   constructor(element, cells, go) {
@@ -24,8 +26,9 @@ export class StripBar {
       element.append(box);
     }
     this.cells = cells;
-    const measure = () => element.classList.toggle("long", element.scrollWidth > element.clientWidth);
-    new ResizeObserver(measure).observe(element);
+    this.makeArrows();
+    new ResizeObserver(() => this.measure()).observe(element);
+    element.addEventListener("scroll", () => this.measure());
   }
 
   /** Light the cell of the operation that is shown: the number of operations done, 0 for none. */
@@ -39,6 +42,25 @@ export class StripBar {
       return this.scrollTo(button);
     });
     if (!current) this.element.scrollLeft = 0;
+  }
+
+  /** Make the arrows at both ends, for a mouse: keys go from button to button, fingers move the strip. */
+  makeArrows() {
+    this.arrows = [-1, 1].map((way) => {
+      const arrow = made("span", "way", way < 0 ? "\u2039" : "\u203a");
+      arrow.setAttribute("aria-hidden", "true");
+      arrow.addEventListener("click", () => (this.element.scrollLeft += way * PART * this.element.clientWidth));
+      return arrow;
+    });
+    this.element.prepend(this.arrows[0]);
+    this.element.append(this.arrows[1]);
+  }
+
+  /** Show the arrow of an end beyond which there are operations. */
+  measure() {
+    const { scrollLeft, scrollWidth, clientWidth } = this.element;
+    this.arrows[0].classList.toggle("on", scrollLeft > 1);
+    this.arrows[1].classList.toggle("on", scrollLeft + clientWidth < scrollWidth - 1);
   }
 
   /** Bring a button to the middle, as far as the strip goes. */
