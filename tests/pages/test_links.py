@@ -15,7 +15,7 @@ const limits = {first: 10, operations: 12, rows: 43, batch: 8, last: 1e9,
 """
 NOTHING = {
     "step": None, "operation": None, "pinned": None, "sample": None, "hide": [], "play": None,
-    "theme": None, "tour": None, "bad": [],
+    "theme": None, "tour": None, "bad": [], "over": [],
 }  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def test_what_is_named_of_a_long_part_is_short() -> None:
 def test_of_parts_that_say_the_same_the_last_one_holds_and_the_others_are_named() -> None:
     (found,) = read("#pin=1&neuron=tanh 0:3&step=12&pin=2&step=x")
     assert found["pinned"] == {"row": 2} and found["step"] == 12
-    assert found["bad"] == ["pin=1", "neuron=tanh 0:3", "step=x"]
+    assert found["over"] == ["pin=1", "neuron=tanh 0:3"] and found["bad"] == ["step=x"]
 
 
 def test_letters_that_are_not_seen_or_turn_others_are_not_said() -> None:

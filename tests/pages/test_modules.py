@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -129,3 +130,35 @@ def test_a_key_is_a_command_unless_it_belongs_to_the_browser(key: str, command: 
       return [page.commandOf(event), page.commandOf({{ ...event, ctrlKey: true }})];
     """
     assert run("keys.js", body) == [command, None]
+
+
+def test_a_slow_machine_takes_the_steps_of_the_tour_after_its_end() -> None:
+    body = f"""
+      const tour = new page.Tour({KINDS!r}.map(kind => ({{ kind }})));
+      let [seconds, steps] = [0, 0];
+      for (; !tour.isOver(seconds) && seconds < 60; seconds += 0.5) {{
+        const due = tour.due(seconds);
+        if (due.count <= 0) continue;
+        tour.count(due);
+        if (due.unit === "step") tour.took((steps += due.count) && due.count, 0.004 * due.count);
+      }}
+      return [steps, page.stepsAfter(60), seconds < 31];
+    """
+    steps, all_steps, is_in_time = run("tour.js", body)
+    assert steps == all_steps > 400 and is_in_time
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [
+        ("-0,5", -0.5),
+        (" \u22121e3 ", -1000),
+        (".5", 0.5),
+        ("0x10", "NaN"),
+        ("", "NaN"),
+        ("1 2", "NaN"),
+    ],
+)
+def test_a_number_is_typed_in_decimals(words: str, number: object) -> None:
+    found = run("format.js", f"return String(page.numberTyped({json.dumps(words)}))")
+    assert found == (number if number == "NaN" else f"{number:g}")

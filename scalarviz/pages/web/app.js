@@ -3,7 +3,7 @@
 import { Access } from "./access.js";
 import { BranchLines } from "./branch_lines.js";
 import { BranchList } from "./branch_list.js";
-import { answersFor, exhibitIn } from "./exhibit.js";
+import { exhibitIn } from "./exhibit.js";
 import { byId, isTouched, setShown, setWords, unitLength } from "./dom.js";
 import { captionOf, playingWords, restWords } from "./captions.js";
 import { CaptionBox } from "./captionbox.js";
@@ -14,9 +14,10 @@ import { cellsOf } from "./strip.js";
 import { commandOf, takesKey } from "./keys.js";
 import { Controls } from "./controls.js";
 import { Curve, Losses } from "./curve.js";
-import { draggingIn } from "./dragging.js";
+import { draggingIn, typedIn } from "./dragging.js";
 import { copyLink } from "./follow.js";
 import { followPointers } from "./pointer.js";
+import { leadTour, showTour, skipTour, tourSentence } from "./guide.js";
 import { Motion } from "./motion.js";
 import { Options, channelsOf } from "./options.js";
 import { OwnInput, sentenceOfOwn } from "./own.js";
@@ -24,7 +25,6 @@ import { owns } from "./paths.js";
 import { Player } from "./player.js";
 import { text } from "./texts.js";
 import { StripBar } from "./stripbar.js";
-import { Tour, tourWords } from "./tour.js";
 import { isSameThing } from "./walking.js";
 
 const READABLE = 1.2; // seconds for each operation of a step that is to be read
@@ -46,9 +46,11 @@ export class App {
     this.unit = "step";
     this.channel = "value"; // what cubes show
     this.tour = null;
-    this.tourBegan = null;
     this.tourPart = "";
     this.slow = 0; // counts slow steps
+    this.slowing = false; // whether one is under way
+    this.pressed = 0; // counts commands
+    this.refused = ""; // what was said of the last input that is none
     this.frame = 0;
     this.drawn = false;
     this.makeParts();
@@ -94,9 +96,10 @@ export class App {
     });
     this.card = new CardBox(byId("card"), {
       close: () => this.pin(null),
-      edit: (row, value) => this.act() && this.player.askLatest("edit", { row, value }),
+      edit: (row, value) => this.edit(row, value),
+      type: (row, value) => typedIn(this, row, value),
       freeze: (rows, on) => this.act() && this.player.ask("freeze", { rows, on }),
-      refuse: (words) => this.tell(words) || this.request(),
+      refuse: (words) => this.refuse(words),
     });
     followPointers(byId("cubes"), {
       orbit: (dx, dy) => this.move("orbit", dx, dy),
@@ -160,7 +163,7 @@ export class App {
     this.frame = 0;
     const now = performance.now() / 1000;
     if (!this.state) return;
-    if (this.tour) this.leadTour(now);
+    if (this.tour) leadTour(this, now);
     this.player.quicken();
     const { state, part, moving } = this.motion.at(now);
     const caption = this.captionFor(state);
@@ -197,7 +200,7 @@ export class App {
 
   captionFor(state) {
     const { spec } = this;
-    if (this.tourPart) return sentence(this.tourSentence(state));
+    if (this.tourPart) return sentence(tourSentence(this, state));
     const isPlaying = this.player.playing;
     const walks = state.moment >= 0 || state.operation > 0;
     const hasty = isPlaying && (this.player.operations === null || this.player.operations > 1 / HASTY);
@@ -238,6 +241,13 @@ export class App {
     this.chip.tell(...message);
   }
 
+  /** Say why an input is not taken; `edit` and `setRate` take that back. */
+  refuse(words) {
+    this.refused = words;
+    this.tell(words);
+    this.request();
+  }
+
   // What users do.
 
   look(thing) {
@@ -271,6 +281,7 @@ export class App {
   /** Run a command of a button or a key by its name. */
   run(name, ...given) {
     if (!this.state) return;
+    this.pressed += 1;
     this.commands[name](...given);
     this.request();
   }
@@ -279,6 +290,7 @@ export class App {
   act() {
     this.endTour();
     this.slow += 1;
+    this.slowing = false;
     return true;
   }
 
@@ -286,6 +298,7 @@ export class App {
     const { player } = this;
     const still = async (name, args) => {
       this.act();
+      this.chip.clear();
       await player.navigate(name, args);
     };
     return {
@@ -297,7 +310,7 @@ export class App {
       reset: () => still("reset"),
       undo: () => still("undo"),
       redo: () => still("redo"),
-      choose: (key, step) => still("choose", { key, step }),
+      choose: (key, step) => still("choose", { key, step }).then(() => this.tellBranch()),
       setOptimizer: (number) => this.act() && player.ask("setOptimizer", { number: Number(number) }),
       setSize: (size) => this.act() && player.ask("setSize", { size: Number(size) }),
       setChannel: (channel) => this.change({ channel }),
@@ -311,8 +324,8 @@ export class App {
       editPinned: () => this.editPinned(),
       nextBranch: () => this.nextBranch(),
       slowStep: () => this.slowStep(),
-      showTour: () => this.showTour(),
-      skip: () => this.skipTour(),
+      showTour: () => showTour(this),
+      skip: () => skipTour(this),
       nextTheme: () => this.setTheme(this.theme === "dark" ? "light" : "dark"),
       toggleSheet: () => this.setSheet(byId("sheet").hidden),
       home: () => this.picture.home(),
@@ -330,13 +343,21 @@ export class App {
     return done === count ? { step: begun + 1, operation: 0 } : { step: begun, operation: done };
   }
 
+  /** Give a weight another value; the promise is fulfilled when it has it. */
+  edit(row, value) {
+    this.act();
+    this.chip.drop(this.refused);
+    return this.player.askLatest("edit", { row, value });
+  }
+
   setRate(rate) {
     if (!(rate > 0) || !Number.isFinite(rate)) {
       this.controls.rate = null;
-      this.tell(text("page.no_rate", { rate: this.state.rate }));
+      this.refuse(text("page.no_rate", { rate: this.state.rate }));
       return;
     }
     this.act();
+    this.chip.drop(this.refused);
     this.player.askLatest("setRate", { rate });
   }
 
@@ -350,7 +371,7 @@ export class App {
   /** Go to the field of the pinned weight, in which its number is typed. */
   editPinned() {
     if (this.spec.recording) this.tell(text("page.recorded.refused"));
-    else if (this.pinned?.row >= 0) this.card.type();
+    else if (this.pinned?.row >= 0) this.card.focus();
     else this.tell(text("notices.pin_first"));
   }
 
@@ -363,6 +384,14 @@ export class App {
     else this.commands.choose(branches[(place + 1) % branches.length].key);
   }
 
+  /** Say which branch is shown. */
+  tellBranch() {
+    const { branch, branches = [] } = this.state;
+    const numbers = branches.map(({ number }) => number);
+    const now = branches.find(({ key }) => key === branch);
+    if (now) this.tell(text("notices.switched", { number: now.number, last: Math.max(...numbers) }));
+  }
+
   sample(way) {
     const count = this.state.batch;
     if (count > 1) this.player.ask("focus", { sample: (this.state.focus + way + count) % count });
@@ -372,18 +401,22 @@ export class App {
     this.act();
     await this.player.pause();
     const slow = this.slow;
+    this.slowing = true;
     const count = this.spec.engine.moments.length;
     for (let left = count - this.state.operation; left > 0 && slow === this.slow; left--) {
       await this.player.ask("advance", { count: 1, unit: "operation" });
       await new Promise((done) => setTimeout(done, 1000 * READABLE));
     }
+    if (slow === this.slow) this.slowing = false;
   }
 
   close() {
     this.player.drop();
-    if (this.tour) this.skipTour();
+    if (this.tour) skipTour(this);
     else if (!byId("sheet").hidden) this.setSheet(false);
+    else if (this.slowing) this.act();
     else if (this.pinned) this.pin(null);
+    else if (this.own.inputs) this.own.set(null);
     else this.picture.home();
   }
 
@@ -408,66 +441,11 @@ export class App {
     this.request();
   }
 
-  // The tour.
-
-  async showTour() {
-    this.act();
-    await this.player.pause();
-    if (this.state.operation) await this.player.ask("advance", { count: 1, unit: "step" });
-    this.tour = new Tour(this.spec.engine.moments);
-    this.tourBegan = null;
-    this.tourPart = "stand";
-    this.leading = false;
-    this.latency = Infinity; // seconds that an answer of the worker takes apart from its steps
-    setShown(byId("skip"), true);
-    this.request();
-  }
-
-  async leadTour(now) {
-    const { tour } = this;
-    this.tourBegan ??= now;
-    const seconds = now - this.tourBegan;
-    this.tourPart = tour.part(seconds);
-    if (this.leading) return;
-    const due = tour.due(seconds);
-    if (due.count > 0) {
-      tour.count(due);
-      this.leading = true;
-      const began = performance.now();
-      await this.player.ask("advance", due);
-      this.leading = false;
-      const took = (performance.now() - began) / 1000;
-      if (due.unit === "step") tour.took(due.count, took - this.latency);
-      else this.latency = Math.min(this.latency, took);
-    } else if (tour.isOver(seconds)) {
-      this.endTour();
-      this.tourPart = "end";
-      this.request();
-    }
-  }
-
-  tourSentence(state) {
-    return tourWords(this.tourPart, {
-      state,
-      answers: answersFor(state, this.spec.page.exhibit),
-      verdict: (state.probe?.length && this.exhibit?.verdict(state)) || "",
-      tint: this.spec.page.tint,
-      touch: isTouched(),
-    });
-  }
-
   /** End the tour, and its last sentence, as any action does. */
   endTour() {
     this.tour = null;
     this.tourPart = "";
     setShown(byId("skip"), false);
-  }
-
-  /** End the tour; the rest of its first step is done at once. */
-  async skipTour() {
-    if (!this.tour) return;
-    this.act();
-    if (this.state.operation) await this.player.ask("advance", { count: 1, unit: "step" });
   }
 }
 

@@ -1,19 +1,20 @@
 // The card of a cube or a neuron, beside the stage.
 
 import { made, setWords } from "./dom.js";
-import { said } from "./format.js";
+import { numberTyped, said } from "./format.js";
 import { text } from "./texts.js";
 
 const FREEZING = [["page.frozen", "page.unfreeze"], ["page.frozen.layer", "page.unfreeze.layer"]]; // prettier-ignore
 const MOST_ROWS = 12; // of a table; it says how many more there are
 
 /**
- * Writes cards; `close` is called by its button, `edit` with a row and its new value, `freeze` with
+ * Writes cards; `close` is called by its button, `edit` and `type` with a row
+ * and the value that a slider or its field gives it, `freeze` with
  * rows and whether they are frozen, `refuse` with a sentence about what was typed.
  */
 export class CardBox {
-  constructor(element, { close, edit, freeze, refuse }) {
-    Object.assign(this, { element, edit, freeze, refuse });
+  constructor(element, { close, edit, type, freeze, refuse }) {
+    Object.assign(this, { element, edit, type, freeze, refuse });
     this.shown = "";
     this.body = made("div");
     this.name = made("h2");
@@ -49,17 +50,16 @@ export class CardBox {
   }
 
   /** Let a number be typed. */
-  type() {
+  focus() {
     this.value.focus();
     this.value.select();
   }
 
   /** Take the number that was typed, if it is one. */
   take() {
-    const given = this.value.value.trim().replace(",", ".").replace("\u2212", "-");
-    const number = given === "" ? NaN : Number(given);
+    const number = numberTyped(this.value.value);
     this.known = null; // so that the field shows what it is
-    if (Number.isFinite(Math.fround(number))) this.edit(this.row, number);
+    if (Number.isFinite(Math.fround(number))) this.type(this.row, number);
     else this.refuse(text("page.no_value"));
     this.value.blur();
   }

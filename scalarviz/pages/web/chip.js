@@ -24,6 +24,7 @@ export class Chip {
   /** Show a message for some seconds; `action` is the text of a button that calls `act`. */
   tell(words, action = "", act = () => {}) {
     this.stand(words);
+    this.stays = false;
     this.act = act;
     setWords(this.button, action);
     setShown(this.button, action !== "");
@@ -33,10 +34,21 @@ export class Chip {
   /** Show a message until another one comes, or `hide` is called. */
   stand(words) {
     clearTimeout(this.timer);
+    this.stays = true;
     setShown(this.button, false);
     setWords(this.words, words);
     setWords(this.spoken, words);
     setShown(this.element, true);
+  }
+
+  /** Hide a message, if it is still the one that is shown. */
+  drop(words) {
+    if (this.words.textContent === words) this.hide();
+  }
+
+  /** Hide a message that goes away by itself. */
+  clear() {
+    if (!this.stays) this.hide();
   }
 
   hide() {

@@ -1,6 +1,7 @@
 // The controls below the picture, and the sheet with what is used less often.
 
 import { byId, setWords } from "./dom.js";
+import { numberTyped } from "./format.js";
 import { SPEEDS } from "./player.js";
 import { general, text } from "./texts.js";
 
@@ -39,7 +40,7 @@ export class Controls {
     rate.addEventListener("input", () => run("setRate", rateAt(Number(rate.value))));
     const number = byId("rate-number");
     number.addEventListener("change", () => {
-      run("setRate", Number(number.value.trim().replace(",", ".")));
+      run("setRate", numberTyped(number.value));
       number.blur();
     });
     number.addEventListener("keydown", (event) => {

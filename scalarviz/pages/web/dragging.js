@@ -34,16 +34,27 @@ export function draggingIn(app) {
     }
   }
 
-  /** Say what a drag has changed, and offer to train on, unless it plays anyway. */
   function drop(handle, up) {
-    if (handle.inputs) return;
-    const { name } = cardOf(app.spec, app.state, { row: handle.row });
-    const [old, fresh] = bothSaid(handle.value, draggedTo(handle, up));
-    const repair = player.playing ? "" : text("notices.repair");
-    app.tell(text("notices.dragged", { name, old, new: fresh }), repair, () => player.playing || player.play());
+    if (!handle.inputs) tellChange(app, handle.row, handle.value, draggedTo(handle, up));
   }
 
   return { hold, drag, drop };
+}
+
+/** Take a value that was typed for a weight, and say so as after a drag. */
+export async function typedIn(app, row, value) {
+  const old = app.state.value[row];
+  await app.edit(row, value);
+  if (!app.spec.recording && value !== old) tellChange(app, row, old, value);
+}
+
+/** Say what was changed by hand, and offer to train on, unless it plays anyway. */
+function tellChange(app, row, before, after) {
+  const { player } = app;
+  const { name } = cardOf(app.spec, app.state, { row });
+  const [old, fresh] = bothSaid(before, after);
+  const repair = player.playing ? "" : text("notices.repair");
+  app.tell(text("notices.dragged", { name, old, new: fresh }), repair, () => player.playing || player.play());
 }
 
 /** Return the value of a cube after a drag by so many pixels upwards. */

@@ -12,7 +12,7 @@ const PORTION_TIME = 250; // milliseconds of training between two words on how f
  */
 export async function followLink(app, hash) {
   const link = readLink(hash, linkLimits(app.spec));
-  const { step, operation, pinned, sample, hide, play, theme, tour, bad } = link;
+  const { step, operation, pinned, sample, hide, play, theme, tour, bad, over } = link;
   document.documentElement.dataset.hide = hide.join(" ");
   app.setSheet(false);
   if (theme) app.setTheme(theme);
@@ -20,10 +20,12 @@ export async function followLink(app, hash) {
   if (stands) {
     app.act();
     const mine = app.slow;
+    const pressed = app.pressed;
+    const goesOn = () => app.slow === mine && app.pressed === pressed;
     await app.player.pause();
     if (sample !== null) await app.player.ask("focus", { sample });
-    if (step !== null) await arriveAt(app, { step, operation: operation ?? 0 }, () => app.slow === mine);
-    if (app.slow === mine) {
+    if (step !== null) await arriveAt(app, { step, operation: operation ?? 0 }, goesOn);
+    if (goesOn()) {
       app.pin(pinned);
       if (play) {
         app.player.setSpeed(nearestSpeed(play));
@@ -31,7 +33,11 @@ export async function followLink(app, hash) {
       }
     }
   }
-  if (bad.length) app.tell(text("page.link.bad", { parts: badParts(bad) }));
+  const told = [
+    ...(bad.length ? [text("page.link.bad", { parts: badParts(bad) })] : []),
+    ...(over.length ? [text("page.link.over", { parts: badParts(over) })] : []),
+  ];
+  if (told.length) app.tell(told.join(" "));
   return stands;
 }
 
@@ -39,23 +45,24 @@ export async function followLink(app, hash) {
 async function arriveAt(app, { step, operation }, goesOn) {
   const last = app.spec.engine.moments.length;
   let portion = 64;
-  let hasTold = false;
+  let told = "";
   while (goesOn() && app.state.step + portion < step) {
     const began = performance.now();
     const at = app.state.step + portion;
     const state = await app.player.ask("seek", { step: at, operation: 0 });
-    if (state?.step !== at) return; // refused, or a worker that failed
+    if (state?.step !== at) break; // refused, or a worker that failed
     const took = performance.now() - began;
     portion = Math.max(1, Math.floor(portion * Math.min(4, PORTION_TIME / Math.max(took, 1))));
-    hasTold ||= took > PORTION_TIME / 2;
-    if (hasTold) app.tell(text("page.link.going", { step: at, goal: step }));
+    if (!told && took <= PORTION_TIME / 2) continue;
+    told = text("page.link.going", { step: at, goal: step });
+    if (goesOn()) app.tell(told);
   }
-  if (!goesOn()) return;
+  app.chip.drop(told);
+  if (!goesOn() || app.state.step + portion < step) return;
   // After its last operation a step is shown as it was walked.
   const walks = operation === last ? 1 : 0;
   await app.player.ask("seek", { step, operation: operation - walks });
   if (walks) await app.player.ask("advance", { count: 1, unit: "operation" });
-  if (hasTold) app.chip.hide();
 }
 
 /** Put the address of the present moment on the clipboard, and say so. */

@@ -30,12 +30,13 @@ export function linkLimits({ engine, say, recording }) {
  * hide              names of what is not shown
  * play              steps a second
  * theme, tour       "dark" or "light", "no"
- * bad               parts that mean nothing in this page, shortly; one that another overrides, too
+ * bad               parts that mean nothing in this page, shortly
+ * over              parts that a later one overrides
  */
 export function readLink(hash, limits) {
   const found = {
     step: null, operation: null, pinned: null, sample: null, hide: [], play: null, theme: null,
-    tour: null, bad: [],
+    tour: null, bad: [], over: [],
   }; // prettier-ignore
   const from = new Map(); // by field, the part that says it
   for (const [name, given] of new URLSearchParams(hash.replace(/^#/, ""))) {
@@ -46,7 +47,7 @@ export function readLink(hash, limits) {
       found.bad.push(part);
       continue;
     }
-    if (from.has(field)) found.bad.push(from.get(field));
+    if (from.has(field)) found.over.push(from.get(field));
     from.set(field, part);
     Object.assign(found, read);
   }

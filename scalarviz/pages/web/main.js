@@ -4,6 +4,7 @@ import { App } from "./app.js";
 import { byId, isFramed, setShown } from "./dom.js";
 import { Client } from "./client.js";
 import { followLink } from "./follow.js";
+import { showTour } from "./guide.js";
 import { RecordingClient } from "./recording.js";
 import { Picture } from "./picture.js";
 import { setTexts, text } from "./texts.js";
@@ -75,7 +76,7 @@ async function start() {
   app.resize();
   await client.ask("state");
   addEventListener("hashchange", () => followLink(app, location.hash));
-  if (!(await followLink(app, location.hash)) && !calm) await app.showTour();
+  if (!(await followLink(app, location.hash)) && !calm) await showTour(app);
   return undefined;
 }
 

@@ -5,7 +5,7 @@ import { plural, text } from "./texts.js";
 
 const TOUR_ENDS = { stand: 1, forward: 3.5, error: 4.5, backward: 7, step: 8, faster: 10 };
 const TOUR_SPEEDS = [1, 3, 10, 30, 100, 300, 1000]; // steps a second at the end, equally long
-const LATE = 0.3; // seconds after the end, from which steps that are due are left out
+const MORE_TIME = 20; // seconds after the end, in which a slow machine takes the steps that are missing
 const AT_ONCE = 0.1; // seconds of steps at once
 const FEW_OUTPUTS = 4; // up to which the largest distance from a target is said
 
@@ -31,7 +31,7 @@ export class Tour {
   due(seconds) {
     const operations = this.times.filter((time) => time <= seconds).length - this.operations;
     if (operations) return { count: operations, unit: "operation" };
-    if (seconds > TOUR_ENDS.faster + LATE) return { count: 0, unit: "step" };
+    if (seconds > TOUR_ENDS.faster + MORE_TIME) return { count: 0, unit: "step" };
     const steps = Math.floor(Math.min(stepsAfter(seconds) - this.steps, this.most));
     return { count: steps, unit: "step" };
   }

@@ -1,0 +1,97 @@
+"""What a page says of what its users do, in a browser: offers, refusals, and how they go away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scalarviz.pages.page import page_of
+from scalarviz.presenter.show import Show
+from scalarviz.scenefiles.find import find, load
+from scalarviz.texts import text
+from tests.pages.browser import Tab
+
+pytestmark = pytest.mark.slow
+
+Opens = Callable[..., Tab]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("use") / "rgb.html"
+    path.write_bytes(page_of(Show.of(load(find("rgb"))())).text)
+    return path
+
+
+@pytest.fixture
+def opened(browser: Any, file: Path) -> Iterator[Opens]:
+    tabs = []
+
+    def open_page(place: str = "#tour=no") -> Tab:
+        tabs.append(Tab(browser, file, place=place, reduced_motion="reduce").ready())
+        return tabs[-1]
+
+    yield open_page
+    for tab in tabs:
+        tab.close()
+
+
+def chip(tab: Tab) -> str:
+    return tab.shown("chip") if tab.page.locator("#chip").is_visible() else ""
+
+
+def test_a_typed_value_is_offered_for_repair_and_leaves_no_trace_when_undone(opened: Opens) -> None:
+    tab = opened()
+    tab.press("ArrowRight", 6)
+    scale = tab.ask("app.picture.frame.scale")
+    tab.ask("app.pin({ row: 3 })")
+    tab.settle()
+    tab.enter("#card input.number", "0x10")
+    assert chip(tab) == text("page.no_value")
+    tab.enter("#card input.number", "99")
+    assert text("notices.repair") in chip(tab)
+    assert tab.shown("caption").startswith("After 6 steps the loss was ")
+    assert tab.ask("app.picture.frame.scale") == 100
+    assert tab.page.locator("#redo").is_disabled()
+    tab.press("z")
+    tab.settle()
+    assert chip(tab) == "" and tab.ask("app.picture.frame.scale") == scale
+    assert tab.shown("caption").startswith("After 6 steps the loss is ")
+    assert tab.ask("document.querySelector('#undo').disabled")
+
+
+def test_a_rate_that_is_none_is_refused_until_one_is_typed(opened: Opens) -> None:
+    tab = opened()
+    before = tab.page.input_value("#rate-number")
+    for words in ("abc", "0x10"):
+        tab.enter("#rate-number", words)
+        assert chip(tab) and tab.page.input_value("#rate-number") == before
+    tab.enter("#rate-number", "0,25")
+    assert chip(tab) == "" and tab.state["rate"] == 0.25
+
+
+def test_the_branch_that_b_leads_to_is_named(opened: Opens) -> None:
+    tab = opened()
+    tab.press("ArrowRight", 4)
+    tab.press("ArrowLeft", 2)
+    tab.press("ArrowUp")
+    tab.press("ArrowRight", 3)
+    for number in (0, 1):
+        tab.press("b")
+        tab.until("!app.player.going")
+        assert chip(tab) == text("notices.switched", number=number, last=1)
+
+
+def test_a_far_link_ends_at_esc_and_takes_its_message_along(opened: Opens) -> None:
+    tab = opened("#step=99999999")
+    tab.until("document.querySelector('#chip span').textContent.includes('Esc')")
+    tab.page.keyboard.press("Escape")
+    tab.until("document.querySelector('#chip').hidden")
+    tab.page.wait_for_timeout(1500)
+    step = tab.state["step"]
+    tab.page.wait_for_timeout(500)
+    assert tab.state["step"] == step < 99999999
+    assert chip(tab) == ""
