@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scalarviz.controller import growing
 from scalarviz.controller.control import Control
-from scalarviz.controller.own_input import put_in
+from scalarviz.controller.own_input import begin
 from scalarviz.controller.parts import freeze_layer, set_layer_rate, set_weight_rate
 from scalarviz.controller.presets import go_wrong, preset_names
 from scalarviz.controller.state import State
@@ -133,7 +133,7 @@ CHANGE_CONTROLS = [
         "own input",
         "button",
         "Put in something of your own",
-        lambda controller, _: put_in(controller),
+        lambda controller, _: begin(controller),
         menu="Time",
         text="An input of your own",
         key="o",

@@ -37,6 +37,7 @@ from scalarviz.presenter.show import Show
 from scalarviz.session.branches import Branch
 from scalarviz.session.session import Session, Unit
 from scalarviz.session.settings_now import settings_now
+from scalarviz.session.undo import Change
 from scalarviz.texts import text
 
 CHANNELS = {"color": "color", "size": "size"}
@@ -75,7 +76,8 @@ class Controller:
 
     `measured` is the speed while it plays, in steps a second, else 0.
 
-    `later` are sessions made of this one, which the user has left by going back to it.
+    `later` are sessions made of this one, which the user has left by going back to it; `preset` is
+    the change of the last preset that was set up, if it changed the session.
 
     The face sets `start_editing`, which opens the field for the pinned weight's value, `leave`,
     which closes everything, `fill_screen`, which enters and leaves full screen, and, if it has one,
@@ -106,6 +108,7 @@ class Controller:
         self.options = Options(recipe, show)
         self.edits = Edits(show.session)
         self.later: list[Session] = []
+        self.preset: Change | None = None
         self.exports = Exports()
         self.engines = tuple(name for name, row in ENGINES.items() if not row.lack())
         self.warming = Warming()
@@ -139,7 +142,7 @@ class Controller:
     def play(self) -> None:
         """Play in the background."""
         self.guide.stop()
-        self.stage.offer({})
+        self.withdraw()
         with self._report_errors():
             self.playing.play()
 
@@ -175,9 +178,9 @@ class Controller:
             goal = playing.until if playing.errand else None
             self.pause()
             playing.until = None
-            if goal is None:
+            if goal is None and self.stage.own is None:
                 self.stage.offer({name: partial(self.take, name) for name in offers_of(self)})
-            else:
+            elif goal is not None:
                 self.seek(goal)
         elif self.session.playing:
             playing.quicken()
@@ -251,7 +254,12 @@ class Controller:
 
     def _stand_still(self) -> None:
         self.pause()
-        self.stage.offer({})
+        self.withdraw()
+
+    def withdraw(self) -> None:
+        """Remove the large buttons, except those of an input of the user's own."""
+        if self.stage.own is None:
+            self.stage.offer({})
 
     def _rename(self) -> None:
         """Update the title: changing what is learned changes it, in the past, too."""
@@ -315,7 +323,7 @@ class Controller:
         """Undo the last change; without one, show the session that this one was made from."""
         self._stand_still()
         if self.session.timeline.undo_log.done or not growing.has_earlier(self.session):
-            self.do(self.session.undo, branching=False)
+            self.do(self.session.undo, lambda _: self.stage.rescale(), branching=False)
         else:
             growing.earlier(self)
 
@@ -324,7 +332,7 @@ class Controller:
         """Do the change that was undone last again, or show the session that was made of this."""
         self._stand_still()
         if self.session.timeline.undo_log.undone or not self.later:
-            self.do(self.session.redo, branching=False)
+            self.do(self.session.redo, lambda _: self.stage.rescale(), branching=False)
         else:
             growing.later(self)
 
@@ -355,14 +363,13 @@ class Controller:
             count = self.session.timeline.trainer.batches.size
             self.session.focus = (self.session.focus + direction) % count
 
-    def previous_sample(self) -> None:
-        self.next_sample(-1)
-
     @computes
     def switch(self, branch: int) -> None:
         """Switch to another branch."""
         self._stand_still()
-        self.do(partial(self.session.switch, branch), branching=False)
+        self.do(
+            partial(self.session.switch, branch), lambda _: self.stage.rescale(), branching=False
+        )
 
     @computes
     def save(self, path: str | Path) -> None:

@@ -24,9 +24,10 @@ class Edits:
             log = session.timeline.undo_log
             last = log.done[-1] if log.done else None
             goes_on = dragged and last is not None and self._drag == (row, last)
-            is_there = last is not None and last.after == session.timeline.spot
+            if last is not None and last.after is not None:
+                goes_on = goes_on and last.after.branch is session.timeline.branch
             session.edit(row, value)
-            if goes_on and is_there:
+            if goes_on:
                 log.join()
             self._drag = (row, log.done[-1]) if dragged else None
 

@@ -243,7 +243,7 @@ class Guide:
         """End the tour or the sum, as any action of the user does."""
         self._end_adding()
         if self.tour is not None:
-            self.controller.stage.offer({})
+            self.controller.withdraw()
             note_seen()
         self.tour, self._left = None, None
         self._show("")

@@ -40,6 +40,13 @@ def put_in(controller: Controller, inputs: FloatArray | None = None) -> None:
         stage.offer(offers_of_own(controller))
 
 
+def begin(controller: Controller) -> None:
+    """Put in what is shown, or an empty image to draw on; pick a colour where inputs are one."""
+    put_in(controller)
+    if controller.session.data.input_tint == "rgb":
+        pick(controller)
+
+
 def offers_of_own(controller: Controller) -> dict[str, Callable[[], None]]:
     """Return what is offered while an input of the user's own is shown."""
     found: dict[str, Callable[[], None]] = {text("own.end"): partial(take_out, controller)}

@@ -97,6 +97,14 @@ def preset_names() -> dict[str, str]:
 def go_wrong(controller: Controller, name: str) -> None:
     """Set up what goes wrong, say what to look for, and play."""
     preset, session = PRESETS[name], controller.session
+    log = session.timeline.undo_log
+
+    def act() -> Session | None:
+        if log.done and log.done[-1] is controller.preset:  # one at a time
+            session.undo()
+        made = preset.act(session)
+        controller.preset = log.done[-1] if made is None else None
+        return made
 
     def begin(made: Session | None) -> None:
         if made is not None:
@@ -104,4 +112,4 @@ def go_wrong(controller: Controller, name: str) -> None:
         controller.tell(text(f"presets.{name}.look"), text("controls.undo"), controller.undo)
         controller.play()
 
-    controller.do(lambda: preset.act(session), begin, branching=False)
+    controller.do(act, begin, branching=False)

@@ -193,7 +193,7 @@ SAMPLE_CONTROLS = [
         "before",
         "button",
         "The sample before",
-        lambda controller, _: controller.previous_sample(),
+        lambda controller, _: controller.next_sample(-1),
         enabled=has_samples,
         label="Sample",
         text="<",

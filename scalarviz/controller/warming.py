@@ -202,7 +202,8 @@ class Warming:
             timeline = session.timeline
             now = timeline.branch.end <= timeline.clock and last_change(timeline) in self._actions
             if is_still and now:
-                session.to(self.stood_in)
+                with timeline.undo_log.off():
+                    session.to(self.stood_in)
         return is_still
 
     def later(self, name: str, kind: str, command: Callable[[], object]) -> bool:

@@ -221,6 +221,7 @@ class TableSet(DataSet):
 
     added: Pair | None = None  # samples that `with_added` has appended
     _room: Room | None = None
+    _grown: tuple[FloatArray, FloatArray, TableSet] | None = None  # what it last grew to, and by
 
     def check_sample(self, inputs: FloatArray, targets: FloatArray) -> None:
         """Raise InputError for added samples that the set could not have.
@@ -256,8 +257,11 @@ class TableSet(DataSet):
     @final
     def with_added(self, inputs: FloatArray, targets: FloatArray) -> TableSet:
         """Return the set with more samples at its end: `inputs` and `targets` of `as_added`."""
+        if self._grown is not None and inputs is self._grown[0] and targets is self._grown[1]:
+            return self._grown[2]  # it is asked for again at each replay
         pair, count = (inputs, targets), self.samples
         grown = copy.copy(self)
+        grown._grown = None
         table = None if self._room is None else self._room.appended(count, pair)
         if table is None:
             grown._room = Room.of(self.training, len(inputs))
@@ -268,6 +272,7 @@ class TableSet(DataSet):
         x, y = [np.concatenate(parts) for parts in zip(*before, pair, strict=True)]
         grown.added = x, y
         grown.show_added(inputs, targets)
+        self._grown = inputs, targets, grown
         return grown
 
     @final

@@ -23,6 +23,7 @@ from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.exhibits.pad import Pad
 
 REACH = 150.0  # pixels of a drag, up or down, from the least to the greatest number of an input
+STROKE, MOST_STROKES = 3.0, 200  # pixels between two points of a stroke, and most of them at once
 MOST_SAID = 4  # numbers that a sentence names
 TINTED = "rgb", "grey"  # inputs that are parts of a colour, from 0 to 1
 
@@ -80,11 +81,19 @@ class PanelGrip(Grip):
 
     def __init__(self, inputs: FloatArray, exhibit: Callable[[], Exhibit | None]) -> None:
         self._inputs, self._exhibit = inputs.copy(), exhibit
+        self._last: tuple[float, float] | None = None  # a stroke joins it with the next place
 
     def inputs_at(self, x: float, y: float) -> FloatArray:
         exhibit = self._exhibit()
-        for place, number in (exhibit.inputs_at(x, y) if exhibit else {}).items():
-            self._inputs[place] = number
+        start = self._last or (x, y)
+        count = 1 + int(max(abs(x - start[0]), abs(y - start[1])) / STROKE)
+        count = min(count, MOST_STROKES) if isinstance(exhibit, Pad) else 1
+        for part in (np.arange(count) + 1) / count:
+            at = start[0] + part * (x - start[0]), start[1] + part * (y - start[1])
+            for place, number in (exhibit.inputs_at(*at) if exhibit else {}).items():
+                both = max(number, float(self._inputs[place]))
+                self._inputs[place] = both if isinstance(exhibit, Pad) else number
+        self._last = x, y
         return self._inputs.copy()
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from scalarviz.checks.numbers import answered, shorten
 from scalarviz.errors import InputError
 from scalarviz.formulas.table import pick
+from scalarviz.model.own_rates import NO_OWN_RATES
 from scalarviz.network import growing
 from scalarviz.network.growing import STARTS, GrownNetwork, Start
 from scalarviz.network.network import Network
@@ -145,13 +146,20 @@ def changed(session: Session, did: str, change: Change) -> Session:
         clock, trainer = session.clock, session.timeline.trainer
         grown = change(network, seed_of(trainer.seed, network.seed, *clock.place, did))
         network = grown.network
-        settings = replace(settings_now(session), activations=network.activations)
+        now = settings_now(session)
+        own, optimizer = now.optimizer.own_rates, now.optimizer.with_own_rates(NO_OWN_RATES)
+        settings = replace(now, activations=network.activations, optimizer=optimizer)
         made = Trainer(network, settings, trainer.loss, trainer.batch, trainer.seed)
         grown.take_numbers(trainer.bank)
         timeline = Timeline(made, session.timeline.keyframes.budget)
         timeline.visits.metrics = session.timeline.visits.metrics
         timeline.origin = Origin(did, *clock.place, session, grown.rows)
         found = Session.of(timeline)
+        rates = [None if row < 0 else own.of(row) for row in grown.rows.tolist()]
+        for rate in dict.fromkeys(rate for rate in rates if rate is not None):
+            rows = [row for row, each in enumerate(rates) if each == rate]
+            with timeline.undo_log.off():
+                timeline.note("own rate", {"rows": np.array(rows), "rate": rate})
         found.focus = session.focus
         pinned = np.flatnonzero(np.isin(grown.rows, session.pinned))
     if pinned.size:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from scalarviz.session.session import Session
+from scalarviz.session.state import SessionState
 from scalarviz.session.trainer import Settings, settings_after
 
 
-def settings_now(session: Session) -> Settings:
+def settings_now(session: SessionState) -> Settings:
     """Return the settings, including changes that take effect at the next step."""
     timeline = session.timeline
     clock, settings = timeline.clock, timeline.trainer.settings

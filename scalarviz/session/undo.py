@@ -41,6 +41,11 @@ class Change:
     after: Spot | None
     actions: list[Action] = field(default_factory=list)
 
+    @property
+    def is_at_once(self) -> bool:
+        """Whether all actions belong to one moment."""
+        return all(action.place == self.actions[0].place for action in self.actions)
+
 
 @final
 class UndoLog:
@@ -49,7 +54,7 @@ class UndoLog:
     def __init__(self) -> None:
         self.done: deque[Change] = deque(maxlen=MOST)
         self.undone: list[Change] = []
-        self._is_off = False  # while a change is done again
+        self._is_off = False  # while what is done is no change of the user
 
     def add(self, before: Spot, after: Spot, action: Action | None = None) -> None:
         """Add a change that was just made."""
@@ -62,6 +67,15 @@ class UndoLog:
         last = self.done.pop()
         self.done[-1].after = last.after
         self.done[-1].actions += last.actions
+
+    @contextmanager
+    def off(self) -> Iterator[None]:
+        """Note nothing in this block: what is done there, no user has asked for."""
+        was, self._is_off = self._is_off, True
+        try:
+            yield
+        finally:
+            self._is_off = was
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -81,6 +95,7 @@ class UndoLog:
         after, before = change.after, change.before
         assert after is not None, "a change that is done has a moment after it"
         was_last = timeline.spot == after and after.clock == after.branch.end
+        was_last = was_last and change.is_at_once and not has_forks(timeline, before)
         go(timeline, before)
         if after.branch is before.branch and change.actions:
             if was_last:
@@ -98,16 +113,18 @@ class UndoLog:
         if change.after is None:
             go(timeline, change.before)
             made, change.actions = change.actions, []
-            self._is_off = True
-            try:
+            with self.off():
                 for action in made:
                     change.actions.append(timeline.note(action.kind, dict(action.details)))
-            finally:
-                self._is_off = False
             change.after = Spot(timeline.branch, timeline.clock)
         else:
             go(timeline, change.after)
         self.done.append(change)
+
+
+def has_forks(timeline: Timeline, spot: Spot) -> bool:
+    """Return whether branches begin after a moment of a branch, which has to stay for them."""
+    return any(each.parent is spot.branch and each.fork > spot.clock for each in timeline.branches)
 
 
 def go(timeline: Timeline, spot: Spot) -> None:

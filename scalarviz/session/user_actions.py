@@ -13,6 +13,7 @@ from scalarviz.errors import InputError
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.weight import Part, Weight
+from scalarviz.session.settings_now import settings_now
 from scalarviz.session.state import SessionState
 from scalarviz.session.trainer import addable, as_values, checked_rate, one_row, rows_of
 
@@ -124,7 +125,7 @@ class UserActions(SessionState, ABC):
         a colour beyond 1; ShapeError, NotFiniteError.
         """
         with self.doing():
-            data = addable(self.timeline.trainer.settings.data)
+            data = addable(settings_now(self).data)
             x, y = data.as_added(inputs, targets)
             self.timeline.trainer.fitting(data.with_added(x, y))
             self.timeline.note("samples", {"inputs": x, "targets": y})

@@ -17,6 +17,7 @@ class FakeStage:
 
     def __init__(self, show: Any, theme: str = "dark") -> None:
         self.show = show
+        self.own = None
         self.theme = theme
         self.pinned: int | None = None
         self.pinned_neuron: Any = None

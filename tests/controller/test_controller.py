@@ -510,6 +510,18 @@ def test_a_number_that_was_dragged_is_taken_back_at_once(controller: Any) -> Non
     assert values(controller) == before
 
 
+def test_a_drag_while_it_plays_is_one_change(controller: Any) -> None:
+    before = values(controller)
+    for value in (0.5, 0.6, 0.7):
+        controller.edit(3, value, dragged=True)
+        controller.session.advance(2)
+    assert controller.state.undoable == 1
+    controller.undo()
+    assert values(controller) == before and controller.state.step == 0
+    controller.redo()
+    assert values(controller)[3] == np.float32(0.7) and controller.state.step == 4
+
+
 def test_an_undo_goes_to_the_moment_of_the_change_wherever_one_stands(controller: Any) -> None:
     controller.step(+1, 3)
     before = values(controller)
@@ -533,7 +545,7 @@ def test_an_undo_mends_a_training_that_a_rate_has_ruined(controller: Any) -> Non
 
 
 def test_other_samples_come_round(controller: Any) -> None:
-    controller.previous_sample()
+    controller.next_sample(-1)
     assert controller.state.focus == 7
     controller.next_sample()
     assert controller.state.focus == 0

@@ -131,3 +131,16 @@ def test_presets_for_hidden_layers_refuse_networks_without_one(controller: Contr
         assert controller.session is session and not session.playing
         words = [words for words, _ in controller.stage.messages.chips()]  # type: ignore[attr-defined]
         assert any("two or more Dense layers" in each for each in words)
+
+
+def test_one_thing_goes_wrong_at_a_time(controller: Controller) -> None:
+    session = controller.session
+    before = session.network.bank.value.copy()
+    for name in ("rate", "dead", "zero"):
+        go_wrong(controller, name)
+        controller.pause()
+    now = controller.session
+    assert now is session and now.learning_rate == 0.5
+    assert now.network.activations == ("tanh", "sigmoid")
+    controller.undo()
+    assert (now.network.bank.value == before).all() and now.step_index == 20

@@ -249,3 +249,37 @@ def test_many_answers_are_offered_by_themselves(stage: Stage, studio: Studio) ->
     assert shown.data.training[1][-1].tolist() == [0, 0, 0, 0, 1, 0]  # type: ignore[attr-defined]
     controller.quit()
     controller.rest()
+
+
+def test_the_way_back_stays_while_an_input_of_ones_own_is_shown(
+    pointer: Pointer, stage: Stage, session: sv.Session
+) -> None:
+    put_in(pointer.controller)
+    pointer.controller.edit(0, 0.5)
+    pointer.controller.undo()
+    pointer.controller.play()
+    pointer.controller.pause()
+    assert BACK in stage.messages.offers() and stage.own is not None
+
+
+@only("session", [image], indirect=True)
+def test_a_quick_stroke_has_no_holes(pointer: Pointer, stage: Stage, studio: Studio) -> None:
+    pointer.controller.press("o")
+    studio.stage(stage, 0.0, SIZE)
+    pad = stage.frame_data().exhibit
+    assert isinstance(pad, Pad)
+    box = pad._boxes[0]
+    x = box.x + 0.41 * box.width
+    pointer.press(LEFT, x, box.y + 0.08 * box.height)
+    pointer.move(x, box.y + 0.92 * box.height)
+    pointer.release(LEFT, x, box.bottom)
+    assert values(stage, "inputs").reshape(6, 6)[:, 2].min() > 0.9
+
+
+@only("session", [colours], indirect=True)
+def test_the_key_opens_the_colours_again_and_again(pointer: Pointer, stage: Stage) -> None:
+    asked = []
+    pointer.controller.ask_color = lambda first, then: asked.append(first.tolist())
+    pointer.controller.press("o")
+    pointer.controller.press("o")
+    assert len(asked) == 2

@@ -132,3 +132,34 @@ def test_a_file_keeps_a_data_set_with_added_samples(tmp_path: Path) -> None:
     loaded = sv.Session.load(tmp_path / "run.safetensors")
     assert loaded.data.samples == 28
     np.testing.assert_array_equal(loaded.data.training[1], s.data.training[1])
+
+
+def test_samples_are_checked_against_data_that_waits_for_the_next_step() -> None:
+    net = sv.Network([2, 3, 1], "tanh", seed=0)
+    pair = ([[0.0, 1.0], [1.0, 0.0]], [[0.3], [0.4]])
+    s = sv.Session(net, pair, "mse", sv.SGD(0.1), engine="python")
+    s.advance(2, "operation")
+    s.data = sv.data.Xor()
+    with refused(InputError, "0 or 1"):
+        s.add_samples([[0.6, 0.9]], [[0.8]])
+    s.add_samples([[0.6, 0.9]], [[1.0]])
+    rows = np.zeros((6000, 2))
+    s.add_samples(rows, rows[:, :1])
+    with refused(InputError, "at most 10,000"):
+        s.add_samples(rows, rows[:, :1])
+    s.advance(1)
+    assert s.data.samples == 4 + 1 + 6000
+
+
+def test_tables_that_grow_share_their_memory() -> None:
+    rows = np.random.default_rng(0).random((500, 2))
+    net = sv.Network([2, 1], seed=0)
+    s = sv.Session(net, (rows, rows[:, :1]), "mse", sv.SGD(0.1), engine="python")
+    s.add_samples([[0.5, 0.5]], [[0.5]])
+    s.advance(1)
+    first = s.data.training[0].base  # type: ignore[attr-defined]
+    for _ in range(20):
+        s.add_samples([[0.5, 0.5]], [[0.5]])
+        s.advance(1)
+    table = s.data.training[0]  # type: ignore[attr-defined]
+    assert len(table) == 521 and table.base is first

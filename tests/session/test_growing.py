@@ -8,7 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.errors import FileError, InputError, UnknownNameError
+from scalarviz.errors import FileError, InputError, OrderError, UnknownNameError
 from scalarviz.model.bank import NONE
 from tests.wording import refused
 
@@ -288,3 +288,28 @@ def test_the_last_neuron_and_other_layers_are_refused() -> None:
     swing = sv.compile(lambda x: sv.Value(0.5) * x, inputs=1)
     with refused(InputError, "compiled"):
         sv.add_neurons(sv.Session(swing, ([[1.0]], [[2.0]]), engine="python"), 0)
+
+
+def test_rates_of_its_own_stay_with_their_weights(tmp_path: Path) -> None:
+    net = sv.Network([2, 3, 1], "tanh", seed=0)
+    s = sv.Session(net, data.Xor(), "mse", sv.SGD(0.1), engine="python")
+    s.advance(3)
+    weight = net.layers[1].perceptrons[0].weights[1]
+    s.set_rate(weight, 0.0)
+    s.set_rate(net.layers[0].perceptrons[2].bias, 0.5)
+    grown = sv.add_neurons(s, 0)
+    kept = grown.network.layers[1].perceptrons[0].weights[1]
+    assert grown.own_rate(kept) == 0.0
+    assert grown.own_rate(grown.network.layers[0].perceptrons[2].bias) == 0.5
+    assert grown.own_rate(grown.network.layers[0].perceptrons[3].bias) is None
+    smaller = sv.remove_neuron(s, 0, 0)
+    assert smaller.own_rate(smaller.network.layers[1].perceptrons[0].weights[0]) == 0.0
+    with refused(OrderError, "nothing to undo"):
+        grown.undo()
+    grown.save(tmp_path / "g.safetensors")
+    loaded = sv.Session.load(tmp_path / "g.safetensors")
+    assert loaded.own_rate(kept.index) == 0.0
+    grown.advance(5)
+    loaded.advance(5)
+    assert (loaded.network.bank.value == grown.network.bank.value).all()
+    assert kept.value == weight.value

@@ -1,6 +1,7 @@
 """`undo` and `redo` of a session."""
 
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -197,3 +198,29 @@ def test_all_undone_leads_home(session: sv.Session) -> None:
     session.switch(0)
     session.seek(5)
     assert state(session) == home
+
+
+def test_an_undo_keeps_the_moment_where_another_branch_begins(
+    session: sv.Session, tmp_path: Path
+) -> None:
+    session.advance(3)
+    session.edit(0, 1.0)
+    session.branch()
+    session.undo()
+    session.undo()
+    there = state(session)
+    session.save(tmp_path / "it.safetensors")
+    loaded = sv.Session.load(tmp_path / "it.safetensors")
+    assert state(loaded) == there and len(loaded.branches) == len(session.branches)
+
+
+def test_what_no_user_did_is_not_undone_and_ends_nothing(session: sv.Session) -> None:
+    session.edit(0, 1.0)
+    session.undo()
+    with session.timeline.undo_log.off():
+        session.learning_rate = 0.125
+    session.redo()
+    assert session.network.bank.value[0] == 1.0
+    session.undo()
+    with refused(OrderError, "nothing to undo"):
+        session.undo()
