@@ -196,6 +196,7 @@ class Stage(Pointed):
 
     def rescale(self) -> None:
         """Choose scales for the current numbers; afterwards they only grow."""
+        self.reading.refresh()
         self.scales.choose(self._source(), self.plan.plates)
 
     # The camera.

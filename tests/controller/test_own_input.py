@@ -283,3 +283,18 @@ def test_the_key_opens_the_colours_again_and_again(pointer: Pointer, stage: Stag
     pointer.controller.press("o")
     pointer.controller.press("o")
     assert len(asked) == 2
+
+
+@only("session", [colours], indirect=True)
+def test_after_an_undo_the_scale_is_that_of_the_numbers(
+    pointer: Pointer, stage: Stage, studio: Studio
+) -> None:
+    before = stage.frame_data().cubes.color_scales.max()
+    pointer.controller.edit(0, 99.0)
+    studio.stage(stage, 0.0, SIZE)
+    for now in (10.0, 20.0):
+        stage.tick(now)
+        stage.frame_data()
+    assert stage.frame_data().cubes.color_scales.max() >= 99.0
+    pointer.controller.undo()
+    assert stage.frame_data().cubes.color_scales.max() == before

@@ -147,7 +147,7 @@ def test_samples_are_checked_against_data_that_waits_for_the_next_step() -> None
     s.add_samples(rows, rows[:, :1])
     with refused(InputError, "at most 10,000"):
         s.add_samples(rows, rows[:, :1])
-    s.advance(1)
+    s.advance(2)  # what was asked for within a step takes effect when the next one begins
     assert s.data.samples == 4 + 1 + 6000
 
 
