@@ -79,7 +79,7 @@ def in_corner(xy: np.ndarray, box: Box | None) -> np.ndarray:
 
 
 def test_another_layout_is_seen_from_its_own_side_until_the_user_moves() -> None:
-    wide, high = (laid_out(NETWORKS["3-8-3"], shape) for shape in (4.0, 0.5))
+    wide, high = (laid_out(NETWORKS["12-64-64-3"], shape) for shape in (4.0, 0.5))
     assert wide.views["perspective"].azimuth != high.views["perspective"].azimuth
     eyes = CameraController(wide, "perspective")
     eyes.frame(SIZE)
