@@ -229,7 +229,7 @@ def optimizer_rows(
     changing |= {line.name for line in lines if not is_exact(line)}
     for i, line in enumerate(lines):
         is_last = i == len(lines) - 1
-        is_own = line.name == "lr" and not line.is_same
+        is_own = line.is_own_rate
         name = text("card.own_rate") if is_own else called(line.name, is_last)
         if line.name == "g" and not line.pattern:
             rows.append(Line(text("card.no_grad")))

@@ -228,12 +228,12 @@ def rate_line(optimizer: Optimizer, row: int, step: int) -> FormulaLine:
     lr, is_same = (optimizer.lr, True) if own is None else (own, False)
     if optimizer.schedule.name == "constant":
         formula = f"{lr:g}" if is_same else "its own rate"
-        return FormulaLine("lr", formula, rate, is_same=is_same)
+        return FormulaLine("lr", formula, rate, is_same=is_same, is_own_rate=not is_same)
     part = rate / lr if lr else 0.0
     known = {"lr": lr, optimizer.schedule.name: part}
     pattern = f"lr * {optimizer.schedule.name}"
     words = f"{'' if is_same else 'its own rate, '}{lr:g} * {optimizer.schedule!r}"
-    return FormulaLine("lr", words, rate, pattern, known, is_same=is_same)
+    return FormulaLine("lr", words, rate, pattern, known, is_same=is_same, is_own_rate=not is_same)
 
 
 def condition_lines(

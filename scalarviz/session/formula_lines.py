@@ -41,6 +41,7 @@ class FormulaLine:
     known    the numbers of these names
     calls    the functions that it calls, by their names in it
     is_same  whether it is the same for all weights, as the learning rate is
+    is_own_rate  whether it is the learning rate that only some weights have
     """
 
     name: str
@@ -52,6 +53,7 @@ class FormulaLine:
         default_factory=dict, compare=False, repr=False
     )
     is_same: bool = field(default=False, compare=False, repr=False)
+    is_own_rate: bool = field(default=False, compare=False, repr=False)
 
     def __str__(self) -> str:
         value = f"{self.value:.6g}"

@@ -64,7 +64,7 @@ function movedCaption(optimizer, found, name) {
   const before = [];
   for (const line of lines.slice(0, -1)) {
     if (line.same) continue;
-    if (line.name === "lr") {
+    if (line.ownRate) {
       const rate = said(line.value, RATE_DIGITS);
       before.push(...plainLines(text("captions.step.own_rate", { rate })));
       continue;

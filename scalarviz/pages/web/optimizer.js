@@ -61,7 +61,8 @@ function optimizerLines(say, state, { row, value: w, grad, kept }, frozen) {
   const own = optimizer.ownRates.find(([first, end]) => first <= row && row < end)?.[2];
   const lr = own ?? optimizer.lr;
   const rate = scheduledRate({ ...optimizer, lr }, own ?? state.made?.rate ?? state.rate ?? lr, step);
-  lines.push({ ...rateLine({ ...optimizer, lr }, rate), same: own === undefined });
+  const isOwn = own !== undefined;
+  lines.push({ ...rateLine({ ...optimizer, lr }, rate), same: !isOwn, ownRate: isOwn });
   const known = { w, g, ...kept, lr: rate, ...optimizer.settings, step: step + 1 };
   for (const each of optimizer.constants) known[each.name] = computedTree(each.tree, known);
   const constants = optimizer.constants.map((each) => ({ ...each, value: known[each.name], known }));

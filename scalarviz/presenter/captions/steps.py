@@ -101,7 +101,7 @@ def moved(
     for line in found.lines[:-1]:
         if line.is_same:
             continue
-        if line.name == "lr":
+        if line.is_own_rate:
             rate = said(line.value, RATE_DIGITS)
             before += plain_lines(text("captions.step.own_rate", rate=rate))
             continue
