@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.data import Rgb
 from scalarviz.data.base import TableSet
 from scalarviz.presenter.captions.names import short_name
 from scalarviz.presenter.own_input import image_shape
@@ -69,9 +68,11 @@ def answers_of(session: Session) -> dict[str, FloatArray | None]:
     The target is None where it follows from the inputs, such as the colour that a map gives.
     """
     data = session.data
-    if isinstance(data, Rgb):
-        return {text("own.learn"): None} if data.map_of_colors is not None else {}
     if not isinstance(data, TableSet):
+        return {}
+    if data.rule is not None:
+        return {text("own.learn"): None}
+    if data.output_tint == "rgb":
         return {}
     known = np.unique(data.training[1][:MOST_READ], axis=0)
     if not 2 <= len(known) <= MOST_ANSWERS:
@@ -100,9 +101,10 @@ def learn(controller: Controller, name: str) -> None:
     if own is None:
         return
     data, target = session.data, answers_of(session)[name]
-    if target is None and isinstance(data, Rgb) and data.map_of_colors is not None:
-        colors = np.asarray(data.map_of_colors(own[np.newaxis]), np.float64)
-        target = np.clip(colors, 0.0, 1.0)[0]
+    if target is None and data.rule is not None:
+        target = np.asarray(data.rule(own[np.newaxis]), np.float64)[0]
+        if data.output_tint == "rgb":
+            target = np.clip(target, 0.0, 1.0)
 
     def learned(_: object) -> None:
         words = text("own.learned", count=settings_now(session).data.samples)

@@ -6,7 +6,7 @@ import copy
 import inspect
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -78,6 +78,8 @@ class DataSet(ABC):
                                None
     choices                    settings that controls can change, by their names
     picture_setting            setting that takes the path of a picture dropped on the window
+    rule                       function from inputs to targets, one row a sample, if there is one:
+                               "Learn this too" takes the answer from it
     """
 
     name: ClassVar[str]
@@ -88,6 +90,7 @@ class DataSet(ABC):
     bounds: tuple[float, float] | None = None
     choices: ClassVar[Mapping[str, DataChoice]] = {}
     picture_setting: ClassVar[str] = ""
+    rule: Callable[[FloatArray], object] | None = None
 
     def __init_subclass__(cls) -> None:
         if "__init__" in vars(cls):

@@ -138,12 +138,11 @@ class Rgb(TableSet):
         first, second = len(colors), len(colors) + HELD_OUT
         asked = np.concatenate([colors, held_out, PALETTE])
 
-        self.map_of_colors: ColorMap | None = None  # not known if only its answers are kept
         kept = answers is not None
         if answers is None:
             color_map, map, kept = as_map(map, angle)
             answers = color_map(asked)
-            self.map_of_colors = color_map
+            self.rule = color_map  # not known if only its answers are kept
         del asked  # it takes half of the memory
         targets = as_answers(answers, second + len(PALETTE))
         settings = {

@@ -42,7 +42,7 @@ def rows() -> dict[str, Control]:
             lambda state: state.layout,
             lambda state: tuple(LAYOUTS),
             label="Layers",
-            key="m",
+            key="j",
             help="lay out as {}",
         ),
         Control(
@@ -194,14 +194,14 @@ def test_a_notebook_has_it(controller: Controller) -> None:
 
 def test_its_key_does_the_same_and_is_in_the_help(controller: Controller) -> None:
     stage: Any = controller.stage
-    for key in "mkk":
+    for key in "jkk":
         assert controller.press(key)
     assert (stage.layout, stage.per_layer) == ("posters", False)
     assert controller.press("w", shift=True)
     assert controller.session.step_index == 12
     assert stage.keys == help_rows(controller.state)
     assert {
-        ("m", f"lay out as {LAID}"),
+        ("j", f"lay out as {LAID}"),
         ("k", "colours of each layer by themselves"),
         ("w", "one step on"),
     } <= set(stage.keys)
