@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from scalarviz.network.network import Network
 from scalarviz.package_files import text_beside
+from scalarviz.shaders.live import FOURS_READER, bank_reader, live_shader, map_fragment
 from scalarviz.view.cubes import float_textures, shaders
 
 ROOT = Path(__file__).parent.parent
@@ -24,11 +26,23 @@ SCRIPTS = {path.name: path for path in FILES if path.suffix == ".js"}
 MODULES = {"canvas.js", *(path.name for path in PACKAGE.joinpath("pages", "web").glob("*.js"))}
 
 STAGES = (".vert", ".frag")
+
+
+def network_map(reader: str) -> str:
+    """The shader of a network's map with one that reads its parameters."""
+    net = Network([2, 3, 1], "tanh", seed=0)
+    return map_fragment(net, live_shader(net, aligned=reader is FOURS_READER), reader, [0.0, 0.0])
+
+
 SHADERS = {
     path.name: path.read_text(encoding="utf-8")
     for path in FILES
-    if path.suffix in STAGES and path.name != "cubes.frag"
+    if path.suffix in STAGES and path.name not in ("cubes.frag", "network_map.frag")
 } | {
+    "network_map.frag with bank_reader.glsl": network_map(
+        bank_reader(1024) + float_textures.FLOATS
+    ),
+    "network_map.frag with fours_reader.glsl": network_map(FOURS_READER),
     "cubes.frag with texels_float.glsl": shaders.fragment(float_textures.FLOATS),
     "cubes.frag with texels_bytes.glsl": shaders.fragment(float_textures.BYTES),
 }

@@ -13,7 +13,6 @@ from scalarviz.controller.time_controls import RATES
 from scalarviz.errors import InputError
 from scalarviz.formulas.table import table
 from scalarviz.layers import Dense
-from scalarviz.network.network import Network
 from scalarviz.session.growing import remove_layer
 from scalarviz.session.session import Session
 from scalarviz.texts import text
@@ -72,8 +71,7 @@ def shallow(session: Session) -> Session:
 
 def hidden_layers(session: Session) -> list[int]:
     """Return the indices of the hidden layers; raise InputError unless all layers are Dense."""
-    network = session.network
-    layers = network.layers if isinstance(network, Network) else ()
+    layers = session.network.layers
     if len(layers) < 2 or not all(isinstance(each, Dense) for each in layers):
         raise InputError("this takes a network of two or more Dense layers: try it on rgb or xor")
     return list(range(len(layers) - 1))

@@ -123,7 +123,7 @@ def plane_of(session: Session, inputs: FloatArray, targets: FloatArray, axes: An
     kind = "classes" if classes else "one" if count == 1 else "many"
     shown = {
         "kind": "plane",
-        "title": f"exhibits.plane.{kind}",
+        "title": text(f"exhibits.plane.{kind}"),
         "side": SIDE,
         "axes": axes.tolist(),
         "names": [names[i] for i in axes],

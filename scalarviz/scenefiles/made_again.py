@@ -48,7 +48,7 @@ def made_again(session: Session, given: Mapping[str, Any]) -> Session:
     if "optimizer" in given and given["optimizer"] != optimizer.name:
         optimizer = another_optimizer(optimizer, given["optimizer"])
     for name in given.keys() & (REBUILDS | {"activation"}):
-        if not isinstance(network, Network):
+        if not network.layers:
             raise InputError(
                 f"the scene trains an expression, which has no {name}: leave out --{name}"
             )

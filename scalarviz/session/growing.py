@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
@@ -137,8 +138,8 @@ def changed(session: Session, did: str, change: Change) -> Session:
             f"a network grows in a session, and this is {shorten(session)}: pass the session that "
             "trains it"
         )
-    network = session.network
-    if not isinstance(network, Network):
+    network = cast(Network, session.network)
+    if not network.layers:
         raise InputError(
             "a compiled expression has no layers that could grow: pass a session of a Network"
         )

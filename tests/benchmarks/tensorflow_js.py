@@ -22,11 +22,9 @@ from typing import Any
 import scalarviz.pages
 from tests.benchmarks.page import session_of
 from tests.benchmarks.sides import Options, answer, main, short_spread
-from tests.pages.browser import BROWSERS, CHROMIUM, FIREFOX
 
 PACKAGES = "@tensorflow/tfjs@4.22.0", "@tensorflow/tfjs-backend-wasm@4.22.0"
 BACKENDS = "wasm", "cpu", "webgl"
-PROGRAMS = {"chromium": CHROMIUM, "firefox": FIREFOX}
 WEB = Path(scalarviz.pages.__file__).parent / "web"
 SCRIPT = Path(__file__).with_name("in_browser.js")
 KINDS = {".html": "text/html", ".js": "text/javascript", ".wasm": "application/wasm"}
@@ -133,7 +131,9 @@ def report(options: Options) -> None:
         if why := fetched(Path(folder)):
             print(f"    {why}")
         files = files_of(Path(folder))
-    for name, program in PROGRAMS.items():
+    from tests.pages.browser import BROWSERS, CHROMIUM, FIREFOX  # needs pytest
+
+    for name, program in {"chromium": CHROMIUM, "firefox": FIREFOX}.items():
         if not program.exists():
             print(f"    {name} is not there: apt-get install {program.name}")
             continue

@@ -410,3 +410,9 @@ def test_a_small_network_is_played_so_that_one_can_follow() -> None:
     assert [first_speed(show) for show in shows] == [30.0, 300.0]
     large = sv.Session(sv.Network([2, 60, 60, 1], seed=0), data.Xor())
     assert first_speed(sv.Show(large)) is None
+
+
+def test_what_a_page_says_of_its_map_is_in_words_and_no_key() -> None:
+    net = sv.Network([2, 3, 1], "tanh", seed=0)
+    shown = exhibit_data(sv.Session(net, data.Circle(), engine="python"))
+    assert shown is not None and shown["title"] == "output over the plane"

@@ -25,7 +25,7 @@ const MOVE = 0.02; // part of the map that an arrow key moves
 export class PlaneMap {
   constructor(element, data, use) {
     Object.assign(this, { data, use });
-    this.title = text(data.title);
+    this.title = data.title;
     this.canvas = made("canvas", "map");
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "application");
