@@ -31,7 +31,8 @@ STAGES = (".vert", ".frag")
 def network_map(reader: str) -> str:
     """The shader of a network's map with one that reads its parameters."""
     net = Network([2, 3, 1], "tanh", seed=0)
-    return map_fragment(net, live_shader(net, aligned=reader is FOURS_READER), reader, [0.0, 0.0])
+    shader = live_shader(net, aligned=reader is FOURS_READER)
+    return "#version 120\n" + map_fragment(net, shader, reader, [0.0, 0.0])
 
 
 SHADERS = {

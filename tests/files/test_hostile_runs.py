@@ -220,7 +220,7 @@ ONE: dict[str, Spoil] = {
     "actions that were not done": at_place(0, 9),
     "a parent that is none": setting("branches", 1, "parent", to=1),
     "a fork after its end": setting("branches", 1, "fork", to=[10**6, 0, 0]),
-    "a step that was lost": setting("branches", 0, "end", to=[42, 0, 0]),
+    "a step that was lost": setting("branches", 0, "end", to=[44, 0, 0]),
     "an unknown action": action("sell", {}),
     "no rows": action("edit", {"values": VALUES}),
     "rows that are numbers": action("edit", {"rows": 3, "values": VALUES}),
