@@ -170,7 +170,8 @@ class Warming:
                 timeline.go(clock._replace(actions=clock.actions + 1))
                 return
             self.stood_in = session.engine
-            session.to("python")
+            with timeline.undo_log.off():
+                session.to("python")
             self._actions.append(last_change(timeline))
 
     def attend(self) -> bool:
