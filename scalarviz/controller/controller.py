@@ -261,6 +261,9 @@ class Controller:
         if self.stage.own is None:
             self.stage.offer({})
 
+    def _fit(self, _: object) -> None:
+        self.stage.rescale(anew=True)
+
     def _rename(self) -> None:
         """Update the title: changing what is learned changes it, in the past, too."""
         title = self.options.title(settings_now(self.session))
@@ -323,7 +326,7 @@ class Controller:
         """Undo the last change; without one, show the session that this one was made from."""
         self._stand_still()
         if self.session.timeline.undo_log.done or not growing.has_earlier(self.session):
-            self.do(self.session.undo, lambda _: self.stage.rescale(), branching=False)
+            self.do(self.session.undo, self._fit, branching=False)
         else:
             growing.earlier(self)
 
@@ -332,7 +335,7 @@ class Controller:
         """Do the change that was undone last again, or show the session that was made of this."""
         self._stand_still()
         if self.session.timeline.undo_log.undone or not self.later:
-            self.do(self.session.redo, lambda _: self.stage.rescale(), branching=False)
+            self.do(self.session.redo, self._fit, branching=False)
         else:
             growing.later(self)
 
@@ -367,9 +370,7 @@ class Controller:
     def switch(self, branch: int) -> None:
         """Switch to another branch."""
         self._stand_still()
-        self.do(
-            partial(self.session.switch, branch), lambda _: self.stage.rescale(), branching=False
-        )
+        self.do(partial(self.session.switch, branch), self._fit, branching=False)
 
     @computes
     def save(self, path: str | Path) -> None:

@@ -194,9 +194,10 @@ class Stage(Pointed):
         self._layout_name = name
         self.eyes.set_layout(self.plan)
 
-    def rescale(self) -> None:
-        """Choose scales for the current numbers; afterwards they only grow."""
-        self.reading.refresh()
+    def rescale(self, *, anew: bool = False) -> None:
+        """Choose scales for the numbers that are shown, or read `anew`; then they only grow."""
+        if anew:
+            self.reading.refresh()
         self.scales.choose(self._source(), self.plan.plates)
 
     # The camera.

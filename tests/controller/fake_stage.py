@@ -50,7 +50,7 @@ class FakeStage:
             not in "look orbit move zoom frame_pinned pin_pointed restore hover_at rescale".split()
         ):
             raise AttributeError(name)
-        return lambda *given: self.asked.append((name, *given))
+        return lambda *given, **_: self.asked.append((name, *given))
 
     def handle_at(self, x: float, y: float) -> None:
         return None
