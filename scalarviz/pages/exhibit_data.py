@@ -120,10 +120,10 @@ def plane_of(session: Session, inputs: FloatArray, targets: FloatArray, axes: An
     least, most = float(wanted.min()), float(wanted.max())
     names = numbered_axes(data)
     numbered = [text("exhibits.plane.class", number=i) for i in range(classes)]
-    kind = "classes" if classes else "one" if count == 1 else "many"
+    title = text(f"exhibits.plane.{'one' if count == 1 else 'many'}")
     shown = {
         "kind": "plane",
-        "title": text(f"exhibits.plane.{kind}"),
+        "title": text("exhibits.plane.classes") if classes else title,
         "side": SIDE,
         "axes": axes.tolist(),
         "names": [names[i] for i in axes],
