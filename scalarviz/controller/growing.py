@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scalarviz.model.operations import Operation
+from scalarviz.session.caption import Neuron
 from scalarviz.session.growing import add_neurons, insert_layer, remove_layer, remove_neuron
 from scalarviz.session.session import Session
 from scalarviz.texts import text
@@ -107,14 +108,17 @@ def layer_less(controller: Controller) -> None:
 
 def layer_at(controller: Controller, default: int = 0) -> int:
     """Return the index of the layer of the neuron or the weight that is pinned, else `default`."""
-    stage, session = controller.stage, controller.session
-    found: Operation | None = None
-    if stage.pinned_neuron is not None:
-        found = writer_of(session, stage.pinned_neuron[0])
-    elif stage.pinned is not None:
-        row = stage.pinned
-        found = next((o for o in session.network.program.operations if row in o.parameters), None)
-    return default if found is None else int(found.layer)
+    stage = controller.stage
+    found = operation_of(controller.session, stage.pinned, stage.pinned_neuron)
+    return default if found is None else found.layer
+
+
+def operation_of(session: Session, row: int | None, neuron: Neuron | None) -> Operation | None:
+    """Return the operation that writes a neuron, or else has a weight; None if there is none."""
+    if neuron is not None:
+        return writer_of(session, neuron[0])
+    operations = session.network.program.operations
+    return next((each for each in operations if row in each.parameters), None)
 
 
 def writer_of(session: Session, name: str) -> Operation | None:

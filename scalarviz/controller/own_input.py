@@ -31,11 +31,12 @@ def put_in(controller: Controller, inputs: FloatArray | None = None) -> None:
     """
     controller.guide.interrupt()
     stage = controller.stage
+    begins = inputs is None or stage.own is None
     if inputs is None:
         stage.put_in()
     else:
         stage.own = inputs
-    if stage.own is not None:
+    if begins and stage.own is not None:  # offers are not made anew at each move of the mouse
         stage.offer(offers_of_own(controller))
 
 
@@ -89,10 +90,8 @@ def answers_of(session: Session) -> dict[str, FloatArray | None]:
 
 def ask_answer(controller: Controller) -> None:
     """Offer the targets that the input can be learned with."""
-    found: dict[str, Callable[[], None]] = {}
-    for name in answers_of(controller.session):
-        found[name] = partial(learn, controller, name)
-    controller.stage.offer(found)
+    found = {name: partial(learn, controller, name) for name in answers_of(controller.session)}
+    controller.stage.offer({**found, text("own.end"): partial(take_out, controller)})
 
 
 def learn(controller: Controller, name: str) -> None:

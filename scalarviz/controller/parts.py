@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalarviz.controller.edits import as_number
-from scalarviz.controller.growing import writer_of
-from scalarviz.model.operations import Operation
+from scalarviz.controller.growing import operation_of
 from scalarviz.session.caption import Neuron
 from scalarviz.session.session import Session
 from scalarviz.session.settings_now import settings_now
@@ -34,14 +33,10 @@ class PinnedLayer:
 
 def pinned_layer(session: Session, row: int | None, neuron: Neuron | None) -> PinnedLayer | None:
     """Return the layer of a pinned weight or neuron; None without one, or if it has no weights."""
-    operations = session.network.program.operations
-    found: Operation | None = None
-    if neuron is not None:
-        found = writer_of(session, neuron[0])
-    elif row is not None:
-        found = next((each for each in operations if row in each.parameters), None)
+    found = operation_of(session, row, neuron)
     if found is None:
         return None
+    operations = session.network.program.operations
     parts = [each.parameters for each in operations if each.layer == found.layer]
     rows = [part for part in parts if len(part)]
     if not rows:

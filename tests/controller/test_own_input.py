@@ -244,7 +244,7 @@ def test_many_answers_are_offered_by_themselves(stage: Stage, studio: Studio) ->
     controller.hand.patience = 10.0
     put_in(controller, np.array([0.5, 0.5]))
     assert stage.messages.press("Learn it as …")
-    assert stage.messages.offers() == [f"Learn as output {i}" for i in range(6)]
+    assert stage.messages.offers() == [*(f"Learn as output {i}" for i in range(6)), BACK]
     assert stage.messages.press("Learn as output 4")
     assert shown.data.training[1][-1].tolist() == [0, 0, 0, 0, 1, 0]  # type: ignore[attr-defined]
     controller.quit()
