@@ -43,12 +43,9 @@ def pinned_layer(session: Session, row: int | None, neuron: Neuron | None) -> Pi
         return None
     whole = range(min(part.start for part in rows), max(part.stop for part in rows))
     frozen = session.network.bank.frozen[whole.start : whole.stop]
-    rate, own = rate_of(session, whole.start), settings_now(session).optimizer.own_rates
-    if own:
-        rates = own.array(len(session.network.bank))[whole.start : whole.stop]
-        is_one = np.array_equal(rates, np.full(len(whole), rates[0]), equal_nan=True)
-        rate = rate if is_one else np.nan
-    return PinnedLayer(found.layer, whole, bool(np.all(frozen)), float(rate))
+    own = settings_now(session).optimizer.own_rates.of_all(whole)
+    rate = rate_of(session, whole.start) if own is None else own
+    return PinnedLayer(found.layer, whole, bool(np.all(frozen)), rate)
 
 
 def rate_of(session: Session, row: int) -> float:

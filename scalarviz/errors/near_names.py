@@ -196,6 +196,8 @@ SWITCH = "write s.switch(number), or s.branch() for a new one"
 METRICS = "pass metrics=['accuracy', ...] to sv.Session: it holds for the whole training"
 SEEK = "write s.seek(step), s.advance() or s.back()"
 FREEZE = "write .freeze(), or s.freeze(part) of a session"
+UNFREEZE = "write s.freeze(part, False)"
+PENALTY = "set s.optimizer to one with it, such as sv.SGD(0.1, l2=0.01)"
 SET_ACTIVATION = "call s.set_activation(layer, name) of the session, or of the network"
 ANOTHER_OPTIMIZER = "optimizer.settings has it; to change it, make another optimizer"
 ON_THE_BANK = "write net.save(path), which keeps what optimizers note too"
@@ -205,6 +207,8 @@ ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
         **{each: COMES_WITH.format(each) for each in ("batch", "loss", "memory", "seed")},
         "batchsize": COMES_WITH.format("batch"),
         "network": "make a Session of the other network",
+        "unfreeze": UNFREEZE,
+        **dict.fromkeys(("l1", "l2", "weightdecay"), PENALTY),
         **dict.fromkeys(("net", "model"), "network"),
         "precision": "write s.to(engine, precision)",
         "cuda": TO_CUDA,

@@ -139,6 +139,7 @@ def check_own_rate(network: Network, details: Details) -> None:
 
 def check_optimizer(network: Network, details: Details) -> None:
     check_type(details["optimizer"], Optimizer, "optimizer")
+    check_type(details.get("goes_on", False), bool, "goes_on")
 
 
 def check_data(network: Network, details: Details) -> None:

@@ -132,6 +132,16 @@ class Optimizer:
         changed._own_rates = rates
         return changed
 
+    def goes_on_from(self, other: Optimizer) -> bool:
+        """Return whether the slots and the step count of an `other` optimizer suit this one.
+
+        Both have slots of the same names and the same schedule, as Adam and AdamW have.
+        """
+        own, before = self.schedule, other.schedule
+        if (own.name, own.settings) != (before.name, before.settings):
+            return False
+        return self.row.slots == other.row.slots
+
     def sealed(self, reason: str) -> Optimizer:
         """Return a copy that raises ReadOnlyError with a `reason` when it is changed.
 

@@ -42,6 +42,13 @@ class OwnRates:
         at = bisect_right(self.spans, row, key=lambda span: span.first) - 1
         return self.spans[at].rate if at >= 0 and row < self.spans[at].end else None
 
+    def of_all(self, rows: Any) -> float | None:
+        """Return the rate of some rows; None: the optimizer's; NaN: they have several."""
+        rates = self.array(int(np.max(rows)) + 1)[rows]
+        if not np.array_equal(rates, np.full(len(rates), rates[0]), equal_nan=True):
+            return math.nan
+        return self.of(int(rows[0]))
+
     def array(self, count: int) -> FloatArray:
         """Return the rate of each of `count` rows, float64; NaN for the optimizer's."""
         rates = np.full(count, np.nan)

@@ -135,7 +135,7 @@ class Trainer:
                 WRITES[action.kind](bank, **action.details)
                 continue
             before, settings = settings, CHANGES[action.kind](settings, **action.details)
-            if action.kind == "optimizer":  # a new optimizer starts with empty slots
+            if action.kind == "optimizer" and not action.details.get("goes_on"):
                 bank.restart_optimizer()
             if settings.precision != before.precision:
                 bank.start_scaling(settings.precision)
@@ -205,7 +205,8 @@ def set_own_rate(settings: Settings, rows: Any, rate: float | None) -> Settings:
     return replace(settings, optimizer=optimizer.with_own_rates(rates))
 
 
-def set_optimizer(settings: Settings, optimizer: Optimizer) -> Settings:
+def set_optimizer(settings: Settings, optimizer: Optimizer, goes_on: bool = False) -> Settings:
+    """With `goes_on`, slots and count of steps stay; files of earlier versions lack it."""
     own = settings.optimizer.own_rates
     return replace(settings, optimizer=optimizer.with_own_rates(own))
 

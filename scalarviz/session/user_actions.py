@@ -15,7 +15,7 @@ from scalarviz.model.precision import Precision
 from scalarviz.model.weight import Part, Weight
 from scalarviz.session.settings_now import settings_now
 from scalarviz.session.state import SessionState
-from scalarviz.session.trainer import addable, as_values, checked_rate, one_row, rows_of
+from scalarviz.session.trainer import addable, as_values, checked_rate, rows_of
 
 OF_A_SESSION = "of a session cannot be set here: set s.learning_rate, or another s.optimizer"
 
@@ -80,24 +80,33 @@ class UserActions(SessionState, ABC):
             self.timeline.note("own rate", {"rows": rows, "rate": rate})
 
     @final
-    def own_rate(self, weight: Weight | int) -> float | None:
-        """Return the learning rate that `set_rate` gave a `weight`, or None: it has the session's.
+    def own_rate(self, part: Part | int | Sequence[int]) -> float | None:
+        """Return the learning rate that `set_rate` gave a part, or None: it has the session's.
 
-        weight  a Weight or a row of the bank
+        part  a Weight, Perceptron or Layer, a row of the bank, or several rows
 
-        The rate is that before the schedule. Raises ShapeError for a row that the network lacks.
+        The rate is that before the schedule; NaN if the weights of the part have several. Raises
+        ShapeError for a row that the network lacks.
         """
         rates = self.timeline.trainer.settings.optimizer.own_rates
-        return rates.of(one_row(self.network, weight))
+        return rates.of_all(rows_of(self.network, part))
 
     @property
     def optimizer(self) -> Optimizer:
-        """Read-only optimizer; to change it, set `learning_rate` or another optimizer."""
+        """Read-only optimizer; to change it, set `learning_rate` or another optimizer.
+
+        An optimizer whose slots have the same names and whose schedule is the same, such as Adam
+        with other penalties or AdamW after Adam, goes on with the slots and the count of steps.
+        Any other one begins with empty slots, and its schedule at its start.
+        """
         return self.timeline.trainer.settings.optimizer.sealed(OF_A_SESSION)
 
     @optimizer.setter
     def optimizer(self, optimizer: Optimizer) -> None:
-        self._do("optimizer", optimizer=copy.copy(Optimizer.of(optimizer)))
+        chosen = copy.copy(Optimizer.of(optimizer))
+        with self.doing():
+            goes_on = chosen.goes_on_from(settings_now(self).optimizer)
+            self.timeline.note("optimizer", {"optimizer": chosen, "goes_on": goes_on})
 
     @property
     def data(self) -> DataSet:

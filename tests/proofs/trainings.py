@@ -213,7 +213,7 @@ AGAIN: dict[str, Callable[..., Any]] = {
     "freeze": lambda s, rows, on: s.freeze(rows, on),
     "numbers": lambda s, **numbers: set_numbers(s.network.bank, **numbers),
     "learning rate": lambda s, rate: setattr(s, "learning_rate", rate),
-    "optimizer": lambda s, optimizer: setattr(s, "optimizer", optimizer),
+    "optimizer": lambda s, optimizer, goes_on: setattr(s, "optimizer", optimizer),
     "data": lambda s, data: setattr(s, "data", data),
     "engine": lambda s, name, precision: s.to(name, precision),
     "activation": lambda s, layer, name: s.set_activation(layer, name),

@@ -172,6 +172,23 @@ def test_a_rate_that_no_step_could_use_is_refused() -> None:
     assert [action.kind for action in s.current_branch.journal] == ["freeze", "own rate"]
 
 
+def test_the_rate_of_a_layer_is_that_of_all_its_weights() -> None:
+    s = session()
+    first, second = s.network.layers
+    assert s.own_rate(first) is None
+    s.set_rate(first, 0.2)
+    assert (s.own_rate(first), s.own_rate(first.perceptrons[1]), s.own_rate(second)) == (
+        *(0.2, 0.2),
+        None,
+    )
+    s.set_rate(first.perceptrons[1], 0.3)
+    assert np.isnan(s.own_rate(first))
+    assert s.own_rate(first.perceptrons[1]) == 0.3
+    assert np.isnan(s.own_rate([0, 58]))
+    with refused(ShapeError, "99"):
+        s.own_rate([0, 99])
+
+
 def test_an_optimizer_taken_from_a_session_has_no_rates_of_its_weights() -> None:
     s = session()
     s.set_rate(0, 0.5)
