@@ -14,6 +14,7 @@ from scalarviz.controller.parts import PinnedLayer, pinned_layer, rate_of
 from scalarviz.session.branches import Clock
 from scalarviz.session.session import Session, Unit
 from scalarviz.session.settings_now import settings_now
+from scalarviz.session.timeline import Here
 from scalarviz.texts import text
 
 if TYPE_CHECKING:
@@ -174,26 +175,31 @@ def pinned_of(session: Session, row: int | None) -> PinnedWeight | None:
     return PinnedWeight(row, bank.name_of(row), value, frozen, rate)
 
 
-def state_of(controller: Controller) -> State:
-    """Return everything that controls show; reads plain attributes without a lock."""
+def state_of(controller: Controller, here: Here | None = None) -> State:
+    """Return everything that controls show; reads plain attributes without a lock.
+
+    here  where the session stood when the next picture was read, of `PictureProtocol.read`, so
+          that both show the same moment; by default where it stands now
+    """
     session, stage, timeline = controller.session, controller.stage, controller.session.timeline
+    here = here or timeline.here
     settings = settings_now(session)
     return State(
         title=controller.show.title,
         playing=session.playing,
         unit=controller.unit,
         units=units_of(session),
-        clock=timeline.clock,
-        operations=len(timeline.here.moments),
-        end=timeline.branch.end.step,
+        clock=here.clock,
+        operations=len(here.moments),
+        end=here.end.step,
         done=session.done,
-        loss=session.loss,
+        loss=here.loss,
         speed=controller.playing.speed,
         measured=float(f"{controller.measured:.2g}"),
         rate=rate_now(session),
         focus=session.focus,
         samples=timeline.trainer.batches.size,
-        branch=timeline.branch.number,
+        branch=here.branch.number,
         branches=forks_of(session),
         engine=settings.engine,
         engines=controller.engines,
@@ -208,7 +214,7 @@ def state_of(controller: Controller) -> State:
         camera=stage.camera,
         layout=stage.layout,
         per_layer=stage.per_layer,
-        smooth=stage.curve_view.smooths(timeline.branch.end.step),
+        smooth=stage.curve_view.smooths(here.end.step),
         large_curve=stage.curve_view.large,
         has_plane=stage.has_plane,
         neuron_maps=stage.neuron_maps,

@@ -52,6 +52,7 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
 
     later    schedules a call on the thread that runs the cells
     changed  called when a new picture is due
+    draws    called before a picture is drawn
     light    called with whether the page is light
     """
 
@@ -64,6 +65,7 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
         size: tuple[int, int],
         later: Callable[[Callable[[], None]], None],
         changed: Callable[[], None],
+        draws: Callable[[], None],
         light: Callable[[bool], None],
     ) -> None:
         self.controller = controller
@@ -73,6 +75,7 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
         self.spent = 0.0  # seconds for the last picture
         self._later = later
         self._changed = changed
+        self._draws = draws
         self._light = light
         self._ratio = 1.0
         self._canvas = Canvas(*size)
@@ -103,6 +106,7 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
 
     def _draw(self) -> npt.NDArray[np.uint8]:
         began = perf_counter()
+        self._draws()
         frame = self._canvas.frame(self.controller.stage.draw, self._ratio)
         self.spent = perf_counter() - began
         return frame

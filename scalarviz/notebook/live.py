@@ -17,6 +17,7 @@ from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.keys import name_of
 from scalarviz.controller.startup import Opening
+from scalarviz.controller.state import state_of
 from scalarviz.errors import InputError
 from scalarviz.errors.visible_text import say
 from scalarviz.export.video import png
@@ -64,7 +65,8 @@ class Live(Shown):
         loop = loop_of_cells()
         self._later, self._wait = loop.call_soon_threadsafe, loop.call_later
         self.controls = NotebookControls(controller, self._soon)
-        self.canvas = LiveCanvas(controller, size, self._soon, self._changed, self._set_light)
+        calls = self._soon, self._changed, self._show_moment, self._set_light
+        self.canvas = LiveCanvas(controller, size, *calls)
         controller.stage.keys = [row for row in controller.stage.keys if row[0] not in OF_WINDOWS]
         controller.start_editing = self.controls.made["value"].focus
         controller.leave = controller.pause
@@ -97,7 +99,8 @@ class Live(Shown):
         if perf_counter() - self._sent > FRAME and not self.closed:
             self.controller.stage.tick(perf_counter())
             self.canvas.send_frame(self.canvas.get_frame())
-            self.controls.show_state(self.controller.state)
+            if not self.controller.session.playing:  # else they are shown with the picture
+                self.controls.show_state(self.controller.state)
             self._sent = perf_counter()
 
     def close(self) -> None:
@@ -171,14 +174,21 @@ class Live(Shown):
     def _refresh(self, now: float) -> None:
         self._count += 1
         moves = self.controller.stage.tick(now)
-        if self._count % LOOKS == 0 or not self.canvas.visible:
+        plays = self.controller.session.playing  # then they are shown with each picture
+        if (self._count % LOOKS == 0 and not plays) or not self.canvas.visible:
             state = self.controller.state
             if state != self._state:
                 self._state, self._stale = state, True
             self.controls.show_state(state)
-        if moves or self._stale or self.controller.session.playing:
+        if moves or self._stale or plays:
             self._stale = moves  # what has moved is drawn once more, where it stands at last
             self.canvas.request_draw()
+
+    def _show_moment(self) -> None:
+        """While it plays, show below the picture the moment that is drawn next."""
+        if self.controller.session.playing:
+            here = self.controller.stage.read()
+            self.controls.show_state(state_of(self.controller, here))
 
     def _unseen(self) -> None:
         """Its output was removed: pause, or close if another picture shows the session."""

@@ -16,6 +16,7 @@ from scalarviz.presenter.throttle import Throttle
 from scalarviz.session.branches import Branch, means_of
 from scalarviz.session.metrics import Series
 from scalarviz.session.session import Session
+from scalarviz.session.timeline import Here
 from scalarviz.texts import text
 from scalarviz.view.frame_data import BranchLine, Curve, Measured
 
@@ -43,27 +44,32 @@ class Curves:
         self._metrics: Sequence[Measured] = ()
         self._metrics_key: tuple[int, ...] = ()
 
-    def read(self, view: CurveView | None = None) -> Curve:
+    def read(self, view: CurveView | None = None, here: Here | None = None) -> Curve:
         """Return the losses of this branch and of the newest other ones.
 
         view  the steps that are wanted; by default all
+        here  where the session stood when the rest of the picture was read; by default where it
+              stands now
         """
         session, view = self.session, view or CurveView()
-        branch = session.current_branch
-        key = (branch, len(session.branches), view.key, len(branch.record))
+        here = here or session.timeline.here
+        branch = here.branch
+        count = min(end_of(branch), here.end.step + (here.end.operation > 0))
+        key = (branch, len(session.branches), view.key, count)
         waits = session.playing and not self._reading.due
         self._measure(waits)
         if key != self._key and not (waits and key[:-1] == self._key[:-1]):
             with self._reading.doing():
-                self._curve = self._read(branch, view)
+                self._curve = self._read(branch, count, view)
             self._key = key
-        now = float(session.step_index)
-        return replace(self._curve, at=now, loss=session.loss, metrics=self._metrics)
+        now = float(here.clock.step)
+        return replace(self._curve, at=now, loss=here.loss, metrics=self._metrics)
 
-    def _read(self, branch: Branch, view: CurveView) -> Curve:
+    def _read(self, branch: Branch, count: int, view: CurveView) -> Curve:
+        """Read the first `count` losses of a branch, and those of others."""
         others = [each for each in self.session.branches if each is not branch and each.end.step]
         others = sorted(others, key=lambda each: each.number)[-NEWEST:]
-        end = max(map(end_of, (branch, *others)))
+        end = max([count, *map(end_of, others)])
         first = max(0, math.floor(view.first) - 2)  # the line goes on outside of the chart
         stop = end if view.last is None else math.ceil(view.last) + 1
         if first >= end:
@@ -79,7 +85,7 @@ class Curves:
                 kept = known, BranchLine(each.number, *points_of(each, *known))
             self._lines[each] = kept
         lines = [line for _, line in self._lines.values() if len(line.steps) > 1]
-        smooths = view.smooths(end_of(branch))
+        smooths = view.smooths(count)
         smoothed = smoothed_of(losses) if smooths else np.zeros(0)
         return Curve(
             *(steps, losses),

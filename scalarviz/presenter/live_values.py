@@ -43,6 +43,7 @@ class LiveValues:
     numbers  of the bank; `last`, those before the clock moved; `since`, the step of `last`
     program  of the network at that time: changing activations replaces it
     way      the focus sample's pass; empty for an expression
+    here     where the session stood: clock, branch, its end, and loss
     place    the clock: step, operation, and number of the branch
     leaps    changes when the clock moves by more than single operations
     held     the focus sample that is shown instead of the present one, while the light that
@@ -74,7 +75,7 @@ class LiveValues:
         self.numbers: SnapshotValues = (self._snapshot if self._snapshot.ready else at_once).read()
         self.last = self.numbers
         self.since = here.clock.step
-        self.key, self.leaps = key_of(here), here.leaps
+        self.here, self.key, self.leaps = here, key_of(here), here.leaps
         self._leapt = False  # whether the last move was by more than operations
         self._twins: dict[bool, tuple[Any, Any]] = {}
         self._asking, self._following = Throttle(), Throttle()
@@ -139,7 +140,7 @@ class LiveValues:
         if key != self.key:
             self.last, self.since = old, self.key[0]
             self._leapt = here.leaps != self.leaps
-        self.key, self.leaps = key, here.leaps
+        self.here, self.key, self.leaps = here, key, here.leaps
         return self._go_on()
 
     def _go_on(self) -> None:

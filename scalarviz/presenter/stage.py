@@ -38,6 +38,7 @@ from scalarviz.presenter.show import Show
 from scalarviz.presenter.view_box import ViewBox
 from scalarviz.session.caption import Caption
 from scalarviz.session.session import Session
+from scalarviz.session.timeline import Here
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.exhibits.plane import Plane
 from scalarviz.view.frame_data import CubeValues, Curve, FrameData, NeuronMaps
@@ -112,6 +113,7 @@ class Stage(Pointed):
         self._sum: Answer[BatchSum | None] = Answer(None)
         self.reading.answers.append(self._sum)
         self.part_of_tour, self.adding = "", 0.0
+        self._is_read = False  # whether the session was read for the next picture
         self.rescale()
 
     @property
@@ -280,6 +282,20 @@ class Stage(Pointed):
         moving = self._view_box.tick(now) or moving or self.adding > 0.0
         return self.motion.tick(now) or moving or self.messages.tick(now) or self.reading.pending
 
+    def read(self) -> Here:
+        """Read the session, for the next picture; return where it stands then.
+
+        What is beside the picture shows the same moment if it is read before the picture is drawn.
+        """
+        reading, program = self.reading, self.reading.program
+        reading.patience = self.patience
+        reading.refresh()
+        if reading.program is not program:
+            self._lay_out()
+            self.motion.stop()
+        self._is_read = True
+        return reading.here
+
     def _source(self) -> Source:
         reading, scales = self.reading, self.scales
         before = reading.last.value
@@ -290,12 +306,9 @@ class Stage(Pointed):
     def frame_data(self) -> FrameData:
         """Return everything that the picture shows now."""
         reading, session = self.reading, self.session
-        reading.patience = self.patience
-        program = reading.program
-        reading.refresh()
-        if reading.program is not program:
-            self._lay_out()
-            self.motion.stop()
+        if not self._is_read:
+            self.read()
+        self._is_read = False
         self.motion.follow(self._now)
         source = self._source()
         moment, part = self.motion.shown() if self.own is None else (None, 1.0)
@@ -356,7 +369,7 @@ class Stage(Pointed):
         """Return the loss curve, with what the mouse points at on it."""
         curves, over = self.reading.curves, self.over
         return replace(
-            curves.read(self.curve_view),
+            curves.read(self.curve_view, self.reading.here),
             pointed=over.step,
             meant=over.branch,
             name=curves.name_of(over.branch),

@@ -34,7 +34,8 @@ MOST_STEPS = 100_000  # at most in one portion
 class Here(NamedTuple):
     """A consistent view of a Timeline for other threads; replaced as a whole, never changed.
 
-    `leaps` counts the moves by more than single operations, such as whole steps.
+    `leaps` counts the moves by more than single operations, such as whole steps; `end` is that of
+    the branch at this moment, which grows while the training goes on.
     """
 
     clock: Clock
@@ -42,6 +43,7 @@ class Here(NamedTuple):
     moments: tuple[Moment, ...]
     loss: float
     leaps: int
+    end: Clock
 
 
 @final
@@ -70,7 +72,8 @@ class Timeline:
         self.here = self._here()
 
     def _here(self) -> Here:
-        return Here(self.clock, self.branch, self.trainer.moments, self.loss, self.leaps)
+        moments, end = self.trainer.moments, self.branch.end
+        return Here(self.clock, self.branch, moments, self.loss, self.leaps, end)
 
     def show(self) -> None:
         """Publish the present state in `here`, for other threads."""
@@ -79,13 +82,14 @@ class Timeline:
 
     def _is_shown(self) -> bool:
         """Whether `here` has the present state; it is often asked to be shown again."""
-        clock, branch, moments, loss, leaps = self.here
+        clock, branch, moments, loss, leaps, end = self.here
         return (
             clock is self.clock
             and branch is self.branch
             and moments is self.trainer.moments
             and loss is self.loss
             and leaps == self.leaps
+            and end == self.branch.end
         )
 
     @property

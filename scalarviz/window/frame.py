@@ -50,7 +50,9 @@ from scalarviz.controller.autosave import Keep
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.files import drop
 from scalarviz.controller.startup import Opening
+from scalarviz.controller.state import state_of
 from scalarviz.process.interrupt import Stop
+from scalarviz.session.timeline import Here
 from scalarviz.texts import text
 from scalarviz.view.scene.frame import Division
 from scalarviz.window.controls import ControlBar
@@ -61,7 +63,7 @@ from scalarviz.window.picture import View
 
 FRAME = 33  # milliseconds between updates
 REST = 5.0  # pause after a picture while training at full speed, relative to its duration
-LOOKS = 2  # frames between updates of the controls
+LOOKS = 2  # frames between updates of the controls at rest
 # Python's switch interval in seconds. With a longer one, waiting threads starve: NumPy releases the
 # lock more often than that, but too briefly for them to take it.
 SWITCH = 0.0001
@@ -240,7 +242,9 @@ class MainWindow(QMainWindow):
     def _refresh(self) -> None:
         self._count += 1
         moves = self.controller.stage.tick(perf_counter())
-        if self._count % LOOKS == 0:
+        if self.controller.session.playing:  # the same moment beside the picture as in it
+            self._show_state(self.controller.stage.read())
+        elif self._count % LOOKS == 0:
             self._show_state()
         if moves or self.view.stale or self.controller.session.playing:
             self.view.refresh()
@@ -248,8 +252,8 @@ class MainWindow(QMainWindow):
         # Paint now, instead of when Qt is idle.
         QCoreApplication.sendPostedEvents(self, QEvent.Type.UpdateRequest)
 
-    def _show_state(self) -> None:
-        state = self.controller.state
+    def _show_state(self, here: Here | None = None) -> None:
+        state = state_of(self.controller, here)
         if state == self._state and self.controls.shows_all:
             return
         self._state, self.view.stale = state, True

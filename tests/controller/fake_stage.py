@@ -84,6 +84,9 @@ class FakeStage:
     def tick(self, now: float) -> bool:
         return False
 
+    def read(self) -> Any:
+        return self.show.session.timeline.here
+
     def draw(self, width: int, height: int, ratio: float) -> None:
         from vispy import gloo
 

@@ -113,6 +113,22 @@ def picture(frame: bytes) -> np.ndarray:
     return np.asarray(PIL.Image.open(BytesIO(frame)).convert("RGB"), int)
 
 
+def test_while_it_plays_the_picture_shows_the_step_that_stands_below_it() -> None:
+    async def program() -> None:
+        session = colours()
+        live = watch(session)
+        live.controller.play()
+        for _ in range(5):
+            step = session.step_index
+            await until(lambda step=step: session.step_index > step)
+            live.canvas.get_frame()
+            shown = live.controller.stage.reading.here.clock.step
+            assert live.controls.made["where"].value.split(" ")[0] == f"{shown:,}"
+        live.close()
+
+    run(program)
+
+
 def test_a_picture_is_kept_for_where_no_kernel_runs() -> None:
     async def program() -> None:
         live = watch(colours())

@@ -27,6 +27,7 @@ CASES = [
 ]
 QUICK = (
     "case_space_plays_and_pauses",
+    "case_the_picture_shows_the_step_that_stands_below_it",
     "case_stops_and_commas_go_by_operations",
     "case_the_tour_has_a_button_that_skips_it_and_a_menu_entry",
     "case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch",

@@ -178,6 +178,33 @@ def case_space_plays_and_pauses() -> None:
     bench.close()
 
 
+def case_the_picture_shows_the_step_that_stands_below_it() -> None:
+    seen: list[tuple[str, str]] = []  # the step below the picture, and in it
+
+    class Reader(FakeStage):
+        read_for_it: Any = None
+
+        def read(self) -> Any:
+            self.read_for_it = super().read()
+            return self.read_for_it
+
+        def draw(self, width: int, height: int, ratio: float) -> None:
+            here, self.read_for_it = self.read_for_it, None
+            if here is not None:
+                below = bench.made["where"].text().split(" ")[0]
+                seen.append((below, f"{here.clock.step:,}"))
+            super().draw(width, height, ratio)
+
+    show = colours()
+    bench = Bench(show, stage=Reader(show))
+    bench.press(Key.Key_Space)
+    bench.until(lambda: len(seen) > 10)
+    bench.press(Key.Key_Space)
+    assert all(below == step for below, step in seen), seen
+    assert len(set(seen)) > 3, seen
+    bench.close()
+
+
 def case_arrows_go_by_the_unit() -> None:
     bench = Bench()
     far = {"operation": (0, 1), "phase": (0, 1), "step": (1, 0), "epoch": (8, 0)}
