@@ -244,7 +244,7 @@ def alike(session: Session, made: Session) -> bool:
     now, then = session.timeline.trainer, made.timeline.trainer
     layers = len(now.settings.activations), len(then.settings.activations)
     return (
-        now.batch == then.batch
+        now.settings.batch == then.settings.batch
         and repr(now.loss) == repr(then.loss)
         and len(now.bank) == len(then.bank)
         and layers[0] == layers[1]

@@ -64,27 +64,27 @@ def kind_of(session: Session, engine: str) -> str:
     actions = [action for branch in timeline.branches for action in branch.journal]
     given = [each for action in actions for each in action.details.values()]
     frames = [frame for branch in timeline.branches for frame in branch.frames]
-    optimizers = [timeline.trainer.settings.optimizer, *given]
-    optimizers += [frame.settings.optimizer for frame in frames]
     trainer = timeline.trainer
-    return kind_of_training(session.network, trainer.batches, trainer.loss, optimizers, engine)
+    settings = [trainer.settings, *[frame.settings for frame in frames]]
+    used = [*given, *[each for now in settings for each in (now.optimizer, now.loss)]]
+    return kind_of_training(session.network, trainer.batches, used, engine)
 
 
-def kind_of_training(
-    network: Model, batches: Batches, loss: Loss, optimizers: Iterable[object], engine: str
-) -> str:
-    """Return the kind for trainings of a network on an engine, with these optimizers."""
+def kind_of_training(network: Model, batches: Batches, used: Iterable[object], engine: str) -> str:
+    """Return the kind for trainings of a network on an engine: `used` are optimizers and losses."""
     program, dtype = network.program, network.bank.dtype
     if engine == "python":
         return ""
     if engine != "cpu":
         return f"{engine}-{dtype}"
-    moves = [each for each in optimizers if isinstance(each, Optimizer)]
+    used = list(used)
+    moves = [each for each in used if isinstance(each, Optimizer)]
+    losses = list({each.key: each for each in used if isinstance(each, Loss)}.values())
     if isinstance(program, TraceProgram):
         return remembered(
-            f"expression-{dtype}", units_of_expression(program.trace, dtype, loss, moves), dtype
+            f"expression-{dtype}", units_of_expression(program.trace, dtype, losses, moves), dtype
         )
-    units = units_of_training(program, batches, loss, moves, network.precision)
+    units = units_of_training(program, batches, losses, moves, network.precision)
     return remembered(dtype, units, dtype)
 
 
@@ -99,11 +99,11 @@ def remembered(family: str, units: list[Unit], dtype: Dtype) -> str:
 def kinds_of_run(path: object) -> list[str]:
     """Return the kinds that a saved run needs; [] if the file cannot be read."""
     try:
-        network, batches, loss, optimizers, engines = needs_of_run(path)
+        network, batches, used, engines = needs_of_run(path)
     except (ScalarvizError, OSError):
         return []
     here = {name for name, row in ENGINES.items() if not row.lack()} - {"python"}
-    return [kind_of_training(network, batches, loss, optimizers, each) for each in engines & here]
+    return [kind_of_training(network, batches, used, each) for each in engines & here]
 
 
 def is_ready(kind: str) -> bool:

@@ -204,13 +204,14 @@ ON_THE_BANK = "write net.save(path), which keeps what optimizers note too"
 ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
     "Session": {
         "lr": "learning_rate",
-        **{each: COMES_WITH.format(each) for each in ("batch", "loss", "memory", "seed")},
-        "batchsize": COMES_WITH.format("batch"),
+        **{each: COMES_WITH.format(each) for each in ("memory", "seed")},
+        "batchsize": "batch",
+        "loss": "set s.loss_function",
+        **dict.fromkeys(("criterion", "lossfn", "objective"), "loss_function"),
         "network": "make a Session of the other network",
         "unfreeze": UNFREEZE,
         **dict.fromkeys(("l1", "l2", "weightdecay"), PENALTY),
         **dict.fromkeys(("net", "model"), "network"),
-        "precision": "write s.to(engine, precision)",
         "cuda": TO_CUDA,
         **dict.fromkeys(("device", "backend"), "engine"),
         "activation": SET_ACTIVATION,

@@ -7,13 +7,14 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import shorten
+from scalarviz.checks.numbers import shorten, size
 from scalarviz.data import DataSet
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.files.checked_safetensors import current_name
 from scalarviz.files.networks import check_states
 from scalarviz.files.settings_codec import Reader, build_clock
+from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.settings import check_names
 from scalarviz.formulas.table import pick
@@ -159,6 +160,16 @@ def check_samples(network: Network, details: Details) -> None:
         raise InputError("added samples have one target each")
 
 
+def check_loss(network: Network, details: Details) -> None:
+    check_type(details["loss"], Loss, "loss")
+
+
+def check_batch(network: Network, details: Details) -> None:
+    if details["size"] is not None:
+        check_type(details["size"], int, "size")
+        size(details["size"], "batch")
+
+
 def check_engine(network: Network, details: Details) -> None:
     check_type(details["precision"], Precision, "precision")
     pick(ENGINES, details["name"], "engine")
@@ -185,6 +196,8 @@ CHECKS: Mapping[str, Callable[[Network, Details], None]] = {
     "optimizer": check_optimizer,
     "data": check_data,
     "samples": check_samples,
+    "loss": check_loss,
+    "batch": check_batch,
     "engine": check_engine,
     "activation": check_activation,
 }

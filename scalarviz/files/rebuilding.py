@@ -31,7 +31,7 @@ from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.session.branches import Action, Branch, Clock, Frame, place_of
 from scalarviz.session.timeline import Timeline
-from scalarviz.session.trainer import Settings, Trainer, addable, settings_after
+from scalarviz.session.trainer import Settings, Trainer, addable, data_for, settings_after
 
 
 def build_timeline(
@@ -69,10 +69,7 @@ class Rebuilding:
         self.reader = Reader(arrays, data, self.made)
         first = {"value": self._first_values()}
         self.network = build(field(description, "network", dict), first, Budget(limit))
-        batch = description.get("batch")
-        self.batch = None if batch is None else size(batch, "batch")
         self.seed = check_seed(field(description, "seed", int))
-        self.loss = make(Loss, field(description, "loss", dict), "loss")
         self.places: dict[Layer, list[int]] = {}  # indices of each layer, which may occur twice
         for place, layer in enumerate(self.network.layers):
             self.places.setdefault(layer, []).append(place)
@@ -82,7 +79,7 @@ class Rebuilding:
     def timeline(self) -> Timeline:
         """Return the training, at the clock of the description."""
         description = self.description
-        trainer = Trainer(self.network, self.start, self.loss, self.batch, self.seed)
+        trainer = Trainer(self.network, self.start, self.seed)
         timeline = Timeline(trainer, size(field(description, "memory", int), "memory"))
         timeline.origin = read_origin(description)
         branches = self._branches()
@@ -138,27 +135,30 @@ class Rebuilding:
             raise InputError(f"{shorten(names)} is not an activation for each layer")
         for layer, name in enumerate(names):
             self.network.check_activation(layer, name)
+        loss = make(Loss, field(self.description, "loss", dict), "loss")
+        batch = self.description.get("batch")
+        batch = None if batch is None else size(batch, "batch")
         self._check_activations(names, range(len(names)))
-        self._check_batch(read["data"])
+        loss.check_output(names[-1])
+        self._check_batch(read["data"], batch)
+        engine = field(value, "engine", str)
         return Settings(
-            read["optimizer"], read["data"], field(value, "engine", str), precision, tuple(names)
+            read["optimizer"], read["data"], loss, batch, engine, precision, tuple(names)
         )
 
-    def _check_batch(self, data: DataSet) -> None:
+    def _check_batch(self, data: DataSet, batch: int | None) -> None:
         """Raise InputError for a batch that takes too much memory, of samples made by code."""
         if not isinstance(data, TableSet):
-            count = data.batches(self.batch, self.seed).size
+            count = data.batches(batch, self.seed).size
             needed = DOUBLE * count * (data.inputs + data.outputs)
             Budget(self.made.limit).take(needed, f"a batch of {count:,} samples")
 
     def _check_activations(self, names: Sequence[str], changed: Sequence[int]) -> None:
-        """Raise an error for two activations of a layer, or a last one unsuitable for the loss."""
+        """Raise InputError for two activations of a layer."""
         for place in changed:
             layer = self.network.layers[place]
             if any(names[other] != names[place] for other in self.places[layer]):
                 raise InputError(f"layer {place} has two activations at once")
-            if place == len(names) - 1:
-                self.loss.check_output(names[place])
 
     def _branches(self) -> list[Branch]:
         branches: list[Branch] = []
@@ -201,20 +201,20 @@ class Rebuilding:
                 f"branch {number} ends at step {end.step}, and something was done at step "
                 f"{journal[-1].step}"
             )
-        data = self.start.data
-        for action in journal:
-            if action.kind == "data":
-                data = action.details["data"]
-                self._check_batch(data)
-            elif action.kind == "samples":
-                data = addable(data)
-                data = data.with_added(*data.as_added(**action.details))
-        names = list(self.start.activations)
-        for _, actions in groupby(journal, place_of):
-            changed = [action.details for action in actions if action.kind == "activation"]
-            for details in changed:
-                names[details["layer"]] = details["name"]
-            self._check_activations(names, [details["layer"] for details in changed])
+        now = self.start
+        for _, group in groupby(journal, place_of):
+            actions = list(group)
+            changed = [each.details["layer"] for each in actions if each.kind == "activation"]
+            for action in actions:
+                if action.kind == "samples":
+                    addable(now.data).as_added(**action.details)
+                now = settings_after(now, [action])
+                if action.kind in ("data", "batch"):
+                    self._check_batch(now.data, now.batch)
+                if action.kind in ("data", "loss"):
+                    data_for(self.network, now.data, now.loss)
+            self._check_activations(now.activations, changed)
+            now.loss.check_output(now.activations[-1])
         return journal
 
     def _frames(self, branch: int, journal: Sequence[Action]) -> list[Frame]:

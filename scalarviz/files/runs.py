@@ -30,8 +30,7 @@ from scalarviz.files.networks import describe, not_made
 from scalarviz.files.origin import describe_origin
 from scalarviz.files.own_formulas import describe_own
 from scalarviz.files.rebuilding import Rebuilding, build_timeline
-from scalarviz.files.settings_codec import SettingsWriter
-from scalarviz.formulas.losses import Loss
+from scalarviz.files.settings_codec import SettingsWriter, describe_loss
 from scalarviz.formulas.metrics import rows_of_metrics
 from scalarviz.model.bank import Bank
 from scalarviz.network.network import Network
@@ -41,6 +40,7 @@ from scalarviz.session.trainer import Settings
 
 KIND = "run"
 NUMBERS = ("value", "grad")
+FORMULAS = ("optimizer", "loss")  # kinds of actions that choose other ones
 
 
 def save_timeline(timeline: Timeline, path: object) -> None:
@@ -109,10 +109,10 @@ def used_kernels(timeline: Timeline) -> bool:
     return {*engines, *[frame.settings.engine for frame in frames]} != {"python"}
 
 
-def needs_of_run(path: object) -> tuple[Network, Batches, Loss, list[object], set[str]]:
+def needs_of_run(path: object) -> tuple[Network, Batches, list[object], set[str]]:
     """Return what a training in a file computes, without computing it.
 
-    That is the network, the batches, the loss, and all optimizers and engines that it has used.
+    That is the network, the batches, and all optimizers, losses and engines that it has used.
     """
     description, arrays = read(path, KIND)
     try:
@@ -120,11 +120,12 @@ def needs_of_run(path: object) -> tuple[Network, Batches, Loss, list[object], se
         actions = [action for branch in description["branches"] for action in branch["journal"]]
         details = [(kind, value) for _, _, kind, given, _ in actions for value in given.values()]
         engines = {str(value) for kind, value in details if kind == "engine"}
-        optimizers = [parts.reader.read(value) for kind, value in details if kind == "optimizer"]
+        chosen = [given for kind, given in details if kind in FORMULAS and isinstance(given, dict)]
+        used = [parts.reader.read(given) for given in chosen]
         start = parts.start
-        batches = start.data.batches(parts.batch, parts.seed)
-        optimizers.append(start.optimizer)
-        return parts.network, batches, parts.loss, optimizers, {start.engine, *engines}
+        batches = start.data.batches(start.batch, parts.seed)
+        used += [start.optimizer, start.loss]
+        return parts.network, batches, used, {start.engine, *engines}
     except Exception as error:  # loading checks it in full
         raise not_made(path, "a training", error) from error
 
@@ -134,7 +135,7 @@ def needs_of_run(path: object) -> tuple[Network, Batches, Loss, list[object], se
 
 def describe_timeline(timeline: Timeline, network: Network) -> tuple[Description, dict[str, Array]]:
     """Return a training as a JSON object and arrays."""
-    trainer, here = timeline.trainer, timeline.clock
+    trainer, here, start = timeline.trainer, timeline.clock, settings_at_start(timeline)
     timeline.go(Clock(here.step))
     now = trainer.frame(here.step)
     timeline.forward(here)
@@ -159,15 +160,11 @@ def describe_timeline(timeline: Timeline, network: Network) -> tuple[Description
         )
     description = {
         "network": describe(network),
-        "loss": {
-            "name": trainer.loss.name,
-            "factor": trainer.loss.factor,
-            "mean": trainer.loss.mean,
-        },
-        "batch": trainer.batch,
+        "loss": describe_loss(start.loss),
+        "batch": start.batch,
         "seed": trainer.seed,
         "memory": timeline.keyframes.budget,
-        "start": describe_settings(timeline.branches[0].frames[0].settings, writer),
+        "start": describe_settings(start, writer),
         "branches": branches,
         "branch": places[timeline.branch],
         "clock": list(here.key),
@@ -180,14 +177,21 @@ def describe_timeline(timeline: Timeline, network: Network) -> tuple[Description
     return description, arrays | writer.arrays
 
 
+def settings_at_start(timeline: Timeline) -> Settings:
+    """Return the settings with which a training began."""
+    settings: Settings = timeline.branches[0].frames[0].settings
+    return settings
+
+
 def own_of(timeline: Timeline) -> Description:
     """Return the entry of the formulas of the user's own that a training has ever used."""
-    start = timeline.branches[0].frames[0].settings
+    start = settings_at_start(timeline)
     details = [action.details for branch in timeline.branches for action in branch.journal]
     optimizers = [start.optimizer, *[each["optimizer"] for each in details if "optimizer" in each]]
     activations = [each["name"] for each in details if "layer" in each]
+    losses = [start.loss.row, *[each["loss"].row for each in details if "loss" in each]]
     rows = [optimizer.row for optimizer in optimizers]
-    return describe_own([*start.activations, *activations], [timeline.trainer.loss.row], rows)
+    return describe_own([*start.activations, *activations], losses, rows)
 
 
 def describe_settings(settings: Settings, writer: SettingsWriter) -> Description:

@@ -1,4 +1,5 @@
-"""Settings of a training as JSON and arrays, and back: optimizers, data sets, precisions."""
+"""Settings of a training as JSON and arrays, and back: optimizers, losses, data sets,
+precisions."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from scalarviz.data.base import TableSet
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Array, Description
 from scalarviz.files.networks import field
+from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.optimizers import OPTIMIZERS, OptimizerRow
 from scalarviz.formulas.schedules import Schedule
 from scalarviz.formulas.settings import make
@@ -46,6 +48,8 @@ class SettingsWriter:
             return {"optimizer": describe_optimizer(thing)}
         if isinstance(thing, Precision):
             return {"precision": vars(thing)}
+        if isinstance(thing, Loss):
+            return {"loss": describe_loss(thing)}
         if isinstance(thing, DataSet):
             if id(thing) not in self._known:
                 self._kept.append(thing)
@@ -87,6 +91,8 @@ class Reader:
             return build_optimizer(value)
         if isinstance(value, dict) and kind == "precision":
             return build_precision(value)
+        if isinstance(value, dict) and kind == "loss":
+            return make(Loss, value, "loss")
         if isinstance(value, dict) and kind == "data":
             return self._data(value)
         raise InputError(f"{shorten(thing)} is nothing that is known here")
@@ -112,6 +118,11 @@ class Reader:
             if "added" in value:
                 self._known[key] = self._with_added(self._known[key], field(value, "added", list))
         return self._known[key]
+
+
+def describe_loss(loss: Loss) -> Description:
+    """Return the description of a loss."""
+    return {"name": loss.name, "factor": loss.factor, "mean": loss.mean}
 
 
 def describe_optimizer(optimizer: Optimizer) -> Description:

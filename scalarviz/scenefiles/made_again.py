@@ -61,7 +61,7 @@ def made_again(session: Session, given: Mapping[str, Any]) -> Session:
         session.data,
         loss,
         optimizer,
-        given.get("batch") or trainer.batch,
+        given.get("batch") or trainer.settings.batch,
         given.get("engine") or session.engine,
         trainer.seed if given.get("seed") is None else given["seed"],
         precision=trainer.settings.precision,

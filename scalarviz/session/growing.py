@@ -150,7 +150,7 @@ def changed(session: Session, did: str, change: Change) -> Session:
         now = settings_now(session)
         own, optimizer = now.optimizer.own_rates, now.optimizer.with_own_rates(NO_OWN_RATES)
         settings = replace(now, activations=network.activations, optimizer=optimizer)
-        made = Trainer(network, settings, trainer.loss, trainer.batch, trainer.seed)
+        made = Trainer(network, settings, trainer.seed)
         grown.take_numbers(trainer.bank)
         timeline = Timeline(made, session.timeline.keyframes.budget)
         timeline.visits.metrics = session.timeline.visits.metrics

@@ -82,7 +82,7 @@ class Replicas:
         from scalarviz.engines.cpu.replicas import CpuMany  # loads numba
 
         trainer = session.timeline.trainer
-        batches = [session.data.batches(trainer.batch, seed) for seed in self.seeds]
+        batches = [session.data.batches(trainer.settings.batch, seed) for seed in self.seeds]
         if isinstance(batches[0], GeneratedBatches):
             raise InputError(
                 f"{session.data} makes its batches by code, which replicas cannot share: make "

@@ -80,7 +80,7 @@ class Session(UserActions):
       `advance(1_000_000)`; during background play, for one portion: some 5 ms, at least one step.
       These are `advance`, `back`, `seek`, `reset`, `edit`, `freeze`, `set_activation`, `to`,
       `branch`, `switch`, `undo`, `redo`, `numbers`, `norms`, `explain`, `caption`, `copy`, `save`,
-      and setting a rate, optimizer, data or engine.
+      and setting a rate, optimizer, data, loss function, batch, engine or precision.
     - What only reads does not wait: every property, `repr`, `history`, `to_csv`, `to_pandas`, and
       `request` and `ready` of a `snapshot`, which is filled in between two portions, also of a long
       `advance`. Neither do `play`, `pin`, `on_step` and `pause(timeout=0)`.
@@ -132,12 +132,12 @@ class Session(UserActions):
                 "sv.Session(net, (inputs, targets))"
             )
         precision, loss, seed = Precision.of(precision), Loss.of(loss), check_seed(seed)
-        settings = settings_of(network, data, loss, optimizer, engine, precision)
         batch = None if batch is None else size(batch, "batch")
+        settings = settings_of(network, data, loss, optimizer, batch, engine, precision)
         memory, every = size(memory, "memory"), size(every, "every")
         measured = metrics_of(metrics, every, settings.data)
         with network.bank.guard:  # another session may be training it
-            trainer = Trainer(network, settings, loss, batch, seed)
+            trainer = Trainer(network, settings, seed)
             timeline = Timeline(trainer, memory)
             timeline.visits.metrics = measured
             self._begin(timeline)

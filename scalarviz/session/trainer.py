@@ -35,6 +35,8 @@ class Settings:
 
     optimizer: Optimizer
     data: DataSet
+    loss: Loss
+    batch: int | None
     engine: str
     precision: Precision
     activations: tuple[str, ...]
@@ -44,25 +46,26 @@ class Settings:
 class Trainer:
     """Performs the moments of training steps, one by one or whole steps at a time."""
 
-    def __init__(
-        self, network: Model, settings: Settings, loss: Loss, batch: int | None, seed: int
-    ) -> None:
+    def __init__(self, network: Model, settings: Settings, seed: int) -> None:
         check_fits(settings.data, network)
-        network.check_loss(loss)
+        network.check_loss(settings.loss)
         network.start(settings.engine, settings.precision)
         self.network = network
         self.bank = network.bank
-        self.loss = loss
-        self.batch = batch
         self.seed = seed
         self.settings = settings
         self._set_network()
         self.run = self._make_run()
 
     def _make_run(self) -> Run:
-        data, network = self.settings.data, self.network
-        self.batches = data.batches(self.batch, self.seed)
-        return network.run(self.batches, self.loss)
+        settings = self.settings
+        self.batches = settings.data.batches(settings.batch, self.seed)
+        return self.network.run(self.batches, settings.loss)
+
+    @property
+    def loss(self) -> Loss:
+        """The loss of the present step."""
+        return self.settings.loss
 
     @property
     def moments(self) -> tuple[Moment, ...]:
@@ -96,9 +99,10 @@ class Trainer:
         frame.restore(self.bank)
 
     def adopt(self, settings: Settings) -> None:
-        """Replace the settings, and make a new run if engine, activations or data changed."""
+        """Replace the settings, and make a new run if any of them changed but the optimizer."""
         before, self.settings = self.settings, settings
-        if self._set_network() or settings.data is not before.data:
+        is_same = settings.data is before.data and settings.batch == before.batch
+        if self._set_network() or not is_same or settings.loss.key != before.loss.key:
             self.run = self._make_run()
 
     def _set_network(self) -> bool:
@@ -112,9 +116,9 @@ class Trainer:
         network.to(settings.engine, settings.precision)
         return True
 
-    def fitting(self, data: object) -> DataSet:
-        """Return data for this network and loss; raise InputError if it does not fit them."""
-        found = data_for(self.network, data, self.loss)
+    def fitting(self, data: object, loss: Loss) -> DataSet:
+        """Return data for this network and a loss; raise InputError if it does not fit them."""
+        found = data_for(self.network, data, loss)
         check_fits(found, self.network)
         return found
 
@@ -219,6 +223,14 @@ def add_samples(settings: Settings, inputs: FloatArray, targets: FloatArray) -> 
     return replace(settings, data=addable(settings.data).with_added(inputs, targets))
 
 
+def set_loss(settings: Settings, loss: Loss) -> Settings:
+    return replace(settings, loss=loss)
+
+
+def set_batch(settings: Settings, size: int | None) -> Settings:
+    return replace(settings, batch=size)
+
+
 def set_engine(settings: Settings, name: str, precision: Precision) -> Settings:
     return replace(settings, engine=name, precision=precision)
 
@@ -264,6 +276,8 @@ CHANGES: Mapping[str, Callable[..., Settings]] = {
     "optimizer": set_optimizer,
     "data": set_data,
     "samples": add_samples,
+    "loss": set_loss,
+    "batch": set_batch,
     "engine": set_engine,
     "activation": set_activation,
 }
@@ -286,6 +300,7 @@ def settings_of(
     data: object,
     loss: Loss,
     optimizer: Optimizer | None,
+    batch: int | None,
     engine: str,
     precision: Precision,
 ) -> Settings:
@@ -294,6 +309,8 @@ def settings_of(
     return Settings(
         Optimizer.of(optimizer).with_own_rates(NO_OWN_RATES),
         data_for(network, data, loss),
+        loss,
+        batch,
         name,
         precision,
         network.activations,

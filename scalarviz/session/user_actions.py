@@ -7,9 +7,10 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import Any, final
 
-from scalarviz.checks.numbers import shorten
+from scalarviz.checks.numbers import shorten, size
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError
+from scalarviz.formulas.losses import AnyLoss, Loss
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.weight import Part, Weight
@@ -115,7 +116,50 @@ class UserActions(SessionState, ABC):
 
     @data.setter
     def data(self, data: object) -> None:
-        self._do("data", data=self.timeline.trainer.fitting(data))
+        with self.doing():
+            found = self.timeline.trainer.fitting(data, settings_now(self).loss)
+            self.timeline.note("data", {"data": found})
+
+    @property
+    def loss_function(self) -> Loss:
+        """The loss that steps make smaller; setting a name or a Loss holds from the next step on.
+
+        `loss` is its last number. Setting one that does not go with the last activation, or with
+        the targets of the data, raises InputError.
+        """
+        return self.timeline.trainer.settings.loss
+
+    @loss_function.setter
+    def loss_function(self, loss: AnyLoss) -> None:
+        chosen = Loss.of(loss)
+        with self.doing():
+            now, trainer = settings_now(self), self.timeline.trainer
+            chosen.check_output(now.activations[-1] if now.activations else "linear")
+            if now.activations == self.network.activations:
+                self.network.check_loss(chosen)
+            trainer.fitting(now.data, chosen)
+            self.timeline.note("loss", {"loss": chosen})
+
+    @property
+    def batch(self) -> int | None:
+        """Samples a step, or None: all of them; setting it takes effect from the next step on.
+
+        Setting more than the data has raises InputError. The samples of a step follow from the
+        seed, its number and the batch, so that another batch also begins another order of samples.
+        """
+        return self.timeline.trainer.settings.batch
+
+    @batch.setter
+    def batch(self, count: int | None) -> None:
+        chosen = None if count is None else size(count, "batch")
+        with self.doing():
+            data, seed = settings_now(self).data, self.timeline.trainer.seed
+            if chosen is not None and data.batches(chosen, seed).size < chosen:
+                raise InputError(
+                    f"a batch has at most the {data.samples:,} samples of the data, and not "
+                    f"{chosen:,}: None takes all of them"
+                )
+            self.timeline.note("batch", {"size": chosen})
 
     @final
     def add_samples(self, inputs: object, targets: object) -> None:
@@ -136,7 +180,7 @@ class UserActions(SessionState, ABC):
         with self.doing():
             data = addable(settings_now(self).data)
             x, y = data.as_added(inputs, targets)
-            self.timeline.trainer.fitting(data.with_added(x, y))
+            self.timeline.trainer.fitting(data.with_added(x, y), settings_now(self).loss)
             self.timeline.note("samples", {"inputs": x, "targets": y})
 
     @property
@@ -147,6 +191,15 @@ class UserActions(SessionState, ABC):
     @engine.setter
     def engine(self, name: str) -> None:
         self.to(name)
+
+    @property
+    def precision(self) -> Precision:
+        """How numbers are rounded; setting "full", "mixed" or a Precision is `to(engine, ...)`."""
+        return self.timeline.trainer.network.precision
+
+    @precision.setter
+    def precision(self, precision: str | Precision) -> None:
+        self.to(settings_now(self).engine, precision)
 
     @final
     def to(self, engine: str, precision: str | Precision | None = None) -> None:
@@ -170,9 +223,9 @@ class UserActions(SessionState, ABC):
         Raises UnknownNameError for an unknown name, InputError for a layer without activation.
         """
         places = self.network.places_of(self.network.check_activation(layer, name))
-        if len(self.network.activations) - 1 in places:
-            self.timeline.trainer.loss.check_output(name)
         with self.doing(), self.timeline.undo_log.together():
+            if len(self.network.activations) - 1 in places:
+                settings_now(self).loss.check_output(name)
             for place in places:
                 self.timeline.note("activation", {"layer": place, "name": name})
 

@@ -41,6 +41,8 @@ def eventful() -> sv.Session:
     s.advance(10)
     s.set_rate([10, 11], 0.01)
     s.add_samples([[0.1, 0.2]], [[1.0]])
+    s.batch = 3
+    s.loss_function = sv.Loss("huber", factor=0.5)
     s.advance(2)
     s.back(20)
     s.advance(3, "operation")
@@ -69,6 +71,7 @@ OTHERS: list[Any] = [
     "", "x", "relu", "cpu", "cuda", "auto", "full", "mixed", "\0", "x" * 5000,
     [], [0], [0, 0], [0, 0, 0], [5, 1, 0], [-1, 0, 0], [10**12, 10**12, 10**12], [[]], [None] * 5,
     {}, {"x": 1}, {"array": "array 0"}, {"array": "losses 0"}, {"array": "frames 0 value"},
+    {"loss": {}}, {"loss": {"name": "mae"}}, {"loss": {"name": "softmax_cross_entropy"}},
     {"array": 1}, {"data": {}}, {"optimizer": {}}, {"precision": {}}, {"precision": {"dynamic": 3}},
     {"data": {"name": "xor", "settings": {}}}, {"data": {"name": "moons", "settings": {}}},
     {"data": {"name": "digits", "settings": {"folder": "/"}}}, {"data": {"name": "code"}},

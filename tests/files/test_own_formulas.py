@@ -94,8 +94,8 @@ def test_another_formula_of_that_name_is_refused(run: Path) -> None:
 
 
 def test_what_a_run_needs_is_found_with_the_same_sentence(run: Path) -> None:
-    optimizers = needs_of_run(run)[3]
-    assert {type(each).__name__ for each in optimizers} == {"SGD", "Lion"}
+    used = needs_of_run(run)[2]
+    assert {type(each).__name__ for each in used} == {"SGD", "Lion", "Loss"}
     LOSSES.pop("quartic")
     with refused(FileError, "sv.loss(...)"):
         needs_of_run(run)

@@ -82,6 +82,8 @@ CALLS: list[Call] = [
     lambda s, chance, _: setattr(s, "learning_rate", chance.uniform(0.0, 0.02)),
     lambda s, chance, _: setattr(s, "optimizer", chance.choice(OPTIMIZERS)()),
     lambda s, chance, _: setattr(s, "data", chance.choice(TRAINING.sets)()),
+    lambda s, chance, _: setattr(s, "loss_function", chance.choice(TRAINING.losses)),
+    lambda s, chance, _: setattr(s, "batch", chance.choice([None, 1, 5, 8])),
     lambda s, chance, _: s.set_activation(0, chance.choice(["tanh", "relu", "sin"])),
     lambda s, chance, _: s.to("cpu", chance.choice(["full", "mixed"])),
     lambda s, chance, _: s.switch(chance.choice(s.branches)),

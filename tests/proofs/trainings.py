@@ -22,6 +22,7 @@ class Training:
     """How a session is made, and what can be chosen in it.
 
     sets         data sets of one width that can be exchanged
+    losses       losses that can be exchanged
     activations  of each layer that can have another one
     most_steps   that it goes at once, on the engine python and on cpu
     expression   whether it is a compiled function, which can neither be copied nor saved
@@ -31,6 +32,7 @@ class Training:
     sets: Sequence[Callable[[], data.DataSet]]
     batch: int | None = 8
     loss: str = "mse"
+    losses: tuple[str, ...] = ("mse", "mae", "huber")
     precision: str = "full"
     engines: tuple[str, ...] = ENGINES
     activations: dict[int, tuple[str, ...]] = field(default_factory=dict)
@@ -104,6 +106,7 @@ TRAININGS: dict[str, Training] = {
         ),
         tables(4, 3, 24),
         loss="softmax_cross_entropy",
+        losses=("softmax_cross_entropy", "mse", "sigmoid_cross_entropy"),
         activations={0: CURVED},
     ),
     "pictures": Training(
@@ -174,6 +177,8 @@ def bits(s: sv.Session) -> dict[str, Any]:
         "losses": s.losses.tobytes(),
         "rate": s.learning_rate,
         "optimizer": repr(s.optimizer),
+        "loss function": repr(s.loss_function),
+        "batch": s.batch,
         "data": repr(s.data),
         "engine": (s.engine, s.network.precision),
         "activations": s.network.activations,
@@ -215,6 +220,8 @@ AGAIN: dict[str, Callable[..., Any]] = {
     "learning rate": lambda s, rate: setattr(s, "learning_rate", rate),
     "optimizer": lambda s, optimizer, goes_on: setattr(s, "optimizer", optimizer),
     "data": lambda s, data: setattr(s, "data", data),
+    "loss": lambda s, loss: setattr(s, "loss_function", loss),
+    "batch": lambda s, size: setattr(s, "batch", size),
     "engine": lambda s, name, precision: s.to(name, precision),
     "activation": lambda s, layer, name: s.set_activation(layer, name),
 }

@@ -206,7 +206,8 @@ def advance_epoch(user: User) -> None:
 
 def back(user: User) -> None:
     count, (step, operation, _) = user.steps(), user.now
-    unit = "sample" if user.training.batch == 1 and user.chance.random() < 0.5 else "step"
+    is_single = user.s.timeline.trainer.batches.size == 1
+    unit = "sample" if is_single and user.chance.random() < 0.5 else "step"
     user.s.back(count, unit)  # type: ignore[arg-type]  # one of two words
     user.went((max(0, step + (operation > 0) - count), 0))
 
@@ -323,6 +324,25 @@ def other_data(user: User) -> None:
     user.do("data", act, waits=True)
 
 
+def loss_function(user: User) -> None:
+    name = user.chance.choice(user.training.losses)
+
+    def act(s: sv.Session) -> None:
+        s.loss_function = name
+
+    user.do(f"loss {name}", act, waits=True)
+
+
+def batch_size(user: User) -> None:
+    most = min(32, user.s.data.samples)
+    count = user.chance.choice([None, 1, user.chance.randint(1, most)])
+
+    def act(s: sv.Session) -> None:
+        s.batch = count
+
+    user.do(f"batch {count}", act, waits=True)
+
+
 def engine(user: User) -> None:
     name = user.chance.choice(user.training.engines)
     user.do(f"engine {name}", lambda s: s.to(name), waits=True)
@@ -360,7 +380,8 @@ def train_beside(user: User) -> None:
 
 
 DOING = (
-    edit, edit, freeze, learning_rate, optimizer, other_data, engine, write, write, train_beside,
+    edit, edit, freeze, learning_rate, optimizer, other_data, loss_function, batch_size, engine,
+    write, write, train_beside,
 )  # fmt: skip
 
 
@@ -442,6 +463,8 @@ def mistake(user: User) -> None:
         lambda: s.set_activation(0, "tahn"),
         lambda: s.to("gpu"),
         lambda: setattr(s, "learning_rate", -1.0),
+        lambda: setattr(s, "batch", 10**6),
+        lambda: setattr(s, "loss_function", "squared"),
         lambda: setattr(s, "data", ([[0.0]], [[0.0, 0.0]])),
         lambda: s.save(user.folder),
         lambda: s.numbers("nothing"),

@@ -21,6 +21,8 @@ CHANGES: dict[str, Callable[[sv.Session], object]] = {
     "mixed": lambda s: s.to("cpu", "mixed"),
     "data": lambda s: setattr(s, "data", (COLOURS[:5], COLOURS[:5])),
     "optimizer": lambda s: setattr(s, "optimizer", sv.Momentum(0.5)),
+    "loss": lambda s: setattr(s, "loss_function", "huber"),
+    "batch": lambda s: setattr(s, "batch", 2),
     "rate": lambda s: setattr(s, "learning_rate", 0.5),
     "edit": lambda s: s.edit([0, 5], 0.75),
     "freeze": lambda s: s.freeze(0),

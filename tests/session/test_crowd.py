@@ -95,6 +95,8 @@ DEEDS: dict[str, Deed] = {
     "save": save,
     "rate": lambda s, rng, path: setattr(s, "learning_rate", rng.uniform(0.001, 0.02)),
     "optimizer": lambda s, rng, path: setattr(s, "optimizer", sv.Momentum(0.01)),
+    "loss": lambda s, rng, path: setattr(s, "loss_function", str(rng.choice(["mse", "mae"]))),
+    "batch": lambda s, rng, path: setattr(s, "batch", int(rng.integers(1, 9))),
     "activation": lambda s, rng, path: s.set_activation(0, str(rng.choice(["tanh", "relu"]))),
     "focus": lambda s, rng, path: setattr(s, "focus", int(rng.integers(8))),
     "data": set_data,
@@ -104,6 +106,7 @@ DEEDS: dict[str, Deed] = {
 }
 SELDOM = (
     *("save", "copy", "replicas", "reset", "to", "data", "activation", "optimizer", "branch"),
+    *("loss", "batch"),
     *("seek", "switch", "edit", "write", "freeze", "rate"),
 )
 
@@ -155,9 +158,7 @@ def straight(s: sv.Session) -> list[tuple[Any, ...]]:
     """The end of every branch, by its journal alone: from step 0, without keyframes or losses."""
     timeline, start = s.timeline, s.timeline.branches[0].frames[0]
     trainer = timeline.trainer
-    twin = Timeline(
-        Trainer(s.network.copy(), start.settings, trainer.loss, trainer.batch, trainer.seed), 2**40
-    )
+    twin = Timeline(Trainer(s.network.copy(), start.settings, trainer.seed), 2**40)
     made: dict[Branch, Branch] = {}
     ends = []
     for branch in timeline.branches:

@@ -63,14 +63,14 @@ def units_of_draws(batches: Batches) -> dict[str, Unit]:
 def units_of_training(
     program: Program,
     batches: Batches,
-    loss: Loss,
+    losses: Iterable[Loss],
     optimizers: Iterable[Optimizer],
     precision: Precision,
 ) -> list[Unit]:
     """Return all kernels that trainings of a program may need, also on several cores."""
     groups = [units_of(operation, batches.size) for operation in program.operations]
     groups += [units_of(operation) for operation in program.operations]
-    groups += [units_of_loss(loss), *map(units_of_optimizer, optimizers), TRAINING]
+    groups += [*map(units_of_loss, losses), *map(units_of_optimizer, optimizers), TRAINING]
     groups += [units_of_draws(batches)]
     found = [unit for group in groups for unit in group.values()]
     if precision.mixed:

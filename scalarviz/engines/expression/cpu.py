@@ -40,11 +40,11 @@ SHELL = {
 
 
 def units_of_expression(
-    trace: Trace, dtype: Dtype, loss: Loss, optimizers: Iterable[Optimizer]
+    trace: Trace, dtype: Dtype, losses: Iterable[Loss], optimizers: Iterable[Optimizer]
 ) -> list[Unit]:
     """Return all kernels that trainings of a compiled expression may need."""
     steps = [unit for unit in ExpressionTables(trace, dtype).units if unit is not None]
-    groups = [SHELL, MOVING, units_of_loss(loss), *map(units_of_optimizer, optimizers)]
+    groups = [SHELL, MOVING, *map(units_of_loss, losses), *map(units_of_optimizer, optimizers)]
     return [*dict.fromkeys([*steps, *[unit for group in groups for unit in group.values()]])]
 
 

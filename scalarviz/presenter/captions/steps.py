@@ -30,7 +30,9 @@ from scalarviz.session.formula_lines import FormulaLine
 from scalarviz.texts import plural, text
 
 # Actions after a step that do not change the network's outputs.
-HARMLESS = {"learning rate", "own rate", "optimizer", "data", "samples", "engine", "freeze"}
+HARMLESS = {
+    *("learning rate", "own rate", "optimizer", "data", "samples", "batch", "engine", "freeze")
+}
 RATE_DIGITS = 6
 NUMBER = re.compile(r"_(\d+)_")  # its place in what `Numbered` has found
 

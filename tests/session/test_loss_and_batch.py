@@ -1,0 +1,244 @@
+"""Another loss, batch or precision of a running session: `s.loss_function`, `s.batch`."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.controller.precompile import kind_of
+from scalarviz.errors import (
+    EngineError,
+    FileError,
+    InputError,
+    ReadOnlyError,
+    UnknownAttributeError,
+    UnknownNameError,
+)
+from scalarviz.files.checked_safetensors import read, write
+from scalarviz.formulas.losses import LOSSES
+from tests.wording import refused
+
+ENGINES = ("python", "cpu")
+
+
+def session(engine: str = "python", output: str = "sigmoid", **options: Any) -> sv.Session:
+    net = sv.Network([3, 8, 3], "tanh", output=output, seed=0, dtype="float64")
+    options = {"batch": 8, "optimizer": sv.SGD(0.1)} | options
+    return sv.Session(net, data.Rgb(levels=3), "mse", engine=engine, **options)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_next_step_is_that_of_a_session_with_this_loss_and_batch(engine: str) -> None:
+    s = session(engine)
+    s.advance(4)
+    s.loss_function = "huber"
+    s.batch = 5
+    s.optimizer = sv.SGD(0.2)
+    net = s.network.copy()
+    s.advance()
+    inputs, targets = data.Rgb(levels=3).batches(5, 0).at(4)
+    net.train_step(inputs, targets, "huber", sv.SGD(0.2))
+    np.testing.assert_allclose(s.network.bank.value, net.bank.value, rtol=1e-12, atol=1e-15)
+    assert (s.loss_function.name, s.batch, s.precision.mixed) == ("huber", 5, False)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_both_are_replayed_saved_and_undone(engine: str, tmp_path: Path) -> None:
+    s = session(engine)
+    s.advance(6)
+    s.loss_function = sv.Loss("mae", factor=2.0, mean="samples")
+    s.advance(5)
+    s.batch = None
+    s.advance(4)
+    s.batch = 3
+    s.advance(5)
+    end, losses = s.network.bank.value.tobytes(), s.losses.tobytes()
+    s.save(tmp_path / "run")
+    for again in (s, sv.Session.load(tmp_path / "run"), s.copy()):
+        assert (again.loss_function.mean, again.batch) == ("samples", 3)
+        again.seek(3)
+        assert (again.loss_function.name, again.batch) == ("mse", 8)
+        again.seek(12)
+        assert (again.loss_function.factor, again.batch) == (2.0, None)
+        again.seek(20)
+        assert (again.network.bank.value.tobytes(), again.losses.tobytes()) == (end, losses)
+    del again
+    s = session(engine)
+    s.advance(2)
+    s.loss_function = "huber"
+    s.batch = 2
+    s.undo()
+    assert (s.loss_function.name, s.batch) == ("huber", 8)
+    s.undo()
+    assert (s.loss_function.name, s.batch, s.step_index) == ("mse", 8, 2)
+    s.redo()
+    s.redo()
+    assert (s.loss_function.name, s.batch) == ("huber", 2)
+
+
+def test_within_a_step_they_wait_for_the_next() -> None:
+    s = session(output="linear")
+    s.advance(3, "operation")
+    s.loss_function = "sigmoid_cross_entropy"
+    s.batch = 2
+    with refused(InputError, "'sigmoid'"):  # the loss that waits applies it itself
+        s.set_activation(1, "sigmoid")
+    assert (s.loss_function.name, s.batch) == ("mse", 8)
+    s.advance(1)
+    s.advance(1, "operation")
+    assert (s.loss_function.name, s.batch) == ("sigmoid_cross_entropy", 2)
+    assert [action.kind for action in s.current_branch.journal] == ["loss", "batch"]
+
+
+def test_an_activation_that_waits_counts() -> None:
+    s = session()
+    s.advance(3, "operation")
+    s.set_activation(1, "linear")
+    s.loss_function = "softmax_cross_entropy"
+    s.advance(2)
+    assert s.loss_function.name == "softmax_cross_entropy" and np.isfinite(s.loss)
+
+
+def test_a_run_keeps_the_loss_that_it_began_with(tmp_path: Path) -> None:
+    s = session()
+    s.advance(3)
+    s.loss_function, s.batch = "mape", 4
+    s.advance(2)
+    s.save(tmp_path / "run")
+    description, _ = read(tmp_path / "run", "run")
+    assert (description["loss"]["name"], description["batch"]) == ("mse", 8)
+
+
+WRONG: dict[str, Callable[[sv.Session], object]] = {
+    "softmax_cross_entropy": lambda s: setattr(s, "loss_function", "softmax_cross_entropy"),
+    "'hubr'": lambda s: setattr(s, "loss_function", "hubr"),
+    "28": lambda s: setattr(s, "batch", 28),
+    "not 0": lambda s: setattr(s, "batch", 0),
+    "not 2.5": lambda s: setattr(s, "batch", 2.5),
+    "True": lambda s: setattr(s, "batch", True),
+    "'huber'": lambda s: setattr(s, "loss", "huber"),
+    "batch_size": lambda s: setattr(s, "batch_size", 4),
+    "criterion": lambda s: setattr(s, "criterion", "mae"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_cannot_be_is_refused_in_one_sentence(wrong: str) -> None:
+    s = session()
+    kinds = InputError, UnknownNameError, ReadOnlyError, UnknownAttributeError
+    with pytest.raises(kinds) as caught:
+        WRONG[wrong](s)
+    with refused(type(caught.value)):
+        WRONG[wrong](s)
+    assert not s.current_branch.journal and (s.loss_function.name, s.batch) == ("mse", 8)
+
+
+def test_class_labels_are_checked_for_a_new_loss() -> None:
+    net = sv.Network([2, 4, 1], seed=0)
+    s = sv.Session(net, ([[0.0, 1.0], [1.0, 0.0]], [0.0, 2.0]), engine="python")
+    with refused(InputError, "2"):
+        s.loss_function = "sigmoid_cross_entropy"
+    assert s.loss_function.name == "mse"
+
+
+def test_the_precision_is_a_setting_of_the_engine() -> None:
+    net = sv.Network([3, 3], seed=0)
+    s = sv.Session(net, data.Rgb(levels=3), engine="cpu")
+    s.precision = "mixed"
+    assert s.precision.mixed and s.engine == "cpu"
+    s.undo()
+    assert not s.precision.mixed
+    s.engine = "python"
+    with refused(EngineError, "mixed"):
+        s.precision = "mixed"
+
+
+def test_a_batch_larger_than_the_function_of_the_data_takes_is_made_by_it() -> None:
+    def make(step: int, batch: int, seed: int) -> tuple[Any, Any]:
+        rng = np.random.default_rng([seed, step])
+        return rng.random((batch, 3)), rng.random((batch, 3))
+
+    made = data.Generated(make, inputs=3, outputs=3, samples=4)
+    s = sv.Session(sv.Network([3, 3], seed=0), made, engine="python")
+    s.batch = 10
+    s.advance()
+    s.advance(3, "operation")
+    assert len(s.numbers("affine 0").outputs) == 10
+
+
+def test_growth_and_replicas_take_them_over() -> None:
+    s = session("cpu")
+    s.advance(3)
+    s.loss_function, s.batch = "huber", 2
+    wider = sv.add_neurons(s, 0)
+    assert (wider.loss_function.name, wider.batch) == ("huber", 2)
+    runs = sv.replicate(s, [0])
+    runs.advance(4)
+    alone = session("cpu", batch=2)
+    alone.loss_function = "huber"
+    alone.advance(4)
+    assert runs.banks[0].value.tobytes() == alone.network.bank.value.tobytes()
+
+
+def test_kernels_of_all_its_losses_belong_to_what_it_needs() -> None:
+    s = session("cpu")
+    before = kind_of(s, "cpu")
+    s.advance(2)
+    s.loss_function = "mae"
+    s.advance(2)
+    both = kind_of(s, "cpu")
+    assert both != before
+    s.loss_function = "mse"
+    assert kind_of(s, "cpu") == both
+
+
+@pytest.fixture
+def cubed() -> Iterator[str]:
+    def cubed(p: float, t: float) -> float:
+        return abs(p - t) ** 3.0
+
+    yield sv.loss(cubed)
+    del LOSSES["cubed"]
+
+
+def test_a_file_names_a_loss_of_ones_own_that_came_later(cubed: str, tmp_path: Path) -> None:
+    s = session()
+    s.loss_function = cubed
+    s.advance(2)
+    s.save(tmp_path / "run")
+    row = LOSSES["cubed"]
+    try:
+        del LOSSES["cubed"]
+        with refused(FileError, "cubed"):
+            sv.Session.load(tmp_path / "run")
+    finally:
+        LOSSES["cubed"] = row
+    assert sv.Session.load(tmp_path / "run").loss_function.name == "cubed"
+
+
+DETAILS: dict[str, tuple[str, Any]] = {
+    "no loss": ("loss", {"loss": "mse"}),
+    "an unknown loss": ("loss", {"loss": {"loss": {"name": "hubr"}}}),
+    "a loss on logits": ("loss", {"loss": {"loss": {"name": "softmax_cross_entropy"}}}),
+    "a text": ("batch", {"size": "8"}),
+    "no samples": ("batch", {"size": 0}),
+    "a truth": ("batch", {"size": True}),
+}
+
+
+@pytest.mark.parametrize("what", DETAILS)
+def test_a_file_with_wrong_details_is_refused(what: str, tmp_path: Path) -> None:
+    s = session()
+    s.loss_function, s.batch = "huber", 4
+    s.save(tmp_path / "run")
+    description, arrays = read(tmp_path / "run", "run")
+    kind, details = DETAILS[what]
+    place = ("loss", "batch").index(kind)
+    description["branches"][0]["journal"][place][3] = details
+    write(tmp_path / "run", "run", description, arrays)
+    with refused(FileError, kind):
+        sv.Session.load(tmp_path / "run")
