@@ -42,7 +42,9 @@ def scene(
     if first_setup:
         for name, value, usual in (("hidden", hidden, 8), ("lr", lr, 0.5), ("batch", batch, 8)):
             if value != usual:
-                raise InputError(f"first_setup has its own {name}: leave out {name}")
+                raise InputError(
+                    f"first_setup has its own {name}: leave {name} at {usual}, not {value}"
+                )
         hidden, lr, batch = 0, 0.01, 1
     hidden, depth = whole_number(hidden, "hidden", 0), whole_number(depth, "depth", 1, 100)
     sizes = [3] + [hidden] * depth * (hidden > 0) + [3]

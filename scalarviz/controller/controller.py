@@ -18,6 +18,7 @@ from typing import Any, TypeVar, cast, final
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.controller import growing, keys
+from scalarviz.controller.clicks import without_code
 from scalarviz.controller.edits import Edits, as_number
 from scalarviz.controller.end_of_run_actions import offers_of
 from scalarviz.controller.export import Exports
@@ -434,13 +435,12 @@ class Controller:
         self.stage.notice(self.message, action, then)
 
     def tell_error(self, error: ScalarvizError) -> None:
-        """Show an error; for a refused step, with a button to go back."""
+        """Show an error without code; for a refused step, with a button to go back."""
         if isinstance(error, GradientError) and error.back is not None:
-            back = error.back
-            action = text("notices.back", step=back)
-            self.tell(error.lines[0], action, lambda: self.seek(back))
+            action = text("notices.back", step=error.back)
+            self.tell(without_code(error.lines[0]), action, partial(self.seek, error.back))
         else:
-            self.tell(" ".join(error.lines))
+            self.tell(without_code(" ".join(error.lines)))
 
     def do(
         self,

@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, final
 
+from scalarviz.controller.clicks import without_code
 from scalarviz.controller.picture import PictureProtocol
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.export.render import record, storyboard
@@ -58,7 +59,7 @@ class Export:
         self.failed = self._child.returncode != 0
         if not self.failed:
             return text("notices.exported", path=self.path)
-        why = (said.strip().splitlines() or ["?"])[-1]
+        why = without_code((said.strip().splitlines() or ["?"])[-1])
         return text("notices.not_made", file=self.path.name, why=why)
 
     def stop(self) -> str:

@@ -90,7 +90,8 @@ def one_less(controller: Controller) -> None:
     operation = None if neuron is None else writer_of(controller.session, neuron[0])
     place = layer_at(controller)
     layers = controller.session.network.layers
-    number = neuron[1] if neuron and operation else layers[place].outputs - 1
+    last = layers[place].outputs - 1 if layers else 0  # a compiled function is refused below
+    number = neuron[1] if neuron and operation else last
     grow(controller, lambda session: remove_neuron(session, place, number))
 
 

@@ -363,8 +363,7 @@ def as_values(value: object, rows: Any, dtype: str) -> FloatArray:
         values = given.astype(dtype)
     if not np.isfinite(values).all():
         ends = f": {dtype} ends at {np.finfo(dtype).max:.2g}" if np.isfinite(given).all() else ""
-        raise InputError(
-            f"edit takes a finite number for each of {len(rows)} weights, or one for all, "
-            f"not {shorten(value)}{ends}"
-        )
+        many = f"edit takes a finite number for each of {len(rows)} weights, or one for all"
+        takes = many if len(rows) > 1 else "a weight takes a finite number"
+        raise InputError(f"{takes}, not {shorten(value)}{ends}")
     return values

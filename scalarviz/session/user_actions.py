@@ -74,7 +74,9 @@ class UserActions(SessionState, ABC):
         rate = None if rate is None else checked_rate(rate)
         with self.doing():
             if rate is not None and self.network.bank.frozen[rows].all():
-                name = self.network.name_of(rows[0]) if len(rows) == 1 else shorten(part)
+                many = isinstance(part, Sequence)
+                name = f"each of {len(rows)} weights" if many else shorten(part)
+                name = self.network.name_of(rows[0]) if len(rows) == 1 else name
                 raise InputError(
                     f"{name} is frozen, so that no rate moves it: write s.freeze(part, False) first"
                 )

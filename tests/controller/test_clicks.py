@@ -1,0 +1,400 @@
+"""No message of a face speaks of code: errors say what to click there."""
+
+import ast
+import json
+import math
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import save as safetensors
+
+import scalarviz as sv
+from scalarviz import data, texts
+from scalarviz.controller import files
+from scalarviz.controller.clicks import CLICKS, without_code
+from scalarviz.controller.control import Control
+from scalarviz.controller.controller import Controller
+from scalarviz.controller.controls import CONTROLS
+from scalarviz.controller.options import Recipe
+from scalarviz.controller.own_input import learn
+from scalarviz.data import base
+from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.presenter.show import Show
+from scalarviz.scenefiles.find import find, load
+from scalarviz.texts import text
+from tests.controller.fake_stage import FakeStage
+
+ENGLISH = json.loads(Path(texts.__file__).with_name("english.json").read_text(encoding="utf-8"))
+PACKAGE = Path(sv.__file__).parent
+# Methods, attributes and calls, arguments by name, options of the command line.
+CODE = re.compile(r"\b(s|sv|net|np|session)\.\w|\w\(|\w=[\w'\"\[({]|\w=( |$)|(?<!\S)--\w|`")
+NUMBERS = ["", "abc", "nan", "inf", "-1", "0", "1e39", "0.1", -1.0, 1e9, math.nan, math.inf]
+
+
+class Heard(FakeStage):
+    """A stage that keeps what it is told, and refuses what would need a picture."""
+
+    def put_in(self) -> None:
+        self.own: Any = np.zeros(self.show.session.network.inputs)
+
+    def pin(self, part: Any) -> None:
+        self.pinned = part
+
+
+def network() -> sv.Session:
+    net = sv.Network([3, 4, 3], "tanh", output="sigmoid", seed=0)
+    return sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="python")
+
+
+def frozen() -> sv.Session:
+    session = network()
+    session.freeze(range(31))
+    return session
+
+
+def convolution() -> sv.Session:
+    layers = [sv.Conv2d((1, 4, 4), 2, padding=1), sv.Flatten((2, 4, 4)), sv.Dense(32, 2)]
+    samples = np.random.default_rng(0).random((6, 16)), np.eye(2)[[0, 1, 0, 1, 0, 1]]
+    return sv.Session(sv.Network(layers, seed=0), samples, batch=2, engine="python")
+
+
+def single() -> sv.Session:
+    optimizer = sv.SGD(0.5, schedule=sv.Schedule("step", every=10, factor=0.5))
+    return sv.Session(sv.Network([2, 1], seed=0), data.Xor(), "mse", optimizer, engine="python")
+
+
+def expression() -> sv.Session:
+    a = sv.Value(0.5, label="a")
+    rule = sv.compile(lambda x: (a * x).tanh(), inputs=1)
+    samples = np.linspace(0.0, 1.0, 5)[:, np.newaxis], np.zeros((5, 1))
+    return sv.Session(rule, samples, "mse", sv.SGD(0.1), engine="python")
+
+
+SESSIONS = network, frozen, convolution, single, expression
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[..., Controller]]:
+    """Makes controllers, which are closed at the end."""
+    made: list[Controller] = []
+
+    def open_session(shown: object, recipe: Recipe | None = None) -> Controller:
+        show = Show.of(shown)
+        stage: Any = Heard(show)
+        made.append(Controller(show, stage, recipe))
+        made[-1].hand.patience = 10.0
+        return made[-1]
+
+    yield open_session
+    for controller in made:
+        controller.quit()
+        controller.rest()
+
+
+def told(controller: Controller) -> list[str]:
+    stage: Any = controller.stage
+    heard: list[str] = stage.notices
+    return heard
+
+
+def values_of(row: Control, controller: Controller) -> list[Any]:
+    """Values that a user can give a control, and some that none should."""
+    state = controller.state
+    scale = row.scale(state)
+    return {
+        "button": [1, 10],
+        "tick": [True, False],
+        "choice": [*row.names(state), "none of them"],
+        "number": NUMBERS,
+        "text": [],
+    }.get(row.kind) or [scale.number(place) for place in (0, scale.last // 2, scale.last)]
+
+
+def pin(controller: Controller, what: str) -> None:
+    program = controller.session.network.program
+    if what == "weight":
+        controller.stage.pinned = 0
+    elif what:
+        buffers = {"input": program.inputs, "output": program.outputs}
+        controller.stage.pinned_neuron = (buffers[what].name, 0)
+
+
+QUICK = [(network, "weight"), (expression, "")]
+EACH = [(make, what) for make in SESSIONS for what in ("", "weight", "input", "output")]
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [*QUICK, *(pytest.param(*each, marks=pytest.mark.slow) for each in EACH if each not in QUICK)],
+)
+def test_no_control_speaks_of_code(
+    make: Callable[[], sv.Session], what: str, opened: Callable[..., Controller]
+) -> None:
+    for row in CONTROLS.values():
+        if row.window:
+            continue
+        controller = opened(make())
+        pin(controller, what)
+        for value in values_of(row, controller):
+            row.set(controller, value)
+            controller.pause()
+        assert [said for said in told(controller) if CODE.search(said)] == [], row.name
+
+
+WRONG: dict[type, list[Any]] = {
+    int: [-1, 0, 10**7],
+    float: [-1.0, math.nan, "abc", 1e300],
+    str: ["", "zzz", "16,16", "0", "1,x"],
+    bool: [True, False],
+}
+
+
+def test_a_wrong_option_is_named_without_code(opened: Callable[..., Controller]) -> None:
+    recipe = Recipe(load(find("circle")), {"engine": "python"})
+    controller = opened(recipe.make({}), recipe)
+    controller.set_option("features", "zzz")
+    assert told(controller)[-1].startswith("features 'zzz': unknown feature 'zzz'")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scene", ["circle", "rgb", "xor", "normalized"])
+def test_no_option_of_a_scene_speaks_of_code(scene: str, opened: Callable[..., Controller]) -> None:
+    recipe = Recipe(load(find(scene)), {"engine": "python"})
+    controller = opened(recipe.make({}), recipe)
+    for choice in controller.state.choices:
+        for value in (*choice.choices, *WRONG[choice.kind]):
+            controller.set_option(choice.name, value)
+            controller.pause()
+    assert len(told(controller)) > 5
+    assert [said for said in told(controller) if CODE.search(said)] == []
+
+
+# Each row of the table, by what leads to it in a window.
+
+
+def save(session: sv.Session, folder: Path) -> Path:
+    session.save(folder / "run.safetensors")
+    return folder / "run.safetensors"
+
+
+def bend(x: float) -> float:
+    return x / (1.0 + abs(x))
+
+
+def bend_derivative(x: float, y: float) -> float:
+    return 1.0 / ((1.0 + abs(x)) * (1.0 + abs(x)))
+
+
+class Bend(sv.Layer):
+    """A layer of one's own, which no file can hold."""
+
+    def lower(self, program: Any) -> None:
+        program.add("activation", "tanh", size=self.outputs)
+
+    def settings(self) -> dict[str, Any]:
+        return {"size": self.inputs}
+
+    def forward_rows(self, batch: Any) -> Any:
+        return batch
+
+    backward_rows = evaluate_rows = forward_rows
+
+
+def unfreeze(open_session: Any, folder: Path) -> Controller:
+    controller = open_session(frozen())
+    controller.stage.pinned = 0
+    CONTROLS["weight rate"].set(controller, "0.1")
+    return controller
+
+
+def unfreeze_layer(open_session: Any, folder: Path) -> Controller:
+    controller = open_session(frozen())
+    controller.stage.pinned = 0
+    CONTROLS["layer rate"].set(controller, "0.1")
+    return controller
+
+
+def step_too_far(open_session: Any, folder: Path) -> Controller:
+    controller = open_session(single())
+    controller.set_rate(3e38)
+    controller.step(+1, 10)
+    return controller
+
+
+def infinite_gradient(open_session: Any, folder: Path) -> Controller:
+    controller = open_session(single())
+    controller.session.network.bank.value[:] = 3e38
+    controller.step(+1)
+    return controller
+
+
+def not_a_number(open_session: Any, folder: Path) -> Controller:
+    controller = open_session(single())
+    controller.session.network.bank.value[0] = np.nan
+    controller.step(+1)
+    return controller
+
+
+def no_layers(open_session: Any, folder: Path) -> Controller:
+    controller = open_session(expression())
+    CONTROLS["remove neuron"].set(controller, 1)
+    return controller
+
+
+def no_dense_layer(open_session: Any, folder: Path) -> Controller:
+    controller = open_session(convolution())
+    CONTROLS["add neuron"].set(controller, 1)
+    return controller
+
+
+def no_hidden_layer(open_session: Any, folder: Path) -> Controller:
+    controller = open_session(single())
+    CONTROLS["add neuron"].set(controller, 1)
+    return controller
+
+
+def too_many_samples(open_session: Any, folder: Path) -> Controller:
+    controller = open_session(network())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(base, "MOST_ADDED", 0)
+        controller.stage.own = np.full(3, 0.5)
+        learn(controller, text("own.learn"))
+    return controller
+
+
+def mixed_on_python(open_session: Any, folder: Path) -> Controller:
+    controller = open_session(network())
+    controller.do(lambda: controller.session.to("python", "mixed"))
+    return controller
+
+
+def picture_for_colours(open_session: Any, folder: Path) -> Controller:
+    controller = open_session(network())
+    files.drop(controller, folder / "a.png")
+    return controller
+
+
+def own_formula(open_session: Any, folder: Path) -> Controller:
+    sv.activation(bend, bend_derivative)
+    net = sv.Network([2, 3, 1], "bend", seed=1)
+    path = save(sv.Session(net, data.Xor(), "mse", sv.SGD(0.1), engine="python"), folder)
+    ACTIVATIONS.popitem()
+    controller = open_session(network())
+    files.open_run(controller, path)
+    return controller
+
+
+def data_by_code(open_session: Any, folder: Path) -> Controller:
+    net = sv.Network([1, 2, 1], seed=1)
+    made = data.Generated(
+        lambda step, batch, seed: (np.zeros((batch, 1)), np.zeros((batch, 1))), inputs=1, outputs=1
+    )
+    path = save(sv.Session(net, made, "mse", sv.SGD(0.1), batch=2, engine="python"), folder)
+    controller = open_session(network())
+    files.open_run(controller, path)
+    return controller
+
+
+def own_layer(open_session: Any, folder: Path) -> Controller:
+    net = sv.Network([Bend(2, 2), sv.Dense(2, 1)], seed=1)
+    controller = open_session(sv.Session(net, data.Xor(), engine="python"))
+    controller.save(folder / "run.safetensors")
+    return controller
+
+
+def foreign_file(open_session: Any, folder: Path) -> Controller:
+    path = folder / "theirs.safetensors"
+    path.write_bytes(safetensors({"w": np.zeros(2, np.float32)}))
+    controller = open_session(network())
+    files.open_run(controller, path)
+    return controller
+
+
+def broken_file(open_session: Any, folder: Path) -> Controller:
+    (folder / "cut.safetensors").write_bytes(b"no")
+    controller = open_session(network())
+    files.open_run(controller, folder / "cut.safetensors")
+    return controller
+
+
+LED_TO = {
+    "unfreeze": (unfreeze, unfreeze_layer),
+    "lower_from": (step_too_far,),
+    "lower": (infinite_gradient,),
+    "type": (not_a_number,),
+    "scene": (no_layers,),
+    "kind": (no_dense_layer,),
+    "another_layer": (no_dense_layer,),
+    "earlier_layer": (no_hidden_layer,),
+    "fewer_samples": (too_many_samples,),
+    "another_engine": (mixed_on_python,),
+    "texture": (picture_for_colours,),
+    "program": (own_formula, data_by_code),
+    "program_saves": (own_layer,),
+    "saved_here": (foreign_file, broken_file),
+}
+
+
+@pytest.mark.parametrize(("name", "lead"), [(n, f) for n, row in LED_TO.items() for f in row])
+def test_errors_say_what_to_click(name: str, lead: Any, opened: Any, tmp_path: Path) -> None:
+    said = told(lead(opened, tmp_path))[-1]
+    assert not CODE.search(said), said
+    words = re.escape(ENGLISH[f"clicks.{name}"])
+    assert re.search(re.sub(r"\\{\w+\\}", ".+", words), said), said
+
+
+def test_every_row_has_something_that_leads_to_it() -> None:
+    assert set(LED_TO) == set(CLICKS.values())
+    assert set(LED_TO) == {key.split(".")[1] for key in ENGLISH if key.startswith("clicks.")}
+
+
+# Errors of the package that speak of code, and are raised where no mouse leads.
+
+ONLY_BY_CODE = {
+    "of what is written in Python before there is a window": """
+        autograd/copies.py autograd/graph.py data/base.py data/files.py data/tables.py
+        engines/own/activations.py engines/own/checks.py engines/own/derivatives.py
+        engines/own/losses.py engines/own/optimizers.py formulas/metrics.py layers/chain.py
+        layers/residual.py model/optimizer.py network/bank_value.py network/expression.py
+        network/state_dict.py onnx/freeze_selection.py onnx/reading.py onnx/writing.py
+        presenter/show.py session/metrics.py session/plateau.py session/session.py""",
+    "of what code does to a session, its files and its pictures": """
+        data/digits.py export/render.py model/bank.py notebook/live.py pages/recording.py
+        presenter/cubes_node.py session/callbacks.py session/record.py session/replicas.py
+        session/timeline.py session/trainer.py shaders/export.py shaders/live.py
+        view/offscreen.py""",
+    "of the command line, and of options that no panel has": """
+        cli/class_pages.py cli/commands.py cli/open_link.py cli/render_scene.py
+        controller/autosave.py scenefiles/find.py scenefiles/links.py scenefiles/made_again.py
+        scenefiles/making.py""",
+    "of the system, and of the package's own scripts": """
+        engines/common/cores.py engines/registry.py pages/inline.py""",
+}
+
+
+def template(node: ast.expr) -> str:
+    """The text of a literal, with 1 in place of what is computed."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(map(template, node.values))
+    return "1"
+
+
+def errors_with_code() -> Iterator[tuple[str, str]]:
+    """File and message of each error that speaks of code, also after the table was applied."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Error"):
+                for message in map(template, node.args):
+                    if CODE.search(without_code(message)):
+                        yield path.relative_to(PACKAGE).as_posix(), message
+
+
+def test_other_errors_with_code_are_raised_where_no_mouse_leads() -> None:
+    known = {file for files in ONLY_BY_CODE.values() for file in files.split()}
+    assert {file for file, _ in errors_with_code()} == known
