@@ -105,6 +105,11 @@ class Operation:
         return range(self.weights, self.weights + prod(self.shape) + biases)
 
     @property
+    def products(self) -> int:
+        """Number of multiplications of a parameter in the forward pass of one sample."""
+        return len(self.parameters) * self.outputs_per_bias
+
+    @property
     def all_uses(self) -> tuple[Places, Places, Places]:
         """Every use of every parameter, as three arrays: parameter, output, input.
 

@@ -125,7 +125,12 @@ class Program:
     @cached_property
     def products(self) -> int:
         """Number of multiplications of a parameter in the forward pass of one sample."""
-        return sum(len(each.parameters) * each.outputs_per_bias for each in self.operations)
+        return sum(each.products for each in self.operations)
+
+    @cached_property
+    def most_products(self) -> int:
+        """The most of these multiplications of one operation."""
+        return max((each.products for each in self.operations), default=0)
 
     @cached_property
     def first_parameters(self) -> int:

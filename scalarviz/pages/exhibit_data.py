@@ -63,6 +63,8 @@ def exhibit_data(session: Session, *, trains: bool = True) -> dict[str, Any] | N
     if shown.get("map"):
         shown["map"] |= about
     drawn = shown.get("map") or shown
+    if not trains and "points" in drawn:  # a recording answers at none of them
+        drawn["points"] = packed(np.zeros((0, 2), np.float32))
     if trains and drawn["kind"] in DRAWN_BY_SHADERS:
         rest = drawn.get("rest", [0.0] * session.network.inputs)
         drawn["shader"] = network_shader(session, rest, neurons=drawn["kind"] == "plane")

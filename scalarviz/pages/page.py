@@ -40,7 +40,6 @@ from scalarviz.texts import text, texts
 
 LARGEST = 10_000_000  # bytes of a page
 PIECE = 2**18  # bytes that are compressed at once
-ROOM = 6_500_000  # bytes of a recording, before base64: the rest of a page takes less than 1 MB
 STEPS = 500  # of a recording
 WATCHED = 30.0  # steps a second at which people can follow a small network
 SMALL = 2000  # weights
@@ -70,8 +69,10 @@ class Page:
                 words += "\n" + text("page.metrics.left_out", names=", ".join(self.left_out))
             return words
         words = text(
-            "page.recorded.size", name=name, size=large, steps=made.steps, parts=made.parts
+            "page.recorded.size", name=name, size=large, steps=made.steps, parts=made.parts.values
         )
+        if made.parts.gradients < made.parts.values:
+            words += text("page.recorded.gradients", parts=made.parts.gradients)
         return f"{text('page.recorded.why', reason=self.reason)}\n{words}" if self.reason else words
 
 
@@ -169,9 +170,7 @@ def page_of(
         parts["worker"] = bundle("worker.js", module_text)
         parts |= {"module": packed_bytes(module), "image": packed_bytes(image)}
     else:
-        made = recording_of(show.session, probe, steps, every, ROOM)
-        engine_spec = made.engine
-        parts["recording"] = base64.b64encode(made.data).decode()
+        engine_spec = {}
     spec: dict[str, Any] = {
         "engine": engine_spec,
         "scene": scene_data(show),
@@ -195,16 +194,23 @@ def page_of(
         optimizers = training_of(trainer, 0).optimizers
         mixed = show.session.network.precision.mixed
         spec["say"]["optimizers"] = [optimizer_data(each, mixed=mixed) for each in optimizers]
-    if made is not None:
-        spec["recording"] = made.spec
-        if made.measured is not None:
-            spec["page"]["measured"] = made.measured
-    data = {"spec": spec, "texts": texts_of(script, texts()), **parts}
     said = [name for name in names_of(markup) if name.startswith(SAY)]
     words = {name: text(f"page.html.{name.removeprefix(SAY)}") for name in said}
     words |= {"title": show.title, "about": show.about, "version": version()}
-    whole = html(markup, words, style_of_page(), script, data)
-    content = whole.encode("utf-8", "replace")  # half of a pair of letters is none
+
+    def whole() -> bytes:
+        data = {"spec": spec, "texts": texts_of(script, texts()), **parts}
+        written = html(markup, words, style_of_page(), script, data)
+        return written.encode("utf-8", "replace")  # half of a pair of letters is none
+
+    content = whole()
+    if not does_train:
+        made = recording_of(show.session, probe, steps, every, LARGEST - len(content))
+        spec |= {"engine": made.engine, "recording": made.spec}
+        if made.measured is not None:
+            spec["page"]["measured"] = made.measured
+        parts["recording"] = base64.b64encode(made.data).decode()
+        content = whole()
     if len(content) > LARGEST:
         raise too_large(len(content))
     reason = "" if does_train or engine is False else why_not(show.session)

@@ -1,7 +1,8 @@
 """A recording: what a page shows of a training that it cannot do itself, some steps of it.
 
-Each array is kept in whole parts of its largest number, PARTS or fewer: what moves slowly, such as
-the weights, as differences to the step before, of 8 bits where these are enough, else 16.
+Each array is kept in whole parts of its largest number, as few as fit, see PRECISIONS: what moves
+slowly, such as the weights, as differences to the step before, of 8 bits where these are enough,
+else 16.
 `web/recording.js` reads it.
 """
 
@@ -11,7 +12,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -19,19 +20,56 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.progress import Progress
 from scalarviz.engines.wasm.jobs import buffer_names, moment_data
 from scalarviz.errors import GradientError, InputError, UpdateError
+from scalarviz.pages.inline import as_json
 from scalarviz.pages.metric_data import measured_data
 from scalarviz.pages.packed import packed
 from scalarviz.presenter.sample_pass import SampleContext, forward
 from scalarviz.session.session import Session
 
-PARTS = (30_000, 10_000, 3_000, 1_000, 300, 100)  # of the largest number of an array
 PIECE = 2**18  # bytes that are compressed at once
+HEADS = 1_000  # bytes of what is written with a recording: names, largest numbers, parts
+FEW = 2**20  # bytes that are compressed soon
 GZIP = 31  # of zlib: the largest window, with the head of a gzip file
 WALKED = 10  # steps that are recorded operation by operation
 LEAST = 1e-30  # largest numbers below it are taken for 0
+HELD = 1_000_000_000  # bytes of arrays, as they are before they are written in parts
+MOST_KEPT = 500_000  # steps: the numbers of a page that say which they are take 10 MB
+MOST_STEPS = 2_500_000  # their losses take 10 MB before they are compressed
 SMALL, LARGE, WHOLE, SAME, PLAIN = 1, 2, 3, 4, 5  # how an array is kept, see `Writer`
+OWN, ROUGH = "", "rough"  # names of arrays of no track; see `Parts`
 
-Arrays = list[tuple[str, FloatArray]]  # each with the name of its track; "" for none
+Arrays = list[tuple[str, FloatArray]]  # each with the name of its track, or OWN or ROUGH
+
+
+class Parts(NamedTuple):
+    """In how many parts of the largest number of an array numbers are kept.
+
+    values     weights, and all numbers of the steps that are recorded operation by operation
+    gradients  those between two steps, most of the numbers of a recording, which change most
+    answers    outputs for the probe, most of which become colours
+    """
+
+    values: int
+    gradients: int
+    answers: int
+
+
+# From fine to coarse. The gradients, seldom read as numbers, are the first that become coarse.
+PRECISIONS = (
+    Parts(30_000, 30_000, 30_000),
+    Parts(30_000, 3_000, 3_000),
+    Parts(30_000, 300, 1_000),
+    Parts(30_000, 100, 300),
+    Parts(10_000, 100, 300),
+    Parts(10_000, 60, 300),
+    Parts(5_000, 60, 300),
+    Parts(3_000, 60, 300),
+    Parts(3_000, 30, 300),
+    Parts(1_000, 30, 300),
+    Parts(500, 20, 100),
+    Parts(300, 15, 100),
+    Parts(100, 15, 100),
+)
 
 
 @dataclass
@@ -62,7 +100,7 @@ class Recording:
     data: bytes
     engine: dict[str, Any]
     spec: dict[str, Any]
-    parts: int
+    parts: Parts
     steps: int
     measured: dict[str, Any] | None = None  # metrics and the losses before, see `measured_data`
 
@@ -76,21 +114,13 @@ def recording_of(
     probe    inputs, shape (samples, inputs), to which the page shows the answers
     steps    to record
     every    steps from one that is kept to the next
-    room     bytes that the result may take; the precision is lowered until it does
+    room     bytes that it may take in a page; the precision is lowered until it does
 
-    Raises InputError if it does not fit.
+    Raises InputError if it does not fit, and before it trains if that is certain.
     """
+    check_room(session, probe, steps, every)
     taken = take(session, probe, steps, every)
-    for parts in PARTS:
-        writer = Writer(taken.arrays, parts)
-        data = compressed(writer.content(), room)
-        if data is not None:
-            break
-    else:
-        raise InputError(
-            f"a recording of {steps} steps does not fit into a page: take fewer steps, or every="
-            f"{10 * every}, steps from one that is kept to the next"
-        )
+    engine, count = engine_of(session, taken.steps[0]), len(taken.losses)
     spec = {
         "first": taken.steps[0],
         "steps": taken.steps,
@@ -100,19 +130,55 @@ def recording_of(
         "batches": taken.batches,
         "rates": taken.rates,
         "losses": packed(taken.losses.astype(np.float32)),
-        "tops": writer.tops,
-        "parts": parts,
         "count": len(session.network.bank),
         "probe": probe.shape[0] * session.network.outputs if len(probe) else 0,
         "focus": session.focus,
     }
-    engine, count = engine_of(session, taken.steps[0]), len(taken.losses)
-    return Recording(data, engine, spec, parts, count, taken.measured)
+    most = (room - len(as_json([engine, spec, taken.measured])) - HEADS) * 3 // 4  # before base64
+    for parts in PRECISIONS:
+        writer = Writer(taken.arrays, parts)
+        content = writer.content()
+        data = compressed(content, most)
+        if data is not None:
+            spec |= {"tops": writer.tops, "parts": writer.parts}
+            return Recording(data, engine, spec, parts, count, taken.measured)
+    needed = compressed(content, len(content) + PIECE)
+    assert needed is not None, "compressed bytes are hardly more"
+    raise too_long(steps, every * -(-2 * len(needed) // max(1, most)))
+
+
+def check_room(session: Session, probe: FloatArray, steps: int, every: int) -> None:
+    """Raise InputError if it is certain that a recording of so many steps does not fit."""
+    program, bank = session.network.program, session.network.bank
+    buffers = sum(buffer.size for buffer in program.buffers)
+    answers = len(probe) * program.outputs.size
+    each = bank.value.itemsize * (2 * len(bank) + program.outputs.size + buffers + answers)
+    most = max(1, min(MOST_KEPT, HELD // each))
+    if steps > MOST_STEPS:
+        raise too_long(steps)
+    if -(-steps // every) > most:
+        raise too_long(steps, -(-steps // most))
+
+
+def too_long(steps: int, every: int | None = None) -> InputError:
+    """Return the error for a recording that does not fit; `every` may do."""
+    said = f"a recording of {steps} steps does not fit into a page: take fewer steps"
+    return InputError(
+        said
+        if every is None
+        else f"{said}, or every={every}, steps from one that is kept to the next"
+    )
 
 
 def compressed(content: bytes, room: int) -> bytes | None:
-    """Return bytes as gzip; None, as soon as they are known to take more than `room` bytes."""
-    packer, found, count = zlib.compressobj(9, zlib.DEFLATED, GZIP), [], 0
+    """Return bytes as gzip; None, as soon as they are known to take more than `room` bytes.
+
+    Only runs of equal bytes are searched for: little else repeats in many numbers, and that takes
+    a twentieth of the time.
+    """
+    how = zlib.Z_DEFAULT_STRATEGY if len(content) < FEW else zlib.Z_RLE
+    packer = zlib.compressobj(9, zlib.DEFLATED, GZIP, zlib.DEF_MEM_LEVEL, how)
+    found, count = [], 0
     for start in range(0, len(content), PIECE):
         found.append(packer.compress(content[start : start + PIECE]))
         count += len(found[-1])
@@ -194,7 +260,7 @@ class Camera:
         taken.rows.append(self._row(before, focus))
         add = taken.arrays.append
         add(("value", value))
-        add(("", grad))
+        add((ROUGH, grad))
         add(("", np.asarray(targets[focus])))
         for buffer in program.buffers:
             add(("", way.values.get(buffer.name, np.zeros(buffer.size))))
@@ -233,20 +299,24 @@ class Writer:
 
     SMALL, LARGE  differences to the array before of its track, in 8 or 16 bits, in parts of the
                   largest number of the track
-    WHOLE         in parts of its own largest number, which comes first, a float64
+    WHOLE         in parts of its own largest number, which comes first, a float64, then their
+                  count, of 16 bits; in 8 bits if there are less than 128 of them, else 16
     SAME          equal to the array before it of no track, of the same size
     PLAIN         float32; for numbers that are not finite
 
     Of 16 bits the low bytes of all numbers come before the high ones.
     """
 
-    def __init__(self, arrays: Arrays, parts: int) -> None:
+    def __init__(self, arrays: Arrays, precision: Parts) -> None:
         self.arrays = arrays
-        self.parts = parts
+        self.precision = precision
         self.tops: dict[str, float] = {}
         for name, array in arrays:
-            if name:
+            if name not in (OWN, ROUGH):
                 self.tops[name] = max(self.tops.get(name, 0.0), top_of(array))
+        self.parts = {
+            name: precision.answers if name == "probe" else precision.values for name in self.tops
+        }
 
     def content(self) -> bytes:
         """Return the bytes of all arrays."""
@@ -256,25 +326,20 @@ class Writer:
         lasts: dict[str, Any] = {}
         last: FloatArray | None = None
         for name, array in self.arrays:
-            if not name:
-                yield self._own(array, last)
+            if name == ROUGH:
+                yield whole_piece(array, self.precision.gradients)
+                last = None
+            elif name == OWN:
+                same = last is not None and np.array_equal(array, last)
+                yield bytes([SAME]) if same else whole_piece(array, self.precision.values)
                 last = array
             elif not np.isfinite(array).all():
                 yield plain_piece(array)
                 lasts[name] = np.zeros(array.size, np.int32)
             else:
-                now = in_parts(array, self.tops[name], self.parts)
+                now = in_parts(array, self.tops[name], self.parts[name])
                 yield difference_piece(now - lasts.get(name, 0))
                 lasts[name] = now
-
-    def _own(self, array: FloatArray, last: FloatArray | None) -> bytes:
-        if last is not None and np.array_equal(array, last):
-            return bytes([SAME])
-        if not np.isfinite(array).all():
-            return plain_piece(array)
-        top = top_of(array)
-        numbers = in_parts(array, top, self.parts)
-        return b"".join([bytes([WHOLE]), struct.pack("<d", top), two_planes(numbers)])
 
 
 def top_of(array: FloatArray) -> float:
@@ -289,6 +354,16 @@ def in_parts(array: FloatArray, top: float, parts: int) -> Any:
     if top == 0.0:
         return np.zeros(array.size, np.int32)
     return np.rint(array.astype(np.float64).ravel() * (parts / top)).astype(np.int32)
+
+
+def whole_piece(array: FloatArray, parts: int) -> bytes:
+    """Return an array in parts of its largest number, which it begins with."""
+    if not np.isfinite(array).all():
+        return plain_piece(array)
+    top = top_of(array)
+    numbers = in_parts(array, top, parts)
+    written = numbers.astype(np.int8).tobytes() if parts < 128 else two_planes(numbers)
+    return b"".join([bytes([WHOLE]), struct.pack("<dH", top, parts), written])
 
 
 def difference_piece(differences: Any) -> bytes:

@@ -227,3 +227,28 @@ def test_on_all_cores_a_training_has_the_bits_of_one_core(
         found.append([net.bank.value.copy(), net.bank.state.copy()])
     for here, there in zip(*found, strict=True):
         assert (here == there).all()
+
+
+@pytest.mark.parametrize("worth", [0, 10**12])
+def test_so_has_a_step_operation_by_operation(worth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scalarviz.engines.cpu.calls.WORTH_CORES_APART", worth)
+    found = []
+    for moments in (True, False):
+        net = sv.Network(layers(), seed=0, engine="cpu")
+        run: Any = net.run(InOrder(X, X), sv.Loss("mse"))
+        if moments:
+            run.begin(0)
+            assert (run._now._passes._guard is not None) is (worth == 0)
+            for moment in net.program.moments:
+                run.perform(moment, sv.Adam(0.1))
+        else:
+            run.steps(sv.Adam(0.1), 0, 1)
+        found.append([net.bank.value.copy(), net.bank.state.copy()])
+    for here, there in zip(*found, strict=True):
+        assert (here == there).all()
+
+
+def test_small_operations_one_at_a_time_are_done_by_one_core() -> None:
+    net = sv.Network([64, 64, 64], seed=0, engine="cpu")
+    work: Any = net._engine
+    assert work._work.together(1024) and not work._work.together(1024, apart=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from scalarviz.pages import page as module
 from scalarviz.pages import recording
 from scalarviz.pages.exhibit_data import probe_of
 from scalarviz.pages.page import page_of
-from scalarviz.pages.recording import PARTS, Writer, recording_of
+from scalarviz.pages.recording import PRECISIONS, Parts, Writer, recording_of
 from tests.pages.in_web import floats, in_web
 from tests.pages.walks import Walk
 from tests.wording import refused
@@ -29,6 +30,7 @@ own.onstate = (state) => seen.push(state);
 own.onrefused = (key) => seen.push(key);
 """
 ROOM = 10**7
+FINEST = PRECISIONS[0].values
 
 
 def small(**more: Any) -> sv.Session:
@@ -61,7 +63,7 @@ def test_numbers_are_those_of_the_training_within_the_stated_precision() -> None
     top = max(np.abs(place["value"]).max() for place in places)
     for place in walked:
         state = expected[place["step"], place["operation"], place["moment"]]
-        near = {"rtol": 0.0, "atol": 0.51 * top / PARTS[0]}
+        near = {"rtol": 0.0, "atol": 0.51 * top / FINEST}
         np.testing.assert_allclose(floats(place["value"]), state["value"], **near)
         for name in ("values", "gradients"):
             assert place[name].keys() == state[name].keys()
@@ -69,7 +71,7 @@ def test_numbers_are_those_of_the_training_within_the_stated_precision() -> None
         for name in ("values", "gradients"):
             arrays += [(place[name][each], state[name][each]) for each in state[name]]
         for found, wanted in arrays:
-            near["atol"] = 0.51 * np.abs(wanted).max() / PARTS[0] + 1e-30
+            near["atol"] = 0.51 * np.abs(wanted).max() / FINEST + 1e-30
             np.testing.assert_allclose(floats(found), wanted, **near)
 
 
@@ -84,20 +86,20 @@ def test_arrays_of_all_kinds_come_back() -> None:
     arrays = [(name, rows[i]) for i in range(20) for name, rows in tracks.items()]
     own = [1e-12 * walk[0], 1e-12 * walk[0], wild, np.zeros(7), 1e9 * walk[1]]
     arrays += [("", each) for each in own]
-    writer = Writer(arrays, PARTS[0])
+    writer = Writer(arrays, PRECISIONS[0])
     body = """
     const bytes = Uint8Array.from(atob(data.bytes), (c) => c.charCodeAt(0));
     const reader = new ArrayReader(bytes, data);
     const found = data.names.map((name) => Array.from(reader.next(7, name)));
     return [found, reader.at === bytes.length];"""
-    given = {"names": [name for name, _ in arrays], "parts": PARTS[0], "tops": writer.tops}
+    given = {"names": [name for name, _ in arrays], "parts": writer.parts, "tops": writer.tops}
     packed = base64.b64encode(writer.content()).decode()
     found, ended = in_web("recording", body, bytes=packed, **given)
     assert ended
     for (name, wanted), back in zip(arrays, found, strict=True):
         finite = wanted[np.isfinite(wanted)]
         top = writer.tops[name] if name else np.abs(finite).max()
-        near = {"rtol": 1e-6 if finite.size < 7 else 0.0, "atol": 0.51 * top / PARTS[0]}
+        near = {"rtol": 1e-6 if finite.size < 7 else 0.0, "atol": 0.51 * top / FINEST}
         np.testing.assert_allclose(floats(back), wanted, **near)
 
 
@@ -219,16 +221,54 @@ def test_a_training_that_is_refused_is_recorded_up_to_there() -> None:
         recording_of(stuck, probe_of(stuck), 5, 1, ROOM)
 
 
-def test_precision_is_lowered_to_fit_and_that_is_said() -> None:
+def test_precision_is_lowered_to_fit_that_of_gradients_first_and_that_is_said() -> None:
+    session, page = small(), partial(module.Page, b"x" * 400_000, 0)
+    full, less, least = (
+        recording_of(session, probe_of(session), 200, 1, room) for room in (10**6, 100_000, 45_000)
+    )
+    assert full.parts == PRECISIONS[0] and len(full.data) > len(less.data) > len(least.data)
+    assert less.parts.gradients < less.parts.values == full.parts.values > least.parts.values
+    begin, end = "a.html: 400 kB, a recording of 200 steps, values to 1 part in", "of the largest"
+    assert page(full).words("a.html") == f"{begin} 30,000 {end}"
+    for made in (less, least):
+        gradients = f"gradients to 1 in {made.parts.gradients:,}"
+        assert page(made).words("a.html") == f"{begin} {made.parts.values:,} {end}, {gradients}"
+    with refused(InputError, 50, "every="):
+        recording_of(session, probe_of(session), 50, 1, 3_000)
+
+
+def test_what_is_not_recorded_leaves_room_to_what_is(monkeypatch: pytest.MonkeyPatch) -> None:
     session = small()
-    full = recording_of(session, probe_of(session), 50, 1, ROOM)
-    less = recording_of(session, probe_of(session), 50, 1, int(0.8 * len(full.data)))
-    assert full.parts == PARTS[0] > less.parts and len(less.data) < 0.8 * len(full.data)
-    page = module.Page(b"x" * 400_000, 0, less)
-    precision = f"values to 1 part in {less.parts:,} of the largest"
-    assert page.words("a.html") == f"a.html: 400 kB, a recording of 50 steps, {precision}"
-    with refused(InputError, 50, 10):
-        recording_of(session, probe_of(session), 50, 1, 100)
+    made = page_of(session, engine=False, steps=200)
+    assert made.recording is not None
+    spare = len(made.text) - 4 * len(made.recording.data) // 3
+    most = spare + 60_000
+    monkeypatch.setattr(module, "LARGEST", most)
+    fitted = page_of(session, engine=False, steps=200)
+    assert fitted.recording is not None and fitted.recording.parts < made.recording.parts
+    assert most - 20_000 < len(fitted.text) <= most
+
+
+@pytest.mark.parametrize(
+    ("steps", "every", "better"),
+    [(10**12, 1, None), (2**63 - 1, 2**62, None), (2_000_000, 1, 5), (2_000_000, 3, 5)],
+)
+def test_what_cannot_fit_is_refused_before_it_trains(
+    monkeypatch: pytest.MonkeyPatch, steps: int, every: int, better: int | None
+) -> None:
+    monkeypatch.setattr(sv.Session, "advance", lambda *_, **__: pytest.fail("it trains"))
+    with refused(InputError, steps, f"every={better}" if better else "fewer steps"):
+        page_of(small(), engine=False, steps=steps, every=every)
+
+
+def test_so_is_a_recording_whose_weights_take_too_much_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sv.Session, "advance", lambda *_, **__: pytest.fail("it trains"))
+    net = sv.Network([2, 20_000, 1], "tanh", seed=0)
+    session = sv.Session(net, data.Xor(), "mse", sv.SGD(0.05), engine="python")
+    with refused(InputError, 10_000, "every="):
+        page_of(session, engine=False, steps=10_000)
 
 
 # Which page it is.

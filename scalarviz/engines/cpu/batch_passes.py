@@ -17,14 +17,24 @@ from scalarviz.engines.cpu.tables import Tables
 
 @final
 class BatchPasses:
-    """Runs passes of a program on batches of `samples` samples, in the workspaces of `use`."""
+    """Runs passes of a program on batches of `samples` samples, in the workspaces of `use`.
+
+    apart  whether each pass is a single operation, for which other cores rarely pay: while these
+           are busy with something else, they let it wait for several milliseconds
+    """
 
     def __init__(
-        self, work: CpuCalls, tables: Tables, samples: int, plan: Records | None = None
+        self,
+        work: CpuCalls,
+        tables: Tables,
+        samples: int,
+        plan: Records | None = None,
+        *,
+        apart: bool = False,
     ) -> None:
         self._work = work
-        self._guard = work.guard(samples)
-        passing = TOGETHER if work.together(samples) else ALONE
+        self._guard = work.guard(samples, apart=apart)
+        passing = TOGETHER if work.together(samples, apart=apart) else ALONE
         kernels = work.load(PASSES | passing, samples)
         self._call = kernels["run"].call
         self._passes: Records | None = None

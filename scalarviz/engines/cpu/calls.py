@@ -24,6 +24,7 @@ from scalarviz.engines.cpu.units import (
     ROUNDING,
     RUN_PASSES,
     WORTH_CORES,
+    WORTH_CORES_APART,
     is_worth_cores,
     units_of,
 )
@@ -111,13 +112,19 @@ class CpuCalls:
         """Return the kernels of mixed precision, by the fields of a `Job`; else none."""
         return self.load(ROUNDING) if self.precision.mixed else {}
 
-    def together(self, samples: int) -> bool:
-        """Whether the chunks of a batch are worth several cores."""
-        return count_chunks(samples) > 1 and samples * self.program.products > WORTH_CORES
+    def together(self, samples: int, *, apart: bool = False) -> bool:
+        """Whether the chunks of a batch are worth several cores; `apart`: for each operation."""
+        if count_chunks(samples) == 1:
+            return False
+        if apart:
+            return samples * self.program.most_products > WORTH_CORES_APART
+        return samples * self.program.products > WORTH_CORES
 
-    def guard(self, samples: int) -> AbstractContextManager[object] | None:
+    def guard(
+        self, samples: int, *, apart: bool = False
+    ) -> AbstractContextManager[object] | None:
         """Return a context manager for calls of kernels on a batch of a size, or None for none."""
-        cores = self._splits(samples) or self.together(samples)
+        cores = self._splits(samples) or self.together(samples, apart=apart)
         return ONE_AT_A_TIME if cores else None
 
     @property

@@ -45,7 +45,7 @@ class Moments:
         self.room = Room(self.spaces, self.flows, partial, len(bank.state))
         for field, kernel in work.load(units_of_loss(loss)).items():
             self.plan[field] = kernel.address
-        self._passes = BatchPasses(work, self.tables, self.samples, self.plan)
+        self._passes = BatchPasses(work, self.tables, self.samples, self.plan, apart=True)
         self._passes.use(self.room)
         load = passes(plans.DO_LOAD | plans.DO_KEEP, [0], [0], [0])
         self._do(load, data=inputs)

@@ -28,6 +28,7 @@ from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program
 
 WORTH_CORES = 250_000  # multiplications of a step; below, one core is faster than several
+WORTH_CORES_APART = 20_000_000  # of one operation of a step that is taken operation by operation
 
 # What every training needs, by the names of the fields of a `Job`; then what some do.
 CHUNK_WORK = Unit("cpu_chunk_work", step.chunk_work)

@@ -30,14 +30,15 @@ export class ArrayReader {
       if (track) this.lasts[track] = new Int16Array(size);
     } else if (kept === KEPT.whole) {
       const top = this.numbers.getFloat64(this.at, true);
-      this.at += 8;
-      found = this.scaled(this.planes(size), top);
+      const parts = this.numbers.getUint16(this.at + 8, true);
+      this.at += 10;
+      found = scaled(parts < 128 ? this.small(size) : this.planes(size), top, parts);
     } else {
       const now = kept === KEPT.small ? Int16Array.from(this.small(size)) : this.planes(size);
       const last = this.lasts[track];
       if (last) for (let i = 0; i < size; i++) now[i] += last[i];
       this.lasts[track] = now;
-      found = this.scaled(now, this.tops[track]);
+      found = scaled(now, this.tops[track], this.parts[track]);
     }
     if (!track) this.last = found;
     return found;
@@ -54,10 +55,10 @@ export class ArrayReader {
     this.at += 2 * size;
     return Int16Array.from({ length: size }, (_, i) => this.bytes[low + i] | (this.bytes[low + size + i] << 8));
   }
+}
 
-  scaled(numbers, top) {
-    return Float64Array.from(numbers, (number) => (number * top) / this.parts);
-  }
+function scaled(numbers, top, parts) {
+  return Float64Array.from(numbers, (number) => (number * top) / parts);
 }
 
 /** Return the places of a recording in order: {step, operation, ...fields of a State}. */
