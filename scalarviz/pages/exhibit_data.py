@@ -46,7 +46,7 @@ def exhibit_data(session: Session, *, trains: bool = True) -> dict[str, Any] | N
     """Return what the page draws of the outputs for `probe_of`; None: there is no exhibit for it.
 
     session  of the page
-    trains   whether it trains, so that its shader has the weights; True, the default
+    trains   whether it trains; True, the default. Else, points are left out that it cannot answer
 
     kind     "swatches": colours; "answers": a few samples as a table; "plane": a map of two inputs;
              "pictures": a picture and what is learned of it; "sorting": pictures by their answers
@@ -65,10 +65,16 @@ def exhibit_data(session: Session, *, trains: bool = True) -> dict[str, Any] | N
     drawn = shown.get("map") or shown
     if not trains and "points" in drawn:  # a recording answers at none of them
         drawn["points"] = packed(np.zeros((0, 2), np.float32))
-    if trains and drawn["kind"] in DRAWN_BY_SHADERS:
+    if drawn["kind"] in DRAWN_BY_SHADERS:
         rest = drawn.get("rest", [0.0] * session.network.inputs)
         drawn["shader"] = network_shader(session, rest, neurons=drawn["kind"] == "plane")
     return shown
+
+
+def without_shader(exhibit: dict[str, Any]) -> None:
+    """Leave the map of an exhibit to recorded answers: its weights are too coarse for a shader."""
+    for each in (exhibit, exhibit.get("map") or {}):
+        each.pop("shader", None)
 
 
 def exhibit_of(session: Session) -> Made | None:

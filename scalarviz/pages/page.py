@@ -27,7 +27,7 @@ from scalarviz.formulas.table import pick
 from scalarviz.package_files import text_beside
 from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.engine_data import engine_data, training_of, why_not
-from scalarviz.pages.exhibit_data import exhibit_data, probe_of
+from scalarviz.pages.exhibit_data import exhibit_data, probe_of, without_shader
 from scalarviz.pages.index_page import version
 from scalarviz.pages.inline import bundle, html, names_of, packed_bytes, texts_of
 from scalarviz.pages.metric_data import metric_data
@@ -40,6 +40,7 @@ from scalarviz.texts import text, texts
 
 LARGEST = 10_000_000  # bytes of a page
 PIECE = 2**18  # bytes that are compressed at once
+SHADED = 3_000  # parts of the largest weight: with fewer, a map of rounded ones differs visibly
 STEPS = 500  # of a recording
 WATCHED = 30.0  # steps a second at which people can follow a small network
 SMALL = 2000  # weights
@@ -207,6 +208,8 @@ def page_of(
     if not does_train:
         made = recording_of(show.session, probe, steps, every, LARGEST - len(content))
         spec |= {"engine": made.engine, "recording": made.spec}
+        if exhibit is not None and made.parts.values < SHADED:
+            without_shader(exhibit)
         if made.measured is not None:
             spec["page"]["measured"] = made.measured
         parts["recording"] = base64.b64encode(made.data).decode()

@@ -7,7 +7,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.pages import recording
 from scalarviz.pages.exhibit_data import exhibit_data, probe_of
+from scalarviz.pages.page import SHADED, page_of
 from tests.pages.in_web import in_web
 
 
@@ -42,10 +44,14 @@ def test_what_a_shader_cannot_compute_alike_is_left_to_the_worker(layers: Any, g
     assert shader_of(*layers, **given) is None
 
 
-def test_a_recording_whose_weights_are_rounded_has_no_shader() -> None:
+def test_a_recording_has_a_shader_unless_its_weights_are_coarse(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     session = sv.Session(sv.Network([2, 3, 1]), data.Xor(), engine="python")
-    shown = exhibit_data(session, trains=False)
-    assert shown is not None and "shader" not in shown["map"]
+    for parts in recording.PRECISIONS[:1], recording.PRECISIONS[-1:]:
+        monkeypatch.setattr(recording, "PRECISIONS", parts)
+        made = page_of(session, engine=False, steps=5)
+        assert (b"sampler2D u_fours;" in made.text) is (parts[0].values >= SHADED)
 
 
 def test_the_frame_of_pictures_has_each_point_in_the_middle_of_its_cell() -> None:

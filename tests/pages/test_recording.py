@@ -18,7 +18,7 @@ from scalarviz.pages import page as module
 from scalarviz.pages import recording
 from scalarviz.pages.exhibit_data import probe_of
 from scalarviz.pages.page import page_of
-from scalarviz.pages.recording import PRECISIONS, Parts, Writer, recording_of
+from scalarviz.pages.recording import PRECISIONS, Writer, recording_of
 from tests.pages.in_web import floats, in_web
 from tests.pages.walks import Walk
 from tests.wording import refused

@@ -120,9 +120,7 @@ class CpuCalls:
             return samples * self.program.most_products > WORTH_CORES_APART
         return samples * self.program.products > WORTH_CORES
 
-    def guard(
-        self, samples: int, *, apart: bool = False
-    ) -> AbstractContextManager[object] | None:
+    def guard(self, samples: int, *, apart: bool = False) -> AbstractContextManager[object] | None:
         """Return a context manager for calls of kernels on a batch of a size, or None for none."""
         cores = self._splits(samples) or self.together(samples, apart=apart)
         return ONE_AT_A_TIME if cores else None

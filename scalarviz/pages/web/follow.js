@@ -61,7 +61,11 @@ async function arriveAt(app, { step, operation }, goesOn) {
   if (!goesOn() || app.state.step + portion < step) return;
   // After its last operation a step is shown as it was walked.
   const walks = operation === last ? 1 : 0;
-  await app.player.ask("seek", { step, operation: operation - walks });
+  const state = await app.player.ask("seek", { step, operation: operation - walks });
+  if (operation && state && state.step !== step) {
+    await app.player.ask("seek", { step, operation: 0 }); // which a recording has, as a whole
+    return;
+  }
   if (walks) await app.player.ask("advance", { count: 1, unit: "operation" });
 }
 
