@@ -141,4 +141,14 @@ def go(session: Session, link: Link, keep: Keep) -> bool:
         if link.operation > count:
             raise InputError(f"a step has {count} operations here, and not {link.operation:,}")
         session.advance(link.operation, "operation")
+    if step is not None:
+        do_actions_here(session)
     return True
+
+
+def do_actions_here(session: Session) -> None:
+    """Do what the user of a file did at this moment, before the next operation."""
+    with session.doing():
+        timeline = session.timeline
+        actions = timeline.branch.actions_at(timeline.clock.place)
+        timeline.go(timeline.clock._replace(actions=len(actions)))

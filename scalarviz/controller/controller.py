@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial, wraps
-from pathlib import Path
 from typing import Any, TypeVar, cast, final
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.controller import growing, keys
+from scalarviz.controller import keys, undoing
 from scalarviz.controller.clicks import without_code
 from scalarviz.controller.edits import Edits, as_number
 from scalarviz.controller.end_of_run_actions import offers_of
@@ -75,14 +74,14 @@ class Controller:
     steps   number of steps after which it pauses, the first time; None: those of the show
     speed   steps a second, 0 for as fast as possible; None: the speed of the show
 
-    `measured` is the speed while it plays, in steps a second, else 0.
-
-    `later` are sessions made of this one, which the user has left by going back to it; `preset` is
-    the change of the last preset that was set up, if it changed the session.
+    `measured` is the speed while it plays, in steps a second, else 0. `last_words` is what was told
+    after `quit`. `later` are sessions made of this one, which the user has left by going back to
+    it; `preset` is the change of the last preset that was set up, if it changed the session.
 
     The face sets `start_editing`, which opens the field for the pinned weight's value, `leave`,
-    which closes everything, `fill_screen`, which enters and leaves full screen, and, if it has one,
-    `ask_color`: a dialog that begins with a colour and calls a function for each one picked.
+    which closes everything, `fill_screen`, which enters and leaves full screen, `copy_text`, which
+    puts a text on the clipboard, and, if it has one, `ask_color`: a dialog that begins with a
+    colour and calls a function for each one picked.
     """
 
     def __init__(
@@ -102,6 +101,7 @@ class Controller:
         self.start_editing: Callable[[], None] = lambda: None
         self.leave: Callable[[], None] = lambda: None
         self.fill_screen: Callable[[], None] = lambda: None
+        self.copy_text: Callable[[str], None] = lambda text: None
         self.ask_color: Callable[[FloatArray, Callable[[FloatArray], None]], None] | None = None
         self.hand = Hand()
         self.playing = Playing(show, steps, speed)
@@ -111,11 +111,13 @@ class Controller:
         self.later: list[Session] = []
         self.preset: Change | None = None
         self.exports = Exports()
+        self.last_words: list[str] = []
+        self._is_left = False
         self.engines = tuple(name for name, row in ENGINES.items() if not row.lack())
         self.warming = Warming()
         self.look_at_kernels()
         stage.keys = keys.help_rows(self.state)
-        stage.travel = self.travel
+        stage.travel, stage.end_work = self.travel, self.cancel_exports
 
     @property
     def session(self) -> Session:
@@ -144,7 +146,7 @@ class Controller:
         """Play in the background."""
         self.guide.stop()
         self.withdraw()
-        with self._report_errors():
+        with self.reporting_errors():
             self.playing.play()
 
     def pause(self) -> None:
@@ -171,8 +173,9 @@ class Controller:
             self.tell(text("notices.ready", engine=settings_now(self.session).engine))
         self.stage.asleep = self.warming.held
         self.stage.status = self.warming.said
-        for result in self.exports.results():
-            self.tell(result)
+        for result, failed in self.exports.results().items():
+            self.tell(result, text("exports.seen") * failed, lambda: None)
+        self.stage.work = self.exports.work
         if playing.ended:
             self.pause()
         elif playing.arrived:
@@ -224,7 +227,7 @@ class Controller:
         elif times * each <= AT_ONCE:
             self.do(partial(session.advance, times, unit))
         else:
-            with self._report_errors():
+            with self.reporting_errors():
                 self.playing.run_to((session.step_index // each + times) * each)
 
     @computes
@@ -243,14 +246,14 @@ class Controller:
 
     def set_unit(self, unit: str) -> None:
         """Choose the unit of `step`."""
-        with self._report_errors():
+        with self.reporting_errors():
             self.session.timeline.check_unit(unit)
             self.unit = pick(UNITS, unit, "unit")
 
     def set_speed(self, speed: float | None) -> None:
         """Set the steps a second; None for as fast as possible."""
         self.guide.interrupt()
-        with self._report_errors():
+        with self.reporting_errors():
             self.playing.set_speed(speed)
 
     def _stand_still(self) -> None:
@@ -262,7 +265,8 @@ class Controller:
         if self.stage.own is None:
             self.stage.offer({})
 
-    def _fit(self, _: object) -> None:
+    def fit(self, _: object = None) -> None:
+        """Fit the scales to the numbers."""
         self.stage.rescale(anew=True)
 
     def _rename(self) -> None:
@@ -271,16 +275,27 @@ class Controller:
         if title != self.show.title:
             self.show = self.stage.show = replace(self.show, title=title)
 
+    def cancel_exports(self) -> None:
+        """End the processes that write files."""
+        for result in self.exports.stop():
+            self.tell(result)
+
     def quit(self) -> None:
-        """Stop everything after the current command; see `rest`."""
+        """Stop everything but files that are to be written, after the current command; see `rest`.
+
+        What is told from now on is added to `last_words`.
+        """
+        self._is_left = True
         self.hand.drop()
         self.pause()
-        self.exports.stop()
+        if not self.exports.lasting:
+            self.last_words += self.exports.stop()
         self.warming.stop()
 
     def rest(self) -> None:
-        """Wait until everything has stopped."""
+        """Wait until everything has stopped, and what is kept is done."""
         self.hand.finish()
+        self.hand.attend(kept=True)
         self._stop(self.session.pause)
 
     # Changes by the user.
@@ -326,19 +341,13 @@ class Controller:
     def undo(self) -> None:
         """Undo the last change; without one, show the session that this one was made from."""
         self._stand_still()
-        if self.session.timeline.undo_log.done or not growing.has_earlier(self.session):
-            self.do(self.session.undo, self._fit, branching=False)
-        else:
-            growing.earlier(self)
+        undoing.undo(self)
 
     @computes
     def redo(self) -> None:
         """Do the change that was undone last again, or show the session that was made of this."""
         self._stand_still()
-        if self.session.timeline.undo_log.undone or not self.later:
-            self.do(self.session.redo, self._fit, branching=False)
-        else:
-            growing.later(self)
+        undoing.redo(self)
 
     @computes
     def set_option(self, name: str, value: object) -> None:
@@ -358,12 +367,12 @@ class Controller:
 
         return self.do(lambda: options.set(session, settings_now(session), name, value), begin)
 
-    # Samples, branches, files.
+    # Samples, branches.
 
     @computes
     def next_sample(self, direction: int = 1) -> None:
         """Show another sample of the batch."""
-        with self._report_errors():
+        with self.reporting_errors():
             count = self.session.timeline.trainer.batches.size
             self.session.focus = (self.session.focus + direction) % count
 
@@ -371,21 +380,7 @@ class Controller:
     def switch(self, branch: int) -> None:
         """Switch to another branch."""
         self._stand_still()
-        self.do(partial(self.session.switch, branch), self._fit, branching=False)
-
-    @computes
-    def save(self, path: str | Path) -> None:
-        """Save the session."""
-        self.do(
-            partial(self.session.save, path), lambda _: self.tell(text("notices.saved", path=path))
-        )
-
-    @computes
-    def export(self, path: str | Path) -> None:
-        """Export the history as a video, or the next step as a page, in the background."""
-        said = text("notices.drawing", file=Path(path).name)
-        start = partial(self.exports.start, self.show, self.stage, Path(path))
-        self.do(start, lambda _: self.tell(said))
+        self.do(partial(self.session.switch, branch), self.fit, branching=False)
 
     def replace(self, show: Show, options: Options) -> None:
         """Show another training, and play it if this one was playing."""
@@ -406,14 +401,14 @@ class Controller:
 
     def set_channel(self, which: str, name: str) -> None:
         """Set the channel of the cubes' "color" or "size"."""
-        with self._report_errors():
+        with self.reporting_errors():
             pick(dict.fromkeys(self.stage.channels), name, "channel")
             setattr(self.stage, pick(CHANNELS, which, "property of a cube"), name)
 
     @computes
     def click(self, x: float, y: float) -> None:
         """Pin the cube at a position, or press a button there."""
-        with self._report_errors():
+        with self.reporting_errors():
             self.stage.click(x, y)
 
     def press(self, key: str, shift: bool = False) -> bool:
@@ -432,6 +427,8 @@ class Controller:
     def tell(self, words: str, action: str = "", then: Callable[[], None] | None = None) -> None:
         """Show a message, with a button if it has an action."""
         self.message = visible(words, LONGEST_LINE)
+        if self._is_left:
+            self.last_words.append(self.message)
         self.stage.notice(self.message, action, then)
 
     def tell_error(self, error: ScalarvizError) -> None:
@@ -449,6 +446,7 @@ class Controller:
         *,
         name: str = "",
         branching: bool = True,
+        kept: bool = False,
     ) -> None:
         """Execute a command on the training, and then call `then` with its result on this thread.
 
@@ -456,6 +454,7 @@ class Controller:
         then       called with the result
         name       of waiting commands with one name, only the newest is executed
         branching  whether to report a new branch
+        kept       whether it is executed though the face is closed
 
         A command that takes long runs while the face continues. Errors are reported.
         """
@@ -471,17 +470,17 @@ class Controller:
                 warming.settle(math.inf)
 
         def finish(result: Any, error: BaseException | None) -> None:
-            with self._report_errors():
+            with self.reporting_errors():
                 if error is not None:
                     raise error
                 then(result)
             if branching and session is self.session:
                 self._tell_branch(*branches)
 
-        self.hand.do(done, finish, name)
+        self.hand.do(done, finish, name, kept=kept)
 
     @contextmanager
-    def _report_errors(self) -> Iterator[None]:
+    def reporting_errors(self) -> Iterator[None]:
         """Report ScalarvizErrors of this block."""
         try:
             yield

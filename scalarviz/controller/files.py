@@ -1,4 +1,4 @@
-"""Files that a controller opens: saved trainings, and pictures to learn."""
+"""Files that a controller opens and writes: trainings, networks, pictures to learn, exports."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from scalarviz.controller.controller import Controller, computes
+from scalarviz.controller.export import task_of
 from scalarviz.controller.options import Options
 from scalarviz.controller.precompile import kinds_of_run
+from scalarviz.files.runs import check_saving
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
 from scalarviz.session.settings_now import settings_now
@@ -42,3 +44,37 @@ def open_with(controller: Controller, path: str | Path, kinds: list[str]) -> Non
         controller.tell(text("notices.resumed", path=path))
 
     return controller.do(partial(Session.load, path), begin)
+
+
+@computes
+def save(controller: Controller, path: str | Path) -> None:
+    """Save the session, though the window is closed meanwhile."""
+    session = controller.session
+    controller.do(
+        partial(session.save, path),
+        lambda _: controller.tell(text("notices.saved", path=path)),
+        kept=True,
+    )
+
+
+@computes
+def save_network(controller: Controller, path: str | Path) -> None:
+    """Save the network as it is now: its weights (.safetensors), or as `Network.export` does."""
+    session = controller.session
+
+    def act() -> None:
+        network, is_ours = check_saving(session.timeline), Path(path).suffix == ".safetensors"
+        with session.doing():
+            network.save(path) if is_ours else network.export(path)
+
+    controller.do(act, lambda _: controller.tell(text("notices.saved", path=path)), kept=True)
+
+
+@computes
+def export_to(controller: Controller, path: str | Path, what: str = "") -> None:
+    """Draw it into a file in the background; see `task_of`."""
+    exports = controller.exports
+    with controller.reporting_errors():
+        task = task_of(controller.show, controller.stage, Path(path), what)
+        exports.expect(task)
+        controller.do(partial(exports.start, task), kept=True)

@@ -17,12 +17,14 @@ class QueuedCommand:
     """A command, and the callback for its result or error.
 
     Of consecutive waiting commands with the same `name`, only the newest is executed; commands
-    without a name are always executed.
+    without a name are always executed. One that is `kept` is executed and reported after `drop`,
+    too.
     """
 
     do: Callable[[], Any]
     then: Callable[[Any, BaseException | None], None]
     name: str = ""
+    kept: bool = False
     result: Any = None
     error: BaseException | None = None
 
@@ -53,32 +55,36 @@ class Hand:
         command: Callable[[], Any],
         then: Callable[[Any, BaseException | None], None],
         name: str = "",
+        *,
+        kept: bool = False,
     ) -> None:
         """Execute a command after those that wait already.
 
         command  the function to call
         then     called with its result and its error, one of them None
         name     commands of one name replace each other while they wait
+        kept     whether `drop` does not forget it
         """
         patience = 0.0 if self._thread.busy else self.patience
         with self._lock:
             if name and self._waiting and self._waiting[-1].name == name:
                 self._waiting.pop()
-            self._waiting.append(QueuedCommand(command, then, name))
+            self._waiting.append(QueuedCommand(command, then, name, kept))
         self._thread.start(self._work())
         self._thread.finish(patience)
         self.attend()
 
-    def attend(self) -> None:
-        """Report the results since the last call."""
+    def attend(self, *, kept: bool = False) -> None:
+        """Report the results since the last call, or only those of kept commands."""
         while self._done:
             command = self._done.popleft()
-            command.then(command.result, command.error)
+            if command.kept or not kept:
+                command.then(command.result, command.error)
 
     def drop(self) -> None:
-        """Forget the waiting commands."""
+        """Forget the waiting commands that are not kept."""
         with self._lock:
-            self._waiting.clear()
+            self._waiting = deque(each for each in self._waiting if each.kept)
 
     def finish(self) -> None:
         """Wait until all commands are done."""

@@ -58,6 +58,12 @@ class Recipe:
         self.values |= parsed(given.get("set") or [], self.own)
         self._given = {**dict.fromkeys(SHARED), **given, "set": None, "resume": None}
 
+    @property
+    def shared(self) -> dict[str, Any]:
+        """The options of every scene that were given, without those that this scene has itself."""
+        given = {name: self._given[name] for name in SHARED if name not in self.own}
+        return {name: value for name, value in given.items() if value is not None}
+
     def make(self, values: Mapping[str, Any]) -> Show:
         """Return the show with these options."""
         return make_show(self.scene, {**self._given, **self.values, **values})

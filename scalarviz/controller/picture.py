@@ -13,6 +13,7 @@ from scalarviz.presenter.show import Show
 from scalarviz.session.caption import Neuron
 from scalarviz.session.timeline import Here
 from scalarviz.view.charts import Chart
+from scalarviz.view.frame_data import Work
 
 
 class PictureProtocol(Protocol):
@@ -41,6 +42,8 @@ class PictureProtocol(Protocol):
     adding: float  # how many samples of the batch are added up in the picture, or 0
     own: FloatArray | None  # inputs of the user's own, shown in place of the sample
     status: str  # message that stays until it is cleared
+    work: Work | None  # work in the background, which stays until it is cleared
+    end_work: Callable[[], object]  # called by the button of the work
     asleep: bool  # whether to compute nothing
     curve_view: CurveView  # the steps that the loss curve shows
 

@@ -16,6 +16,7 @@ from scalarviz.session.session import Session, Unit
 from scalarviz.session.settings_now import settings_now
 from scalarviz.session.timeline import Here
 from scalarviz.texts import text
+from scalarviz.view.frame_data import Work
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller
@@ -103,6 +104,7 @@ class State:
     help: bool
     message: str
     status: str  # background work, such as compiling kernels
+    work: Work | None  # files that are written in the background
 
     @property
     def step(self) -> int:
@@ -224,4 +226,5 @@ def state_of(controller: Controller, here: Here | None = None) -> State:
         help=stage.help,
         message=controller.message,
         status=stage.status,
+        work=stage.work,
     )

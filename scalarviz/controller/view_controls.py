@@ -204,13 +204,4 @@ VIEW_CONTROLS = [
         key="f11",
         help="full screen; Esc leaves it",
     ),
-    Control(
-        "quit",
-        "button",
-        "Quit",
-        lambda controller, _: controller.leave(),
-        menu="File",
-        window=True,
-        key="q",
-    ),
 ]

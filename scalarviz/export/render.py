@@ -9,6 +9,7 @@ The same session gives the same pixels each time.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -316,7 +317,7 @@ def storyboard(
     path: object,
     *,
     title: str = "",
-    progress: bool = True,
+    progress: bool | Callable[[int, int], None] = True,
     size: tuple[int, int] | None = None,
     ratio: float | None = None,
     samples: int | None = None,
@@ -341,7 +342,8 @@ def storyboard(
     path        the file, .html
     title       of the page; by default that of the Show
     progress    True, the default: a progress bar in a terminal or a notebook, if it takes longer
-                than a second; False: none
+                than a second; False: none; or a function that is called with the number of
+                pictures done and of all pictures
     size        width and height in logical pixels, 16 to 8192 each; by default (1200, 760)
     ratio       device pixels for each logical pixel, 0.25 to 8; by default 1.0
     samples     each pixel is the mean of samples x samples, 1 to 4; by default 1
@@ -370,28 +372,30 @@ def storyboard(
         look or PAGE,
         (size, ratio, samples, theme, camera, layout, color, cubes, per_layer, pin, *maps),
     )
-    with Progress(0, true_or_false(progress, "progress"), "pictures") as bar:
-        stills, text = story(session, look, title, bar)
+    with telling(progress, 0) as tell:
+        stills, text = story(session, look, title, tell)
         replace_file(place, text.encode())
     return stills
 
 
 def story(
-    session: object, look: RenderOptions, title: str = "", bar: Progress | None = None
+    session: object,
+    look: RenderOptions,
+    title: str = "",
+    tell: Callable[[int, int], object] = lambda done, total: None,
 ) -> tuple[int, str]:
-    """Return a storyboard's number of pictures, and its page as HTML; `bar` counts them."""
-    show, bar = Show.of(session), bar or Progress(0)
+    """Return a storyboard's number of pictures, and its page as HTML; `tell` is told the count."""
+    show = Show.of(session)
     with replaying(show) as shown, look.canvas() as canvas, look.on(shown) as stage:
         stills, program = [], shown.session.network.program
         names = names_of_cells(program, program.moments)
-        bar.total = len(names)
         for name in names:
             shown.session.advance(1, "operation")
             frame = drawn(canvas, stage, look)
             said = stage.captioned()
             alt = f"{shown.session.done}: {said.title} {said.formula}".strip()
             stills.append(Still(name, said, png(frame), alt))
-            bar.tell(len(stills))
+            tell(len(stills), len(names))
     return len(stills), page(stills, title or show.title, THEMES[look.theme].is_dark)
 
 
@@ -463,12 +467,21 @@ def replaying(show: Show) -> Iterator[Show]:
 
 @contextmanager
 def telling(
-    progress: bool | Callable[[int, int], None], total: int, show: Show
+    progress: bool | Callable[[int, int], None], total: int, show: Show | None = None
 ) -> Iterator[Callable[[int, int], None]]:
-    """Return a function that reports progress: `progress`, or one that draws a bar."""
+    """Return a function that reports progress: `progress`, or one that draws a bar.
+
+    total  the number of pictures; 0: not known yet
+    show   its loss is written beside the bar; None: none is
+    """
     if callable(progress):
         with Progress(0, wanted=False):  # no bars beside those of the user
             yield progress
         return
     with Progress(total, true_or_false(progress, "progress"), "pictures") as bar:
-        yield lambda done, total: bar.tell(done, show.session.loss)
+
+        def tell(done: int, total: int) -> None:
+            bar.total = total
+            bar.tell(done, math.nan if show is None else show.session.loss)
+
+        yield tell

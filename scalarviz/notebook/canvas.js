@@ -7,6 +7,23 @@ const nameControls = box => {
     control.querySelector('input, [role=slider]')?.setAttribute('aria-label', name)
   }
 }
+/** Put words on the clipboard; return whether the browser allows it. */
+const putOnClipboard = async words => {
+  try {
+    await navigator.clipboard.writeText(words)
+    return true
+  } catch {
+    const field = document.createElement('textarea'), before = document.activeElement
+    field.value = words
+    Object.assign(field.style, { position: 'fixed', top: 0, opacity: 0 })
+    document.body.append(field)
+    field.select()
+    const done = document.execCommand('copy')
+    field.remove()
+    before?.focus({ preventScroll: true })
+    return done
+  }
+}
 export default () => {
   const inner = framebuffer()
   return {
@@ -38,6 +55,11 @@ export default () => {
       const dark = said ? said === 'false' : matchMedia('(prefers-color-scheme: dark)').matches
       ctx.model.send({ type: 'theme', light: !dark })
       ctx.model.send({ type: 'view' })
+      const copy = async message => {
+        if (message.type !== 'copy' || document.hidden) return
+        if (!await putOnClipboard(message.text)) ctx.model.send({ type: 'not_copied' })
+      }
+      ctx.model.on('msg:custom', copy)
       let observer = null, gone = false
       const begin = () => {
         if (gone) return
@@ -52,6 +74,7 @@ export default () => {
       return () => {
         gone = true
         observer?.disconnect()
+        ctx.model.off('msg:custom', copy)
         ctx.model.send({ type: 'gone' })
         close()
       }

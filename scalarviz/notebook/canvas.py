@@ -19,6 +19,7 @@ from jupyter_rfb import RemoteFrameBuffer
 
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.pointer import Pointer
+from scalarviz.errors.visible_text import say
 from scalarviz.package_files import text_beside
 from scalarviz.texts import text
 from scalarviz.view.canvas import Canvas
@@ -78,6 +79,7 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
         self._draws = draws
         self._light = light
         self._ratio = 1.0
+        self._copied = ""
         self._canvas = Canvas(*size)
         width, height = (f"{side}px" for side in size)
         with capture_output():  # the output of errors would be shown immediately, and stored
@@ -89,6 +91,11 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
     def errors(self) -> Any:
         """The widget that shows errors of drawing."""
         return self._output_context
+
+    def copy(self, words: str) -> None:
+        """Put a text on the clipboard of the browser; without permission it is printed below."""
+        self._copied = words
+        self.send({"type": "copy", "text": words})
 
     @property
     def size(self) -> tuple[int, int]:
@@ -138,6 +145,9 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
             self._ratio = min(event["ratio"], SHARPEST)
         elif kind == "theme":
             self._light(event["light"])
+        elif kind == "not_copied":
+            with self.errors:
+                say(self._copied)
         elif kind == "key_down":
             self._press(event["key"], set(event["modifiers"]))
         elif kind == "pointer_down":

@@ -70,6 +70,7 @@ class Live(Shown):
         controller.stage.keys = [row for row in controller.stage.keys if row[0] not in OF_WINDOWS]
         controller.start_editing = self.controls.made["value"].focus
         controller.leave = controller.pause
+        controller.copy_text = self.canvas.copy
         controls = [] if controller.stage.present else [self.controls.box]
         parts = [self.canvas, *controls, self.canvas.errors]
         self.widget = ipywidgets.VBox(parts).add_class("scalarviz")

@@ -1,11 +1,14 @@
-"""Messages: short notices that disappear by themselves, and buttons that stay."""
+"""Messages: notices that disappear by themselves, work in the background, buttons that stay."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import final
+
+from scalarviz.view.frame_data import Work
 
 SECONDS = 8.0  # shortest time that a notice stays
 LETTERS = 15.0  # reading speed in characters per second
@@ -29,10 +32,15 @@ class Notice:
 
 @final
 class Messages:
-    """Current notices and offers; `status` stays until it is cleared."""
+    """Current notices and offers; `status` and `work` stay until they are cleared.
+
+    `end_work` is called by the button of the work.
+    """
 
     def __init__(self) -> None:
         self.status = ""
+        self.work: Work | None = None
+        self.end_work: Callable[[], object] = lambda: None
         self._now = math.inf  # until the first tick
         self._notices: list[Notice] = []
         self._offers: dict[str, Callable[[], None]] = {}
@@ -59,6 +67,9 @@ class Messages:
 
     def press(self, name: str) -> bool:
         """Run the action of a button; return whether the button exists."""
+        if self.work is not None and name == self.work.action:
+            self.end_work()
+            return True
         for each in reversed(self._notices):
             if each.action == name and each.then is not None:
                 self._notices.remove(each)
@@ -79,3 +90,53 @@ class Messages:
 
     def offers(self) -> list[str]:
         return list(self._offers)
+
+
+class WithMessages(ABC):
+    """The part of a stage that is about messages.
+
+    status    message that stays until it is cleared
+    work      work in the background, which stays until it is cleared; or None
+    end_work  called by the button of the work
+    """
+
+    def __init__(self) -> None:
+        self.messages = Messages()
+
+    @abstractmethod
+    def tick(self, now: float) -> bool:
+        """Advance to the time `now`; return whether something moves by itself."""
+
+    @property
+    def status(self) -> str:
+        return self.messages.status
+
+    @status.setter
+    def status(self, text: str) -> None:
+        self.messages.status = text
+
+    @property
+    def work(self) -> Work | None:
+        return self.messages.work
+
+    @work.setter
+    def work(self, work: Work | None) -> None:
+        self.messages.work = work
+
+    @property
+    def end_work(self) -> Callable[[], object]:
+        return self.messages.end_work
+
+    @end_work.setter
+    def end_work(self, end: Callable[[], object]) -> None:
+        self.messages.end_work = end
+
+    @final
+    def notice(self, text: str, action: str = "", then: Callable[[], None] | None = None) -> None:
+        """Show a message for some seconds; `action` is the label of its button, or ""."""
+        self.messages.notice(text, action, then)
+
+    @final
+    def offer(self, offers: Mapping[str, Callable[[], None]]) -> None:
+        """Show large buttons; an empty mapping removes them."""
+        self.messages.offer(offers)

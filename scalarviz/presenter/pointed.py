@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC
 from typing import Any, final
 
 import numpy as np
@@ -14,6 +13,7 @@ from scalarviz.presenter.camera_control import CameraController
 from scalarviz.presenter.curve_view import CurveView
 from scalarviz.presenter.handles import Handle, handle_at
 from scalarviz.presenter.live_values import LiveValues
+from scalarviz.presenter.notifications import WithMessages
 from scalarviz.presenter.overlay_pointer import OverlayPointer
 from scalarviz.presenter.own_input import Grip, PanelGrip, SphereGrip, blank_of
 from scalarviz.presenter.pointing import NOTHING, Target, neuron_of, target_at
@@ -27,7 +27,7 @@ from scalarviz.view.scene.frame import Projection
 from scalarviz.view.scene.plates import Layout
 
 
-class Pointed(ABC):
+class Pointed(WithMessages):
     """The part of a stage that is about pointing; positions are logical pixels.
 
     pinned, hover  bank indices, or None
@@ -45,6 +45,7 @@ class Pointed(ABC):
     _extent: tuple[float, float]
 
     def __init__(self) -> None:
+        super().__init__()
         self.hover: int | None = None
         self.hover_neuron: Neuron | None = None
         self.walking = False

@@ -7,7 +7,7 @@ window's clock, or the number of a video's frame.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, final
 
@@ -26,7 +26,6 @@ from scalarviz.presenter.cards import Cards
 from scalarviz.presenter.channels import CHANGE, Source, names_of
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import Motion
-from scalarviz.presenter.notifications import Messages
 from scalarviz.presenter.own_input import caption_of_own
 from scalarviz.presenter.plane_maps import PlaneMaps
 from scalarviz.presenter.pointed import Pointed
@@ -65,7 +64,6 @@ class Stage(Pointed):
     part_of_tour   the part of the tour that the caption is of, or ""
     adding         how many samples of the batch are added up in the picture, a broken number while
                    one is being added; 0: the gradients are shown whole
-    status         message that stays until it is cleared
     asleep         whether to compute nothing, while kernels are compiled
     """
 
@@ -84,7 +82,6 @@ class Stage(Pointed):
         self.patience = patience
         self.reduced_motion = reduced_motion
         self.theme = pick(THEMES, theme, "theme").name
-        self.messages = Messages()
         self.keys: list[tuple[str, str]] = []
         self.help = False
         self.silent = False
@@ -129,14 +126,6 @@ class Stage(Pointed):
         self.walking = False
         self.release()
         self._begin(self._preset)
-
-    @property
-    def status(self) -> str:
-        return self.messages.status
-
-    @status.setter
-    def status(self, text: str) -> None:
-        self.messages.status = text
 
     @property
     def asleep(self) -> bool:
@@ -263,16 +252,6 @@ class Stage(Pointed):
             return
         self.pin(self.target_at(x, y).part)
 
-    # Messages.
-
-    def notice(self, text: str, action: str = "", then: Callable[[], None] | None = None) -> None:
-        """Show a message for some seconds; `action` is the label of its button, or ""."""
-        self.messages.notice(text, action, then)
-
-    def offer(self, offers: Mapping[str, Callable[[], None]]) -> None:
-        """Show large buttons; an empty mapping removes them."""
-        self.messages.offer(offers)
-
     # Pictures.
 
     def tick(self, now: float) -> bool:
@@ -350,6 +329,7 @@ class Stage(Pointed):
                 *(self._targets()[1], source, self.plan, self.motion.done), (maps, exhibit)
             ),
             self.messages.chips(),
+            self.messages.work,
             self.messages.offers(),
             self.keys if self.help else (),
             cells_of(reading.program, reading.moments),

@@ -118,6 +118,11 @@ def option_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def is_plain(value: str) -> bool:
+    """Return whether a link can have a value of an option: no path, no address."""
+    return PLAIN_VALUE.fullmatch(value) is not None
+
+
 def read_link(text: str) -> Link:
     """Return the link that a text is; raise InputError, in one sentence, for what is wrong.
 
@@ -131,7 +136,7 @@ def read_link(text: str) -> Link:
         raise InputError(f"the link {shorten(text)} names no scene and no file: {GRAMMAR}")
     options = dict(pairs_of(query))
     for key, value in options.items():
-        if not PLAIN_VALUE.fullmatch(value):
+        if not is_plain(value):
             raise InputError(
                 f"the option {shorten(key)} of a link takes a number or a name, not "
                 f"{shorten(value)}: write paths and addresses behind `scalarviz watch`"

@@ -27,6 +27,7 @@ from scalarviz.session.branches import Branch, Clock
 from scalarviz.session.callbacks import Callback, StepView, check_callback
 from scalarviz.session.caption import Caption
 from scalarviz.session.doing import Doing
+from scalarviz.session.kept import Kept
 from scalarviz.session.lock import SessionLock, SharedSnapshot
 from scalarviz.session.metrics import metrics_of
 from scalarviz.session.plateau import MetricCallback
@@ -334,6 +335,7 @@ class Session(UserActions):
         """
         with Progress(0, true_or_false(progress, "progress"), "megabytes"), self.doing():
             save_run(self.timeline, path)
+            self.timeline.kept = Kept.of(self.timeline, path)
 
     @classmethod
     def load(
@@ -351,7 +353,9 @@ class Session(UserActions):
 
         Raises FileError if the file is damaged, of another kind or too large.
         """
-        return cls.of(load_run(path, data, limit, metrics))
+        timeline = load_run(path, data, limit, metrics)
+        timeline.kept, timeline.was_loaded = Kept.of(timeline, path), True
+        return cls.of(timeline)
 
     @classmethod
     def of(cls, timeline: Timeline) -> Session:

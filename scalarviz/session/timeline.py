@@ -20,6 +20,7 @@ from scalarviz.model.bank import NONE
 from scalarviz.model.not_finite import written_error
 from scalarviz.model.program import Moment
 from scalarviz.session.branches import Action, Branch, Clock, Keyframes
+from scalarviz.session.kept import Kept
 from scalarviz.session.origin import Origin
 from scalarviz.session.outside_writes import BankDiff
 from scalarviz.session.trainer import BETWEEN_STEPS, Trainer
@@ -64,6 +65,8 @@ class Timeline:
         self.most_steps: Callable[[], int] = lambda: MOST_STEPS  # at most in a portion
         self.between: Callable[[], None] = lambda: None  # called between two portions
         self.origin: Origin | None = None  # the session that this one was made from
+        self.kept: Kept | None = None  # the file that has it
+        self.was_loaded = False  # whether it came from a file
         self.visits = Visits()  # what is done at some steps
         self.undo_log = UndoLog()  # what the user changed
         self._asking = False  # while it visits another moment to look something up

@@ -273,6 +273,20 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Work:
+    """Work in the background.
+
+    text    what is done
+    action  label of the button that ends it
+    part    how far it is, 0 to 1, or None if nobody knows
+    """
+
+    text: str
+    action: str
+    part: float | None = None
+
+
+@dataclass(frozen=True)
 class FrameData:
     """Everything that one picture shows.
 
@@ -280,6 +294,7 @@ class FrameData:
     exhibit        what is learned, if there is a way to show it
     hover, pinned  cards of the inspector
     chips          short messages, each with the label of its button or ""
+    work           work in the background, or None
     offers         labels of the large buttons
     help           pairs of key and meaning while the help is open
     strip          the operations of a step
@@ -304,6 +319,7 @@ class FrameData:
     hover: Card | None = None
     pinned: Card | None = None
     chips: Sequence[tuple[str, str]] = ()
+    work: Work | None = None
     offers: Sequence[str] = ()
     help: Sequence[tuple[str, str]] = ()
     strip: Sequence[Cell] = ()

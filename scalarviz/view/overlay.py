@@ -79,13 +79,15 @@ def draw_chips(
     """Draw messages in the head, right of its text, which ends at x = `head`; return the buttons.
 
     Those that are too long for that stand in the upper left corner of the stage, where there are
-    hardly any neurons.
+    hardly any neurons. Work in the background is the first, filled as far as it is done.
     """
     inner, scale = division.inner, division.scale
     size, line, pad = 13.0 * scale, LINE * scale, 14.0 * scale
     most = min(max(inner.width - 2.0 * pad, 40.0), MESSAGE * scale)
     end, y, buttons = division.head.right - 16.0 * scale, division.scene.y + 8.0 * scale, []
-    for words, action in frame_data.chips:
+    work = frame_data.work
+    first = [] if work is None else [(work.text, work.action, work.part)]
+    for words, action, done in [*first, *((*chip, None) for chip in frame_data.chips)]:
         more = canvas.measure(action, size=size, bold=True) + pad if action else 0.0
         wide, lines = canvas.measure(words, size=size) + more, [words]
         high = 30.0 * scale
@@ -102,6 +104,9 @@ def draw_chips(
             box = Box(inner.x, y, wide + 2.0 * pad, high)
             y += high + 6.0 * scale
         canvas.box(*box.place, theme.panel[:7], radius=15.0 * scale, outline=theme.rim)
+        if done is not None:
+            with canvas.clip(box.x, box.y, done * box.width, box.height):
+                canvas.box(*box.place, theme.accent + "50", radius=15.0 * scale)
         for i, part in enumerate(lines):
             base = box.y + 19.5 * scale + line * i
             canvas.text(box.x + pad, base, part, size=size, color=theme.ink)

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from scalarviz.controller.controller import Controller
+from scalarviz.controller.export import named
 from scalarviz.texts import plural, text
 from scalarviz.window.look import dress
 
@@ -25,9 +26,9 @@ Role = QDialogButtonBox.ButtonRole
 
 @final
 class Farewell(QDialog):
-    """Asks whether to wait for the files being written.
+    """Asks what becomes of the files being written: they are finished without the window, or not.
 
-    `leave` closes the window; it is called when they are written or discarded.
+    `leave` closes the window; it is called after the answer, and when they are written.
     """
 
     def __init__(
@@ -47,7 +48,6 @@ class Farewell(QDialog):
         self.said.setWordWrap(True)
         self.said.setMinimumWidth(380)
         self.bar = QProgressBar()
-        self.bar.setRange(0, 0)  # indeterminate
         self.bar.setTextVisible(False)
         self.bar.setAccessibleName(text("farewell.bar"))
         buttons = QDialogButtonBox()
@@ -59,7 +59,7 @@ class Farewell(QDialog):
         buttons.addButton(self.stay, Role.RejectRole)
         for part in (self.said, self.bar, buttons):
             layout.addWidget(part)
-        self.finish.clicked.connect(self._wait)
+        self.finish.clicked.connect(self._finish)
         self.discard.clicked.connect(self._discard)
         self.stay.clicked.connect(self.reject)
 
@@ -70,11 +70,11 @@ class Farewell(QDialog):
 
     def ask(self) -> None:
         """Open the dialog; the window stays open meanwhile."""
-        self._say("asking")
+        names = self.controller.exports.going
+        self.said.setText(plural("farewell.asking", len(names), names=named(names)))
         dress(self, self.controller.state.theme)
         self._failures = self.controller.exports.failures
-        self.bar.hide()
-        self.finish.show()
+        self._show_progress()
         self.finish.setDefault(True)
         self.finish.setFocus()
         self.adjustSize()
@@ -82,26 +82,26 @@ class Farewell(QDialog):
 
     def attend(self) -> None:
         """Close the window once all files are written; if one failed, only the dialog."""
-        if not self.isVisible() or self.needed:
+        if not self.isVisible():
+            return
+        if self.needed:
+            self._show_progress()
             return
         self.hide()
         if self.controller.exports.failures == self._failures:
             self.leave()
 
-    def _wait(self) -> None:
-        self.controller.pause()  # training slows down the export
-        self._say("finishing")
-        self.finish.hide()
-        self.bar.show()
-        self.stay.setFocus()
-        self.adjustSize()
+    def _show_progress(self) -> None:
+        done, total = self.controller.exports.counts
+        self.bar.setRange(0, total)  # 0: it only says that something goes on
+        self.bar.setValue(done)
 
-    def _discard(self) -> None:
-        self.controller.exports.stop()
+    def _finish(self) -> None:
+        self.controller.exports.lasting = True
         self.hide()
         self.leave()
 
-    def _say(self, what: str) -> None:
-        *others, last = self.controller.exports.going or [text("farewell.it")]
-        names = text("farewell.and", most=", ".join(others), last=last) if others else last
-        self.said.setText(plural(f"farewell.{what}", 1 + len(others), names=names))
+    def _discard(self) -> None:
+        self.controller.cancel_exports()
+        self.hide()
+        self.leave()

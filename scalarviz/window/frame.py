@@ -122,6 +122,7 @@ class MainWindow(QMainWindow):
         controller.start_editing = self._start_editing
         controller.fill_screen = self._turn_full_screen
         controller.ask_color = self._ask_color
+        controller.copy_text = QApplication.clipboard().setText
         controller.leave = self.close  # type: ignore[assignment]  # whether it closed is of no use
         self.setCentralWidget(self._make_body())
         self.setAcceptDrops(True)
@@ -337,7 +338,8 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Close, unless the user must decide about an export first."""
-        if self.farewell.needed and not (self.stop.asked or self.error):
+        decided = self.stop.asked or self.error or self.controller.exports.lasting
+        if self.farewell.needed and not decided:
             event.ignore()
             self.farewell.ask()
             return

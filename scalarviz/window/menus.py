@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QFileDialog, QMainWindow, QMenu, QMenuBar, QMessag
 from scalarviz.controller.control import DIGITS, Control, Shown
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
-from scalarviz.controller.files import drop, open_run
+from scalarviz.controller.files import drop, export_to, open_run, save, save_network
 from scalarviz.controller.keys import keys_of, written
 from scalarviz.controller.state import State
 from scalarviz.texts import row_text, text
@@ -54,13 +54,15 @@ class Menus:
         for what, kind, act, name in (
             ("open", "runs", partial(open_run, controller), ""),
             ("save", "runs", self._save, "run.safetensors"),
+            ("network", "networks", partial(save_network, controller), "network.safetensors"),
             ("learn", "photos", partial(drop, controller), ""),
             ("picture", "images", self._export, "network.png"),
-            ("video", "videos", controller.export, "network.mp4"),
-            ("page", "pages", controller.export, "step.html"),
+            ("video", "videos", partial(export_to, controller, what="video"), "network.mp4"),
+            ("page", "pages", partial(export_to, controller, what="step"), "step.html"),
+            ("trains", "pages", partial(export_to, controller, what="page"), "network.html"),
         ):
             self._add(menu, text(f"menus.{what}"), partial(self._ask, what, kind, act, name))
-        menu.insertSeparator(menu.actions()[3])
+        menu.insertSeparator(menu.actions()[4])
         menu.addSeparator()
 
     def _make_rows(self, state: State) -> None:
@@ -126,7 +128,7 @@ class Menus:
             act(path)
 
     def _save(self, path: str) -> None:
-        self.controller.save(Path(path).with_suffix(".safetensors"))
+        save(self.controller, Path(path).with_suffix(".safetensors"))
 
     def _export(self, path: str) -> None:
         self.controller.tell(self.photograph(path))

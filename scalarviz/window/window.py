@@ -13,6 +13,7 @@ from typing import Any
 
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.controller import Controller
+from scalarviz.controller.export import Exports
 from scalarviz.controller.options import Recipe
 from scalarviz.controller.picture import PictureProtocol
 from scalarviz.errors import DisplayError
@@ -20,6 +21,7 @@ from scalarviz.errors.visible_text import say
 from scalarviz.presenter.show import Show
 from scalarviz.process.interrupt import Stop
 from scalarviz.terminal.train import closing
+from scalarviz.texts import text
 from scalarviz.view.offscreen import has_display
 from scalarviz.window import libraries
 
@@ -44,6 +46,8 @@ def watch(
     pin: Any = None,
 ) -> int:
     """Open a window on a training, until it is closed; return the exit code.
+
+    Files that the user wants to have finished without the window are waited for.
 
     show            a Show or a Session
     steps           number of steps after which it pauses, the first time; None: those of the show
@@ -85,9 +89,9 @@ def watch(
             window.run(opening)
         finally:
             controller.quit()
-            say(*controller.exports.told)
             window.release()
     controller.rest()
+    say(*controller.last_words)
     if window.error is None:
         say(
             closing(
@@ -100,8 +104,17 @@ def watch(
     if saved := keep.at_end(controller.session, stop.asked):
         say(saved)
     if window.error is not None:
+        controller.exports.stop()
         raise window.error
-    return stop.code
+    return stop.code or finish(controller.exports)
+
+
+def finish(exports: Exports) -> int:
+    """Wait for files that are to be written without the window; return the exit code."""
+    say(*(text("notices.still_written", file=file) for file in exports.going))
+    code = exports.finish()
+    say(*exports.told)
+    return code
 
 
 def make_stage(show: Show, theme: str, reduced_motion: bool) -> PictureProtocol:

@@ -33,6 +33,8 @@ class FakeStage:
         self.keys: list[tuple[str, str]] = []
         self.patience = 0.0
         self.status = self.part_of_tour = ""
+        self.work: Any = None
+        self.end_work: Callable[[], object] = lambda: None
         self.adding = 0.0
         self.asleep = False
         self.chart = None

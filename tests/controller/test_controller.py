@@ -1,6 +1,5 @@
 """The commands of a controller, with a stage that records its calls."""
 
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,10 +11,10 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.controller import export, guide, play
+from scalarviz.controller import guide, play
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
-from scalarviz.controller.files import drop, open_run
+from scalarviz.controller.files import drop, open_run, save
 from scalarviz.controller.keys import ALIASES, help_rows, keys_of
 from scalarviz.controller.options import Recipe
 from scalarviz.controller.startup import Opening
@@ -758,61 +757,13 @@ def test_a_training_is_saved_and_goes_on(make: MakeController, tmp_path: Path) -
     controller = make("rgb")
     controller.step(+1, 4)
     there, path = values(controller), tmp_path / "run.safetensors"
-    controller.save(path)
+    save(controller, path)
     controller.step(+1)
     drop(controller, path)  # as good as loading it
     assert controller.session.step_index == 4 and values(controller) == there
     assert controller.message == f"Goes on from {path}" and len(controller.state.options) == 6
     open_run(controller, tmp_path / "none.safetensors")
     assert "none.safetensors" in controller.message and controller.session.step_index == 4
-
-
-def test_a_video_is_drawn_by_another_process(
-    controller: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    controller.export(tmp_path / "it.mp4")
-    assert "nothing to make a video of" in controller.message
-    controller.export(tmp_path / "it.doc")
-    assert "unknown kind of file '.doc'" in controller.message
-    program = "import sys; open(sys.argv[3], 'w').write(sys.argv[4])"
-    monkeypatch.setattr(export, "COMMAND", ("-c", program, "-"))
-    controller.step(+1, 3)
-    controller.stage.pinned_neuron = ("tanh 0", 1)
-    controller.export(tmp_path / "it.mp4")
-    wait(lambda: [controller.attend(), controller.message.startswith("Exported")][1])
-    told = json.loads((tmp_path / "it.mp4").read_text())
-    assert told["look"]["pin"] == ["tanh 0", 1]
-    assert told["title"] == "colours" and told["look"]["theme"] == "dark"
-    monkeypatch.setattr(export, "COMMAND", ("-c", "raise SystemExit('no room')"))
-    controller.export(tmp_path / "it.gif")
-    wait(lambda: [controller.attend(), "was not made" in controller.message][1])
-    assert controller.message == "it.gif was not made: no room"
-    controller.export(tmp_path / "it.gif")
-    controller.quit()
-    assert controller.exports.results() == []
-
-
-@pytest.mark.slow
-def test_who_draws_a_run_removes_it(controller: Any, tmp_path: Path) -> None:
-    controller.step(+1)
-    (tmp_path / "kept").mkdir()
-    controller.session.save(tmp_path / "kept" / "run.safetensors")
-    about = {"title": "it", "look": {"size": (320, 200)}}
-    run, out = tmp_path / "kept" / "run.safetensors", tmp_path / "it.html"
-    export.main(str(run), str(out), json.dumps(about))
-    assert [path.name for path in tmp_path.iterdir()] == ["it.html"]
-
-
-@pytest.mark.slow
-def test_a_video_and_a_page_of_what_was_done_are_exported(controller: Any, tmp_path: Path) -> None:
-    pytest.importorskip("av")
-    controller.step(+1, 4)
-    for name in ("it.gif", "step.html"):
-        controller.export(tmp_path / name)
-        wait(lambda: [controller.attend(), "being drawn" not in controller.message][1], 120.0)
-        assert controller.message == f"Exported to {tmp_path / name}"
-        assert (tmp_path / name).stat().st_size > 1000
-    assert controller.session.step_index == 4
 
 
 # How it opens.

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from scalarviz.controller.controller import Controller
+from scalarviz.controller.files import save
 from scalarviz.controller.hand import Hand
 from scalarviz.controller.startup import Opening
 from scalarviz.presenter.answers import AT_ONCE
@@ -63,10 +64,21 @@ def test_what_waits_can_be_dropped() -> None:
     hand.do(lambda: time.sleep(0.1), told(seen))
     wait_for(lambda: not hand._waiting)
     hand.do(lambda: "never", told(seen))
+    hand.do(lambda: "kept", told(seen), kept=True)
     hand.drop()
     hand.finish()
     hand.attend()
-    assert seen == [None]
+    assert seen == [None, "kept"]
+
+
+def test_what_is_kept_is_reported_alone() -> None:
+    hand, seen = Hand(), []
+    hand.patience = 0.0
+    hand.do(lambda: time.sleep(0.1), told(seen))
+    hand.do(lambda: "kept", told(seen), kept=True)
+    hand.finish()
+    hand.attend(kept=True)
+    assert seen == ["kept"]
 
 
 # A controller.
@@ -109,7 +121,7 @@ DEEDS: dict[str, Callable[[Any, Path], object]] = {
     "undo": lambda controller, path: controller.undo(),
     "sample": lambda controller, path: controller.next_sample(),
     "branch": lambda controller, path: controller.press("b"),
-    "save": lambda controller, path: controller.save(path / "run.safetensors"),
+    "save": lambda controller, path: save(controller, path / "run.safetensors"),
     "option": lambda controller, path: controller.set_option("lr", "0.125"),
     "click": lambda controller, path: controller.click(1.0, 1.0),
     "quit": lambda controller, path: controller.quit(),

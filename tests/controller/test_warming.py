@@ -16,7 +16,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.controller import precompile, warming
 from scalarviz.controller.controller import Controller
-from scalarviz.controller.files import open_run
+from scalarviz.controller.files import export_to, open_run, save
 from scalarviz.engines.codegen import kernel_units
 from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.cpu import calls
@@ -191,8 +191,8 @@ def test_what_kernels_have_computed_is_held(make: Any, compiler: Path) -> None:
         lambda: controller.set_engine("python"),
         lambda: controller.set_option("map", "grey"),
         lambda: controller.click(3, 4),
-        lambda: controller.save(compiler / "it.safetensors"),
-        lambda: controller.export(compiler / "it.mp4"),
+        lambda: save(controller, compiler / "it.safetensors"),
+        lambda: export_to(controller, compiler / "it.mp4"),
     ):
         controller.message = ""
         deed()

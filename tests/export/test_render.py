@@ -355,6 +355,16 @@ def test_a_storyboard_has_every_operation_and_leaves_the_session_where_it_is(
     assert len(session.branches) == 1
 
 
+def test_a_storyboard_tells_how_far_it_is(session: sv.Session, tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    count = sv.storyboard(
+        *(session, tmp_path / "step.html"),
+        progress=lambda done, total: told.append((done, total)),
+        **SMALL,
+    )
+    assert told == [(each + 1, count) for each in range(count)]
+
+
 def test_a_storyboard_of_an_expression(tmp_path: Path) -> None:
     a = sv.Value(0.5, label="a")
     line = sv.compile(lambda x: a * x, inputs=1, engine="python")

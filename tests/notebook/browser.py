@@ -17,6 +17,7 @@ class Browser:
         self.canvas = canvas
         self.threads: set[int] = set()  # on which pictures were drawn
         self.frames: list[bytes] = []
+        self.copied: list[str] = []  # texts for the clipboard
         canvas.send = self._take
         draw = canvas.get_frame
 
@@ -27,6 +28,9 @@ class Browser:
         canvas.get_frame = drawn
 
     def _take(self, message: Any, buffers: Any = None) -> None:
+        if message["type"] == "copy":
+            self.copied.append(message["text"])
+            return
         self.frames.append(buffers[0])
         feedback = {"index": message["index"], "timestamp": message["timestamp"], "localtime": 0.0}
         self.elsewhere(lambda: setattr(self.canvas, "_frame_feedback", feedback))

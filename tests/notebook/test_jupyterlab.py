@@ -137,6 +137,17 @@ def test_the_whole_lesson_runs_and_what_is_saved_has_its_pictures(lesson: Lesson
         assert kept.size == (800, 500)
 
 
+def test_a_link_to_what_is_shown_is_on_the_clipboard(lesson: Lesson, tmp_path: Path) -> None:
+    first, tab = lesson.first, lesson.page.tab
+    path = tmp_path / "run.safetensors"
+    first.ask(f"session.save({str(path)!r}); print('saved')")
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    first.click(*EMPTY)
+    tab.keyboard.press("k")
+    read = "() => navigator.clipboard.readText()"
+    until(lambda: tab.evaluate(read) == f"{path}#step={first.step}", "the link is copied")
+
+
 def test_it_plays_and_many_pictures_a_second_arrive(first: LivePicture, tmp_path: Path) -> None:
     before, step = first.still(), first.step
     box = first.image.bounding_box()

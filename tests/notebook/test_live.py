@@ -15,6 +15,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.controller import export, precompile
+from scalarviz.controller.files import export_to
 from scalarviz.controller.options import Recipe
 from scalarviz.errors import InputError
 from scalarviz.notebook import live as live_module
@@ -80,10 +81,28 @@ def test_a_file_that_is_being_written_is_finished_though_the_picture_is_closed(
     async def program() -> None:
         live = watch(colours())
         live.controller.step(+1)
-        live.controller.export(tmp_path / "it.mp4")
+        export_to(live.controller, tmp_path / "it.mp4")
         live.close()
         assert "it.mp4 is still being written" in capsys.readouterr().out
         await until(lambda: (tmp_path / "it.mp4").exists())
+
+    run(program)
+
+
+def test_a_link_goes_to_the_clipboard_of_the_browser(capsys: pytest.CaptureFixture[str]) -> None:
+    async def program() -> None:
+        live = sv_watch_scene("rgb")
+        browser = Browser(live.canvas)
+        browser.opens()
+        live.controller.step(+1, 3)
+        browser.say("key_down", key="k")
+        await until(lambda: browser.copied)
+        assert browser.copied == ["rgb?engine=python#step=3"]
+        browser.say("not_copied")
+        await until(lambda: "rgb?engine=python#step=3" in capsys.readouterr().out)
+        live.controls.made["copy link"].click()
+        await until(lambda: len(browser.copied) == 2)
+        live.close()
 
     run(program)
 

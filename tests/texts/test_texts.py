@@ -34,6 +34,7 @@ SHOWS = [
 ROW_TABLES = (
     *("CHECKS", "CLASS"),
     *("TIME_CONTROLS", "SAMPLE_CONTROLS", "CHANGE_CONTROLS", "CHANNEL_CONTROLS", "VIEW_CONTROLS"),
+    "FILE_CONTROLS",
 )
 # What reads like words and is none: a pattern of files, patterns of literals, what they are.
 NOT_WORDS = [

@@ -35,10 +35,12 @@ from PySide6.QtWidgets import (
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.cli import open_link
 from scalarviz.controller import export, tour
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
+from scalarviz.controller.files import export_to
 from scalarviz.controller.options import Recipe
 from scalarviz.controller.startup import Opening
 from scalarviz.draw2d.theme import THEMES
@@ -46,6 +48,7 @@ from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.process.interrupt import Stop
 from scalarviz.scenefiles.find import find, load
+from scalarviz.scenefiles.links import read_link
 from scalarviz.view.charts import Chart
 from scalarviz.view.scene.camera import CAMERAS
 from scalarviz.view.scene.frame import Box, Division
@@ -86,7 +89,7 @@ class Bench:
         assert QTest.qWaitForWindowActive(self.window), "no window was shown"
         self.bar, self.picture = self.window.controls, self.window.view.widget
         self.made = self.bar.made
-        self.until(lambda: self.stage.drawn)
+        self.until(lambda: self.window.view.drawn)
 
     @property
     def session(self) -> Any:
@@ -674,26 +677,32 @@ def case_what_is_seen_is_exported() -> None:
 class SlowExport:
     """A bench at which a file is being written, until `path` with ".go" exists; then it is made.
 
-    What it writes is what the file is called; a name with "bad" cannot be written.
+    One of two pictures is drawn before. What it writes is what the file is called; a name with
+    "bad" cannot be written.
     """
 
     def __init__(self, folder: Path, *names: str) -> None:
         program = (
             "import os, sys, time\n"
+            "print('1 2', flush=True)\n"
             "while not os.path.exists(sys.argv[3] + '.go'): time.sleep(0.01)\n"
             "sys.exit('no room') if 'bad' in sys.argv[3] else open(sys.argv[3], 'w').write('all')"
         )
         export.COMMAND, self._before = ("-c", program, "-"), export.COMMAND
-        self.bench = Bench()
+        show = colours()
+        self.bench = Bench(show, stage=Stage(show, reduced_motion=True))
         self.bench.controller.step(+1)
         self.paths = [folder / name for name in names]
         for path in self.paths:
-            self.bench.controller.export(path)
-        exports = self.bench.controller.exports
-        self.bench.until(lambda: len(exports.going) == len(names))
-        self.bench.press("q")
+            export_to(self.bench.controller, path)
+        self.exports = self.bench.controller.exports
+        self.bench.until(lambda: self.exports.counts == (len(names), 2 * len(names)))
         self.asked = self.bench.window.farewell
+
+    def leave(self) -> SlowExport:
+        self.bench.press("q")
         assert self.bench.window.isVisible() and self.asked.isVisible()
+        return self
 
     def go_on(self) -> None:
         for path in self.paths:
@@ -708,36 +717,66 @@ class SlowExport:
         self.bench.close()
 
 
+def case_a_file_that_is_being_written_has_a_bar_and_a_button_that_cancels_it() -> None:
+    with tempfile.TemporaryDirectory() as folder, SlowExport(Path(folder), "it.mp4") as slow:
+        bench = slow.bench
+        bench.settle()
+        filled = pixels_of_chip(bench)
+        assert 0.4 < filled.index(filled[-1]) / len(filled) < 0.6, "it is not filled by half"
+        entry = bench.window.menus.entries["cancel"]
+        assert entry.isEnabled()
+        bench.press(Key.Key_Right)  # the session goes on meanwhile
+        assert bench.session.step_index == 2
+        box = chip_of(bench)
+        bench.click(bench.picture, box.right - 20.0, box.y + box.height / 2.0)
+        assert not slow.exports.going and not list(Path(folder).iterdir())
+        assert bench.controller.message == "it.mp4 was not finished: there is no such file now"
+        bench.settle()
+        assert not entry.isEnabled()
+
+
+def chip_of(bench: Bench) -> Box:
+    """The box of the button that cancels."""
+    return next(box for box, name in bench.stage.picture().buttons if name == "Cancel")
+
+
+def pixels_of_chip(bench: Bench) -> list[Any]:
+    """The colours along the upper edge of the bar, above its letters."""
+    box, image = chip_of(bench), bench.picture.grabFramebuffer()
+    ratio, y = image.width() / bench.picture.width(), box.y + 5.0
+    xs = [box.x + 16.0 + i for i in range(int(box.width - 32.0))]
+    return [image.pixelColor(round(x * ratio), round(y * ratio)).name() for x in xs]
+
+
 def case_closing_asks_what_becomes_of_a_file_that_is_being_written() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        with SlowExport(Path(folder), "it.mp4") as slow:
+        with SlowExport(Path(folder), "it.mp4").leave() as slow:
             assert slow.asked.said.text().startswith("it.mp4 is still being written")
+            assert (slow.asked.bar.value(), slow.asked.bar.maximum()) == (1, 2)
             slow.bench.click(slow.asked.stay)
             assert slow.bench.window.isVisible() and not slow.asked.isVisible()
-            slow.bench.press("q")
+            slow.leave()
             slow.bench.click(slow.asked.finish)
-            slow.bench.wait(0.2)
-            assert slow.bench.window.isVisible() and slow.asked.bar.isVisible()
+            assert not slow.bench.window.isVisible() and slow.exports.going == ["it.mp4"]
             slow.go_on()
-            slow.bench.until(lambda: not slow.bench.window.isVisible())
-            assert slow.paths[0].read_text() == "all"
-        with SlowExport(Path(folder), "other.mp4") as slow:
+            assert slow.exports.finish() == 0 and slow.paths[0].read_text() == "all"
+            assert slow.exports.told == [f"Exported to {slow.paths[0]}"]
+        with SlowExport(Path(folder), "other.mp4").leave() as slow:
             slow.bench.click(slow.asked.discard)
             assert not slow.bench.window.isVisible() and not slow.paths[0].exists()
             told = "other.mp4 was not finished: there is no such file now"
-            assert slow.bench.controller.exports.told == [told]
+            assert slow.bench.controller.message == told and not slow.exports.going
 
 
 def case_a_file_that_fails_or_is_done_while_it_asks() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        with SlowExport(Path(folder), "bad.mp4", "step.html") as slow:
+        with SlowExport(Path(folder), "bad.mp4", "step.html").leave() as slow:
             assert slow.asked.said.text().startswith("bad.mp4 and step.html are still")
-            slow.bench.click(slow.asked.finish)
             slow.go_on()
             slow.bench.until(lambda: not slow.asked.isVisible())
             assert slow.bench.window.isVisible()
-            assert "bad.mp4 was not made: no room" in slow.bench.stage.notices
-        with SlowExport(Path(folder), "it.gif") as slow:
+            assert "bad.mp4 was not made: no room" in str(slow.bench.stage.messages.chips())
+        with SlowExport(Path(folder), "it.gif").leave() as slow:
             slow.go_on()  # nobody has answered yet
             slow.bench.until(lambda: not slow.bench.window.isVisible())
             assert slow.paths[0].read_text() == "all"
@@ -748,6 +787,31 @@ def case_ctrl_c_does_not_ask() -> None:
         slow.bench.stop.asked = True
         slow.bench.until(lambda: not slow.bench.window.isVisible())
         assert not slow.asked.isVisible() and not slow.paths[0].exists()
+        told = "it.mp4 was not finished: there is no such file now"
+        assert slow.bench.controller.last_words == [told]
+
+
+def case_a_link_is_copied_and_leads_back_here() -> None:
+    bench = Bench(recipe=Recipe(load(find("rgb")), {"engine": "python", "hidden": 4}))
+    bench.press(*[Key.Key_Right] * 3)
+    bench.press(".", ".")
+    bench.stage.pinned = 5
+    QApplication.clipboard().clear()
+    bench.press("k")
+    copied = QApplication.clipboard().text()
+    assert copied == "rgb?hidden=4&engine=python#step=3&op=2&pin=5", copied
+    assert copied in bench.stage.notices[-1]
+    link = read_link(copied)
+    session = open_link.opened(link, {"limit": None})[0].session
+    assert open_link.go(session, link, Keep()) and session.clock == bench.session.clock
+    assert (session.network.bank.value == bench.session.network.bank.value).all()
+    assert open_link.pinned_by(session, link) == 5
+    bench.controller.edit(5, 0.5)
+    bench.window.menus.entries["copy link"].trigger()
+    bench.settle()
+    assert "this training was changed: save it first" in bench.stage.notices[-1]
+    assert QApplication.clipboard().text() == copied
+    bench.close()
 
 
 def case_branches_are_in_a_menu() -> None:
