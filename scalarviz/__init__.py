@@ -58,6 +58,7 @@ _HOMES = {
     "EarlyStopping": "session.plateau",
     "ReduceOnPlateau": "session.plateau",
     "replicate": "session.replicas",
+    "sweep": "sweeps.sweep",
     "add_neurons": "session.growing",
     "remove_neuron": "session.growing",
     "insert_layer": "session.growing",
@@ -137,6 +138,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.session.plateau import ReduceOnPlateau as ReduceOnPlateau
     from scalarviz.session.replicas import replicate as replicate
     from scalarviz.session.session import Session as Session
+    from scalarviz.sweeps.sweep import sweep as sweep
 
 
 def __getattr__(name: str) -> object:

@@ -56,6 +56,7 @@ PACKAGES = """
     presenter
     stage
     scenefiles
+    sweeps
     export
     pages
     controller
@@ -93,7 +94,7 @@ PUBLIC_NAMES = """
     Dropout Residual Activation onnx Network
     Loss Init Schedule Precision
     Optimizer SGD Momentum Nesterov RMSProp Adam AdamW
-    Session EarlyStopping ReduceOnPlateau replicate load
+    Session EarlyStopping ReduceOnPlateau replicate sweep load
     add_neurons remove_neuron insert_layer remove_layer
     watch picture record storyboard page Show Cubes predict
     compile gradcheck activation loss optimizer data ScalarvizError

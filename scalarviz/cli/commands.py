@@ -105,6 +105,7 @@ def application(words: Sequence[str]) -> Typer:
     import typer
 
     from scalarviz.cli.parameters import QuietCommand, QuietGroup, beginning
+    from scalarviz.cli.sweep_command import sweep_command
 
     class Commands(QuietGroup):
         """The commands, with escaped control characters in typer's errors."""
@@ -185,6 +186,8 @@ def application(words: Sequence[str]) -> Typer:
 
         sys.exit(serve(scenes or (), address, port))
 
+    sweeping = sweep_command() if words[:1] == ["sweep"] else print_scenes
+    simple("sweep", "Train a scene under many settings and seeds.")(sweeping)
     wanted = typer.Option(False, "--class", help="Whether all is ready to teach the lessons.")
 
     @simple("doctor", "Find out what works here, and what mends the rest.")

@@ -36,7 +36,12 @@ METADATA = "__metadata__"  # key of the metadata in a safetensors header
 VERSION = 3  # files of newer versions are refused
 # New names of arrays and settings that version 1 called otherwise, by their last word.
 SINCE_VERSION_2 = {"scaling": "state"}
-KINDS = {"network": "sv.load(path)", "run": "sv.Session.load(path)"}  # and their readers
+# Kinds of files, and their readers.
+KINDS = {
+    "network": "sv.load(path)",
+    "run": "sv.Session.load(path)",
+    "sweep": "sv.sweep(..., folder=path)",
+}
 
 # Supported dtypes: names in safetensors and in numpy.
 DTYPES = {"U8": "uint8", "I64": "int64", "F32": "float32", "F64": "float64", "BOOL": "bool"}

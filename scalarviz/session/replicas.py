@@ -9,6 +9,7 @@ from itertools import islice
 from typing import final
 
 import numpy as np
+import numpy.typing as npt
 
 from scalarviz.checks.numbers import (
     FloatArray,
@@ -158,6 +159,38 @@ class Replicas:
     def losses(self) -> FloatArray:
         """Loss of each step before its update, float64, shape (replicas, steps)."""
         return np.concatenate([np.zeros((len(self.seeds), 0)), *self._losses], axis=1)
+
+    @property
+    def taken(self) -> npt.NDArray[np.int64]:
+        """Number of steps that each replica has taken; fewer than `step_index` if it stopped."""
+        return np.array(self._many.progress["taken"], np.int64)
+
+    def prepare(self) -> None:
+        """Compile or load the kernels, without taking a step."""
+        with self._session_lock.taken():
+            self._many.prepare()
+
+    def take_losses(self) -> FloatArray:
+        """Return the losses since the last call and forget them, shape (replicas, steps).
+
+        For long runs of many networks, whose `losses` would take much memory.
+        """
+        losses, self._losses = self.losses, []
+        return losses
+
+    def end(self, which: object) -> None:
+        """Train some replicas no further; their losses are NaN from here on.
+
+        which  a mask with a boolean for each replica
+        """
+        mask = np.asarray(which)
+        if mask.dtype != np.bool_ or mask.shape != (len(self),):
+            raise InputError(
+                f"a mask has True or False for each of the {len(self):,} replicas, and this is "
+                f"{shorten(which)}"
+            )
+        with self._session_lock.taken():
+            self._many.end(mask)
 
     def outputs(self, x: object) -> FloatArray:
         """Return the outputs of each network for a batch `x`: shape (replicas, samples, outputs).

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
+import numpy.typing as npt
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
@@ -52,6 +53,7 @@ from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program
 
 GROUPS = 16  # maximum number of networks trained at the same time
+ENDED = -3  # in place of the row of a bad gradient: the network is not to go on
 
 
 @final
@@ -118,6 +120,11 @@ class CpuMany:
         taken = (self.progress["taken"] - before[-1]["taken"])[:, np.newaxis]
         losses[np.arange(count) >= taken] = np.nan
         return losses
+
+    def end(self, which: npt.NDArray[np.bool_]) -> None:
+        """Take no more steps with these networks."""
+        going_on = self.progress["result"] == NONE
+        self.progress["result"] = np.where(going_on & which, ENDED, self.progress["result"])
 
     @property
     def _changing(self) -> tuple[Any, ...]:

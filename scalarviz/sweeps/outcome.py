@@ -1,0 +1,115 @@
+"""Outcome: what the training of some networks of one setting came to, as arrays and as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.errors import FileError
+from scalarviz.files.atomic import replace_file
+from scalarviz.files.checked_safetensors import Array, encode, read
+
+KIND = "sweep"  # of the files
+NEVER = -1  # in place of a step
+
+Steps = npt.NDArray[np.int64]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Results of the networks of one setting that were trained by one task.
+
+    seeds      int64, one a network
+    checks     int64: the steps at which the networks were measured
+    losses     mean training loss between two checks, shape (networks, checks); NaN after the end
+    succeeded  int64: the check at which each network first succeeded, or NEVER
+    ended      int64: the step at which `stop` ended each network, or NEVER
+    failed     int64: the step that each network could not take, since a number would not be finite,
+               or NEVER
+    values     weights at the end, shape (networks, parameters); without rows if they are not kept
+    digests    the first 16 hexadecimal digits of the SHA-256 of each network's weights
+    metrics    values of each metric, shape (networks, checks)
+    seconds    time that the training took
+    processor  where it ran; see `processor_here`
+    """
+
+    seeds: Steps
+    checks: Steps
+    losses: FloatArray
+    succeeded: Steps
+    ended: Steps
+    failed: Steps
+    values: FloatArray
+    digests: tuple[str, ...]
+    metrics: Mapping[str, FloatArray] = field(default_factory=dict)
+    seconds: float = 0.0
+    processor: str = ""
+
+    @property
+    def final_losses(self) -> FloatArray:
+        """The last measured loss of each network; infinite for one that failed."""
+        known = np.isfinite(self.losses)
+        last = self.losses.shape[1] - 1 - known[:, ::-1].argmax(axis=1)
+        found = self.losses[np.arange(len(self.losses)), last]
+        return np.where((self.failed == NEVER) & known.any(axis=1), found, np.inf)
+
+    @property
+    def lasted(self) -> Steps:
+        """Number of steps that each network was trained."""
+        through = np.full(len(self.seeds), self.checks[-1] if len(self.checks) else 0, np.int64)
+        for stopped in (self.ended, self.failed):
+            through = np.where(stopped == NEVER, through, stopped)
+        return through
+
+    def save(self, path: Path) -> None:
+        """Write a file, whole or not at all."""
+        arrays: dict[str, Array] = {
+            "seeds": self.seeds.view(np.int64), "checks": self.checks, "losses": self.losses,
+            "succeeded": self.succeeded, "ended": self.ended, "failed": self.failed,
+            "values": self.values,
+        }  # fmt: skip
+        arrays |= {f"metric {name}": values for name, values in self.metrics.items()}
+        about = {
+            "digests": list(self.digests),
+            "metrics": list(self.metrics),
+            "seconds": self.seconds,
+            "processor": self.processor,
+        }
+        replace_file(path, encode(KIND, about, arrays))
+
+    @staticmethod
+    def load(path: Path) -> Outcome:
+        """Return what `save` wrote; raise FileError if the file is damaged."""
+        about, arrays = read(path, KIND)
+        try:
+            return checked(about, arrays)
+        except (KeyError, TypeError, ValueError) as error:
+            raise FileError(f"{path.name} is not a result of a sweep: remove it") from error
+
+
+def checked(about: Mapping[str, Any], arrays: Mapping[str, Array]) -> Outcome:
+    """Return the Outcome of a file; raise KeyError, TypeError or ValueError if it is none."""
+    seeds, checks = arrays["seeds"], arrays["checks"]
+    count, times = len(seeds), len(checks)
+    steps = [arrays[name] for name in ("succeeded", "ended", "failed")]
+    metrics = {str(name): arrays[f"metric {name}"] for name in about["metrics"]}
+    digests = tuple(str(digest) for digest in about["digests"])
+    good = all(array.dtype == np.int64 and array.ndim == 1 for array in (seeds, checks, *steps))
+    good &= all(len(array) == count for array in steps) and len(digests) == count
+    for table in (arrays["losses"], *metrics.values()):
+        good &= table.shape == (count, times) and table.dtype == np.float64
+    values = arrays["values"]
+    good &= values.ndim == 2 and len(values) in (0, count)
+    if not good:
+        raise ValueError("the arrays do not belong together")
+    return Outcome(
+        seeds, checks, arrays["losses"], steps[0], steps[1], steps[2], values, digests, metrics,
+        float(about["seconds"]), str(about["processor"]),
+    )  # fmt: skip

@@ -1,0 +1,83 @@
+"""Statistics of runs that differ in their seed: rates, means and how sure they are."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray
+
+Z = 1.959963984540054  # of the normal distribution, for 95 %
+RESAMPLES = 2000
+SEED = 0  # of the bootstrap: the same runs always have the same interval
+SIDE = 2.5  # percent outside of a 95 % interval on each side
+
+
+class Interval(NamedTuple):
+    """A number, and the 95 % interval around it."""
+
+    value: float
+    low: float
+    high: float
+
+
+def rate(successes: int, count: int) -> Interval:
+    """Return a share with its Wilson score interval."""
+    share = successes / count
+    middle = share + Z**2 / (2 * count)
+    half = Z * math.sqrt(share * (1 - share) / count + Z**2 / (4 * count**2))
+    below = 1 + Z**2 / count
+    low, high = (middle - half) / below, (middle + half) / below
+    return Interval(
+        share, max(low, 0.0) if successes else 0.0, min(high, 1.0) if successes < count else 1.0
+    )
+
+
+def interquartile_mean(values: FloatArray) -> FloatArray:
+    """Return the mean of the middle half of the last axis; infinite if an infinite one is in it.
+
+    Where the count is no multiple of four, the values at the edges count by their share.
+    """
+    ordered = np.sort(values, axis=-1)
+    count = ordered.shape[-1]
+    edges = np.clip(np.arange(count + 1) / count, 0.25, 0.75)
+    weights = np.diff(edges) * 2
+    with np.errstate(invalid="ignore"):
+        terms = np.where(weights > 0, ordered * weights, 0.0)
+    return np.asarray(terms.sum(axis=-1))
+
+
+def mean_with_interval(values: FloatArray) -> Interval:
+    """Return the interquartile mean with its bootstrap interval, by resampling the runs."""
+    random = np.random.Generator(np.random.PCG64(SEED))
+    count, means = len(values), []
+    portion = max(1, 2**20 // count)  # resamples at once, in bounded memory
+    for first in range(0, RESAMPLES, portion):
+        rows = random.integers(0, count, (min(portion, RESAMPLES - first), count))
+        means.append(interquartile_mean(values[rows]))
+    low, high = np.percentile(np.concatenate(means), [SIDE, 100 - SIDE], method="nearest")
+    return Interval(float(interquartile_mean(values)), float(low), float(high))
+
+
+def beats(ours: FloatArray, theirs: FloatArray) -> Interval:
+    """Return the probability that a run of the first has a smaller loss than one of the second.
+
+    Equal ones count half. The interval is a bootstrap over the runs of both.
+    """
+    random = np.random.Generator(np.random.PCG64(SEED))
+    found = [
+        share_below(random.choice(ours, len(ours)), random.choice(theirs, len(theirs)))
+        for _ in range(RESAMPLES)
+    ]
+    low, high = np.percentile(found, [SIDE, 100 - SIDE], method="nearest")
+    return Interval(share_below(ours, theirs), float(low), float(high))
+
+
+def share_below(ours: FloatArray, theirs: FloatArray) -> float:
+    """Return the share of pairs of which ours is smaller, equal ones counted half."""
+    ordered = np.sort(theirs)
+    above = len(ordered) - np.searchsorted(ordered, ours, side="right")
+    equal = len(ordered) - np.searchsorted(ordered, ours, side="left") - above
+    return float((above + 0.5 * equal).sum() / (len(ours) * len(theirs)))

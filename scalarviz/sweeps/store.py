@@ -1,0 +1,51 @@
+"""Store: the results of a sweep in a folder, one file for each task, by its key."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import final
+
+from scalarviz.errors import FileError
+from scalarviz.files.atomic import as_path, shown
+from scalarviz.sweeps.outcome import Outcome
+from scalarviz.sweeps.task import Task
+
+SUFFIX = ".safetensors"
+
+
+@final
+class Store:
+    """A folder of results; what is there need not be trained again."""
+
+    def __init__(self, folder: object) -> None:
+        self.folder = as_path(folder)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(
+                f"the folder {shown(self.folder)} for results cannot be made "
+                f"({error.strerror}): pass another one"
+            ) from error
+
+    def find(self, task: Task) -> Outcome | None:
+        """Return the result of a task if it is there and whole."""
+        if not task.key or not self.path(task).exists():
+            return None
+        try:
+            found = Outcome.load(self.path(task))
+        except FileError as error:
+            warnings.warn(f"{error}; it is trained again", stacklevel=2)
+            return None
+        same = found.seeds.tolist() == [
+            seed if seed < 2**63 else seed - 2**64 for seed in task.seeds
+        ]
+        return found if same else None
+
+    def keep(self, task: Task, outcome: Outcome) -> None:
+        """Write the result of a task."""
+        if task.key:
+            outcome.save(self.path(task))
+
+    def path(self, task: Task) -> Path:
+        return self.folder / (task.key + SUFFIX)

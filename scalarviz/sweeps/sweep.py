@@ -1,0 +1,466 @@
+"""Sweep: networks of many settings, each under many seeds, and what their training came to."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray, answered, not_copied, shorten, size, true_or_false
+from scalarviz.draw2d.progress import Progress
+from scalarviz.errors import InputError, OrderError
+from scalarviz.files.runs import bits_of
+from scalarviz.formulas.metrics import rows_of_metrics
+from scalarviz.session.session import Session
+from scalarviz.sweeps.executors import results_of, workers_of
+from scalarviz.sweeps.goal import RIGHT, Goal, goal_of, has_sides
+from scalarviz.sweeps.grid import Make, Setting, seeds_of, session_of, settings_of
+from scalarviz.sweeps.outcome import NEVER, Outcome
+from scalarviz.sweeps.statistics import Interval, beats, mean_with_interval, rate
+from scalarviz.sweeps.store import Store
+from scalarviz.sweeps.table import SweepTable
+from scalarviz.sweeps.task import Task, tasks_of
+from scalarviz.sweeps.training import Plan, Training, samples_of
+from scalarviz.sweeps.versions import processor_here
+
+CHECKS = 40  # of a training, unless `every` says otherwise
+MOST_KEPT = 256 * 2**20  # bytes of the final weights of all networks together
+
+
+class Progressed(NamedTuple):
+    """How far the training of a sweep is.
+
+    step    step that the least advanced networks have reached, of those trained in this process
+    done    number of networks that need no more training
+    failed  number of networks that failed, by a number that is not finite or by an error
+    total   number of networks
+    """
+
+    step: int
+    done: int
+    failed: int
+    total: int
+
+
+@final
+class Sweep:
+    """Networks of many settings and seeds. `sv.sweep` makes it.
+
+    settings  mappings from the names of the grid to values
+    seeds     seed of each network of a setting
+    success   what counts as success, in words; "" if nothing does
+    step      number of steps that `advance` or `train` has been asked for
+    errors    the error of each setting that raised one, by its number; the others go on
+    """
+
+    def __init__(
+        self,
+        make: Make,
+        grid: object,
+        seeds: Iterable[int],
+        success: object,
+        stop: object,
+        metrics: object,
+        executor: object,
+        folder: object,
+    ) -> None:
+        self.settings: list[Setting] = settings_of(make, grid)
+        self.seeds = seeds_of(seeds)
+        self._make, self._executor = make, executor
+        self._metrics = rows_of_metrics(metrics)
+        self._store = None if folder is None else Store(folder)
+        self._success = self._goal(success)
+        self._stop = self._success if stop == "success" else goal_of(stop, "stop")
+        if stop == "success" and self._stop is None:
+            raise InputError("stop='success' needs success=, such as success=0.05")
+        self.step = 0
+        self.errors: dict[int, BaseException] = {}
+        self._outcomes: dict[int, list[Outcome]] = {}
+        self._trainings: dict[int, list[Training]] = {}
+
+    def _goal(self, success: object) -> Goal | None:
+        if not (isinstance(success, str) and success == "auto"):
+            return goal_of(success, "success")
+        try:
+            session = session_of(self._make, self.settings[0], self.seeds[0])
+        except Exception:  # of any class: the training names the setting with its error
+            return None
+        return goal_of(RIGHT, "success") if has_sides(samples_of(session)[1]) else None
+
+    __reduce_ex__ = not_copied("a sweep, which may be training", "save its table instead")
+
+    @property
+    def success(self) -> str:
+        return self._success.words if self._success else ""
+
+    def __len__(self) -> int:
+        return len(self.settings) * len(self.seeds)
+
+    # Training.
+
+    def advance(self, steps: int, every: int | None = None, *, progress: bool = True) -> None:
+        """Train all networks to a number of steps, and wait until that is done.
+
+        steps     steps from the start; with fewer than before, nothing is trained
+        every     steps between two checks; None, the default: 40 checks
+        progress  True, the default: a bar in a terminal or a notebook; False: none
+
+        A setting that raises an error goes into `errors`, and the others go on. After Ctrl-C what
+        is done is kept, and the next call goes on with the rest.
+        """
+        with Progress(len(self), true_or_false(progress, "progress"), "networks") as bar:
+            for now in self._by_tasks(*self._asked(steps, every)):
+                bar.tell(now.done)
+
+    def train(self, steps: int, every: int | None = None) -> Iterator[Progressed]:
+        """Train like `advance`, and yield how far it is: at every check, or task by task.
+
+        Without an executor all networks go from check to check together, so that they can be
+        looked at on the way. With one, the results appear task by task. Nothing is trained unless
+        the iterator is used: for now in runs.train(2000): ...
+        """
+        asked = self._asked(steps, every)
+        return self._by_tasks(*asked) if self._executor is not None else self._by_checks(*asked)
+
+    def _asked(self, steps: int, every: int | None) -> tuple[int, int]:
+        steps = size(steps, "steps")
+        every = max(1, steps // CHECKS) if every is None else size(every, "every")
+        return steps, min(every, steps)
+
+    def _tasks(self, steps: int, every: int) -> list[Task]:
+        """Return all tasks of a training; a setting that raises goes into `errors`."""
+        plan = Plan(steps, every, self._success, self._stop, self._metrics, self._keeps())
+        tasks: list[Task] = []
+        self.errors = {}
+        for number, setting in enumerate(self.settings):
+            try:
+                tasks += tasks_of(number, self._make, setting, self.seeds, plan)
+            except Exception as error:  # of any class: the user's function raises it
+                self.errors[number] = error
+        if self.errors and not tasks:
+            raise next(iter(self.errors.values()))
+        self._outcomes, self._trainings, self.step = {}, {}, steps
+        return tasks
+
+    def _keeps(self) -> bool:
+        """Return whether the weights at the end of all networks fit into memory."""
+        try:
+            bank = session_of(self._make, self.settings[0], self.seeds[0]).network.bank
+        except Exception:  # of any class: the training names the setting with its error
+            return False
+        return int(bank.value.nbytes) * len(self) <= MOST_KEPT
+
+    def _known(self, tasks: list[Task]) -> list[Task]:
+        """Take the results that the folder has, and return the other tasks."""
+        left = []
+        for task in tasks:
+            found = self._store.find(task) if self._store else None
+            if found is None:
+                left.append(task)
+            else:
+                self._add(task, found)
+        return left
+
+    def _add(self, task: Task, outcome: Outcome) -> None:
+        parts = self._outcomes.setdefault(task.number, [])
+        parts.append(outcome)
+        order = {seed: i for i, seed in enumerate(self.seeds)}
+        parts.sort(key=lambda part: order[int(part.seeds.view(np.uint64)[0])])
+
+    def _finish(self, task: Task, outcome: Outcome) -> None:
+        self._add(task, outcome)
+        if self._store:
+            self._store.keep(task, outcome)
+
+    def _by_tasks(self, steps: int, every: int) -> Iterator[Progressed]:
+        left = self._known(self._tasks(steps, every))
+        yield self._progressed()
+        if self._executor is None:
+            for task in left:
+                training = task.start()
+                while not training.done:
+                    training.advance()
+                self._finish(task, training.outcome())
+                yield self._progressed()
+        elif left:
+            for task in first_of_each_setting(left):
+                task.start().networks.prepare()  # compiles the kernels once for all workers
+            for task, result in results_of(workers_of(self._executor, left), left):
+                if isinstance(result, Outcome):
+                    self._finish(task, result)
+                else:
+                    self.errors[task.number] = result
+                yield self._progressed()
+        self._check_processors()
+
+    def _by_checks(self, steps: int, every: int) -> Iterator[Progressed]:
+        left = self._known(self._tasks(steps, every))
+        trainings = [(task, task.start()) for task in left]
+        for task, training in trainings:
+            self._trainings.setdefault(task.number, []).append(training)
+        while trainings:
+            for task, training in trainings:
+                training.advance()
+                if training.done:
+                    self._finish(task, training.outcome())
+            for task, training in trainings:
+                if training.done:
+                    self._trainings[task.number].remove(training)
+            trainings = [(task, training) for task, training in trainings if not training.done]
+            yield self._progressed()
+
+    def _progressed(self) -> Progressed:
+        running = [training for each in self._trainings.values() for training in each]
+        outcomes = [part for parts in self._outcomes.values() for part in parts]
+        failed = sum(int((part.failed != NEVER).sum()) for part in outcomes)
+        failed += sum(int((training.failed != NEVER).sum()) for training in running)
+        lost = [number for number in self.errors if number not in self._outcomes]
+        failed += len(lost) * len(self.seeds)
+        done = sum(len(part.seeds) for part in outcomes) + len(lost) * len(self.seeds)
+        done += sum(int((~training.running).sum()) for training in running)
+        step = min((training.step for training in running), default=self.step)
+        return Progressed(step, done, failed, len(self))
+
+    def _check_processors(self) -> None:
+        found = {part.processor for parts in self._outcomes.values() for part in parts}
+        if len(found | {processor_here()}) > 1:
+            warnings.warn(
+                f"the runs were trained on {len(found)} kinds of processors, which may round "
+                "differently: opening one here may give slightly other numbers",
+                stacklevel=3,
+            )
+
+    # Results.
+
+    def outcome(self, setting: int) -> Outcome:
+        """Return the results of a setting, a row for each seed; raise OrderError without any."""
+        number = self._number(setting)
+        parts = list(self._outcomes.get(number, []))
+        parts += [training.outcome() for training in self._trainings.get(number, [])]
+        if not parts:
+            if number in self.errors:
+                raise self.errors[number]
+            raise OrderError(
+                f"setting {number} has no results yet: call advance(2000) on the sweep first"
+            )
+        return joined(parts)
+
+    def _number(self, setting: object) -> int:
+        count = len(self.settings)
+        if isinstance(setting, (int, np.integer)) and -count <= setting < count:
+            return int(setting) % count
+        raise InputError(f"the sweep has settings 0 to {count - 1}, and no {shorten(setting)}")
+
+    def __getitem__(self, place: tuple[int, int]) -> Session:
+        """Return one run as a Session: `runs[4, 17]` is that of setting 4 and seed 17.
+
+        It is trained again to where the run ended, with its whole past. Its weights have the bits
+        of the run; if not, because it was trained elsewhere, a warning says so.
+        """
+        if not (isinstance(place, tuple) and len(place) == 2):
+            raise InputError(
+                "a run has the number of its setting and its seed, runs[4, 17], not "
+                f"{shorten(place)}"
+            )
+        number, seed = self._number(place[0]), place[1]
+        if seed not in self.seeds:
+            raise InputError(
+                f"the sweep has the seeds {shorten(self.seeds)}, and no {shorten(seed)}"
+            )
+        session = session_of(self._make, self.settings[number], int(seed))
+        if number not in self._outcomes and number not in self._trainings:
+            return session
+        outcome = self.outcome(number)
+        row = outcome.seeds.view(np.uint64).tolist().index(int(seed))
+        session.advance(int(outcome.lasted[row]))
+        if bits_of(session.network.bank) != outcome.digests[row]:
+            warnings.warn(
+                f"run {number}, {seed} has slightly other numbers here than when it was trained, "
+                f"on {outcome.processor}",
+                stacklevel=2,
+            )
+        return session
+
+    def table(self) -> SweepTable:
+        """Return a table with a row for each setting, in the order of `settings`.
+
+        Its columns are the names of the grid, `runs`, and: `success`, the share of runs that
+        succeeded, with `success low` and `success high`, the 95 % interval of Wilson; `steps to
+        success`, the median over those that did; `loss`, the interquartile mean of the last
+        measured losses, with `loss low` and `loss high`, a 95 % bootstrap interval; `failed`, the
+        number of runs that came to a number that is not finite; the mean of each metric; `seconds`
+        of training; and `error`, if a setting raised one.
+        """
+        rows = [self._row(number) for number in range(len(self.settings))]
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        columns = {name: [row.get(name) for row in rows] for name in names}
+        notes = [f"success: {self.success}"] if self.success else []
+        return SweepTable(columns, notes)
+
+    def _row(self, number: int) -> dict[str, Any]:
+        row: dict[str, Any] = {name: plain(value) for name, value in self.settings[number].items()}
+        if number in self.errors:
+            error = self.errors[number]
+            return {**row, "runs": 0, "error": f"{type(error).__name__}: {error}"}
+        try:
+            outcome = self.outcome(number)
+        except OrderError:
+            return {**row, "runs": 0}
+        row["runs"] = len(outcome.seeds)
+        if self._success:
+            good = outcome.succeeded[outcome.succeeded != NEVER]
+            row |= spread("success", rate(len(good), len(outcome.seeds)))
+            row["steps to success"] = float(np.median(good)) if len(good) else None
+        row |= spread("loss", mean_with_interval(outcome.final_losses))
+        row["failed"] = int((outcome.failed != NEVER).sum())
+        for name, table in outcome.metrics.items():
+            row[name] = float(np.nanmean(table[:, -1])) if table.size else math.nan
+        row["seconds"] = outcome.seconds
+        return row
+
+    def runs(self) -> SweepTable:
+        """Return a table with a row for each run: setting, seed, loss, success, failure, digest."""
+        columns: dict[str, list[Any]] = {}
+        for number, setting in enumerate(self.settings):
+            if number in self.errors or number not in {*self._outcomes, *self._trainings}:
+                continue
+            outcome = self.outcome(number)
+            for i, seed in enumerate(outcome.seeds.view(np.uint64).tolist()):
+                row: dict[str, Any] = {
+                    "setting": number,
+                    **{n: plain(v) for n, v in setting.items()},
+                }
+                row |= {"seed": seed, "steps": int(outcome.lasted[i])}
+                row["loss"] = float(outcome.final_losses[i])
+                if self._success:
+                    at = int(outcome.succeeded[i])
+                    row |= {"success": at != NEVER, "steps to success": None if at == NEVER else at}
+                row["failed"] = bool(outcome.failed[i] != NEVER)
+                for name, table in outcome.metrics.items():
+                    row[name] = float(table[i, -1]) if table.shape[1] else math.nan
+                row["digest"] = outcome.digests[i]
+                for name, cell in row.items():
+                    columns.setdefault(name, []).append(cell)
+        return SweepTable(columns)
+
+    def to_pandas(self) -> Any:
+        """Return `runs()` as a pandas DataFrame; raise InputError without pandas."""
+        return self.runs().to_pandas()
+
+    def save(self, path: object) -> None:
+        """Write `runs()` into a file, `.csv` or `.parquet`."""
+        self.runs().save(path)
+
+    def beats(self, setting: int, other: int) -> Interval:
+        """Return the probability that a run of `setting` has a smaller last loss than of `other`.
+
+        With `low` and `high`, its 95 % bootstrap interval. Equal losses count half.
+        """
+        return beats(self.outcome(setting).final_losses, self.outcome(other).final_losses)
+
+    def losses(self, setting: int) -> FloatArray:
+        """Return the mean training losses between checks, shape (seeds, checks)."""
+        return self.outcome(setting).losses
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.settings[0])
+        trained = f"step {self.step:,}" if self.step else "not trained yet"
+        lost = f", {len(self.errors)} settings with errors" if self.errors else ""
+        return (
+            f"Sweep({len(self.settings):,} settings of {names or 'nothing'} x {len(self.seeds):,} "
+            f"seeds; {trained}{lost})"
+        )
+
+
+def joined(parts: list[Outcome]) -> Outcome:
+    """Return the results of all parts of a setting as one.
+
+    Parts under way may have fewer checks than others.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    longest = max(parts, key=lambda part: len(part.checks))
+    width = len(longest.checks)
+
+    def wide(table: FloatArray) -> FloatArray:
+        missing = width - table.shape[1]
+        return np.pad(table, ((0, 0), (0, missing)), constant_values=np.nan)
+
+    def whole(name: str) -> Any:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    kept = [part.values for part in parts] if all(len(part.values) for part in parts) else []
+    processors = dict.fromkeys(part.processor for part in parts)
+    return Outcome(
+        whole("seeds"), longest.checks, np.concatenate([wide(part.losses) for part in parts]),
+        whole("succeeded"), whole("ended"), whole("failed"),
+        np.concatenate(kept) if kept else parts[0].values[:0],
+        tuple(digest for part in parts for digest in part.digests),
+        {
+            name: np.concatenate([wide(part.metrics[name]) for part in parts])
+            for name in longest.metrics
+        },
+        sum(part.seconds for part in parts),
+        ", ".join(processors),
+    )  # fmt: skip
+
+
+def first_of_each_setting(tasks: list[Task]) -> list[Task]:
+    return list({task.number: task for task in reversed(tasks)}.values())[::-1]
+
+
+def spread(name: str, interval: Interval) -> dict[str, float]:
+    """Return the three cells of an interval."""
+    return {name: interval.value, f"{name} low": interval.low, f"{name} high": interval.high}
+
+
+def plain(value: object) -> object:
+    """Return a value of the grid as a cell: numbers and texts as they are, others as text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if isinstance(value, (int, float, str, bool, type(None))) else shorten(value)
+
+
+@answered
+def sweep(
+    make: Make,
+    grid: Mapping[str, Iterable[Any]] | Iterable[Mapping[str, Any]],
+    seeds: Iterable[int] = range(10),
+    *,
+    success: object = "auto",
+    stop: object = None,
+    metrics: object = (),
+    executor: object = None,
+    folder: object = None,
+) -> Sweep:
+    """Prepare to train every combination of some settings under many seeds; returns a Sweep.
+
+    make      function that returns an untrained Session, or a Show, such as a scene's function; it
+              takes the names of the grid and `seed` as keyword arguments
+    grid      mapping from argument names to lists of values, of which every combination is a
+              setting; or a list of settings, each a mapping from names to values
+    seeds     integers from 0, one for each network of a setting; by default 0 to 9
+    success   what counts as success at a check: a bound on the mean loss since the previous check;
+              a function f(outputs, targets) on all samples; "all right": every output is on the
+              side of its target; None: nothing. By default "all right" if the targets are two
+              numbers, else None
+    stop      "success", or such a condition: at it a network ends; by default None
+    metrics   names and functions f(predictions, targets) -> float, measured at checks on all
+              samples (4,096 of them, evenly spaced, if there are more)
+    executor  where the networks are trained: None, the default: in this process; "processes"; an
+              Executor of concurrent.futures; a Dask Client, the address of a Dask scheduler, or
+              "dask" for a cluster on this machine. Sessions are sent as files, functions are
+              pickled: a cluster that you do not trust must not be used
+    folder    a folder where results are kept, by a digest of all that they depend on: what is there
+              is not trained again; None, the default: nowhere
+
+    Networks that differ in their seed only are trained by the same kernel calls, as by
+    `sv.replicate`; others, of other engines or with data of their own, one by one. Each has, bit
+    for bit, the numbers of a session of its own.
+
+    Raises InputError for unsuitable arguments.
+    """
+    return Sweep(make, grid, seeds, success, stop, metrics, executor, folder)

@@ -1,0 +1,63 @@
+"""Functions that make sessions; at the top level of a module, so that processes find them."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import scalarviz as sv
+from scalarviz.checks.numbers import FloatArray
+
+PLACES = [[0, 0], [0, 1], [1, 0], [1, 1]]
+EITHER = [[0], [1], [1], [0]]
+
+
+def xor(hidden: int = 3, lr: float = 1.0, seed: int = 0, **options: Any) -> sv.Session:
+    """A network learns XOR."""
+    net = sv.Network([2, hidden, 1], "tanh", output="sigmoid", seed=seed)
+    return sv.Session(
+        net, (PLACES, EITHER), optimizer=sv.SGD(lr), engine="cpu", seed=seed, **options
+    )
+
+
+def engines(engine: str = "cpu", seed: int = 0) -> sv.Session:
+    net = sv.Network([2, 3, 1], "tanh", output="sigmoid", seed=seed, dtype="float64")
+    return sv.Session(net, (PLACES, EITHER), optimizer=sv.SGD(1.0), engine=engine, seed=seed)
+
+
+def own_data(noise: float = 0.1, seed: int = 0) -> sv.Session:
+    """The samples differ with the seed, so that no two sessions can share them."""
+    data = sv.data.Circle(noise=noise, samples=40, seed=seed)
+    net = sv.Network([2, 3, 1], "tanh", seed=seed)
+    return sv.Session(net, data, batch=10, optimizer=sv.SGD(0.1), engine="cpu", seed=seed)
+
+
+def diverging(lr: float = 1.0, seed: int = 0) -> sv.Session:
+    net = sv.Network([1, 4, 1], "relu", seed=seed)
+    return sv.Session(net, ([[3.0], [5.0]], [[20.0], [-30.0]]), optimizer=sv.SGD(lr), seed=seed)
+
+
+def raising(hidden: int = 2, seed: int = 0) -> sv.Session:
+    if hidden == 5:
+        raise ValueError("five is not for me")
+    return xor(hidden, seed=seed)
+
+
+def killing(outputs: FloatArray, targets: FloatArray) -> bool:
+    """A condition that ends the process which tests it, the first time."""
+    marks = Path(os.environ["SWEEP_MARKS"])
+    if os.getpid() != int(os.environ["SWEEP_PARENT"]) and not (marks / "killed").exists():
+        (marks / "killed").touch()
+        os._exit(9)
+    return bool(np.abs(outputs - targets).max() < 0.3)
+
+
+def always_killing(outputs: FloatArray, targets: FloatArray) -> bool:
+    if os.getpid() != int(os.environ["SWEEP_PARENT"]):
+        os._exit(9)
+    return True
+
+
+def close(outputs: FloatArray, targets: FloatArray) -> bool:
+    return bool(np.abs(outputs - targets).max() < 0.3)

@@ -1,0 +1,111 @@
+"""Executors: the same bits from every one, and faults of workers cost only what they trained."""
+
+import multiprocessing
+import os
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import EngineError, InputError
+from scalarviz.sweeps import executors, task
+from scalarviz.sweeps.versions import versions_here
+from tests.sweeps.making import always_killing, close, killing, own_data, xor
+from tests.wording import refused
+
+GRID = {"hidden": [2, 3, 4]}
+
+
+def digests(runs: Any) -> list[tuple[str, ...]]:
+    return [runs.outcome(number).digests for number in range(len(runs.settings))]
+
+
+@pytest.fixture(scope="module")
+def here() -> list[tuple[str, ...]]:
+    runs = sv.sweep(xor, GRID, seeds=range(4))
+    runs.advance(30)
+    return digests(runs)
+
+
+def test_processes_give_the_same_bits(here: list[tuple[str, ...]]) -> None:
+    runs = sv.sweep(xor, GRID, seeds=range(4), executor="processes", success=close)
+    seen = list(runs.train(30))
+    assert digests(runs) == here
+    assert [now.done for now in seen] == [0, 4, 8, 12]
+
+
+def test_threads_of_a_pool_give_the_same_bits(here: list[tuple[str, ...]]) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        runs = sv.sweep(xor, GRID, seeds=range(4), executor=pool)
+        runs.advance(30)
+    assert digests(runs) == here
+
+
+def test_parts_of_a_setting_give_the_same_bits(
+    here: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task, "MOST_NETWORKS", 3)
+    with ThreadPoolExecutor(2) as pool:
+        runs = sv.sweep(xor, GRID, seeds=range(4), executor=pool)
+        runs.advance(30)
+    assert digests(runs) == here
+    assert runs.outcome(0).seeds.tolist() == [0, 1, 2, 3]
+
+
+def test_sessions_with_data_of_their_own_can_be_sent() -> None:
+    alone = sv.sweep(own_data, {"noise": [0.1]}, seeds=[1, 4])
+    alone.advance(20)
+    with ThreadPoolExecutor(1) as pool:
+        runs = sv.sweep(own_data, {"noise": [0.1]}, seeds=[1, 4], executor=pool)
+        runs.advance(20)
+    assert digests(runs) == digests(alone)
+
+
+def test_a_function_that_cannot_be_pickled_makes_sessions_that_are_sent_as_files(
+    here: list[tuple[str, ...]],
+) -> None:
+    runs = sv.sweep(lambda hidden, seed: xor(hidden, seed=seed), GRID, range(4))
+    tasks = runs._tasks(30, 1)
+    executors.check_sendable(tasks)
+    assert [len(each.files) for each in tasks] == [1, 1, 1]
+
+
+def test_a_condition_that_cannot_be_pickled_is_refused_before_anything_is_trained() -> None:
+    with refused(InputError):
+        sv.sweep(xor, GRID, executor="processes", success=lambda outputs, targets: True).advance(5)
+
+
+def test_a_pool_that_forks_is_refused() -> None:
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(1, mp_context=context) as pool, refused(InputError):
+        sv.sweep(xor, GRID, executor=pool).advance(5)
+
+
+def test_a_worker_of_other_versions_is_refused() -> None:
+    (sent, *_) = sv.sweep(xor, GRID)._tasks(5, 1)
+    sent.versions["numba"] = "0.1"
+    with refused(EngineError):
+        task.perform(sent)
+    assert versions_here()["numba"] != "0.1"
+
+
+@pytest.mark.slow  # three pools are started
+def test_a_killed_worker_costs_only_what_it_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: list[tuple[str, ...]]
+) -> None:
+    monkeypatch.setenv("SWEEP_MARKS", str(tmp_path))
+    monkeypatch.setenv("SWEEP_PARENT", str(os.getpid()))
+    runs = sv.sweep(xor, GRID, seeds=range(4), executor="processes", success=killing)
+    runs.advance(30)
+    assert (tmp_path / "killed").exists() and not runs.errors
+    assert digests(runs) == here
+
+
+@pytest.mark.slow  # several pools are started
+def test_a_task_that_ends_its_worker_each_time_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SWEEP_PARENT", str(os.getpid()))
+    runs = sv.sweep(xor, {"hidden": [2]}, executor="processes", success=always_killing)
+    runs.advance(5)
+    assert "ended 3 times without an answer" in runs.table().columns["error"][0]

@@ -1,0 +1,251 @@
+"""Sweeps: every run has the numbers of a session of its own, and the tables say what came of it."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import InputError, OrderError, UnknownNameError
+from scalarviz.sweeps.outcome import NEVER
+from tests.sweeps.making import PLACES, close, diverging, engines, own_data, raising, xor
+from tests.wording import refused
+
+GRID = {"hidden": [2, 3], "lr": [0.5, 2.0]}
+
+
+def test_a_grid_has_every_combination_the_last_name_changing_fastest() -> None:
+    runs = sv.sweep(xor, GRID, seeds=[0])
+    assert runs.settings == [
+        {"hidden": 2, "lr": 0.5}, {"hidden": 2, "lr": 2.0},
+        {"hidden": 3, "lr": 0.5}, {"hidden": 3, "lr": 2.0},
+    ]  # fmt: skip
+    assert sv.sweep(xor, [{"hidden": 4}, {"hidden": 9}]).settings == [{"hidden": 4}, {"hidden": 9}]
+    assert sv.sweep(xor, {}).settings == [{}] and len(sv.sweep(xor, GRID, range(7))) == 28
+
+
+def test_each_run_is_a_session_of_its_own_bit_for_bit() -> None:
+    runs = sv.sweep(xor, GRID, seeds=[5, 0, 2**40])
+    runs.advance(60, every=20)
+    for number, setting in enumerate(runs.settings):
+        outcome = runs.outcome(number)
+        for i, seed in enumerate([5, 0, 2**40]):
+            alone = xor(**setting, seed=seed)
+            alone.advance(60)
+            assert (outcome.values[i] == alone.network.bank.value).all()
+            means = alone.losses.reshape(3, 20).mean(axis=1)
+            np.testing.assert_allclose(runs.losses(number)[i], means, rtol=1e-12)
+    opened = runs[3, 2**40]
+    assert opened.step_index == 60 and opened.network.layers[0].outputs == 3
+    opened.back(10)
+    assert opened.step_index == 50
+
+
+def test_sessions_with_data_of_their_own_are_trained_one_by_one() -> None:
+    runs = sv.sweep(own_data, {"noise": [0.0, 0.2]}, seeds=[1, 4])
+    runs.advance(30, every=10)
+    for number, noise in enumerate([0.0, 0.2]):
+        for i, seed in enumerate([1, 4]):
+            alone = own_data(noise, seed)
+            alone.advance(30)
+            assert (runs.outcome(number).values[i] == alone.network.bank.value).all()
+
+
+def test_engines_are_an_axis() -> None:
+    runs = sv.sweep(engines, {"engine": ["cpu", "python"]}, seeds=[0, 1])
+    runs.advance(20)
+    np.testing.assert_allclose(runs.outcome(0).values, runs.outcome(1).values, rtol=1e-9)
+
+
+def test_training_can_be_followed_from_check_to_check() -> None:
+    runs = sv.sweep(xor, GRID, seeds=range(3))
+    seen = [(now.step, now.done, now.total) for now in runs.train(50, every=20)]
+    assert seen == [(20, 0, 12), (40, 0, 12), (50, 12, 12)]
+    whole = sv.sweep(xor, GRID, seeds=range(3))
+    whole.advance(50, every=20)
+    assert runs.runs().columns == whole.runs().columns
+
+
+def test_success_is_a_bound_or_a_function_and_is_on_the_right_side_by_default() -> None:
+    runs = sv.sweep(xor, {}, seeds=range(6))
+    assert runs.success == "every output on the side of its target"
+    runs.advance(400, every=25)
+    outcome = runs.outcome(0)
+    for i in range(6):
+        session, found = xor(seed=i), NEVER
+        for step in range(25, 401, 25):
+            session.advance(25)
+            outputs = np.array([session.network(place)[0] for place in PLACES])
+            if ((outputs > 0.5) == np.array([False, True, True, False])).all():
+                found = step
+                break
+        assert outcome.succeeded[i] == found
+    bound = sv.sweep(xor, {}, seeds=range(6), success=0.05)
+    bound.advance(400, every=25)
+    below = bound.losses(0) < 0.05
+    first = np.where(below.any(axis=1), 25 * (below.argmax(axis=1) + 1), NEVER)
+    assert (bound.outcome(0).succeeded == first).all() and bound.success == "loss below 0.05"
+    own = sv.sweep(xor, {}, seeds=range(6), success=close)
+    own.advance(400)
+    assert own.success == "close" and (own.outcome(0).succeeded != NEVER).any()
+    assert sv.sweep(diverging, {}).success != "" and sv.sweep(xor, {}, success=None).success == ""
+
+
+def test_networks_end_early_at_success_and_keep_the_bits_of_that_step() -> None:
+    runs = sv.sweep(xor, {}, seeds=range(8), success=0.1, stop="success")
+    runs.advance(600, every=50)
+    outcome = runs.outcome(0)
+    ended = outcome.ended != NEVER
+    assert ended.any() and (outcome.ended == outcome.succeeded).all()
+    for i in np.flatnonzero(ended).tolist():
+        alone = xor(seed=i)
+        alone.advance(int(outcome.ended[i]))
+        assert (alone.network.bank.value == outcome.values[i]).all()
+        assert runs[0, i].step_index == outcome.ended[i]
+
+
+def test_networks_that_fail_are_counted_and_rank_last() -> None:
+    runs = sv.sweep(diverging, {"lr": [1e-3, 10.0]}, seeds=range(5))
+    runs.advance(100, every=10)
+    table = runs.table()
+    assert table.columns["failed"] == [0, 5]
+    assert table.columns["loss"][1] == np.inf and np.isfinite(table.columns["loss"][0])
+    failed = runs.outcome(1).failed
+    for i in range(5):
+        alone = diverging(10.0, i)
+        with pytest.raises(sv.ScalarvizError):
+            alone.advance(100)
+        assert alone.step_index == failed[i]
+    assert runs[1, 3].step_index == failed[3]  # as far as it went
+    assert runs.beats(0, 1).value == 1.0
+
+
+def test_a_setting_that_raises_is_named_and_the_others_go_on() -> None:
+    runs = sv.sweep(raising, {"hidden": [4, 5, 6]}, seeds=range(2))
+    runs.advance(20)
+    assert list(runs.errors) == [1] and runs.table().columns["runs"] == [2, 0, 2]
+    assert runs.table().columns["error"] == [None, "ValueError: five is not for me", None]
+    assert len(runs.runs()) == 4
+    with pytest.raises(ValueError, match="five"):
+        runs.outcome(1)
+
+
+def test_metrics_are_measured_at_the_checks() -> None:
+    runs = sv.sweep(xor, {}, seeds=[0, 1], metrics=["accuracy", "mae"])
+    runs.advance(40, every=20)
+    alone = xor(seed=1)
+    alone.advance(40)
+    outputs = np.array(alone.network(np.array([[0, 0], [0, 1], [1, 0], [1, 1.0]])))
+    mae = np.abs(outputs - [[0], [1], [1], [0]]).mean()
+    assert runs.outcome(0).metrics["mae"][1, 1] == pytest.approx(mae, rel=1e-6)
+    assert {"accuracy", "mae"} <= set(runs.table().columns)
+
+
+def test_a_folder_keeps_results_for_the_next_time(tmp_path: Path) -> None:
+    first = sv.sweep(xor, GRID, seeds=range(3), folder=tmp_path / "kept")
+    first.advance(30)
+    files = sorted((tmp_path / "kept").iterdir())
+    before = [file.stat().st_mtime_ns for file in files]
+    again = sv.sweep(xor, {**GRID, "lr": [0.5, 2.0, 3.0]}, seeds=range(3), folder=tmp_path / "kept")
+    again.advance(30)
+    assert [file.stat().st_mtime_ns for file in files] == before
+    assert len(list((tmp_path / "kept").iterdir())) == 6  # two more
+    assert again.outcome(0).digests == first.outcome(0).digests
+    other = sv.sweep(xor, GRID, seeds=range(3), folder=tmp_path / "kept")
+    other.advance(31)  # other steps, other results
+    assert len(list((tmp_path / "kept").iterdir())) == 10
+
+
+def test_a_damaged_result_is_trained_again(tmp_path: Path) -> None:
+    runs = sv.sweep(xor, {}, seeds=range(3), folder=tmp_path)
+    runs.advance(30)
+    (file,) = tmp_path.iterdir()
+    content = bytearray(file.read_bytes())
+    content[-5] ^= 1
+    file.write_bytes(content)
+    again = sv.sweep(xor, {}, seeds=range(3), folder=tmp_path)
+    with pytest.warns(UserWarning, match="trained again"):
+        again.advance(30)
+    assert again.outcome(0).digests == runs.outcome(0).digests
+
+
+def test_an_interrupted_sweep_keeps_what_is_done(tmp_path: Path) -> None:
+    runs = sv.sweep(xor, GRID, seeds=range(3), folder=tmp_path)
+    for now in runs._by_tasks(30, 10):
+        if now.done >= 6:
+            break
+    assert len(list(tmp_path.iterdir())) == 2
+    runs.advance(30, every=10)
+    assert len(list(tmp_path.iterdir())) == 4 and len(runs.runs()) == 12
+
+
+def test_tables_are_saved_and_sorted(tmp_path: Path) -> None:
+    runs = sv.sweep(xor, GRID, seeds=range(3))
+    runs.advance(20)
+    runs.save(tmp_path / "runs.csv")
+    lines = (tmp_path / "runs.csv").read_text().splitlines()
+    assert len(lines) == 13
+    assert lines[0] == "setting,hidden,lr,seed,steps,loss,success,steps to success,failed,digest"
+    losses = runs.table().sorted_by("loss", falling=True).columns["loss"]
+    assert losses == sorted(losses, reverse=True)
+    shown = repr(runs.table())
+    assert re.search(r"hidden +lr +runs", shown) and "every output" in shown
+    assert "<table>" in runs.table()._repr_html_()
+    frame = pytest.importorskip("pandas", reason="pandas is an extra") and runs.to_pandas()
+    assert list(frame.columns) == lines[0].split(",") and len(frame) == 12
+
+
+def test_what_is_no_sweep_is_refused_in_a_sentence() -> None:
+    with refused(InputError):
+        sv.sweep(3, {})  # type: ignore[arg-type]  # no function
+    with refused(UnknownNameError):
+        sv.sweep(raising, {"hiden": [3]})
+    with refused(InputError):
+        sv.sweep(lambda hidden: None, {"hidden": [3]})  # type: ignore[arg-type]  # takes no seed
+    with refused(InputError):
+        sv.sweep(xor, {"seed": [1]})
+    with refused(InputError):
+        sv.sweep(xor, {"hidden": 3})  # type: ignore[dict-item]  # no list
+    with refused(InputError):
+        sv.sweep(xor, {"hidden": []})
+    with refused(InputError):
+        sv.sweep(xor, {"hidden": [3, 3]})
+    with refused(InputError):
+        sv.sweep(xor, [{"hidden": 3}, {"lr": 1.0}])
+    with refused(InputError):
+        sv.sweep(xor, "hidden")  # type: ignore[arg-type]  # no grid
+    with refused(InputError):
+        sv.sweep(xor, {"hidden": range(1000), "lr": range(1000)})
+    with refused(InputError):
+        sv.sweep(xor, {}, seeds=[])
+    with refused(InputError):
+        sv.sweep(xor, {}, seeds=[1, 1])
+    with refused(InputError):
+        sv.sweep(xor, {}, seeds=[-1])
+    with refused(InputError):
+        sv.sweep(xor, {}, success="great")
+    with refused(InputError):
+        sv.sweep(xor, {}, success=0.0)
+    with refused(InputError):
+        sv.sweep(xor, {}, success=lambda outputs: True)
+    with refused(InputError):
+        sv.sweep(xor, {}, success=None, stop="success")
+    with refused(InputError):
+        sv.sweep(xor, {}, executor="threads").advance(1)
+    runs = sv.sweep(xor, {}, seeds=[0])
+    with refused(OrderError):
+        runs.outcome(0)
+    with refused(InputError):
+        runs[3, 0]
+    with refused(InputError):
+        runs[0, 1]
+    with refused(InputError):
+        runs[0]  # type: ignore[index]  # no seed
+    with refused(InputError):
+        runs.advance(0)
+    runs.advance(2)
+    with refused(InputError):
+        runs.save("table.xlsx")
+    with refused(InputError):
+        runs.table().sorted_by("speed")
