@@ -10,9 +10,9 @@ import base64
 import html
 from collections.abc import Sequence
 from typing import Any, final
-from unicodedata import category
 
 from scalarviz.draw2d.theme import THEMES
+from scalarviz.errors import visible_text
 
 LOOK = THEMES["light"]
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
@@ -26,7 +26,6 @@ WIDTHS = NARROW | WIDE
 OTHER, FAR = 0.64, 1.05  # of ordinary characters, and of those beyond European alphabets
 BOLD = 1.1
 FIRST_FAR = "\u2e80"
-UNKNOWN = ("Cc", "Cs", "Cn")  # control characters, surrogates, unassigned
 WIDEST = 1100.0  # pixels; a wider drawing is scrolled
 
 
@@ -43,9 +42,9 @@ def shorten(text: str, longest: int) -> str:
 
 
 def escaped(text: object) -> str:
-    """Return a text escaped for XML; characters that XML forbids become U+FFFD."""
-    known = ["\ufffd" if category(c) in UNKNOWN else c for c in str(text)]
-    return html.escape("".join(known), quote=True)
+    """Return a text escaped for XML, with all letters visible; lines stay lines."""
+    lines = map(visible_text.escaped, str(text).split("\n"))
+    return html.escape("\n".join(lines), quote=True)
 
 
 @final

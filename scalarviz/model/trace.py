@@ -20,6 +20,7 @@ from scalarviz.autograd import graph
 from scalarviz.autograd.value import Value
 from scalarviz.checks.numbers import FloatArray, shorten
 from scalarviz.errors import InputError
+from scalarviz.errors.visible_text import visible
 from scalarviz.formulas.arithmetic import COMPARISONS, OPERATIONS, by_some, no_gradient
 from scalarviz.formulas.table import Formula
 from scalarviz.model.operations import SCALAR, Buffer, Operation
@@ -169,7 +170,7 @@ class Trace:
             return f"{self.constants[place - self.inputs]:g}"
         if place < self.first_made:
             row = place - self.first_parameter
-            return self.parameters[row].label or f"p{row}"
+            return visible(self.parameters[row].label) or f"p{row}"
         return f"[{place - self.first_made}]"
 
     def __repr__(self) -> str:

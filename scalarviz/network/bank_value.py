@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scalarviz.autograd.value import Value
 from scalarviz.checks.numbers import shorten
 from scalarviz.errors import InputError, OwnershipError
+from scalarviz.errors.visible_text import visible
 from scalarviz.model.bank import Bank, Dtype
 from scalarviz.model.weight import WeightValue
 
@@ -104,7 +105,8 @@ def new_bank(leaves: Sequence[Value], dtype: Dtype) -> Bank:
                 "call zero_grad first"
             )
     bank = Bank(len(leaves), dtype)
-    bank.name_of = [leaf.label or f"parameter {i}" for i, leaf in enumerate(leaves)].__getitem__
+    names = [visible(leaf.label) or f"parameter {i}" for i, leaf in enumerate(leaves)]
+    bank.name_of = names.__getitem__
     for row, leaf in enumerate(leaves):
         bank.value[row] = bank.number(leaf.data, f"the value of {bank.name_of(row)}")
     with np.errstate(over="ignore"):

@@ -13,6 +13,7 @@ from scalarviz.checks.targets import as_pairs
 from scalarviz.engines.expression.engines import ExpressionEngine
 from scalarviz.engines.registry import EngineRow, choose_for_expression
 from scalarviz.errors import InputError, OwnershipError
+from scalarviz.errors.visible_text import visible
 from scalarviz.formulas.losses import AnyLoss, Loss
 from scalarviz.formulas.table import pick
 from scalarviz.model.bank import DTYPES, Dtype, Rows
@@ -139,7 +140,7 @@ class Expression(Model):
         if row not in self._numbers:
             return self._bank.name_of(row)
         number = self._numbers[row]
-        return self.parameters[number].label or f"p{number}"
+        return visible(self.parameters[number].label) or f"p{number}"
 
     def find_rows(self, part: object) -> object:
         """Return the row of a parameter; return anything but a Value unchanged."""

@@ -22,7 +22,8 @@ from scalarviz.presenter.exhibits_of import (
     samples_of,
     some_pixels,
 )
-from scalarviz.presenter.plane_points import bounds_of, numbered_axes
+from scalarviz.presenter.names_of_data import axis_names, class_names, output_names
+from scalarviz.presenter.plane_points import bounds_of
 from scalarviz.presenter.sorting import ASKED, some_digits
 from scalarviz.session.session import Session
 from scalarviz.texts import text
@@ -90,7 +91,7 @@ def exhibit_of(session: Session) -> Made | None:
     varying = np.flatnonzero(np.ptp(inputs, axis=0) > 0.0)
     made = plane_of(session, inputs, targets, varying) if len(varying) == 2 else None
     if len(inputs) <= FEW and inputs.shape[1] <= FEW and targets.shape[1] <= 2:
-        names = numbered_axes(data)
+        names = axis_names(data)
         shown = {
             "kind": "answers",
             "names": [names[i] for i in varying],
@@ -126,8 +127,7 @@ def plane_of(session: Session, inputs: FloatArray, targets: FloatArray, axes: An
     classes = count if is_one_hot(targets) else 0
     wanted = targets.argmax(axis=1) if classes else targets[:, 0]
     least, most = float(wanted.min()), float(wanted.max())
-    names = numbered_axes(data)
-    numbered = [text("exhibits.plane.class", number=i) for i in range(classes)]
+    names = axis_names(data)
     title = text(f"exhibits.plane.{'one' if count == 1 else 'many'}")
     shown = {
         "kind": "plane",
@@ -139,7 +139,7 @@ def plane_of(session: Session, inputs: FloatArray, targets: FloatArray, axes: An
         "low": low.tolist(),
         "high": high.tolist(),
         "classes": classes,
-        "classNames": [*data.output_names] if len(data.output_names) == classes else numbered,
+        "classNames": class_names(data, classes),
         "sorts": bool(classes) or (count == 1 and len(np.unique(wanted)) == 2),
         "middle": (least + most) / 2.0,
         "reach": (most - least) / 2.0 or 1.0,
@@ -186,7 +186,7 @@ def sorting_of(data: Digits) -> Made:
         "pictures": packed(np.rint(255.0 * pictures).astype(np.uint8)),
         "shown": chosen.tolist(),
         "labels": labels.tolist(),
-        "names": [*data.output_names],
+        "names": [*output_names(data)],
         "of": f"exhibits.sorting.of.{'held_out' if held else 'training'}",
     }
     return shown, np.asarray(inputs, np.float64)

@@ -22,11 +22,11 @@ from scalarviz.formulas.metrics import predictions_of
 from scalarviz.layers import Dense, Layer
 from scalarviz.model.operations import Operation
 from scalarviz.network.base import Model
+from scalarviz.presenter.names_of_data import axis_names, class_names, input_names, output_names
 from scalarviz.presenter.plane_points import (
     SIDE,
     PlanePoints,
     held_out_points,
-    numbered_axes,
     plane_points,
 )
 from scalarviz.presenter.sorting import sorting
@@ -139,8 +139,7 @@ def class_plane(ask: Ask, data: DataSet, where: PlanePoints, about: Mapping[str,
     """Return the class of the largest output over the plane in which the samples lie."""
     inputs, targets = where.samples
     count = targets.shape[1]
-    names = [text("exhibits.plane.class", number=i) for i in range(count)]
-    names = [*data.output_names] if len(data.output_names) == count else names
+    names = class_names(data, count)
     wanted, found = largest(targets), largest(ask(inputs))
     lines = []
     if len(inputs) <= FEW:
@@ -191,7 +190,7 @@ def graph(ask: Ask, data: DataSet, samples: Pair, axis: int) -> FunctionPlot:
     places[:, axis] = np.linspace(low, high, len(places))
     points = np.stack([inputs[:, axis], targets[:, 0]], axis=1)
     title = text(f"exhibits.graph.{'one' if targets.shape[1] == 1 else 'many'}")
-    names = numbered_axes(data)[axis], (*data.output_names, text("exhibits.axis.output"))[0]
+    names = axis_names(data)[axis], (*output_names(data), text("exhibits.axis.output"))[0]
     return FunctionPlot(ask(places)[:, 0], low, high, points, title, names, axis)
 
 
@@ -328,8 +327,8 @@ def plate(session: Session, index: int, layer: Layer) -> TextPlate:
     """Return the numbers of a Dense layer."""
     values = np.asarray(layer.bank.value[layer.rows], np.float64)
     is_last = layer is session.network.layers[-1]
-    inputs = numbered(layer.inputs, session.data.input_names if index == 0 else ())
-    outputs = numbered(layer.outputs, session.data.output_names if is_last else ())
+    inputs = numbered(layer.inputs, input_names(session.data) if index == 0 else ())
+    outputs = numbered(layer.outputs, output_names(session.data) if is_last else ())
     weights, biases = np.split(values, [layer.inputs * layer.outputs])
     return TextPlate(
         name=text("plates.layer", label=index),

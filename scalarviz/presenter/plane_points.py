@@ -13,7 +13,7 @@ from scalarviz.data import DataSet
 from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair
 from scalarviz.data.plane import PLANE, PlaneSet
-from scalarviz.texts import text
+from scalarviz.presenter.names_of_data import axis_names
 from scalarviz.view.exhibits.plane import cells
 
 SIDE = 40  # cells along a map, which needs SIDE * SIDE evaluations per picture
@@ -83,7 +83,7 @@ def plane_points(data: DataSet, samples: Pair) -> PlanePoints | None:
     varying = np.flatnonzero(np.ptp(inputs, axis=0) > 0.0)
     if len(varying) != 2:
         return None
-    points, names = inputs[:, varying], numbered_axes(data)
+    points, names = inputs[:, varying], axis_names(data)
     low, high = bounds_of(data, points)
     axes = int(varying[0]), int(varying[1])
     return PlanePoints(samples, points, low, high, (names[axes[0]], names[axes[1]]), axes)
@@ -106,9 +106,3 @@ def bounds_of(data: DataSet, points: FloatArray) -> tuple[FloatArray, FloatArray
     low, high = points.min(axis=0), points.max(axis=0)
     room = 0.1 * (high - low)
     return low - room, high + room
-
-
-def numbered_axes(data: DataSet) -> list[str]:
-    """Return the names of all inputs; x1, x2 and so on for those without a name."""
-    names = [text("exhibits.axis.input", number=i + 1) for i in range(data.inputs)]
-    return [*data.input_names, *names[len(data.input_names) :]]

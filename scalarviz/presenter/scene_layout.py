@@ -9,12 +9,13 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data import DataSet
-from scalarviz.errors.visible_text import visible
+from scalarviz.errors.visible_text import shortened
 from scalarviz.formulas.table import pick
 from scalarviz.layers import Dense
 from scalarviz.model.operations import Shape
 from scalarviz.model.program import Program
 from scalarviz.network.base import Model
+from scalarviz.presenter.names_of_data import input_names, output_names
 from scalarviz.session.session import Session
 from scalarviz.texts import text
 from scalarviz.view.scene.frame import Box
@@ -56,7 +57,7 @@ def values_of(network: Model) -> Layout:
     if len(rows) <= FEW:
         order = network.reading_order()
         rows, names = [rows[i] for i in order], [names[i] for i in order]
-    return of_values(rows, [visible(name) for name in names])
+    return of_values(rows, names)
 
 
 def about_layer(session: Session, label: str) -> tuple[str, str]:
@@ -90,9 +91,9 @@ def names_of(session: Session) -> Mapping[str, Sequence[str]]:
 
 def names_in(program: Program, data: DataSet) -> Mapping[str, Sequence[str]]:
     """Return the names of input and output neurons of a program, by name of the buffer."""
-    ends = (program.inputs, data.input_names), (program.outputs, data.output_names)
+    ends = (program.inputs, input_names(data)), (program.outputs, output_names(data))
     return {
-        buffer.name: tuple(visible(str(name), LONGEST) for name in names)
+        buffer.name: tuple(shortened(name, LONGEST) for name in names)
         for buffer, names in ends
         if 0 < len(names) <= buffer.size
     }

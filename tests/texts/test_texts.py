@@ -45,7 +45,7 @@ NOT_WORDS = [
     ("displays/*", "*Network*|Perceptron|*Program*|Session|Value", "names of classes"),
     ("displays/page.py", "*solid*", "a style"),
     ("displays/session.py", "curve field", "a class of an element"),
-    ("displays/svg.py", "*sans-serif|C[cns]", "fonts, and categories of characters"),
+    ("displays/svg.py", "*sans-serif", "fonts"),
     ("draw2d/font_files.py", "Bold|Regular", "styles of fonts"),
     ("export/storyboard_page.js", ".*|nav button|(prefers*", "selectors"),
     ("export/storyboard_page.py", "color-scheme*|/[*]*|default-src*", "styles, and the policy"),
