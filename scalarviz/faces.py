@@ -14,7 +14,7 @@ from scalarviz.controller.options import Recipe
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.errors import DisplayError, InputError
 from scalarviz.errors.visible_text import say
-from scalarviz.export.render import RenderOptions
+from scalarviz.export.render_options import RenderOptions
 from scalarviz.formulas.table import pick
 from scalarviz.notebook.place import in_notebook
 from scalarviz.presenter.show import Show

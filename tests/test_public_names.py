@@ -14,7 +14,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.errors import UnknownNameError
 from scalarviz.export import render
-from scalarviz.export.render import RenderOptions
+from scalarviz.export.render_options import RenderOptions
 from scalarviz.formulas.initializers import INITIALIZERS
 from scalarviz.formulas.schedules import SCHEDULES
 from tests.public_names import callables, parameters

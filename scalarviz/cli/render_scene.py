@@ -13,7 +13,8 @@ from scalarviz.draw2d.progress import Progress
 from scalarviz.errors import InputError
 from scalarviz.errors.visible_text import say
 from scalarviz.export.rate import Portions
-from scalarviz.export.render import PAGE, RenderOptions, picture, record, storyboard
+from scalarviz.export.render import picture, record, storyboard
+from scalarviz.export.render_options import PAGE, RenderOptions
 from scalarviz.files.atomic import check_place
 from scalarviz.formulas.table import pick
 from scalarviz.presenter.show import Show

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scalarviz.model.operations import Operation
+from scalarviz.presenter.several import sizes_of
 from scalarviz.session.caption import Neuron
 from scalarviz.session.growing import add_neurons, insert_layer, remove_layer, remove_neuron
 from scalarviz.session.session import Session
@@ -65,14 +66,6 @@ def later(controller: Controller) -> None:
     *kept, session = controller.later
     go_on_with(controller, session)
     controller.later = kept
-
-
-def sizes_of(session: Session) -> str:
-    """Return the sizes of a network as titles name them, such as "3-8-3"; "" without layers."""
-    layers = session.network.layers
-    if not layers:
-        return ""
-    return "-".join(map(str, [layers[0].inputs, *(layer.outputs for layer in layers)]))
 
 
 # The commands.

@@ -12,18 +12,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
-
-from scalarviz.checks.numbers import answered, answers, number, shorten, true_or_false
+from scalarviz.checks.numbers import answered, number, true_or_false
 from scalarviz.checks.numbers import size as count_of
 from scalarviz.draw2d.progress import Progress
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.errors import InputError
 from scalarviz.export.rate import Portions
+from scalarviz.export.render_options import PAGE, Frame, RenderOptions, drawn, looked, shown
 from scalarviz.export.storyboard_page import Still, page
 from scalarviz.export.video import encoder_for, png
 from scalarviz.files.atomic import as_path, check_place, replace_file
@@ -31,108 +29,20 @@ from scalarviz.formulas.table import pick
 from scalarviz.layers.perceptron import Perceptron
 from scalarviz.presenter.captions.strip import names_of_cells
 from scalarviz.presenter.show import Show, whole_number
+from scalarviz.presenter.side_by_side import Pin
 from scalarviz.presenter.stage import Stage
 from scalarviz.process.interrupt import Stop
 from scalarviz.session.caption import Neuron
 from scalarviz.session.session import Session
 from scalarviz.view.scene.camera import Camera, along_path
 
-Frame = npt.NDArray[np.uint8]
 Move = Literal["still", "orbit", "approach"]
 
-LARGEST = 8192  # pixels along a side
 SECONDS = 12.0  # length of a video if `every` is not given
 OPERATION, LONGEST = 1.5, 60.0  # seconds for each operation in a video, and at most
 FASTEST = 240  # frames a second
 LAST = 1.0  # seconds for which the last frame is held
 MOVES = ("still", "orbit", "approach")
-
-
-@answers
-@dataclass(frozen=True)
-class RenderOptions:
-    """How a picture is rendered; raises InputError for a value out of range.
-
-    size       width and height in logical pixels, 16 to 8192 each
-    ratio      device pixels per logical pixel, 0.25 to 8
-    samples    each pixel is the mean of samples x samples, 1 to 4
-    theme      "dark" or "light"
-    camera     "perspective", "orthographic" or "flat", or a Camera
-    layout     "beads", "crossbar" or "posters"
-    color      what the colors of cubes show; `cubes` what their sizes show; see `Stage.channels`
-    per_layer  whether each layer has its own color scale
-    pin        bank index of the weight whose arithmetic is shown, or a Perceptron: its sum
-    neuron_maps  whether spheres show what their neurons answer over the plane, if data lie in one
-    test_points  whether held-out samples are drawn on the map of the plane
-    discrete   whether maps of the plane have two colors only
-    """
-
-    size: tuple[int, int] = (1280, 800)
-    ratio: float = 1.0
-    samples: int = 2
-    theme: str = "dark"
-    camera: str | Camera = "perspective"
-    layout: str = "beads"
-    color: str = "value"
-    cubes: str = "value"
-    per_layer: bool = False
-    pin: int | Perceptron | Neuron | None = None
-    neuron_maps: bool = False
-    test_points: bool = False
-    discrete: bool = False
-
-    def __post_init__(self) -> None:
-        given = self.size.tolist() if isinstance(self.size, np.ndarray) else self.size
-        if not isinstance(given, (tuple, list)) or len(given) != 2:
-            raise InputError(
-                f"a picture has a width and a height, such as size=(800, 500), not {shorten(given)}"
-            )
-        object.__setattr__(self, "size", tuple(given))
-        for pixels, what in zip(self.size, ("width", "height"), strict=True):
-            if not 16 <= count_of(pixels, f"the {what} of a picture") <= LARGEST:
-                raise InputError(
-                    f"the {what} of a picture is 16 to {LARGEST} pixels, not {shorten(pixels)}"
-                )
-        if not 0.25 <= number(self.ratio, "the ratio of a picture", 0.0) <= 8.0:
-            raise InputError(f"the ratio of a picture is 0.25 to 8, not {shorten(self.ratio)}")
-        if not 1 <= count_of(self.samples, "the samples of a picture") <= 4:
-            raise InputError(f"a pixel has 1 to 4 samples a side, not {shorten(self.samples)}")
-
-    def check(self, show: object) -> None:
-        """Raise InputError if a name or the pinned row is unknown, DisplayError without OpenGL."""
-        with self.canvas(), self.on(show):
-            pass
-
-    @contextmanager
-    def on(self, show: object) -> Iterator[Stage]:
-        """Return a Stage of a session with these options, closed at the end of the block."""
-        stage = self._stage(show)
-        try:
-            yield stage
-        finally:
-            stage.leave()
-
-    def _stage(self, show: object) -> Stage:
-        name = self.camera if isinstance(self.camera, str) else "perspective"
-        stage = Stage(show, self.theme, name, self.layout, reduced_motion=True)
-        stage.silent = True
-        stage.color, stage.size, stage.per_layer = self.color, self.cubes, self.per_layer
-        stage.neuron_maps, stage.test_points = self.neuron_maps, self.test_points
-        stage.discrete = self.discrete
-        if self.pin is not None:
-            stage.pin(self.pin)
-        stage.resize(*self.size)
-        if isinstance(self.camera, Camera):
-            stage.eyes.go(self.camera)
-        return stage
-
-    def canvas(self) -> Any:
-        from scalarviz.view.canvas import Canvas
-
-        return Canvas(*self.size)
-
-
-PAGE = RenderOptions(size=(1200, 760), samples=1)  # default of storyboards
 
 
 @answered
@@ -149,7 +59,7 @@ def picture(
     color: str | None = None,
     cubes: str | None = None,
     per_layer: bool | None = None,
-    pin: int | Perceptron | Neuron | None = None,
+    pin: Pin = None,
     neuron_maps: bool | None = None,
     test_points: bool | None = None,
     discrete: bool | None = None,
@@ -157,7 +67,8 @@ def picture(
 ) -> Frame:
     """Render a session as it is now; return uint8 (height, width, 3), and write it as a PNG file.
 
-    session     a Session or a Show
+    session     a Session or a Show; or 1 to 6 of them in a list, or in a dict by their names: they
+                are drawn side by side, on common scales, with a table and all loss curves below
     path        the file, .png; None, the default, writes none
     size        width and height in logical pixels, 16 to 8192 each; by default (1280, 800)
     ratio       device pixels for each logical pixel, 0.25 to 8; by default 1.0
@@ -169,7 +80,7 @@ def picture(
     cubes       what the sizes of cubes show; by default "value"
     per_layer   whether each layer has its own color scale; by default False
     pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
-                drawn; by default none
+                drawn; by default none. Side by side also a list, with one or None for each
     neuron_maps  whether spheres show what their neurons answer over the plane; by default False
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
@@ -188,7 +99,7 @@ def picture(
         raise InputError(f"a picture is kept as .png, not as {place.name!r}: rename it")
     if place is not None:
         check_place(place)
-    show = Show.of(session)
+    show = shown(session)
     with look.canvas() as canvas, look.on(show) as stage:
         frame = drawn(canvas, stage, look)
     if place is not None:
@@ -290,16 +201,19 @@ def record(
         telling(progress, total, show) as tell,
         encoder,
     ):
-        stage.motion.cuts = stage.eyes.cuts = unit == "step"
-        path_of = camera_path(stage, move, cameras)
+        paths = []
+        for each in stage.stages:
+            each.motion.cuts = each.eyes.cuts = unit == "step"
+            paths.append(camera_path(each, move, cameras))
         frame = drawn(canvas, stage, look)
         encoder.add(frame)
         count = 1
         for _ in moments:
             if stop.asked:
                 raise KeyboardInterrupt  # raised between frames
-            if path_of:
-                stage.eyes.camera = along_path(path_of, count / max(1, total - 1))
+            for each, path_of in zip(stage.stages, paths, strict=True):
+                if path_of:
+                    each.eyes.camera = along_path(path_of, count / max(1, total - 1))
             stage.tick(count / fps)
             frame = drawn(canvas, stage, look)
             encoder.add(frame)
@@ -392,25 +306,11 @@ def story(
         for name in names:
             shown.session.advance(1, "operation")
             frame = drawn(canvas, stage, look)
-            said = stage.captioned()
+            said = stage.stages[0].captioned()
             alt = f"{shown.session.done}: {said.title} {said.formula}".strip()
             stills.append(Still(name, said, png(frame), alt))
             tell(len(stills), len(names))
     return len(stills), page(stills, title or show.title, THEMES[look.theme].is_dark)
-
-
-def looked(look: RenderOptions, options: Sequence[Any]) -> RenderOptions:
-    """Return `look` with the options, in the order of its fields, that are not None."""
-    named = zip(RenderOptions.__dataclass_fields__, options, strict=True)
-    return replace(look, **{name: option for name, option in named if option is not None})
-
-
-def drawn(canvas: Any, stage: Stage, look: RenderOptions) -> Frame:
-    """Return the stage as rendered pixels."""
-    frame: Frame = canvas.render(
-        stage.picture(), stage.frame_data(), stage.eyes.camera, look.ratio, look.samples
-    )
-    return frame
 
 
 def by_steps(session: Session, steps: int, every: int, stop: Stop) -> Iterator[None]:

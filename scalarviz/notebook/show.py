@@ -16,7 +16,8 @@ from typing import Any, final
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.options import Recipe
 from scalarviz.errors import DisplayError, EngineError, InputError
-from scalarviz.export.render import PAGE, RenderOptions, picture, story
+from scalarviz.export.render import picture, story
+from scalarviz.export.render_options import PAGE, RenderOptions
 from scalarviz.export.step_page_2d import plain_story
 from scalarviz.export.video import png
 from scalarviz.notebook.place import Shown, in_colab

@@ -148,7 +148,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
     def _show(self, before: Any) -> None:
         source = Source(self._now, before, self.network.program, SamplePass())
         scales = self._scales
-        scales.follow(source, self.plates, perf_counter())
+        scales.follow([(source, self.plates)], perf_counter())
         self.scales(scales.of(scales.color, self.plates), scales.of(scales.size, self.plates))
         self.numbers(read(scales.color, source), read(scales.size, source))
 

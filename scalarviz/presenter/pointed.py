@@ -1,4 +1,4 @@
-"""Pointed: what mouse and keyboard point at in the picture of a session, and what is pinned."""
+"""Pointed: what mouse and keyboard do in the picture of a session, and what is pinned."""
 
 from __future__ import annotations
 
@@ -63,6 +63,18 @@ class Pointed(WithMessages):
     def _see(self, seen: FrameData) -> Projection:
         projection: Projection = self._picture.see(seen, self.eyes.camera, *self._extent)
         return projection
+
+    @final
+    def orbit(self, dx: float, dy: float) -> None:
+        self.eyes.orbit(dx, dy)
+
+    @final
+    def move(self, dx: float, dy: float) -> None:
+        self.eyes.move(dx, dy)
+
+    @final
+    def zoom(self, factor: float, x: float, y: float) -> None:
+        self.eyes.zoom(factor, x, y)
 
     @final
     def hover_at(self, x: float, y: float) -> None:

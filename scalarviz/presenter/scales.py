@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import final
 
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.presenter.channels import Source, count_beyond, largest_of, read
+from scalarviz.view.frame_data import CubeValues
 from scalarviz.view.scene.plates import Plate
 
 LAST = 0.3  # seconds in which the last picture is drawn
 SECONDS = 5.0  # least time from one growth of a scale to the next
 STOPS = 1.0, 2.0, 5.0, 10.0
+
+
+Shown = tuple[Source, Sequence[Plate]]  # the numbers of a network, and where its cubes are
 
 
 @final
@@ -32,19 +37,17 @@ class Scales:
         self._grown_at = -math.inf
         self._grown: tuple[float, float] | None = None
 
-    def choose(self, source: Source, plates: Sequence[Plate]) -> None:
-        """Choose scales for these numbers, larger or smaller than before."""
+    def choose(self, shown: Sequence[Shown]) -> None:
+        """Choose scales for the numbers of all that is shown, larger or smaller than before."""
         for channel in {self.color, self.size}:
-            largest = largest_of(plates, read(channel, source), per_layer=self.per_layer)
-            for layer, number in largest.items():
+            for layer, number in self._largest(channel, shown).items():
                 self._stops[channel, layer] = stop_above(number)
         self._grown = None
 
-    def follow(self, source: Source, plates: Sequence[Plate], now: float) -> None:
+    def follow(self, shown: Sequence[Shown], now: float) -> None:
         """Let the scales grow if numbers exceed them, not more often than every SECONDS."""
         for channel in dict.fromkeys((self.color, self.size)):
-            largest = largest_of(plates, read(channel, source), per_layer=self.per_layer)
-            for layer, number in largest.items():
+            for layer, number in self._largest(channel, shown).items():
                 stop, key = stop_above(number), (channel, layer)
                 before = self._stops.get(key, 0.0)
                 if not before:  # the first numbers of a channel
@@ -52,6 +55,15 @@ class Scales:
                 elif stop > before and (now - self._grown_at >= SECONDS or now < self._grown_at):
                     self._stops[key], self._grown_at = stop, now
                     self._grown = before, stop
+
+    def _largest(self, channel: str, shown: Sequence[Shown]) -> dict[int, float]:
+        """Return the magnitudes that the scales of a channel should cover, by layer."""
+        found: dict[int, float] = {}
+        for source, plates in shown:
+            largest = largest_of(plates, read(channel, source), per_layer=self.per_layer)
+            for layer, number in largest.items():
+                found[layer] = max(number, found.get(layer, 0.0))
+        return found
 
     def grown(self, now: float) -> tuple[float, float] | None:
         """Return the scale before and after it has grown, for some seconds."""
@@ -65,6 +77,13 @@ class Scales:
         """Return the scale of a channel for each plate."""
         layers = [plate.layer if self.per_layer else -1 for plate in plates]
         return np.array([self._stops.get((channel, layer), 0.0) or 1.0 for layer in layers])
+
+    def laid_out(self, cubes: CubeValues, plates: Sequence[Plate]) -> CubeValues:
+        """Return what cubes show, with the scales of the plates of another layout."""
+        sizes = self.of(self.size, plates)
+        if len(set(cubes.size_scales.tolist())) == 1:
+            sizes = np.full(len(plates), cubes.size_scales[0])
+        return replace(cubes, color_scales=self.of(self.color, plates), size_scales=sizes)
 
     def clipped(self, plates: Sequence[Plate], colors: FloatArray) -> int:
         """Return how many numbers exceed the color scale."""

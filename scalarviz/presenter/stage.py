@@ -7,7 +7,7 @@ window's clock, or the number of a video's frame.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, final
 
@@ -31,7 +31,7 @@ from scalarviz.presenter.plane_maps import PlaneMaps
 from scalarviz.presenter.pointed import Pointed
 from scalarviz.presenter.pointing import same_in
 from scalarviz.presenter.pushes import pushes
-from scalarviz.presenter.scales import Scales
+from scalarviz.presenter.scales import Scales, Shown
 from scalarviz.presenter.scene_layout import layout_of, shape_of
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.view_box import ViewBox
@@ -40,7 +40,7 @@ from scalarviz.session.session import Session
 from scalarviz.session.timeline import Here
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.exhibits.plane import Plane
-from scalarviz.view.frame_data import CubeValues, Curve, FrameData, NeuronMaps
+from scalarviz.view.frame_data import CubeValues, Curve, FrameData, NeuronMaps, Pane
 from scalarviz.view.legend import legend_box
 from scalarviz.view.scene.frame import Division
 
@@ -64,6 +64,7 @@ class Stage(Pointed):
     part_of_tour   the part of the tour that the caption is of, or ""
     adding         how many samples of the batch are added up in the picture, a broken number while
                    one is being added; 0: the gradients are shown whole
+    pane           how the picture is one of several, or None
     asleep         whether to compute nothing, while kernels are compiled
     """
 
@@ -90,7 +91,9 @@ class Stage(Pointed):
         self.nodes: Callable[[Any], object] | None = None
         self.travel: Callable[[int], object] = lambda operations: None
         self._layout_name = layout
+        self.pane: Pane | None = None
         self.scales = Scales()
+        self._of_all: Callable[[], Sequence[Shown]] = lambda: [self.shown()]
         self._view_box = ViewBox(cuts=reduced_motion)
         self._picture: Any = None
         self._seen: FrameData | None = None  # of the last picture
@@ -116,6 +119,11 @@ class Stage(Pointed):
     @property
     def session(self) -> Session:
         return self.show.session
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages of the picture: this one."""
+        return (self,)
 
     def replace(self, show: object) -> None:
         """Show another session."""
@@ -189,7 +197,15 @@ class Stage(Pointed):
         """Choose scales for the numbers that are shown, or read `anew`; then they only grow."""
         if anew:
             self.reading.refresh()
-        self.scales.choose(self._source(), self.plan.plates)
+        self.scales.choose(self._of_all())
+
+    def share(self, scales: Scales, of_all: Callable[[], Sequence[Shown]]) -> None:
+        """Use the scales of several stages, which fit the numbers of all of them."""
+        self.scales, self._of_all = scales, of_all
+
+    def shown(self) -> Shown:
+        """Return what the scales must fit: the numbers of the last reading, and the plates."""
+        return self._source(), self.plan.plates
 
     # The camera.
 
@@ -200,15 +216,6 @@ class Stage(Pointed):
     def look(self, name: str) -> None:
         self.eyes.look(name)
         self._preset = name
-
-    def orbit(self, dx: float, dy: float) -> None:
-        self.eyes.orbit(dx, dy)
-
-    def move(self, dx: float, dy: float) -> None:
-        self.eyes.move(dx, dy)
-
-    def zoom(self, factor: float, x: float, y: float) -> None:
-        self.eyes.zoom(factor, x, y)
 
     def frame_pinned(self) -> None:
         """Look at the pinned weight closely; at the whole network if none is pinned."""
@@ -293,7 +300,8 @@ class Stage(Pointed):
         moment, part = self.motion.shown() if self.own is None else (None, 1.0)
         scales, plates = self.scales, self.plan.plates
         mixed = self.motion.mixed(scales.color, scales.size, source)
-        scales.follow(source, plates, self._now)
+        if self.pane is None:
+            scales.follow([(source, plates)], self._now)
         frozen = np.asarray(session.network.bank.frozen)
         added = self._added()
         pushed = self._pushed(part, frozen)
@@ -341,6 +349,7 @@ class Stage(Pointed):
             pointed=self.over.piece,
             opened=self.over.opened and self.motion.walking and not session.playing,
             maps=maps if self.neuron_maps else None,
+            pane=self.pane,
         )
         self._fit(self._seen)
         return self._seen
@@ -400,13 +409,7 @@ class Stage(Pointed):
         if self.plan.follows_shape and shape != self._shape:
             self._shape = shape
             self._lay_out()
-            plates, scales = self.plan.plates, self.scales
-            sizes = scales.of(scales.size, plates)
-            if len(set(seen.cubes.size_scales.tolist())) == 1:
-                sizes = np.full(len(plates), seen.cubes.size_scales[0])
-            cubes = replace(
-                seen.cubes, color_scales=scales.of(scales.color, plates), size_scales=sizes
-            )
+            cubes = self.scales.laid_out(seen.cubes, self.plan.plates)
             self._seen = seen = replace(seen, layout=self.plan, cubes=cubes)
         division = seen.division(*self._extent)
         box = self._view_box.at(division.inner, self._extent, self._now)

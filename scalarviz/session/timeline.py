@@ -7,6 +7,7 @@ restored, and the steps from there are replayed together with the user's actions
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, final
@@ -30,6 +31,7 @@ from scalarviz.session.visits import Visits
 PORTION = 0.005  # seconds of training between two keyframes, and until a pause is noticed
 UNITS = {name: name for name in ("operation", "phase", "sample", "step", "epoch")}
 MOST_STEPS = 100_000  # at most in one portion
+TIMES = 15  # portions that the time of a step is measured over
 
 
 class Here(NamedTuple):
@@ -61,6 +63,7 @@ class Timeline:
         self.loss = np.nan
         self.leaps = 0
         self.pace = 1.0  # steps that take about PORTION
+        self._times: deque[float] = deque(maxlen=TIMES)  # seconds a step, of the last portions
         self.each_portion: Callable[[], None] = lambda: None  # called after whole steps
         self.most_steps: Callable[[], int] = lambda: MOST_STEPS  # at most in a portion
         self.between: Callable[[], None] = lambda: None  # called between two portions
@@ -214,6 +217,7 @@ class Timeline:
         start = time.perf_counter()
         outcome = self.trainer.steps(first, count)
         seconds = (time.perf_counter() - start) / count
+        self._times.append(seconds)
         self.pace = min(max(PORTION / max(seconds, 1e-9), 1.0), 4.0 * self.pace, MOST_STEPS)
         self.branch.record.record(first, outcome.losses)
         if len(outcome.losses):
@@ -231,6 +235,11 @@ class Timeline:
         self._keep_frame()
         self.each_portion()
         self._interrupted = False
+
+    @property
+    def seconds_a_step(self) -> float:
+        """The time that a step takes, as measured lately: a median; NaN before the first one."""
+        return float(np.median(self._times)) if self._times else np.nan
 
     def _stop_before_step(self) -> None:
         """Perform the moments of this step up to "step", which would not be finite."""

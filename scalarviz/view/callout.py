@@ -60,6 +60,11 @@ def draw_callout(
         return None
     size, pad, gap = SIZE * scale, PAD * scale, GAP * scale
     wide = canvas.measure(words, size=size, bold=True) + 2.0 * pad
+    if frame_data.pane is not None and wide > see.box.width:  # what is named is marked anyway
+        words = words.rpartition(": ")[2]
+        wide = canvas.measure(words, size=size, bold=True) + 2.0 * pad
+        if wide > see.box.width:
+            return None
     high = size + 1.4 * pad
     words_there = [*taken.boxes, *name_boxes(see, frame_data, scale)]
     others = [*words_there * WORDS, *told_boxes(frame_data, see)]

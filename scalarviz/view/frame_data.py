@@ -287,6 +287,21 @@ class Work:
 
 
 @dataclass(frozen=True)
+class Pane:
+    """How a picture of one network is a pane of a picture of several.
+
+    scale  size of letters and margins in the whole picture
+    name   of what it shows
+    color  of the dot beside the name, as of its loss curve; `about` is written at the right
+    """
+
+    scale: float
+    name: str
+    color: str
+    about: str = ""
+
+
+@dataclass(frozen=True)
 class FrameData:
     """Everything that one picture shows.
 
@@ -306,6 +321,7 @@ class FrameData:
     pointed        the piece of the caption under the mouse, or None
     opened         whether the caption shows all terms
     maps           what neurons answer over the plane, drawn on their spheres, or None
+    pane           how it is one of several in a picture, or None
     """
 
     layout: Layout
@@ -332,6 +348,7 @@ class FrameData:
     pointed: Piece | None = None
     opened: bool = False
     maps: NeuronMaps | None = None
+    pane: Pane | None = None
 
     @property
     def has_small_curve(self) -> bool:
@@ -340,9 +357,16 @@ class FrameData:
 
     def division(self, width: float, height: float) -> Division:
         """Return the boxes of a picture of this size, in logical pixels."""
-        stage = Division.of(width, height, present=self.present)
-        exhibit = 0.0
+        card, exhibit = CARD * width if self.pinned is not None else 0.0, 0.0
+        stage = self._divide(width, height)
         if self.exhibit is not None:
             exhibit = self.exhibit.wanted(stage.scene.width, stage.scene.height)
-        card = CARD * width if self.pinned is not None else 0.0
+        return self._divide(width, height, exhibit, card)
+
+    def _divide(
+        self, width: float, height: float, exhibit: float = 0.0, card: float = 0.0
+    ) -> Division:
+        if self.pane is not None:
+            scale = self.pane.scale
+            return Division.of_pane(width, height, scale, exhibit=exhibit, card=card)
         return Division.of(width, height, exhibit=exhibit, card=card, present=self.present)

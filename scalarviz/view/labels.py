@@ -16,8 +16,8 @@ from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.legend import legend_box
 from scalarviz.view.neurons import bias_box
-from scalarviz.view.scene.frame import MARGIN, Box, Projection
-from scalarviz.view.scene.plates import Label, Layout
+from scalarviz.view.scene.frame import Box, Projection
+from scalarviz.view.scene.plates import Label
 
 FAR = 4.0  # pixels of a cell below which the spread of a layer is written
 SIZE = 12.0  # logical pixels of the letters of layers
@@ -31,7 +31,7 @@ def draw_labels(
     Return what other words must not cover, these names included.
     """
     taken = obstacles(see, frame_data, scale)
-    draw_ends(canvas, see, frame_data.layout, taken, theme, scale)
+    draw_ends(canvas, see, frame_data, taken, theme, scale)
     draw_layers(canvas, see, frame_data, taken, theme, scale)
     return taken
 
@@ -85,11 +85,13 @@ def place_label(
         spread = f"{spread_of(frame_data.cubes.colors[label.rows]):.2g}"
         about = text("plates.spread", about=about, spread=spread)
     words = f"{label.name}  {about}".strip(), f"{label.name}  {kind_of(about)}".strip(), label.name
-    margin = MARGIN * scale
+    margin = margin_of(frame_data, see)
     for length in lengths:
         if length == 1 and label.around is None:
             continue
         wide = canvas.measure(words[length], size=size)
+        if wide > see.box.width:
+            continue
         for x, y in places_of(label, see, scale):
             left = min(max(x - wide / 2, see.box.x), max(see.box.right - wide, see.box.x))
             box = Box(left - 2.0, y - size, wide + 4.0, 1.2 * size)
@@ -99,6 +101,12 @@ def place_label(
                 taken.boxes.append(box)
                 return left, y, words[length]
     return None
+
+
+def margin_of(frame_data: FrameData, see: Projection) -> float:
+    """Return the pixels around the network's box in which words may stand."""
+    division = frame_data.division(see.width, see.height)
+    return division.inner.x - division.scene.x
 
 
 def kind_of(about: str) -> str:
@@ -123,12 +131,13 @@ def places_of(label: Label, see: Projection, scale: float) -> list[tuple[float, 
 def draw_ends(
     canvas: Canvas2D,
     see: Projection,
-    layout: Layout,
+    frame_data: FrameData,
     taken: Obstacles,
     theme: Theme,
     scale: float,
 ) -> None:
     """Write which line is the input and which the output, and which goes on from the row before."""
+    layout, margin = frame_data.layout, margin_of(frame_data, see)
     if len(layout.neurons) < 2 or not layout.follows_shape:
         return
     size = 13.0 * scale
@@ -150,7 +159,7 @@ def draw_ends(
         left = min(max(x - shift, see.box.x), max(see.box.right - wide, see.box.x))
         for up in (0.0, 1.5 * size, 3.0 * size):  # higher, if a sphere is there
             box = Box(left, y - up - 0.8 * size, wide, size)
-            if not is_on(box, taken.spheres) and box.y > see.box.y - MARGIN * scale:
+            if not is_on(box, taken.spheres) and box.y > see.box.y - margin:
                 ink, halo = theme.ink, theme.ground
                 canvas.text(left, y - up, words, size=size, color=ink, bold=True, outline=halo)
                 taken.boxes.append(box)

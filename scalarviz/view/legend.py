@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import row_text, text
@@ -20,6 +21,8 @@ def legend_box(division: Division) -> Box | None:
     """Return the box of the legend, in the lower left corner of the stage; None without room."""
     inner, scale = division.inner, division.scale
     wide, high = SIZE[0] * scale, SIZE[1] * scale
+    if not division.legend:
+        return None
     if inner.width < 0.5 * ROOM * wide or inner.height < ROOM * high:
         return None
     return Box(inner.x, inner.bottom - high, wide, high)
@@ -36,17 +39,11 @@ def draw_legend(canvas: Canvas2D, division: Division, cubes: CubeValues, theme: 
     scales = np.asarray(cubes.color_scales)
     most = float(scales[0]) if len(scales) else 1.0
     size = 13.0 * scale
-    color, other = name_of(cubes.color), name_of(cubes.size)
-    words = text("legend.cube", color=color) if color == other else ""
-    words = words or text("legend.both", color=color, size=other)
-    if cubes.grown is not None:
-        words = text("legend.grown", before=f"{cubes.grown[0]:g}", after=f"{cubes.grown[1]:g}")
-    elif cubes.clipped:
-        words = text("legend.beyond", words=words, count=cubes.clipped)
+    words = words_of(cubes)
     canvas.text(box.x, box.y + size, words, size=size, color=theme.quiet, outline=theme.ground)
     numbers = np.linspace(-1.0, 1.0, STEPS)
     largest = 17.0 * scale
-    sides = largest * (LEAST + (1.0 - LEAST) * np.sqrt(np.abs(numbers)))
+    sides = largest * sides_of(numbers)
     x = box.x + largest / 2 + (box.width - largest) * (numbers + 1.0) / 2
     y = box.y + size + 6.0 * scale + largest / 2
     corners = np.stack([x - sides / 2, y - sides / 2], axis=1)
@@ -70,6 +67,22 @@ def draw_legend(canvas: Canvas2D, division: Division, cubes: CubeValues, theme: 
             anchor=anchor,
             outline=theme.ground,
         )
+
+
+def words_of(cubes: CubeValues) -> str:
+    """Return what colors and sizes stand for, or that their scale has just grown."""
+    if cubes.grown is not None:
+        return text("legend.grown", before=f"{cubes.grown[0]:g}", after=f"{cubes.grown[1]:g}")
+    color, other = name_of(cubes.color), name_of(cubes.size)
+    words = text("legend.cube", color=color) if color == other else ""
+    words = words or text("legend.both", color=color, size=other)
+    return text("legend.beyond", words=words, count=cubes.clipped) if cubes.clipped else words
+
+
+def sides_of(numbers: FloatArray) -> FloatArray:
+    """Return the sides of cubes of these numbers, from -1 to 1, relative to the largest."""
+    sides: FloatArray = LEAST + (1.0 - LEAST) * np.sqrt(np.abs(numbers))
+    return sides
 
 
 def explain_arrows(canvas: Canvas2D, division: Division, head: float, theme: Theme) -> None:

@@ -9,13 +9,15 @@ from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
 from scalarviz.view.charts import Chart, draw_loss
-from scalarviz.view.frame_data import FrameData, Words
+from scalarviz.view.compared import Compared
+from scalarviz.view.frame_data import FrameData, Pane, Words
 from scalarviz.view.scene.frame import Box, Division
 from scalarviz.view.told import caption_box
 
 MESSAGE = 560.0  # largest width in pixels
 MOST_LINES = 5  # of a message
 LINE = 17.0  # height in pixels
+LEAST_LETTERS = 8.0  # pixels of the name of a pane; smaller ones are left out
 Button = tuple[Box, str]  # the box and the label of a button
 
 
@@ -33,6 +35,26 @@ def draw_head(canvas: Canvas2D, division: Division, words: Words, theme: Theme) 
     if left > 60.0 * scale:
         about = canvas.fit(words.about, left, size=14.0 * scale)
         x += margin + canvas.text(x + margin, base, about, size=14.0 * scale, color=theme.quiet)
+    return x
+
+
+def draw_pane_head(canvas: Canvas2D, division: Division, pane: Pane, theme: Theme) -> float:
+    """Draw the name of a pane beside its dot, and what is said about it; return where it ends."""
+    box, scale = division.head, division.scale
+    size = min(14.0 * scale, 0.62 * box.height)
+    canvas.box(*box.place, theme.ground)  # nothing of the stage shows through
+    if size < LEAST_LETTERS * scale:
+        return 0.0
+    margin, radius = 12.0 * scale, 4.5 * scale
+    base = box.y + 0.5 * box.height + 0.36 * size + scale
+    canvas.disc(margin + radius, base - 0.36 * size, radius, pane.color)
+    x = margin + 3.6 * radius
+    name = canvas.fit(pane.name, box.width - x - margin, size=size, bold=True)
+    x += canvas.text(x, base, name, size=size, color=theme.ink, bold=True)
+    small = min(13.0 * scale, size)
+    if x + margin + canvas.measure(pane.about, size=small) + margin <= box.width:
+        right = box.width - margin
+        canvas.text(right, base, pane.about, size=small, color=theme.quiet, anchor="right")
     return x
 
 
@@ -74,7 +96,11 @@ def draw_large_loss(
 
 
 def draw_chips(
-    canvas: Canvas2D, division: Division, frame_data: FrameData, head: float, theme: Theme
+    canvas: Canvas2D,
+    division: Division,
+    frame_data: FrameData | Compared,
+    head: float,
+    theme: Theme,
 ) -> list[Button]:
     """Draw messages in the head, right of its text, which ends at x = `head`; return the buttons.
 

@@ -84,17 +84,29 @@ class Picture:
         return Projection(camera, box, width, height, reach)
 
     def draw(
-        self, frame_data: FrameData, camera: Camera, width: int, height: int, ratio: float
+        self,
+        frame_data: FrameData,
+        camera: Camera,
+        width: int,
+        height: int,
+        ratio: float,
+        corner: tuple[int, int] = (0, 0),
     ) -> None:
-        """Draw a frame of width x height device pixels; `ratio` of them are a logical pixel."""
+        """Draw a frame of width x height device pixels; `ratio` of them are a logical pixel.
+
+        corner  the lower left corner in the framebuffer, in device pixels from its own; by default
+                that corner
+        """
         if width < 2 or height < 2:
             return  # a minimized window
         wide, high = width / ratio, height / ratio
         see = self.see(frame_data, camera, wide, high)
         lit = lights(frame_data.layout, self.program, frame_data.moment, frame_data.part)
-        gloo.set_viewport(0, 0, width, height)
-        gloo.set_state(depth_test=True, blend=False, cull_face=False)
+        gloo.set_viewport(*corner, width, height)
+        gloo.set_state(depth_test=True, blend=False, cull_face=False, scissor_test=True)
+        gloo.set_scissor(*corner, width, height)
         gloo.clear(color=(*rgb((self.theme.ground,))[0].tolist(), 1.0), depth=True)
+        gloo.set_state(scissor_test=False)
         scale = frame_data.division(wide, high).scale
         beads = beads_of(frame_data, lit, self.theme, camera, scale)
         with self.scene.changing(width, height, ratio):
@@ -102,7 +114,7 @@ class Picture:
             self._set_cubes(frame_data, lit)
             self.scene.set_beads(beads)
             self.scene.flat.paper = self._flat(frame_data, see, lit, ratio)
-            self.scene.draw(frame_data.division(wide, high).view, high, ratio)
+            self.scene.draw(frame_data.division(wide, high).view, high, ratio, corner)
 
     def _flat(self, frame_data: FrameData, see: Projection, lit: Lights, ratio: float) -> Canvas2D:
         """Return all shapes and text of a frame."""
@@ -132,7 +144,10 @@ class Picture:
         theme = self.theme
         draw_legend(canvas, division, frame_data.cubes, theme)
         self._draw_panels(canvas, division, frame_data)
-        head = overlay.draw_head(canvas, division, frame_data.words, theme)
+        if frame_data.pane is not None:
+            head = overlay.draw_pane_head(canvas, division, frame_data.pane, theme)
+        else:
+            head = overlay.draw_head(canvas, division, frame_data.words, theme)
         if arrows:
             explain_arrows(canvas, division, head, theme)
         self.cells = draw_strip(canvas, division, frame_data, theme)

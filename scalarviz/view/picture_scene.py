@@ -115,14 +115,17 @@ class PictureScene:
         self.spheres.set_data(beads.centers, beads.radii, beads.fills, beads.outlines, beads.lines)
         self.wires.set_data(beads.starts, beads.ends, beads.colors, beads.widths)
 
-    def draw(self, box: Box, high: float, ratio: float) -> None:
+    def draw(self, box: Box, high: float, ratio: float, corner: tuple[int, int] = (0, 0)) -> None:
         """Draw all nodes that are visible, in their order; those of the view inside a box.
 
-        box    in logical pixels, `ratio` device pixels each, of a picture `high` logical pixels
+        box     in logical pixels, `ratio` device pixels each, of a picture `high` logical pixels
+        corner  the lower left corner of the picture in the framebuffer, in device pixels
         """
-        corner = round(box.x * ratio), round((high - box.bottom) * ratio)
+        left, low = round(box.x * ratio), round((high - box.bottom) * ratio)
         gloo.set_state(scissor_test=True)
-        gloo.set_scissor(*corner, round(box.width * ratio), round(box.height * ratio))
+        gloo.set_scissor(
+            corner[0] + left, corner[1] + low, round(box.width * ratio), round(box.height * ratio)
+        )
         draw(self.view)
         gloo.set_state(scissor_test=False)
         draw(self.flat)

@@ -15,7 +15,7 @@ from scalarviz import data
 from scalarviz.cli import commands, render_scene
 from scalarviz.errors import DisplayError, FileError
 from scalarviz.export import rate
-from scalarviz.export.render import PAGE, RenderOptions
+from scalarviz.export.render_options import PAGE, RenderOptions
 from scalarviz.presenter.stage import Stage
 from scalarviz.view.offscreen import make_canvas
 from tests.bars import REMOVED, Clock, Tty, clock, tty

@@ -18,7 +18,7 @@ from scalarviz import data
 from scalarviz.checks.numbers import shorten
 from scalarviz.errors import DisplayError, FileError, InputError, UnknownNameError
 from scalarviz.export import render
-from scalarviz.export.render import RenderOptions, drawn
+from scalarviz.export.render_options import RenderOptions, drawn
 from scalarviz.export.video import png
 from scalarviz.notebook import show
 from scalarviz.presenter.captions.strip import names_of_cells

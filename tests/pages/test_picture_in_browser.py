@@ -12,7 +12,7 @@ import pytest
 
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import THEMES
-from scalarviz.export.render import RenderOptions, drawn
+from scalarviz.export.render_options import RenderOptions, drawn
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage

@@ -74,6 +74,10 @@ class Exhibit(ABC):
         """Return how many of the samples are right, in words; "" if that has no meaning."""
         return ""
 
+    def score(self) -> tuple[int, int] | None:
+        """Return how many of the samples are right, and of how many; None without a meaning."""
+        return None
+
     def lines(self, width: int, room: int) -> int:
         """Return the wanted number of lines, of `room` available."""
         return min(room * 2 // 3, 16)

@@ -208,8 +208,7 @@ class Plane(Exhibit):
         margin = 2.0 * radius if at_edge else 0.0
         axes = Axes(self.names, self.low, self.high, margin)
         left = axes.plot(canvas, box).x - box.x - margin
-        rows = key_rows(canvas, self._key(theme), box.width - left) if self.classes else []
-        rows = rows[:MOST_ROWS]
+        rows = self._key_rows(canvas, box.width - left, theme)
         below = line * (2.7 if len(self.outputs) else 1.5) + line * max(0, len(rows) - 1)
         below = below if box.height - below > 5.0 * line else 0.0
         plot = axes.plot(canvas, Box(box.x, box.y, box.width, box.height - below))
@@ -278,9 +277,12 @@ class Plane(Exhibit):
             paint_frame(canvas, x, y, 1.9 * radius, theme.ink)
 
     def verdict(self) -> str:
+        score = self.score()
+        return text("exhibits.right", right=score[0], count=score[1]) if score else ""
+
+    def score(self) -> tuple[int, int] | None:
         count = len(self.outputs)
-        right = count - int(self.wrong.sum()) if count else 0
-        return text("exhibits.right", right=right, count=count) if count else ""
+        return (count - int(self.wrong.sum()), count) if count else None
 
     def _paint_foot(
         self,
@@ -300,12 +302,29 @@ class Plane(Exhibit):
             y += line
         if len(self.outputs):
             y += 1.2 * line
-            words = canvas.fit(self.verdict(), box.width, size=1.2 * size, bold=True)
+            words, high = self._verdict_in(canvas, box.width, size)
             base = y - 0.2 * line
-            canvas.text(box.x, base, words, size=1.2 * size, color=theme.ink, bold=True)
+            canvas.text(box.x, base, words, size=high, color=theme.ink, bold=True)
         for i, answer in enumerate(self.answers if answers else ()):
             words = canvas.fit(answer, box.width, size=size)
             canvas.text(box.x, y + line * (i + 1), words, size=size, color=theme.quiet)
+
+    def _key_rows(self, canvas: Canvas2D, width: float, theme: Theme) -> list[list[Key]]:
+        """Return the key in lines: of classes, or of two targets that one line has no room for."""
+        marks = self._key(theme)
+        if self.classes:
+            return key_rows(canvas, marks, width)[:MOST_ROWS]
+        targets = key_rows(canvas, marks[:2], width)
+        return targets if len(targets) > 1 else []
+
+    def _verdict_in(self, canvas: Canvas2D, width: float, size: float) -> tuple[str, float]:
+        """Return the verdict and its size: smaller or shorter where there is little room."""
+        right, count = self.score() or (0, 0)
+        said = text("exhibits.right.short", right=right, count=count)
+        for words, high in ((self.verdict(), 1.2 * size), (self.verdict(), size)):
+            if canvas.measure(words, size=high, bold=True) <= width:
+                return words, high
+        return canvas.fit(said, width, size=size, bold=True), size
 
     def _key(self, theme: Theme) -> list[Key]:
         """Return what the colors of the samples stand for."""

@@ -111,6 +111,9 @@ class Sorting(Exhibit):
     def verdict(self) -> str:
         return self._right()
 
+    def score(self) -> tuple[int, int]:
+        return self.confusion.right, self.confusion.all
+
     def _right(self) -> str:
         table = self.confusion
         counts = {"right": table.right, "count": table.all, "share": 100.0 * table.accuracy}

@@ -18,6 +18,11 @@ CARD = 260.0, 300.0  # least and largest width of a card
 SHARE = 0.42  # largest share of the width that the exhibit takes, and the card
 LEAST = 120.0  # width in pixels below which there is no exhibit and no card
 SHALLOW = 200.0  # height in pixels below which there is no strip and no band
+PANE_HEAD = 26.0  # height of the head of a pane, and the share of the pane that it takes at most
+PANE_SHARE = 0.25
+PANE_LEAST = 64.0  # width in pixels below which a pane has no exhibit; height, if it is below
+UPRIGHT = 1.12  # width by height of a pane below which the exhibit stands below the network
+PANE_CARD = 560.0  # width in pixels below which a pane has no card
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,7 @@ class Division:
     strip    the operations of a step
     band     the caption, and the loss curve at its right end
     scale    size of letters and margins, relative to a picture of 1280 x 800
+    legend   whether there is a legend
     """
 
     whole: Box
@@ -80,13 +86,15 @@ class Division:
     strip: Box
     band: Box
     scale: float = 1.0
+    legend: bool = True
 
     @property
     def view(self) -> Box:
-        """The part of the stage in which the network is seen: left of card and exhibit."""
+        """The part of the stage in which the network is seen: left of or above the panels."""
         margin = self.inner.x - self.scene.x
         right = min(self.scene.right, self.inner.right + margin)
-        return Box(self.scene.x, self.scene.y, right - self.scene.x, self.scene.height)
+        bottom = min(self.scene.bottom, self.inner.bottom + margin)
+        return Box(self.scene.x, self.scene.y, right - self.scene.x, bottom - self.scene.y)
 
     @staticmethod
     def of(
@@ -130,10 +138,43 @@ class Division:
             scale,
         )
 
+    @staticmethod
+    def of_pane(
+        width: float, height: float, scale: float, *, exhibit: float = 0.0, card: float = 0.0
+    ) -> Division:
+        """Divide a pane of this size, one of several in a picture: it has no strip and no band.
 
-def taken(box: Box, width: float, margin: float) -> tuple[Box, Box]:
-    """Return what is left of a box after its right end is taken, and that end."""
-    if width < LEAST or box.width - width - margin < 1.0:
+        scale    size of letters and margins in the picture
+        exhibit  wanted width of the exhibit, which stands below the network in an upright pane; 0,
+                 the default, for none
+        card     wanted width of the card; 0, the default, for none
+        """
+        head = min(PANE_HEAD * scale, PANE_SHARE * height)
+        scene = Box(0.0, head, width, max(1.0, height - head))
+        margin = min(MARGIN * scale, width / 8.0, scene.height / 8.0)
+        free = scene.inside(margin)
+        at_end, beside = (Box(free.right, free.y, 0.0, free.height) for _ in range(2))
+        if card and width >= PANE_CARD * scale:
+            card = min(max(card, CARD[0] * scale), CARD[1] * scale, SHARE * width)
+            free, beside = taken(free, card, margin)
+        elif exhibit and width < UPRIGHT * scene.height:
+            high = SHARE * free.height
+            if high >= PANE_LEAST and free.width >= PANE_LEAST:
+                at_end = Box(free.x, free.bottom - high, free.width, high)
+                free = Box(free.x, free.y, free.width, free.height - high - margin)
+        else:
+            free, at_end = taken(free, min(exhibit, SHARE * width), margin, PANE_LEAST)
+        whole, none = Box(0.0, 0.0, width, height), Box(0.0, height, width, 0.0)
+        parts = (Box(0.0, 0.0, width, head), scene, at_end, beside, free, none, none)
+        return Division(whole, *parts, scale, legend=False)
+
+
+def taken(box: Box, width: float, margin: float, least: float = LEAST) -> tuple[Box, Box]:
+    """Return what is left of a box after its right end is taken, and that end.
+
+    Nothing is taken if the end would be narrower than `least`.
+    """
+    if width < least or box.width - width - margin < 1.0:
         return box, Box(box.right, box.y, 0.0, box.height)
     left = Box(box.x, box.y, box.width - width - margin, box.height)
     return left, Box(box.right - width, box.y, width, box.height)

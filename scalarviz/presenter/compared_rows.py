@@ -1,0 +1,86 @@
+"""The table of several networks: their losses, how many samples are right, sizes and times."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from scalarviz.draw2d.class_colors import class_colors
+from scalarviz.draw2d.colors import to_bytes
+from scalarviz.draw2d.theme import Theme
+from scalarviz.presenter.captions.format import said
+from scalarviz.presenter.curves import is_share
+from scalarviz.presenter.stage import Stage
+from scalarviz.presenter.why import title_of
+from scalarviz.texts import text
+
+NONE = "–"
+# Numbers of classes whose colors the networks have: none is the orange or the blue of signs.
+CLASSES = 0, 1, 2, 3, 4, 6
+TIMES = (1.0, "s"), (1e-3, "ms"), (1e-6, "µs")
+
+
+def colors_of(count: int, theme: Theme) -> list[str]:
+    """Return different colors for so many networks, as "#rrggbb"."""
+    colors = class_colors(np.array(CLASSES[:count]), theme.ground)
+    return [f"#{bytes(color).hex()}" for color in to_bytes(colors)]
+
+
+def loss_of(stage: Stage) -> str:
+    """Return the loss of the step that is shown."""
+    loss = stage.reading.here.loss
+    return NONE if math.isnan(loss) else f"{loss:#.3g}"
+
+
+def accuracy_of(stage: Stage) -> str:
+    """Return the last measured share of the samples that are right, else how many are."""
+    session, step = stage.session, stage.reading.place[0]
+    metrics = session.metrics
+    for name in reversed(metrics):
+        steps, values = metrics[name]
+        known = int(np.searchsorted(steps, step, side="right"))
+        if known and is_share(name, metrics):
+            return f"{100.0 * values[known - 1]:.3g}%"
+    learned = stage.reading.learned
+    score = None if learned is None else learned.score()
+    return NONE if score is None else text("exhibits.right.short", right=score[0], count=score[1])
+
+
+def weights_of(stage: Stage) -> str:
+    return f"{len(stage.reading.numbers.value):,}"
+
+
+def time_of(stage: Stage) -> str:
+    """Return the time that a step takes, as measured."""
+    seconds = stage.session.timeline.seconds_a_step
+    if math.isnan(seconds):
+        return NONE
+    unit, name = next((each for each in TIMES if seconds >= each[0]), TIMES[-1])
+    return f"{seconds / unit:.3g} {name}"
+
+
+def pinned_of(stage: Stage) -> tuple[str, str, str]:
+    """Return the value, the gradient and the name of the pinned weight, if there is one."""
+    row, reading = stage.pinned, stage.reading
+    if row is None:
+        return NONE, NONE, NONE
+    numbers = float(reading.numbers.value[row]), float(reading.numbers.grad[row])
+    name = title_of(stage.session, reading.program, row)
+    return said(numbers[0], 3), said(numbers[1]), name
+
+
+def heads_of(stages: Sequence[Stage]) -> list[str]:
+    """Return the heads of the columns; the last ones are left out where there is little room."""
+    pinned = any(stage.pinned is not None for stage in stages)
+    names = ["step", "loss", *["value", "gradient", "pinned"] * pinned]
+    return [text(f"compared.head.{name}") for name in [*names, "accuracy", "weights", "time"]]
+
+
+def cells_of(stage: Stage, heads: Sequence[str]) -> list[str]:
+    """Return what the table says of a stage, in the order of its heads."""
+    step, operation = stage.reading.place[:2]
+    first = [f"{step:,}" + (f" + {operation}" if operation else ""), loss_of(stage)]
+    last = [accuracy_of(stage), weights_of(stage), time_of(stage)]
+    return [*first, *pinned_of(stage)[: len(heads) - len(first) - len(last)], *last]

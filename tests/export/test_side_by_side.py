@@ -1,0 +1,86 @@
+"""Pictures and videos of several sessions, without a window."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import DisplayError, InputError
+from scalarviz.view.offscreen import make_canvas
+from scalarviz.view.scene.camera import Camera
+from tests.presenter.test_side_by_side import rgb, xor
+from tests.wording import refused
+
+SMALL: dict[str, Any] = {"size": (640, 420), "samples": 1}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def opengl() -> None:
+    try:
+        make_canvas(8, 8)
+    except DisplayError as error:
+        pytest.skip(str(error))
+
+
+def test_a_picture_of_several_sessions_is_written_as_png(tmp_path: Path) -> None:
+    from PIL import Image
+
+    first, second = rgb(), xor()
+    before = first.clock, second.clock, second.network.bank.value.tobytes()
+    path = tmp_path / "both.png"
+    frame = sv.picture([first, second], path, **SMALL)
+    assert frame.shape == (420, 640, 3)
+    with Image.open(path) as image:
+        assert np.array_equal(np.asarray(image), frame)
+    assert (first.clock, second.clock, second.network.bank.value.tobytes()) == before
+    assert np.array_equal(sv.picture((first, second), **SMALL), frame)
+    named = sv.picture({"colours": first, "points": second}, **SMALL)
+    assert not np.array_equal(named[:26], frame[:26])
+    assert np.array_equal(named[30:250], frame[30:250])
+
+
+def test_one_session_in_a_list_is_drawn_as_by_itself() -> None:
+    session = rgb()
+    assert np.array_equal(sv.picture([session], **SMALL), sv.picture(session, **SMALL))
+
+
+def test_options_change_all_panes() -> None:
+    sessions = [rgb(), rgb((3, 3))]
+    plain = sv.picture(sessions, **SMALL)
+    for options in (
+        {"theme": "light"},
+        {"camera": "flat"},
+        {"camera": Camera(azimuth=40.0, height=8.0)},
+        {"color": "gradient"},
+        {"cubes": "w*x"},
+        {"layout": "posters"},
+        {"samples": 2},
+        {"pin": [3, 4]},
+    ):
+        found = sv.picture(sessions, **{**SMALL, **options})
+        for columns in (slice(5, 315), slice(325, 635)):
+            assert (found[30:250, columns] != plain[30:250, columns]).any(), options
+    assert sv.picture(sessions, size=(640, 420), ratio=1.5, samples=1).shape == (630, 960, 3)
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "value"),
+    [
+        (list, {}, "none"),
+        (lambda: [xor() for _ in range(7)], {}, "7"),
+        (lambda: [xor(), 3], {}, "3"),
+        (lambda: [xor()] * 2, {}, "are the same"),
+        (lambda: [xor(), rgb()], {"theme": "dim"}, "'dim'"),
+        (lambda: [xor(), rgb()], {"color": "values"}, "'values'"),
+        (lambda: [xor(), rgb()], {"pin": [1, 2, 3]}, "3 parts"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_writes_nothing(
+    make: Any, options: dict[str, Any], value: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "both.png"
+    with refused(InputError, value):
+        sv.picture(make(), path, **SMALL, **options)
+    assert not path.exists()

@@ -1,0 +1,297 @@
+"""Several sessions in one picture: common scales, names, and panes that show what a stage shows."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.errors import InputError, ScalarvizError, UnknownNameError
+from scalarviz.presenter.scales import stop_above
+from scalarviz.presenter.several import Several
+from scalarviz.presenter.side_by_side import SideBySide
+from scalarviz.presenter.stage import Stage
+from tests.studio import Studio
+from tests.wording import refused
+
+
+def rgb(sizes: Sequence[int] = (3, 8, 3), steps: int = 5, **given: Any) -> sv.Session:
+    network = sv.Network([*sizes], "tanh", "sigmoid", seed=given.pop("first", 0))
+    optimizer = given.pop("optimizer", None) or sv.SGD(0.5)
+    given = {"batch": 8, "engine": "python", **given}
+    session = sv.Session(network, data.Rgb(levels=4), "mse", optimizer, **given)
+    session.advance(steps)
+    return session
+
+
+def xor(steps: int = 5) -> sv.Session:
+    network = sv.Network([2, 4, 1], "tanh", "sigmoid", seed=1)
+    session = sv.Session(network, data.Xor(), "mse", sv.SGD(0.5), engine="python")
+    session.advance(steps)
+    return session
+
+
+def beside(*sessions: sv.Session, **given: Any) -> SideBySide:
+    several = Several.of(list(sessions))
+    assert several is not None
+    return SideBySide(several, reduced_motion=True, **given)
+
+
+def shot(studio: Studio, shown: Any, size: tuple[int, int] = (800, 500)) -> np.ndarray:
+    return studio.shoot(lambda: shown.draw(*size, 1.0), *size)
+
+
+def is_same(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether two parts of pictures are the same, up to the rounding of a place in a picture."""
+    return int(np.abs(first - second).max()) <= 1
+
+
+# Names.
+
+
+@pytest.mark.parametrize(
+    ("make", "names"),
+    [
+        (lambda: [rgb((3, 3)), rgb(), rgb((3, 8, 8, 3))], ("3-3", "3-8-3", "3-8-8-3")),
+        (lambda: {"small": rgb((3, 3)), "large": rgb()}, ("small", "large")),
+        (lambda: [sv.Show(rgb(), title="mine"), rgb()], ("mine", "3-8-3")),
+        (lambda: [rgb(), rgb(optimizer=sv.Adam(0.01))], ("3-8-3, SGD 0.5", "3-8-3, Adam 0.01")),
+        (lambda: [rgb(), xor(), rgb(batch=4)], ("3-8-3, batch 8", "2-4-1", "3-8-3, batch 4")),
+        (lambda: [rgb(seed=3), rgb(seed=4)], ("3-8-3, seed 3", "3-8-3, seed 4")),
+        (
+            lambda: [
+                rgb(),
+                rgb(optimizer=sv.SGD(0.1)),
+                rgb(batch=4),
+            ],
+            ("3-8-3, SGD 0.5, batch 8", "3-8-3, SGD 0.1, batch 8", "3-8-3, SGD 0.5, batch 4"),
+        ),
+        (lambda: [rgb(), rgb()], ("3-8-3, 1", "3-8-3, 2")),
+    ],
+)
+def test_sessions_are_named_by_what_tells_them_apart(make: Any, names: tuple[str, ...]) -> None:
+    several = Several.of(make())
+    assert several is not None and several.names == names
+    assert several.title == " | ".join(names)
+
+
+def test_branches_are_named_by_their_numbers() -> None:
+    session = rgb(steps=6)
+    session.back(2)
+    session.branch()
+    twin = session.copy()
+    twin.switch(0)
+    several = Several.of([session, twin])
+    assert several is not None and several.names == ("3-8-3, branch 1", "3-8-3, branch 0")
+
+
+def test_a_compiled_function_is_named_too() -> None:
+    slope = sv.Value(0.5, label="slope")
+    line = sv.compile(lambda x: slope * x, inputs=1)
+    session = sv.Session(line, ([[0.0], [1.0]], [[0.0], [2.0]]), engine="cpu")
+    several = Several.of([session, rgb()])
+    assert several is not None and len(set(several.names)) == 2
+
+
+def test_anything_but_a_list_or_a_dict_is_not_several() -> None:
+    assert Several.of(rgb()) is None and Several.of(3) is None and Several.of("rgb") is None
+
+
+@pytest.mark.parametrize(
+    ("make", "value"),
+    [
+        (list, "none"),
+        (dict, "none"),
+        (lambda: [xor() for _ in range(7)], "7"),
+        (lambda: [xor(), 3], "number 2 is 3"),
+        (lambda: [xor(), "rgb"], "'rgb'"),
+        (lambda: {"a": xor(), 3: xor()}, "3"),
+        (lambda: {"": xor(), "b": xor()}, "''"),
+        (lambda: [xor()] * 2, "numbers 1 and 2 are the same"),
+    ],
+)
+def test_what_is_not_some_different_sessions_is_one_sentence(make: Any, value: str) -> None:
+    with refused(InputError, value):
+        Several.of(make())
+
+
+def test_two_sessions_of_one_network_are_refused() -> None:
+    first = xor()
+    second = sv.Session(first.network, data.Xor(), engine="python")
+    with refused(InputError, "numbers 1 and 2"):
+        Several.of([first, second])
+
+
+# Scales.
+
+
+def test_all_panes_have_the_scales_that_fit_the_largest_number_of_all() -> None:
+    shown = beside(rgb(), rgb(first=3), xor())
+    shown.stages[2].session.edit(0, 30.0)
+    panes = shown.frame_data()
+    largest = max(float(np.abs(each.cubes.colors).max()) for each in panes)
+    assert largest == 30.0 and stop_above(largest) == 50.0
+    shown.rescale(anew=True)
+    for pane in shown.frame_data():
+        assert set(pane.cubes.color_scales) == set(pane.cubes.size_scales) == {50.0}
+        assert pane.cubes.clipped == 0
+
+
+def test_a_scale_grows_for_all_panes_at_once_and_says_so() -> None:
+    shown = beside(rgb(), xor())
+    shown.tick(0.0)
+    before = {scale for each in shown.frame_data() for scale in each.cubes.color_scales}
+    shown.stages[1].session.edit(0, 30.0)
+    shown.tick(10.0)
+    panes = shown.frame_data()
+    after = {scale for each in panes for scale in each.cubes.color_scales}
+    assert after == {50.0} and len(before) == 1
+    compared = shown.compared(panes)
+    assert compared.legend.grown == (before.pop(), 50.0)
+
+
+def test_activations_and_gradients_have_one_scale_too() -> None:
+    shown = beside(rgb(), rgb((3, 8, 8, 3)), rgb((3, 3)))
+    for stage in shown.stages:
+        stage.session.advance(3, "operation")
+    assert len({pane.buffers.scale for pane in shown.frame_data()}) == 1
+    for stage in shown.stages:
+        stage.session.advance(len(stage.session.operations) - 4, "operation")
+        assert stage.session.next == "step"
+    tops = {pane.cubes.top_push for pane in shown.frame_data()}
+    assert len(tops) == 1 and tops.pop() is not None
+
+
+def test_channels_of_one_session_are_zeros_in_the_others() -> None:
+    shown = beside(rgb(), rgb(optimizer=sv.Adam(0.01)))
+    assert {"value", "gradient", "m", "v"} <= set(shown.channels)
+    shown.color = "m"
+    panes = shown.frame_data()
+    assert not panes[0].cubes.colors.any() and panes[1].cubes.colors.any()
+    assert panes[0].cubes.color == panes[1].cubes.color == "m"
+    with refused(UnknownNameError, "'weight'"):
+        shown.size = "weight"
+
+
+# Pictures.
+
+
+def test_equal_sessions_have_equal_panes(studio: Studio) -> None:
+    shown = beside(rgb(), rgb())
+    shown.silent = True
+    pixels = shot(studio, shown)
+    boxes = shown._panes.panes
+    assert boxes[0].width == boxes[1].width == 400.0
+    rows = slice(27, int(boxes[0].bottom) - 1)  # below the names
+    left, right = pixels[rows, 2:398], pixels[rows, 402:798]
+    assert is_same(left, right)
+    shown.stages[1].session.advance(1)
+    pixels = shot(studio, shown)
+    assert not is_same(pixels[rows, 402:798], right)
+    assert np.array_equal(pixels[rows, 2:398], left)
+
+
+def test_a_pane_shows_what_a_stage_of_its_own_shows(studio: Studio) -> None:
+    session, other = rgb((3, 3)), xor()
+    shown = beside(session, other)
+    shown.silent = True
+    pixels = shot(studio, shown)
+    alone = Stage(session, reduced_motion=True)
+    alone.silent = True
+    box, alone.pane = shown._panes.panes[0], shown.stages[0].pane
+    alone.share(shown.scales, list)
+    size = int(box.width), int(box.height)
+    seen = studio.stage(alone, size=size)
+    assert is_same(pixels[: size[1] - 1, : size[0] - 1], seen[:-1, :-1])
+
+
+def test_a_picture_changes_nothing(studio: Studio) -> None:
+    sessions = [rgb(), xor()]
+    before = [(s.clock, s.network.bank.value.tobytes(), len(s.losses)) for s in sessions]
+    shown = beside(*sessions)
+    shown.pin([3, None])
+    shot(studio, shown)
+    shown.leave()
+    assert [s.pinned for s in sessions] == [[], []]
+    assert [(s.clock, s.network.bank.value.tobytes(), len(s.losses)) for s in sessions] == before
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("size", [(800, 460), (1280, 760)])
+def test_the_table_says_loss_accuracy_weights_and_time_of_each(
+    studio: Studio, size: tuple[int, int], theme: str
+) -> None:
+    sessions = [rgb(steps=300), xor(steps=20), rgb((3, 3), steps=0)]
+    shown = beside(*sessions, theme=theme)
+    shot(studio, shown, size)
+    words = shown._picture.words
+    assert {"step", "loss", "accuracy", "weights", "time a step"} <= set(words)
+    assert {"3-8-3", "2-4-1", "3-3", "300", "20", "0", "59", "17", "12"} <= set(words)
+    assert f"{sessions[0].loss:#.3g}" in words and f"{sessions[1].loss:#.3g}" in words
+    assert any(each.endswith(" of 4") for each in words)
+    assert any(each.endswith(" of 8") for each in words)
+    assert sum(each.endswith((" µs", " ms", " s")) for each in words) == 2
+
+
+def test_a_measured_share_stands_in_place_of_the_samples_that_are_right(studio: Studio) -> None:
+    network = sv.Network([2, 4, 1], "tanh", "sigmoid", seed=1)
+    given = {"engine": "python", "metrics": ["binary_accuracy"], "every": 5}
+    session = sv.Session(network, data.Xor(), "mse", sv.SGD(0.5), **given)
+    session.advance(10)
+    share = session.metrics["binary_accuracy"][1][-1]
+    shown = beside(session, xor())
+    shot(studio, shown)
+    assert f"{100.0 * share:.3g}%" in shown._picture.words
+
+
+def test_pinned_weights_stand_in_the_table_and_where_there_is_room_on_a_card(
+    studio: Studio,
+) -> None:
+    session, other = rgb(), xor()
+    shown = beside(session, other)
+    shown.pin([4, None])
+    shot(studio, shown, (800, 500))
+    words = shown._picture.words
+    assert {"value", "gradient", "pinned", "–"} <= set(words)
+    assert "input G → neuron 1" in words
+    assert all(stage._seen.division(400, 300).card.width == 0.0 for stage in shown.stages)
+    shot(studio, shown, (1400, 900))
+    assert shown.stages[0]._seen.division(700, 600).card.width > 200.0
+
+
+def test_a_row_is_pinned_wherever_it_is_and_a_perceptron_in_its_network() -> None:
+    session, other = rgb(), xor()
+    shown = beside(session, other)
+    shown.pin(5)
+    assert [stage.pinned for stage in shown.stages] == [5, 5]
+    shown.pin(40)
+    assert [stage.pinned for stage in shown.stages] == [40, 5]
+    shown.pin(other.network.layers[0].perceptrons[1])
+    assert shown.stages[1].pinned_neuron is not None
+    shown.pin(None)
+    assert [stage.pinned for stage in shown.stages] == [None, None]
+    for wrong, value in ((900, "900"), ([1, 2, 3], "3 parts"), ([1, 900], "900")):
+        with refused(ScalarvizError, value):
+            shown.pin(wrong)
+
+
+def test_every_operation_has_its_light_in_its_pane(studio: Studio) -> None:
+    shown = beside(rgb(), rgb((3, 3)))
+    rest = shot(studio, shown)
+    shown.stages[0].session.advance(2, "operation")
+    pixels = shot(studio, shown)
+    changed = (pixels != rest).any(axis=2)[:300]
+    assert changed[:, :400].any() and not changed[27:, 401:].any()
+    assert "2-4-1" not in shown._picture.words
+    assert any("adds up" in words for words in shown._picture.words)
+
+
+def test_the_chosen_pane_has_a_frame_unless_the_picture_is_silent(studio: Studio) -> None:
+    shown = beside(rgb(), rgb((3, 3)))
+    framed = shot(studio, shown)
+    shown.silent = True
+    plain = shot(studio, shown)
+    changed = (framed != plain).any(axis=2)
+    assert changed[:, :3].any() and not changed[:300, 410:].any()
