@@ -29,6 +29,7 @@ from scalarviz.formulas.table import pick
 from scalarviz.layers import Layer
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
+from scalarviz.session.branch_names import checked_name
 from scalarviz.session.branches import Action, Branch, Clock, Frame, place_of
 from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import Settings, Trainer, addable, data_for, settings_after
@@ -180,6 +181,7 @@ class Rebuilding:
         if not fork <= min(end, above.end if above else Clock()):
             raise InputError(f"branch {number} goes from {fork.key} to {end.key}, which cannot be")
         branch = Branch(number, above, fork, self._journal(value, number, end), end)
+        branch.given_name = checked_name(value.get("name", ""))
         losses = pick(self.arrays, f"losses {number}", "array")
         if losses.dtype != np.float64 or losses.shape != (end.step - fork.step,):
             raise InputError(f"branch {number} does not have one loss for each of its steps")

@@ -155,6 +155,7 @@ def describe_timeline(timeline: Timeline, network: Network) -> tuple[Description
                 "fork": list(branch.fork.key),
                 "end": list(branch.end.key),
                 "journal": [describe_action(action, writer) for action in branch.journal],
+                **({"name": branch.given_name} if branch.given_name else {}),
                 **({"metrics": list(branch.metrics)} if branch.metrics else {}),
             }
         )

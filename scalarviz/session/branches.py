@@ -8,7 +8,7 @@ branch; the old branch stays.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, final
 
@@ -16,8 +16,10 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.model.bank import Bank
+from scalarviz.session.branch_names import checked_name, default_name
 
 CURVE_POINTS = 2000
+Rename = Callable[["Branch", str], None]  # of a branch, given its name before
 
 
 class Clock(NamedTuple):
@@ -152,6 +154,7 @@ class Branch:
     """A branch of a training: its journal, losses and keyframes, and the moment it forked from.
 
     number    0 is the first
+    name      what a user calls it; by default where it begins and what was done there
     parent    the branch that it forked from, at moment `fork`; None for the first
     journal   all actions of the user from step 0 on, those of the parent before `fork` included
     end       the furthest moment reached
@@ -162,11 +165,30 @@ class Branch:
     fork: Clock = field(default_factory=Clock)
     journal: list[Action] = field(default_factory=list)
     end: Clock = field(default_factory=Clock)
+    given_name: str = ""
+    renames: Callable[[], Rename | None] = lambda: None  # who is told of another name, if anybody
 
     def __post_init__(self) -> None:
         self.record = Losses(self.fork.step)
         self.frames: list[Frame] = []
         self.metrics: dict[str, list[tuple[int, float]]] = {}  # own steps, with their values
+
+    @property
+    def name(self) -> str:
+        """Name of the branch, which can be set: a text of at most 60 characters.
+
+        By default it tells where the branch begins and what was done there, such as "from step 120:
+        rate 0.3"; setting "" leads back to that. A name is saved with a run, and `undo` takes it
+        back. Raises InputError for another object and for characters that cannot be seen.
+        """
+        return self.given_name or default_name(self)
+
+    @name.setter
+    def name(self, name: str) -> None:
+        before, self.given_name = self.given_name, checked_name(name)
+        rename = self.renames()
+        if rename is not None and self.given_name != before:
+            rename(self, before)
 
     @property
     def losses(self) -> FloatArray:
@@ -259,7 +281,8 @@ class Branch:
         start = "the start" if self.parent is None else f"step {self.fork.step}"
         steps = len(self.losses)
         last = f", loss {self.losses[-1]:.4g}" if steps else ""
-        return f"Branch {self.number} from {start}: {steps:,} steps{last}"
+        name = f" {self.given_name!r}" if self.given_name else ""
+        return f"Branch {self.number}{name} from {start}: {steps:,} steps{last}"
 
 
 def means_of(losses: FloatArray, points: int) -> tuple[FloatArray, FloatArray]:
@@ -278,6 +301,7 @@ def copies_of(branches: Sequence[Branch]) -> list[Branch]:
     for branch in branches:  # parents come before their children
         parent = None if branch.parent is None else copies[branch.parent]
         copy = Branch(branch.number, parent, branch.fork, list(branch.journal), branch.end)
+        copy.given_name = branch.given_name
         copy.record.record(branch.record.first, branch.record.own)
         copy.frames = list(branch.frames)
         copy.metrics = {name: list(points) for name, points in branch.metrics.items()}

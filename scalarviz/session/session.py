@@ -23,6 +23,7 @@ from scalarviz.model.weight import Weight
 from scalarviz.network.base import Model
 from scalarviz.process.memory import check_losses
 from scalarviz.session.background import Player
+from scalarviz.session.branch_names import checked_name
 from scalarviz.session.branches import Branch, Clock
 from scalarviz.session.callbacks import Callback, StepView, check_callback
 from scalarviz.session.caption import Caption
@@ -267,15 +268,24 @@ class Session(UserActions):
 
     # Branches, and what is shown.
 
-    def branch(self) -> Branch:
-        """Start a branch at this moment and return it; later steps stay in the previous branch."""
-        with self.doing(), self.timeline.leaping():
-            return self.timeline.fork()
+    def branch(self, name: str = "") -> Branch:
+        """Start a branch at this moment and return it; later steps stay in the previous branch.
 
-    def switch(self, branch: Branch | int) -> None:
-        """Switch to another `branch`, one of `branches` or its number.
+        name  its name, see `Branch.name`; "", the default: what will be done there
+
+        Raises InputError for a name that is too long or cannot be read.
+        """
+        name = checked_name(name)
+        with self.doing(), self.timeline.leaping():
+            made = self.timeline.fork()
+            made.given_name = name
+            return made
+
+    def switch(self, branch: Branch | int | str) -> None:
+        """Switch to another `branch`, one of `branches`, its number or its name.
 
         The session goes to the same step if the branch reaches it, else to the end of the branch.
+        Raises InputError for a branch that it does not have, and for a name that several have.
         """
         with self.doing(), self.timeline.leaping():
             self.timeline.switch(self.timeline.find(branch))

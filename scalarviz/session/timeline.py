@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, final
+from weakref import WeakMethod
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from scalarviz.formulas.table import pick
 from scalarviz.model.bank import NONE
 from scalarviz.model.not_finite import written_error
 from scalarviz.model.program import Moment
+from scalarviz.session.branch_names import branch_of_name
 from scalarviz.session.branches import Action, Branch, Clock, Keyframes
 from scalarviz.session.kept import Kept
 from scalarviz.session.origin import Origin
@@ -56,7 +58,7 @@ class Timeline:
     def __init__(self, trainer: Trainer, memory: int) -> None:
         self.trainer = trainer
         self.clock = Clock()
-        self.branch = Branch(0)
+        self.branch = Branch(0, renames=WeakMethod(self._renamed))
         self.branches = [self.branch]
         self.keyframes = Keyframes(memory)
         self.keyframes.add(self.branch, trainer.frame(0))
@@ -395,11 +397,19 @@ class Timeline:
     def fork(self) -> Branch:
         """Start a branch at this moment."""
         self.branch = self.branch.fork_at(len(self.branches), self.clock)
+        self.branch.renames = WeakMethod(self._renamed)
         self.branches.append(self.branch)
         return self.branch
 
-    def find(self, branch: Branch | int) -> Branch:
-        """Return a branch, given itself or its number; raise InputError if there is none."""
+    def _renamed(self, branch: Branch, before: str) -> None:
+        """Note that a user gave a branch another name."""
+        if not self.visits.under_way:
+            self.undo_log.add_name(self.spot, branch, before)
+
+    def find(self, branch: Branch | int | str) -> Branch:
+        """Return a branch, given itself, its number or its name; raise InputError if unknown."""
+        if isinstance(branch, str):
+            return branch_of_name(self.branches, branch)
         if isinstance(branch, int) and 0 <= branch < len(self.branches):
             return self.branches[branch]
         if isinstance(branch, Branch) and branch in self.branches:
@@ -420,6 +430,8 @@ class Timeline:
     def take_over(self, branches: list[Branch], branch: Branch, clock: Clock) -> None:
         """Continue a loaded or copied timeline at a moment of one of its branches."""
         self.branches, self.branch = branches, branch
+        for each in branches:
+            each.renames = WeakMethod(self._renamed)
         self.keyframes = Keyframes(self.keyframes.budget)
         self.restore(clock.step)
         self.keyframes.take(branches, branch)

@@ -35,11 +35,22 @@ class Change:
     before   the moment before
     after    the moment after; None while an undone change stands in no branch
     actions  in the order in which they were done
+    name     if a branch was given another name: the branch, and the name that it does not have
     """
 
     before: Spot
     after: Spot | None
     actions: list[Action] = field(default_factory=list)
+    name: tuple[Branch, str] | None = None
+
+    def swap_names(self) -> bool:
+        """Give the branch the name that it does not have; return whether a name was changed."""
+        if self.name is None:
+            return False
+        branch, name = self.name
+        self.name = branch, branch.given_name
+        branch.given_name = name
+        return True
 
     @property
     def is_at_once(self) -> bool:
@@ -61,6 +72,12 @@ class UndoLog:
         if not self._is_off:
             self.done.append(Change(before, after, [] if action is None else [action]))
             self.undone.clear()
+
+    def add_name(self, spot: Spot, branch: Branch, before: str) -> None:
+        """Add that a branch was given another name than the one before."""
+        self.add(spot, spot)
+        if not self._is_off:
+            self.done[-1].name = branch, before
 
     def join(self) -> None:
         """Make one change of the last two."""
@@ -92,6 +109,9 @@ class UndoLog:
         if not self.done:
             raise OrderError("there is nothing to undo: nothing was changed in this session")
         change = self.done.pop()
+        if change.swap_names():
+            self.undone.append(change)
+            return
         after, before = change.after, change.before
         assert after is not None, "a change that is done has a moment after it"
         was_last = timeline.spot == after and after.clock == after.branch.end
@@ -110,6 +130,9 @@ class UndoLog:
         if not self.undone:
             raise OrderError("there is nothing to redo: nothing was undone since the last change")
         change = self.undone.pop()
+        if change.swap_names():
+            self.done.append(change)
+            return
         if change.after is None:
             go(timeline, change.before)
             made, change.actions = change.actions, []

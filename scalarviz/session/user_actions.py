@@ -235,10 +235,10 @@ class UserActions(SessionState, ABC):
     def undo(self) -> None:
         """Undo the last change: go to the moment before it.
 
-        A change is an edit, a freeze or a setting, also one written into the bank directly, and
-        `reset`, `branch` and `switch`. What was trained since stays in a branch, and `redo` leads
-        there. What callbacks changed belongs to the training. Files and copies have no changes to
-        undo. Raises OrderError if there is none.
+        A change is an edit, a freeze or a setting, also one written into the bank directly, another
+        name of a branch, and `reset`, `branch` and `switch`. What was trained since stays in a
+        branch, and `redo` leads there. What callbacks changed belongs to the training. Files and
+        copies have no changes to undo. Raises OrderError if there is none.
         """
         with self.doing():
             self.timeline.undo_log.undo(self.timeline)

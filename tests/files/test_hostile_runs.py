@@ -54,6 +54,7 @@ def eventful() -> sv.Session:
     net.train_step([[0.0, 1.0]], [[1.0]], optimizer=sv.SGD(0.1))
     s.advance(5)
     s.advance(4, "operation")
+    s.branches[1].name = "other way"
     assert {a.kind for branch in s.branches for a in branch.journal} == {*WRITES, *CHANGES}
     return s
 

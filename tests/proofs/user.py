@@ -80,6 +80,7 @@ class User:
         self.now: Moment = (0, 0, 0)
         self.done: list[str] = []
         self.pinned: set[int] = set()
+        self.names: dict[int, str] = {}  # given to branches
 
     # The straight way.
 
@@ -101,6 +102,8 @@ class User:
             wrong = differences(self.s, straight)
             assert not wrong, f"{wrong} of {self.s} is not as on the straight way: {self.story()}"
         self.check_history()
+        given = {each.number: each.given_name for each in self.s.branches if each.given_name}
+        assert given == self.names, f"{given} are not the names {self.names}: {self.story()}"
 
     def check_history(self) -> None:
         """What is known of a pinned weight is what it was."""
@@ -424,6 +427,17 @@ def pin(user: User) -> None:
     assert set(user.s.pinned) == user.pinned
 
 
+def name(user: User) -> None:
+    number = user.chance.randrange(len(user.courses))
+    given = user.chance.choice(["", "one", "another", "größer"])
+    user.s.branches[number].name = given
+    user.names = {**user.names, number: given} if given else without(user.names, number)
+
+
+def without(names: dict[int, str], number: int) -> dict[int, str]:
+    return {each: name for each, name in names.items() if each != number}
+
+
 def numbers(user: User) -> None:
     if user.now[:2] != (0, 0) and not user.training.expression:
         names = [each.name for each in user.s.network.program.operations]
@@ -462,6 +476,7 @@ def mistake(user: User) -> None:
         lambda: s.freeze("all"),  # type: ignore[arg-type]
         lambda: s.set_activation(0, "tahn"),
         lambda: s.to("gpu"),
+        lambda: s.branch("two\nlines"),
         lambda: setattr(s, "learning_rate", -1.0),
         lambda: setattr(s, "batch", 10**6),
         lambda: setattr(s, "loss_function", "squared"),
@@ -476,4 +491,4 @@ def mistake(user: User) -> None:
     raise AssertionError(f"it was not refused: {user.story()}")
 
 
-LOOKING = (pin, numbers, explain, look, threads, mistake)
+LOOKING = (pin, name, numbers, explain, look, threads, mistake)
