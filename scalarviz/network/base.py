@@ -176,7 +176,7 @@ class Model(Part):
         """Return a Snapshot of the current numbers.
 
         Its `request()` asks for a copy and `ready` says whether it has arrived, both at once;
-        `read()` waits for it. Use `Session.snapshot` while a session trains this model.
+        `read()` and `await` wait for it. Use `Session.snapshot` while a session trains this model.
         """
         return self._engine.snapshot()
 

@@ -261,7 +261,7 @@ class Session(UserActions):
         """Return a Snapshot of the current numbers, which does not hold up training.
 
         Its `request()` asks for a copy and `ready` says whether it has arrived, both at once;
-        `read()` waits for it.
+        `read()` waits for it, and so does `await s.snapshot()` in a coroutine.
         """
         timeline = self.timeline
         return SharedSnapshot(self._session_lock, self.network.bank, lambda: timeline.here)

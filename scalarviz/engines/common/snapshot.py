@@ -1,26 +1,36 @@
 """Snapshot: a copy of the numbers of a bank at one moment, which does not hold up training.
 
 `request()` asks for a copy, `ready` says whether it has arrived, `read()` returns it, and waits if
-necessary. The interface is the same on every engine; in host memory the copy is made at once.
+necessary; `await snapshot` waits, too, and lets the other tasks of an asyncio loop go on. The
+interface is the same on every engine; in host memory the copy is made at once.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import final
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.model.bank import Bank
+from scalarviz.process.awaiting import awaited
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotValues:
-    """The numbers of a snapshot: copies that never change, one number a row."""
+    """The numbers of a snapshot: copies that never change, one number a row.
+
+    value, grad, slots  of the parameters
+    state               loss scale and running statistics; empty in a copy from a CUDA device
+    """
 
     value: FloatArray
     grad: FloatArray
     slots: dict[str, FloatArray]
+    state: FloatArray = field(default_factory=lambda: np.zeros(0))
 
 
 class Snapshot(ABC):
@@ -38,6 +48,13 @@ class Snapshot(ABC):
     @abstractmethod
     def read(self) -> SnapshotValues:
         """Return the numbers at the last request; without one, request and wait."""
+
+    @final
+    def __await__(self) -> Generator[Any, None, SnapshotValues]:
+        """Return the numbers as `read` does, while other tasks of an asyncio loop go on."""
+        if not self.ready:
+            self.request()
+        return awaited(self)
 
 
 @final
@@ -59,7 +76,9 @@ class HostSnapshot(Snapshot):
     def request(self) -> None:
         bank = self._bank
         slots = {name: slot.copy() for name, slot in bank.slots.items()}
-        self._numbers = SnapshotValues(bank.value.copy(), bank.grad.copy(), slots)
+        self._numbers = SnapshotValues(
+            bank.value.copy(), bank.grad.copy(), slots, bank.state.copy()
+        )
 
     @property
     def ready(self) -> bool:
