@@ -7,9 +7,8 @@ from typing import final
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.engines.common.reference import OperationArrays, operation_forward
+from scalarviz.engines.common.reference import program_forward
 from scalarviz.formulas.metrics import predictions_of
-from scalarviz.model.program import Program
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.throttle import Throttle
 from scalarviz.view.exhibits.exhibit import Exhibit
@@ -51,7 +50,7 @@ class PlaneMaps:
             return None
         low, high = np.array(plane.low), np.array(plane.high)
         inputs = plane.inputs_of(low + cells(side) * (high - low))
-        found = forward_all(
+        found = program_forward(
             program, reading.numbers.value, reading.session.network.bank.state, inputs
         )
         end = program.outputs
@@ -61,24 +60,6 @@ class PlaneMaps:
             scales[end.name] = np.array([[plane.middle, plane.reach]])
         maps = {name: values.T.reshape(-1, side, side) for name, values in found.items()}
         return NeuronMaps(maps, scales)
-
-
-def forward_all(
-    program: Program, value: FloatArray, state: FloatArray, inputs: FloatArray
-) -> dict[str, FloatArray]:
-    """Return the numbers of all neurons for many samples, (samples, neurons) by buffer.
-
-    program  the program of the network
-    value    its parameters, in bank order; `state` is its state
-    inputs   the samples, one row each
-    """
-    found = {program.inputs.name: np.asarray(inputs, np.float64)}
-    for operation in program.operations:
-        other = found[operation.other.name] if operation.other else None
-        x = found[operation.source.name]
-        numbers = OperationArrays(value, state, 0, x, other, learning=False)
-        found[operation.target.name] = operation_forward(operation, numbers)
-    return found
 
 
 def scales_of(values: FloatArray) -> FloatArray:

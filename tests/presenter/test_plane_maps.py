@@ -214,3 +214,12 @@ def test_the_sphere_of_the_biases_has_no_map() -> None:
     stage.pin(("inputs", 2))
     card = stage.frame_data().pinned
     assert card is not None and not any(isinstance(each, Drawing) for each in card.blocks)
+
+
+def test_a_network_with_a_branch_has_maps() -> None:
+    layers = [sv.Dense(2, 3), sv.Residual(sv.Dense(3, 4, "tanh"), sv.Dense(4, 3)), sv.Dense(3, 1)]
+    session = sv.Session(sv.Network(layers, seed=0), circle(), batch=10, engine="python")
+    stage = Stage(session)
+    stage.frame_data()
+    maps = PlaneMaps(stage.reading).now()
+    assert maps is not None and np.isfinite(maps.values["sum 1"]).all()

@@ -19,6 +19,7 @@ from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.rowwise import ROW_FORMULAS, typed
 from scalarviz.layers.dropout import dropout_factors
 from scalarviz.model.operations import NONE, Operation, Windows
+from scalarviz.model.program import Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,24 @@ def operation_forward(operation: Operation, numbers: OperationArrays) -> FloatAr
     """Return the outputs of an operation."""
     with np.errstate(all="ignore"):
         return REFERENCES[operation.kind].forward(operation, numbers)
+
+
+def program_forward(
+    program: Program, value: FloatArray, state: FloatArray, inputs: FloatArray
+) -> dict[str, FloatArray]:
+    """Return the numbers of all neurons for many samples, (samples, neurons) by buffer.
+
+    program  the program of the network
+    value    its parameters, in bank order; `state` is its state
+    inputs   the samples, one row each
+    """
+    found = {program.inputs.name: np.asarray(inputs, np.float64)}
+    for operation in program.operations:
+        other = found.get(operation.other.name) if operation.other else None  # a branch reads none
+        x = found[operation.source.name]
+        numbers = OperationArrays(value, state, 0, x, other, learning=False)
+        found[operation.target.name] = operation_forward(operation, numbers)
+    return found
 
 
 def operation_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
