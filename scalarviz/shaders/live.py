@@ -12,6 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.errors import InputError
 from scalarviz.model.operations import NONE, Operation
 from scalarviz.package_files import text_beside
@@ -23,7 +27,8 @@ if TYPE_CHECKING:
     from scalarviz.network.network import Network
 
 BANK_READER = text_beside(__file__, "bank_reader.glsl")
-FOURS_READER = text_beside(__file__, "fours_reader.glsl")
+TEXELS = 256  # in a line of the texture of `FOURS_READER`
+FOURS_READER = f"#define TEXELS {TEXELS}\n" + text_beside(__file__, "fours_reader.glsl")
 MAP = (text_beside(__file__, "network_map.vert"), text_beside(__file__, "network_map.frag"))
 DECLARED = f"float {NAME}_number(int place);\nvec4 {NAME}_four(int place);"
 
@@ -32,7 +37,8 @@ DECLARED = f"float {NAME}_number(int place);\nvec4 {NAME}_four(int place);"
 class Place:
     """Where a matrix stands in the texture of `FOURS_READER`: row by row, padded with zeros.
 
-    first    bank index of its first number; its rows follow each other there
+    first    bank index of its first number; its rows follow each other there; indices from the
+             number of parameters on are those of the state
     rows     of the matrix, each of `columns` numbers
     at       number of its first texel part, a multiple of 4
     stride   parts from a row to the next, a multiple of 4
@@ -50,11 +56,13 @@ class TextureShader(Shader):
 
     aligned  whether rows begin at multiples of 4, at the places of `places`; else places are the
              bank indices
+    state    whether the texture has the state, too, behind the parameters
     """
 
-    def __init__(self, net: Network, aligned: bool) -> None:
+    def __init__(self, net: Network, aligned: bool, state: bool) -> None:
         super().__init__(net, GLSL)
         self.places: list[Place] | None = [] if aligned else None
+        self._state = len(net.bank) if state else None
 
     def affine(self, operation: Operation) -> list[str]:
         """Return the lines of z = W x + b, by four products at once."""
@@ -82,10 +90,16 @@ class TextureShader(Shader):
         return f"{NAME}_number({self.place(first, 1, size)[0]} + {place})"
 
     def statistics(self, operation: Operation, place: str) -> tuple[str, str]:
-        raise InputError(
-            f"a shader that follows a training cannot have {operation.name}: running statistics "
-            "are no parameters, and the texture has parameters only; net.export writes them"
-        )
+        if self._state is None:
+            raise InputError(
+                f"a shader that follows a training cannot have {operation.name}: running "
+                "statistics are no parameters, and the texture has parameters only; net.export "
+                "writes them"
+            )
+        features, first = int(operation.settings[0]), self._state + operation.state
+        mean = self.number("means", first, features, place)
+        variance = self.number("variances", first + features, features, place)
+        return mean, f"(1.0 / sqrt({variance} + {literal(operation.settings[2])}))"
 
     def place(self, first: int, rows: int, columns: int) -> tuple[int, int]:
         """Return where a matrix begins in the texture, and the distance of its rows."""
@@ -114,8 +128,27 @@ class LiveShader:
     places: tuple[Place, ...]
     buffers: tuple[str, ...]
 
+    def in_fours(self, numbers: FloatArray) -> npt.NDArray[np.float32]:
+        """Return the texels of the texture of `FOURS_READER`, shape (lines, TEXELS, 4).
 
-def live_shader(net: Network, *, aligned: bool = False, neurons: bool = False) -> LiveShader:
+        `numbers` are the parameters, in bank order, followed by the state if the shader has it.
+        """
+        last = self.places[-1] if self.places else None
+        count = last.at + last.rows * last.stride if last else 0
+        texels = np.zeros((max(1, -(-count // (4 * TEXELS))), TEXELS, 4), np.float32)
+        flat = texels.reshape(-1)
+        with np.errstate(over="ignore"):
+            for place in self.places:
+                shape = place.rows, place.columns
+                rows = flat[place.at : place.at + place.rows * place.stride]
+                own = numbers[place.first : place.first + place.rows * place.columns]
+                rows.reshape(-1, place.stride)[:, : place.columns] = own.reshape(shape)
+        return texels
+
+
+def live_shader(
+    net: Network, *, aligned: bool = False, neurons: bool = False, state: bool = False
+) -> LiveShader:
     """Return GLSL that computes a network with the parameters that a texture has.
 
     It is GLSL 1.20 that is GLSL ES 3.00 as well.
@@ -124,12 +157,14 @@ def live_shader(net: Network, *, aligned: bool = False, neurons: bool = False) -
     aligned   whether the texture is that of `FOURS_READER`; False, the default: that of
               `BANK_READER`, which has the whole bank
     neurons   whether it has `network_neuron`, too, for the values of any neuron; by default False
+    state     whether the texture has the state of the bank, too, behind its parameters; by default
+              False
 
     Raises InputError if a shader cannot have an operation of the network, or if the network is too
     large.
     """
     check_workspace(net)
-    shader = TextureShader(net, aligned)
+    shader = TextureShader(net, aligned, state)
     body = body_of(shader, net)
     pieces = [DECLARED, *shader.writer.sources, row_function(shader, net, body)]
     if neurons:

@@ -8,7 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError
-from scalarviz.shaders.live import FOURS_READER, Place, bank_reader, live_shader, map_fragment
+from scalarviz.shaders.live import FOURS_READER, bank_reader, live_shader, map_fragment
 from scalarviz.view.cubes.float_textures import BYTES, FLOATS
 from scalarviz.view.glsl_es import as_es
 from tests.shaders.test_glsl import (
@@ -26,32 +26,26 @@ from tests.wording import refused
 
 SPLIT = 64  # numbers in a line of the texture
 LIVE = {name: case for name, case in CASES.items() if not name.startswith("BatchNorm")}
+HELD = {name: case for name, case in CASES.items() if len(case.network.bank)}
 
 
-def in_fours(case: Case, places: tuple[Place, ...]) -> np.ndarray:
-    """The texture of `FOURS_READER`: rows of 16 texels."""
-    last = places[-1]
-    texels = np.zeros((-(-(last.at + last.rows * last.stride) // 64), 16, 4), np.float32)
-    flat = texels.reshape(-1)
-    for place in places:
-        numbers = case.network.bank.value[place.first :][: place.rows * place.columns]
-        for i, row in enumerate(numbers.reshape(place.rows, place.columns)):
-            flat[place.at + i * place.stride :][: place.columns] = row
-    return texels
+def numbers_of(case: Case) -> np.ndarray:
+    """The parameters, followed by the state."""
+    return np.concatenate([case.network.bank.value, case.network.bank.state])
 
 
 def in_lines(case: Case) -> np.ndarray:
     """The texture of the bank: lines of SPLIT numbers."""
-    bank = case.network.bank.value.astype(np.float32)
+    bank = numbers_of(case).astype(np.float32)
     lines = np.zeros((-(-max(1, len(bank)) // SPLIT), SPLIT), np.float32)
     lines.reshape(-1)[: len(bank)] = bank
     return lines[:, :, np.newaxis]
 
 
 def write_live(folder: Path, name: str, case: Case, *, aligned: bool, **more: str) -> None:
-    shader = live_shader(case.network, aligned=aligned, neurons=bool(more))
+    shader = live_shader(case.network, aligned=aligned, neurons=bool(more), state=True)
     if aligned:
-        texture, text = in_fours(case, shader.places), FOURS_READER
+        texture, text = shader.in_fours(numbers_of(case)), FOURS_READER
     else:
         texture, text = in_lines(case), bank_reader(SPLIT) + FLOATS
     size = [texture.shape[1], texture.shape[0]]
@@ -64,16 +58,15 @@ def write_live(folder: Path, name: str, case: Case, *, aligned: bool, **more: st
 @pytest.fixture(scope="module", params=[False, True], ids=["bank", "fours"])
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("live")
-    for name, case in LIVE.items():
-        if len(case.network.bank):
-            write_live(made, name, Case(case.network, case.samples), aligned=request.param)
+    for name, case in HELD.items():
+        write_live(made, name, Case(case.network, case.samples), aligned=request.param)
     run_all(made)
     return made
 
 
-@pytest.mark.parametrize("name", [name for name, case in LIVE.items() if len(case.network.bank)])
+@pytest.mark.parametrize("name", HELD)
 def test_it_computes_what_forward_computes(name: str, folder: Path) -> None:
-    case = Case(LIVE[name].network, LIVE[name].samples)
+    case = Case(HELD[name].network, HELD[name].samples)
     with np.errstate(over="ignore"):
         wanted = expected(case).astype(np.float32)
     np.testing.assert_allclose(found(folder, name), wanted, rtol=1e-5, atol=1e-5)
