@@ -71,6 +71,7 @@ _HOMES = {
     "Show": "presenter.show",
     "Cubes": "presenter.cubes_node",
     "predict": "notebook.predict",
+    "shader": "view.shading.network_shader",
     "ScalarvizError": "errors",
     "data": "data",
     "onnx": "onnx",
@@ -139,6 +140,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.session.replicas import replicate as replicate
     from scalarviz.session.session import Session as Session
     from scalarviz.sweeps.sweep import sweep as sweep
+    from scalarviz.view.shading.network_shader import shader as shader
 
 
 def __getattr__(name: str) -> object:

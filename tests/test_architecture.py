@@ -53,6 +53,7 @@ PACKAGES = """
     view.spheres
     view.exhibits
     view
+    view.shading
     presenter
     stage
     scenefiles
@@ -96,7 +97,7 @@ PUBLIC_NAMES = """
     Optimizer SGD Momentum Nesterov RMSProp Adam AdamW
     Session EarlyStopping ReduceOnPlateau replicate sweep load
     add_neurons remove_neuron insert_layer remove_layer
-    watch picture record storyboard page Show Cubes predict
+    watch picture record storyboard page Show Cubes predict shader
     compile gradcheck activation loss optimizer data ScalarvizError
 """.split()
 

@@ -13,6 +13,7 @@ from scalarviz.network.network import Network
 from scalarviz.package_files import text_beside
 from scalarviz.shaders.live import FOURS_READER, bank_reader, live_shader, map_fragment
 from scalarviz.view.cubes import float_textures, shaders
+from scalarviz.view.shading.evaluator import fragment_of
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "scalarviz"
@@ -26,6 +27,7 @@ SCRIPTS = {path.name: path for path in FILES if path.suffix == ".js"}
 MODULES = {"canvas.js", *(path.name for path in PACKAGE.joinpath("pages", "web").glob("*.js"))}
 
 STAGES = (".vert", ".frag")
+PARTS = "cubes.frag", "network_map.frag", "evaluate.frag"  # of a program that other text completes
 
 
 def network_map(reader: str) -> str:
@@ -38,8 +40,11 @@ def network_map(reader: str) -> str:
 SHADERS = {
     path.name: path.read_text(encoding="utf-8")
     for path in FILES
-    if path.suffix in STAGES and path.name not in ("cubes.frag", "network_map.frag")
+    if path.suffix in STAGES and path.name not in PARTS
 } | {
+    "evaluate.frag with fours_reader.glsl": fragment_of(
+        live_shader(Network([5, 3, 6], "tanh", seed=0), aligned=True), 5, 6, 2
+    ),
     "network_map.frag with bank_reader.glsl": network_map(
         bank_reader(1024) + float_textures.FLOATS
     ),
