@@ -245,10 +245,10 @@ class Controller:
         self.do(self.session.reset)
 
     def set_unit(self, unit: str) -> None:
-        """Choose the unit of `step`."""
+        """Choose the unit of `step`; if it is the operation, that of playing, too."""
         with self.reporting_errors():
             self.session.timeline.check_unit(unit)
-            self.unit = pick(UNITS, unit, "unit")
+            self.unit = self.playing.unit = pick(UNITS, unit, "unit")
 
     def set_speed(self, speed: float | None) -> None:
         """Set the steps a second; None for as fast as possible."""

@@ -17,6 +17,7 @@ from scalarviz.session.session import Session
 
 FASTEST = 1e5  # steps a second; a faster opening goes on at full speed
 SLOW = 36.0  # operations a second, up to which they are done one by one: more cannot be seen
+WALK = 1.0  # operations a second at which it plays first where the unit is the operation
 LAGS = 0.8  # share of the wanted speed below which a training cannot keep up
 APART = 0.1  # seconds between two measurements of the speed
 
@@ -29,15 +30,17 @@ class Playing:
     steps  number of steps after which it pauses, the first time; None: those of the show
     speed  steps a second, 0 for as fast as possible; None: the speed of the show
 
-    The attribute `speed` is the current speed, None for as fast as possible. During an opening it
-    is doubled at intervals.
+    It plays by steps, or by one operation after the other if that is its `unit`; each has a speed
+    of its own. During an opening the speed of steps is doubled at intervals.
     """
 
     def __init__(self, show: Show, steps: int | None = None, speed: float | None = None) -> None:
         if speed is not None:
             number(speed, "the speed", 0.0)
         self.opening = show.speed if speed is None else None
-        self.speed = self.opening or speed or None
+        self._unit = "step"
+        self._walk = WALK  # operations a second of that
+        self._steps = self.opening or speed or None  # steps a second otherwise
         self.begin(show, steps)
 
     def begin(self, show: Show, steps: int | None = None) -> None:
@@ -71,6 +74,11 @@ class Playing:
         self.asked, self.errand = False, False
         self._seen.clear()
         self.session.pause(AT_ONCE)
+
+    @property
+    def speed(self) -> float | None:
+        """Steps a second that are wanted, None for as fast as possible."""
+        return self._walk / len(self.session.operations) if self.by_operation else self._steps
 
     @property
     def seconds(self) -> float:
@@ -107,22 +115,46 @@ class Playing:
     def set_speed(self, speed: float | None) -> None:
         """Play at a speed from now on, None for as fast as possible; ends an opening.
 
+        speed  steps a second; where the unit is the operation, at most SLOW operations a second
+
         Raise InputError if the speed is not positive.
         """
         if speed is not None:
             number(speed, "the speed", 0.0, open_low=True)
-        self.opening = None
-        self._go_at(speed)
+        if self.by_operation:
+            rate = math.inf if speed is None else speed * len(self.session.operations)
+            self._walk = min(rate, SLOW)
+        else:
+            self.opening = None
+            self._steps = speed
+        self._go_on()
+
+    @property
+    def unit(self) -> str:
+        """The unit that the user has chosen; it plays by operations or by steps."""
+        return self._unit
+
+    @unit.setter
+    def unit(self, unit: str) -> None:
+        before, self._unit = self._unit, unit
+        if "operation" in (before, unit) and before != unit:
+            self._go_on()
+
+    @property
+    def by_operation(self) -> bool:
+        """Whether it does one operation after the other."""
+        return self._unit == "operation"
 
     def quicken(self) -> None:
         """Double the speed of an opening if it is time."""
-        if self.opening is None or not self.asked or self.errand:
+        if self.opening is None or not self.asked or self.errand or self.by_operation:
             return
         doubled = max(0, int((self.seconds - SECONDS) // DOUBLING) + 1)
         speed = self.opening * 2.0 ** min(doubled, 100)
         wanted = speed if speed < FASTEST else None
-        if wanted != self.speed:
-            self._go_at(wanted)
+        if wanted != self._steps:
+            self._steps = wanted
+            self._go_on()
 
     def undisturbed(self, work: Callable[[], None]) -> None:
         """Call `work`, such as drawing, while the python engine waits.
@@ -137,15 +169,15 @@ class Playing:
             self._long = None if still else now
             return work()
 
-    def _go_at(self, speed: float | None) -> None:
-        self.speed = speed
+    def _go_on(self) -> None:
+        """Play at the speed that is wanted now, if it plays."""
         if self.asked and not self.errand:
-            self._start(speed)
+            self._start(self.speed)
 
     def _start(self, speed: float | None) -> None:
         """Play by steps, or by operations if they are slow enough to be seen."""
         rate = math.inf if speed is None else speed * len(self.session.operations)
-        if rate <= SLOW:
+        if rate <= SLOW * (1.0 + 1e-9):
             self.session.play(rate, "operation")
         else:
             self.session.play(speed, "step")

@@ -138,9 +138,10 @@ class State:
     def pace(self) -> str:
         """The speed in words: as measured while it plays, else as wanted."""
         speed = self.measured or self.speed
-        if self.speed is not None and self.speed < 1.0:  # single operations are seen
+        walks = self.unit == "operation" or (self.speed is not None and self.speed < 1.0)
+        if self.speed is not None and walks:  # single operations are seen
             rate = self.speed * self.operations
-            if rate < 1.0:
+            if rate < 1.01:
                 return text("where.operation", seconds=1.0 / rate)
             return text("where.operations", rate=rate)
         if speed is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from scalarviz.controller.control import PER_DECADE, Control, LogScale, Scale
+from scalarviz.controller.play import SLOW
 from scalarviz.controller.state import State
 from scalarviz.texts import text
 
@@ -16,7 +17,14 @@ RATES = LogScale(1e-6, 100.0)
 def speeds(state: State) -> LogScale:
     """Return the scale of speeds, in steps a second; 1, 10, ... are among its places."""
     place = round(PER_DECADE * math.log10(SLOWEST / state.operations))
-    return LogScale(10.0 ** (place / PER_DECADE), FASTEST, endless=True)
+    lowest = 10.0 ** (place / PER_DECADE)
+    if state.unit == "operation":
+        return LogScale(lowest, SLOW / state.operations)
+    return LogScale(lowest, FASTEST, endless=True)
+
+
+def about_speed(state: State) -> str:
+    return text(f"controls.speed.{'operation' if state.unit == 'operation' else 'step'}")
 
 
 def play_or_pause(state: State) -> str:
@@ -81,7 +89,7 @@ TIME_CONTROLS = [
     Control(
         "speed",
         "slider",
-        "Steps a second; at the left end an operation in 4 s, at the right end flat out",
+        about_speed,
         lambda controller, speed: controller.set_speed(speed),
         lambda state: state.speed,
         scale=speeds,
@@ -117,7 +125,7 @@ TIME_CONTROLS = [
     Control(
         "unit",
         "choice",
-        "What the arrows move by",
+        "What the arrows move by; with the operation, Play does one after the other, too",
         lambda controller, name: controller.set_unit(name),
         lambda state: state.unit,
         names=lambda state: state.units,

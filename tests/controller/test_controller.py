@@ -262,6 +262,35 @@ def test_a_speed_of_ones_own_ends_the_opening(make: MakeController, colours: sv.
     assert make(Show(colours, speed=10), speed=0).state.speed is None
 
 
+def test_play_goes_by_operation_where_that_is_the_unit(
+    controller: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played: list[tuple[Any, str]] = []
+    monkeypatch.setattr(controller.session, "play", lambda *how: played.append(how))
+    controller.set_speed(100.0)
+    controller.set_unit("operation")
+    controller.play()
+    assert played == [(pytest.approx(1.0), "operation")]
+    assert controller.state.pace == "an operation in 1 s"
+    controller.set_speed(0.25)  # steps a second, of twelve operations
+    assert played[-1] == (pytest.approx(3.0), "operation")
+    assert controller.state.pace == "3 operations/s"
+    controller.set_speed(None)  # no faster than can be seen
+    assert played[-1] == (pytest.approx(36.0), "operation")
+    controller.set_unit("step")
+    assert played[-1] == (100.0, "step") and controller.state.speed == 100.0
+
+
+def test_the_slider_of_the_speed_ends_where_operations_cannot_be_seen(controller: Any) -> None:
+    control = CONTROLS["speed"]
+    assert control.shown(controller.state).scale.number(10_000) is None
+    steps = control.shown(controller.state).about
+    controller.set_unit("operation")
+    scale = control.shown(controller.state).scale
+    assert scale.number(scale.last) * len(controller.session.operations) == pytest.approx(36.0)
+    assert control.shown(controller.state).about != steps
+
+
 def test_the_speed_is_said_as_measured_while_it_plays_else_as_wanted(controller: Any) -> None:
     controller.set_speed(100.0)
     assert controller.state.pace == "100/s"

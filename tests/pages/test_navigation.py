@@ -58,3 +58,25 @@ def test_play_drops_the_moves_that_wait() -> None:
         return [sent, player.playing];
     """
     assert in_web("player", body) == [[["back", 1], "pause", ["play", 0]], True]
+
+
+def test_play_goes_by_operation_where_that_is_the_unit() -> None:
+    body = """
+        const sent = [];
+        const ask = async (name, args = {}) => sent.push(args.unit ?? args.rate ?? name);
+        const client = { ask };
+        const player = new Player(client, { moments: 12, speed: 10 });
+        player.setUnit("operation");
+        player.play();
+        await new Promise((done) => setTimeout(done, 50));
+        const first = [sent.splice(0), player.operations, player.quicken()];
+        player.setSpeed(player.speeds.length - 1);
+        await player.pause();
+        sent.length = 0;
+        player.setUnit("step");
+        player.play();
+        await player.pause();
+        return [...first, sent, player.operations, player.speeds === SPEEDS];
+    """
+    played = [["pause", "operation"], 1, False, [10, "pause"], None, True]
+    assert in_web("player", body) == played

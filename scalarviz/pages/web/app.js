@@ -180,6 +180,7 @@ export class App {
       playing: this.player.playing,
       unit: this.unit,
       speed: this.player.speed,
+      speeds: this.player.speeds,
       operations: this.spec.engine.moments.length,
     });
     this.options.show(this.state, this.channel);
@@ -315,7 +316,7 @@ export class App {
       setSize: (size) => this.act() && player.ask("setSize", { size: Number(size) }),
       setChannel: (channel) => this.change({ channel }),
       newWeights: () => this.newWeights(still),
-      setUnit: (unit) => this.change({ unit }),
+      setUnit: (unit) => this.setUnit(unit),
       setSpeed: (place) => player.setSpeed(place),
       setRate: (rate) => this.setRate(rate),
       scaleRate: (factor) => this.setRate(Number((this.state.rate * factor).toPrecision(6))),
@@ -341,6 +342,12 @@ export class App {
     const { step, operation, moment } = this.state;
     const begun = operation || moment < 0 ? step : step - 1; // the step whose operations are shown
     return done === count ? { step: begun + 1, operation: 0 } : { step: begun, operation: done };
+  }
+
+  /** Choose what the arrows move by; with the operation, it plays by operation, too. */
+  setUnit(unit) {
+    this.player.setUnit(unit);
+    this.change({ unit });
   }
 
   /** Give a weight another value; the promise is fulfilled when it has it. */

@@ -2,7 +2,6 @@
 
 import { byId, setWords } from "./dom.js";
 import { numberTyped } from "./format.js";
-import { SPEEDS } from "./player.js";
 import { general, text } from "./texts.js";
 
 const RATE_PARTS = 20; // places of the slider of the rate for a factor of ten
@@ -33,7 +32,6 @@ export class Controls {
       target.blur();
     });
     const speed = byId("speed");
-    speed.max = SPEEDS.length - 1;
     speed.addEventListener("input", () => run("setSpeed", Number(speed.value)));
     const rate = byId("rate");
     [rate.min, rate.max] = RATE_ENDS.map((power) => power * RATE_PARTS);
@@ -71,8 +69,10 @@ export class Controls {
     place.textContent = words;
   }
 
-  /** Show a state: `place`, the state in the picture, whose step is named, `playing`, `unit`, `speed` (a place in SPEEDS), and `operations` of a step. */
-  show(state, { place, playing, unit, speed, operations }) {
+  /** Show a state: `place`, the state in the picture, whose step is named, `playing`, `unit`, `speed`
+   * (a place in `speeds`), and `operations` of a step.
+   */
+  show(state, { place, playing, unit, speed, speeds, operations }) {
     document.body.classList.toggle("playing", playing);
     const play = byId("play");
     const words = playing ? play.dataset.pause : play.dataset.play;
@@ -87,9 +87,10 @@ export class Controls {
       this.fit();
     }
     setWords(byId("place"), place.operation && !this.isShort ? part : step);
+    byId("speed").max = speeds.length - 1;
     byId("speed").value = speed;
-    byId("speed").setAttribute("aria-valuetext", speedWords(speed));
-    setWords(byId("speed-words"), speedWords(speed));
+    byId("speed").setAttribute("aria-valuetext", speedWords(speeds[speed]));
+    setWords(byId("speed-words"), speedWords(speeds[speed]));
     byId("undo").disabled = !state.undoable;
     byId("redo").disabled = !state.redoable;
     this.showRate(state.rate);
@@ -110,8 +111,7 @@ function rateAt(place) {
 }
 
 /** Return a speed in words. */
-function speedWords(place) {
-  const { operations, steps } = SPEEDS[place];
+function speedWords({ operations, steps }) {
   if (operations) return text("page.speed.operations", { count: operations });
   return steps === null ? text("page.speed.most") : text("page.speed.steps", { count: steps });
 }

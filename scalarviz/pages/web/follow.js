@@ -28,6 +28,7 @@ export async function followLink(app, hash) {
     if (goesOn()) {
       app.pin(pinned);
       if (play) {
+        if (app.unit === "operation") app.setUnit("step");
         app.player.setSpeed(nearestSpeed(play));
         app.player.play();
       }

@@ -18,12 +18,18 @@ export const SPEEDS = [
   { steps: null },
 ];
 
+// Where the unit is the operation, one after the other is done, so fast that it is seen.
+const OPERATION_SPEEDS = [0.5, 1, 3, 10, 30].map((operations) => ({ operations }));
+const WALK = 1; // the place of the first of these speeds
+
 /** The training behind a client. */
 export class Player {
   constructor(client, { moments, speed }) {
     Object.assign(this, { client, moments });
     this.playing = false;
-    this.speed = nearestSpeed(speed);
+    this.speeds = SPEEDS; // of the unit by which it plays
+    this.speed = nearestSpeed(speed); // a place in them
+    this.other = WALK; // the place in those of the other unit
     this.opening = SPEEDS[this.speed].steps ?? null;
     this.walk = 0; // counts walks: a former one ends when it is not the present one any more
     this.played = 0;
@@ -87,7 +93,7 @@ export class Player {
 
   /** Return how many operations a second are due; null: by steps. */
   get operations() {
-    const { operations, steps } = SPEEDS[this.speed];
+    const { operations, steps } = this.speeds[this.speed];
     if (operations) return operations;
     return steps !== null && steps * this.moments <= SLOW ? steps * this.moments : null;
   }
@@ -113,7 +119,7 @@ export class Player {
   async start() {
     const walk = (this.walk += 1);
     if (this.operations === null) {
-      await this.ask("play", { rate: SPEEDS[this.speed].steps });
+      await this.ask("play", { rate: this.speeds[this.speed].steps });
       return;
     }
     await this.ask("pause");
@@ -124,10 +130,19 @@ export class Player {
     }
   }
 
-  /** Choose a speed by its place in SPEEDS. */
+  /** Choose a speed by its place in `speeds`. */
   setSpeed(place) {
-    this.opening = null;
+    if (this.speeds === SPEEDS) this.opening = null;
     this.go(place);
+  }
+
+  /** Play by one operation after the other if that is the unit, else by steps, each at its own speed. */
+  setUnit(unit) {
+    const speeds = unit === "operation" ? OPERATION_SPEEDS : SPEEDS;
+    if (speeds === this.speeds) return;
+    this.speeds = speeds;
+    [this.speed, this.other] = [this.other, this.speed];
+    if (this.playing) this.start();
   }
 
   go(place) {
@@ -138,7 +153,7 @@ export class Player {
 
   /** Play faster after a while, unless somebody has chosen a speed; return whether it does. */
   quicken() {
-    if (this.opening === null || !this.playing) return false;
+    if (this.opening === null || !this.playing || this.speeds !== SPEEDS) return false;
     const seconds = this.played + performance.now() / 1000 - this.since;
     const doubled = Math.max(0, Math.floor((seconds - OPENING) / DOUBLING) + 1);
     const before = this.speed;
