@@ -187,7 +187,7 @@ def sorting_of(data: Digits) -> Made:
         "shown": chosen.tolist(),
         "labels": labels.tolist(),
         "names": [*output_names(data)],
-        "of": f"exhibits.sorting.of.{'held_out' if held else 'training'}",
+        "of": "held_out" if held else "training",
     }
     return shown, np.asarray(inputs, np.float64)
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.draw2d.colors import contrast
 from scalarviz.pages.page import page_of
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
@@ -23,6 +28,46 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         found[name] = folder / f"{name}.html"
         found[name].write_bytes(page_of(Show.of(load(find(name))())).text)
     return found
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of points in a plane, half of them held out, with the loss and the share of these."""
+    points = data.Circle(share=0.5, signed=True)
+    network = sv.Network([2, 4, 1], "tanh", output="tanh", seed=0)
+    session = sv.Session(network, points, "mse", sv.SGD(0.03), batch=10, metrics=["accuracy"])
+    session.advance(200)
+    file = tmp_path_factory.mktemp("measured") / "measured.html"
+    file.write_bytes(page_of(session).text)
+    return file
+
+
+# Keeps what is written on the canvas of the loss: words, and the place of their left end, in
+# logical pixels, as what is drawn before and after a change of the size is alike.
+WRITTEN = """
+    const write = CanvasRenderingContext2D.prototype.fillText;
+    globalThis.written = new Map();
+    CanvasRenderingContext2D.prototype.fillText = function (words, x, y, room) {
+        const wide = this.measureText(words).width;
+        const left = { right: x - wide, center: x - wide / 2 }[this.textAlign] ?? x;
+        if (this.canvas.closest(".curve")) written.set(words, [left, y, wide, room ?? wide]);
+        write.call(this, words, x, y, ...(room ? [room] : []));
+    };
+"""
+
+
+def colors_of(tab: Tab, button: str) -> np.ndarray:
+    """The colour of the letters of an element, of 1, and that of its ground."""
+    found = tab.ask(f"""(() => {{
+        const all = [];
+        for (let each = document.querySelector("{button}"); each; each = each.parentElement) {{
+            all.push(getComputedStyle(each));
+        }}
+        const isFull = (color) => !/^rgba.*, 0\\)$/.test(color);
+        const ground = all.map((each) => each.backgroundColor).find(isFull);
+        return [all[0].color, ground].map((each) => each.match(/[\\d.]+/g).slice(0, 3).map(Number));
+    }})()""")
+    return np.array(found) / 255.0
 
 
 def overlap(tab: Tab, first: str, second: str) -> bool:
@@ -135,4 +180,60 @@ def test_the_map_of_the_plane_is_square_on_a_phone(browser: Any, files: dict[str
     box = tab.page.locator("#exhibit .map").bounding_box()
     assert abs(box["width"] - box["height"]) < 2
     assert tab.page.locator("#exhibit > p:last-child").is_visible()
+    tab.close()
+
+
+@pytest.mark.parametrize("size", [(320, 568), (360, 740), (800, 500), (1280, 800)], ids=str)
+def test_the_values_of_metrics_are_written(
+    browser: Any, measured: Path, size: tuple[int, int]
+) -> None:
+    tab = Tab(browser, measured, size, before=WRITTEN).ready()
+    tab.press("ArrowRight")
+    tab.ask("written.clear()")
+    tab.press("ArrowRight")
+    written = tab.until("written.size && [...written]")
+    width, height = tab.ask("(({clientWidth: w, clientHeight: h}) => [w, h])(app.curve.canvas)")
+    for name in ("loss ", "held out ", "held-out accuracy "):
+        words, place = next(each for each in written if each[0].startswith(name))
+        left, _, wide, room = place
+        assert words.removeprefix(name).rstrip("%").replace(".", "").isdigit(), words
+        assert left >= 0 and left + min(wide, room) <= width + 1 and wide <= room + 1
+    bases = sorted({base for _, (_, base, _, _) in written})
+    assert min(b - a for a, b in itertools.pairwise(bases)) >= 12
+    assert bases[-1] <= height
+    tab.close()
+
+
+@pytest.mark.parametrize("size", [(320, 568), (360, 640), (360, 740), (800, 500)], ids=str)
+def test_both_ends_of_the_axis_of_the_loss_are_written(
+    browser: Any, files: dict[str, Path], size: tuple[int, int]
+) -> None:
+    tab = Tab(browser, files["circle"], size, before=WRITTEN).ready()
+    tab.press("ArrowRight", 3)
+    tab.ask("written.clear()")
+    tab.press("ArrowRight")
+    left = tab.ask("app.curve.plot.x")
+    ends = tab.ask("[...written].filter(([, [x]]) => x < app.curve.plot.x - 5)")
+    assert len(ends) == 2 and abs(ends[0][1][1] - ends[1][1][1]) >= 13 and left < 60
+    tab.close()
+
+
+@pytest.mark.parametrize(
+    ("theme", "forced"), [("dark", "none"), ("light", "none"), ("dark", "active")]
+)
+def test_a_disabled_button_is_told_apart_and_can_be_read(
+    browser: Any, files: dict[str, Path], theme: str, forced: str
+) -> None:
+    tab = Tab(browser, files["xor"], color_scheme=theme, forced_colors=forced).ready()
+    tab.ask("app.setSheet(true)")
+    tab.settle()
+    assert tab.page.locator("#undo").is_disabled() and tab.page.locator("#home").is_enabled()
+    looks = [
+        tab.page.locator(each).evaluate(
+            "e => [getComputedStyle(e).borderTopStyle, getComputedStyle(e).color]"
+        )
+        for each in ("#undo", "#home")
+    ]
+    assert looks[0][0] == "dashed" != looks[1][0] and looks[0][1] != looks[1][1]
+    assert float(contrast(*colors_of(tab, "#undo"))) >= 3.0
     tab.close()

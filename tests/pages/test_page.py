@@ -298,6 +298,7 @@ def test_digits_are_sorted_and_pictures_shown_beside_what_is_learned() -> None:
     assert shown is not None and shown["kind"] == "sorting" and len(shown["labels"]) == len(probe)
     wanted = data.Digits().held_out[1][: len(probe)].argmax(axis=1)
     assert shown["labels"] == wanted.tolist()
+    assert not [each for each in shown.values() if isinstance(each, str) and each in texts()]
     texture = data.Texture(np.linspace(0.0, 1.0, 6 * 8 * 3).reshape(6, 8, 3))
     session = sv.Session(sv.Network([2, 3]), texture, engine="python")
     shown, probe = exhibit_data(session), probe_of(session)

@@ -6,6 +6,10 @@ import { Measures, fillPast } from "./measures.js";
 import { general, text } from "./texts.js";
 
 const BLOCK = 256; // losses whose smallest and largest are kept together
+const HEADING = 20; // logical pixels of the first row of the heading
+const HEADING_ROW = 17; // and of each other one
+const HEADING_GAP = 12; // between two of its parts
+const TWO_ENDS = 24; // least height of the plot for words at both ends of the axis
 
 /** The losses of all steps so far. */
 export class Losses {
@@ -73,6 +77,8 @@ export class Curve {
     element.setAttribute("aria-valuemin", first);
     this.canvas = element.querySelector("canvas");
     this.plot = { x: 0, width: 1 };
+    this.rows = 1; // of the heading, at this width: as many as it ever needed
+    this.width = 0;
     this.own = []; // points of the curve, and of the lines of other branches
     this.others = [];
     this.redraw = () => {};
@@ -92,6 +98,7 @@ export class Curve {
   /** Begin with the metrics of a page, and with the losses beside them from before the page. */
   begin(measured, losses) {
     this.measures = new Measures(measured);
+    document.body.classList.toggle("measured", this.measures.series.length > 0);
     if (!this.measures.hasPast) return;
     this.start = 0;
     fillPast(losses, measured);
@@ -146,14 +153,16 @@ export class Curve {
     const [low, high] = finite ? decades(...finite) : [0.1, 1];
     const words = [low, high].map((value) => general(value, 3));
     const axis = Math.max(...words.map((each) => context.measureText(each).width)) + 8 * unit;
-    const top = 20 * unit;
+    const head = this.headOf(context, text("chart.title") + heading + this.nameShown(), step, width - axis, unit);
+    this.makeRoom(head, width);
+    const top = (HEADING + HEADING_ROW * (this.rows - 1)) * unit;
     const plot = { x: axis, y: top, width: width - axis - 6, height: height - top - 18 * unit };
     this.plot = plot;
     const bottom = plot.y + plot.height;
-    context.fillStyle = ink;
-    const title = text("chart.title") + heading + this.nameShown();
-    context.fillText(title, plot.x, 14 * unit, width - plot.x);
-    this.writeMeasures(context, { plot, unit, height, step, left: plot.x + context.measureText(title).width });
+    for (const { words, color, x, row, room } of head) {
+      context.fillStyle = styled(color);
+      context.fillText(words, plot.x + x, (14 + HEADING_ROW * row) * unit, room);
+    }
     context.strokeStyle = styled("--faint");
     line(context, [[plot.x, plot.y], [plot.x, bottom], [plot.x + plot.width, bottom]]);
     context.fillStyle = quiet;
@@ -166,7 +175,7 @@ export class Curve {
     context.fillText(start.toLocaleString("en-US"), plot.x, height - 4 * unit);
     context.textAlign = "right";
     context.fillText(text("chart.step", { step: this.end }), plot.x + plot.width, height - 4 * unit);
-    if (plot.height > 34 * unit) context.fillText(words[1], plot.x - 5, plot.y + 10 * unit);
+    if (plot.height > TWO_ENDS * unit) context.fillText(words[1], plot.x - 5, plot.y + 10 * unit);
     context.fillText(words[0], plot.x - 5, bottom);
     context.textAlign = "left";
     const up = Math.log10(high / low);
@@ -195,23 +204,29 @@ export class Curve {
     }
   }
 
-  /** Write each metric with its value beside the heading, which ends at `left`, else below the curve. */
-  writeMeasures(context, { plot, unit, height, step, left }) {
+  /** Return the heading and each metric with its value: words, and where they stand in how many rows. */
+  headOf(context, title, step, width, unit) {
     const beside = document.body.dataset.fit === "least" ? byId("place").offsetWidth : 0; // on phones
-    const right = plot.x + plot.width - beside;
-    const words = this.measures.wordsAt(step);
-    let room = plot.width - context.measureText(text("chart.step", { step: this.end })).width - 48 * unit;
-    this.measures.series.forEach(({ share }, k) => {
-      const wide = context.measureText(words[k]).width;
-      context.fillStyle = styled(share ? "--metric" : "--ink");
-      if (left + 12 * unit + wide < right) {
-        context.fillText(words[k], left + 12 * unit, 14 * unit);
-        left += 12 * unit + wide;
-      } else if (wide < room) {
-        context.fillText(words[k], plot.x + 24 * unit, height - 4 * unit);
-        room = 0;
-      }
+    const measures = this.measures.wordsAt(step);
+    const parts = this.measures.series.map(({ share }, k) => [measures[k], share ? "--metric" : "--ink"]);
+    let [x, row] = [0, 0];
+    return [[title, "--ink"], ...parts].map(([words, color]) => {
+      const wide = context.measureText(words).width;
+      if (x && x + wide > width - (row ? 0 : beside)) [x, row] = [0, row + 1];
+      const place = { words, color, x, row, room: Math.max(1, width - x - (row ? 0 : beside)) };
+      x += wide + HEADING_GAP * unit;
+      return place;
     });
+  }
+
+  /** Let the curve be as high as its heading needs, which is not less high later on. */
+  makeRoom(head, width) {
+    const rows = Math.max(width === this.width ? this.rows : 1, head.at(-1).row + 1);
+    this.width = width;
+    if (rows === this.rows) return;
+    this.rows = rows;
+    this.element.style.setProperty("--rows", rows);
+    requestAnimationFrame(() => this.redraw());
   }
 
   /** Return the name of the branch that is shown, if there are several. */

@@ -35,6 +35,7 @@ export class Pictures {
       canvas.setAttribute("role", i ? "application" : "img");
       if (i) canvas.tabIndex = 0;
       canvas.style.aspectRatio = `${wide} / ${high}`;
+      canvas.style.setProperty("--shape", wide / high);
       canvas.addEventListener("pointerdown", (event) => this.take(canvas, event));
       canvas.addEventListener("pointermove", (event) => event.buttons & 1 && this.take(canvas, event));
     });

@@ -106,7 +106,8 @@ export class Sorting {
     const taken = this.takenFor(state);
     const right = labels.filter((label, i) => taken[i] === label).length;
     const share = (100 * right) / labels.length;
-    return text("exhibits.sorting.right", { right, count: labels.length, of: text(of), share });
+    const samples = text(`exhibits.sorting.of.${of}`);
+    return text("exhibits.sorting.right", { right, count: labels.length, of: samples, share });
   }
 }
 

@@ -1,0 +1,68 @@
+"""The exhibit of a page at many sizes: nothing covers it, cuts it off, or changes its shape."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scalarviz.pages.page import page_of
+from scalarviz.presenter.show import Show
+from scalarviz.scenefiles.find import find, load
+from tests.pages.browser import Tab
+
+pytestmark = pytest.mark.slow
+
+SIZES = [
+    (320, 568), (360, 740), (480, 800), (640, 480), (667, 375), (740, 360), (800, 500), (900, 360),
+    (1024, 600), (768, 1024), (1280, 800),
+]  # fmt: skip
+
+# Points of the maps and pictures, a tenth apart, that something else covers; and how far the sides
+# of each differ from its shape, in pixels.
+COVERED = """[...document.querySelectorAll("#exhibit canvas:not(.sorted)")].map((map) => {
+    const box = map.getBoundingClientRect();
+    const parts = [...Array(10).keys()].map((i) => (i + 0.5) / 10);
+    const points = box.width ? parts.flatMap((x) => parts.map((y) => [x, y])) : [];
+    const [wide, high] = (map.style.aspectRatio || "1 / 1").split("/").map(Number);
+    return [
+        points.filter(([x, y]) => {
+            const at = [box.left + x * box.width, box.top + y * box.height];
+            return !document.elementsFromPoint(...at).slice(0, 1).every((each) => each === map);
+        }).length,
+        map.classList.contains("pad") ? 0 : Math.abs(box.width - (box.height * wide) / high),
+    ];
+})"""
+# Words of the exhibit that are cut off.
+CUT = """[...document.querySelectorAll("#exhibit :is(h2, p, td, figcaption, .keys-of-map)")]
+    .filter((each) => {
+        const [box, room] = [each, document.querySelector("#exhibit")].map((of) =>
+            of.getBoundingClientRect());
+        const isSeen = each.checkVisibility() && !each.closest(".unseen") && box.height;
+        return isSeen && (box.top < room.top - 1 || box.bottom > room.bottom + 1);
+    }).map((each) => each.textContent)"""
+
+
+@pytest.fixture(scope="module", params=["circle", "xor", "texture", "digits"])
+def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("room") / f"{request.param}.html"
+    found.write_bytes(page_of(Show.of(load(find(request.param))())).text)
+    return found
+
+
+def test_nothing_covers_or_cuts_the_exhibit(browser: Any, file: Path) -> None:
+    tab = Tab(browser, file).ready()
+    acts = "app.change({opened: false})", "app.change({opened: true})", "app.tell('it')"
+    tab.ask("app.run('on', 2, 'operation')")
+    for width, height in SIZES:
+        tab.page.set_viewport_size({"width": width, "height": height})
+        for act in acts:
+            tab.ask(act)
+            tab.settle()
+            tab.page.wait_for_timeout(100)  # parts that are observed are drawn again
+            for covered, off in tab.ask(COVERED):
+                assert covered == 0 and off < 1.5, (width, height, act)
+            assert tab.ask(CUT) == [], (width, height, act)
+    assert "exhibits." not in tab.page.inner_text("#exhibit")  # a text that the page lacks
+    tab.close()
