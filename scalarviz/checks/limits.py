@@ -31,6 +31,8 @@ LARGEST_DIRECTORY = 2**20  # bytes: the directory of an NPZ file
 LONGEST_ARRAY_HEADER = 10_000  # characters: dtype and shape in an NPY header
 LONGEST_LINE = 2**22  # characters: one line of a CSV file
 MOST_SCANS = 64  # of a JPEG picture
+MOST_CONDITIONS = 20  # at which a training stops
+LONGEST_CONDITION = 200  # letters
 MOST_PRODUCTS = {"python": 5 * 10**5}  # multiply-adds to recompute a step in the middle of ...
 PRODUCTS = 10**9  # ... which a run was saved; on other engines
 

@@ -7,6 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
+from scalarviz.checks.limits import LONGEST_CONDITION, MOST_CONDITIONS
 from scalarviz.checks.numbers import shorten, size
 from scalarviz.data import DataSet
 from scalarviz.engines.registry import ENGINES
@@ -22,6 +23,8 @@ from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.network.network import Network
 from scalarviz.session.branches import Action, Clock
+from scalarviz.session.conditions import check_rows as check_rows_of_conditions
+from scalarviz.session.conditions import parse
 from scalarviz.session.trainer import BETWEEN_STEPS, CHANGES, WRITES, check_fits, checked_rate
 
 Details = Mapping[str, Any]
@@ -181,6 +184,19 @@ def check_activation(network: Network, details: Details) -> None:
         raise InputError(f"a layer must be counted from 0, not {details['layer']}")
 
 
+def check_stops(network: Network, details: Details) -> None:
+    given = details["conditions"]
+    check_type(given, list, "conditions")
+    for each in given:
+        name = each.get("own") if isinstance(each, dict) and len(each) == 1 else None
+        if name is None:
+            check_rows_of_conditions(parse(each), network)
+        elif not isinstance(name, str) or len(name) > LONGEST_CONDITION:
+            raise InputError(f"{shorten(name)} is no name of a function")
+    if len(given) > MOST_CONDITIONS:
+        raise InputError(f"at most {MOST_CONDITIONS} conditions are watched, not {len(given)}")
+
+
 def check_type(thing: object, kind: type, what: str) -> None:
     """Raise InputError for a value of another type; True is no number."""
     if not isinstance(thing, kind) or (isinstance(thing, bool) and kind is not bool):
@@ -200,4 +216,5 @@ CHECKS: Mapping[str, Callable[[Network, Details], None]] = {
     "batch": check_batch,
     "engine": check_engine,
     "activation": check_activation,
+    "stop when": check_stops,
 }

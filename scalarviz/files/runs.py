@@ -35,6 +35,7 @@ from scalarviz.formulas.metrics import rows_of_metrics
 from scalarviz.model.bank import Bank
 from scalarviz.network.network import Network
 from scalarviz.session.branches import Action, Clock, Frame
+from scalarviz.session.conditions import OWN
 from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import Settings
 
@@ -85,6 +86,12 @@ def load_timeline(
             "the functions to measure on",
             stacklevel=3,
         )
+    if lost := lost_functions(timeline):
+        warnings.warn(
+            f"{shown(as_path(path))} has stopped by functions, which a file does not hold: it does "
+            f"not stop by {', '.join(map(visible, lost))} any more; s.stop_when(f) sets them again",
+            stacklevel=3,
+        )
     is_same_clock = list(timeline.clock.key) == description["clock"]
     if is_same_clock and description.get("bits") != bits_of(timeline.trainer.bank):
         warnings.warn(
@@ -99,6 +106,12 @@ def load_timeline(
             stacklevel=3,
         )
     return timeline
+
+
+def lost_functions(timeline: Timeline) -> list[str]:
+    """Return the names of the functions at which a training has stopped, in its settings now."""
+    stops = timeline.trainer.settings.stops
+    return [condition.text.removeprefix(OWN).strip() for condition in stops if condition.is_lost]
 
 
 def used_kernels(timeline: Timeline) -> bool:

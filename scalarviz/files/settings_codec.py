@@ -24,6 +24,7 @@ from scalarviz.formulas.table import pick
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.session.branches import Clock
+from scalarviz.session.conditions import OwnCondition
 
 CODE = "code"  # name of a data set that is made by code
 LATEST = 2**53  # largest number of steps
@@ -55,6 +56,10 @@ class SettingsWriter:
                 self._kept.append(thing)
                 self._known[id(thing)] = {"data": self._data(thing)}
             return self._known[id(thing)]
+        if isinstance(thing, list):  # the conditions of a stop
+            return [self.write(each) for each in thing]
+        if isinstance(thing, OwnCondition):
+            return {"own": thing.name}
         return thing.item() if isinstance(thing, np.generic) else thing
 
     def _data(self, data: DataSet) -> Description:

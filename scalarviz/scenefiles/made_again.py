@@ -18,7 +18,9 @@ from scalarviz.layers import Activation, Layer
 from scalarviz.layers.perceptron_layer import PerceptronLayer
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.network.network import Network
+from scalarviz.session.conditions import with_rows
 from scalarviz.session.session import Session
+from scalarviz.session.stops import KIND, set_conditions
 
 # Options that make a training again; the others change it.
 RESTARTS = {"batch", "seed", "optimizer", "loss", "activation", "init", "bias"}
@@ -68,7 +70,16 @@ def made_again(session: Session, given: Mapping[str, Any]) -> Session:
         memory=session.timeline.keyframes.budget,
     )
     found.timeline.visits.metrics = session.timeline.visits.metrics
+    keep_stops(session, found)
     return found
+
+
+def keep_stops(old: Session, new: Session) -> None:
+    """Let a new session stop where an old one does, as far as its network has the same rows."""
+    rows = {row: row for row in range(len(new.network.bank))}
+    if stops := with_rows(set_conditions(old.timeline), rows):
+        with new.timeline.undo_log.off():
+            new.timeline.note(KIND, {"conditions": stops})
 
 
 def another_optimizer(old: Optimizer, name: str) -> Optimizer:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, final
 
-from scalarviz.checks.numbers import FloatArray, check_signature, shorten, true_or_false
+from scalarviz.checks.numbers import check_signature, shorten, true_or_false
 from scalarviz.errors import InputError, OrderError
 from scalarviz.model.weight import Part, Weight
-from scalarviz.session.metrics import Series, series
+from scalarviz.session.step_view import StepNumbers
 from scalarviz.session.trainer import as_values, checked_rate, rows_of
 
 if TYPE_CHECKING:
@@ -22,35 +22,17 @@ STOPPED = "stopped by a callback"
 
 
 @final
-class StepView:
+class StepView(StepNumbers):
     """What a callback sees of a session: the moment after `step` steps, read-only.
 
     What it changes by `set_rate`, `edit`, `freeze` and `stop` is done when it returns.
     """
 
     def __init__(self, timeline: Timeline) -> None:
-        self._timeline = timeline
+        super().__init__(timeline)
         self._is_over = False
-        self.step: int = timeline.clock.step
-        self.loss: float = timeline.loss  # of the step just done, before its update
         self.asked: list[tuple[str, dict[str, Any]]] = []  # actions, in order
         self.stopped = ""  # the reason
-
-    @property
-    def losses(self) -> FloatArray:
-        """Loss of each step that is done, before its update; float64, 1-D."""
-        return self._timeline.branch.losses[: self.step]
-
-    @property
-    def metrics(self) -> dict[str, Series]:
-        """Steps and values of each metric up to now, as in `Session.metrics`."""
-        return series(self._timeline.branch, self.step)
-
-    @property
-    def learning_rate(self) -> float:
-        """Learning rate of the next step, schedule included."""
-        trainer = self._timeline.trainer
-        return trainer.settings.optimizer.rate(trainer.bank.step_count)
 
     @property
     def rate_set_at(self) -> int:
@@ -58,16 +40,6 @@ class StepView:
         now, kinds = self._timeline.clock, ("learning rate", "optimizer")
         journal = reversed(self._timeline.branch.journal)
         return next((a.step for a in journal if a.kind in kinds and a.place <= now.place), 0)
-
-    @property
-    def values(self) -> FloatArray:
-        """The values of all weights, read-only; 1-D, as in `network.bank.value`."""
-        return read_only(self._timeline.trainer.bank.value)
-
-    @property
-    def gradients(self) -> FloatArray:
-        """The gradients of the step just done, read-only; 1-D, as in `network.bank.grad`."""
-        return read_only(self._timeline.trainer.bank.grad)
 
     # What it may change.
 
@@ -167,10 +139,3 @@ def check_callback(function: object) -> None:
             f"a callback is a function of a view, such as print, not {shorten(function)}"
         )
     check_signature(function, ["view"], "a callback", "def watch(view): ...")
-
-
-def read_only(array: FloatArray) -> FloatArray:
-    """Return the same numbers, which cannot be written."""
-    view = array[:]
-    view.flags.writeable = False
-    return view

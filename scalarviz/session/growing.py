@@ -19,9 +19,11 @@ from scalarviz.model.own_rates import NO_OWN_RATES
 from scalarviz.network import growing
 from scalarviz.network.growing import STARTS, GrownNetwork, Start
 from scalarviz.network.network import Network
+from scalarviz.session.conditions import with_rows
 from scalarviz.session.origin import Origin
 from scalarviz.session.session import Session
 from scalarviz.session.settings_now import settings_now
+from scalarviz.session.stops import KIND, set_conditions
 from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import Trainer
 
@@ -34,9 +36,9 @@ def add_neurons(session: Session, layer: int, count: int = 1, *, start: Start = 
 
     The new session stands at step 0. All weights that stay keep their values, frozen marks and
     optimizer slots, and the optimizer's count of steps goes on, and with it a schedule; the slots
-    of new weights begin at 0. Data, loss, optimizer, batch, seed, precision, engine, metrics and
-    pinned weights are those of the earlier session at its present moment, callbacks are not. The
-    earlier session stays as it is, and is `origin.session` of the new one.
+    of new weights begin at 0. Data, loss, optimizer, batch, seed, precision, engine, metrics,
+    conditions to stop at and pinned weights are those of the earlier session at its present moment,
+    callbacks are not. The earlier session stays as it is, and is `origin.session` of the new one.
 
     session  a Session of a Network
     layer    index of the layer: a Dense layer that a Dense layer follows
@@ -149,7 +151,7 @@ def changed(session: Session, did: str, change: Change) -> Session:
         network = grown.network
         now = settings_now(session)
         own, optimizer = now.optimizer.own_rates, now.optimizer.with_own_rates(NO_OWN_RATES)
-        settings = replace(now, activations=network.activations, optimizer=optimizer)
+        settings = replace(now, activations=network.activations, optimizer=optimizer, stops=())
         made = Trainer(network, settings, trainer.seed)
         grown.take_numbers(trainer.bank)
         timeline = Timeline(made, session.timeline.keyframes.budget)
@@ -161,6 +163,10 @@ def changed(session: Session, did: str, change: Change) -> Session:
             rows = [row for row, each in enumerate(rates) if each == rate]
             with timeline.undo_log.off():
                 timeline.note("own rate", {"rows": np.array(rows), "rate": rate})
+        kept = {old: row for row, old in enumerate(grown.rows.tolist()) if old >= 0}
+        if stops := with_rows(set_conditions(session.timeline), kept):
+            with timeline.undo_log.off():
+                timeline.note(KIND, {"conditions": stops})
         found.focus = session.focus
         pinned = np.flatnonzero(np.isin(grown.rows, session.pinned))
     if pinned.size:

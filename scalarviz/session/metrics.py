@@ -60,6 +60,14 @@ class Metrics:
         return found
 
 
+def measured_names(metrics: Metrics | None, data: DataSet) -> list[str]:
+    """Return the names in `Session.metrics` of what a session measures of some data."""
+    if metrics is None:
+        return []
+    held_out = [] if data.held_out is None else [HELD_OUT + LOSS]
+    return [*metrics.rows, *held_out, *(HELD_OUT + name for name in metrics.rows if held_out)]
+
+
 def metrics_of(metrics: object, every: int, data: DataSet) -> Metrics | None:
     """Return what a session measures, or None; raise InputError for unsuitable metrics."""
     rows = rows_of_metrics(metrics)

@@ -81,8 +81,9 @@ class Session(UserActions):
     - What moves, changes or computes waits for the call that is under way, such as the whole of
       `advance(1_000_000)`; during background play, for one portion: some 5 ms, at least one step.
       These are `advance`, `back`, `seek`, `reset`, `edit`, `freeze`, `set_activation`, `to`,
-      `branch`, `switch`, `undo`, `redo`, `numbers`, `norms`, `explain`, `caption`, `copy`, `save`,
-      and setting a rate, optimizer, data, loss function, batch, engine or precision.
+      `stop_when`, `first`, `branch`, `switch`, `undo`, `redo`, `numbers`, `norms`, `explain`,
+      `caption`, `copy`, `save`, and setting a rate, optimizer, data, loss function, batch, engine
+      or precision.
     - What only reads does not wait: every property, `repr`, `history`, `to_csv`, `to_pandas`, and
       `request` and `ready` of a `snapshot`, which is filled in between two portions, also of a long
       `advance`. Neither do `play`, `pin`, `on_step` and `pause(timeout=0)`.
@@ -416,4 +417,6 @@ class Session(UserActions):
         came = f"; {self.origin}" if self.origin else ""
         own = len(self.timeline.trainer.settings.optimizer.own_rates)
         rates = f", {own:,} weights with a rate of their own" if own else ""
-        return f"Session: step {self.step_index:,}{loss}, {self.engine}{rates}; {place}{came}"
+        stops = f"; stops when {' or '.join(self.stop_conditions)}" if self.stop_conditions else ""
+        about = f"{loss}, {self.engine}{rates}; {place}{came}{stops}"
+        return f"Session: step {self.step_index:,}{about}"

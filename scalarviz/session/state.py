@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, final
 
-from scalarviz.checks.numbers import FloatArray, not_copied
+from scalarviz.checks.numbers import FloatArray, not_copied, true_or_false
+from scalarviz.draw2d.progress import Progress
 from scalarviz.errors import OrderError
 from scalarviz.errors.messages import inform
 from scalarviz.formulas.table import pick
@@ -15,9 +16,11 @@ from scalarviz.leaf_calls import save_text, session_html
 from scalarviz.model.weight import Weight
 from scalarviz.network.norms import Norms, norms_of
 from scalarviz.session.branches import Branch, Clock
+from scalarviz.session.conditions import Function, checked
 from scalarviz.session.explanation import Explanation, OperationNumbers, explain, numbers_of
+from scalarviz.session.first import first_held
 from scalarviz.session.last_change import last_edit
-from scalarviz.session.metrics import Series, series
+from scalarviz.session.metrics import Series, measured_names, series
 from scalarviz.session.origin import Origin
 from scalarviz.session.record import Record
 from scalarviz.session.timeline import Timeline
@@ -131,7 +134,10 @@ class SessionState(ABC):
     @final
     @property
     def stopped(self) -> str:
-        """Reason for which a callback has ended the last `advance`, `seek` or `play`, or ""."""
+        """Reason for which the last `advance`, `seek` or `play` was ended, or "".
+
+        It is that of a callback, or the condition of `stop_when`.
+        """
         return self.timeline.visits.stopped
 
     @final
@@ -162,6 +168,28 @@ class SessionState(ABC):
         if the file cannot be written.
         """
         save_text(Record(self.losses, self.metrics).csv(), path)
+
+    def _measured_names(self) -> list[str]:
+        """Names of the metrics that are measured."""
+        return measured_names(self.timeline.visits.metrics, self.timeline.trainer.settings.data)
+
+    @final
+    def first(self, *conditions: str | Function, progress: bool = True) -> int | None:
+        """Return the first step up to now at which one of some conditions held; None: it never did.
+
+        conditions  texts and functions, as in `stop_when`
+        progress    True, the default: a progress bar in a terminal or a notebook, if it takes
+                    longer than a second; False: none
+
+        Losses and metrics are on record. Anything else is found by a replay of the whole past of
+        this branch, step by step, since a condition may hold for a while and then not: Ctrl-C
+        cancels it. The session stays where it is; `seek` goes to the step. At step k the numbers
+        are those on arrival there, before what was done there. Raises errors as `stop_when` does.
+        """
+        wanted = true_or_false(progress, "progress")
+        with self.doing(), Progress(self.timeline.clock.step + 1, wanted) as bar:
+            found = checked(conditions, self.network, self._measured_names())
+            return first_held(self.timeline, found, bar.tell)
 
     # The numbers of the current batch.
 

@@ -16,16 +16,17 @@ from weakref import WeakMethod
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray, shorten
-from scalarviz.errors import GradientError, InputError, OrderError, UpdateError
+from scalarviz.engines.common.base import Outcome
+from scalarviz.errors import GradientError, InputError, OrderError
 from scalarviz.formulas.table import pick
 from scalarviz.model.bank import NONE
-from scalarviz.model.not_finite import written_error
 from scalarviz.model.program import Moment
 from scalarviz.session.branch_names import branch_of_name
 from scalarviz.session.branches import Action, Branch, Clock, Keyframes
 from scalarviz.session.kept import Kept
 from scalarviz.session.origin import Origin
 from scalarviz.session.outside_writes import BankDiff
+from scalarviz.session.stops import Stops
 from scalarviz.session.trainer import BETWEEN_STEPS, Trainer
 from scalarviz.session.undo import Spot, UndoLog
 from scalarviz.session.visits import Visits
@@ -73,8 +74,9 @@ class Timeline:
         self.kept: Kept | None = None  # the file that has it
         self.was_loaded = False  # whether it came from a file
         self.visits = Visits()  # what is done at some steps
+        self.stops = Stops()  # where it stops by itself
         self.undo_log = UndoLog()  # what the user changed
-        self._asking = False  # while it visits another moment to look something up
+        self.asking = False  # while it visits another moment to look something up
         self._interrupted = False  # numbers and clock may disagree, e.g. after Ctrl-C
         self._outside_writes = BankDiff(trainer)
         self.here = self._here()
@@ -85,7 +87,7 @@ class Timeline:
 
     def show(self) -> None:
         """Publish the present state in `here`, for other threads."""
-        if not self._asking and not self._is_shown():
+        if not self.asking and not self._is_shown():
             self.here = self._here()
 
     def _is_shown(self) -> bool:
@@ -149,24 +151,30 @@ class Timeline:
     def forward(self, target: Clock) -> None:
         """Advance to a moment, replaying the actions of the journal on the way."""
         while self.clock < target:
-            is_due = False
+            is_due = is_looked_at = is_refused = False
+            first = self.clock.step
             if not self._redo(target):
                 if self.clock.place >= target.place:
                     break
                 most = self._steps_until(target)
                 if most > 0 and self.clock.operation == 0:
-                    self._take_steps(most)
+                    is_refused = self._take_steps(most)
                 else:
-                    self._take_operation()
+                    is_refused = self._take_operation()
                 is_due = self.visits.any and self._is_visit_due()
+                is_looked_at = self._stops_after(self.clock) and self.clock.operation == 0
             self.branch.end = max(self.branch.end, self.clock)
             self.show()
             if is_due:
-                self.visits.arrive(self)
+                self.visits.measure(self)
+            if is_looked_at:
+                self.visits.stopped = self.stops.arrive(self, first)
+            if is_due:
+                self.visits.call(self)
                 self.show()
-                if self.visits.stopped:
-                    break
-            if not self._asking:
+            if is_refused or ((is_due or is_looked_at) and self.visits.stopped):
+                break
+            if not self.asking:
                 self.between()
 
     def _redo(self, target: Clock) -> bool:
@@ -184,6 +192,15 @@ class Timeline:
         place = self.branch.next_place(self.clock.place)
         stop = target.step if place is None else min(target.step, place[0])
         return stop - self.clock.step
+
+    def _stops_after(self, moment: Clock) -> bool:
+        """Whether conditions are looked at on arrival at a moment, the branch's end not yet moved.
+
+        They are in steps that are taken for the first time, and in others if `advance` takes them.
+        """
+        if not self.trainer.settings.stops or self.asking:
+            return False
+        return self.stops.everywhere or moment > self.branch.end
 
     def _is_visit_due(self) -> bool:
         """Whether this is the first arrival of the branch at a step where something is to be done.
@@ -205,19 +222,26 @@ class Timeline:
             now = self.clock
             self.restore(now.step)
             try:
-                self.forward(now)
+                with self.unseen():
+                    self.forward(now)
             except BaseException:  # at a keyframe numbers and clock agree
                 self.restore(self.clock.step)
                 raise
 
-    def _take_steps(self, most: int) -> None:
+    def _take_steps(self, most: int) -> bool:
+        """Take at most so many steps; return whether one was refused, where the user stops."""
         self._interrupted = True
         first = self.clock.step
         if self.visits.any:
             most = min(most, self._most_until_visit(first))
+        if self._stops_after(Clock(first + most)):
+            most = self.stops.most_steps(self, first, most)
         count = max(1, min(most, int(self.pace), self.most_steps()))
         start = time.perf_counter()
-        outcome = self.trainer.steps(first, count)
+        if self._stops_after(Clock(first + count)):
+            outcome = self._cut(first, self.stops.take_steps(self, first, count))
+        else:
+            outcome = self.trainer.steps(first, count)
         seconds = (time.perf_counter() - start) / count
         self._times.append(seconds)
         self.pace = min(max(PORTION / max(seconds, 1e-9), 1.0), 4.0 * self.pace, MOST_STEPS)
@@ -228,15 +252,29 @@ class Timeline:
         if outcome.bad != NONE:
             self._stop_before_step()
             self._interrupted = False
-            raise self._with_way_back(self.trainer.bank.bad_gradient(outcome.bad))
+            return self.stops.refuse(self, self.trainer.bank.bad_gradient(outcome.bad))
         if outcome.overflow is not None:
             self.repair()
             self._stop_before_step()
             self._interrupted = False
-            raise self._with_way_back(outcome.overflow)
+            return self.stops.refuse(self, outcome.overflow)
         self._keep_frame()
         self.each_portion()
         self._interrupted = False
+        return False
+
+    def _cut(self, first: int, outcome: Outcome) -> Outcome:
+        """Return the outcome of steps up to the first one that stops; those after it are undone."""
+        count = self.stops.steps_until_stop(self, first, outcome.losses)
+        is_whole = outcome.bad == NONE and outcome.overflow is None
+        if count is None or (is_whole and count == len(outcome.losses)):
+            return outcome
+        here = self.clock
+        with self.unseen():
+            self.restore(first)
+            self.forward(here)
+        self._interrupted = True
+        return self.trainer.steps(first, count)
 
     @property
     def seconds_a_step(self) -> float:
@@ -253,20 +291,8 @@ class Timeline:
         self.clock = Clock(step, last)
         self.branch.end = max(self.branch.end, self.clock)
 
-    def _with_way_back(self, error: GradientError) -> GradientError:
-        """Return the error of a refused step, with the step from which training can go on."""
-        step = self.clock.step
-        losses = self.branch.losses[:step]
-        if written := written_error(self.trainer.bank):
-            return written.with_way_back(step, "")
-        if isinstance(error, UpdateError):
-            error = error.at(step)
-            if not step or self.loss <= losses[0]:  # weights are fine: a lower rate is enough
-                return error.with_way_back(step, "")
-        step = int(np.nanargmin(losses)) if np.isfinite(losses).any() else 0
-        return error.with_way_back(step, ", where the loss was smallest")
-
-    def _take_operation(self) -> None:
+    def _take_operation(self) -> bool:
+        """Perform one operation; return whether it was refused, where the user stops."""
         step, operation = self.clock.place
         self._interrupted = True
         if operation == 0:
@@ -275,7 +301,7 @@ class Timeline:
             self.trainer.perform(operation)
         except GradientError as error:
             self._interrupted = False  # the operation changed nothing
-            raise self._with_way_back(error) from None
+            return self.stops.refuse(self, error)
         if self.trainer.moments[operation].kind == "loss":
             self.loss = self.trainer.run.loss
         self.clock = self.after_operation()
@@ -284,6 +310,7 @@ class Timeline:
             self._keep_frame()
             self.each_portion()
         self._interrupted = False
+        return False
 
     def _keep_frame(self) -> None:
         """Keep a keyframe of this moment unless the last one is less than a portion ago."""
@@ -331,7 +358,7 @@ class Timeline:
     def _visiting(self) -> Iterator[None]:
         """Return to the present moment at the end, unseen by other threads."""
         now = self.clock
-        self._asking = True
+        self.asking = True
         try:
             yield
         finally:
@@ -339,17 +366,25 @@ class Timeline:
                 self.repair()
                 self.forward(now)
             finally:
-                self._asking = False
+                self.asking = False
 
     @contextmanager
     def unseen(self) -> Iterator[None]:
         """Publish nothing in this block but its end, such as the replay that goes back."""
-        asking, self._asking = self._asking, True
+        asking, self.asking = self.asking, True
         try:
             yield
         finally:
-            self._asking = asking
+            self.asking = asking
             self.show()
+
+    def set_back_writes(self) -> bool:
+        """Undo direct writes to the bank since the last `remember`; return if there are any."""
+        if not self._outside_writes.changes():
+            return False
+        self._interrupted = True
+        self.repair()
+        return True
 
     # Actions of the user.
 

@@ -7,7 +7,7 @@ and `CHANGES`; `CHECKS` in files/actions.py has a row for each, which checks it 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -27,6 +27,7 @@ from scalarviz.model.precision import Precision
 from scalarviz.model.program import Moment
 from scalarviz.network.base import Model
 from scalarviz.session.branches import Action, Frame
+from scalarviz.session.conditions import Condition, condition_of
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Settings:
     engine: str
     precision: Precision
     activations: tuple[str, ...]
+    stops: tuple[Condition, ...] = ()
 
 
 @final
@@ -241,6 +243,11 @@ def set_activation(settings: Settings, layer: int, name: str) -> Settings:
     return replace(settings, activations=tuple(names))
 
 
+def set_stops(settings: Settings, conditions: Sequence[object]) -> Settings:
+    found = tuple(each for given in conditions for each in condition_of(given))
+    return replace(settings, stops=found)
+
+
 def set_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: FloatArray) -> None:
     """Set all numbers of a bank, as `numbers_of_bank` returns them."""
     bank.value[:], bank.grad[:] = arrays["value"], arrays["grad"]
@@ -280,6 +287,7 @@ CHANGES: Mapping[str, Callable[..., Settings]] = {
     "batch": set_batch,
     "engine": set_engine,
     "activation": set_activation,
+    "stop when": set_stops,
 }
 
 
@@ -292,7 +300,7 @@ def settings_after(settings: Settings, actions: Iterable[Action]) -> Settings:
 
 
 # These change the structure of a step: requested within one, they wait for the next.
-BETWEEN_STEPS = (*CHANGES,)
+BETWEEN_STEPS = tuple(kind for kind in CHANGES if kind != "stop when")
 
 
 def settings_of(

@@ -9,6 +9,12 @@ from scalarviz.session.timeline import Timeline
 
 
 def advance(timeline: Timeline, count: int, unit: str) -> None:
+    """Advance by `count` units, or up to where the training stops by itself."""
+    with timeline.stops.in_repeated_steps():
+        go_on(timeline, count, unit)
+
+
+def go_on(timeline: Timeline, count: int, unit: str) -> None:
     """Advance by `count` units."""
     if unit in ("operation", "phase"):
         check_losses(timeline.clock.step + count // len(timeline.trainer.moments))

@@ -14,8 +14,10 @@ from scalarviz.formulas.losses import AnyLoss, Loss
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.weight import Part, Weight
+from scalarviz.session.conditions import Function, checked
 from scalarviz.session.settings_now import settings_now
 from scalarviz.session.state import SessionState
+from scalarviz.session.stops import KIND, texts_of
 from scalarviz.session.trainer import addable, as_values, checked_rate, rows_of
 
 OF_A_SESSION = "of a session cannot be set here: set s.learning_rate, or another s.optimizer"
@@ -230,6 +232,34 @@ class UserActions(SessionState, ABC):
                 settings_now(self).loss.check_output(name)
             for place in places:
                 self.timeline.note("activation", {"layer": place, "name": name})
+
+    @final
+    def stop_when(self, *conditions: str | Function) -> None:
+        """Stop by itself from now on, at the first step at which a condition holds; none: no more.
+
+        conditions  texts, such as "grad norm > 10", "loss rises 3x", "not finite", "weight 7
+                    changes sign" or "a neuron is dead", several with "or" between them; or
+                    functions f(view) -> bool. They replace those set before
+
+        `advance` and `play` stop at that very step, also in steps that are repeated after going
+        back, and `stopped` says why; `seek` stops in new steps only. A condition that goes on to
+        hold stops once, and again after a step where it did not hold. With "not finite" a step
+        that would be refused with an error ends the training before it, without the error.
+
+        The guide, "Stopping by itself", has all conditions. A function sees the `step`, `loss`,
+        `losses`, `metrics`, `learning_rate`, `values`, `gradients` and `outputs`, read-only, is
+        called after each step, and must change nothing; no file can hold it. Raises
+        UnknownNameError for a text without meaning, InputError, ShapeError for a row that the
+        network lacks.
+        """
+        with self.doing():
+            found = checked(conditions, self.network, self._measured_names())
+            self.timeline.note(KIND, {"conditions": found})
+
+    @property
+    def stop_conditions(self) -> list[str]:
+        """The conditions at which it stops by itself, as texts; `stop_when` sets them."""
+        return texts_of(self.timeline.trainer.settings.stops)
 
     @final
     def undo(self) -> None:

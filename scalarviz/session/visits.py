@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, final
 
 from scalarviz.session.callbacks import Callback, StepView
@@ -58,15 +59,26 @@ class Visits:
         periods += [callback.every for callback in self._callbacks]
         return min((every - step % every for every in periods), default=1)
 
-    def arrive(self, timeline: Timeline) -> None:
-        """Do what is due at the present moment, which is the arrival at a step."""
+    def measure(self, timeline: Timeline) -> None:
+        """Measure what is due at the present moment, which is the arrival at a step."""
         step, metrics = timeline.clock.step, self._metrics
-        self.under_way = True
-        try:
-            if metrics is not None and step % metrics.every == 0:
+        if metrics is not None and step % metrics.every == 0:
+            with self.calling():
                 record(timeline.branch, step, metrics.measure(timeline.trainer, step))
+
+    def call(self, timeline: Timeline) -> None:
+        """Call the functions that are due at the present moment, the arrival at a step."""
+        step = timeline.clock.step
+        with self.calling():
             for callback in self._callbacks:
                 if step % callback.every == 0:
                     self.stopped = callback.call(timeline) or self.stopped
+
+    @contextmanager
+    def calling(self) -> Iterator[None]:
+        """Let functions of the user be called in this block."""
+        self.under_way = True
+        try:
+            yield
         finally:
             self.under_way = False

@@ -116,3 +116,22 @@ def test_a_rate_that_falls_on_a_plateau() -> None:
         for session in (cpu, cuda)
     ]
     assert falls[0] == falls[1] and len(falls[0]) > 1
+
+
+@both_types
+def test_it_stops_by_itself_at_the_same_step(dtype: str) -> None:
+    def train(session: sv.Session) -> None:
+        session.stop_when("weight 3 changes sign", "loss falls 1.2x", "grad norm < 0.2")
+        while session.step_index < 24:
+            session.advance(24 - session.step_index)
+
+    cpu, cuda = both("softmax_cross_entropy", dtype, train)
+    plain = cuda.copy()
+    for session in (cpu, cuda):
+        session.seek(0)
+        stops = []
+        while session.step_index < 24:
+            session.advance(24 - session.step_index)
+            stops += [session.step_index] * bool(session.stopped)
+        assert stops and stops[0] == session.first("loss falls 1.2x", "grad norm < 0.2")
+    assert plain.network.bank.value.tobytes() == cuda.network.bank.value.tobytes()

@@ -205,15 +205,16 @@ def by_journal(s: sv.Session, branch: Branch, clock: Clock) -> None:
 def go_on(s: sv.Session, place: tuple[int, int]) -> None:
     """Go forward to a place."""
     step, operation = place
-    if step > s.step_index:
+    while step > s.step_index:  # where it stops by itself, it goes on
         s.advance(step - s.step_index)
-    if operation > s.clock.operation:
+    while operation > s.clock.operation:
         s.advance(operation - s.clock.operation, "operation")
     assert s.clock.place == place
 
 
 # What a journal holds, as a user would do it.
 AGAIN: dict[str, Callable[..., Any]] = {
+    "stop when": lambda s, conditions: s.stop_when(*conditions),
     "edit": lambda s, rows, values: s.edit(rows, values),
     "freeze": lambda s, rows, on: s.freeze(rows, on),
     "numbers": lambda s, **numbers: set_numbers(s.network.bank, **numbers),

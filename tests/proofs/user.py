@@ -185,7 +185,7 @@ class User:
 def advance(user: User) -> None:
     count = user.steps()
     user.s.advance(count)
-    user.went((user.now[0] + count, 0))
+    user.went(None if user.s.stopped else (user.now[0] + count, 0))
 
 
 def advance_operations(user: User) -> None:
@@ -203,7 +203,7 @@ def advance_epoch(user: User) -> None:
     if steps > user.training.most_steps[user.s.engine == "cpu"]:
         return advance(user)
     user.s.advance(1, "epoch")
-    user.went(((user.now[0] // steps + 1) * steps, 0))
+    user.went(None if user.s.stopped else ((user.now[0] // steps + 1) * steps, 0))
     return None
 
 
@@ -351,6 +351,22 @@ def engine(user: User) -> None:
     user.do(f"engine {name}", lambda s: s.to(name), waits=True)
 
 
+def stop_when(user: User) -> None:
+    row, number = user.rows()[0], 10.0 ** user.chance.uniform(-3.0, 0.0)
+    known = [
+        f"loss < {number!r}", f"loss > {number!r}", "loss rises 2x", "loss falls 2x", "not finite",
+        f"grad norm > {number!r}", f"weight {row} changes sign", f"gradient {row} changes sign",
+        f"weight {row} > {number!r}", "a neuron is dead", f"learning rate < {number!r}",
+    ]  # fmt: skip
+    found = user.chance.sample(known, user.chance.randint(0, 2))
+    user.do(f"stop when {found}", lambda s: s.stop_when(*found))
+
+
+def first(user: User) -> None:
+    """Looking for it changes nothing."""
+    user.s.first(f"weight {user.rows()[0]} changes sign or grad norm > 1 or loss < 0")
+
+
 def write(user: User) -> None:
     """Past the session, in one of the ways that there are."""
     row, value = user.rows()[0], user.chance.gauss(0.0, 0.5)
@@ -384,7 +400,7 @@ def train_beside(user: User) -> None:
 
 DOING = (
     edit, edit, freeze, learning_rate, optimizer, other_data, loss_function, batch_size, engine,
-    write, write, train_beside,
+    write, write, train_beside, stop_when, stop_when,
 )  # fmt: skip
 
 
@@ -491,4 +507,4 @@ def mistake(user: User) -> None:
     raise AssertionError(f"it was not refused: {user.story()}")
 
 
-LOOKING = (pin, name, numbers, explain, look, threads, mistake)
+LOOKING = (pin, name, numbers, explain, look, threads, mistake, first)

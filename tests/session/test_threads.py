@@ -289,6 +289,8 @@ DEEDS: dict[str, Callable[[sv.Session, Path], object]] = {
     "engine": lambda s, path: setattr(s, "engine", "cpu"),
     "to": lambda s, path: s.to("cpu"),
     "set_activation": lambda s, path: s.set_activation(0, "relu"),
+    "stop_when": lambda s, path: s.stop_when("not finite"),
+    "first": lambda s, path: s.first("weight 3 > 9"),
     "branch": lambda s, path: s.branch(),
     "switch": lambda s, path: s.switch(0),
     "explain": lambda s, path: s.explain(3),

@@ -27,11 +27,13 @@ from scalarviz.presenter.traced_weight import TracedWeight
 from scalarviz.session.caption import Caption, Piece, plain_lines
 from scalarviz.session.explanation import Explanation, explain
 from scalarviz.session.formula_lines import FormulaLine
+from scalarviz.session.stops import KIND
 from scalarviz.texts import plural, text
 
 # Actions after a step that do not change the network's outputs.
 HARMLESS = {
-    *("learning rate", "own rate", "optimizer", "data", "samples", "batch", "engine", "freeze")
+    *("learning rate", "own rate", "optimizer", "data", "samples", "batch", "engine", "freeze"),
+    KIND,
 }
 RATE_DIGITS = 6
 NUMBER = re.compile(r"_(\d+)_")  # its place in what `Numbered` has found

@@ -1,0 +1,304 @@
+"""Stops: a training stops by itself at the first step at which one of its conditions holds anew.
+
+A condition is compared with the moment on arrival at a step, before the actions there. It holds
+anew if it did not hold on the arrival before, or was set since then. So where a training stops
+follows from its past alone: it is the same in portions of any size, in a copy, and in a loaded run.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+import numpy as np
+
+from scalarviz.checks.numbers import FloatArray, shorten
+from scalarviz.engines.common.base import Outcome
+from scalarviz.errors import GradientError, InputError, OrderError
+from scalarviz.session.branches import Branch, Clock, place_of
+from scalarviz.session.conditions import (
+    LOSSES,
+    MEASURED,
+    NOT_FINITE,
+    NUMBERS,
+    OWN,
+    Condition,
+    Function,
+    OwnCondition,
+    before_each,
+)
+from scalarviz.session.metrics import series
+from scalarviz.session.step_view import ConditionView
+from scalarviz.session.trainer import Settings, Trainer
+from scalarviz.session.way_back import with_way_back
+
+if TYPE_CHECKING:
+    from scalarviz.session.timeline import Timeline
+
+KIND = "stop when"  # of the action that sets conditions
+
+
+class Seen(NamedTuple):
+    """What a condition had on arrival at a step: its number, and the smallest or largest so far."""
+
+    branch: Branch
+    step: int
+    value: float
+    extreme: float
+    holds: bool
+
+
+@final
+class Stops:
+    """Looks for the steps at which a timeline stops.
+
+    everywhere  whether to stop in steps that are repeated, too, as `advance` and `play` do
+    """
+
+    def __init__(self) -> None:
+        self.everywhere = False
+        self._settings: Settings | None = None
+        self._sources: dict[str, list[Condition]] = {}
+        self._seen: dict[Condition, Seen] = {}
+
+    @contextmanager
+    def in_repeated_steps(self) -> Iterator[None]:
+        """Stop in repeated steps, too, in this block."""
+        before, self.everywhere = self.everywhere, True
+        try:
+            yield
+        finally:
+            self.everywhere = before
+
+    def read_from(self, source: str, settings: Settings) -> list[Condition]:
+        """Return the conditions in force that are read from LOSSES, MEASURED or NUMBERS."""
+        if settings is not self._settings:
+            if self._settings is None or self._settings.stops is not settings.stops:
+                self._seen.clear()
+            self._sources = {LOSSES: [], MEASURED: [], NUMBERS: []}
+            for condition in settings.stops:
+                if not condition.is_lost:
+                    self._sources[condition.source_with(settings)].append(condition)
+            self._settings = settings
+        return self._sources[source]
+
+    def asks_functions(self, settings: Settings) -> bool:
+        """Whether some conditions are functions of the user's own, called after each step."""
+        return any(each.function is not None for each in self.read_from(NUMBERS, settings))
+
+    def most_steps(self, timeline: Timeline, first: int, most: int) -> int:
+        """Return how many of some steps from `first` on can be taken at once."""
+        known = 0 if self.everywhere else timeline.branch.end.step - first
+        if known > 0:  # nobody looks at them
+            return min(most, known)
+        return 1 if self.asks_functions(timeline.trainer.settings) else most
+
+    def take_steps(self, timeline: Timeline, first: int, count: int) -> Outcome:
+        """Take whole steps up to the first on which a condition on the bank may stop.
+
+        Without such conditions the steps are one call of the engine.
+        """
+        trainer, branch = timeline.trainer, timeline.branch
+        conditions = self.read_from(NUMBERS, trainer.settings)
+        if not conditions or count == 1:
+            return trainer.steps(first, count)
+        losses: list[float] = []
+        for step in range(first + 1, first + count + 1):
+            outcome = trainer.steps(step - 1, 1)
+            losses += outcome.losses.tolist()
+            if not len(outcome.losses) or self._may_stop(trainer, branch, step, losses[-1]):
+                break
+        return Outcome(np.array(losses), outcome.bad, outcome.overflow)
+
+    def _may_stop(self, trainer: Trainer, branch: Branch, step: int, loss: float) -> bool:
+        """Whether a condition on numbers of the bank may hold anew on arrival at a step."""
+        found: dict[Condition, Seen] = {}
+        for condition in self.read_from(NUMBERS, trainer.settings):
+            value = condition.number_at(trainer, step, loss)
+            is_change, seen = condition.is_change, self._seen.get(condition)
+            if seen is None or seen.branch is not branch or seen.step != step - 1:
+                seen, holds = None, is_change or bool(condition.holds(value, np.nan))
+            else:
+                holds = bool(condition.holds(value, seen.value))
+            if holds and (is_change or seen is None or not seen.holds):
+                return True
+            found[condition] = Seen(branch, step, value, np.nan, holds)
+        self._seen.update(found)
+        return False
+
+    def steps_until_stop(self, timeline: Timeline, first: int, losses: FloatArray) -> int | None:
+        """Return the number of steps up to the first one that stops by its loss or metrics.
+
+        first   the step from which on whole steps were taken
+        losses  of these steps; None is returned if none stops
+        """
+        found, settings = [], timeline.trainer.settings
+        for condition in self.read_from(LOSSES, settings) if len(losses) else ():
+            anew, _ = self._over_losses(timeline.branch, condition, first, losses)
+            found += (np.flatnonzero(anew)[:1] + 1).tolist()
+        for condition in self.read_from(MEASURED, settings):
+            steps = measured_anew(timeline.branch, condition, first, first + len(losses))
+            found += [step - first for step in steps[:1]]
+        return min(found, default=None)
+
+    def arrive(self, timeline: Timeline, first: int) -> str:
+        """Return why to stop on arrival at the present step, or "".
+
+        `first` is the step from which on whole steps were taken.
+        """
+        step, branch, trainer = timeline.clock.step, timeline.branch, timeline.trainer
+        told = []
+        losses = self.read_from(LOSSES, trainer.settings)
+        taken = branch.losses_between(first, step) if losses else None
+        for condition in losses:
+            assert taken is not None
+            anew, self._seen[condition] = self._over_losses(branch, condition, first, taken)
+            if anew[-1]:
+                told.append(condition.told(trainer, float(taken[-1])))
+        metrics = timeline.visits.metrics
+        if metrics is not None and step % metrics.every == 0:
+            for condition in self.read_from(MEASURED, trainer.settings):
+                if measured_anew(branch, condition, step - 1, step):
+                    value = float(series(branch, step)[condition.metric][1][-1])
+                    told.append(condition.told(trainer, value))
+        told += self._read_numbers(timeline)
+        return f"stopped at step {step:,}: {' and '.join(told)}" if told else ""
+
+    def refuse(self, timeline: Timeline, error: GradientError) -> bool:
+        """Raise the error of a refused step, unless a condition stops there; return True then."""
+        stops = timeline.trainer.settings.stops
+        if timeline.asking or not any(condition.is_not_finite for condition in stops):
+            raise with_way_back(timeline, error) from None
+        step = timeline.clock.step
+        timeline.visits.stopped = f"stopped before the update of step {step:,}: {NOT_FINITE}"
+        return True
+
+    def _over_losses(
+        self, branch: Branch, condition: Condition, first: int, losses: FloatArray
+    ) -> tuple[Any, Seen]:
+        """Return where a condition holds anew in some steps, and what it has after them."""
+        seen, which = self._seen.get(condition), condition.predicate.before
+        if seen is None or seen.branch is not branch or seen.step != first:
+            seen = of_record(branch, condition, first)
+        start = seen.value if which == "previous" else seen.extreme
+        before = before_each(which, np.append(losses, np.nan), start)
+        holds = condition.holds_over(losses, before[:-1])
+        if which == "previous":
+            anew = holds
+        else:
+            was = seen.holds and not is_set_between(branch, first, first + 1)
+            anew = holds & ~np.concatenate([[was], holds[:-1]])
+        step = first + len(losses)
+        return anew, Seen(branch, step, float(losses[-1]), float(before[-1]), bool(holds[-1]))
+
+    def _read_numbers(self, timeline: Timeline) -> list[str]:
+        """Return which conditions on numbers of the bank hold anew at the present step."""
+        trainer, branch, step = timeline.trainer, timeline.branch, timeline.clock.step
+        told: list[str] = []
+        conditions = self.read_from(NUMBERS, trainer.settings)
+        if not conditions:
+            return told
+        since = is_set_between(branch, step - 1, step)
+        values = {condition: value_of(timeline, condition) for condition in conditions}
+        for condition, value in values.items():
+            is_change = condition.is_change
+            holds = not is_change and bool(condition.holds(value, np.nan))
+            if is_change or (holds and not since):
+                before = self._before(timeline, condition)
+                anew = bool(condition.holds(value, before.value)) if is_change else not before.holds
+            else:
+                anew = holds
+            self._seen[condition] = Seen(branch, step, value, np.nan, holds)
+            if anew:
+                told.append(condition.told(trainer, value))
+        return told
+
+    def _before(self, timeline: Timeline, condition: Condition) -> Seen:
+        """Return what a condition had on the arrival before, by a visit if nobody has looked."""
+        branch, step = timeline.branch, timeline.clock.step - 1
+        seen = self._seen.get(condition)
+        if seen is None or seen.branch is not branch or seen.step != step:
+            with timeline.visit(Clock(step)):
+                value = value_of(timeline, condition)
+            seen = Seen(branch, step, value, np.nan, bool(condition.holds(value, np.nan)))
+        return seen
+
+
+def value_of(timeline: Timeline, condition: Condition) -> float:
+    """Return the number of a condition that is read at the present moment."""
+    if condition.function is not None:
+        return float(asked(timeline, condition.function, condition.text))
+    loss = timeline.loss if timeline.clock.step else 0.0
+    return condition.number_at(timeline.trainer, timeline.clock.step, loss)
+
+
+def asked(timeline: Timeline, function: Function, name: str) -> bool:
+    """Return what a function of the user's own says of the present moment.
+
+    Raises InputError unless it says True or False, OrderError if it changes the network.
+    """
+    timeline.remember()
+    try:
+        with timeline.visits.calling():
+            found = function(ConditionView(timeline))
+    except BaseException as error:  # raised again, with a note
+        error.add_note(f"(in the {name}, called at step {timeline.clock.step:,})")
+        raise
+    finally:
+        if timeline.set_back_writes():
+            raise OrderError(
+                f"the {name} has written numbers into the network, which were set back: a "
+                "condition only looks, and s.on_step(f) calls a function that changes something"
+            )
+    if isinstance(found, (bool, np.bool_)):
+        return bool(found)
+    raise InputError(f"the {name} must return True or False, not {shorten(found)}")
+
+
+def of_record(branch: Branch, condition: Condition, step: int) -> Seen:
+    """Return what a condition on losses had on arrival at a step."""
+    losses, which = branch.losses_between(0, step), condition.predicate.before
+    if not len(losses):
+        return Seen(branch, step, np.nan, np.nan, False)
+    before = before_each(which, np.append(losses, np.nan), np.nan)
+    holds = bool(condition.holds(losses[-1], before[-2]))
+    return Seen(branch, step, float(losses[-1]), float(before[-1]), holds)
+
+
+def measured_anew(branch: Branch, condition: Condition, first: int, last: int) -> list[int]:
+    """Return the steps after `first`, up to `last`, where a condition on a metric holds anew."""
+    steps, values = series(branch, last).get(condition.metric, (np.zeros(0), np.zeros(0)))
+    holds = condition.holds_over(values)
+    found = []
+    for i in np.flatnonzero(holds & (steps > first)).tolist():
+        is_first = not i or not holds[i - 1] or condition.predicate.before == "previous"
+        if is_first or is_set_between(branch, int(steps[i - 1]), int(steps[i])):
+            found.append(int(steps[i]))
+    return found
+
+
+def is_set_between(branch: Branch, first: int, last: int) -> bool:
+    """Whether conditions were set from step `first` on, before the arrival at step `last`."""
+    journal = branch.journal
+    if not journal or journal[-1].step < first:
+        return False
+    start, end = (bisect_left(journal, (step, 0), key=place_of) for step in (first, last))
+    return any(action.kind == KIND for action in journal[start:end])
+
+
+def set_conditions(timeline: Timeline) -> list[object]:
+    """Return the conditions in force as the action that sets them keeps them."""
+    return [
+        OwnCondition(each.function, each.text.removeprefix(OWN).strip())
+        if each.function is not None
+        else each.text
+        for each in timeline.trainer.settings.stops
+        if not each.is_lost
+    ]
+
+
+def texts_of(conditions: Sequence[Condition]) -> list[str]:
+    """Return conditions as they are shown."""
+    return [each.text + " (lost with its file)" * each.is_lost for each in conditions]
