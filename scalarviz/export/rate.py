@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import deque
 from time import perf_counter
-from typing import final
+from typing import Generic, TypeVar, final
 
 from scalarviz.checks.numbers import number
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
+from scalarviz.session.shared_clock import SharedClock
 from scalarviz.texts import text
 
 FRAME = 1 / 20  # seconds per frame
@@ -17,12 +18,15 @@ PORTION = 0.01  # seconds of training between two checks for input
 SECONDS, DOUBLING = 6.0, 3.0  # duration of the opening speed, then its doubling time
 
 
-@final
-class Portions:
-    """Advances a session in portions that take about PORTION seconds."""
+SubjectT = TypeVar("SubjectT", bound=Session | SharedClock)
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
+
+@final
+class Portions(Generic[SubjectT]):
+    """Advances a session, or several, in portions that take about PORTION seconds."""
+
+    def __init__(self, session: SubjectT) -> None:
+        self.session: SubjectT = session
         self.size = 1
 
     def take(self, most: float) -> None:

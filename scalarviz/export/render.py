@@ -34,6 +34,7 @@ from scalarviz.presenter.stage import Stage
 from scalarviz.process.interrupt import Stop
 from scalarviz.session.caption import Neuron
 from scalarviz.session.session import Session
+from scalarviz.session.shared_clock import SharedClock
 from scalarviz.view.scene.camera import Camera, along_path
 
 Move = Literal["still", "orbit", "approach"]
@@ -129,7 +130,7 @@ def record(
     color: str | None = None,
     cubes: str | None = None,
     per_layer: bool | None = None,
-    pin: int | Perceptron | Neuron | None = None,
+    pin: Pin = None,
     neuron_maps: bool | None = None,
     test_points: bool | None = None,
     discrete: bool | None = None,
@@ -137,7 +138,9 @@ def record(
 ) -> int:
     """Train a session and write a video; return its number of frames.
 
-    session     a Session or a Show, which is advanced
+    session     a Session or a Show, which is advanced; or 1 to 6 of them in a list, or in a dict by
+                their names: they are drawn side by side, and advance on one clock, from the step of
+                the one that is the furthest behind
     path        the file, .mp4 or .gif
     steps       training steps; None, the default: those of the Show, 2000 for a Session
     every       steps from one frame to the next; None: so many that the video lasts 12 seconds
@@ -159,7 +162,7 @@ def record(
     cubes       what the sizes of cubes show; by default "value"
     per_layer   whether each layer has its own color scale; by default False
     pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
-                drawn; by default none
+                drawn; by default none. Side by side also a list, with one or None for each
     neuron_maps  whether spheres show what their neurons answer over the plane; by default False
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
@@ -168,7 +171,8 @@ def record(
     Raises InputError for an option out of range, FileError if the file cannot be written, and
     DisplayError without OpenGL.
     """
-    show = Show.of(session)
+    show = shown(session)
+    clock = show.session if isinstance(show, Show) else SharedClock(show.sessions)
     maps = neuron_maps, test_points, discrete
     look = looked(
         look or RenderOptions(size=(1280, 720)),
@@ -188,17 +192,17 @@ def record(
     stop = Stop()
     if unit == "operation":
         pictures = max(1, round(fps * seconds))
-        moments = by_operations(show.session, steps, pictures)
-        total = 1 + steps * len(show.session.operations) * pictures
+        moments = by_operations(clock, steps, pictures)
+        total = 1 + steps * len(clock.operations) * pictures
     else:
-        moments = by_steps(show.session, steps, every, stop)
+        moments = by_steps(clock, steps, every, stop)
         total = 1 - (-steps // every)
     encoder = encoder_for(path, look.size, look.ratio, fps)
     with (
         look.canvas() as canvas,  # closed last: it frees what the stage releases
         look.on(show) as stage,
         stop,
-        telling(progress, total, show) as tell,
+        telling(progress, total, clock) as tell,
         encoder,
     ):
         paths = []
@@ -313,9 +317,10 @@ def story(
     return len(stills), page(stills, title or show.title, THEMES[look.theme].is_dark)
 
 
-def by_steps(session: Session, steps: int, every: int, stop: Stop) -> Iterator[None]:
+def by_steps(session: Session | SharedClock, steps: int, every: int, stop: Stop) -> Iterator[None]:
     """Advance `steps` steps, and yield after every `every` of them; stops early if asked."""
-    portions, end = Portions(session), session.step_index + steps
+    portions = Portions(session)
+    end = session.step_index + steps
     while session.step_index < end:
         goal = min(session.step_index + every, end)
         while session.step_index < goal and not stop.asked:
@@ -323,7 +328,7 @@ def by_steps(session: Session, steps: int, every: int, stop: Stop) -> Iterator[N
         yield
 
 
-def by_operations(session: Session, steps: int, pictures: int) -> Iterator[None]:
+def by_operations(session: Session | SharedClock, steps: int, pictures: int) -> Iterator[None]:
     """Advance `steps` steps by operations, and yield `pictures` times for each."""
     for _ in range(steps * len(session.operations)):
         session.advance(1, "operation")
@@ -367,12 +372,14 @@ def replaying(show: Show) -> Iterator[Show]:
 
 @contextmanager
 def telling(
-    progress: bool | Callable[[int, int], None], total: int, show: Show | None = None
+    progress: bool | Callable[[int, int], None],
+    total: int,
+    session: Session | SharedClock | None = None,
 ) -> Iterator[Callable[[int, int], None]]:
     """Return a function that reports progress: `progress`, or one that draws a bar.
 
-    total  the number of pictures; 0: not known yet
-    show   its loss is written beside the bar; None: none is
+    total    the number of pictures; 0: not known yet
+    session  its loss is written beside the bar, of several that of the first; None: none is
     """
     if callable(progress):
         with Progress(0, wanted=False):  # no bars beside those of the user
@@ -382,6 +389,6 @@ def telling(
 
         def tell(done: int, total: int) -> None:
             bar.total = total
-            bar.tell(done, math.nan if show is None else show.session.loss)
+            bar.tell(done, math.nan if session is None else session.loss)
 
         yield tell

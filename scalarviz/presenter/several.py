@@ -31,6 +31,11 @@ class Several:
         return [show.session for show in self.shows]
 
     @property
+    def steps(self) -> int:
+        """Steps of a training unless another number is given."""
+        return max(show.steps for show in self.shows)
+
+    @property
     def title(self) -> str:
         """All names."""
         return " | ".join(self.names)

@@ -113,6 +113,11 @@ class Show:
         """
         if isinstance(shown, Session):
             shown = Show(shown)
+        if isinstance(shown, (list, tuple, dict)):
+            raise InputError(
+                f"several sessions are shown side by side by sv.watch, sv.picture and sv.record "
+                f"alone, and here is a {type(shown).__name__}: pass one of them"
+            )
         if not isinstance(shown, Show):
             raise InputError(
                 f"only a Session or a Show can be shown, not {shorten(shown)}: "

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from typing import final
-from weakref import WeakMethod
+from weakref import WeakMethod, ref
 
 from scalarviz.checks.numbers import number
 from scalarviz.session.lock import SessionLock
@@ -19,15 +19,32 @@ Portion = Callable[[int | None, str], int]
 
 @final
 class Player:
-    """Advances a session in a background thread, until paused or until the session is deleted."""
+    """Advances a session in a background thread, until paused or until the session is deleted.
+
+    What follows a leader is played by that, too: with other sessions, on one clock.
+    """
 
     def __init__(self, session_lock: SessionLock) -> None:
         self._session_lock = session_lock
         self._thread = Background()
+        self._leader: ref[Player] | None = None
 
     @property
     def playing(self) -> bool:
-        return self._thread.busy
+        return self._thread.busy or self._led_by is not None
+
+    @property
+    def _led_by(self) -> Player | None:
+        """The leader while it plays, else None."""
+        leader = None if self._leader is None else self._leader()
+        return leader if leader is not None and leader.playing else None
+
+    def follow(self, leader: Player) -> None:
+        """End this play, and have a leader from now on in place of another one."""
+        if self._led_by is not leader:
+            self.pause()
+        self._thread.stop()
+        self._leader = ref(leader)
 
     def play(self, portion: Portion, speed: float | None, unit: str) -> None:
         """Start playing, or go on with another speed or unit.
@@ -42,7 +59,7 @@ class Player:
         if speed is not None:
             speed = number(speed, "the speed", 0.0, open_low=True)
         self._raise_error()
-        weak, begins = WeakMethod(portion), not self.playing
+        weak, begins = WeakMethod(portion), not self._thread.busy
         job = flat_out(weak, unit) if speed is None else at_speed(weak, unit, speed, begins)
         self._thread.start(resting(job, self._session_lock))
 
@@ -52,6 +69,8 @@ class Player:
 
     def pause(self, timeout: float | None = None) -> None:
         """Stop after the current portion; raise the error that ended the playing, if any."""
+        if (leader := self._led_by) is not None:
+            leader.pause(0.0 if self._session_lock.mine else timeout)
         self._thread.stop()
         if not self._session_lock.mine:  # else a deadlock: the thread waits for the lock
             self._thread.wait(threading.TIMEOUT_MAX if timeout is None else timeout)

@@ -230,6 +230,13 @@ class Session(UserActions):
             timeout = number(timeout, "the timeout", 0.0)
         self._player.pause(timeout)
 
+    def follow(self, leader: Player) -> None:
+        """Let a SharedClock advance this session in the background; its own play ends.
+
+        leader  the Player of the clock; `playing` and `pause` mean its play, too
+        """
+        self._player.follow(leader)
+
     def on_step(self, function: Callable[[StepView], object], every: int | None = None) -> Callback:
         """Call a function of yours at every some steps; `remove()` of the result ends that.
 
@@ -255,7 +262,7 @@ class Session(UserActions):
 
     @property
     def playing(self) -> bool:
-        """Whether background play is under way."""
+        """Whether background play is under way, of its own or with others on one clock."""
         return self._player.playing
 
     def snapshot(self) -> SharedSnapshot:

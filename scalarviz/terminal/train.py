@@ -103,7 +103,7 @@ def with_lines(session: Session, end: int, keep: Keep, stop: Stop) -> None:
 
 
 def take_steps(
-    portions: Portions, goal: int, keep: Keep, stop: Stop, bar: Progress | None = None
+    portions: Portions[Session], goal: int, keep: Keep, stop: Stop, bar: Progress | None = None
 ) -> None:
     """Train to the step `goal`, or until stopped; autosave meanwhile.
 
