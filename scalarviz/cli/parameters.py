@@ -22,7 +22,7 @@ Complete = Callable[[str], list[str]]
 
 # What stands for the value in a help text, by the type of the option; switches have none.
 METAVARS = {bool: "", int: "N", float: "NUMBER", str: "TEXT", Path: "FILE"}
-NAME, NAME_AND_VALUE = "NAME", "NAME=VALUE"
+NAME, NAME_AND_VALUE, CONDITION = "NAME", "NAME=VALUE", "CONDITION"
 
 
 class QuietGroup(TyperGroup):
@@ -87,7 +87,7 @@ def as_parameters(options: Mapping[str, Option], panel: str) -> list[inspect.Par
 def metavar_of(option: Option) -> str:
     """Return what stands for the value of an option in its help."""
     if option.kind == list[str]:
-        return NAME_AND_VALUE
+        return CONDITION if tuple(option.info.names) else NAME_AND_VALUE
     from scalarviz.scenefiles.options import kind_of
 
     kind = kind_of(option)

@@ -318,13 +318,17 @@ def story(
 
 
 def by_steps(session: Session | SharedClock, steps: int, every: int, stop: Stop) -> Iterator[None]:
-    """Advance `steps` steps, and yield after every `every` of them; stops early if asked."""
-    portions = Portions(session)
+    """Advance `steps` steps, and yield after every `every` of them; stops early if asked.
+
+    It also ends where the training of a single session stops by itself.
+    """
+    portions, is_over = Portions(session), False
     end = session.step_index + steps
-    while session.step_index < end:
+    while session.step_index < end and not is_over:
         goal = min(session.step_index + every, end)
-        while session.step_index < goal and not stop.asked:
+        while session.step_index < goal and not stop.asked and not is_over:
             portions.take(goal - session.step_index)
+            is_over = isinstance(session, Session) and bool(session.stopped)
         yield
 
 

@@ -208,6 +208,7 @@ def engine_of(session: Session, step: int) -> dict[str, Any]:
 def take(session: Session, probe: FloatArray, steps: int, every: int) -> Taken:
     """Return the numbers of some steps of a copy, up to the first that is refused."""
     twin = session.copy()
+    twin.timeline.stops.are_ignored = True
     if twin.clock.operation:
         twin.back(1)
     first = twin.step_index

@@ -67,6 +67,14 @@ def make_show(scene: Scene, given: Mapping[str, Any], typed: Collection[str] = (
     given  option values by name
     typed  names of options that were given explicitly, even if equal to the default
     """
+    show = show_of(scene, given, typed)
+    if conditions := given.get("stop_when"):
+        show.session.stop_when(*conditions)
+    return show
+
+
+def show_of(scene: Scene, given: Mapping[str, Any], typed: Collection[str]) -> Show:
+    """`make_show` without the conditions at which it stops."""
     own = own_options(scene)
     chosen = {name: given[name] for name in own}
     by_name = parsed(given.get("set") or [], own)

@@ -31,6 +31,7 @@ from scalarviz.model.precision import PRECISIONS
 from scalarviz.presenter.channels import CHANNELS
 from scalarviz.scenefiles.find import Scene
 from scalarviz.scenefiles.user_code import place_of
+from scalarviz.session.conditions import examples
 from scalarviz.view.scene.camera import CAMERAS
 from scalarviz.view.scene.layout import LAYOUTS
 
@@ -132,6 +133,12 @@ RUNNING = {
     "resume": Option(Path | None, None, "a file of a training to go on with"),
     "limit": Option(int | None, None, "bytes that data may take which such a file only describes"),
     "autosave": Option(float | None, None, "save every so many seconds too"),
+    "stop_when": Option(
+        list[str],
+        [],
+        "stop by itself when that is so, such as 'loss < 0.01' or 'not finite'",
+        info=OptionInfo(examples()),
+    ),
     "set": Option(list[str], [], "an option of the scene by its name"),
 }
 WATCHING = {

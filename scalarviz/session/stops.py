@@ -54,11 +54,12 @@ class Seen(NamedTuple):
 class Stops:
     """Looks for the steps at which a timeline stops.
 
-    everywhere  whether to stop in steps that are repeated, too, as `advance` and `play` do
+    everywhere   whether to stop in steps that are repeated, too, as `advance` and `play` do
+    are_ignored  whether it stops nowhere, as in a copy that is recorded; can be set
     """
 
     def __init__(self) -> None:
-        self.everywhere = False
+        self.everywhere = self.are_ignored = False
         self._settings: Settings | None = None
         self._sources: dict[str, list[Condition]] = {}
         self._seen: dict[Condition, Seen] = {}
@@ -169,7 +170,8 @@ class Stops:
     def refuse(self, timeline: Timeline, error: GradientError) -> bool:
         """Raise the error of a refused step, unless a condition stops there; return True then."""
         stops = timeline.trainer.settings.stops
-        if timeline.asking or not any(condition.is_not_finite for condition in stops):
+        is_off = timeline.asking or self.are_ignored
+        if is_off or not any(condition.is_not_finite for condition in stops):
             raise with_way_back(timeline, error) from None
         step = timeline.clock.step
         timeline.visits.stopped = f"stopped before the update of step {step:,}: {NOT_FINITE}"

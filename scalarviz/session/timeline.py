@@ -198,7 +198,7 @@ class Timeline:
 
         They are in steps that are taken for the first time, and in others if `advance` takes them.
         """
-        if not self.trainer.settings.stops or self.asking:
+        if not self.trainer.settings.stops or self.asking or self.stops.are_ignored:
             return False
         return self.stops.everywhere or moment > self.branch.end
 

@@ -448,3 +448,12 @@ def test_a_list_loads_neither_numpy_nor_a_display() -> None:
     loaded = run_python("-c", report).split()
     assert "rgb" in loaded
     assert not {"numpy", "rich", "typer", "numba"} & set(loaded)
+
+
+def test_a_training_stops_where_it_is_told_to(run: Any) -> None:
+    words = ("train", "rgb", "--engine", "python", "--steps", "50")
+    done = run(*words, "--stop-when", "loss < 100", "--stop-when", "not finite")
+    assert done.code == 0 and "stopped at step 1: loss < 100 (it is" in done.out
+    refused = run(*words, "--stop-when", "los < 100")
+    assert refused.code and "did you mean 'loss'" in refused.err
+    assert "--stop-when" in run("train", "rgb", "--help").out

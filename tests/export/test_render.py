@@ -22,6 +22,7 @@ from scalarviz.export.render_options import RenderOptions, drawn
 from scalarviz.export.video import png
 from scalarviz.notebook import show
 from scalarviz.presenter.captions.strip import names_of_cells
+from scalarviz.process.interrupt import Stop
 from scalarviz.texts import texts
 from scalarviz.view.offscreen import make_canvas
 from scalarviz.view.scene.camera import Camera
@@ -392,3 +393,13 @@ print("numba" in sys.modules)
 def test_a_first_picture_does_not_wait_for_a_compiler(tmp_path: Path) -> None:
     words = [sys.executable, "-c", FIRST_PICTURE, str(tmp_path / "net.png")]
     assert subprocess.run(words, check=True, capture_output=True).stdout.split() == [b"False"]
+
+
+def test_a_video_ends_where_the_training_stops_by_itself() -> None:
+    s = sv.Session(sv.Network([2, 3, 1], seed=0), sv.data.Xor(), optimizer=sv.SGD(1e20))
+    s.stop_when("not finite", "loss < 100")
+    with Stop() as stop:
+        assert len(list(render.by_steps(s, 50, 2, stop))) == 1 and s.step_index == 1
+        s.stop_when("not finite")
+        assert len(list(render.by_steps(s, 50, 1, stop))) < 10
+    assert "not finite" in s.stopped

@@ -221,6 +221,13 @@ def test_a_training_that_is_refused_is_recorded_up_to_there() -> None:
         recording_of(stuck, probe_of(stuck), 5, 1, ROOM)
 
 
+def test_it_goes_over_steps_where_the_training_would_stop_by_itself() -> None:
+    session = small()
+    session.stop_when("loss < 100", "gradient 3 changes sign")
+    made = recording_of(session, probe_of(session), 20, 1, 10**6)
+    assert made.steps == 20 and session.stop_conditions and not session.stopped
+
+
 def test_precision_is_lowered_to_fit_that_of_gradients_first_and_that_is_said() -> None:
     session, page = small(), partial(module.Page, b"x" * 400_000, 0)
     full, less, least = (

@@ -56,6 +56,24 @@ def test_without_a_number_it_takes_as_many_steps_as_the_show_says(colours: sv.Se
 
 
 @pytest.mark.parametrize("bar", [False, True])
+def test_a_condition_ends_it_and_it_says_which(
+    show: Show, tty: Any, bar: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show.session.stop_when("weight 3 < 100")
+    show.session.advance(1)
+    show.session.stop_when("loss < 100")
+    if bar:
+        with redirect_stdout(tty):
+            assert train(show, 40) == 0
+        out = tty.getvalue()
+    else:
+        assert train(show, 40) == 0
+        out = capsys.readouterr().out
+    assert show.session.step_index == 2
+    assert "stopped at step 2: loss < 100 (it is" in out
+
+
+@pytest.mark.parametrize("bar", [False, True])
 def test_a_callback_ends_it_and_it_says_why(
     show: Show, tty: Any, bar: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
