@@ -47,6 +47,8 @@ def sweep_command() -> Callable[..., None]:
         None, metavar="FOLDER", help="Where results are kept; else beside the file."
     )
 
+    picture = typer.Option(None, metavar="FILE", help="Draw the sweep as .png.")
+
     def run(
         scene: str = scene,
         grid: list[str] = grid,
@@ -58,12 +60,23 @@ def sweep_command() -> Callable[..., None]:
         executor: str = executor,
         out: str | None = out,
         folder: str | None = folder,
+        picture: str | None = picture,
     ) -> None:
         from scalarviz.cli.sweep_scene import sweep_scene
 
         sys.exit(
             sweep_scene(
-                scene, grid, seeds, steps, every, success, stop_at_success, executor, out, folder
+                scene,
+                grid,
+                seeds,
+                steps,
+                every,
+                success,
+                stop_at_success,
+                executor,
+                out,
+                folder,
+                picture,
             )
         )
 

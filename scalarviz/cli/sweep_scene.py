@@ -11,6 +11,7 @@ from typing import Any, final
 from scalarviz.checks.numbers import shorten
 from scalarviz.errors import InputError
 from scalarviz.errors.visible_text import say
+from scalarviz.export.render import picture as draw
 from scalarviz.files.atomic import as_path, check_place
 from scalarviz.formulas.table import pick
 from scalarviz.presenter.show import Show
@@ -57,6 +58,7 @@ def sweep_scene(
     executor: str,
     out: str | None,
     folder: str | None,
+    picture: str | None = None,
 ) -> int:
     """Train a sweep of a scene, print its table and write its runs; return the exit code.
 
@@ -70,6 +72,7 @@ def sweep_scene(
     executor  here, processes, dask or the address of a scheduler
     out       file for the runs, .csv or .parquet; None: none
     folder    where results are kept; None: beside `out`, or nowhere
+    picture   file of a picture, .png; None: none
     """
     path = find(name)
     values = grid_of(grid, options_of(load(path)))
@@ -78,6 +81,10 @@ def sweep_scene(
             raise InputError(f"a sweep is written as .csv or .parquet, not as {shorten(out)}")
         check_place(as_path(out))
         folder = folder or str(as_path(out).with_suffix(".runs"))
+    if picture is not None:
+        if as_path(picture).suffix.lower() != ".png":
+            raise InputError(f"a picture is kept as .png, not as {shorten(picture)}")
+        check_place(as_path(picture))
     if not executor.startswith(ADDRESSES):
         executor = pick(EXECUTORS, executor, "executor")  # type: ignore[assignment]  # None: here
     maker = SceneMaker(path)
@@ -97,6 +104,8 @@ def sweep_scene(
     except KeyboardInterrupt:
         stopped = True
     report(runs, out, folder, stopped)
+    if picture is not None and not stopped:
+        draw(runs, picture)
     if stopped:
         return INTERRUPTED
     return 1 if runs.errors else 0

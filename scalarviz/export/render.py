@@ -35,6 +35,8 @@ from scalarviz.process.interrupt import Stop
 from scalarviz.session.caption import Neuron
 from scalarviz.session.session import Session
 from scalarviz.session.shared_clock import SharedClock
+from scalarviz.sweeps.stage import SweepStage
+from scalarviz.sweeps.sweep import Sweep
 from scalarviz.view.scene.camera import Camera, along_path
 
 Move = Literal["still", "orbit", "approach"]
@@ -69,7 +71,8 @@ def picture(
     """Render a session as it is now; return uint8 (height, width, 3), and write it as a PNG file.
 
     session     a Session or a Show; or 1 to 6 of them in a list, or in a dict by their names: they
-                are drawn side by side, on common scales, with a table and all loss curves below
+                are drawn side by side, on common scales, with a table and all loss curves below;
+                or a Sweep: its settings side by side, without camera, layout, cubes and pin
     path        the file, .png; None, the default, writes none
     size        width and height in logical pixels, 16 to 8192 each; by default (1280, 800)
     ratio       device pixels for each logical pixel, 0.25 to 8; by default 1.0
@@ -100,9 +103,13 @@ def picture(
         raise InputError(f"a picture is kept as .png, not as {place.name!r}: rename it")
     if place is not None:
         check_place(place)
-    show = shown(session)
-    with look.canvas() as canvas, look.on(show) as stage:
-        frame = drawn(canvas, stage, look)
+    if isinstance(session, Sweep):
+        with look.canvas() as canvas:
+            frame = drawn(canvas, SweepStage(session, look.theme), look)
+    else:
+        show = shown(session)
+        with look.canvas() as canvas, look.on(show) as stage:
+            frame = drawn(canvas, stage, look)
     if place is not None:
         replace_file(place, png(frame))
     return frame

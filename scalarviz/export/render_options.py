@@ -17,6 +17,7 @@ from scalarviz.presenter.several import Several
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.side_by_side import Pin, SideBySide
 from scalarviz.presenter.stage import Stage
+from scalarviz.sweeps.stage import SweepStage
 from scalarviz.view.scene.camera import Camera
 
 Frame = npt.NDArray[np.uint8]
@@ -131,7 +132,7 @@ def shown(given: object) -> Show | Several:
     return several if len(several.shows) > 1 else several.shows[0]
 
 
-def drawn(canvas: Any, stage: Stage | SideBySide, look: RenderOptions) -> Frame:
+def drawn(canvas: Any, stage: Stage | SideBySide | SweepStage, look: RenderOptions) -> Frame:
     """Return the stage as rendered pixels."""
     frame: Frame = canvas.frame(stage.draw, look.ratio, look.samples)
     return frame

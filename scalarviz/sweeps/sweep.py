@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, final
 
 import numpy as np
+import numpy.typing as npt
 
 from scalarviz.checks.numbers import FloatArray, answered, not_copied, shorten, size, true_or_false
 from scalarviz.draw2d.progress import Progress
@@ -49,6 +50,7 @@ class Progressed(NamedTuple):
 class Sweep:
     """Networks of many settings and seeds. `sv.sweep` makes it.
 
+    make      function that makes a session of a setting and a seed
     settings  mappings from the names of the grid to values
     seeds     seed of each network of a setting
     success   what counts as success, in words; "" if nothing does
@@ -69,7 +71,7 @@ class Sweep:
     ) -> None:
         self.settings: list[Setting] = settings_of(make, grid)
         self.seeds = seeds_of(seeds)
-        self._make, self._executor = make, executor
+        self.make, self._executor = make, executor
         self._metrics = rows_of_metrics(metrics)
         self._store = None if folder is None else Store(folder)
         self._success = self._goal(success)
@@ -78,6 +80,7 @@ class Sweep:
             raise InputError("stop='success' needs success=, such as success=0.05")
         self.step = 0
         self.errors: dict[int, BaseException] = {}
+        self._cells: dict[int, npt.NDArray[np.int64]] = {}
         self._outcomes: dict[int, list[Outcome]] = {}
         self._trainings: dict[int, list[Training]] = {}
 
@@ -85,7 +88,7 @@ class Sweep:
         if not (isinstance(success, str) and success == "auto"):
             return goal_of(success, "success")
         try:
-            session = session_of(self._make, self.settings[0], self.seeds[0])
+            session = session_of(self.make, self.settings[0], self.seeds[0])
         except Exception:  # of any class: the training names the setting with its error
             return None
         return goal_of(RIGHT, "success") if has_sides(samples_of(session)[1]) else None
@@ -137,7 +140,7 @@ class Sweep:
         self.errors = {}
         for number, setting in enumerate(self.settings):
             try:
-                tasks += tasks_of(number, self._make, setting, self.seeds, plan)
+                tasks += tasks_of(number, self.make, setting, self.seeds, plan)
             except Exception as error:  # of any class: the user's function raises it
                 self.errors[number] = error
         if self.errors and not tasks:
@@ -148,7 +151,7 @@ class Sweep:
     def _keeps(self) -> bool:
         """Return whether the weights at the end of all networks fit into memory."""
         try:
-            bank = session_of(self._make, self.settings[0], self.seeds[0]).network.bank
+            bank = session_of(self.make, self.settings[0], self.seeds[0]).network.bank
         except Exception:  # of any class: the training names the setting with its error
             return False
         return int(bank.value.nbytes) * len(self) <= MOST_KEPT
@@ -177,14 +180,14 @@ class Sweep:
 
     def _by_tasks(self, steps: int, every: int) -> Iterator[Progressed]:
         left = self._known(self._tasks(steps, every))
-        yield self._progressed()
+        yield self.progressed
         if self._executor is None:
             for task in left:
                 training = task.start()
                 while not training.done:
                     training.advance()
                 self._finish(task, training.outcome())
-                yield self._progressed()
+                yield self.progressed
         elif left:
             for task in first_of_each_setting(left):
                 task.start().networks.prepare()  # compiles the kernels once for all workers
@@ -193,7 +196,7 @@ class Sweep:
                     self._finish(task, result)
                 else:
                     self.errors[task.number] = result
-                yield self._progressed()
+                yield self.progressed
         self._check_processors()
 
     def _by_checks(self, steps: int, every: int) -> Iterator[Progressed]:
@@ -210,9 +213,11 @@ class Sweep:
                 if training.done:
                     self._trainings[task.number].remove(training)
             trainings = [(task, training) for task, training in trainings if not training.done]
-            yield self._progressed()
+            yield self.progressed
 
-    def _progressed(self) -> Progressed:
+    @property
+    def progressed(self) -> Progressed:
+        """How far the training is."""
         running = [training for each in self._trainings.values() for training in each]
         outcomes = [part for parts in self._outcomes.values() for part in parts]
         failed = sum(int((part.failed != NEVER).sum()) for part in outcomes)
@@ -270,7 +275,7 @@ class Sweep:
             raise InputError(
                 f"the sweep has the seeds {shorten(self.seeds)}, and no {shorten(seed)}"
             )
-        session = session_of(self._make, self.settings[number], int(seed))
+        session = session_of(self.make, self.settings[number], int(seed))
         if number not in self._outcomes and number not in self._trainings:
             return session
         outcome = self.outcome(number)
@@ -283,6 +288,14 @@ class Sweep:
                 stacklevel=2,
             )
         return session
+
+    def cells_of(
+        self, setting: int, find: Callable[[Sweep, int], npt.NDArray[np.int64]]
+    ) -> npt.NDArray[np.int64]:
+        """Return where the weights of a setting stand in a picture; `find` is asked once."""
+        if setting not in self._cells:
+            self._cells[setting] = find(self, setting)
+        return self._cells[setting]
 
     def table(self) -> SweepTable:
         """Return a table with a row for each setting, in the order of `settings`.
