@@ -96,6 +96,7 @@ class ControlBar(QFrame):
             if self._shown.get(row.name) != shown:  # faster than asking Qt
                 self._shown[row.name] = shown
                 self._show(row, shown)
+        self.panel.show_choices(state.choices)
 
     def _show(self, row: Control, shown: Shown) -> None:
         made = self.made[row.name]
@@ -111,4 +112,4 @@ class ControlBar(QFrame):
     @property
     def shows_all(self) -> bool:
         """Whether no control was touched since the last `show_state`."""
-        return bool(self._shown)
+        return bool(self._shown) and self.panel.shows_all

@@ -38,6 +38,7 @@ from PySide6.QtWidgets import (
     QApplication,
     QColorDialog,
     QComboBox,
+    QHBoxLayout,
     QLineEdit,
     QMainWindow,
     QSlider,
@@ -139,7 +140,9 @@ class MainWindow(QMainWindow):
         layout = QVBoxLayout(body)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addWidget(self.view.widget, 1)
+        beside = QHBoxLayout()
+        beside.addWidget(self.view.widget)
+        layout.addLayout(beside, 1)
         if self.controller.stage.present:  # they lie over the picture when they are wanted
             self.controls.setParent(body)
             self.controls.hide()
@@ -149,6 +152,8 @@ class MainWindow(QMainWindow):
         panel = self.controls.panel
         panel.setParent(body)
         panel.hide()
+        panel.beside = not self.controller.stage.present
+        panel.takes = lambda width: beside.setContentsMargins(0, 0, width, 0)
         self._body = body
         return body
 
@@ -159,7 +164,7 @@ class MainWindow(QMainWindow):
         if self.controller.stage.present:
             high = self.controls.height()
             self.controls.setGeometry(0, body.height() - high, body.width(), high)
-        self.controls.panel.below = self._below_stage()
+        self.controls.panel.free = self.controls.height(), self._below_stage()
         self.controls.panel.place()
 
     def _below_stage(self) -> int:

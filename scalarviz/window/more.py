@@ -1,22 +1,20 @@
-"""MorePanel: menus, further controls and options of the scene, over the picture."""
+"""MorePanel: menus, further controls and options of the scene, beside the picture."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import final
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import (
-    QComboBox,
     QFrame,
     QGridLayout,
     QLabel,
-    QLineEdit,
     QMenuBar,
     QScrollArea,
-    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
@@ -24,21 +22,26 @@ from PySide6.QtWidgets import (
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.options import OptionChoice
 from scalarviz.texts import text
-from scalarviz.window.fields import Quiet, Tick
+from scalarviz.window.fields import Quiet
+from scalarviz.window.option_fields import Show, field_of
 from scalarviz.window.rows import group
 
-LARGEST = 2**31 - 1
-MARGIN = 8  # pixels between the panel and the ends of the picture
+MARGIN = 8  # pixels between the panel and the ends of the picture that it lies over
+NARROWEST = 360  # pixels of width that a picture beside the panel has at least
 
 Group = tuple[str, Sequence[QWidget]]  # a label and its controls
 
 
 @final
 class MorePanel(QScrollArea):
-    """A panel at the right of its parent, above what is below; options that restart are marked.
+    """A panel at the right of its parent; options that restart are marked.
+
+    It stands beside the picture, or, where that would become too narrow, lies over its stage.
 
     bar     the menu bar at its top
-    below   pixels at the lower end of the parent that stay free
+    beside  whether it may stand beside the picture
+    free    pixels at the lower end of the parent that stay free beside the picture, and over it
+    takes   called with the width that it takes from the picture, when that may have changed
     turned  called with whether it is open, when that has changed
     """
 
@@ -52,8 +55,13 @@ class MorePanel(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.controller = controller
         self.turned: Callable[[bool], object] = lambda on: None
+        self.takes: Callable[[int], object] = lambda width: None
         self.bar = QMenuBar(nativeMenuBar=False)
-        self.below = 0
+        self.beside = True
+        self.free = 0, 0
+        self._choices: tuple[OptionChoice, ...] = ()  # that are shown
+        self._forms: list[OptionChoice] = []  # the same without their values
+        self._shows: dict[str, Show] = {}  # by name
         body = QWidget()
         self._layout = layout = QVBoxLayout(body)
         layout.setContentsMargins(14, 6, 14, 12)
@@ -71,6 +79,7 @@ class MorePanel(QScrollArea):
         title = QLabel(text("controls.options_of_scene"))
         for part in (self.bar, self._controls, title, self._grid):
             layout.addLayout(part) if isinstance(part, QGridLayout) else layout.addWidget(part)
+        layout.addStretch(1)
         self.setWidget(body)
         self.hide()
 
@@ -79,8 +88,8 @@ class MorePanel(QScrollArea):
         if self.isVisible():
             self.close_now()
         else:
-            self._fill(self.controller.state.choices)
             self.show()
+            self.show_choices(self.controller.state.choices)
             self.place()
             self.raise_()
             self.turned(True)
@@ -88,21 +97,48 @@ class MorePanel(QScrollArea):
     def close_now(self) -> None:
         """Close it."""
         self.hide()
+        self.takes(0)
         self.turned(False)
 
     def place(self) -> None:
-        """Stand at the right, above what stays free, with all content if it fits."""
+        """Stand at the right, beside the picture if there is room for both, else over it."""
         parent = self.parentWidget()
         if parent is None or not self.isVisible():
             return
         self._layout.activate()
-        wanted = self._layout.sizeHint() + QSize(4, 4)
-        end = parent.height() - self.below - MARGIN
+        wanted, whole = self._layout.sizeHint() + QSize(4, 4), parent.size()
+        bar = QSize(self.verticalScrollBar().sizeHint().width(), 0)
+        high = whole.height() - self.free[0]
+        width = (wanted + bar if wanted.height() > high else wanted).width()
+        if self.beside and whole.width() - width >= NARROWEST:
+            self.setGeometry(whole.width() - width, 0, width, high)
+            self.takes(width)
+            return
+        end = whole.height() - self.free[1] - MARGIN
         if wanted.height() > end - MARGIN:
-            wanted += QSize(self.verticalScrollBar().sizeHint().width(), 0)
-        size = wanted.boundedTo(QSize(parent.width() - 2 * MARGIN, end - MARGIN))
+            wanted += bar
+        size = wanted.boundedTo(QSize(whole.width() - 2 * MARGIN, end - MARGIN))
         self.resize(size)
-        self.move(parent.width() - MARGIN - size.width(), end - size.height())
+        self.move(whole.width() - MARGIN - size.width(), end - size.height())
+        self.takes(0)
+
+    def show_choices(self, choices: tuple[OptionChoice, ...]) -> None:
+        """Show options, except in fields that the user is changing; only while it is open."""
+        if not self.isVisible() or choices == self._choices:
+            return
+        self._choices = choices
+        forms = [replace(choice, value=None) for choice in choices]
+        if forms != self._forms:
+            self._forms = forms
+            self._fill(choices)
+            self.place()
+        for choice in choices:
+            self._shows[choice.name](choice)
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether no option was chosen since the last `show_choices`."""
+        return bool(self._choices) or not self.isVisible()
 
     def _fill(self, choices: tuple[OptionChoice, ...]) -> None:
         while item := self._grid.takeAt(0):
@@ -111,9 +147,7 @@ class MorePanel(QScrollArea):
                 widget.deleteLater()
         for row, choice in enumerate(choices):
             label = Quiet(choice.name)
-            field = field_of(choice, self.controller)
-            field.setAccessibleName(choice.name)
-            field.setToolTip(choice.help)
+            field, self._shows[choice.name] = field_of(choice, partial(self._choose, choice.name))
             label.setBuddy(field)
             note = QLabel(text("controls.restarts") if choice.restarts else "")
             note.setForegroundRole(QPalette.ColorRole.PlaceholderText)
@@ -121,37 +155,6 @@ class MorePanel(QScrollArea):
             self._grid.addWidget(field, row, 1)
             self._grid.addWidget(note, row, 2)
 
-
-def field_of(choice: OptionChoice, controller: Controller) -> QWidget:
-    """Return the control for an option."""
-    if choice.kind is bool:
-        box = Tick()
-        box.setChecked(choice.value)
-        box.toggled.connect(partial(controller.set_option, choice.name))
-        return box
-    if choice.choices:
-        combo = QComboBox()
-        names = [*choice.choices]
-        if choice.value not in names:
-            names.insert(0, str(choice.value))
-        combo.addItems(names)
-        combo.setCurrentText(str(choice.value))
-        combo.textActivated.connect(partial(controller.set_option, choice.name))
-        return combo
-    if choice.kind is int:
-        spin = QSpinBox()
-        spin.setRange(0, LARGEST)
-        spin.setValue(choice.value)
-        spin.setKeyboardTracking(False)  # applied when typing is finished
-        spin.valueChanged.connect(partial(controller.set_option, choice.name))
-        return spin
-    line = QLineEdit(str(choice.value))
-    line.setMaximumWidth(160)
-
-    def chosen() -> None:
-        if line.isModified():
-            line.setModified(False)
-            controller.set_option(choice.name, line.text())
-
-    line.editingFinished.connect(chosen)
-    return line
+    def _choose(self, name: str, value: object) -> None:
+        self.controller.set_option(name, value)
+        self._choices = ()  # shows the old value again if a new one was refused

@@ -33,6 +33,7 @@ QUICK = (
     "case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch",
     "case_the_picture_is_drawn_in_the_theme",
     "case_the_controls_leave_the_room_to_the_picture",
+    "case_the_panel_stands_beside_the_picture_or_covers_its_stage_alone",
     "case_f11_fills_the_screen_and_escape_leaves_it_first",
     "case_a_presentation_has_controls_while_the_mouse_is_near_them",
     "case_closing_ends_every_thread",

@@ -55,6 +55,7 @@ from scalarviz.view.scene.frame import Box, Division
 from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.window import window as door
 from scalarviz.window.frame import LOOKS, MainWindow, application, quick_turns
+from scalarviz.window.more import NARROWEST
 from tests.additions import test_control
 from tests.controller.fake_stage import GROUNDS, FakeStage
 
@@ -391,7 +392,10 @@ def case_keys_work_wherever_the_focus_is() -> None:
 def case_everything_is_reached_by_tab_and_has_a_name() -> None:
     bench = Bench()
     bench.stage.pinned = 3
-    bench.controller.edit(3, 0.5)
+    bench.session.edit(3, 0.5)
+    bench.session.edit(3, 0.25)
+    bench.session.undo()
+    bench.settle()
     bench.open_panel()
     seen: list[QWidget] = []
     for _ in range(60):
@@ -402,7 +406,7 @@ def case_everything_is_reached_by_tab_and_has_a_name() -> None:
         seen.append(widget)
     shown = [bench.made[row.name] for row in bench.bar.rows if row.kind != "text"]
     wanted = [*shown, bench.bar.more, bench.picture]
-    assert set(wanted) <= set(seen)
+    assert set(wanted) <= set(seen), [each.accessibleName() for each in wanted if each not in seen]
     assert all(each.accessibleName() or getattr(each, "text", str)() for each in wanted)
     bench.close()
 
@@ -462,15 +466,48 @@ def case_the_panel_fits_into_the_smallest_window_and_can_be_scrolled() -> None:
     bench.close()
 
 
-def case_the_panel_covers_neither_the_strip_nor_the_caption_nor_the_loss() -> None:
+def case_the_panel_stands_beside_the_picture_or_covers_its_stage_alone() -> None:
     bench = Bench(recipe=Recipe(load(find("rgb")), {"engine": "python"}))
+    panel, picture = bench.bar.panel, bench.window.view.widget
+    whole = picture.width()
     bench.open_panel()
-    for size in ((1280, 800), (800, 500), (640, 420)):
+    for size in ((1280, 800), (800, 500)):
         bench.window.resize(*size)
         bench.settle()
-        picture = bench.window.view.widget
-        strip = Division.of(picture.width(), picture.height()).strip
-        assert 100 < bench.bar.panel.geometry().bottom() < strip.y
+        assert picture.width() >= NARROWEST and picture.width() + panel.width() == size[0]
+        assert panel.geometry().left() == picture.geometry().right() + 1
+        assert panel.height() == picture.height()
+    bench.window.resize(640, 420)
+    bench.settle()
+    assert picture.width() == 640
+    strip = Division.of(picture.width(), picture.height()).strip
+    assert 100 < panel.geometry().bottom() < strip.y
+    bench.window.resize(1280, 800)
+    bench.settle()
+    bench.picture.setFocus()
+    bench.press(Key.Key_Escape)
+    assert not panel.isVisible() and picture.width() == whole == 1280
+    bench.close()
+
+
+def case_options_follow_the_training_while_the_panel_is_open() -> None:
+    bench = Bench(recipe=Recipe(load(find("rgb")), {"engine": "python"}))
+    bench.open_panel()
+    fields = {each.accessibleName(): each for each in bench.bar.panel.findChildren(QWidget)}
+    bench.choose(fields["map"], "sepia")
+    assert bench.session.data.settings()["map"] == "sepia"
+    bench.press("z")
+    bench.until(lambda: bench.session.data.settings()["map"] == "grey")  # passed by a key
+    bench.until(lambda: fields["map"].currentText() == "grey")
+    bench.session.data = data.Rgb("hue")
+    bench.until(lambda: fields["map"].currentText() == "hue")
+    hidden = fields["hidden"]
+    hidden.setFocus()
+    hidden.selectAll()
+    QTest.keyClicks(hidden, "99")
+    bench.session.learning_rate = 0.25  # what is being typed stays
+    bench.settle()
+    assert hidden.lineEdit().text() == "99"
     bench.close()
 
 
