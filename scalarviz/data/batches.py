@@ -87,9 +87,17 @@ class InOrder(Batches):
         self.settings = (float(first),)
 
     def at(self, step: int) -> Pair:
-        start = (step - int(self.settings[0])) % self.steps_an_epoch * self.size
-        rows = slice(start, start + self.size)
+        rows = self._slice(step)
         return self.inputs[rows], self.targets[rows]
+
+    def rows(self, step: int) -> Order:
+        """Return the rows of a step, in order."""
+        rows: Order = np.arange(self.samples)[self._slice(step)]
+        return rows
+
+    def _slice(self, step: int) -> slice:
+        start = (step - int(self.settings[0])) % self.steps_an_epoch * self.size
+        return slice(start, start + self.size)
 
 
 @final

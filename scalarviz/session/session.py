@@ -82,8 +82,8 @@ class Session(UserActions):
       `advance(1_000_000)`; during background play, for one portion: some 5 ms, at least one step.
       These are `advance`, `back`, `seek`, `reset`, `edit`, `freeze`, `set_activation`, `to`,
       `stop_when`, `first`, `branch`, `switch`, `undo`, `redo`, `numbers`, `norms`, `explain`,
-      `caption`, `copy`, `save`, and setting a rate, optimizer, data, loss function, batch, engine
-      or precision.
+      `samples_that_moved`, `caption`, `copy`, `save`, and setting a rate, optimizer, data, loss
+      function, batch, engine or precision.
     - What only reads does not wait: every property, `repr`, `history`, `to_csv`, `to_pandas`, and
       `request` and `ready` of a `snapshot`, which is filled in between two portions, also of a long
       `advance`. Neither do `play`, `pin`, `on_step` and `pause(timeout=0)`.

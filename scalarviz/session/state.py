@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, final
 
-from scalarviz.checks.numbers import FloatArray, not_copied, true_or_false
+from scalarviz.checks.numbers import FloatArray, not_copied, size, true_or_false
 from scalarviz.draw2d.progress import Progress
 from scalarviz.errors import OrderError
 from scalarviz.errors.messages import inform
@@ -23,6 +23,7 @@ from scalarviz.session.last_change import last_edit
 from scalarviz.session.metrics import Series, measured_names, series
 from scalarviz.session.origin import Origin
 from scalarviz.session.record import Record
+from scalarviz.session.samples_moved import SamplesMoved, samples_that_moved
 from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import one_row
 from scalarviz.session.weight_history import KINDS, Recorded, WeightHistory
@@ -237,6 +238,33 @@ class SessionState(ABC):
             with self.timeline.at_work():
                 found = explain(self.timeline.trainer, row, self.timeline.clock.operation)
             return replace(found, edit=edit)
+
+    @final
+    def samples_that_moved(
+        self, weight: Weight | int, steps: int = 100, most: int = 5, *, progress: bool = True
+    ) -> SamplesMoved:
+        """Return the samples that moved a weight most over the last steps.
+
+        weight    a Weight or a row of the bank
+        steps     how many of the steps that are done; by default 100
+        most      how many samples; by default 5
+        progress  True, the default: a progress bar in a terminal or a notebook, if it takes longer
+                  than a second; False: none
+
+        These steps are replayed, and the batch of each follows from seed and step. In one step, a
+        sample's part of the gradient is the sum of x * g over the places where the weight is used.
+        With SGD the amount is the sum over the steps of |rate * part|, the rate with its schedule
+        and clip_norm: exactly what the sample changed the weight by, l1 and l2 apart. With other
+        optimizers, clip_value or mixed precision it is the sum of |part|. Steps in which the weight
+        was frozen count as 0; those before another data set are left out.
+
+        Raises OrderError before the first step, InputError for data that makes its samples anew in
+        each step and for a compiled function.
+        """
+        row, steps, most = one_row(self.network, weight), size(steps, "steps"), size(most, "most")
+        wanted = true_or_false(progress, "progress")
+        with self.doing(), Progress(min(steps, self.timeline.clock.step), wanted) as bar:
+            return samples_that_moved(self.timeline, row, steps, most, bar.tell)
 
     @final
     def norms(self) -> dict[str, Norms]:

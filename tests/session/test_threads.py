@@ -291,6 +291,7 @@ DEEDS: dict[str, Callable[[sv.Session, Path], object]] = {
     "set_activation": lambda s, path: s.set_activation(0, "relu"),
     "stop_when": lambda s, path: s.stop_when("not finite"),
     "first": lambda s, path: s.first("weight 3 > 9"),
+    "samples_that_moved": lambda s, path: s.samples_that_moved(3),
     "branch": lambda s, path: s.branch(),
     "switch": lambda s, path: s.switch(0),
     "explain": lambda s, path: s.explain(3),
