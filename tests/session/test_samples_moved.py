@@ -11,6 +11,8 @@ from scalarviz.errors import InputError, OrderError
 from tests.session.test_stops import bits, every_engine, session
 from tests.wording import refused
 
+PAIR = [[1.0], [2.0]], [[1.0], [2.0]]
+
 
 def by_explaining(s: sv.Session, row: int, first: int, rate: float) -> dict[int, list[float]]:
     """The parts of each sample in the steps up to now, by `explain` step by step."""
@@ -101,7 +103,9 @@ def test_what_has_no_samples_is_refused() -> None:
         s.samples_that_moved(4)
     made = sv.Session(
         sv.Network([1, 1]),
-        data.Generated(lambda step, batch, seed: ([[1.0]] * batch, [[2.0]] * batch), 1, 1),
+        data.Generated(
+            lambda step, batch, seed: ([[1.0]] * batch, [[2.0]] * batch), inputs=1, outputs=1
+        ),
         batch=2,
         engine="python",
     )
