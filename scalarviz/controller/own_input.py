@@ -55,7 +55,7 @@ def offers_of_own(controller: Controller) -> dict[str, Callable[[], None]]:
     if len(answers) > FEW:
         found[text("own.learn.as")] = partial(ask_answer, controller)
     else:
-        found |= {name: partial(learn, controller, name) for name in answers}
+        found |= {label_of(answer): partial(learn, controller, answer) for answer in answers}
     if image_shape(session.network.program) is not None:
         found[text("own.anew")] = partial(put_in, controller)
     if session.data.input_tint == "rgb" and controller.ask_color is not None:
@@ -63,16 +63,22 @@ def offers_of_own(controller: Controller) -> dict[str, Callable[[], None]]:
     return found
 
 
-def answers_of(session: Session) -> dict[str, FloatArray | None]:
-    """Return the targets that a sample of the user's own can have, by what offers them.
+def label_of(answer: str) -> str:
+    """Return the label of the button that learns an answer; "" is the one that follows."""
+    return text("own.learn.one", answer=answer) if answer else text("own.learn")
 
-    The target is None where it follows from the inputs, such as the colour that a map gives.
+
+def answers_of(session: Session) -> dict[str, FloatArray | None]:
+    """Return the targets that a sample of the user's own can have, by their names.
+
+    The target is None, and its name "", where it follows from the inputs, such as the colour that a
+    map gives.
     """
     data = session.data
     if not isinstance(data, TableSet):
         return {}
     if data.rule is not None:
-        return {text("own.learn"): None}
+        return {"": None}
     if data.output_tint == "rgb":
         return {}
     known = np.unique(data.training[1][:MOST_READ], axis=0)
@@ -85,21 +91,23 @@ def answers_of(session: Session) -> dict[str, FloatArray | None]:
         rows = [np.eye(known.shape[1])[place] for place in places]
     else:
         names, rows = [", ".join(f"{x:g}" for x in row) for row in known.tolist()], list(known)
-    return {text("own.learn.one", answer=n): row for n, row in zip(names, rows, strict=True)}
+    return dict(zip(names, rows, strict=True))
 
 
 def ask_answer(controller: Controller) -> None:
-    """Offer the targets that the input can be learned with."""
-    found = {name: partial(learn, controller, name) for name in answers_of(controller.session)}
+    """Offer the targets that the input can be learned with, all of them in one line."""
+    found = {
+        answer: partial(learn, controller, answer) for answer in answers_of(controller.session)
+    }
     controller.stage.offer({**found, text("own.end"): partial(take_out, controller)})
 
 
-def learn(controller: Controller, name: str) -> None:
-    """Add the input that is shown to the samples, with a target by the name that offers it."""
+def learn(controller: Controller, answer: str) -> None:
+    """Add the input that is shown to the samples, with a target given by its name."""
     own, session = controller.stage.own, controller.session
     if own is None:
         return
-    data, target = session.data, answers_of(session)[name]
+    data, target = session.data, answers_of(session)[answer]
     if target is None and data.rule is not None:
         target = np.asarray(data.rule(own[np.newaxis]), np.float64)[0]
         if data.output_tint == "rgb":

@@ -88,6 +88,9 @@ class State:
     pinned_layer: PinnedLayer | None
     undoable: int  # changes that can be undone
     redoable: int  # and done again
+    own: tuple[float, ...] | None  # inputs of the user's own that are shown, or None
+    own_color: bool  # whether the inputs are a colour
+    offered: tuple[str, ...]  # labels of the large buttons
     color: str
     size: str
     channels: tuple[str, ...]
@@ -211,6 +214,9 @@ def state_of(controller: Controller, here: Here | None = None) -> State:
         pinned_layer=pinned_layer(session, stage.pinned, stage.pinned_neuron),
         undoable=len(timeline.undo_log.done) + has_earlier(session),
         redoable=len(timeline.undo_log.undone) + len(controller.later),
+        own=None if stage.own is None else tuple(stage.own.tolist()),
+        own_color=session.data.input_tint == "rgb",
+        offered=stage.offered,
         color=stage.color,
         size=stage.size,
         channels=tuple(stage.channels),

@@ -7,7 +7,6 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from html import escape
 from time import perf_counter
 from typing import Any, final
 
@@ -19,6 +18,8 @@ from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.options import OptionChoice
 from scalarviz.controller.state import State
+from scalarviz.notebook.own_input import OwnInput
+from scalarviz.notebook.widgets import close, group, line
 from scalarviz.texts import text
 
 TOUCHED = 0.6  # seconds after a user's change during which a control is not updated
@@ -98,6 +99,7 @@ class NotebookControls:
         self.options.tooltip = text("controls.more.about")
         self.options.observe(self._open, "value")
         self.scene = line()
+        self.own = OwnInput(controller, self._soon)
         others = [self._in_more(row) for row in more]
         first, second = (
             [
@@ -109,7 +111,8 @@ class NotebookControls:
         parts = [line(*second), line(*others), self.scene]
         self.more = ipywidgets.VBox(parts, layout=Layout(display="none"))
         bar = [*first, self.options]
-        self.box = ipywidgets.VBox([line(*bar), self.more], layout=Layout(width="100%"))
+        parts = [self.own.box, line(*bar), self.more]
+        self.box = ipywidgets.VBox(parts, layout=Layout(width="100%"))
 
     # Construction.
 
@@ -166,6 +169,7 @@ class NotebookControls:
                 self._shown[row.name] = row.shown(state)
                 self._show(row, self._shown[row.name])
             self._show_scene(state)
+            self.own.show_state(state)
         finally:
             self._showing = None
 
@@ -223,27 +227,3 @@ class NotebookControls:
             field.tooltip = text("controls.starts_again", about=choice.help)
         self._observe(field, partial(self.controller.set_option, choice.name))
         return group(choice.name, field)
-
-
-def group(name: str, *controls: Any) -> Any:
-    """Return controls in a row, with a name in front if they have one."""
-    if not name:
-        return ipywidgets.HBox(controls, layout=Layout(flex="1 1 auto", align_items="center"))
-    label = ipywidgets.HTML(f'<span style="opacity: 0.7">{escape(name)}</span>')
-    return ipywidgets.HBox([label, *controls], layout=Layout(margin="0 8px 0 4px"))
-
-
-def line(*children: Any) -> Any:
-    """Return a row that wraps if it is too narrow."""
-    return ipywidgets.HBox(children, layout=Layout(flex_flow="row wrap", align_items="center"))
-
-
-def close(widget: Any) -> None:
-    """Close a widget with its children, layout and style, which ipywidgets would keep otherwise."""
-    for child in getattr(widget, "children", ()):
-        close(child)
-    widget.close()
-    for name in ("layout", "style"):
-        part = getattr(widget, name, None)
-        if isinstance(part, ipywidgets.Widget):
-            part.close()

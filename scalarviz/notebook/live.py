@@ -22,8 +22,9 @@ from scalarviz.errors import InputError
 from scalarviz.errors.visible_text import say
 from scalarviz.export.video import png
 from scalarviz.notebook.canvas import LiveCanvas
-from scalarviz.notebook.controls import NotebookControls, close
+from scalarviz.notebook.controls import NotebookControls
 from scalarviz.notebook.place import Shown, run_of
+from scalarviz.notebook.widgets import close
 from scalarviz.process.surroundings import shell
 from scalarviz.texts import text
 

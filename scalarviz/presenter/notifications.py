@@ -140,3 +140,13 @@ class WithMessages(ABC):
     def offer(self, offers: Mapping[str, Callable[[], None]]) -> None:
         """Show large buttons; an empty mapping removes them."""
         self.messages.offer(offers)
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """Labels of the large buttons."""
+        return tuple(self.messages.offers())
+
+    @final
+    def take(self, offer: str) -> None:
+        """Press a large button, given by its label."""
+        self.messages.press(offer)

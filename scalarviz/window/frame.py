@@ -313,7 +313,7 @@ class MainWindow(QMainWindow):
         return self.controller.press(name, shift)
 
     def _ask_color(self, first: FloatArray, picked: Callable[[FloatArray], None]) -> None:
-        """Open a dialog that begins with a colour, and pass on each one that is picked."""
+        """Open a dialog that begins with a colour, and pass on each one, the first on Cancel."""
         dialog = QColorDialog(QColor.fromRgbF(*first.tolist()), self)
         dialog.setWindowTitle(text("own.pick"))
         dialog.setOption(QColorDialog.ColorDialogOption.DontUseNativeDialog)
@@ -321,6 +321,7 @@ class MainWindow(QMainWindow):
         dialog.currentColorChanged.connect(
             lambda color: picked(np.array([color.redF(), color.greenF(), color.blueF()]))
         )
+        dialog.rejected.connect(partial(picked, first))
         dialog.open()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:

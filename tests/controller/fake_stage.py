@@ -75,6 +75,13 @@ class FakeStage:
     def offer(self, offers: Mapping[str, Callable[[], None]]) -> None:
         self.offers = offers
 
+    @property
+    def offered(self) -> tuple[str, ...]:
+        return tuple(self.offers)
+
+    def take(self, offer: str) -> None:
+        self.offers[offer]()
+
     def release(self) -> None:
         self.asked.append(("release",))
 

@@ -198,7 +198,7 @@ def test_the_caption_says_the_answer(
     inputs = np.full(session.network.program.inputs.size, 0.5)
     put_in(pointer.controller, inputs)
     title = stage.frame_data().words.caption.title
-    assert title.startswith("Your own input")
+    assert title.startswith(("You put in", "Your own input"))
     if len(inputs) < 5:
         assert title.count(".5") >= len(inputs)
     answer = session.network(inputs[np.newaxis])[0]
@@ -244,8 +244,8 @@ def test_many_answers_are_offered_by_themselves(stage: Stage, studio: Studio) ->
     controller.hand.patience = 10.0
     put_in(controller, np.array([0.5, 0.5]))
     assert stage.messages.press("Learn it as …")
-    assert stage.messages.offers() == [*(f"Learn as output {i}" for i in range(6)), BACK]
-    assert stage.messages.press("Learn as output 4")
+    assert stage.messages.offers() == [*(f"output {i}" for i in range(6)), BACK]
+    assert stage.messages.press("output 4")
     assert shown.data.training[1][-1].tolist() == [0, 0, 0, 0, 1, 0]  # type: ignore[attr-defined]
     controller.quit()
     controller.rest()
@@ -298,3 +298,17 @@ def test_after_an_undo_the_scale_is_that_of_the_numbers(
     assert stage.frame_data().cubes.color_scales.max() >= 99.0
     pointer.controller.undo()
     assert stage.frame_data().cubes.color_scales.max() == before
+
+
+@only("session", [colours], indirect=True)
+def test_faces_are_drawn_anew_when_a_colour_is_picked_elsewhere(
+    pointer: Pointer, stage: Stage
+) -> None:
+    controller, states = pointer.controller, []
+    for color in (None, [0.1, 0.2, 0.3], [0.1, 0.2, 0.4]):
+        if color is not None:
+            put_in(controller, np.array(color))
+        states.append(controller.state)
+    assert states[0] != states[1] != states[2]
+    assert states[2].own == (0.1, 0.2, 0.4) and states[2].own_color
+    assert states[2].offered[:2] == (BACK, "Learn this too")

@@ -284,6 +284,27 @@ def test_a_click_pins_a_cube_and_its_value_can_be_typed(first: LivePicture, tmp_
     until(lambda: first.ask(f"float(net.bank.value[{row}])") != "0.625", "the edit is undone")
 
 
+def test_a_colour_is_picked_and_learned_and_that_is_undone(
+    first: LivePicture, tmp_path: Path
+) -> None:
+    samples = int(first.ask("session.data.samples"))
+    first.open_more()
+    before = first.still()
+    first.button("Put in something of your own").click()
+    picker = first.cell.locator('input[type="color"]')
+    picker.wait_for()
+    picker.fill("#3366cc")
+    until(lambda: difference(first.show().still(), before) > 0.05, "the colour is seen")
+    first.page.tab.screenshot(path=tmp_path / "picked.png")
+    first.cell.get_by_role("button", name="Learn this too").click()
+    until(lambda: first.ask("session.data.samples") == str(samples + 1), "it is a sample")
+    assert first.ask("session.data.training[0][-1].round(3).tolist()") == "[0.2, 0.4, 0.8]"
+    first.show().button("Undo the last change").click()
+    until(lambda: first.ask("session.data.samples") == str(samples), "it is none any more")
+    first.show().cell.get_by_role("button", name="Back to the samples").click()
+    until(lambda: not picker.is_visible(), "the row is gone")
+
+
 @pytest.mark.parametrize(
     "name",
     ["Every step so far", "Steps a second; at the right end flat out", "Learning rate",

@@ -20,12 +20,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QPalette, QWheelEvent
+from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QPalette, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
+    QColorDialog,
     QComboBox,
     QFileDialog,
     QSpinBox,
@@ -36,7 +38,7 @@ from PySide6.QtWidgets import (
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.cli import open_link
-from scalarviz.controller import export, tour
+from scalarviz.controller import export, own_input, tour
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
@@ -1083,6 +1085,25 @@ def case_a_window_has_the_size_that_is_asked_for() -> None:
 
     with_fake_stage(look, size=(900, 600))
     assert sizes == [(900, 600)]
+
+
+def case_a_colour_is_put_in_while_it_is_picked_and_taken_back_by_cancel() -> None:
+    bench = Bench()
+    first, drawn = np.array([0.2, 0.4, 0.6]), []
+    own_input.put_in(bench.controller, first)
+    bench.settle()
+    for end in ("reject", "accept"):
+        own_input.pick(bench.controller)
+        dialog = bench.window.findChild(QColorDialog)
+        assert dialog is not None
+        drawn.append(len(bench.stage.drawn))
+        dialog.setCurrentColor(QColor("#ff0000"))
+        assert bench.stage.own.tolist() == [1.0, 0.0, 0.0]
+        bench.until(lambda: len(bench.stage.drawn) > drawn[-1])
+        getattr(dialog, end)()
+        bench.settle()
+        assert bench.stage.own.tolist() == (first.tolist() if end == "reject" else [1.0, 0.0, 0.0])
+    bench.close()
 
 
 def case_the_real_stage_is_seen() -> None:
