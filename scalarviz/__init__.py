@@ -63,6 +63,8 @@ _HOMES = {
     "remove_neuron": "session.growing",
     "insert_layer": "session.growing",
     "remove_layer": "session.growing",
+    "reinitialize": "session.growing",
+    "set_biases": "session.growing",
     "watch": "faces",
     "picture": "export.render",
     "record": "export.render",
@@ -133,8 +135,10 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.presenter.show import Show as Show
     from scalarviz.session.growing import add_neurons as add_neurons
     from scalarviz.session.growing import insert_layer as insert_layer
+    from scalarviz.session.growing import reinitialize as reinitialize
     from scalarviz.session.growing import remove_layer as remove_layer
     from scalarviz.session.growing import remove_neuron as remove_neuron
+    from scalarviz.session.growing import set_biases as set_biases
     from scalarviz.session.plateau import EarlyStopping as EarlyStopping
     from scalarviz.session.plateau import ReduceOnPlateau as ReduceOnPlateau
     from scalarviz.session.replicas import replicate as replicate

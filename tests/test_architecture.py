@@ -96,7 +96,7 @@ PUBLIC_NAMES = """
     Loss Init Schedule Precision
     Optimizer SGD Momentum Nesterov RMSProp Adam AdamW
     Session EarlyStopping ReduceOnPlateau replicate sweep load
-    add_neurons remove_neuron insert_layer remove_layer
+    add_neurons remove_neuron insert_layer remove_layer reinitialize set_biases
     watch picture record storyboard page Show Cubes predict shader
     compile gradcheck activation loss optimizer data ScalarvizError
 """.split()

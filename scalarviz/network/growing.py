@@ -53,11 +53,14 @@ class GrownNetwork:
     network  the new one, with initial numbers on the rows that are new
     rows     int64: for each row of its bank the row of the old bank, or -1 for a new weight
     states   indices of its bank's state, and of the old one's, that belong together
+    fresh    mask of rows whose numbers are drawn anew, so that the optimizer begins anew, too;
+             None, the default: all rows go on, except for those that are new
     """
 
     network: Network
     rows: Places
     states: tuple[Places, Places]
+    fresh: npt.NDArray[np.bool_] | None = None
 
     def take_numbers(self, bank: Bank) -> None:
         """Copy values, frozen marks, slots, step count and states that stay from the old bank.
@@ -65,12 +68,15 @@ class GrownNetwork:
         The slots of new weights begin at 0. Gradients are those after `zero_grad`.
         """
         new, stay = self.network.bank, self.rows != NONE
+        if self.fresh is not None:
+            stay &= ~self.fresh
         rows = self.rows[stay]
         new.value[stay] = bank.value[rows]
         new.frozen[stay] = bank.frozen[rows]
-        for names, block in bank.blocks.items():
-            new.slot_block(names)[:, stay] = block[:, rows]
-        new.restart_count(bank.step_count)
+        if self.fresh is None:
+            for names, block in bank.blocks.items():
+                new.slot_block(names)[:, stay] = block[:, rows]
+            new.restart_count(bank.step_count)
         here, there = self.states
         new.state[here] = bank.state[there]
         new.scaling[:] = bank.scaling

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from scalarviz.checks.numbers import number
 from scalarviz.errors import InputError
 from scalarviz.files.settings_codec import classes_of_optimizers
 from scalarviz.formulas.activations import ACTIVATIONS
@@ -14,16 +16,17 @@ from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.table import pick
-from scalarviz.layers import Activation, Layer
+from scalarviz.layers import Activation
 from scalarviz.layers.perceptron_layer import PerceptronLayer
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.network.network import Network
+from scalarviz.network.remaking import remade
 from scalarviz.session.conditions import with_rows
 from scalarviz.session.session import Session
 from scalarviz.session.stops import KIND, set_conditions
 
 # Options that make a training again; the others change it.
-RESTARTS = {"batch", "seed", "optimizer", "loss", "activation", "init", "bias"}
+RESTARTS = {"batch", "seed", "optimizer", "loss", "activation", "init", "bias", "l1", "l2"}
 REBUILDS = {"seed", "init", "bias"}
 # Learning rates of an optimizer that is chosen without one.
 RATES = {
@@ -34,6 +37,7 @@ RATES = {
     "adam": 0.01,
     "adamw": 0.01,
 }
+PENALTIES = {"l1", "l2"}
 KEPT = "l1", "l2", "clip_value", "clip_norm", "not_finite"  # settings of every optimizer
 
 
@@ -49,6 +53,8 @@ def made_again(session: Session, given: Mapping[str, Any]) -> Session:
         loss = Loss(given["loss"])
     if "optimizer" in given and given["optimizer"] != optimizer.name:
         optimizer = another_optimizer(optimizer, given["optimizer"])
+    for name in given.keys() & PENALTIES:
+        optimizer = with_penalty(optimizer, name, given[name])
     for name in given.keys() & (REBUILDS | {"activation"}):
         if not network.layers:
             raise InputError(
@@ -91,6 +97,13 @@ def another_optimizer(old: Optimizer, name: str) -> Optimizer:
     return made
 
 
+def with_penalty(optimizer: Optimizer, name: str, value: float) -> Optimizer:
+    """Return an optimizer with another l1 or l2; raise InputError unless it is 0 or more."""
+    changed = copy.copy(optimizer)
+    setattr(changed, name, number(value, name, 0.0))
+    return changed
+
+
 def rebuilt(network: Network, seed: int | None, init: str | None, bias: bool | None) -> Network:
     """Return a network with other initial numbers, or with or without biases.
 
@@ -108,28 +121,22 @@ def rebuilt(network: Network, seed: int | None, init: str | None, bias: bool | N
         )
     if bias is not None and any(layer.layers for layer in network.layers):
         raise InputError("--bias is for layers in a row, and this network has a Residual")
-    twins = {layer: another_layer(layer, init, bias) for layer in dict.fromkeys(network.layers)}
-    start = network.init if init is None else Init(init)
-    layers = [twins[layer] for layer in network.layers]
-    return Network(layers, init=start, seed=seed, dtype=network.dtype)
+    return remade(network, seed, init=None if init is None else Init(init), bias=bias)
 
 
-def another_layer(layer: Layer, init: str | None, bias: bool | None) -> Layer:
-    """Return a layer such as this one, without an initializer of its own if there is a new one."""
-    if not isinstance(layer, PerceptronLayer):
-        return layer.again()
-    settings = layer.settings() | ({} if bias is None else {"bias": bias})
-    return type(layer)(**settings, init=layer.init if init is None else None)
+def hidden_places(network: Network) -> list[int]:
+    """Return the indices of the layers before the last one that can have an activation."""
+    return [
+        place
+        for place, layer in enumerate(network.layers[:-1])
+        if isinstance(layer, (PerceptronLayer, Activation))
+    ]
 
 
 def set_hidden_activations(network: Network, name: str) -> None:
     """Set the activation of all layers but the last; raise InputError if none can have one."""
     pick(ACTIVATIONS, name, "activation")
-    hidden = [
-        place
-        for place, layer in enumerate(network.layers[:-1])
-        if isinstance(layer, (PerceptronLayer, Activation))
-    ]
+    hidden = hidden_places(network)
     if not hidden:
         raise InputError(
             "the scene's network has no hidden layer with an activation: leave out --activation"

@@ -126,6 +126,8 @@ SHARED = {
         str | None, None, f"initializer: {', '.join(INITIALIZERS)}", info=OptionInfo(INITIALIZERS)
     ),
     "bias": Option(bool | None, None, "whether perceptrons have biases"),
+    "l1": Option(float | None, None, "L1 regularization: pulls all weights to 0 equally"),
+    "l2": Option(float | None, None, "L2 regularization: pulls large weights to 0 more"),
 }
 RUNNING = {
     "steps": Option(int | None, None, "how many steps to take; each scene has its own number"),

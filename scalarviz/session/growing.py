@@ -1,4 +1,4 @@
-"""Growing: a new session of a network with a neuron or a layer more or less.
+"""Growing: a new session of a network with a neuron or a layer more or less, or begun otherwise.
 
 The weights that stay go on from where they stand; the earlier session stays as it is.
 """
@@ -12,11 +12,13 @@ from typing import cast
 
 import numpy as np
 
-from scalarviz.checks.numbers import answered, shorten
+from scalarviz.checks.numbers import answered, shorten, true_or_false
 from scalarviz.errors import InputError
+from scalarviz.formulas.initializers import Init
+from scalarviz.formulas.randomness import check_seed
 from scalarviz.formulas.table import pick
 from scalarviz.model.own_rates import NO_OWN_RATES
-from scalarviz.network import growing
+from scalarviz.network import growing, remaking
 from scalarviz.network.growing import STARTS, GrownNetwork, Start
 from scalarviz.network.network import Network
 from scalarviz.session.conditions import with_rows
@@ -127,6 +129,50 @@ def remove_layer(session: Session, layer: int) -> Session:
         session,
         f"layer {shorten(layer)} removed",
         lambda net, seed: growing.without_layer(net, layer, seed),
+    )
+
+
+@answered
+def reinitialize(
+    session: Session, init: str | Init = "pytorch", *, seed: int | None = None
+) -> Session:
+    """Return a new session whose network has other initial weights; frozen ones stay.
+
+    The optimizer begins anew, with empty slots and its schedule at its start. The rest, the rates
+    of weights included, stays as for `add_neurons`, and the earlier session stays as it is.
+
+    session  a Session of a Network
+    init     initializer of all layers, a name or an Init; by default "pytorch"
+    seed     seed of the draws, an integer from 0; None, the default: that of the network
+
+    Raises UnknownNameError for an unknown initializer, InputError for a compiled expression.
+    """
+    chosen = Init.of(init)
+    wanted = None if seed is None else check_seed(seed)
+    return changed(
+        session,
+        f"weights drawn by {chosen.row.name}",
+        lambda net, _: remaking.redrawn(net, chosen, net.seed if wanted is None else wanted),
+    )
+
+
+@answered
+def set_biases(session: Session, on: bool = True) -> Session:
+    """Return a new session whose perceptrons all have biases, or have none.
+
+    New biases begin at 0, so that the network computes what it did until it learns. What stays is
+    as for `add_neurons`.
+
+    session  a Session of a Network
+    on       False: without biases; by default True
+
+    Raises InputError if all perceptrons are so already, and for layers inside others.
+    """
+    on = true_or_false(on, "on")
+    return changed(
+        session,
+        f"biases {'added' if on else 'removed'}",
+        lambda net, seed: remaking.with_biases(net, on, seed),
     )
 
 

@@ -430,7 +430,30 @@ def save_and_load(user: User) -> None:
         user.pinned.clear()
 
 
-NETWORKS_ONLY = (activation, activation, precision, copy, save_and_load)
+def grow(user: User) -> None:
+    """Another session of this one, which stays as it is."""
+    ways: list[Callable[[sv.Session], sv.Session]] = [
+        sv.reinitialize,
+        lambda s: sv.set_biases(s, False),
+        lambda s: sv.add_neurons(s, 0),
+    ]
+    way, before = user.chance.choice(ways), bits(user.s)
+    try:
+        made = way(user.s)
+    except sv.ScalarvizError:  # its layers cannot
+        return
+    made.advance(2)
+    path = user.folder / "grown"
+    made.save(path)
+    loaded = sv.Session.load(path)
+    loaded.seek(0)
+    go_on(loaded, made.clock.place)
+    wrong = differences(loaded, made)
+    assert not wrong, f"{wrong} of what was made of it came back otherwise: {user.story()}"
+    assert bits(user.s) == before, f"growing has changed it: {user.story()}"
+
+
+NETWORKS_ONLY = (activation, activation, precision, copy, save_and_load, grow)
 
 
 # ---- looking, which changes nothing --------------------------------------------------------------

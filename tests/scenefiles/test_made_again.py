@@ -79,7 +79,7 @@ def test_first_weights_and_biases_are_those_of_a_network_made_so() -> None:
 @pytest.mark.parametrize(
     "given",
     [{"optimizer": "nesterov"}, {"loss": "huber"}, {"activation": "elu"}, {"init": "normal"},
-     {"bias": False}, {"batch": 2, "seed": 4, "lr": 0.01}],
+     {"bias": False}, {"l1": 0.02, "l2": 0.0}, {"batch": 2, "seed": 4, "lr": 0.01}],
     ids=lambda given: next(iter(given)),
 )  # fmt: skip
 def test_every_scene_takes_every_option_or_says_why_not(name: str, given: dict[str, Any]) -> None:
@@ -96,6 +96,8 @@ def test_every_scene_takes_every_option_or_says_why_not(name: str, given: dict[s
     assert s.step_index == 0 and np.isfinite(s.network.bank.value).all()
     if "optimizer" in given:
         assert s.optimizer.name == "nesterov"
+    if "l1" in given:
+        assert (s.optimizer.l1, s.optimizer.l2) == (0.02, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -123,6 +125,7 @@ def test_what_a_network_cannot_have_is_refused() -> None:
         (pretrained, {"activation": "relu"}, "hidden"),
         (residual, {"bias": False}, "Residual"),
         (bare, {"loss": "sigmoid_cross_entropy"}, "sigmoid"),
+        (bare, {"l2": -0.5}, "l2"),
     ):
         with refused(ScalarvizError, value):
             show(scene, **given)
