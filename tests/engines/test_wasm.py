@@ -1,8 +1,10 @@
 """WebAssembly of kernels: their text, the linker, the file of a module, the memory of a page."""
 
 import ctypes
+import os
 import re
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -181,6 +183,79 @@ def test_a_failed_compilation_says_why(tmp_path: Path, monkeypatch: pytest.Monke
     with refused(EngineError, "WebAssembly", varies="WebAssembly: .*"):
         module.module_of(UNITS, "float32")
     assert not [*tmp_path.glob("*.wasm")]
+
+
+def test_a_file_under_the_name_of_another_is_not_taken(tmp_path: Path) -> None:
+    path, other = tmp_path / "one.piece", tmp_path / "other.piece"
+    module.keep(path, b"made", "one")
+    assert module.kept(path) == b"made"
+    other.write_bytes(path.read_bytes())
+    assert module.kept(other) is None
+
+
+def test_where_nothing_can_be_kept_a_page_is_compiled_all_the_same(
+    compilations: list[int],
+) -> None:
+    path = module.path_of_module(UNITS, "float32")
+    path.mkdir()
+    (path / "of somebody").touch()
+    for _ in range(2):
+        assert module.module_of(UNITS, "float32") == b"a module for float32"
+    assert compilations == [3, 3] and [each.name for each in path.iterdir()] == ["of somebody"]
+
+
+def test_folders_of_killed_processes_are_removed_after_an_hour(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(module, "run", lambda *_: (_ for _ in ()).throw(EngineError("no")))
+    old = time.time() - 2 * 3600
+    left, busy, others = (tmp_path / name for name in ("page-a1b2", "page-c3d4", "pages"))
+    for folder in (left, busy, others):
+        folder.mkdir()
+        (folder / "kernel.bc").touch()
+    for folder in (left, others):
+        os.utime(folder, (old, old))
+    (tmp_path / "page-link").symlink_to(others)
+    with pytest.raises(EngineError):
+        module.module_of(UNITS, "float32")
+    found = sorted(each.name for each in tmp_path.iterdir() if each.suffix != ".py")
+    assert found == ["page-c3d4", "page-link", "pages"] and (others / "kernel.bc").exists()
+
+
+def test_pieces_that_are_none_are_compiled_once_more_and_then_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
+    compiled: list[int] = []
+
+    def run(name: str, words: list[Path], folder: Path, *more: object) -> None:
+        if name == module.compile_module.__name__:
+            return run_really(name, words, folder)
+        compiled.append(len(words) - 1)
+        for path in words[1:]:
+            (folder / f"{path.stem}.bc").write_bytes(b"no piece either")
+
+    run_really = module.run
+    monkeypatch.setattr(module, "run", run)
+    for unit in UNITS[:2]:
+        path = module.path_of_piece(unit, "float32")
+        module.keep(path, b"no piece", module.stem_of(unit, "float32"))
+    with refused(EngineError, "WebAssembly", varies="WebAssembly: .*"):
+        module.module_of(UNITS, "float32")
+    assert compiled == [1, 3] and not [*tmp_path.glob("page-*")]
+
+
+def test_a_full_disk_is_an_error_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(module, "run", run)
+    with refused(EngineError, "No space left"):
+        module.module_of(UNITS, "float32")
 
 
 @pytest.mark.slow

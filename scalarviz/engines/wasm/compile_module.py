@@ -3,7 +3,7 @@
     python -m scalarviz.engines.wasm.compile_module MODULE PIECE ...
 
 writes the module of pieces, in a process of its own. If that fails, the last line of its errors
-says why.
+says why, and the status is DAMAGED if LLVM cannot read a piece.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from scalarviz.errors import EngineError
 
 TRIPLE = "wasm32-unknown-unknown"
 FEATURES = "+simd128,+bulk-memory,+sign-ext,+nontrapping-fptoint,+mutable-globals"
+DAMAGED = 3  # status of this process
 SPEED = 3  # level of optimization
 
 
@@ -69,6 +70,9 @@ def main(words: Sequence[str]) -> None:
         content = module_of(pieces, [symbol_of(path) for path in paths], target())
     except EngineError as error:
         sys.exit(str(error))
+    except RuntimeError as error:  # of LLVM
+        print(str(error).strip(), file=sys.stderr)
+        sys.exit(DAMAGED)
     Path(words[0]).write_bytes(content)
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
+import shutil
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,9 @@ from scalarviz.errors.messages import inform, is_informed
 from scalarviz.process import children
 
 STEM = "page"
+FOLDER = f"{STEM}-"  # begins the name of a folder in which a module is compiled
+LEFT = 3600.0  # seconds without a change after which such a folder is one of a killed process
+CRASHES = {-signal.SIGSEGV, -signal.SIGABRT}  # of LLVM, which trusts its input
 DIGEST = hashlib.sha256().digest_size
 SECONDS = 0.4  # of a core to compile a kernel, on average
 START = 1.5  # seconds to start compiling
@@ -59,6 +64,10 @@ def module_of(units: Sequence[Unit], dtype: Dtype) -> bytes:
             content = aside(compiled, units, dtype, bar, counter, meanwhile=tell)
         keep(path, content, STEM)
     return content
+
+
+class DamagedError(Exception):
+    """Raised if LLVM cannot read a piece."""
 
 
 class Counter:
@@ -100,24 +109,68 @@ def kept(path: Path) -> bytes | None:
     except OSError:
         return None
     digest, found = content[:DIGEST], content[DIGEST:]
-    return found if hashlib.sha256(found).digest() == digest else None
+    return found if digest_of(path, found) == digest else None
+
+
+def digest_of(path: Path, content: bytes) -> bytes:
+    """Return what a kept file begins with; a copy under another name is not valid."""
+    return hashlib.sha256(b"\0".join([path.name.encode(), content])).digest()
 
 
 def keep(path: Path, content: bytes, stem: str) -> None:
-    """Write a file that `kept` reads, and remove old ones."""
-    replace_file(path, hashlib.sha256(content).digest() + content)
-    remove_old(path, stem)
+    """Write a file that `kept` reads, and remove old ones.
+
+    Where that is impossible, such as on a full disk, it is compiled again the next time.
+    """
+    with suppress(OSError):
+        replace_file(path, digest_of(path, content) + content)
+        remove_old(path, stem)
+
+
+def remove_left_folders(cache: Path) -> None:
+    """Remove the folders of processes that were killed while they compiled."""
+    limit = time.time() - LEFT
+    for folder in cache.glob(f"{FOLDER}*"):
+        with suppress(OSError):  # another process may be faster
+            if folder.is_dir() and not folder.is_symlink() and folder.stat().st_mtime < limit:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def compiled(units: Sequence[Unit], dtype: Dtype, bar: Progress, counter: Counter) -> bytes:
     """Return the module of kernels, compiled in child processes.
 
-    The total of `bar` is set to the number of kernels that are compiled.
+    The total of `bar` is set to the number of kernels that are compiled. Pieces on disk that turn
+    out to be damaged are compiled again.
     """
-    pieces = [kept(path_of_piece(unit, dtype)) for unit in units]
+    kept_at = [path_of_piece(unit, dtype) for unit in units]
+    pieces = [kept(path) for path in kept_at]
+    try:
+        try:
+            return module_of_pieces(units, dtype, pieces, bar, counter)
+        except DamagedError:
+            if not any(pieces):
+                raise
+            for path in kept_at:
+                with suppress(OSError):
+                    path.unlink()
+            return module_of_pieces(units, dtype, [None] * len(units), bar, counter)
+    except (DamagedError, OSError) as error:  # such as a full disk
+        raise failed(str(error)) from None
+
+
+def module_of_pieces(
+    units: Sequence[Unit],
+    dtype: Dtype,
+    pieces: Sequence[bytes | None],
+    bar: Progress,
+    counter: Counter,
+) -> bytes:
+    """Return the module of kernels, some of whose pieces are there."""
     paths = [path_of_unit(unit, dtype) for unit in units]
     missing = [path for path, piece in zip(paths, pieces, strict=True) if piece is None]
-    with tempfile.TemporaryDirectory(dir=cache_folder()) as name:
+    cache = cache_folder()
+    remove_left_folders(cache)
+    with tempfile.TemporaryDirectory(prefix=FOLDER, dir=cache, ignore_cleanup_errors=True) as name:
         folder = Path(name)
         files = [folder / (path.stem + compile_pieces.PIECE) for path in paths]
         for file, piece in zip(files, pieces, strict=True):
@@ -173,6 +226,8 @@ def run(
 ) -> None:
     """Run a module in child processes until all have ended; raise EngineError if one fails.
 
+    It is a DamagedError if the process cannot read the pieces that it is given.
+
     words   its arguments
     folder  for the errors of the processes
     look    called again and again meanwhile
@@ -201,7 +256,10 @@ def run(
                 said = running.pop(child)
                 if child.returncode != 0:
                     lines = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-                    raise failed(lines[-1] if lines else "")
+                    reason = lines[-1] if lines else ""
+                    if child.returncode in {compile_module.DAMAGED, *CRASHES}:
+                        raise DamagedError(reason)
+                    raise failed(reason)
             if look is not None:
                 look()
             time.sleep(LOOK)
