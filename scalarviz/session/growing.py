@@ -204,11 +204,10 @@ def changed(session: Session, did: str, change: Change) -> Session:
         timeline.visits.metrics = session.timeline.visits.metrics
         timeline.origin = Origin(did, *clock.place, session, grown.rows)
         found = Session.of(timeline)
-        rates = [None if row < 0 else own.of(row) for row in grown.rows.tolist()]
-        for rate in dict.fromkeys(rate for rate in rates if rate is not None):
-            rows = [row for row, each in enumerate(rates) if each == rate]
+        rates = np.where(grown.rows < 0, np.nan, own.array(len(trainer.bank))[grown.rows])
+        for rate in np.unique(rates[~np.isnan(rates)]).tolist():
             with timeline.undo_log.off():
-                timeline.note("own rate", {"rows": np.array(rows), "rate": rate})
+                timeline.note("own rate", {"rows": np.flatnonzero(rates == rate), "rate": rate})
         kept = {old: row for row, old in enumerate(grown.rows.tolist()) if old >= 0}
         if stops := with_rows(set_conditions(session.timeline), kept):
             with timeline.undo_log.off():

@@ -1,6 +1,7 @@
 """Learning rates of parts of a network: `s.set_rate`."""
 
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from scalarviz.model.own_rates import NO_OWN_RATES, Span
 from tests.wording import refused
 
 ENGINES = ("python", "cpu")
+MOST_SECONDS = 2.0  # of the processor; a Span for each row took three times as long
 OPTIMIZERS = (
     sv.SGD(0.1),
     sv.Momentum(0.1, schedule=sv.Schedule("cosine", steps=50)),
@@ -90,6 +92,37 @@ def test_rates_are_kept_as_spans() -> None:
     assert [rates.of(row) for row in (2, 3, 5, 6, 9, 10)] == [None, 0.5, 0.25, None, 0.5, None]
     assert len(rates) == 4
     assert not rates.changed([3, 4, 5, 9], None)
+
+
+def test_rates_after_any_changes_are_those_of_an_array() -> None:
+    chance = np.random.default_rng(0)
+    rates, wanted = NO_OWN_RATES, np.full(40, np.nan)
+    for _ in range(300):
+        rows = chance.integers(0, 40, chance.integers(1, 30))
+        rate = [None, 0.0, 0.25, 0.5][chance.integers(4)]
+        before = rates
+        rates = before.changed(rows, rate)
+        wanted[rows] = np.nan if rate is None else rate
+        for count in (0, 3, 40, 50):
+            whole = np.concatenate([wanted, np.full(10, np.nan)])[:count]
+            np.testing.assert_array_equal(rates.array(count), whole)
+            covered = [[span.rate] * (span.end - span.first) for span in rates.cover(count)]
+            np.testing.assert_array_equal(np.concatenate(covered), whole)
+        own = ~np.isnan(wanted)
+        assert len(rates) == own.sum() and bool(rates) == own.any()
+        one = rates.of(7)
+        assert one == wanted[7] if own[7] else one is None
+        again = rates.changed(rows, rate)
+        assert (again == rates, hash(again) == hash(rates)) == (True, True)
+        several = before.array(50).tobytes() != rates.array(50).tobytes()
+        assert (before != rates) is several
+
+
+def test_many_changes_of_alternating_rows_take_little_time() -> None:
+    began, rates = process_time(), NO_OWN_RATES
+    for k in range(500):
+        rates = rates.changed(np.arange(k % 2, 6_403, 2 + k % 3), 0.001 * (k % 7))
+    assert process_time() - began < MOST_SECONDS and len(rates.spans) > 3_000
 
 
 @pytest.mark.parametrize("engine", ENGINES)
