@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 from rich.segment import Segment
@@ -74,7 +75,7 @@ def tick_labels(low: float, high: float, rows: int) -> list[str]:
 
 def round_up(value: float) -> float:
     """Return the smallest plain number, such as .08, .1, .15, 2 or 30, that is not below this."""
-    return min(plain for plain in plain_numbers(value) if plain >= value)
+    return min(sys.float_info.max, *(plain for plain in plain_numbers(value) if plain >= value))
 
 
 def round_down(value: float) -> float:
@@ -85,4 +86,5 @@ def round_down(value: float) -> float:
 def plain_numbers(value: float) -> list[float]:
     """Return the plain numbers around this one."""
     power = math.floor(math.log10(value))
-    return [digit * 10.0**p for p in (power - 1, power, power + 1) for digit in PLAIN_DIGITS]
+    powers = range(power - 1, min(power + 1, sys.float_info.max_10_exp) + 1)
+    return [digit * 10.0**p for p in powers for digit in PLAIN_DIGITS]

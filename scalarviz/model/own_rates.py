@@ -103,7 +103,8 @@ class OwnRates:
     def _at(self, rows: Any) -> FloatArray:
         """Return the rates of rows; NaN for the optimizer's."""
         known = np.concatenate([[np.nan], self._rates])
-        return known[np.searchsorted(self._firsts, rows, "right")]
+        rates: FloatArray = known[np.searchsorted(self._firsts, rows, "right")]
+        return rates
 
 
 NO_OWN_RATES = OwnRates()

@@ -23,7 +23,7 @@ from scalarviz.presenter.exhibits_of import (
     some_pixels,
 )
 from scalarviz.presenter.names_of_data import axis_names, class_names, output_names
-from scalarviz.presenter.plane_points import bounds_of
+from scalarviz.presenter.plane_points import bounds_of, is_plane, varying_inputs
 from scalarviz.presenter.sorting import ASKED, some_digits
 from scalarviz.session.session import Session
 from scalarviz.texts import text
@@ -88,7 +88,7 @@ def exhibit_of(session: Session) -> Made | None:
     if data.name in EXHIBITS:
         return EXHIBITS[data.name](data)
     inputs, targets = (np.asarray(part, np.float64) for part in samples_of(session))
-    varying = np.flatnonzero(np.ptp(inputs, axis=0) > 0.0)
+    varying = varying_inputs(inputs)
     made = plane_of(session, inputs, targets, varying) if len(varying) == 2 else None
     if len(inputs) <= FEW and inputs.shape[1] <= FEW and targets.shape[1] <= 2:
         names = axis_names(data)
@@ -111,10 +111,12 @@ def swatches_of(data: Rgb) -> Made:
     return shown, np.asarray(inputs)
 
 
-def plane_of(session: Session, inputs: FloatArray, targets: FloatArray, axes: Any) -> Made:
-    """Return a map of the plane of two inputs; other inputs are constant."""
+def plane_of(session: Session, inputs: FloatArray, targets: FloatArray, axes: Any) -> Made | None:
+    """Return a map of the plane of two inputs; other inputs are constant. None: it is too large."""
     data, count = session.data, targets.shape[1]
     low, high = bounds_of(data, inputs[:, axes])
+    if not is_plane(low, high):
+        return None
     part = (np.arange(SIDE) + 0.5) / SIDE
     across, up = low[0] + part * (high[0] - low[0]), high[1] - part * (high[1] - low[1])
     grid = np.repeat(inputs[:1], SIDE * SIDE, axis=0)
@@ -141,8 +143,8 @@ def plane_of(session: Session, inputs: FloatArray, targets: FloatArray, axes: An
         "classes": classes,
         "classNames": class_names(data, classes),
         "sorts": bool(classes) or (count == 1 and len(np.unique(wanted)) == 2),
-        "middle": (least + most) / 2.0,
-        "reach": (most - least) / 2.0 or 1.0,
+        "middle": least / 2.0 + most / 2.0,
+        "reach": most / 2.0 - least / 2.0 or 1.0,
         "dots": ((dots[:, axes] - low) / (high - low)).tolist(),
         "targets": wanted.tolist(),
         "held": min(len(inputs), DOTS),

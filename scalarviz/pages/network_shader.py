@@ -28,9 +28,9 @@ def network_shader(session: Session, rest: Any, *, neurons: bool) -> dict[str, A
         return None
     try:
         shader = live_shader(net, aligned=True, neurons=neurons)
-    except InputError:  # a layer or formula that shaders do not have
+        fragment = map_fragment(net, shader, FOURS_READER, rest)
+    except InputError:  # a layer or formula that shaders do not have, or inputs beyond float32
         return None
-    fragment = map_fragment(net, shader, FOURS_READER, rest)
     return {
         "vertex": plain(as_es(MAP[0], fragment=False)),
         "fragment": plain(as_es(fragment, fragment=True)),

@@ -28,6 +28,7 @@ from scalarviz.presenter.plane_points import (
     PlanePoints,
     held_out_points,
     plane_points,
+    varying_inputs,
 )
 from scalarviz.presenter.sorting import sorting
 from scalarviz.session.session import Session
@@ -71,7 +72,7 @@ def exhibit_of(
     where = plane_points(data, samples)
     if where is not None:
         return plane(ask, data, where)
-    varying = np.flatnonzero(np.ptp(samples[0], axis=0) > 0.0)
+    varying = varying_inputs(samples[0])
     return graph(ask, data, samples, int(varying[0])) if len(varying) == 1 else None
 
 
@@ -118,8 +119,8 @@ def plane(ask: Ask, data: DataSet, where: PlanePoints) -> Plane:
     classes = targets.shape[1] == 1 and len(np.unique(wanted)) == 2
     return Plane(
         ask(where.grid)[:, 0].reshape(SIDE, SIDE),
-        middle=(least + most) / 2.0,
-        reach=(most - least) / 2.0 or 1.0,
+        middle=least / 2.0 + most / 2.0,
+        reach=most / 2.0 - least / 2.0 or 1.0,
         targets=wanted,
         answers=answers(ask, inputs, targets),
         title=text(f"exhibits.plane.{'one' if targets.shape[1] == 1 else 'many'}"),

@@ -80,11 +80,13 @@ def plane_points(data: DataSet, samples: Pair) -> PlanePoints | None:
         points = data.points[: len(inputs)]
         low, high = bounds_of(data, points)
         return PlanePoints(samples, points, low, high, PLANE, (), data.inputs_of)
-    varying = np.flatnonzero(np.ptp(inputs, axis=0) > 0.0)
+    varying = varying_inputs(inputs)
     if len(varying) != 2:
         return None
     points, names = inputs[:, varying], axis_names(data)
     low, high = bounds_of(data, points)
+    if not is_plane(low, high):
+        return None
     axes = int(varying[0]), int(varying[1])
     return PlanePoints(samples, points, low, high, (names[axes[0]], names[axes[1]]), axes)
 
@@ -99,10 +101,22 @@ def held_out_points(data: DataSet, plane: PlanePoints, most: int) -> tuple[Float
     return inputs[:most, list(plane.axes)], targets[:most]
 
 
+def varying_inputs(inputs: FloatArray) -> Any:
+    """Return which inputs are not the same in all samples."""
+    return np.flatnonzero(inputs.max(axis=0) > inputs.min(axis=0))
+
+
+def is_plane(low: FloatArray, high: FloatArray) -> bool:
+    """Return whether a map can have these corners: not if they are too far apart for a float."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(high - low).all())
+
+
 def bounds_of(data: DataSet, points: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the lower left and the upper right corner of the map."""
     if data.bounds is not None:
         return np.full(2, data.bounds[0]), np.full(2, data.bounds[1])
     low, high = points.min(axis=0), points.max(axis=0)
-    room = 0.1 * (high - low)
-    return low - room, high + room
+    with np.errstate(over="ignore"):
+        room = 0.1 * (high - low)
+        return low - room, high + room

@@ -1,5 +1,6 @@
 """Which networks a page draws by the graphics card, and what pictures of one's own it takes."""
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,10 @@ from scalarviz import data
 from scalarviz.pages import recording
 from scalarviz.pages.exhibit_data import exhibit_data, probe_of
 from scalarviz.pages.page import SHADED, page_of
+from scalarviz.presenter.exhibits_of import exhibit_of
 from tests.pages.in_web import in_web
+
+FAR = sys.float_info.max
 
 
 def shader_of(*layers: Any, precision: str = "full", **given: Any) -> Any:
@@ -42,6 +46,28 @@ def test_a_plane_has_a_shader_that_can_draw_any_neuron() -> None:
 )
 def test_what_a_shader_cannot_compute_alike_is_left_to_the_worker(layers: Any, given: Any) -> None:
     assert shader_of(*layers, **given) is None
+
+
+@pytest.mark.parametrize(
+    ("inputs", "targets", "has_map", "has_shader"),
+    [
+        ([[1e39, 0.0], [0.0, 1.0]], [[1.0], [0.0]], True, False),
+        ([[1.0, 0.0], [0.0, 1.0]], [[FAR], [-FAR]], True, True),
+        ([[FAR, -FAR], [-FAR, FAR]], [[1.0], [0.0]], False, False),
+    ],
+    ids=["inputs beyond float32", "targets far apart", "inputs far apart"],
+)
+def test_numbers_that_no_shader_or_no_map_takes_have_a_page_all_the_same(
+    inputs: Any, targets: Any, has_map: bool, has_shader: bool
+) -> None:
+    net = sv.Network([2, 3, 1], seed=0, dtype="float64")
+    session = sv.Session(net, data.Arrays(inputs, targets), engine="python")
+    shown = exhibit_data(session)
+    assert shown is not None and (shown["map"] is not None) is has_map
+    assert bool(shown["map"] and shown["map"]["shader"]) is has_shader
+    assert (exhibit_of(session) is not None) is has_map
+    assert page_of(session).engine > 0
+    assert len(sv.picture(session, size=(320, 200))) == 200
 
 
 def test_a_recording_has_a_shader_unless_its_weights_are_coarse(

@@ -1,6 +1,7 @@
 """The picture in a terminal: it shows what the numbers say, in any window."""
 
 import re
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -277,6 +278,11 @@ def test_losses_that_no_logarithm_can_show_are_left_out() -> None:
 @pytest.mark.parametrize("value", [1e-7, 0.3, 0.999999999999999, 1.0, 7.3, 999.9999999999999])
 def test_plain_numbers_enclose_a_number(value: float) -> None:
     assert value / 2.01 <= round_down(value) <= value <= round_up(value) <= 1.51 * value
+
+
+def test_no_number_is_too_large_for_a_plain_one() -> None:
+    for value in (1e308, 1.7e308, sys.float_info.max):
+        assert value <= round_up(value) <= sys.float_info.max
 
 
 # Sizes.

@@ -153,7 +153,8 @@ class Plane(Exhibit):
 
     def _parts(self, values: FloatArray) -> FloatArray:
         """Return outputs as shares of the strongest colors; -1 or 1 if they are discrete."""
-        parts = (values - self.middle) / self.reach
+        with np.errstate(over="ignore", invalid="ignore"):  # targets may be beyond float32
+            parts = (values - self.middle) / self.reach
         if self.discrete:
             parts = np.where(np.isnan(parts), parts, np.where(parts > 0.0, 1.0, -1.0))
         return parts
@@ -182,7 +183,9 @@ class Plane(Exhibit):
             return np.zeros(len(self.targets), np.bool_)
         if self.classes:
             return np.asarray(self.outputs != self.targets)
-        beyond: npt.NDArray[np.bool_] = (self.outputs > self.middle) != (self.targets > self.middle)
+        with np.errstate(over="ignore"):
+            positive = self.outputs > self.middle
+        beyond: npt.NDArray[np.bool_] = positive != (self.targets > self.middle)
         return beyond | np.isnan(self.outputs)
 
     def wanted(self, width: float, height: float) -> float:
