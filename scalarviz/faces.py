@@ -19,6 +19,7 @@ from scalarviz.formulas.table import pick
 from scalarviz.notebook.place import in_notebook
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
+from scalarviz.sweeps.sweep import STEPS, Sweep
 from scalarviz.texts import text
 
 INSTEAD = (
@@ -52,7 +53,8 @@ def watch(
     In a notebook, show it below the running cell, and return what shows it. Training runs in the
     background: the window stays responsive, and any thread may call the session meanwhile.
 
-    show            a Session, a Show, or the name or path of a scene
+    show            a Session, a Show, or the name or path of a scene; or a Sweep, which takes
+                    steps, theme, size and play: a click opens one of its networks
     steps           number of steps after which it pauses; None, the default: no limit
     speed           steps a second, 0 for as fast as possible; None, the default: the show's speed
     theme           "dark", "light", or "auto", the default: that of the system or page
@@ -81,6 +83,8 @@ def watch(
     from scalarviz.terminal import terminal as in_terminal
     from scalarviz.window import window
 
+    if isinstance(show, Sweep):
+        return watch_sweep(show, steps, theme, size, play=play is not False)
     if isinstance(show, (str, Path)):
         recipe = Recipe(load(find(str(show))))
         show = recipe.make({})
@@ -115,3 +119,27 @@ def watch(
             say(text("terminal.instead", lack=lack))
             return in_terminal.watch(show, steps, speed, theme, keep)
         raise DisplayError(f"{lack}; without a window {instead}") from lack
+
+
+def watch_sweep(
+    sweep: Sweep, steps: int | None, theme: str, size: tuple[int, int] | None, *, play: bool
+) -> Any:
+    """Open a window on a sweep, or draw it below the cell of a notebook while it trains."""
+    from scalarviz.window import window
+
+    pick({"auto": "", **THEMES}, theme, "theme")
+    steps = sweep.step or STEPS if steps is None else steps
+    size = None if size is None else RenderOptions(size=size).size
+    if in_notebook():
+        from scalarviz.notebook.sweep import show_sweep
+
+        return show_sweep(sweep, steps, theme, size or (960, 600), play=play)
+    try:
+        window.check_window()
+    except DisplayError as lack:
+        raise DisplayError(
+            f"{lack}; without a window sv.picture(runs, 'sweep.png') writes a file"
+        ) from lack
+    from scalarviz.window.sweep_window import watch_sweep
+
+    return watch_sweep(sweep, steps, theme, size, play=play)

@@ -49,6 +49,8 @@ def sweep_command() -> Callable[..., None]:
 
     picture = typer.Option(None, metavar="FILE", help="Draw the sweep as .png.")
 
+    watched = typer.Option(False, "--watch", help="Open a window in which all networks learn.")
+
     def run(
         scene: str = scene,
         grid: list[str] = grid,
@@ -61,6 +63,7 @@ def sweep_command() -> Callable[..., None]:
         out: str | None = out,
         folder: str | None = folder,
         picture: str | None = picture,
+        watch: bool = watched,
     ) -> None:
         from scalarviz.cli.sweep_scene import sweep_scene
 
@@ -77,6 +80,7 @@ def sweep_command() -> Callable[..., None]:
                 out,
                 folder,
                 picture,
+                watch,
             )
         )
 

@@ -12,6 +12,7 @@ from scalarviz.checks.numbers import shorten
 from scalarviz.errors import InputError
 from scalarviz.errors.visible_text import say
 from scalarviz.export.render import picture as draw
+from scalarviz.faces import watch
 from scalarviz.files.atomic import as_path, check_place
 from scalarviz.formulas.table import pick
 from scalarviz.presenter.show import Show
@@ -59,6 +60,7 @@ def sweep_scene(
     out: str | None,
     folder: str | None,
     picture: str | None = None,
+    watched: bool = False,
 ) -> int:
     """Train a sweep of a scene, print its table and write its runs; return the exit code.
 
@@ -73,6 +75,7 @@ def sweep_scene(
     out       file for the runs, .csv or .parquet; None: none
     folder    where results are kept; None: beside `out`, or nowhere
     picture   file of a picture, .png; None: none
+    watched   whether a window shows how all networks learn; closing it ends the training
     """
     path = find(name)
     values = grid_of(grid, options_of(load(path)))
@@ -100,7 +103,10 @@ def sweep_scene(
     )
     stopped = False
     try:
-        runs.advance(steps, every)
+        if watched:
+            stopped = watch(runs, steps) != 0 or runs.progressed.done < len(runs)
+        else:
+            runs.advance(steps, every)
     except KeyboardInterrupt:
         stopped = True
     report(runs, out, folder, stopped)

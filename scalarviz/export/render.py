@@ -104,6 +104,7 @@ def picture(
     if place is not None:
         check_place(place)
     if isinstance(session, Sweep):
+        session.check_trained()
         with look.canvas() as canvas:
             frame = drawn(canvas, SweepStage(session, look.theme), look)
     else:

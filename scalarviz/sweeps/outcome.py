@@ -53,12 +53,25 @@ class Outcome:
     processor: str = ""
 
     @property
-    def final_losses(self) -> FloatArray:
-        """The last measured loss of each network; infinite for one that failed."""
+    def last_losses(self) -> FloatArray:
+        """The last measured loss of each network; NaN without any."""
         known = np.isfinite(self.losses)
+        if not known.shape[1]:
+            return np.full(len(self.losses), np.nan)
         last = self.losses.shape[1] - 1 - known[:, ::-1].argmax(axis=1)
         found = self.losses[np.arange(len(self.losses)), last]
-        return np.where((self.failed == NEVER) & known.any(axis=1), found, np.inf)
+        return np.where(known.any(axis=1), found, np.nan)
+
+    @property
+    def final_losses(self) -> FloatArray:
+        """The last measured loss of each network; infinite for one that failed or has none."""
+        found = self.last_losses
+        return np.where((self.failed == NEVER) & np.isfinite(found), found, np.inf)
+
+    def row_of(self, seed: int) -> int:
+        """Return the row of a seed."""
+        seeds: list[int] = self.seeds.view(np.uint64).tolist()
+        return seeds.index(seed)
 
     @property
     def lasted(self) -> Steps:
@@ -112,4 +125,37 @@ def checked(about: Mapping[str, Any], arrays: Mapping[str, Array]) -> Outcome:
     return Outcome(
         seeds, checks, arrays["losses"], steps[0], steps[1], steps[2], values, digests, metrics,
         float(about["seconds"]), str(about["processor"]),
+    )  # fmt: skip
+
+
+def joined(parts: list[Outcome]) -> Outcome:
+    """Return the results of all parts of a setting as one.
+
+    Parts under way may have fewer checks than others.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    longest = max(parts, key=lambda part: len(part.checks))
+    width = len(longest.checks)
+
+    def wide(table: FloatArray) -> FloatArray:
+        missing = width - table.shape[1]
+        return np.pad(table, ((0, 0), (0, missing)), constant_values=np.nan)
+
+    def whole(name: str) -> Any:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    kept = [part.values for part in parts] if all(len(part.values) for part in parts) else []
+    processors = dict.fromkeys(part.processor for part in parts)
+    return Outcome(
+        whole("seeds"), longest.checks, np.concatenate([wide(part.losses) for part in parts]),
+        whole("succeeded"), whole("ended"), whole("failed"),
+        np.concatenate(kept) if kept else parts[0].values[:0],
+        tuple(digest for part in parts for digest in part.digests),
+        {
+            name: np.concatenate([wide(part.metrics[name]) for part in parts])
+            for name in longest.metrics
+        },
+        sum(part.seconds for part in parts),
+        ", ".join(processors),
     )  # fmt: skip

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.errors import OrderError
 from scalarviz.model.operations import NONE
 from scalarviz.model.program import Program
 from scalarviz.sweeps.grid import session_of
@@ -25,10 +24,9 @@ Cells = npt.NDArray[np.int64]
 
 
 def panels_of(sweep: Sweep) -> SweepPanels:
-    """Return what is drawn of a sweep as it is now; raise OrderError if it is not trained."""
-    if not sweep.step:
-        raise OrderError("this sweep has no results yet: call advance(2000) on it first")
-    panels = [panel_of(sweep, number) for number in range(len(sweep.settings))]
+    """Return what is drawn of a sweep as it is now."""
+    known = [n for n in range(len(sweep.settings)) if sweep.knows(n)]
+    panels = [panel_of(sweep, number) for number in known]
     weights = np.concatenate([np.zeros(0), *(abs(panel.pictures).ravel() for panel in panels)])
     weights = weights[np.isfinite(weights)]
     scale = float(np.percentile(weights, BRIGHT)) if len(weights) else 1.0
@@ -51,12 +49,16 @@ def panel_of(sweep: Sweep, number: int) -> SweepPanel:
         nothing = np.zeros((0, 0)), np.zeros(0), np.zeros((0, 1, 1)), np.zeros(0, np.bool_)
         losses, mean, pictures, failed = nothing
         words = f"{type(error).__name__}: {error}"
-        return SweepPanel(name, mean, losses, mean, pictures, failed, failed, None, words)
+        return SweepPanel(
+            number, name, (), mean, losses, mean, pictures, failed, failed, None, words
+        )
     outcome = sweep.outcome(number)
     order = np.argsort(outcome.final_losses, kind="stable")
     succeeded = outcome.succeeded != NEVER
     return SweepPanel(
+        number,
         name or text("sweep.picture.all"),
+        outcome.seeds.view(np.uint64)[order].tolist(),
         outcome.checks.astype(np.float64),
         outcome.losses[order],
         means_of(outcome),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, final
@@ -16,17 +16,22 @@ from scalarviz.errors import InputError, OrderError
 from scalarviz.files.runs import bits_of
 from scalarviz.formulas.metrics import rows_of_metrics
 from scalarviz.session.session import Session
+from scalarviz.session.worker import Background
 from scalarviz.sweeps.executors import results_of, workers_of
 from scalarviz.sweeps.goal import RIGHT, Goal, goal_of, has_sides
 from scalarviz.sweeps.grid import Make, Setting, seeds_of, session_of, settings_of
-from scalarviz.sweeps.outcome import NEVER, Outcome
-from scalarviz.sweeps.statistics import Interval, beats, mean_with_interval, rate
+from scalarviz.sweeps.outcome import NEVER, Outcome, joined
+from scalarviz.sweeps.rows import plain, table_of_runs, table_of_settings
+from scalarviz.sweeps.statistics import Interval, beats
 from scalarviz.sweeps.store import Store
-from scalarviz.sweeps.table import SweepTable
+from scalarviz.sweeps.table import SweepTable, in_words
 from scalarviz.sweeps.task import Task, tasks_of
 from scalarviz.sweeps.training import Plan, Training, samples_of
 from scalarviz.sweeps.versions import processor_here
+from scalarviz.texts import text
 
+STEPS = 2000  # of `play`
+REST = 1e-3  # seconds after a check, in which others can read
 CHECKS = 40  # of a training, unless `every` says otherwise
 MOST_KEPT = 256 * 2**20  # bytes of the final weights of all networks together
 
@@ -80,6 +85,10 @@ class Sweep:
             raise InputError("stop='success' needs success=, such as success=0.05")
         self.step = 0
         self.errors: dict[int, BaseException] = {}
+        self._lock = threading.RLock()  # while a network is trained or read
+        self._thread = Background()
+        self._live: Iterator[Progressed] | None = None  # of `play`, which goes on after `pause`
+        self._plan = 0, 0  # its steps and checks
         self._cells: dict[int, npt.NDArray[np.int64]] = {}
         self._outcomes: dict[int, list[Outcome]] = {}
         self._trainings: dict[int, list[Training]] = {}
@@ -127,6 +136,43 @@ class Sweep:
         """
         asked = self._asked(steps, every)
         return self._by_tasks(*asked) if self._executor is not None else self._by_checks(*asked)
+
+    def play(self, steps: int = STEPS, every: int | None = None) -> None:
+        """Train like `train` in a background thread, or go on after `pause`; returns at once.
+
+        steps  steps from the start; by default 2,000
+        every  steps between two checks; None, the default: 40 checks
+
+        Raises the error that ended the previous play if no `pause` has raised it.
+        """
+        self._raise_error()
+        asked = self._asked(steps, every)
+        if self._live is None or asked != self._plan:
+            self.pause()
+            self._live, self._plan = self.train(*asked), asked
+        self._thread.start(portions(self._live))
+
+    def pause(self) -> None:
+        """Stop `play` after the current check; raise the error that ended it, if any."""
+        self._thread.stop()
+        self._thread.wait()
+        self._raise_error()
+
+    def stop(self) -> None:
+        """Stop `play` after the current check, and do not raise its error."""
+        self._thread.stop()
+        self._thread.wait()
+
+    @property
+    def playing(self) -> bool:
+        """Whether `play` is under way."""
+        return self._thread.busy
+
+    def _raise_error(self) -> None:
+        error = self._thread.take_error()
+        if error is not None:
+            self._live = None
+            raise error
 
     def _asked(self, steps: int, every: int | None) -> tuple[int, int]:
         steps = size(steps, "steps")
@@ -205,19 +251,24 @@ class Sweep:
         for task, training in trainings:
             self._trainings.setdefault(task.number, []).append(training)
         while trainings:
-            for task, training in trainings:
-                training.advance()
-                if training.done:
-                    self._finish(task, training.outcome())
-            for task, training in trainings:
-                if training.done:
-                    self._trainings[task.number].remove(training)
+            for _, training in trainings:
+                with self._lock:
+                    training.advance()
+            with self._lock:
+                for task, training in trainings:
+                    if training.done:
+                        self._trainings[task.number].remove(training)
+                        self._finish(task, training.outcome())
             trainings = [(task, training) for task, training in trainings if not training.done]
             yield self.progressed
 
     @property
     def progressed(self) -> Progressed:
         """How far the training is."""
+        with self._lock:
+            return self._progressed()
+
+    def _progressed(self) -> Progressed:
         running = [training for each in self._trainings.values() for training in each]
         outcomes = [part for parts in self._outcomes.values() for part in parts]
         failed = sum(int((part.failed != NEVER).sum()) for part in outcomes)
@@ -226,7 +277,7 @@ class Sweep:
         failed += len(lost) * len(self.seeds)
         done = sum(len(part.seeds) for part in outcomes) + len(lost) * len(self.seeds)
         done += sum(int((~training.running).sum()) for training in running)
-        step = min((training.step for training in running), default=self.step)
+        step = min((training.step for training in running), default=self.step if outcomes else 0)
         return Progressed(step, done, failed, len(self))
 
     def _check_processors(self) -> None:
@@ -243,8 +294,9 @@ class Sweep:
     def outcome(self, setting: int) -> Outcome:
         """Return the results of a setting, a row for each seed; raise OrderError without any."""
         number = self._number(setting)
-        parts = list(self._outcomes.get(number, []))
-        parts += [training.outcome() for training in self._trainings.get(number, [])]
+        with self._lock:
+            parts = list(self._outcomes.get(number, []))
+            parts += [training.outcome() for training in self._trainings.get(number, [])]
         if not parts:
             if number in self.errors:
                 raise self.errors[number]
@@ -252,6 +304,16 @@ class Sweep:
                 f"setting {number} has no results yet: call advance(2000) on the sweep first"
             )
         return joined(parts)
+
+    def check_trained(self) -> None:
+        """Raise OrderError if there are no results at all."""
+        if not any(self.knows(number) for number in range(len(self.settings))):
+            raise OrderError("this sweep has no results yet: call advance(2000) on it first")
+
+    def knows(self, setting: int) -> bool:
+        """Whether a setting has results, or an error."""
+        with self._lock:
+            return any(setting in each for each in (self._outcomes, self._trainings, self.errors))
 
     def _number(self, setting: object) -> int:
         count = len(self.settings)
@@ -276,10 +338,10 @@ class Sweep:
                 f"the sweep has the seeds {shorten(self.seeds)}, and no {shorten(seed)}"
             )
         session = session_of(self.make, self.settings[number], int(seed))
-        if number not in self._outcomes and number not in self._trainings:
+        if number in self.errors or not self.knows(number):
             return session
         outcome = self.outcome(number)
-        row = outcome.seeds.view(np.uint64).tolist().index(int(seed))
+        row = outcome.row_of(int(seed))
         session.advance(int(outcome.lasted[row]))
         if bits_of(session.network.bank) != outcome.digests[row]:
             warnings.warn(
@@ -297,6 +359,12 @@ class Sweep:
             self._cells[setting] = find(self, setting)
         return self._cells[setting]
 
+    def name_of(self, setting: int, seed: int) -> str:
+        """Return a run in words, such as "hidden 4, lr 1, seed 17"."""
+        values = self.settings[self._number(setting)].items()
+        named = [f"{name} {in_words(plain(value))}" for name, value in values]
+        return ", ".join([*named, text("sweep.seed", seed=seed)])
+
     def table(self) -> SweepTable:
         """Return a table with a row for each setting, in the order of `settings`.
 
@@ -307,57 +375,11 @@ class Sweep:
         number of runs that came to a number that is not finite; the mean of each metric; `seconds`
         of training; and `error`, if a setting raised one.
         """
-        rows = [self._row(number) for number in range(len(self.settings))]
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        columns = {name: [row.get(name) for row in rows] for name in names}
-        notes = [f"success: {self.success}"] if self.success else []
-        return SweepTable(columns, notes)
-
-    def _row(self, number: int) -> dict[str, Any]:
-        row: dict[str, Any] = {name: plain(value) for name, value in self.settings[number].items()}
-        if number in self.errors:
-            error = self.errors[number]
-            return {**row, "runs": 0, "error": f"{type(error).__name__}: {error}"}
-        try:
-            outcome = self.outcome(number)
-        except OrderError:
-            return {**row, "runs": 0}
-        row["runs"] = len(outcome.seeds)
-        if self._success:
-            good = outcome.succeeded[outcome.succeeded != NEVER]
-            row |= spread("success", rate(len(good), len(outcome.seeds)))
-            row["steps to success"] = float(np.median(good)) if len(good) else None
-        row |= spread("loss", mean_with_interval(outcome.final_losses))
-        row["failed"] = int((outcome.failed != NEVER).sum())
-        for name, table in outcome.metrics.items():
-            row[name] = float(np.nanmean(table[:, -1])) if table.size else math.nan
-        row["seconds"] = outcome.seconds
-        return row
+        return table_of_settings(self)
 
     def runs(self) -> SweepTable:
         """Return a table with a row for each run: setting, seed, loss, success, failure, digest."""
-        columns: dict[str, list[Any]] = {}
-        for number, setting in enumerate(self.settings):
-            if number in self.errors or number not in {*self._outcomes, *self._trainings}:
-                continue
-            outcome = self.outcome(number)
-            for i, seed in enumerate(outcome.seeds.view(np.uint64).tolist()):
-                row: dict[str, Any] = {
-                    "setting": number,
-                    **{n: plain(v) for n, v in setting.items()},
-                }
-                row |= {"seed": seed, "steps": int(outcome.lasted[i])}
-                row["loss"] = float(outcome.final_losses[i])
-                if self._success:
-                    at = int(outcome.succeeded[i])
-                    row |= {"success": at != NEVER, "steps to success": None if at == NEVER else at}
-                row["failed"] = bool(outcome.failed[i] != NEVER)
-                for name, table in outcome.metrics.items():
-                    row[name] = float(table[i, -1]) if table.shape[1] else math.nan
-                row["digest"] = outcome.digests[i]
-                for name, cell in row.items():
-                    columns.setdefault(name, []).append(cell)
-        return SweepTable(columns)
+        return table_of_runs(self)
 
     def to_pandas(self) -> Any:
         """Return `runs()` as a pandas DataFrame; raise InputError without pandas."""
@@ -388,53 +410,14 @@ class Sweep:
         )
 
 
-def joined(parts: list[Outcome]) -> Outcome:
-    """Return the results of all parts of a setting as one.
-
-    Parts under way may have fewer checks than others.
-    """
-    if len(parts) == 1:
-        return parts[0]
-    longest = max(parts, key=lambda part: len(part.checks))
-    width = len(longest.checks)
-
-    def wide(table: FloatArray) -> FloatArray:
-        missing = width - table.shape[1]
-        return np.pad(table, ((0, 0), (0, missing)), constant_values=np.nan)
-
-    def whole(name: str) -> Any:
-        return np.concatenate([getattr(part, name) for part in parts])
-
-    kept = [part.values for part in parts] if all(len(part.values) for part in parts) else []
-    processors = dict.fromkeys(part.processor for part in parts)
-    return Outcome(
-        whole("seeds"), longest.checks, np.concatenate([wide(part.losses) for part in parts]),
-        whole("succeeded"), whole("ended"), whole("failed"),
-        np.concatenate(kept) if kept else parts[0].values[:0],
-        tuple(digest for part in parts for digest in part.digests),
-        {
-            name: np.concatenate([wide(part.metrics[name]) for part in parts])
-            for name in longest.metrics
-        },
-        sum(part.seconds for part in parts),
-        ", ".join(processors),
-    )  # fmt: skip
+def portions(live: Iterator[Progressed]) -> Iterator[float]:
+    """Go through a training, for a background thread; it rests for a moment after each check."""
+    for _ in live:
+        yield REST
 
 
 def first_of_each_setting(tasks: list[Task]) -> list[Task]:
     return list({task.number: task for task in reversed(tasks)}.values())[::-1]
-
-
-def spread(name: str, interval: Interval) -> dict[str, float]:
-    """Return the three cells of an interval."""
-    return {name: interval.value, f"{name} low": interval.low, f"{name} high": interval.high}
-
-
-def plain(value: object) -> object:
-    """Return a value of the grid as a cell: numbers and texts as they are, others as text."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    return value if isinstance(value, (int, float, str, bool, type(None))) else shorten(value)
 
 
 @answered

@@ -45,7 +45,9 @@ Mask = npt.NDArray[np.bool_]
 class SweepPanel:
     """One setting of a sweep.
 
+    setting  number of the setting
     name     the setting in words
+    seeds    seed of each network, in the order of everything below
     checks   steps at which losses are known
     losses   shape (networks, checks); NaN after a network has ended
     mean     the mean of the losses at each check, as the table has it
@@ -56,7 +58,9 @@ class SweepPanel:
     error    what went wrong with the setting as a whole; "" if nothing
     """
 
+    setting: int
     name: str
+    seeds: Sequence[int]
     checks: FloatArray
     losses: FloatArray
     mean: FloatArray
@@ -72,6 +76,8 @@ class SweepPanels:
     """All that a picture of a sweep shows.
 
     title    one line above all panels
+    chosen   panel and place of the network that is looked at, or None
+    words    what is said of it
     panels   settings, in their order
     columns  number of panels in a row if there is room, such as the values of the last name; 0: any
     scale    number that the brightest color stands for
@@ -83,10 +89,46 @@ class SweepPanels:
     columns: int
     scale: float
     steps: int
+    chosen: tuple[int, int] | None = None
+    words: str = ""
 
 
-def draw_panels(canvas: Canvas2D, sweep: SweepPanels, theme: Theme) -> None:
-    """Draw a sweep on the whole canvas."""
+@dataclass(frozen=True)
+class Spots:
+    """Where the small pictures of a panel stand.
+
+    panel    index of the panel
+    origin   upper left corner of the first one
+    step     from one to the next, to the right and down
+    columns  number of them in a row
+    count    number of them
+    """
+
+    panel: int
+    origin: tuple[float, float]
+    step: tuple[float, float]
+    columns: int
+    count: int
+
+    def box(self, place: int) -> Box:
+        """Return the box of a small picture."""
+        row, column = divmod(place, self.columns)
+        wide, high = (side * (1.0 - APART) for side in self.step)
+        return Box(
+            self.origin[0] + column * self.step[0], self.origin[1] + row * self.step[1], wide, high
+        )
+
+    def at(self, x: float, y: float) -> int | None:
+        """Return the place of the small picture at a pixel, or None."""
+        column = math.floor((x - self.origin[0]) / self.step[0])
+        row = math.floor((y - self.origin[1]) / self.step[1])
+        place = row * self.columns + column
+        inside = 0 <= column < self.columns and 0 <= place < self.count
+        return place if inside else None
+
+
+def draw_panels(canvas: Canvas2D, sweep: SweepPanels, theme: Theme) -> list[Spots]:
+    """Draw a sweep on the whole canvas; return where its networks stand."""
     right = canvas.width - MARGIN
     legend = text("sweep.picture.legend", scale=sweep.scale)
     wide = canvas.measure(legend, size=SMALL)
@@ -96,14 +138,38 @@ def draw_panels(canvas: Canvas2D, sweep: SweepPanels, theme: Theme) -> None:
     canvas.text(MARGIN, 20.0, title, size=SIZE, color=theme.ink, bold=True)
     if has_legend and room > 120.0:
         canvas.text(right, 20.0, legend, size=SMALL, color=theme.quiet, anchor="right")
+    if not sweep.panels:
+        words = text("sweep.picture.begins")
+        canvas.text(MARGIN, HEAD + 16.0, words, size=SIZE, color=theme.quiet)
+        return []
     boxes = divided(canvas.width, canvas.height, len(sweep.panels), sweep.columns)
     scales = common_scales(sweep)
-    for panel, box in zip(sweep.panels, boxes, strict=False):
-        draw_panel(canvas, panel, box, scales, sweep, theme)
+    spots = []
+    for i, box in enumerate(boxes):
+        spots += draw_panel(canvas, i, box, scales, sweep, theme)
     if len(boxes) < len(sweep.panels):
         words = plural("sweep.picture.more", len(sweep.panels) - len(boxes))
         below = canvas.height - 6.0
         canvas.text(MARGIN, below, words, size=SMALL, color=theme.quiet)
+    for each in spots:
+        if sweep.chosen is not None and each.panel == sweep.chosen[0]:
+            draw_chosen(canvas, each.box(sweep.chosen[1]), sweep.words, theme)
+    return spots
+
+
+def draw_chosen(canvas: Canvas2D, box: Box, words: str, theme: Theme) -> None:
+    """Frame a network, and say what it came to in a box below or above it."""
+    canvas.box(
+        box.x - 2.5, box.y - 2.5, box.width + 5.0, box.height + 5.0, None,
+        outline=theme.ink, line=2.0,
+    )  # fmt: skip
+    wide = canvas.measure(words, size=SMALL) + 16.0
+    x = min(max(box.x, 4.0), canvas.width - wide - 4.0)
+    y = box.bottom + 8.0
+    if y + 24.0 > canvas.height:
+        y = box.y - 32.0
+    canvas.box(x, y, wide, 24.0, theme.panel[:7], radius=5.0, outline=theme.rim)
+    canvas.text(x + 8.0, y + 16.0, words, size=SMALL, color=theme.ink)
 
 
 def divided(width: float, height: float, count: int, columns: int) -> list[Box]:
@@ -141,27 +207,29 @@ def common_scales(sweep: SweepPanels) -> Scales:
 
 def draw_panel(
     canvas: Canvas2D,
-    panel: SweepPanel,
+    place: int,
     box: Box,
     scales: Scales,
     sweep: SweepPanels,
     theme: Theme,
-) -> None:
-    """Draw one setting in its box."""
+) -> list[Spots]:
+    """Draw one setting in its box; return where its networks stand."""
+    panel, spots = sweep.panels[place], []
     draw_head(canvas, panel, box, theme)
     body = Box(box.x, box.y + TITLE + BAR + 6.0, box.width, box.height - TITLE - BAR - 6.0)
     if panel.error:
         for i, line in enumerate(canvas.wrap(panel.error, body.width, 3, size=SMALL)):
             y = body.y + 14.0 + 16.0 * i
             canvas.text(body.x, y, line, size=SMALL, color=theme.quiet)
-        return
+        return []
     curves = body
     if len(panel.pictures):
         left = BEST * body.width
         curves = replace(body, width=left - 8.0)
         side = Box(body.x + left + 8.0, body.y, body.width - left - 8.0, body.height)
-        draw_networks(canvas, panel, side, sweep.scale, theme)
+        spots = [draw_networks(canvas, place, side, sweep, theme)]
     draw_curves(canvas, panel, curves, scales, theme)
+    return spots
 
 
 def draw_head(canvas: Canvas2D, panel: SweepPanel, box: Box, theme: Theme) -> None:
@@ -215,9 +283,10 @@ def draw_curves(
 
 
 def draw_networks(
-    canvas: Canvas2D, panel: SweepPanel, box: Box, scale: float, theme: Theme
-) -> None:
+    canvas: Canvas2D, place: int, box: Box, sweep: SweepPanels, theme: Theme
+) -> Spots:
     """Draw the weights of each network as a small picture, those that failed in a frame."""
+    panel = sweep.panels[place]
     count, high, wide = panel.pictures.shape
     columns, side = packed(count, box.width, box.height - 4.0, wide / high)
     down = side * high / wide
@@ -228,7 +297,7 @@ def draw_networks(
     across, below = np.array([size[0], 0.0]), np.array([0.0, size[1]])
     corners = np.stack([xy, xy + across, xy + below], axis=1)
     cells = panel.pictures.reshape(count * high, wide)
-    pixels = colored(apart(cells, side / wide * canvas.ratio), scale, theme)
+    pixels = colored(apart(cells, side / wide * canvas.ratio), sweep.scale, theme)
     cuts = np.arange(count + 1) / count
     parts = np.stack([np.zeros(count), cuts[:-1], np.ones(count), cuts[1:]], axis=1)
     canvas.images(corners, pixels, parts)
@@ -240,6 +309,7 @@ def draw_networks(
     if panel.success is not None and good.any():
         line = np.broadcast_to([size[0], LINE], (int(good.sum()), 2))
         canvas.boxes(xy[good] + below + [0.0, 0.5], line, theme.metric)
+    return Spots(place, (box.x, box.y + 4.0), (side, down), columns, count)
 
 
 def packed(count: int, width: float, height: float, shape: float) -> tuple[int, float]:

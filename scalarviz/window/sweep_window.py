@@ -1,0 +1,238 @@
+"""SweepWindow: a sweep that trains and is looked at; a click opens one of its networks."""
+
+from __future__ import annotations
+
+from typing import final
+
+from PySide6.QtCore import QEvent, QEventLoop, QObject, Qt, QTimer
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMainWindow, QPushButton, QVBoxLayout, QWidget
+
+from scalarviz.presenter.show import Show
+from scalarviz.process.interrupt import Stop
+from scalarviz.sweeps.stage import Run, SweepStage
+from scalarviz.sweeps.sweep import Sweep
+from scalarviz.texts import text
+from scalarviz.view.offscreen import is_of_opengl, lost, turn
+from scalarviz.window.frame import application, quick_turns
+from scalarviz.window.look import dress, theme_of
+from scalarviz.window.picture import make_canvas
+
+FRAME = 100  # milliseconds between two pictures while it trains
+SIZE = 1280, 800
+SMALLEST = 640, 420
+TALL = 44  # pixels of the buttons
+
+MOVES = {
+    Qt.Key.Key_Left: (-1, 0),
+    Qt.Key.Key_Right: (1, 0),
+    Qt.Key.Key_Up: (0, -1),
+    Qt.Key.Key_Down: (0, 1),
+}
+
+
+@final
+class SweepWindow(QMainWindow):
+    """The window of a sweep.
+
+    opened  setting and seed of the network to open, after which the loop ends; None: none
+    error   an error of drawing or training, after which the window closes itself
+    """
+
+    def __init__(self, sweep: Sweep, theme: str, steps: int, stop: Stop) -> None:
+        super().__init__()
+        self.sweep, self.steps, self.stop = sweep, steps, stop
+        self.stage = SweepStage(sweep, theme)
+        self.opened: Run | None = None
+        self.error: Exception | None = None
+        self.loop = QEventLoop()
+        self.drawn = False
+        self.canvas = make_canvas()
+        self.canvas.events.draw.connect(self._draw)
+        self.picture: QWidget = self.canvas.native
+        self.picture.setMouseTracking(True)
+        self.picture.setMinimumSize(1, 1)
+        self.picture.setAccessibleName(text("sweep.window.picture"))
+        self.picture.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.picture.installEventFilter(self)
+        self.button = QPushButton()
+        self.button.setMinimumSize(2 * TALL, TALL)
+        self.button.clicked.connect(self.turn)
+        self.label = QLabel()
+        self.setCentralWidget(self._body())
+        self.setWindowTitle(text("sweep.window.title"))
+        self.setMinimumSize(*SMALLEST)
+        self.resize(*SIZE)
+        dress(self, theme)
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self._tick)
+        self._timer.start(FRAME)
+        self.picture.setFocus()
+        self._tell()
+
+    def _body(self) -> QWidget:
+        body = QWidget()
+        layout = QVBoxLayout(body)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.picture, 1)
+        row = QHBoxLayout()
+        row.setContentsMargins(12, 0, 12, 8)
+        row.addWidget(self.button)
+        row.addWidget(self.label, 1)
+        layout.addLayout(row)
+        return body
+
+    def turn(self) -> None:
+        """Pause, or go on."""
+        try:
+            if self.sweep.playing:
+                self.sweep.pause()
+            elif not self._is_done():
+                self.sweep.play(self.steps)
+        except Exception as error:  # of the training: `watch` raises it
+            self._fail(error)
+        self._tell()
+
+    def _is_done(self) -> bool:
+        now = self.sweep.progressed
+        return bool(self.sweep.step) and now.done == now.total
+
+    def _tick(self) -> None:
+        if self.stop.asked:
+            self.close()
+            return
+        if not self.sweep.playing:
+            self.turn_errors()
+        self._tell()
+        self.canvas.update()
+
+    def turn_errors(self) -> None:
+        """Close the window with the error that has ended the training, if any."""
+        try:
+            self.sweep.pause()
+        except Exception as error:  # of any class: scenes are code of users
+            self._fail(error)
+
+    def _tell(self) -> None:
+        """Show how far it is, and what a click does."""
+        now = self.sweep.progressed
+        playing = self.sweep.playing
+        self.button.setText(text("sweep.window.pause" if playing else "sweep.window.play"))
+        self.button.setEnabled(playing or not self._is_done())
+        words = [text("sweep.window.far", step=now.step, done=now.done, total=now.total)]
+        if now.failed:
+            words.append(text("sweep.window.failed", failed=now.failed))
+        words.append(text("sweep.window.hint"))
+        self.label.setText("   ".join(words))
+
+    def _draw(self, event: object) -> None:
+        if self.error is not None:
+            return
+        width, height = (max(1, round(side)) for side in self.canvas.physical_size)
+        try:
+            with turn:
+                self.canvas.set_current()
+                self.stage.draw(width, height, float(self.canvas.pixel_scale))
+                self.canvas.context.flush_commands()
+            self.drawn = True
+        except Exception as error:  # Qt would swallow it
+            self._fail(lost(error) if is_of_opengl(error) else error)
+
+    def _fail(self, error: Exception) -> None:
+        if self.error is None:
+            self.error = error
+            QTimer.singleShot(0, self.close)
+
+    def open(self, run: Run | None) -> None:
+        """End the loop, to open a network."""
+        if run is not None:
+            self.sweep.pause()
+            self.opened = run
+            self.loop.quit()
+
+    # Mouse and keyboard.
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Point at networks, and open the one that is clicked."""
+        if event.type() == QEvent.Type.Leave:
+            self.stage.chosen = None
+        elif isinstance(event, QMouseEvent):
+            at = event.position()
+            run = self.stage.point(at.x(), at.y())
+            if event.type() == QEvent.Type.MouseButtonRelease:
+                self.open(run)
+        else:
+            return False
+        self.canvas.update()
+        return False
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Space pauses, arrows choose, Enter opens, Esc closes."""
+        key = Qt.Key(event.key())
+        if key == Qt.Key.Key_Space:
+            self.turn()
+        elif key in MOVES:
+            self.stage.move(*MOVES[key])
+            self.canvas.update()
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.open(self.stage.chosen)
+        elif key == Qt.Key.Key_Escape:
+            self.close()
+        else:
+            super().keyPressEvent(event)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """End the loop."""
+        self._timer.stop()
+        self.loop.quit()
+        event.accept()
+
+    def run(self) -> Run | None:
+        """Show the window until it is closed or a network is to be opened; return that."""
+        self.opened = None
+        self._timer.start(FRAME)
+        self.show()
+        self.loop.exec()
+        return self.opened
+
+    def release(self) -> None:
+        """Stop drawing and training, for good."""
+        self.picture.removeEventFilter(self)
+        self.canvas.events.draw.disconnect(self._draw)
+        with turn:
+            self.canvas.set_current()
+            self.stage.release()
+            self.canvas.context.flush_commands()
+
+
+def watch_sweep(
+    sweep: Sweep, steps: int, theme: str, size: tuple[int, int] | None, *, play: bool
+) -> int:
+    """Open a window on a sweep until it is closed; return the exit code.
+
+    steps  number of steps of each training
+    play   whether it trains at once
+
+    A network that is clicked opens in a window of its own; when that is closed, this one is back.
+    """
+    from scalarviz.window.window import watch
+
+    application()
+    theme = theme_of(theme)
+    with quick_turns(), Stop() as stop:
+        window = SweepWindow(sweep, theme, steps, stop)
+        if size is not None:
+            window.resize(*size)
+        if play:
+            window.turn()
+        try:
+            while (run := window.run()) is not None:
+                window.hide()
+                session = sweep[run]
+                watch(Show(session, title=sweep.name_of(*run)), theme=theme, play=False)
+        finally:
+            sweep.stop()
+            window.release()
+    if window.error is not None:
+        raise window.error
+    return stop.code

@@ -1,0 +1,76 @@
+"""Playing a sweep in the background, and drawing it in a notebook."""
+
+import time
+from typing import Any
+
+import pytest
+
+import scalarviz as sv
+from scalarviz.notebook.sweep import show_sweep
+from tests.sweeps.making import diverging, raising, xor
+
+
+def wait(runs: Any) -> None:
+    limit = time.monotonic() + 60
+    while runs.playing:
+        time.sleep(0.01)
+        assert time.monotonic() < limit
+
+
+def test_a_sweep_plays_pauses_and_goes_on_to_the_same_bits() -> None:
+    runs = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(4))
+    runs.play(3000, every=10)
+    while runs.progressed.step < 30:
+        time.sleep(0.001)
+    runs.pause()
+    step = runs.progressed.step
+    assert not runs.playing and 30 <= step <= 3000
+    assert runs.table().columns["runs"] == [4, 4]  # what is known so far
+    assert runs.progressed.step == step
+    runs.play(3000, every=10)
+    wait(runs)
+    whole = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(4))
+    whole.advance(3000, every=10)
+    assert runs.runs().columns == whole.runs().columns
+
+
+def test_an_error_of_all_settings_is_raised_by_pause() -> None:
+    runs = sv.sweep(raising, {"hidden": [5]}, seeds=[0])
+    runs.play(10)
+    wait(runs)
+    with pytest.raises(ValueError, match="five"):
+        runs.pause()
+    runs.pause()  # once
+
+
+def test_results_can_be_read_while_it_plays() -> None:
+    runs = sv.sweep(diverging, {"lr": [1e-3, 10.0]}, seeds=range(4))
+    runs.play(2000, every=5)
+    seen = 0
+    while runs.playing:
+        if runs.knows(0) and runs.knows(1):
+            columns = runs.runs().columns
+            assert len({len(column) for column in columns.values()}) == 1
+            seen += 1
+    assert seen and runs.table().columns["failed"] == [0, 4]
+
+
+def test_a_notebook_shows_pictures_while_it_trains(monkeypatch: pytest.MonkeyPatch) -> None:
+    import IPython.display
+
+    shown: list[bytes] = []
+
+    class Place:
+        def update(self, image: Any) -> None:
+            shown.append(image.data)
+
+    def display(image: Any, display_id: bool = False) -> Place:
+        shown.append(image.data)
+        return Place()
+
+    monkeypatch.setattr(IPython.display, "display", display)
+    monkeypatch.setattr("scalarviz.notebook.sweep.BETWEEN", 0.0)
+    runs = sv.sweep(xor, {}, seeds=range(3))
+    show_sweep(runs, 40, "auto", (320, 200), play=True)
+    assert len(shown) == 40 and all(each.startswith(b"\x89PNG") for each in shown)
+    assert runs.progressed.done == 3 and shown[0] != shown[-1]
