@@ -184,7 +184,7 @@ def test_a_hovered_neuron_has_a_short_card(colours: sv.Session) -> None:
     assert stage.frame_data().hover is None
 
 
-@pytest.mark.parametrize("make", [rgb, every_kind])
+@pytest.mark.parametrize("make", [rgb, pytest.param(every_kind, marks=pytest.mark.slow)])
 def test_a_step_is_shown_with_any_neuron_pinned_and_hovered(
     studio: Studio, make: Callable[[], sv.Session]
 ) -> None:

@@ -167,7 +167,13 @@ def ends(deed: str, engine: str, end: str = "", rest: float = 0.05, save: str = 
     return done.stdout
 
 
-@pytest.mark.parametrize("deed", DEEDS)
+QUICK = ("play", "advance")  # each takes a process of its own
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [deed if deed in QUICK else pytest.param(deed, marks=pytest.mark.slow) for deed in DEEDS],
+)
 def test_the_end_of_the_program_stops_everything(deed: str) -> None:
     assert ends(deed, "cpu") == "left [] moves False\n"
 

@@ -994,6 +994,7 @@ def test_many_branches_in_little_memory() -> None:
     assert state(s) == after
 
 
+@pytest.mark.slow  # some 10 seconds
 def test_a_thousand_branches_of_branches() -> None:
     s = session()
     for i in range(1100):
