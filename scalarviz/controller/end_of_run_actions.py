@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from scalarviz.controller.own_input import begin
 from scalarviz.session.settings_now import settings_now
 from scalarviz.texts import row_text, text
 
@@ -20,6 +21,8 @@ def offers_of(controller: Controller) -> dict[str, Callable[[], None]]:
         text("offers.start"): partial(controller.seek, 0),
         text("offers.weight"): controller.edit_pinned,
     }
+    if controller.session.network.layers:
+        found[text("offers.own")] = partial(begin, controller)
     for choice in controller.options.choices(settings_now(controller.session)):
         if choice.offer and choice.value in choice.choices:
             place = choice.choices.index(choice.value)

@@ -18,12 +18,20 @@ if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller
 
 
-def grow(controller: Controller, make: Callable[[Session], Session]) -> None:
-    """Go on with the session that a function makes of this one."""
+def grow(
+    controller: Controller,
+    make: Callable[[Session], Session],
+    seen: Callable[[Session], Neuron | None] = lambda made: None,
+) -> None:
+    """Go on with the session that a function makes of this one.
+
+    seen  returns the neuron to point at then, until the mouse points at something
+    """
     session = controller.session
 
     def begin(made: Session) -> None:
         go_on_with(controller, made)
+        controller.stage.hover_neuron = seen(made)
         assert made.origin is not None, "a session that was made from another one has an origin"
         did = made.origin.did
         controller.tell(text("notices.grown", did=did[:1].upper() + did[1:]), *way_back(controller))
@@ -74,7 +82,7 @@ def later(controller: Controller) -> None:
 def one_more(controller: Controller) -> None:
     """Add a neuron to the layer that is pointed at, by default the first hidden one."""
     place = layer_at(controller)
-    grow(controller, lambda session: add_neurons(session, place))
+    grow(controller, lambda session: add_neurons(session, place), partial(last_neuron, place))
 
 
 def one_less(controller: Controller) -> None:
@@ -113,6 +121,13 @@ def operation_of(session: Session, row: int | None, neuron: Neuron | None) -> Op
         return writer_of(session, neuron[0])
     operations = session.network.program.operations
     return next((each for each in operations if row in each.parameters), None)
+
+
+def last_neuron(place: int, session: Session) -> Neuron:
+    """Return the last neuron of a layer, given by its index."""
+    operations = session.network.program.operations
+    target = next(each.target for each in reversed(operations) if each.layer == place)
+    return target.name, target.size - 1
 
 
 def writer_of(session: Session, name: str) -> Operation | None:

@@ -11,7 +11,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.base import TableSet
 from scalarviz.presenter.captions.names import short_name
-from scalarviz.presenter.own_input import image_shape
+from scalarviz.presenter.own_input import image_shape, target_of
 from scalarviz.session.session import Session
 from scalarviz.session.settings_now import settings_now
 from scalarviz.texts import text
@@ -108,10 +108,7 @@ def learn(controller: Controller, answer: str) -> None:
     if own is None:
         return
     data, target = session.data, answers_of(session)[answer]
-    if target is None and data.rule is not None:
-        target = np.asarray(data.rule(own[np.newaxis]), np.float64)[0]
-        if data.output_tint == "rgb":
-            target = np.clip(target, 0.0, 1.0)
+    target = target_of(data, own) if target is None else target
 
     def learned(_: object) -> None:
         words = text("own.learned", count=settings_now(session).data.samples)

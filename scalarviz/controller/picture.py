@@ -24,6 +24,7 @@ class PictureProtocol(Protocol):
     pinned: int | None  # a bank index
     pinned_neuron: Neuron | None
     hover: int | None
+    hover_neuron: Neuron | None
     help: bool
     walking: bool  # whether the keyboard points at cubes and neurons
     present: bool  # whether controls are hidden

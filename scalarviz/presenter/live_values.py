@@ -17,7 +17,7 @@ from scalarviz.model.program import Moment, Program
 from scalarviz.presenter.answers import Answer
 from scalarviz.presenter.curves import Curves
 from scalarviz.presenter.exhibits_of import can_be_finer, exhibit_of, is_quick, needs_batch
-from scalarviz.presenter.own_input import pad_of
+from scalarviz.presenter.own_input import pad_of, target_of
 from scalarviz.presenter.sample_pass import SampleContext, SamplePass, backward, forward
 from scalarviz.presenter.scene_layout import tints_of
 from scalarviz.presenter.throttle import Throttle
@@ -183,7 +183,8 @@ class LiveValues:
         if self.own is not None:
             place = SampleContext(session.network.bank.state, session.network.bank.step_count)
             self.way = forward(self.program, self.numbers.value, self.own, place)
-            self.target = np.full(self.program.outputs.size, np.nan)
+            target = target_of(session.data, self.own)
+            self.target = np.full(self.program.outputs.size, np.nan) if target is None else target
             return
         bank, (now, operation, *_) = session.network.bank, self.key
         # While whole steps play, the sample stays the same, so that one sees what is learned.

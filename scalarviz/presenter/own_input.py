@@ -118,9 +118,19 @@ def blank_of(session: Session, shown: FloatArray) -> FloatArray:
     return limits_of(session.data)[0] if is_image else shown
 
 
+def target_of(data: DataSet, inputs: FloatArray) -> FloatArray | None:
+    """Return the answer that follows from inputs, such as the colour that a map gives, or None."""
+    if data.rule is None:
+        return None
+    target: FloatArray = np.asarray(data.rule(inputs[np.newaxis]), np.float64)[0]
+    return np.clip(target, 0.0, 1.0) if data.output_tint == "rgb" else target
+
+
 def caption_of_own(session: Session, inputs: FloatArray, outputs: FloatArray) -> Caption:
     """Return the caption of an input of the user's own: what was put in, and what came out."""
     program = session.network.program
+    if image_shape(program) is not None and np.array_equal(inputs, blank_of(session, inputs)):
+        return Caption(text("own.blank"))
     outputs = predictions_of(session.timeline.trainer.loss, outputs[np.newaxis])[0]
 
     def listed(name: str, numbers: FloatArray) -> str:

@@ -22,6 +22,7 @@ class FakeStage:
         self.pinned: int | None = None
         self.pinned_neuron: Any = None
         self.hover: int | None = None
+        self.hover_neuron: Any = None
         self.help = self.present = self.walking = False
         self.nodes: Any = None
         self.color = "value"

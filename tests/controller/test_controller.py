@@ -419,6 +419,7 @@ def test_the_first_run_ends_by_itself_and_choices_are_offered(
         "Step through it",
         "Back to start",
         "Change a weight",
+        "Your own input",
         "Another colour map",
     ]
     controller.play()
@@ -778,7 +779,7 @@ def test_a_picture_that_is_dropped_is_learned(make: MakeController, tmp_path: Pa
 def test_a_picture_that_is_dropped_elsewhere_is_refused(controller: Any, tmp_path: Path) -> None:
     drop(controller, a_picture(tmp_path / "red.png"))
     assert controller.stage.notices == [
-        "this network does not learn a picture: drop one on `scalarviz watch texture`"
+        "this network does not learn a picture: drop one on the scene texture"
     ]
 
 

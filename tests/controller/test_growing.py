@@ -65,6 +65,17 @@ def test_neurons_and_layers_are_added_and_removed_and_the_way_leads_back(
     assert controller.state.redoable == 2 and controller.state.undoable == 1
 
 
+def test_a_neuron_that_is_added_is_pointed_at(controller: Controller) -> None:
+    press(controller, "add neuron")
+    program = controller.session.network.program
+    name, place = controller.stage.hover_neuron or ("", -1)
+    (added,) = [each for each in program.buffers if each.name == name]
+    assert (added.size, place) == (5, 4) and added is not program.outputs
+    assert added in [each.target for each in program.operations if each.kind == "activation"]
+    controller.undo()
+    assert controller.stage.hover_neuron is None
+
+
 def test_what_is_pinned_says_which_layer_and_which_neuron(controller: Controller) -> None:
     press(controller, "add layer")
     program = controller.session.network.program

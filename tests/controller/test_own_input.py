@@ -138,7 +138,8 @@ def test_a_click_on_a_swatch_puts_in_its_colour(pointer: Pointer, stage: Stage) 
     pointer.release(LEFT, box.x + 2.0, box.y + 2.0)
     assert values(stage, "inputs").tolist() == swatches.inputs[3].tolist()
     now: Any = stage.frame_data().exhibit
-    assert np.isnan(now.targets[0]).all() and now.inputs[0].tolist() == swatches.inputs[3].tolist()
+    assert now.inputs[0].tolist() == swatches.inputs[3].tolist()
+    assert now.targets[0].tolist() == pytest.approx((1.0 - swatches.inputs[3]).tolist())
 
 
 @only("session", [colours], indirect=True)
@@ -312,3 +313,24 @@ def test_faces_are_drawn_anew_when_a_colour_is_picked_elsewhere(
     assert states[0] != states[1] != states[2]
     assert states[2].own == (0.1, 0.2, 0.4) and states[2].own_color
     assert states[2].offered[:2] == (BACK, "Learn this too")
+
+
+@only("session", [image], indirect=True)
+def test_an_empty_image_asks_to_draw(pointer: Pointer, stage: Stage) -> None:
+    pointer.controller.press("o")
+    assert "Draw something" in stage.frame_data().words.caption.title
+    put_in(pointer.controller, np.full(36, 0.5))
+    assert "Draw something" not in stage.frame_data().words.caption.title
+
+
+@only("session", [colours, plane], indirect=True)
+def test_the_goal_is_shown_where_a_rule_gives_it(pointer: Pointer, stage: Stage) -> None:
+    own = np.array([0.25, 0.5, 1.0])[: stage.session.network.inputs]
+    put_in(pointer.controller, own)
+    stage.frame_data()
+    target = stage.reading.target
+    assert target is not None
+    if len(own) == 3:
+        assert target.tolist() == pytest.approx([0.75, 0.5, 0.0])
+    else:
+        assert np.isnan(target).all()

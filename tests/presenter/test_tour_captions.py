@@ -45,7 +45,7 @@ def test_it_ends_with_how_many_are_right() -> None:
     inputs, targets = session.timeline.trainer.batches.at(0)
     right = int((np.abs(session.network(inputs) - targets) < 0.5).sum())
     words = tour_caption("end", read(session)).title
-    assert words == f"{right} of 4 are right. Click a cube, or press Space."
+    assert words == f"{right} of 4 are right. Drag a cube or an input, or press Space."
 
 
 def test_of_colours_those_count_that_are_nearly_right(colours: sv.Session) -> None:
@@ -73,7 +73,7 @@ def test_without_a_notion_of_right_it_ends_with_the_loss() -> None:
     session.advance(2)
     words = tour_caption("end", read(session)).title
     loss = f"After 2 steps the loss is {said(session.loss)}."
-    assert words == f"{loss} Click a cube, or press Space."
+    assert words == f"{loss} Drag a cube or an input, or press Space."
 
 
 def test_the_picture_says_one_sentence_a_part(colours: sv.Session) -> None:
