@@ -12,6 +12,7 @@ from scalarviz.controller.own_input import begin
 from scalarviz.controller.parts import freeze_layer, set_layer_rate, set_weight_rate
 from scalarviz.controller.presets import go_wrong, preset_names
 from scalarviz.controller.state import State
+from scalarviz.controller.stopping import completions, find_first, stop_when
 from scalarviz.texts import text
 
 if TYPE_CHECKING:
@@ -162,6 +163,40 @@ CHANGE_CONTROLS = [
         text="Redo",
         icon="redo",
         key="y",
+    ),
+    Control(
+        "stop when",
+        "entry",
+        "Stop by itself when that is so; empty: nowhere",
+        stop_when,
+        lambda state: state.stops,
+        names=completions,
+        label="Stop when",
+        room=24,
+    ),
+    Control(
+        "type a stop",
+        "button",
+        "Type a condition at which it stops by itself",
+        lambda controller, _: controller.start_editing("stop when"),
+        key="u",
+    ),
+    Control(
+        "first time",
+        "entry",
+        "Find the first step of the past at which that was so",
+        find_first,
+        lambda state: "",
+        names=completions,
+        label="First time",
+        room=24,
+    ),
+    Control(
+        "type a first time",
+        "button",
+        "Find the first step at which something was so",
+        lambda controller, _: controller.start_editing("first time"),
+        key="i",
     ),
     Control(
         "go wrong",

@@ -17,7 +17,7 @@ from scalarviz.texts import row_text
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller
 
-KINDS = "button", "tick", "choice", "number", "slider", "timeline", "text"
+KINDS = "button", "tick", "choice", "number", "slider", "timeline", "text", "entry"
 DIGITS = "123456789"  # key of a choice whose names have a digit each
 PER_DECADE = 60  # places of a slider per decade
 
@@ -127,13 +127,13 @@ class Control:
     name     unique name of the row; of a choice in a menu also its label there
     kind     "button", "tick" (on or off), "choice" (one of several names), "number" (typed or, in
              a window, dragged), "slider", "timeline" (a slider as wide as possible, with marks) or
-             "text" (read only)
+             "text" (read only); "entry" is a typed text that its names complete
     about    tooltip, accessible name and menu entry; like `text` and `icon` a string or a function
              of the state
     set      setter: receives the chosen name, bool or number, a string if the number was typed; a
              button passes how many times, 1, or 10 for its key with shift
     get      getter of the displayed value; not used by buttons
-    names    names of a choice
+    names    names of a choice, or texts that an entry completes
     enabled  whether the control can be used now; by default always
     label    label in front of it; rows of one label form a group
     text     text on a button or beside a tick; by default `about`

@@ -16,7 +16,7 @@ from functools import partial, wraps
 from typing import Any, TypeVar, cast, final
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.controller import keys, undoing
+from scalarviz.controller import keys, stopping, undoing
 from scalarviz.controller.clicks import without_code
 from scalarviz.controller.edits import Edits, as_number
 from scalarviz.controller.end_of_run_actions import offers_of
@@ -78,7 +78,7 @@ class Controller:
     after `quit`. `later` are sessions made of this one, which the user has left by going back to
     it; `preset` is the change of the last preset that was set up, if it changed the session.
 
-    The face sets `start_editing`, which opens the field for the pinned weight's value, `leave`,
+    The face sets `start_editing`, which opens the field of a control, given its name, `leave`,
     which closes everything, `fill_screen`, which enters and leaves full screen, `copy_text`, which
     puts a text on the clipboard, and, if it has one, `ask_color`: a dialog that begins with a
     colour and calls a function for each one picked.
@@ -98,7 +98,7 @@ class Controller:
         self.unit: Unit = "step"
         self.message = ""
         self.measured = 0.0
-        self.start_editing: Callable[[], None] = lambda: None
+        self.start_editing: Callable[[str], None] = lambda name: None
         self.leave: Callable[[], None] = lambda: None
         self.fill_screen: Callable[[], None] = lambda: None
         self.copy_text: Callable[[str], None] = lambda text: None
@@ -111,6 +111,7 @@ class Controller:
         self.later: list[Session] = []
         self.preset: Change | None = None
         self.exports = Exports()
+        self.search = stopping.Search()
         self.last_words: list[str] = []
         self._is_left = False
         self.engines = tuple(name for name, row in ENGINES.items() if not row.lack())
@@ -175,9 +176,10 @@ class Controller:
         self.stage.status = self.warming.said
         for result, failed in self.exports.results().items():
             self.tell(result, text("exports.seen") * failed, lambda: None)
-        self.stage.work = self.exports.work
+        self.stage.work = self.search.work or self.exports.work
         if playing.ended:
             self.pause()
+            stopping.tell_stop(self)
         elif playing.arrived:
             goal = playing.until if playing.errand else None
             self.pause()
@@ -225,7 +227,7 @@ class Controller:
         if direction < 0:
             self.do(partial(session.back, times, unit))
         elif times * each <= AT_ONCE:
-            self.do(partial(session.advance, times, unit))
+            self.do(partial(session.advance, times, unit), partial(stopping.tell_stop, self))
         else:
             with self.reporting_errors():
                 self.playing.run_to((session.step_index // each + times) * each)
@@ -276,9 +278,8 @@ class Controller:
             self.show = self.stage.show = replace(self.show, title=title)
 
     def cancel_exports(self) -> None:
-        """End the processes that write files."""
-        for result in self.exports.stop():
-            self.tell(result)
+        """End the processes that write files, and a search in the past."""
+        stopping.cancel(self)
 
     def quit(self) -> None:
         """Stop everything but files that are to be written, after the current command; see `rest`.
@@ -420,7 +421,7 @@ class Controller:
         if self.stage.pinned is None:
             self.tell(text("notices.pin_first"))
         else:
-            self.start_editing()
+            self.start_editing("value")
 
     # Messages.
 

@@ -12,8 +12,10 @@ from scalarviz.controller.growing import has_earlier
 from scalarviz.controller.options import OptionChoice, rate_now
 from scalarviz.controller.parts import PinnedLayer, pinned_layer, rate_of
 from scalarviz.session.branches import Clock
+from scalarviz.session.metrics import measured_names
 from scalarviz.session.session import Session, Unit
 from scalarviz.session.settings_now import settings_now
+from scalarviz.session.stops import in_one_text
 from scalarviz.session.timeline import Here
 from scalarviz.texts import text
 from scalarviz.view.frame_data import Work
@@ -106,6 +108,8 @@ class State:
     theme: str
     help: bool
     message: str
+    stops: str  # the conditions at which it stops by itself
+    metrics: tuple[str, ...]  # names of those that are measured
     status: str  # background work, such as compiling kernels
     work: Work | None  # files that are written in the background
 
@@ -233,5 +237,7 @@ def state_of(controller: Controller, here: Here | None = None) -> State:
         help=stage.help,
         message=controller.message,
         status=stage.status,
+        stops=in_one_text(session.stop_conditions),
+        metrics=tuple(measured_names(timeline.visits.metrics, settings.data)),
         work=stage.work,
     )

@@ -62,6 +62,12 @@ def words(row: Control) -> Any:
     return ipywidgets.Label(layout=layout)
 
 
+def entry(row: Control) -> Any:
+    """Return a field that completes; its text arrives with Return, or when it is left."""
+    layout = Layout(width=f"{60 + 6 * row.room}px")
+    return ipywidgets.Combobox(ensure_option=False, continuous_update=False, layout=layout)
+
+
 KINDS = {
     "button": button,
     "tick": tick,
@@ -70,6 +76,7 @@ KINDS = {
     "slider": slider,
     "timeline": timeline,
     "text": words,
+    "entry": entry,
 }
 
 
@@ -185,6 +192,8 @@ class NotebookControls:
             if made.options != shown.names:
                 made.options = shown.names
             self._set(made, **told, value=value)
+        elif row.kind == "entry":
+            self._set(made, **told, options=shown.names, value=value)
         elif row.kind == "number":
             if value is not None and not math.isfinite(value):  # JSON has no such number
                 told["tooltip"], value = f"{shown.about}: {value}", None

@@ -69,7 +69,7 @@ class Live(Shown):
         calls = self._soon, self._changed, self._show_moment, self._set_light
         self.canvas = LiveCanvas(controller, size, *calls)
         controller.stage.keys = [row for row in controller.stage.keys if row[0] not in OF_WINDOWS]
-        controller.start_editing = self.controls.made["value"].focus
+        controller.start_editing = lambda name: self.controls.made[name].focus()
         controller.leave = controller.pause
         controller.copy_text = self.canvas.copy
         controls = [] if controller.stage.present else [self.controls.box]

@@ -63,7 +63,9 @@ class Curves:
                 self._curve = self._read(branch, count, view)
             self._key = key
         now = float(here.clock.step)
-        return replace(self._curve, at=now, loss=here.loss, metrics=self._metrics)
+        marks = [(mark.step, mark.text) for mark in session.timeline.stops.marks_of(branch)]
+        curve = replace(self._curve, at=now, loss=here.loss, metrics=self._metrics)
+        return replace(curve, marks=marks) if marks else curve
 
     def _read(self, branch: Branch, count: int, view: CurveView) -> Curve:
         """Read the first `count` losses of a branch, and those of others."""

@@ -120,6 +120,11 @@ def least_finite(trainer: Trainer, step: int) -> float:
     return 0.0 if all(np.isfinite(array).all() for array in arrays) else math.nan
 
 
+def changes_sign(value: Any, before: Any, number: float) -> Any:
+    """Whether a value is below 0 and the one before is not, or the other way round."""
+    return ((value < 0.0) != (before < 0.0)) & (before == before)  # NaN: there is none
+
+
 def is_refused(settings: Settings) -> bool:
     """Whether no step is taken that has a gradient or leaves a weight that is not finite."""
     return settings.optimizer.not_finite == "error" and not settings.precision.mixed
@@ -145,7 +150,7 @@ PREDICATES = table(
         Predicate("< NUMBER", lambda v, before, x: v < x),
         Predicate("rises NUMBERx", lambda v, low, x: v > x * low, "smallest", 1.0),
         Predicate("falls NUMBERx", lambda v, high, x: x * v < high, "largest", 1.0),
-        Predicate("changes sign", lambda v, was, x: (v < 0.0) != (was < 0.0), "previous"),
+        Predicate("changes sign", changes_sign, "previous"),
     ]
 )
 STATES = table(

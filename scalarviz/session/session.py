@@ -32,6 +32,7 @@ from scalarviz.session.kept import Kept
 from scalarviz.session.lock import SessionLock, SharedSnapshot
 from scalarviz.session.metrics import metrics_of
 from scalarviz.session.plateau import MetricCallback
+from scalarviz.session.stops import in_one_text
 from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import (
     Trainer,
@@ -424,6 +425,7 @@ class Session(UserActions):
         came = f"; {self.origin}" if self.origin else ""
         own = len(self.timeline.trainer.settings.optimizer.own_rates)
         rates = f", {own:,} weights with a rate of their own" if own else ""
-        stops = f"; stops when {' or '.join(self.stop_conditions)}" if self.stop_conditions else ""
+        conditions = in_one_text(self.stop_conditions)
+        stops = f"; stops when {conditions}" if conditions else ""
         about = f"{loss}, {self.engine}{rates}; {place}{came}{stops}"
         return f"Session: step {self.step_index:,}{about}"

@@ -24,6 +24,7 @@ from scalarviz.session.metrics import Series, measured_names, series
 from scalarviz.session.origin import Origin
 from scalarviz.session.record import Record
 from scalarviz.session.samples_moved import SamplesMoved, samples_that_moved
+from scalarviz.session.stops import in_one_text
 from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import one_row
 from scalarviz.session.weight_history import KINDS, Recorded, WeightHistory
@@ -189,8 +190,11 @@ class SessionState(ABC):
         """
         wanted = true_or_false(progress, "progress")
         with self.doing(), Progress(self.timeline.clock.step + 1, wanted) as bar:
-            found = checked(conditions, self.network, self._measured_names())
-            return first_held(self.timeline, found, bar.tell)
+            given = checked(conditions, self.network, self._measured_names())
+            found = first_held(self.timeline, given, bar.tell)
+            if found is not None:
+                self.timeline.stops.mark(self.timeline.branch, found, in_one_text(given))
+            return found
 
     # The numbers of the current batch.
 

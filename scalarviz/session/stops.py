@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from scalarviz.session.timeline import Timeline
 
 KIND = "stop when"  # of the action that sets conditions
+MOST_MARKS = 200
 
 
 class Seen(NamedTuple):
@@ -50,6 +51,14 @@ class Seen(NamedTuple):
     holds: bool
 
 
+class Mark(NamedTuple):
+    """A step of a branch at which it stopped by itself, or that `first` has found, and why."""
+
+    branch: Branch
+    step: int
+    text: str
+
+
 @final
 class Stops:
     """Looks for the steps at which a timeline stops.
@@ -60,6 +69,7 @@ class Stops:
 
     def __init__(self) -> None:
         self.everywhere = self.are_ignored = False
+        self.marks: tuple[Mark, ...] = ()  # replaced as a whole, for other threads
         self._settings: Settings | None = None
         self._sources: dict[str, list[Condition]] = {}
         self._seen: dict[Condition, Seen] = {}
@@ -72,6 +82,19 @@ class Stops:
             yield
         finally:
             self.everywhere = before
+
+    def mark(self, branch: Branch, step: int, text: str) -> None:
+        """Remember a step, for the loss curve; the newest ones stay."""
+        kept = [each for each in self.marks if each[:2] != (branch, step)]
+        self.marks = (*kept[1 - MOST_MARKS :], Mark(branch, step, text))
+
+    def marks_of(self, branch: Branch) -> list[Mark]:
+        """Return the marks on the way of a branch, in order."""
+        found, end = [], np.inf
+        for each in branch.lineage():
+            found += [mark for mark in self.marks if mark.branch is each and mark.step <= end]
+            end = min(end, each.fork.step)
+        return sorted(found, key=lambda mark: mark.step)
 
     def read_from(self, source: str, settings: Settings) -> list[Condition]:
         """Return the conditions in force that are read from LOSSES, MEASURED or NUMBERS."""
@@ -165,6 +188,8 @@ class Stops:
                     value = float(series(branch, step)[condition.metric][1][-1])
                     told.append(condition.told(trainer, value))
         told += self._read_numbers(timeline)
+        if told:
+            self.mark(branch, step, " and ".join(told))
         return f"stopped at step {step:,}: {' and '.join(told)}" if told else ""
 
     def refuse(self, timeline: Timeline, error: GradientError) -> bool:
@@ -174,6 +199,7 @@ class Stops:
         if is_off or not any(condition.is_not_finite for condition in stops):
             raise with_way_back(timeline, error) from None
         step = timeline.clock.step
+        self.mark(timeline.branch, step, NOT_FINITE)
         timeline.visits.stopped = f"stopped before the update of step {step:,}: {NOT_FINITE}"
         return True
 
@@ -299,6 +325,11 @@ def set_conditions(timeline: Timeline) -> list[object]:
         for each in timeline.trainer.settings.stops
         if not each.is_lost
     ]
+
+
+def in_one_text(conditions: Sequence[object]) -> str:
+    """Return conditions as one text, which means the same."""
+    return " or ".join(map(str, conditions))
 
 
 def texts_of(conditions: Sequence[Condition]) -> list[str]:

@@ -20,7 +20,7 @@ AXIS = 46.0  # pixels left of a curve
 DOTS = 5.0  # pixels from one dot to the next
 MEANS = 200  # points of a smoothed curve
 LOW = 60.0  # height of a chart in which there is no room for names
-REACH = 6.0  # pixels from the line of a branch that still mean it
+REACH = 6.0  # pixels from the line of a branch, or from a mark, that still mean it
 NO_POINTS = np.zeros((0, 2))
 
 
@@ -34,6 +34,7 @@ class Chart:
     plot    the curve's box, from the step `first` to the step `last`
     end     the last step there is
     own     pixels of the curve, and of the lines of other branches by their numbers
+    marks   pixels of the marks along the axis of steps, and their steps
     """
 
     box: Box
@@ -45,6 +46,7 @@ class Chart:
     end: float
     own: FloatArray = field(default_factory=lambda: NO_POINTS)
     others: Sequence[tuple[int, FloatArray]] = ()
+    marks: Sequence[tuple[float, int]] = ()
 
     def place_at(self, x: float) -> float:
         """Return the place on the axis of steps at a pixel's x, at an end of it if outside."""
@@ -52,7 +54,10 @@ class Chart:
         return self.first + min(max(share, 0.0), 1.0) * (self.last - self.first)
 
     def step_at(self, x: float) -> int:
-        """Return the step at a pixel's x, the first or last one shown if outside."""
+        """Return the step at a pixel's x, that of a mark if one is near, an end if outside."""
+        near = [(abs(x - at), step) for at, step in self.marks if abs(x - at) <= REACH]
+        if near:
+            return min(near)[1]
         return round(self.place_at(x))
 
     def branch_at(self, x: float, y: float) -> int | None:
@@ -146,7 +151,9 @@ def draw_loss(
     for number, points in others:
         if number == curve.meant:
             write_name(canvas, plot, points, curve, theme, scale)
-    return replace(chart, own=own, others=others)
+    shown = [step for step, _ in curve.marks if scales.first <= step <= scales.last]
+    marks = [(scales.x(step), step) for step in shown]
+    return replace(chart, own=own, others=others, marks=marks)
 
 
 def joined(lines: Sequence[BranchLine]) -> tuple[FloatArray, FloatArray]:
@@ -240,6 +247,10 @@ def draw_places(canvas: Canvas2D, scales: Scales, curve: Curve, theme: Theme, sc
     if math.isfinite(curve.loss) and curve.loss > 0.0:
         y = scales.y(curve.loss)
         canvas.disc(x, y, 3.5 * scale, theme.ink)
+    for step, _ in curve.marks:
+        x = scales.x(step)
+        canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.accent + "90", width=1.0)
+        canvas.disc(x, plot.y, 3.5 * scale, theme.accent)
     if curve.pointed is not None:
         x = scales.x(curve.pointed)
         canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.accent, width=1.0)
@@ -274,6 +285,11 @@ def draw_last_numbers(
     right = plot.right
     if clock and canvas.measure(clock, size=size) + 8.0 < right - end:
         right -= canvas.text(right, base, clock, size=size, color=theme.quiet, anchor="right") + gap
+    marked = next((why for step, why in curve.marks if step == at), "")
+    if marked:
+        words = canvas.fit(marked, right - end - gap, size=size)
+        canvas.text(end + gap, base, words, size=size, color=theme.accent)
+        return title
     told = [(words_of(each, at), color_of(each, theme)) for each in curve.metrics]
     if curve.meant is not None and plot.height >= LOW * scale:
         words = canvas.fit(words_of_branch(curve), right - end - gap, size=size)

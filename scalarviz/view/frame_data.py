@@ -113,6 +113,7 @@ class Curve:
     meant     number of the branch whose line is under the mouse, or None; `name`, its name
     on_title  whether the mouse is on the chart's title
     large     whether the chart stands over the lower half of the stage
+    marks     steps where it stopped by itself, or where something was so first, and why
     """
 
     steps: FloatArray = field(default_factory=lambda: NOTHING)
@@ -130,6 +131,7 @@ class Curve:
     name: str = ""
     on_title: bool = False
     large: bool = False
+    marks: Sequence[tuple[int, str]] = ()
 
     @cached_property
     def whole(self) -> float:

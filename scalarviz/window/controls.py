@@ -14,7 +14,17 @@ from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.keys import keys_of, written
 from scalarviz.controller.state import State
 from scalarviz.texts import text
-from scalarviz.window.fields import STYLE, Button, Names, NumberField, Quiet, Tick, Track, Words
+from scalarviz.window.fields import (
+    STYLE,
+    Button,
+    EntryField,
+    Names,
+    NumberField,
+    Quiet,
+    Tick,
+    Track,
+    Words,
+)
 from scalarviz.window.more import MorePanel
 
 KINDS: dict[str, Any] = {
@@ -25,6 +35,7 @@ KINDS: dict[str, Any] = {
     "slider": Track,
     "timeline": Track,
     "text": Words,
+    "entry": EntryField,
 }
 HEIGHT = 40  # pixels
 ROOMY = 760  # pixels of width from which on the speed is written beside its slider

@@ -8,11 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSignalBlocker, QSize, Qt
+from PySide6.QtCore import (
+    QEvent,
+    QPointF,
+    QRectF,
+    QSignalBlocker,
+    QSize,
+    QStringListModel,
+    Qt,
+)
 from PySide6.QtGui import QFocusEvent, QMouseEvent, QPainter, QPaintEvent, QPalette, QPen, QPolygonF
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
+    QCompleter,
     QLabel,
     QLineEdit,
     QPushButton,
@@ -314,5 +323,43 @@ class NumberField(QLineEdit):
 
     def edit(self) -> None:
         """Start editing the number."""
+        self.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.selectAll()
+
+
+@final
+class EntryField(QLineEdit):
+    """A text: type it and press Return; it is completed while one types."""
+
+    def __init__(self, row: Control, act: Act) -> None:
+        super().__init__()
+        self.setFixedWidth(14 + round(6.5 * row.room))
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus | Qt.FocusPolicy.TabFocus)
+        self._names = QStringListModel()
+        completer = QCompleter(self._names, self)
+        completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        self.setCompleter(completer)
+        self._value = ""
+        self.returnPressed.connect(lambda: act(self.text()))
+
+    def show_control(self, shown: Shown) -> None:
+        """Show a text, unless the user is typing one."""
+        if self._names.stringList() != list(shown.names):
+            self._names.setStringList(list(shown.names))
+        self._value = str(shown.value)
+        if not (self.hasFocus() and self.isModified()) and self.text() != self._value:
+            self.setText(self._value)
+            self.setCursorPosition(0)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Discard an uncommitted input, unless the list of completions is open."""
+        super().focusOutEvent(event)
+        if event.reason() != Qt.FocusReason.PopupFocusReason:
+            self.setText(self._value)
+            self.setCursorPosition(0)
+
+    def edit(self) -> None:
+        """Start editing the text."""
         self.setFocus(Qt.FocusReason.OtherFocusReason)
         self.selectAll()

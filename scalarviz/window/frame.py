@@ -173,11 +173,11 @@ class MainWindow(QMainWindow):
         high = body.height() - (0 if present else self.controls.height())
         return body.height() - int(Division.of(body.width(), high, present=present).strip.y)
 
-    def _start_editing(self) -> None:
-        """Open the field of the pinned weight's value."""
+    def _start_editing(self, name: str) -> None:
+        """Open the field of a control, such as that of the pinned weight's value."""
         if not self.controls.panel.isVisible():
             self.controls.panel.turn()
-        self.controls.made["value"].edit()
+        self.controls.made[name].edit()
 
     def _turn_full_screen(self) -> None:
         if self.isFullScreen():

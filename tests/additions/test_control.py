@@ -92,6 +92,15 @@ def rows() -> dict[str, Control]:
             primary=True,
         ),
         Control(
+            "condition",
+            "entry",
+            "Where it stops",
+            lambda controller, words: controller.session.stop_when(words),
+            lambda state: state.stops,
+            lambda state: ["not finite", "loss < 0.01"],
+            label="Condition",
+        ),
+        Control(
             "step in words",
             "text",
             "Where it stands",

@@ -438,7 +438,7 @@ def test_what_is_offered_is_done(make: MakeController, show: Show) -> None:
     controller.take("Back to start")
     assert controller.session.step_index == 0 and controller.stage.offers == {}
     asked = []
-    controller.start_editing = lambda: asked.append(True)
+    controller.start_editing = lambda name: asked.append(name == "value")
     controller.take("Change a weight")
     assert asked == [] and "Click on a cube" in controller.message
     controller.stage.pinned = 3

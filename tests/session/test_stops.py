@@ -76,6 +76,7 @@ SO: dict[str, Callable[[list[Arrival]], bool]] = {
 CHANGES: dict[str, Callable[[Arrival], float]] = {
     "weight 1 changes sign": lambda now: now.value[1],
     "gradient 10 changes sign": lambda now: now.grad[10],
+    "gradient 8 changes sign": lambda now: now.grad[8],
 }
 
 
@@ -83,7 +84,8 @@ def stops_of(condition: str, past: list[Arrival]) -> list[int]:
     """The steps at which a condition holds anew, by the rules of this file alone."""
     if condition in CHANGES:
         signs = [CHANGES[condition](each) < 0 for each in past]
-        return [k for k in range(1, len(past)) if signs[k] != signs[k - 1]]
+        first = 2 if condition.startswith("grad") else 1  # there is no gradient at step 0
+        return [k for k in range(first, len(past)) if signs[k] != signs[k - 1]]
     so = [False] + [SO[condition](past[: k + 1]) for k in range(1, len(past))]
     return [k for k in range(1, len(so)) if so[k] and not so[k - 1]]
 

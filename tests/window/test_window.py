@@ -37,6 +37,7 @@ QUICK = (
     "case_f11_fills_the_screen_and_escape_leaves_it_first",
     "case_a_presentation_has_controls_while_the_mouse_is_near_them",
     "case_closing_ends_every_thread",
+    "case_a_condition_is_typed_completed_and_stops_it",
     "case_a_file_that_is_being_written_has_a_bar_and_a_button_that_cancels_it",
     "case_a_link_is_copied_and_leads_back_here",
     "case_closing_asks_what_becomes_of_a_file_that_is_being_written",

@@ -351,6 +351,32 @@ def case_a_pinned_weight_is_typed_dragged_frozen_and_all_is_undone() -> None:
     bench.close()
 
 
+def case_a_condition_is_typed_completed_and_stops_it() -> None:
+    bench = Bench()
+    bench.press("u")
+    field = bench.made["stop when"]
+    assert bench.bar.panel.isVisible() and field.hasFocus()
+    bench.press("not f")
+    assert field.completer().currentCompletion() == "not finite"
+    bench.press(Key.Key_Escape, Key.Key_Escape)  # the list, then the field
+    assert not field.hasFocus() and field.text() == ""
+    bench.press("u")
+    bench.press("loss < 100", Key.Key_Return)
+    assert bench.session.stop_conditions == ["loss < 100"] and not field.hasFocus()
+    assert field.text() == "loss < 100"
+    bench.controller.play()
+    bench.until(lambda: bench.session.stopped)
+    bench.settle()
+    assert bench.session.step_index == 1 and "Stopped at step 1" in bench.stage.notices[-1]
+    bench.press("i")
+    assert bench.made["first time"].hasFocus()
+    bench.press("weight 3 < 100", Key.Key_Return)
+    bench.until(lambda: "First at step 0" in bench.stage.notices[-1])
+    bench.press("u", Key.Key_Delete, Key.Key_Return)
+    assert bench.session.stop_conditions == []
+    bench.close()
+
+
 def drag(bench: Bench, widget: QWidget, dx: int, button: Qt.MouseButton = Left) -> None:
     start = widget.rect().center()
     QTest.mousePress(widget, button, NONE, start)
