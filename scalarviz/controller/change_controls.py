@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from scalarviz.controller import growing
 from scalarviz.controller.control import Control
+from scalarviz.controller.edits import type_value
 from scalarviz.controller.own_input import begin
 from scalarviz.controller.parts import freeze_layer, set_layer_rate, set_weight_rate
 from scalarviz.controller.presets import go_wrong, preset_names
@@ -87,7 +88,7 @@ CHANGE_CONTROLS = [
         "edit",
         "button",
         "Type a value for the pinned weight",
-        lambda controller, _: controller.edit_pinned(),
+        lambda controller, _: type_value(controller),
         key="e",
     ),
     Control(

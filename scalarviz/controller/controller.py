@@ -12,14 +12,15 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial, wraps
-from typing import Any, TypeVar, cast, final
+from functools import partial
+from typing import Any, final
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.controller import keys, stopping, undoing
+from scalarviz.controller import keys, stopping, trail, undoing
 from scalarviz.controller.clicks import without_code
+from scalarviz.controller.computing import computes
 from scalarviz.controller.edits import Edits, as_number
-from scalarviz.controller.end_of_run_actions import offers_of
+from scalarviz.controller.end_of_run_actions import offer_more
 from scalarviz.controller.export import Exports
 from scalarviz.controller.guide import Guide
 from scalarviz.controller.hand import Hand
@@ -44,26 +45,6 @@ CHANNELS = {"color": "color", "size": "size"}
 AT_ONCE = 100  # most steps taken by a command; for more, it plays
 
 
-CommandT = TypeVar("CommandT", bound=Callable[..., Any])
-
-
-def computes(command: CommandT) -> CommandT:
-    """Decorator of commands that compute; they are refused while the training is held."""
-
-    @wraps(command)
-    def done(controller: Controller, *given: Any, **named: Any) -> Any:
-        controller.look_at_kernels()
-        if controller.warming.held:
-            return controller.tell(text("notices.wait"))
-        try:
-            return command(controller, *given, **named)
-        finally:
-            controller.guide.interrupt()
-            controller.look_at_kernels()  # the command may have changed what is needed
-
-    return cast(CommandT, done)
-
-
 @final
 class Controller:
     """A show, its picture, and the commands on both.
@@ -75,8 +56,8 @@ class Controller:
     speed   steps a second, 0 for as fast as possible; None: the speed of the show
 
     `measured` is the speed while it plays, in steps a second, else 0. `last_words` is what was told
-    after `quit`. `later` are sessions made of this one, which the user has left by going back to
-    it; `preset` is the change of the last preset that was set up, if it changed the session.
+    after `quit`. `trail` has the trainings before this one and after it, `own_session` is the one
+    that the face was opened for, and `preset` the change of the last preset, if it was one.
 
     The face sets `start_editing`, which opens the field of a control, given its name, `leave`,
     which closes everything, `fill_screen`, which enters and leaves full screen, `copy_text`, which
@@ -93,7 +74,7 @@ class Controller:
         steps: int | None = None,
         speed: float | None = None,
     ) -> None:
-        self.show = show
+        self.show, self.own_session = show, show.session
         self.stage: PictureProtocol = stage
         self.unit: Unit = "step"
         self.message = ""
@@ -108,12 +89,12 @@ class Controller:
         self.guide: Guide = Guide(self)
         self.options = Options(recipe, show)
         self.edits = Edits(show.session)
-        self.later: list[Session] = []
+        self.trail = trail.Trail()
         self.preset: Change | None = None
         self.exports = Exports()
         self.search = stopping.Search()
         self.last_words: list[str] = []
-        self._is_left = False
+        self._is_left = self._plays_soon = self._resumes = False
         self.engines = tuple(name for name, row in ENGINES.items() if not row.lack())
         self.warming = Warming()
         self.look_at_kernels()
@@ -150,8 +131,15 @@ class Controller:
         with self.reporting_errors():
             self.playing.play()
 
+    def play_soon(self) -> None:
+        """Play, as soon as the kernels are compiled."""
+        self._plays_soon, self._resumes = self.warming.held, False
+        if not self._plays_soon:
+            self.play()
+
     def pause(self) -> None:
         """Pause; report the error that has stopped the training, if there is one."""
+        self._plays_soon = self._resumes = False
         self.guide.stop()
         self._stop(self.playing.pause)
 
@@ -173,7 +161,9 @@ class Controller:
         if self.warming.attend():
             self.tell(text("notices.ready", engine=settings_now(self.session).engine))
         self.stage.asleep = self.warming.held
-        self.stage.status = self.warming.said
+        self.stage.status = self.hand.said or self.warming.said
+        if self._plays_soon and not self.warming.held:
+            self.play_soon()
         for result, failed in self.exports.results().items():
             self.tell(result, text("exports.seen") * failed, lambda: None)
         self.stage.work = self.search.work or self.exports.work
@@ -185,18 +175,13 @@ class Controller:
             self.pause()
             playing.until = None
             if goal is None and self.stage.own is None:
-                self.stage.offer({name: partial(self.take, name) for name in offers_of(self)})
+                offer_more(self)
             elif goal is not None:
                 self.seek(goal)
         elif self.session.playing:
             playing.quicken()
         else:  # the last portion may have failed after the pause
             self._stop(partial(self.session.pause, 0.0))
-
-    def take(self, offer: str) -> None:
-        """Execute an offer made at the end of a run."""
-        self.stage.offer({})
-        pick(offers_of(self), offer, "offer")()
 
     def step(self, direction: int, times: int = 1) -> None:
         """Go forward (+1) or back (-1), `times` times the chosen unit."""
@@ -209,19 +194,19 @@ class Controller:
     @computes
     def travel(self, operations: int) -> None:
         """Go forward, or back if negative, by some operations, one after the other."""
-        self._stand_still()
+        self.stand_still()
         self.guide.travel(operations)
 
     @computes
     def slow_step(self) -> None:
         """Do the operations up to the end of a step slowly; then go on if it plays."""
         plays = self.session.playing or self.guide.plays_then
-        self._stand_still()
+        self.stand_still()
         self.guide.slow_step(plays=plays)
 
     @computes
     def _go(self, direction: int, times: int, unit: Unit) -> None:
-        self._stand_still()
+        self.stand_still()
         session = self.session
         each = session.timeline.trainer.batches.steps_an_epoch if unit == "epoch" else 1
         if direction < 0:
@@ -235,7 +220,7 @@ class Controller:
     @computes
     def seek(self, step: int) -> None:
         """Go to a step of this branch."""
-        self._stand_still()
+        self.stand_still()
         session = self.session
         end = session.current_branch.end.step
         self.do(partial(session.seek, max(0, min(step, end))), name="seek")
@@ -243,7 +228,7 @@ class Controller:
     @computes
     def reset(self) -> None:
         """Start again with the same initial weights; the speed stays."""
-        self._stand_still()
+        self.stand_still()
         self.do(self.session.reset)
 
     def set_unit(self, unit: str) -> None:
@@ -258,7 +243,8 @@ class Controller:
         with self.reporting_errors():
             self.playing.set_speed(speed)
 
-    def _stand_still(self) -> None:
+    def stand_still(self) -> None:
+        """Pause, and remove the large buttons."""
         self.pause()
         self.withdraw()
 
@@ -325,7 +311,7 @@ class Controller:
 
     @computes
     def set_activation(self, layer: int, name: str) -> None:
-        self.do(partial(self.session.set_activation, layer, name))
+        self.do(partial(self.session.set_activation, layer, name), changing=True)
 
     @computes
     def edit(self, row: int, value: float | str, *, dragged: bool = False) -> None:
@@ -338,16 +324,12 @@ class Controller:
         """Freeze or unfreeze a weight."""
         self.do(partial(self.session.freeze, row, on))
 
-    @computes
     def undo(self) -> None:
-        """Undo the last change; without one, show the session that this one was made from."""
-        self._stand_still()
+        """Undo the last change; without one, show the training before this one."""
         undoing.undo(self)
 
-    @computes
     def redo(self) -> None:
-        """Do the change that was undone last again, or show the session that was made of this."""
-        self._stand_still()
+        """Do the change that was undone last again, or show the training after this one."""
         undoing.redo(self)
 
     @computes
@@ -360,13 +342,19 @@ class Controller:
         if change == "rate":
             return self.set_rate(str(value))
 
-        def begin(made: Show | None) -> None:
+        def begin(made: Options | None) -> None:
             if made is not None:
-                self.replace(made, options)
+                did = text("changes.option", name=name, value=value)
+                trail.go_on(self, made.show, made, did)
+                self.tell(text("notices.grown", did=did), text("notices.earlier"), self.undo)
             elif change == "data":
                 self.tell(text("notices.target"))
 
-        return self.do(lambda: options.set(session, settings_now(session), name, value), begin)
+        def act() -> Options | None:
+            return options.set(session, settings_now(session), name, value)
+
+        said = text("changes.option", name=name, value=value)
+        return self.do(act, begin, changing=True, said=said)
 
     # Samples, branches.
 
@@ -380,23 +368,23 @@ class Controller:
     @computes
     def switch(self, branch: int) -> None:
         """Switch to another branch."""
-        self._stand_still()
+        self.stand_still()
         self.do(partial(self.session.switch, branch), self.fit, branching=False)
 
     def replace(self, show: Show, options: Options) -> None:
         """Show another training, and play it if this one was playing."""
-        plays = self.session.playing
+        plays = self.session.playing or self._resumes
         self.pause()
         self.show, self.options = show, options
-        self.options.begin(show)
-        self.edits, self.later = Edits(show.session), []
+        self.own_session = self.own_session if options.elsewhere else show.session
+        self.edits = Edits(show.session)
         self.playing.begin(show)
         self.warming.take(show.session)
         self.set_unit(self.unit if self.unit in units_of(show.session) else "step")
         self.stage.replace(show)
         self.stage.asleep = self.warming.held
         if plays:
-            self.play()
+            self.play_soon()
 
     # The picture.
 
@@ -415,13 +403,6 @@ class Controller:
     def press(self, key: str, shift: bool = False) -> bool:
         """Execute the command of a key; return whether it has one."""
         return keys.press(self, key, shift)
-
-    def edit_pinned(self) -> None:
-        """Open the field of the pinned weight's value, or say how a weight is pinned."""
-        if self.stage.pinned is None:
-            self.tell(text("notices.pin_first"))
-        else:
-            self.start_editing("value")
 
     # Messages.
 
@@ -448,6 +429,8 @@ class Controller:
         name: str = "",
         branching: bool = True,
         kept: bool = False,
+        changing: bool = False,
+        said: str = "",
     ) -> None:
         """Execute a command on the training, and then call `then` with its result on this thread.
 
@@ -456,11 +439,17 @@ class Controller:
         name       of waiting commands with one name, only the newest is executed
         branching  whether to report a new branch
         kept       whether it is executed though the face is closed
+        changing   whether other kernels may be needed then: it plays on when they are compiled
+        said       what it does, shown while it takes long
 
         A command that takes long runs while the face continues. Errors are reported.
         """
         session, warming = self.session, self.warming
         branches: list[Branch] = []  # before and after
+        plays = changing and (session.playing or self._resumes)
+        if plays:
+            self._resumes = True
+            self._stop(self.playing.pause)
 
         def done() -> Any:
             branches.append(session.current_branch)
@@ -471,14 +460,18 @@ class Controller:
                 warming.settle(math.inf)
 
         def finish(result: Any, error: BaseException | None) -> None:
+            if changing:
+                self.look_at_kernels()
             with self.reporting_errors():
                 if error is not None:
                     raise error
                 then(result)
+            if plays and self._resumes:
+                self.play_soon()
             if branching and session is self.session:
                 self._tell_branch(*branches)
 
-        self.hand.do(done, finish, name, kept=kept)
+        self.hand.do(done, finish, name, kept=kept, said=said)
 
     @contextmanager
     def reporting_errors(self) -> Iterator[None]:

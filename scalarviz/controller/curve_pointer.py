@@ -6,7 +6,8 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import final
 
-from scalarviz.controller.controller import Controller, computes
+from scalarviz.controller.computing import computes
+from scalarviz.controller.controller import Controller
 from scalarviz.texts import text
 from scalarviz.view.charts import Chart
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from scalarviz.errors import InputError
 from scalarviz.session.session import Session
 from scalarviz.session.undo import Change
+from scalarviz.texts import text
+
+if TYPE_CHECKING:
+    from scalarviz.controller.controller import Controller
 
 
 @final
@@ -30,6 +34,14 @@ class Edits:
             if goes_on:
                 log.join()
             self._drag = (row, log.done[-1]) if dragged else None
+
+
+def type_value(controller: Controller) -> None:
+    """Open the field of the pinned weight's value, or say how a weight is pinned."""
+    if controller.stage.pinned is None:
+        controller.tell(text("notices.pin_first"))
+    else:
+        controller.start_editing("value")
 
 
 def as_number(value: object) -> float:

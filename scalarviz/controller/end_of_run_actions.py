@@ -6,7 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from scalarviz.controller.edits import type_value
 from scalarviz.controller.own_input import begin
+from scalarviz.formulas.table import pick
 from scalarviz.session.settings_now import settings_now
 from scalarviz.texts import row_text, text
 
@@ -14,12 +16,25 @@ if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller
 
 
+def offer_more(controller: Controller) -> None:
+    """Show a large button for each of the offers."""
+    controller.stage.offer(
+        {name: partial(take, controller, name) for name in offers_of(controller)}
+    )
+
+
+def take(controller: Controller, offer: str) -> None:
+    """Execute an offer made at the end of a run."""
+    controller.stage.offer({})
+    pick(offers_of(controller), offer, "offer")()
+
+
 def offers_of(controller: Controller) -> dict[str, Callable[[], None]]:
     """Return the offers: their labels and actions."""
     found: dict[str, Callable[[], None]] = {
         text("offers.step"): partial(step_through, controller),
         text("offers.start"): partial(controller.seek, 0),
-        text("offers.weight"): controller.edit_pinned,
+        text("offers.weight"): partial(type_value, controller),
     }
     if controller.session.network.layers:
         found[text("offers.own")] = partial(begin, controller)

@@ -4,8 +4,27 @@ from __future__ import annotations
 
 from scalarviz.controller.control import Control
 from scalarviz.controller.links import copy_link
+from scalarviz.controller.scenes import choose_scene, entries, entry_of
+from scalarviz.controller.state import State
+from scalarviz.texts import text
+
+
+def scene_names(state: State) -> tuple[str, ...]:
+    """Return the scenes, and before them an entry for a training that is none."""
+    return (*(() if state.scene else (text("controls.choose"),)), *entries())
+
 
 FILE_CONTROLS = [
+    Control(
+        "scenes",
+        "choice",
+        "Open a scene; Undo leads back",
+        choose_scene,
+        lambda state: entry_of(state.scene) or text("controls.choose"),
+        names=scene_names,
+        menu="Scenes",
+        room=40,
+    ),
     Control(
         "cancel",
         "button",

@@ -6,10 +6,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from scalarviz.controller.controller import Controller, computes
+from scalarviz.controller.computing import computes
+from scalarviz.controller.controller import Controller
 from scalarviz.controller.export import task_of
 from scalarviz.controller.options import Options
 from scalarviz.controller.precompile import kinds_of_run
+from scalarviz.controller.trail import go_on
 from scalarviz.files.runs import check_saving
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
@@ -23,7 +25,11 @@ def drop(controller: Controller, path: str | Path) -> None:
     if str(path).endswith(".safetensors"):
         return open_run(controller, path)
     session, options = controller.session, controller.options
-    return controller.do(lambda: options.set_picture(session, settings_now(session), str(path)))
+    return controller.do(
+        lambda: options.set_picture(session, settings_now(session), str(path)),
+        changing=True,
+        said=text("scenes.opening", name=Path(path).name),
+    )
 
 
 def open_run(controller: Controller, path: str | Path) -> None:
@@ -40,10 +46,13 @@ def open_with(controller: Controller, path: str | Path, kinds: list[str]) -> Non
     def begin(session: Session) -> None:
         same = session.data.name == controller.session.data.name
         show = replace(controller.show, session=session) if same else Show.of(session)
-        controller.replace(show, Options(controller.options.recipe if same else None, show))
+        recipe = controller.options.recipe if same else None
+        options = Options(recipe, show, elsewhere=not same or controller.options.elsewhere)
+        go_on(controller, show, options, text("changes.file", file=Path(path).name))
         controller.tell(text("notices.resumed", path=path))
 
-    return controller.do(partial(Session.load, path), begin)
+    said = text("scenes.opening", name=Path(path).name)
+    return controller.do(partial(Session.load, path), begin, said=said)
 
 
 @computes
@@ -54,6 +63,7 @@ def save(controller: Controller, path: str | Path) -> None:
         partial(session.save, path),
         lambda _: controller.tell(text("notices.saved", path=path)),
         kept=True,
+        said=text("notices.saving", file=Path(path).name),
     )
 
 

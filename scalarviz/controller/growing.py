@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from scalarviz.controller import trail
 from scalarviz.model.operations import Operation
-from scalarviz.presenter.several import sizes_of
 from scalarviz.session.caption import Neuron
 from scalarviz.session.growing import add_neurons, insert_layer, remove_layer, remove_neuron
 from scalarviz.session.session import Session
@@ -30,50 +29,20 @@ def grow(
     session = controller.session
 
     def begin(made: Session) -> None:
-        go_on_with(controller, made)
+        did = go_on_with(controller, made)
         controller.stage.hover_neuron = seen(made)
-        assert made.origin is not None, "a session that was made from another one has an origin"
-        did = made.origin.did
-        controller.tell(text("notices.grown", did=did[:1].upper() + did[1:]), *way_back(controller))
+        words = text("notices.grown", did=did[:1].upper() + did[1:])
+        controller.tell(words, text("notices.earlier"), controller.undo)
 
     controller.do(lambda: make(session), begin)
 
 
-def go_on_with(controller: Controller, session: Session) -> None:
-    """Show another session in place of the one that is shown, under its own sizes."""
-    show = controller.show
-    sizes = sizes_of(show.session), sizes_of(session)
-    title = show.title.replace(*sizes) if all(sizes) else show.title
-    controller.replace(replace(show, session=session, title=title), controller.options)
-
-
-def way_back(controller: Controller) -> tuple[str, Callable[[], None]]:
-    """Return the label and the action of a button that leads to the network before."""
-    return text("notices.earlier"), partial(earlier, controller)
-
-
-def has_earlier(session: Session) -> bool:
-    """Return whether the session is there that this one was made from."""
-    return session.origin is not None and session.origin.session is not None
-
-
-def earlier(controller: Controller) -> None:
-    """Show the session that this one was made from."""
-    origin = controller.session.origin
-    if origin is None or origin.session is None:
-        return controller.tell(text("notices.no_earlier"))
-    controller.later.append(controller.session)
-    kept = list(controller.later)
-    go_on_with(controller, origin.session)
-    controller.later = kept
-    return None
-
-
-def later(controller: Controller) -> None:
-    """Show the session again that `earlier` has left."""
-    *kept, session = controller.later
-    go_on_with(controller, session)
-    controller.later = kept
+def go_on_with(controller: Controller, session: Session) -> str:
+    """Show a session that was made from the one that is shown; return what was done."""
+    origin = session.origin
+    assert origin is not None, "a session that was made from another one has an origin"
+    trail.go_on(controller, *trail.with_session(controller, session), origin.did)
+    return origin.did
 
 
 # The commands.

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any, final
 
 from scalarviz.engines.common.cores import Guard
 from scalarviz.presenter.answers import AT_ONCE
 from scalarviz.session.worker import Background, Job
+from scalarviz.texts import text
 
 
 @dataclass(eq=False)
@@ -25,6 +27,7 @@ class QueuedCommand:
     then: Callable[[Any, BaseException | None], None]
     name: str = ""
     kept: bool = False
+    said: str = ""
     result: Any = None
     error: BaseException | None = None
 
@@ -44,11 +47,18 @@ class Hand:
         self._waiting: deque[QueuedCommand] = deque()
         self._done: deque[QueuedCommand] = deque()
         self._thread = Background()
+        self._now: tuple[str, float] = "", 0.0  # what the present command is called, and its start
 
     @property
     def busy(self) -> bool:
         """Whether a command is being executed, or a result has not been reported."""
         return self._thread.busy or bool(self._done)
+
+    @property
+    def said(self) -> str:
+        """What is being done, and for how long; "" for nothing, and for what has no words."""
+        words, since = self._now
+        return words and text("notices.busy", what=words, seconds=monotonic() - since)
 
     def do(
         self,
@@ -57,6 +67,7 @@ class Hand:
         name: str = "",
         *,
         kept: bool = False,
+        said: str = "",
     ) -> None:
         """Execute a command after those that wait already.
 
@@ -64,12 +75,13 @@ class Hand:
         then     called with its result and its error, one of them None
         name     commands of one name replace each other while they wait
         kept     whether `drop` does not forget it
+        said     what it does, for the property of this name
         """
         patience = 0.0 if self._thread.busy else self.patience
         with self._lock:
             if name and self._waiting and self._waiting[-1].name == name:
                 self._waiting.pop()
-            self._waiting.append(QueuedCommand(command, then, name, kept))
+            self._waiting.append(QueuedCommand(command, then, name, kept, said))
         self._thread.start(self._work())
         self._thread.finish(patience)
         self.attend()
@@ -96,9 +108,11 @@ class Hand:
                 if not self._waiting:
                     return
                 command = self._waiting.popleft()
+            self._now = command.said, monotonic()
             try:
                 command.result = command.do()
             except BaseException as error:
                 command.error = error
+            self._now = "", 0.0
             self._done.append(command)
             yield 0.0

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scalarviz.controller.options import Recipe
 from scalarviz.errors import InputError
-from scalarviz.scenefiles.find import scenes
 from scalarviz.scenefiles.links import Link, is_plain, link_to, option_text
 from scalarviz.session.kept import actions_of
 from scalarviz.session.session import Session
@@ -45,8 +42,8 @@ def link_here(
     Raises InputError for a session that neither a scene nor a file leads to.
     """
     timeline = session.timeline
-    name, kept = scene_of(recipe), timeline.kept
-    options = {} if recipe is None else link_options(recipe)
+    name, kept = recipe.name if recipe else "", timeline.kept
+    options = {} if recipe is None else recipe.unusual
     was_changed = bool(actions_of(timeline.branch))
     is_made = not (was_changed or timeline.was_loaded or session.origin)
     if name and is_made and all(is_plain(option_text(value)) for value in options.values()):
@@ -69,18 +66,3 @@ def link_here(
             "yet: go back or on by an operation first"
         )
     return link_to(session, str(kept.path), None, pinned)
-
-
-def scene_of(recipe: Recipe | None) -> str:
-    """Return the name of the scene of the package that a recipe is of; "" if it is of none."""
-    if recipe is None:
-        return ""
-    file = Path(recipe.scene.__globals__.get("__file__", "")).resolve()
-    return next((name for name, path in scenes().items() if path.resolve() == file), "")
-
-
-def link_options(recipe: Recipe) -> Mapping[str, object]:
-    """Return the options of a recipe that are not the usual ones."""
-    own = {name: recipe.values[name] for name in recipe.own}
-    changed = {name: value for name, value in own.items() if value != recipe.own[name].default}
-    return changed | recipe.shared

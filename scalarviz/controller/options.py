@@ -14,7 +14,7 @@ from scalarviz.data import DataSet
 from scalarviz.errors import InputError
 from scalarviz.formulas.table import pick
 from scalarviz.presenter.show import Show
-from scalarviz.scenefiles.find import Scene
+from scalarviz.scenefiles.find import Scene, name_of
 from scalarviz.scenefiles.making import as_kind, make_show, parsed
 from scalarviz.scenefiles.options import BY_NAME, SHARED, own_options
 from scalarviz.session.session import Session
@@ -48,21 +48,31 @@ class Recipe:
     """A scene and its options, from which its show can be made anew with others.
 
     `given` are the options given on the command line by name, including those of every scene.
+    `name` is that of a scene of the package, or "".
     """
 
     def __init__(self, scene: Scene, given: Mapping[str, Any] | None = None) -> None:
         given = given or {}
         self.scene = scene
+        self.name = name_of(scene)
         self.own = own_options(scene)
         self.values = {name: given.get(name, option.default) for name, option in self.own.items()}
         self.values |= parsed(given.get("set") or [], self.own)
         self._given = {**dict.fromkeys(SHARED), **given, "set": None, "resume": None}
 
     @property
-    def shared(self) -> dict[str, Any]:
-        """The options of every scene that were given, without those that this scene has itself."""
-        given = {name: self._given[name] for name in SHARED if name not in self.own}
-        return {name: value for name, value in given.items() if value is not None}
+    def unusual(self) -> dict[str, Any]:
+        """The options, of the scene or of every scene, that are not as usual."""
+        own = {name: self.values[name] for name in self.own}
+        found = {name: value for name, value in own.items() if value != self.own[name].default}
+        shared = {name: self._given[name] for name in SHARED if name not in self.own}
+        return found | {name: value for name, value in shared.items() if value is not None}
+
+    def changed(self, values: dict[str, Any]) -> Recipe:
+        """Return the same recipe with other values of its options."""
+        found = copy.copy(self)
+        found.values = values
+        return found
 
     def make(self, values: Mapping[str, Any]) -> Show:
         """Return the show with these options."""
@@ -80,22 +90,25 @@ class AppliedChoice:
 
 @final
 class Options:
-    """The options of a session, and which choices are in force.
+    """The options of the session of a `show`, and which choices are in force.
+
+    elsewhere  whether the training is another one than that which its face was opened for
 
     Going back in time can restore earlier data and activations. So each choice is stored with the
     parts of the settings that it led to, and looked up by them; likewise the title.
     """
 
-    def __init__(self, recipe: Recipe | None, show: Show) -> None:
+    def __init__(self, recipe: Recipe | None, show: Show, *, elsewhere: bool = False) -> None:
         self.recipe = recipe
-        self.begin(show)
-
-    def begin(self, show: Show) -> None:
-        """Start over with another training, made with the current options."""
-        self._show = show
+        self.elsewhere = elsewhere
+        self.show = show
         self._made: list[AppliedChoice] = []
         settings = show.session.timeline.trainer.settings
         self._note(settings, self.recipe.values if self.recipe else {}, show.title)
+
+    def anew(self, show: Show) -> Options:
+        """Return the same options of another show."""
+        return Options(self.recipe, show, elsewhere=self.elsewhere)
 
     def changes(self, name: str) -> str:
         """Return what an option changes in a session, "" if it restarts; "data" without a scene."""
@@ -143,10 +156,10 @@ class Options:
         now = parts_of(settings)
         of_it = "data", "activations"
         same = (m for m in self._made if all(m.parts[part] == now[part] for part in of_it))
-        return next((m.title for m in same if m.title), self._show.title)
+        return next((m.title for m in same if m.title), self.show.title)
 
-    def set(self, session: Session, settings: Settings, name: str, value: object) -> Show | None:
-        """Choose a value, in the running session if possible; else return the new show.
+    def set(self, session: Session, settings: Settings, name: str, value: object) -> Options | None:
+        """Choose a value, in the running session if possible; else return those of a new show.
 
         Raise UnknownNameError for an unknown option, InputError for an invalid value.
         """
@@ -166,8 +179,7 @@ class Options:
             LIVE[change].take(session, settings, chosen)
             self._note(settings_now(session), values, made.title)
             return None
-        recipe.values = values
-        return made
+        return Options(recipe.changed(values), made, elsewhere=self.elsewhere)
 
     def set_picture(self, session: Session, settings: Settings, path: str) -> None:
         """Train on another picture, with the same transform."""

@@ -108,6 +108,7 @@ def go_wrong(controller: Controller, name: str) -> None:
         if made is not None:
             growing.go_on_with(controller, made)
         controller.tell(text(f"presets.{name}.look"), text("controls.undo"), controller.undo)
-        controller.play()
+        controller.play_soon()
 
-    controller.do(act, begin, branching=False)
+    said = text("notices.sets_up", name=text(f"presets.{name}"))
+    controller.do(act, begin, branching=False, changing=True, said=said)

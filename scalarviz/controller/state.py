@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scalarviz.controller.growing import has_earlier
 from scalarviz.controller.options import OptionChoice, rate_now
 from scalarviz.controller.parts import PinnedLayer, pinned_layer, rate_of
 from scalarviz.session.branches import Clock
@@ -86,6 +85,7 @@ class State:
     engine: str
     engines: tuple[str, ...]
     options: tuple[OptionChoice, ...]
+    scene: str  # of the package, or ""
     pinned: PinnedWeight | None
     pinned_layer: PinnedLayer | None
     undoable: int  # changes that can be undone
@@ -193,7 +193,7 @@ def state_of(controller: Controller, here: Here | None = None) -> State:
     """
     session, stage, timeline = controller.session, controller.stage, controller.session.timeline
     here = here or timeline.here
-    settings = settings_now(session)
+    settings, recipe = settings_now(session), controller.options.recipe
     return State(
         title=controller.show.title,
         playing=session.playing,
@@ -214,10 +214,11 @@ def state_of(controller: Controller, here: Here | None = None) -> State:
         engine=settings.engine,
         engines=controller.engines,
         options=controller.options.choices(settings),
+        scene=recipe.name if recipe else "",
         pinned=pinned_of(session, stage.pinned),
         pinned_layer=pinned_layer(session, stage.pinned, stage.pinned_neuron),
-        undoable=len(timeline.undo_log.done) + has_earlier(session),
-        redoable=len(timeline.undo_log.undone) + len(controller.later),
+        undoable=len(timeline.undo_log.done) + controller.trail.has_earlier(session),
+        redoable=len(timeline.undo_log.undone) + len(controller.trail.after),
         own=None if stage.own is None else tuple(stage.own.tolist()),
         own_color=session.data.input_tint == "rgb",
         offered=stage.offered,

@@ -97,7 +97,7 @@ class Compiling:
         """What is compiled, and for how long; "" for nothing."""
         if not self._going:
             return ""
-        names = ", ".join(map(precompile.name_of, self._going))
+        names = ", ".join(dict.fromkeys(map(precompile.name_of, self._going)))
         seconds = monotonic() - min(since for _, since in self._going.values())
         return text("notices.compiling", names=names, seconds=seconds)
 
@@ -137,6 +137,7 @@ class Warming:
     def take(self, session: Session) -> None:
         """Attach to a session, or look again what it needs after formulas were added."""
         if session is not self.session:
+            self._give_back()
             self.session, self.stood_in = session, ""
             self._actions.clear()
             self._large = any(mip_levels.levels_of(plate) for plate in layout_of(session).plates)

@@ -37,6 +37,11 @@ class Scales:
         self._grown_at = -math.inf
         self._grown: tuple[float, float] | None = None
 
+    def keep_to(self, channels: Sequence[str]) -> None:
+        """Show values in place of a channel that there is not any more."""
+        self.color = self.color if self.color in channels else "value"
+        self.size = self.size if self.size in channels else "value"
+
     def choose(self, shown: Sequence[Shown]) -> None:
         """Choose scales for the numbers of all that is shown, larger or smaller than before."""
         for channel in {self.color, self.size}:

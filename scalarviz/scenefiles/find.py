@@ -50,6 +50,13 @@ def find(name: str) -> Path:
     return Path(name)
 
 
+def name_of(scene: Scene) -> str:
+    """Return the name of a scene of the package; "" for others."""
+    file = getattr(scene, "__globals__", {}).get("__file__", "")
+    place = Path(file).resolve()
+    return next((name for name, path in scenes().items() if path.resolve() == place), "")
+
+
 def load(path: Path) -> Scene:
     """Return the function `scene` of a file; raise SceneError if its code fails."""
     path = path.absolute()

@@ -66,13 +66,17 @@ def default_name(branch: Branch) -> str:
     start = text(f"branches.from.{key}", step=step, operation=operation)
     if branch.parent is None:
         return start
-    did = [words_of(list(group)) for _, group in groupby(began_by(branch), subject)]
-    if not did:
-        return start
+    did = did_in_words(began_by(branch))
+    return text("branches.name.did", start=start, did=did) if did else start
+
+
+def did_in_words(actions: Sequence[Action]) -> str:
+    """Return what some actions did, in a few words; "" for none."""
+    did = [words_of(list(group)) for _, group in groupby(actions, subject)]
     listed = ", ".join(did[:MOST])
     if len(did) > MOST:
         listed = text("branches.name.more", listed=listed, count=len(did) - MOST)
-    return text("branches.name.did", start=start, did=listed)
+    return listed
 
 
 def began_by(branch: Branch) -> list[Action]:

@@ -64,6 +64,7 @@ from scalarviz.window.picture import View
 
 FRAME = 33  # milliseconds between updates
 REST = 5.0  # pause after a picture while training at full speed, relative to its duration
+LONGEST_REST = 1000.0  # milliseconds: the first picture of a scene takes long
 LOOKS = 2  # frames between updates of the controls at rest
 # Python's switch interval in seconds. With a longer one, waiting threads starve: NumPy releases the
 # lock more often than that, but too briefly for them to take it.
@@ -236,13 +237,13 @@ class MainWindow(QMainWindow):
             self.controller.attend()
             self.farewell.attend()
             if self.keep.due and not self.controller.warming.held:
-                self.controller.do(
-                    partial(self.keep.now_and_then, self.controller.session), name="keep"
-                )
+                kept = partial(self.keep.now_and_then, self.controller.own_session)
+                self.controller.do(kept, name="keep")
             self.controller.drawing(self._refresh)
         finally:
             spent = 1000.0 * (perf_counter() - began)
-            rest = REST * spent if self.controller.playing.flat_out else 1.0
+            flat_out = self.controller.playing.flat_out
+            rest = min(REST * spent, LONGEST_REST) if flat_out else 1.0
             self._timer.start(round(max(FRAME - spent, rest)))
 
     def _refresh(self) -> None:

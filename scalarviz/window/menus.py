@@ -43,7 +43,7 @@ class Menus:
         others = (row.menu for row in self._rows.values())
         self.menus = {
             name: bar.addMenu("&" + row_text(f"rows.menus.{name}.title", name))
-            for name in dict.fromkeys(("File", "Time", "View", *others, "Help"))
+            for name in dict.fromkeys(("File", "Scenes", "Time", "View", *others, "Help"))
         }
         self._make_file(self.menus["File"])
         self._make_rows(controller.state)
@@ -66,12 +66,18 @@ class Menus:
         menu.addSeparator()
 
     def _make_rows(self, state: State) -> None:
-        """Add an entry per row; a choice is a submenu, or an entry per name if names have keys."""
+        """Add an entry per row; a choice is a submenu, or an entry per name if names have keys.
+
+        A choice that is called like its menu is that menu.
+        """
         for row in self._rows.values():
             menu, names = self.menus[row.menu], tuple(row.names(state))
             if row.kind != "choice":
                 self.entries[row.name] = self._add(menu, row.name, partial(self._press, row))
                 self.entries[row.name].setCheckable(row.kind == "tick")
+            elif row.name == row.menu.lower():
+                menu.aboutToShow.connect(partial(self._fill, row, menu))
+                self.entries[row.name] = menu.menuAction()
             elif row.key != DIGITS:
                 if not any(action.menu() for action in menu.actions()):
                     menu.addSeparator()

@@ -93,15 +93,13 @@ def watch(
     controller.rest()
     say(*controller.last_words)
     if window.error is None:
-        say(
-            closing(
-                controller.show,
-                min(start, controller.session.step_index),
-                controller.session.step_index,
-            )
-        )
+        end = controller.session.step_index
+        begins = min(start, end) if controller.session is show.session else 0
+        say(closing(controller.show, begins, end))
     controller.warming.leave()
-    if saved := keep.at_end(controller.session, stop.asked):
+    if keep.path is not None and controller.session is not controller.own_session:
+        say(text("saving.other", path=keep.path))
+    if saved := keep.at_end(controller.own_session, stop.asked):
         say(saved)
     if window.error is not None:
         controller.exports.stop()

@@ -14,6 +14,7 @@ import scalarviz as sv
 from scalarviz.controller import guide, play
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
+from scalarviz.controller.end_of_run_actions import take
 from scalarviz.controller.files import drop, open_run, save
 from scalarviz.controller.keys import ALIASES, help_rows, keys_of
 from scalarviz.controller.options import Recipe
@@ -435,16 +436,16 @@ def test_what_is_offered_is_done(make: MakeController, show: Show) -> None:
     to_the_end(controller)
     controller.stage.offers["Step through it"]()
     assert controller.state.unit == "operation" and controller.session.clock.operation == 1
-    controller.take("Back to start")
+    take(controller, "Back to start")
     assert controller.session.step_index == 0 and controller.stage.offers == {}
     asked = []
     controller.start_editing = lambda name: asked.append(name == "value")
-    controller.take("Change a weight")
+    take(controller, "Change a weight")
     assert asked == [] and "Click on a cube" in controller.message
     controller.stage.pinned = 3
-    controller.take("Change a weight")
+    take(controller, "Change a weight")
     assert asked == [True]
-    controller.take("Another colour map")
+    take(controller, "Another colour map")
     assert controller.session.data.settings()["map"] == "grey" and controller.session.playing
 
 
@@ -519,9 +520,7 @@ def test_undo_takes_back_edits_and_freezes_one_by_one(controller: Any) -> None:
     controller.undo()
     assert values(controller) == before
     controller.undo()
-    assert controller.stage.notices == [
-        "there is nothing to undo: nothing was changed in this session"
-    ]
+    assert controller.message == "there is nothing to undo: nothing was changed in this session"
 
 
 def test_a_number_that_was_dragged_is_taken_back_at_once(controller: Any) -> None:
@@ -730,7 +729,12 @@ def test_another_size_begins_another_training_and_goes_on_playing(make: MakeCont
     assert len(controller.session.network.bank) == 31
     assert controller.stage.asked[-1] == ("replace",) and controller.stage.show is controller.show
     assert option(controller, "hidden").value == 4 and option(controller, "map").value == "grey"
-    assert controller.state.undoable == 0
+    assert controller.message == "hidden set to 4. The training before stays as it is"
+    controller.undo()
+    assert controller.session is before and values(controller)[3] == 0.5
+    assert option(controller, "hidden").value == 8 and option(controller, "map").value == "grey"
+    controller.redo()
+    assert option(controller, "hidden").value == 4 and controller.session is not before
 
 
 def test_an_option_that_cannot_be_is_told(make: MakeController) -> None:

@@ -14,9 +14,10 @@ from numba.core.dispatcher import Dispatcher
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.controller import precompile, warming
+from scalarviz.controller import precompile, presets, trail, warming
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.files import export_to, open_run, save
+from scalarviz.controller.options import Options
 from scalarviz.engines.codegen import kernel_units
 from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.cpu import calls
@@ -209,6 +210,73 @@ def test_a_network_too_large_for_objects_is_held(
     s = network_session()
     controller = make(s)
     assert controller.warming.held and s.engine == "cpu"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda c: c.set_activation(0, "relu"), lambda c: presets.go_wrong(c, "dead")],
+)
+def test_a_change_while_it_plays_waits_for_its_kernels_and_then_plays_on(
+    make: Any, compiler: Path, monkeypatch: pytest.MonkeyPatch, change: Any
+) -> None:
+    """Without that the training itself would compile, for seconds and without a word."""
+    s = network_session("python")  # it stands for kernels that are there
+    kind_of = precompile.kind_of
+
+    def kind(session: sv.Session, engine: str) -> str:
+        has_relu = "relu" in session.network.activations
+        return kind_of(session, "cpu") if engine == "python" and has_relu else ""
+
+    monkeypatch.setattr(precompile, "kind_of", kind)
+    controller = make(s)
+    controller.play()
+    attended(controller, lambda: s.step_index > 2)
+    change(controller)
+    attended(controller, lambda: controller.state.status.startswith("Compiling for float32"))
+    assert controller.warming.held and not s.playing
+    step = s.step_index
+    time.sleep(0.1)
+    controller.attend()
+    assert s.step_index == step
+    (compiler / "float32").touch()
+    attended(controller, lambda: s.playing and s.step_index > step)
+    assert not controller.state.status
+
+
+def test_a_pause_meanwhile_stays_one(make: Any, compiler: Path) -> None:
+    s = network_session()
+    controller = make(s)
+    controller.warming.held = True
+    controller.play_soon()
+    controller.pause()
+    controller.warming.held = False
+    controller.attend()
+    assert not s.playing
+
+
+def test_from_a_training_that_is_held_the_way_leads_back(make: Any, compiler: Path) -> None:
+    s = network_session("python")
+    controller = make(s)
+    held = network_session(batch=1)
+    show = Show(held, steps=1_000_000)
+    trail.go_on(controller, show, Options(None, show), "another one opened")
+    controller.warming.held = True
+    controller.look_at_kernels = lambda: None
+    controller.undo()
+    assert controller.session is s and controller.message == "Undone: another one opened"
+
+
+def test_a_training_that_is_left_has_its_own_engine_again(make: Any, compiler: Path) -> None:
+    s = network_session()
+    controller = make(s)
+    assert s.engine == "python"
+    show = Show(network_session("python"), steps=1_000_000)
+    trail.go_on(controller, show, Options(None, show), "another one opened")
+    assert s.engine == "cpu"
+    controller.undo()
+    assert controller.session is s and s.engine == "python"
+    (compiler / "float32").touch()
+    attended(controller, lambda: s.engine == "cpu")
 
 
 def test_a_weight_that_is_used_at_many_places_is_work_for_each() -> None:

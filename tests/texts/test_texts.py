@@ -84,7 +84,7 @@ NOT_WORDS = [
     ("view/shading/result.py", "the result *|keep what *", "parts of errors"),
     ("window/frame.py", "* - scalarviz|Fusion", "a title, and a style of Qt"),
     ("window/libraries.py", "Qt|Gui|Widgets|* missing", "libraries, and a part of errors"),
-    ("window/menus.py", "File|Time|View|Help", "menus by their names in rows"),
+    ("window/menus.py", "File|Scenes|Time|View|Help", "menus by their names in rows"),
     ("window/window.py", "sudo *", "a command in an error"),
     ("view/offscreen.py", "sudo*|Platform|*doctor", "parts of errors, and of a module"),
 ]

@@ -40,6 +40,7 @@ QUICK = (
     "case_a_condition_is_typed_completed_and_stops_it",
     "case_a_file_that_is_being_written_has_a_bar_and_a_button_that_cancels_it",
     "case_a_link_is_copied_and_leads_back_here",
+    "case_a_scene_is_chosen_from_its_menu_and_undo_leads_back",
     "case_closing_asks_what_becomes_of_a_file_that_is_being_written",
     "case_a_second_ctrl_c_ends_it_at_once",
     "case_an_error_in_drawing_is_raised_where_it_was_opened",

@@ -7,6 +7,8 @@ prints a line of JSON for each case: its name, and what went wrong, or nothing.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import signal
@@ -44,12 +46,13 @@ from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.files import export_to
 from scalarviz.controller.options import Recipe
+from scalarviz.controller.scenes import open_scene
 from scalarviz.controller.startup import Opening
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.process.interrupt import Stop
-from scalarviz.scenefiles.find import find, load
+from scalarviz.scenefiles.find import find, load, scenes
 from scalarviz.scenefiles.links import read_link
 from scalarviz.view.charts import Chart
 from scalarviz.view.scene.camera import CAMERAS
@@ -877,6 +880,54 @@ def case_a_link_is_copied_and_leads_back_here() -> None:
     assert "this training was changed: save it first" in bench.stage.notices[-1]
     assert QApplication.clipboard().text() == copied
     bench.close()
+
+
+def case_a_scene_is_chosen_from_its_menu_and_undo_leads_back() -> None:
+    bench = Bench(recipe=Recipe(load(find("rgb")), {"engine": "python"}))
+    first = bench.session
+    bench.press(Key.Key_Right)
+    bench.open_panel()
+    menu, bar = bench.window.menus.menus["Scenes"], bench.bar.panel.bar
+    bench.click(bar, *at_middle(bar.actionGeometry(menu.menuAction())))
+    bench.until(menu.isVisible)
+    actions = {action.text().partition(":")[0]: action for action in menu.actions()}
+    assert list(actions) == [name.capitalize() for name in scenes()]
+    assert actions["Rgb"].isChecked() and "XOR" in actions["Xor"].text()
+    bench.click(menu, *at_middle(menu.actionGeometry(actions["Xor"])))
+    bench.until(lambda: bench.session is not first)
+    bench.settle()
+    assert "XOR" in bench.window.windowTitle() and bench.session.playing
+    assert bench.stage.notices[-1].endswith("The training before stays as it is")
+    bench.press(Key.Key_Space)
+    while bench.session is not first:
+        bench.press("z")
+    assert bench.session.step_index == 1 and "colours" in bench.window.windowTitle()
+    assert bench.stage.notices[-1] == "Undone: xor opened"
+    bench.close()
+
+
+def at_middle(box: Any) -> tuple[int, int]:
+    return box.center().x(), box.center().y()
+
+
+def case_another_scene_does_not_take_the_place_of_what_is_kept() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.safetensors"
+
+        def look() -> None:
+            controller = opened().controller
+            first = controller.session
+            controller.step(+1, 2)
+            open_scene(controller, "xor")
+            while controller.session is first:
+                QApplication.processEvents()
+            opened().close()
+
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            with_fake_stage(look, keep=Keep(path), play=False)
+        kept = sv.Session.load(path)
+        assert (kept.data.name, kept.step_index) == ("rgb", 2)
+        assert "not the one that was shown last" in said.getvalue()
 
 
 def case_branches_are_in_a_menu() -> None:

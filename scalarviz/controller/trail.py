@@ -1,0 +1,93 @@
+"""Trail: what a face has shown before, and the ways back and on again."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, final
+
+from scalarviz.controller.options import Options
+from scalarviz.presenter.several import sizes_of
+from scalarviz.presenter.show import Show
+from scalarviz.session.session import Session
+
+if TYPE_CHECKING:
+    from scalarviz.controller.controller import Controller
+
+MOST = 10  # trainings that are kept for the way back
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A training that was left, with its options; `did` says what lies between it and the next."""
+
+    show: Show
+    options: Options
+    did: str
+
+
+@final
+class Trail:
+    """The trainings before the one that is shown, oldest first, and those after it, newest last."""
+
+    def __init__(self) -> None:
+        self.before: deque[Place] = deque(maxlen=MOST)
+        self.after: list[Place] = []
+
+    def has_earlier(self, session: Session) -> bool:
+        """Return whether there is a way back from a session."""
+        return bool(self.before) or has_source(session)
+
+
+def has_source(session: Session) -> bool:
+    """Return whether the session is there that this one was made from."""
+    return session.origin is not None and session.origin.session is not None
+
+
+def go_on(controller: Controller, show: Show, options: Options, did: str) -> None:
+    """Show another training, from which Undo leads back."""
+    trail = controller.trail
+    trail.before.append(Place(controller.show, controller.options, did))
+    trail.after.clear()
+    controller.replace(show, options)
+
+
+def back(controller: Controller) -> str:
+    """Show the training before this one, and return what was undone; "" if there is none."""
+    trail, session = controller.trail, controller.session
+    if trail.before:
+        place = trail.before.pop()
+    elif has_source(session):
+        place = source_of(controller)
+    else:
+        return ""
+    trail.after.append(Place(controller.show, controller.options, place.did))
+    controller.replace(place.show, place.options)
+    return place.did
+
+
+def forward(controller: Controller) -> str:
+    """Show the training again that `back` has left, and return what was done again."""
+    trail = controller.trail
+    place = trail.after.pop()
+    trail.before.append(Place(controller.show, controller.options, place.did))
+    controller.replace(place.show, place.options)
+    return place.did
+
+
+def source_of(controller: Controller) -> Place:
+    """Return the session that the one shown was made from."""
+    origin = controller.session.origin
+    assert origin is not None and origin.session is not None, "it was asked for before"
+    show, options = with_session(controller, origin.session)
+    return Place(show, options, origin.did)
+
+
+def with_session(controller: Controller, session: Session) -> tuple[Show, Options]:
+    """Return the show with another session in its place, under its own sizes, and its options."""
+    show = controller.show
+    sizes = sizes_of(show.session), sizes_of(session)
+    title = show.title.replace(*sizes) if all(sizes) else show.title
+    made = replace(show, session=session, title=title)
+    return made, controller.options.anew(made)
