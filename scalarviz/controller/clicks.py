@@ -26,6 +26,10 @@ CLICKS = {
     re.compile(r"choose another layer"): "another_layer",
     re.compile(r"make one of all of them, sv\.data\.Arrays\(inputs, targets\)"): "fewer_samples",
     re.compile(r"needs another, as in net\.to\('cpu', precision='mixed'\)"): "another_engine",
+    re.compile(
+        r"write sv\.Session\(\.\.\., metrics=\['\w+'\], every=100\)"
+        r"(, with data that hold samples out)?"
+    ): "unmeasured",
     re.compile(r"drop one on `scalarviz watch texture`"): "texture",
     re.compile(
         r"register (it|the former one) with sv\.\w+\(\.\.\.\) before loading"

@@ -31,6 +31,7 @@ ENGLISH = json.loads(Path(texts.__file__).with_name("english.json").read_text(en
 PACKAGE = Path(sv.__file__).parent
 # Methods, attributes and calls, arguments by name, options of the command line.
 CODE = re.compile(r"\b(s|sv|net|np|session)\.\w|\w\(|\w=[\w'\"\[({]|\w=( |$)|(?<!\S)--\w|`")
+ENTRIES = ["", "zzz", "loss <", "accuracy > 2", "weight 999 > 0", "loss < 0.01", "not finite"]
 NUMBERS = ["", "abc", "nan", "inf", "-1", "0", "1e39", "0.1", -1.0, 1e9, math.nan, math.inf]
 
 
@@ -109,6 +110,7 @@ def values_of(row: Control, controller: Controller) -> list[Any]:
         "tick": [True, False],
         "choice": [*row.names(state), "none of them"],
         "number": NUMBERS,
+        "entry": ENTRIES,
         "text": [],
     }.get(row.kind) or [scale.number(place) for place in (0, scale.last // 2, scale.last)]
 
@@ -320,6 +322,12 @@ def broken_file(open_session: Any, folder: Path) -> Controller:
     return controller
 
 
+def stop_at_what_is_not_measured(open_session: Any, folder: Path) -> Controller:
+    controller = open_session(network())
+    CONTROLS["stop when"].set(controller, "held-out accuracy > 0.5")
+    return controller
+
+
 LED_TO = {
     "unfreeze": (unfreeze, unfreeze_layer),
     "lower_from": (step_too_far,),
@@ -331,6 +339,7 @@ LED_TO = {
     "earlier_layer": (no_hidden_layer,),
     "fewer_samples": (too_many_samples,),
     "another_engine": (mixed_on_python,),
+    "unmeasured": (stop_at_what_is_not_measured,),
     "texture": (picture_for_colours,),
     "program": (own_formula, data_by_code),
     "program_saves": (own_layer,),
