@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, final
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.controller import keys, stopping, trail, undoing
+from scalarviz.controller import choosing, keys, stopping, trail, undoing
 from scalarviz.controller.clicks import without_code
 from scalarviz.controller.computing import computes
 from scalarviz.controller.edits import Edits, as_number
@@ -158,6 +158,8 @@ class Controller:
         self.guide.attend()
         self.measured = playing.measured() if self.session.playing else 0.0
         self._rename()
+        if self.unit not in units_of(self.session):  # another batch
+            self.set_unit("step")
         if self.warming.attend():
             self.tell(text("notices.ready", engine=settings_now(self.session).engine))
         self.stage.asleep = self.warming.held
@@ -334,27 +336,8 @@ class Controller:
 
     @computes
     def set_option(self, name: str, value: object) -> None:
-        """Set an option of the scene; some options begin another training."""
-        session, options = self.session, self.options
-        change = options.changes(name)
-        if change == "engine":
-            return self.set_engine(str(value))
-        if change == "rate":
-            return self.set_rate(str(value))
-
-        def begin(made: Options | None) -> None:
-            if made is not None:
-                did = text("changes.option", name=name, value=value)
-                trail.go_on(self, made.show, made, did)
-                self.tell(text("notices.grown", did=did), text("notices.earlier"), self.undo)
-            elif change == "data":
-                self.tell(text("notices.target"))
-
-        def act() -> Options | None:
-            return options.set(session, settings_now(session), name, value)
-
-        said = text("changes.option", name=name, value=value)
-        return self.do(act, begin, changing=True, said=said)
+        """Set an option of the training or of the scene; some options begin another training."""
+        choosing.set_option(self, name, value)
 
     # Samples, branches.
 

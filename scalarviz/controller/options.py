@@ -6,10 +6,11 @@ Some options change the running training, such as its data; the others make the 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
+from scalarviz.controller.training_options import TRAINING, Basis, basis_of, chosen_since
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError
 from scalarviz.formulas.table import pick
@@ -20,6 +21,7 @@ from scalarviz.scenefiles.options import BY_NAME, SHARED, own_options
 from scalarviz.session.session import Session
 from scalarviz.session.settings_now import settings_now
 from scalarviz.session.trainer import Settings
+from scalarviz.texts import text
 
 
 def rate_now(session: Session) -> float:
@@ -31,7 +33,8 @@ def rate_now(session: Session) -> float:
 class OptionChoice:
     """An option, its value and its choices; `restarts` says that it begins another training.
 
-    Without `choices`, any value of its kind is valid.
+    Without `choices`, any value of its kind is valid. `is_common` says that every training has it,
+    not this scene alone.
     """
 
     name: str
@@ -41,6 +44,7 @@ class OptionChoice:
     help: str
     restarts: bool
     offer: str = ""
+    is_common: bool = False
 
 
 @final
@@ -93,22 +97,35 @@ class Options:
     """The options of the session of a `show`, and which choices are in force.
 
     elsewhere  whether the training is another one than that which its face was opened for
+    basis      what the training of the scene began with; None, the default: what it has now
+    chosen     options that every scene has, as they were chosen in the training before
 
     Going back in time can restore earlier data and activations. So each choice is stored with the
     parts of the settings that it led to, and looked up by them; likewise the title.
     """
 
-    def __init__(self, recipe: Recipe | None, show: Show, *, elsewhere: bool = False) -> None:
+    def __init__(
+        self,
+        recipe: Recipe | None,
+        show: Show,
+        *,
+        elsewhere: bool = False,
+        basis: Basis | None = None,
+        chosen: Mapping[str, Any] | None = None,
+    ) -> None:
         self.recipe = recipe
         self.elsewhere = elsewhere
         self.show = show
+        self._basis = basis or basis_of(show.session)
+        self._chosen = dict(chosen or {})
         self._made: list[AppliedChoice] = []
         settings = show.session.timeline.trainer.settings
         self._note(settings, self.recipe.values if self.recipe else {}, show.title)
 
     def anew(self, show: Show) -> Options:
-        """Return the same options of another show."""
-        return Options(self.recipe, show, elsewhere=self.elsewhere)
+        """Return the same options of another show, whose session was made from this one's."""
+        basis, chosen = self._basis, self._chosen
+        return Options(self.recipe, show, elsewhere=self.elsewhere, basis=basis, chosen=chosen)
 
     def changes(self, name: str) -> str:
         """Return what an option changes in a session, "" if it restarts; "data" without a scene."""
@@ -116,8 +133,19 @@ class Options:
             return self.recipe.own[name].info.changes
         return BY_NAME[name].changes if name in SHARED and name in BY_NAME else "data"
 
-    def choices(self, settings: Settings) -> tuple[OptionChoice, ...]:
-        """Return all options with their values and choices."""
+    def common(self, session: Session, settings: Settings) -> tuple[OptionChoice, ...]:
+        """Return the options that every training has, with their values and choices."""
+        found = []
+        for name, row in TRAINING.items():
+            value = row.value(session, settings)
+            if value is not None:
+                about, names = text(f"training.about.{name}"), tuple(row.names())
+                made = OptionChoice(name, row.kind, value, names, about, False, is_common=True)
+                found.append(made)
+        return tuple(found)
+
+    def choices(self, settings: Settings, common: Collection[str] = ()) -> tuple[OptionChoice, ...]:
+        """Return the options of the scene, but for those of `common` names."""
         recipe, values = self.recipe, self.values(settings)
         if recipe is None:
             return tuple(
@@ -135,7 +163,7 @@ class Options:
                 option.info.offer,
             )
             for name, option in recipe.own.items()
-            if option.info.changes not in HAVE_CONTROLS
+            if option.info.changes not in HAVE_CONTROLS and name not in common
         )
 
     def values(self, settings: Settings) -> dict[str, Any]:
@@ -172,14 +200,18 @@ class Options:
         if recipe is None:
             self._take_data(session, data.changed(name, value), values)
             return None
-        made = recipe.make(values)
+        common = self._chosen | chosen_since(session, self._basis)
+        try:
+            made = recipe.make(values | common)
+        except InputError:  # this one may not go with what was chosen before
+            made, common = recipe.make(values), {}
         change = self.changes(name)
         if change in LIVE and alike(session, made.session):
             chosen = made.session.timeline.trainer.settings
             LIVE[change].take(session, settings, chosen)
             self._note(settings_now(session), values, made.title)
             return None
-        return Options(recipe.changed(values), made, elsewhere=self.elsewhere)
+        return Options(recipe.changed(values), made, elsewhere=self.elsewhere, chosen=common)
 
     def set_picture(self, session: Session, settings: Settings, path: str) -> None:
         """Train on another picture, with the same transform."""

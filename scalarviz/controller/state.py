@@ -84,7 +84,8 @@ class State:
     branches: tuple[Fork, ...]
     engine: str
     engines: tuple[str, ...]
-    options: tuple[OptionChoice, ...]
+    common: tuple[OptionChoice, ...]  # options that every training has, besides the engine
+    options: tuple[OptionChoice, ...]  # of the scene
     scene: str  # of the package, or ""
     pinned: PinnedWeight | None
     pinned_layer: PinnedLayer | None
@@ -119,9 +120,10 @@ class State:
 
     @property
     def choices(self) -> tuple[OptionChoice, ...]:
-        """The engine, which every training has, and the options of the scene."""
-        about = text("controls.engine")
-        return OptionChoice("engine", str, self.engine, self.engines, about, False), *self.options
+        """The options that every training has, the engine first, and those of the scene."""
+        about, names = text("controls.engine"), self.engines
+        engine = OptionChoice("engine", str, self.engine, names, about, False, is_common=True)
+        return engine, *self.common, *self.options
 
     @property
     def place(self) -> str:
@@ -194,6 +196,7 @@ def state_of(controller: Controller, here: Here | None = None) -> State:
     session, stage, timeline = controller.session, controller.stage, controller.session.timeline
     here = here or timeline.here
     settings, recipe = settings_now(session), controller.options.recipe
+    common = controller.options.common(session, settings)
     return State(
         title=controller.show.title,
         playing=session.playing,
@@ -213,7 +216,8 @@ def state_of(controller: Controller, here: Here | None = None) -> State:
         branches=forks_of(session),
         engine=settings.engine,
         engines=controller.engines,
-        options=controller.options.choices(settings),
+        common=common,
+        options=controller.options.choices(settings, {choice.name for choice in common}),
         scene=recipe.name if recipe else "",
         pinned=pinned_of(session, stage.pinned),
         pinned_layer=pinned_layer(session, stage.pinned, stage.pinned_neuron),

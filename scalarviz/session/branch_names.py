@@ -167,6 +167,13 @@ def activation_set(layer: int, name: str) -> str:
     return text("branches.did.activation", layer=layer, name=shortened(name, LONGEST_WORD))
 
 
+def stops_set(conditions: Sequence[object]) -> str:
+    if not conditions:
+        return text("branches.did.no_stops")
+    listed = shortened(" or ".join(map(str, conditions)), LONGEST_WORD)
+    return text("branches.did.stops", condition=visible(listed))
+
+
 DID: Mapping[str, Callable[..., str]] = {
     "edit": edited,
     "freeze": frozen,
@@ -180,4 +187,5 @@ DID: Mapping[str, Callable[..., str]] = {
     "batch": batch_set,
     "engine": engine_set,
     "activation": activation_set,
+    "stop when": stops_set,
 }

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import final
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSize, Qt, QTimer
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import (
     QFrame,
@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QMenuBar,
     QScrollArea,
+    QScrollBar,
     QVBoxLayout,
     QWidget,
 )
@@ -27,6 +28,7 @@ from scalarviz.window.option_fields import Show, field_of
 from scalarviz.window.rows import group
 
 MARGIN = 8  # pixels between the panel and the ends of the picture that it lies over
+PAIR = 2  # options of every training beside each other
 NARROWEST = 360  # pixels of width that a picture beside the panel has at least
 
 Group = tuple[str, Sequence[QWidget]]  # a label and its controls
@@ -66,20 +68,24 @@ class MorePanel(QScrollArea):
         self._layout = layout = QVBoxLayout(body)
         layout.setContentsMargins(14, 6, 14, 12)
         layout.setSpacing(8)
-        self._controls, self._grid = QGridLayout(), QGridLayout()
-        for grid in (self._controls, self._grid):
+        self._controls, self._common, self._grid = QGridLayout(), QGridLayout(), QGridLayout()
+        for grid in (self._controls, self._common, self._grid):
             grid.setHorizontalSpacing(10)
             grid.setVerticalSpacing(6)
             grid.setColumnStretch(1, 1)
+        self._scrolls = Scrolls(self.verticalScrollBar())
         for row, (label, widgets) in enumerate(groups):
             self._controls.addWidget(Quiet(label), row, 0)
             self._controls.addWidget(
                 group(*widgets), row, 1, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
             )
-        title = QLabel(text("controls.options_of_scene"))
-        for part in (self.bar, self._controls, title, self._grid):
+        self._title, common = QLabel(text("controls.options_of_scene")), text("controls.training")
+        parts = self.bar, self._controls, QLabel(common), self._common, self._title, self._grid
+        for part in parts:
             layout.addLayout(part) if isinstance(part, QGridLayout) else layout.addWidget(part)
         layout.addStretch(1)
+        for control in body.findChildren(QWidget):
+            control.installEventFilter(self._scrolls)
         self.setWidget(body)
         self.hide()
 
@@ -131,7 +137,7 @@ class MorePanel(QScrollArea):
         if forms != self._forms:
             self._forms = forms
             self._fill(choices)
-            self.place()
+            QTimer.singleShot(0, self.place)  # as soon as the new fields know their sizes
         for choice in choices:
             self._shows[choice.name](choice)
 
@@ -141,20 +147,51 @@ class MorePanel(QScrollArea):
         return bool(self._choices) or not self.isVisible()
 
     def _fill(self, choices: tuple[OptionChoice, ...]) -> None:
-        while item := self._grid.takeAt(0):
-            if widget := item.widget():
-                widget.setParent(None)
-                widget.deleteLater()
-        for row, choice in enumerate(choices):
-            label = Quiet(choice.name)
-            field, self._shows[choice.name] = field_of(choice, partial(self._choose, choice.name))
-            label.setBuddy(field)
+        """Make fields anew: those of every training in pairs, those of the scene with notes."""
+        self._shows.clear()
+        own = [choice for choice in choices if not choice.is_common]
+        for grid in (self._common, self._grid):
+            empty(grid)
+        self._title.setVisible(bool(own))
+        for number, choice in enumerate(choice for choice in choices if choice.is_common):
+            self._add(self._common, choice, number // PAIR, 2 * (number % PAIR))
+        for row, choice in enumerate(own):
+            self._add(self._grid, choice, row, 0)
             note = QLabel(text("controls.restarts") if choice.restarts else "")
             note.setForegroundRole(QPalette.ColorRole.PlaceholderText)
-            self._grid.addWidget(label, row, 0)
-            self._grid.addWidget(field, row, 1)
             self._grid.addWidget(note, row, 2)
+
+    def _add(self, grid: QGridLayout, choice: OptionChoice, row: int, column: int) -> None:
+        """Add an option with its label."""
+        label = Quiet(choice.name)
+        field, self._shows[choice.name] = field_of(choice, partial(self._choose, choice.name))
+        label.setBuddy(field)
+        field.installEventFilter(self._scrolls)
+        grid.addWidget(label, row, column)
+        grid.addWidget(field, row, column + 1)
 
     def _choose(self, name: str, value: object) -> None:
         self.controller.set_option(name, value)
         self._choices = ()  # shows the old value again if a new one was refused
+
+
+@final
+class Scrolls(QObject):
+    """Gives the wheel to a scroll bar: over a closed list it would choose another name."""
+
+    def __init__(self, bar: QScrollBar) -> None:
+        super().__init__(bar)
+        self._bar = bar
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Wheel:
+            return QCoreApplication.sendEvent(self._bar, event)
+        return False
+
+
+def empty(grid: QGridLayout) -> None:
+    """Remove all widgets of a layout."""
+    while item := grid.takeAt(0):
+        if widget := item.widget():
+            widget.setParent(None)
+            widget.deleteLater()

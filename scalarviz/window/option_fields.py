@@ -14,7 +14,9 @@ from scalarviz.window.fields import Tick
 Act = Callable[[Any], object]  # what a user chooses
 Show = Callable[[OptionChoice], object]  # shows a value, unless a user is just choosing one
 LARGEST = 2**31 - 1
-WIDEST = 160  # pixels of a line
+WIDE = 112  # pixels of a field
+LETTERS = 6  # of a name that a field shows at least
+EDGES = 32  # pixels beside the names of a list that is open
 
 
 def field_of(choice: OptionChoice, act: Act) -> tuple[QWidget, Show]:
@@ -22,6 +24,8 @@ def field_of(choice: OptionChoice, act: Act) -> tuple[QWidget, Show]:
     kinds = {bool: tick, int: number}
     make = names if choice.choices else kinds.get(choice.kind, line)
     field, show = make(act)
+    if choice.is_common:
+        field.setFixedWidth(WIDE)
     field.setAccessibleName(choice.name)
     field.setToolTip(choice.help)
     show(choice)
@@ -37,6 +41,8 @@ def tick(act: Act) -> tuple[QWidget, Show]:
 def names(act: Act) -> tuple[QWidget, Show]:
     """Return the field of an option with names to choose from."""
     box = QComboBox()
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    box.setMinimumContentsLength(LETTERS)
     box.textActivated.connect(act)
 
     def show(choice: OptionChoice) -> None:
@@ -47,6 +53,7 @@ def names(act: Act) -> tuple[QWidget, Show]:
         if known != wanted:
             box.clear()
             box.addItems(wanted)
+            box.view().setMinimumWidth(box.view().sizeHintForColumn(0) + EDGES)
         box.setCurrentText(value)
 
     return box, show
@@ -70,7 +77,6 @@ def number(act: Act) -> tuple[QWidget, Show]:
 def line(act: Act) -> tuple[QWidget, Show]:
     """Return the field of an option that is typed."""
     field = QLineEdit()
-    field.setMaximumWidth(WIDEST)
 
     def chosen() -> None:
         if field.isModified():
@@ -79,7 +85,8 @@ def line(act: Act) -> tuple[QWidget, Show]:
 
     def show(choice: OptionChoice) -> None:
         if not (field.hasFocus() and field.isModified()):
-            field.setText(str(choice.value))
+            is_float = isinstance(choice.value, float)
+            field.setText(f"{choice.value:.9g}" if is_float else str(choice.value))
             field.setCursorPosition(0)
 
     field.editingFinished.connect(chosen)

@@ -169,7 +169,7 @@ def test_a_notebook_has_it(controller: Controller) -> None:
     controls = NotebookControls(controller, at_once)
     again()
     made = controls.made
-    bar, panel = controls.box.children
+    *_, bar, panel = controls.box.children
     settings, more = panel.children[:2]
     below = [each for group in settings.children for each in group.children]
     others = [getattr(group, "children", [group])[-1] for group in more.children]

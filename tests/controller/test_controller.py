@@ -647,7 +647,7 @@ def test_a_fault_of_ours_in_the_training_is_told_too(
 
 
 def option(controller: Any, name: str) -> Any:
-    return next(choice for choice in controller.state.options if choice.name == name)
+    return next(choice for choice in controller.state.choices if choice.name == name)
 
 
 def test_another_map_keeps_the_weights_and_is_gone_in_the_past(make: MakeController) -> None:
@@ -744,7 +744,7 @@ def test_an_option_that_cannot_be_is_told(make: MakeController) -> None:
     assert len(controller.stage.notices) == 4
     assert "choose one of invert" in controller.stage.notices[0]
     assert controller.stage.notices[1] == "the option hidden takes a whole number, not 'many'"
-    assert option(controller, "hidden").value == 8 and option(controller, "batch").value == 8
+    assert option(controller, "hidden").value == 8 and option(controller, "batch").value == "8"
 
 
 def test_the_rate_and_the_engine_are_options_too(make: MakeController) -> None:
@@ -795,7 +795,7 @@ def test_a_training_is_saved_and_goes_on(make: MakeController, tmp_path: Path) -
     controller.step(+1)
     drop(controller, path)  # as good as loading it
     assert controller.session.step_index == 4 and values(controller) == there
-    assert controller.message == f"Goes on from {path}" and len(controller.state.options) == 6
+    assert controller.message == f"Goes on from {path}" and len(controller.state.options) == 5
     open_run(controller, tmp_path / "none.safetensors")
     assert "none.safetensors" in controller.message and controller.session.step_index == 4
 

@@ -45,6 +45,8 @@ DEEDS: dict[str, Callable[[sv.Session], object]] = {
     "batch of all": lambda s: setattr(s, "batch", None),
     "engine cpu, mixed": lambda s: s.to("cpu", "mixed"),
     "relu in layer 0": lambda s: s.set_activation(0, "relu"),
+    "stops when loss < 0.001": lambda s: s.stop_when("loss < 0.001"),
+    "no stops any more": lambda s: s.stop_when(),
     "numbers written": lambda s: s.network.train_step([0, 0, 1.0], [1, 1, 0.0]),
 }
 

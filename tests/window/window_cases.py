@@ -458,7 +458,7 @@ def case_options_are_chosen_in_their_panel() -> None:
     bench.open_panel()
     panel = bench.bar.panel
     fields = {each.accessibleName(): each for each in panel.findChildren(QWidget)}
-    assert {"engine", "map", "hidden", "depth", "batch", "seed"} <= set(fields)
+    assert {"engine", "map", "hidden", "depth", "batch", "seed", "loss", "bias"} <= set(fields)
     assert bench.window.centralWidget().rect().contains(panel.geometry())
     colour_map, hidden = fields["map"], fields["hidden"]
     assert isinstance(colour_map, QComboBox) and isinstance(hidden, QSpinBox)
@@ -518,6 +518,50 @@ def case_the_panel_stands_beside_the_picture_or_covers_its_stage_alone() -> None
     bench.picture.setFocus()
     bench.press(Key.Key_Escape)
     assert not panel.isVisible() and picture.width() == whole == 1280
+    bench.close()
+
+
+def case_the_training_is_changed_in_the_panel() -> None:
+    bench = Bench()
+    first = bench.session
+    first.advance(3)
+    bench.open_panel()
+    panel = bench.bar.panel
+    fields = {each.accessibleName(): each for each in panel.findChildren(QWidget)}
+    bench.choose(fields["optimizer"], "momentum")
+    bench.choose(fields["loss"], "mae")
+    assert (first.optimizer.name, first.loss_function.name) == ("momentum", "mae")
+    fields["batch"].setFocus()
+    fields["batch"].selectAll()
+    QTest.keyClicks(fields["batch"], "16")
+    QTest.keyClick(fields["batch"], Key.Key_Return)
+    bench.until(lambda: first.batch == 16)
+    bench.choose(fields["loss"], "sigmoid_cross_entropy")  # refused, so it stays as it was
+    bench.until(lambda: fields["loss"].currentText() == first.loss_function.name)
+    assert "'sigmoid'" in bench.stage.notices[-1]
+    bench.click(fields["bias"], 8, 8)
+    bench.until(lambda: bench.session is not first)
+    assert bench.session.network.layers[0].bias is None and not fields["bias"].isChecked()
+    bench.picture.setFocus()
+    bench.press("z")
+    bench.until(lambda: bench.session is first)
+    bench.until(lambda: fields["bias"].isChecked())
+    bench.close()
+
+
+def case_the_wheel_scrolls_the_panel_and_changes_no_choice() -> None:
+    bench = Bench()
+    bench.window.resize(640, 420)
+    bench.open_panel()
+    made, panel = bench.made["color"], bench.bar.panel
+    down, none = QPoint(0, -120), Qt.MouseButton.NoButton
+    at = QPointF(made.mapTo(bench.window, made.rect().center()))
+    around = QPointF(made.mapToGlobal(made.rect().center()))
+    event = QWheelEvent(at, around, down, down, none, NONE, Qt.ScrollPhase.NoScrollPhase, False)
+    QApplication.sendEvent(bench.window.windowHandle(), event)
+    bench.settle()
+    assert bench.stage.color == made.currentText() == "value"
+    assert panel.verticalScrollBar().value() > 0
     bench.close()
 
 
