@@ -80,6 +80,7 @@ CHECKS = (
         gpu=True,
     ),
     Check("opengl", "drawing", "desktop", OPENGL),
+    Check("shader", "maps", "desktop", OPENGL),
     Check("window", "window", "desktop", f"{libraries.ALL} fonts-dejavu-core"),
     Check("notebook", "notebook", "notebook", OPENGL),
     Check("images", "images", "images"),

@@ -30,6 +30,7 @@ PIP, SYSTEM, COMMAND, NOTHING = "pip", "system", "command", ""
 RFB = "1.0.2"  # the version of jupyter_rfb that notebook/canvas.py extends
 SMOOTH = 15.0  # pictures a second
 GIGABYTES = 2.0
+MAP_PIXELS = 300 * 300  # of a map in a window
 
 
 class Lack(Exception):
@@ -138,6 +139,42 @@ def opengl() -> str:
     if tuple(pixel[:3]) != (255, 0, 0):
         raise Lack("a red frame did not come back red")
     return f"{found}, {maker}"
+
+
+def shader() -> str:
+    """Measure the network of a texture in a fragment shader, and on the cpu engine."""
+    need("vispy")
+    sv = import_module("scalarviz")
+    maps = import_module("scalarviz.view.network_maps")
+    dense = [sv.Dense(64, 64, "leaky_relu") for _ in range(3)]
+    layers = [sv.FrequencyEncoding(2, octaves=3), sv.Dense(12, 64, "leaky_relu"), *dense]
+    net = sv.Network([*layers, sv.Dense(64, 3, "sigmoid")], seed=0)
+    points, weights = sv.data.pixel_centres(48, 48), len(net.bank)
+    made = sv.shader(net)
+    made(points)
+    if made.why:
+        raise Lack(made.why, SYSTEM if sys.platform == "linux" else NOTHING)
+    by_shader, by_cpu = (quickest(evaluate, points) for evaluate in (made, net.to("cpu")))
+    most = maps.PLAYING / (by_shader / (len(points) * weights) * MAP_PIXELS)
+    return text(
+        "doctor.found.shader",
+        renderer=made.renderer,
+        points=len(points),
+        weights=weights,
+        shader=1e3 * by_shader,
+        cpu=1e3 * by_cpu,
+        most=int(float(f"{most:.2g}")),
+    )
+
+
+def quickest(evaluate: Callable[[Any], Any], points: Any) -> float:
+    """Return the least seconds of some calls."""
+    times = []
+    for _ in range(4):
+        start = perf_counter()
+        evaluate(points)
+        times.append(perf_counter() - start)
+    return min(times)
 
 
 def window() -> str:
@@ -272,7 +309,20 @@ def room() -> str:
     return text("doctor.found.room", processors=processors, disk=free)
 
 
-ALWAYS = (python, packages, numba, cuda, opengl, window, notebook, images, video, digits, onnx)
+ALWAYS = (
+    python,
+    packages,
+    numba,
+    cuda,
+    opengl,
+    shader,
+    window,
+    notebook,
+    images,
+    video,
+    digits,
+    onnx,
+)
 IN_CLASS = (jupyter, pictures, kernels, room)
 PROBES: dict[str, Callable[[], str]] = {probe.__name__: probe for probe in (*ALWAYS, *IN_CLASS)}
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from scalarviz.cli import doctor, probes
 from scalarviz.cli.doctor import CHECKS, CLASS, command_for, examine, requirements, run_probe
 from scalarviz.cli.probes import ALWAYS, COMMAND, PIP, PROBES, SYSTEM, Lack, answer
+from scalarviz.view.shading import network_shader
 from tests.wording import refused
 
 BY_NAME = {check.name: check for check in CHECKS}
@@ -105,6 +106,19 @@ def test_what_a_lesson_draws_with_is_looked_for() -> None:
     found = answer("kernels")
     assert found["works"]
     assert found["said"].startswith("compiled;") or found["mend"] == COMMAND
+
+
+@pytest.mark.slow
+def test_the_speed_of_shaders_is_told() -> None:
+    found = answer("shader")
+    assert found["works"] and "outputs of 13,507 weights in" in found["said"]
+    assert "by the cpu engine in" in found["said"] and "weights have each pixel" in found["said"]
+
+
+def test_why_shaders_do_not_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network_shader, "text_of", lambda net: (None, "there is no card"))
+    found = answer("shader")
+    assert (found["works"], found["said"]) == (False, "there is no card")
 
 
 def test_extras_that_are_missing_have_their_line(monkeypatch: pytest.MonkeyPatch) -> None:
