@@ -30,8 +30,14 @@ class Renderer:
         self._images: list[Any] = []
         self._sent: list[Any] = []  # the pixels in these
 
-    def draw(self, canvas: Canvas2D, width_px: int, height_px: int) -> None:
-        """Draw a canvas on the current framebuffer, whose size is given in device pixels."""
+    def draw(
+        self, canvas: Canvas2D, width_px: int, height_px: int, corner: tuple[int, int] = (0, 0)
+    ) -> None:
+        """Draw a canvas on the current framebuffer.
+
+        width_px, height_px  size of the viewport in device pixels
+        corner               its lower left corner in the framebuffer; by default that corner
+        """
         vertices, indices, batches = canvas.vertices()
         if not batches:
             return
@@ -39,6 +45,13 @@ class Renderer:
         self._program["u_size"] = (width_px / canvas.ratio, height_px / canvas.ratio)
         self._program["u_ratio"] = canvas.ratio
         self._update_atlas()
+        on_card = {
+            number: batch.image.on_card.texture()
+            for number, batch in enumerate(batches)
+            if batch.image is not None and batch.image.on_card is not None
+        }
+        if on_card:
+            gloo.set_viewport(*corner, width_px, height_px)
         gloo.set_state(
             blend=True,
             blend_func=("one", "one_minus_src_alpha"),
@@ -52,13 +65,13 @@ class Renderer:
                 self._indices.append(gloo.IndexBuffer())
                 self._images.append(blank_image())
                 self._sent.append(None)
-            if batch.image is not None:
+            if batch.image is not None and batch.image.on_card is None:
                 if self._sent[number] is not batch.image.pixels:
                     self._images[number].set_data(batch.image.pixels)
                     self._sent[number] = batch.image.pixels
                 smooth = "linear" if batch.image.smooth else "nearest"
                 self._images[number].interpolation = smooth
-            self._program["u_image"] = self._images[number]
+            self._program["u_image"] = on_card.get(number, self._images[number])
             self._indices[number].set_data(indices[6 * batch.start : 6 * batch.stop])
             self._program.draw("triangles", self._indices[number])
         gloo.set_depth_mask(True)

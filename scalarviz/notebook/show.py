@@ -70,7 +70,7 @@ def watch(
         show = replace(show, speed=SPEED)
     chosen = "light" if theme == "auto" else theme
     stage = Stage(show, chosen, reduced_motion=reduced_motion, patience=AT_ONCE)
-    stage.present, stage.nodes = present, nodes
+    stage.present, stage.nodes, stage.by_card = present, nodes, True
     controller = Controller(show, stage, recipe, steps=steps, speed=speed)
     if steps is None:
         controller.playing.until = None

@@ -28,7 +28,7 @@ def network_shader(session: Session, rest: Any, *, neurons: bool) -> dict[str, A
         return None
     try:
         shader = live_shader(net, aligned=True, neurons=neurons)
-        fragment = map_fragment(net, shader, FOURS_READER, rest)
+        fragment = map_fragment(net.program, shader, FOURS_READER, rest)
     except InputError:  # a layer or formula that shaders do not have, or inputs beyond float32
         return None
     return {

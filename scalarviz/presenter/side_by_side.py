@@ -130,6 +130,7 @@ class SideBySide:
     neuron_maps = setting("neuron_maps")
     test_points = setting("test_points")
     discrete = setting("discrete")
+    by_card = setting("by_card")
 
     def pin(self, part: Pin) -> None:
         """Pin a row of the bank in each session that has it, a Perceptron in its own, or nothing.

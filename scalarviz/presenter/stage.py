@@ -34,6 +34,7 @@ from scalarviz.presenter.pushes import pushes
 from scalarviz.presenter.scales import Scales, Shown
 from scalarviz.presenter.scene_layout import layout_of, shape_of
 from scalarviz.presenter.show import Show
+from scalarviz.presenter.shown_network import NetworkReading
 from scalarviz.presenter.view_box import ViewBox
 from scalarviz.session.caption import Caption
 from scalarviz.session.session import Session
@@ -64,6 +65,7 @@ class Stage(Pointed):
     part_of_tour   the part of the tour that the caption is of, or ""
     adding         how many samples of the batch are added up in the picture, a broken number while
                    one is being added; 0: the gradients are shown whole
+    by_card        whether the graphics card may draw maps at each pixel, in faces of a training
     pane           how the picture is one of several, or None
     asleep         whether to compute nothing, while kernels are compiled
     """
@@ -91,6 +93,7 @@ class Stage(Pointed):
         self.nodes: Callable[[Any], object] | None = None
         self.travel: Callable[[int], object] = lambda operations: None
         self._layout_name = layout
+        self.by_card = False
         self.pane: Pane | None = None
         self.scales = Scales()
         self._of_all: Callable[[], Sequence[Shown]] = lambda: [self.shown()]
@@ -109,6 +112,7 @@ class Stage(Pointed):
         self.eyes = CameraController(self.plan, camera, cuts=self.reduced_motion)
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
         self._cards, self._maps = Cards(self.reading), PlaneMaps(self.reading)
+        self._network = NetworkReading(self.reading)
         self.narration = Narration(self.reading)
         self._sum: Answer[BatchSum | None] = Answer(None)
         self.reading.answers.append(self._sum)
@@ -349,6 +353,7 @@ class Stage(Pointed):
             pointed=self.over.piece,
             opened=self.over.opened and self.motion.walking and not session.playing,
             maps=maps if self.neuron_maps else None,
+            network=self._network.now(exhibit) if self.by_card else None,
             pane=self.pane,
         )
         self._fit(self._seen)

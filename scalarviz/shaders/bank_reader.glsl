@@ -2,12 +2,14 @@
 
 uniform sampler2D u_numbers;
 uniform vec2 u_numbers_size;
+uniform float u_numbers_first;  // the line in which the parameters begin
 
 float one_number(vec2 at);
 
 float network_number(int place) {
     int line = place / SPLIT;
-    return one_number(vec2(float(place - line * SPLIT) + 0.5, float(line) + 0.5));
+    vec2 at = vec2(float(place - line * SPLIT), float(line) + u_numbers_first);
+    return one_number(at + 0.5);
 }
 
 vec4 network_four(int place) {

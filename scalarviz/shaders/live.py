@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.errors import InputError
 from scalarviz.model.operations import NONE, Operation
+from scalarviz.model.program import Program
 from scalarviz.package_files import text_beside
 from scalarviz.shaders.constants import GLSL, NAME, Shader, padded
 from scalarviz.shaders.shader import body_of, check_workspace, reading, row_function
@@ -197,17 +198,17 @@ def bank_reader(split: int) -> str:
     return f"#define SPLIT {split}\n{BANK_READER}"
 
 
-def map_fragment(net: Network, shader: LiveShader, reader: str, rest: Sequence[float]) -> str:
+def map_fragment(program: Program, shader: LiveShader, reader: str, rest: Sequence[float]) -> str:
     """Return the fragment shader that draws what a network answers over a plane; see `MAP`.
 
-    net     the network
-    shader  of it
-    reader  `FOURS_READER`, or a `bank_reader` with what defines its `one_number`
-    rest    the inputs; uniforms set the two that vary
+    program  of the network
+    shader   of it
+    reader   `FOURS_READER`, or a `bank_reader` with what defines its `one_number`
+    rest     the inputs; uniforms set the two that vary
     """
     inputs = "\n".join(f"    x[{i}] = {literal(number)};" for i, number in enumerate(rest))
     pieces = [
-        f"#define INPUTS {net.inputs}\n#define OUTPUTS {net.outputs}",
+        f"#define INPUTS {program.inputs.size}\n#define OUTPUTS {program.outputs.size}",
         reader,
         shader.text,
         f"void inputs_at_rest(out float x[INPUTS]) {{\n{inputs}\n}}",

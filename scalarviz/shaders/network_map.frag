@@ -67,7 +67,7 @@ void main() {
             if (i == 1) outputs.y = shown;
             if (i == 2) outputs.z = shown;
         }
-        color = clamp(outputs, 0.0, 1.0);
+        color = outputs;
     } else if (u_kind == CODE_ANSWERS) {
         if (u_squash == 1.0) answer = sigmoid_of(answer);
         if (u_squash == 2.0) {

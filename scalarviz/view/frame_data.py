@@ -13,6 +13,7 @@ from scalarviz.model.operations import NONE
 from scalarviz.model.program import Moment
 from scalarviz.session.caption import Caption, Neuron, Piece
 from scalarviz.view.exhibits.exhibit import Exhibit
+from scalarviz.view.exhibits.on_card import ShownNetwork
 from scalarviz.view.scene.frame import Box, Division
 from scalarviz.view.scene.plates import Layout
 
@@ -323,6 +324,7 @@ class FrameData:
     pointed        the piece of the caption under the mouse, or None
     opened         whether the caption shows all terms
     maps           what neurons answer over the plane, drawn on their spheres, or None
+    network        what the graphics card may draw at each pixel of the exhibit, or None
     pane           how it is one of several in a picture, or None
     """
 
@@ -350,6 +352,7 @@ class FrameData:
     pointed: Piece | None = None
     opened: bool = False
     maps: NeuronMaps | None = None
+    network: ShownNetwork | None = None
     pane: Pane | None = None
 
     @property

@@ -13,6 +13,7 @@ from scalarviz.package_files import text_beside
 from scalarviz.shaders.live import DECLARED, FOURS_READER, MAP, bank_reader
 from scalarviz.view.cubes import shaders
 from scalarviz.view.cubes.float_textures import BYTES, FLOATS
+from scalarviz.view.network_maps import DIFFERENCE
 from scalarviz.view.spheres.spheres import SPHERE, WIRE
 
 CANVAS = (
@@ -36,6 +37,7 @@ PROGRAMS = {
     "spheres": SPHERE,
     "wires": WIRE,
     "canvas": CANVAS,
+    "difference": DIFFERENCE,
     "network": (MAP[0], f"{bank_reader(shaders.SPLIT)}{NETWORK}{MAP[1]}{FLOATS}"),
     "network of fours": (MAP[0], f"{FOURS_READER}{NETWORK}{MAP[1]}"),
 }

@@ -22,6 +22,7 @@ from scalarviz.view.inspector import draw_inspector
 from scalarviz.view.legend import draw_legend, explain_arrows
 from scalarviz.view.lights import Lights, lights
 from scalarviz.view.moves import draw_ghosts, draw_pushes
+from scalarviz.view.network_maps import NetworkMaps
 from scalarviz.view.neurons import draw_errors
 from scalarviz.view.picture_scene import CUBES, PictureScene
 from scalarviz.view.scene.camera import Camera
@@ -45,6 +46,7 @@ class Picture:
     told     boxes of the pieces of the caption; the first one at a pixel counts
     chart    the chart of the losses, or None
     words    all text on the last picture
+    maps     what the graphics card draws of the network itself
     """
 
     def __init__(self, theme: str = "dark", program: Program | None = None) -> None:
@@ -59,6 +61,7 @@ class Picture:
         self._cubes: Any = None
         self._layout: Layout | None = None
         self._shown: Any = None
+        self.maps = NetworkMaps()
 
     def set_theme(self, name: str) -> None:
         """Change the colors."""
@@ -72,6 +75,7 @@ class Picture:
             self._cubes.release()
             self._cubes.parent = None
             self._cubes = None
+        self.maps.release()
         self.scene.release()
 
     def see(self, frame_data: FrameData, camera: Camera, width: float, height: float) -> Projection:
@@ -102,6 +106,7 @@ class Picture:
         wide, high = width / ratio, height / ratio
         see = self.see(frame_data, camera, wide, high)
         lit = lights(frame_data.layout, self.program, frame_data.moment, frame_data.part)
+        self.maps.show(frame_data.network)
         gloo.set_viewport(*corner, width, height)
         gloo.set_state(depth_test=True, blend=False, cull_face=False, scissor_test=True)
         gloo.set_scissor(*corner, width, height)
@@ -112,6 +117,7 @@ class Picture:
         with self.scene.changing(width, height, ratio):
             self.scene.look(see)
             self._set_cubes(frame_data, lit)
+            self.maps.cubes = self._cubes
             self.scene.set_beads(beads)
             self.scene.flat.paper = self._flat(frame_data, see, lit, ratio)
             self.scene.draw(frame_data.division(wide, high).view, high, ratio, corner)
@@ -162,7 +168,10 @@ class Picture:
     def _draw_panels(self, canvas: Canvas2D, division: Division, frame_data: FrameData) -> None:
         """Draw the exhibit and the pinned weight at the right end of the stage."""
         if frame_data.exhibit is not None and division.exhibit.width:
-            frame_data.exhibit.paint(canvas, division.exhibit, self.theme)
+            exhibit = frame_data.exhibit
+            if frame_data.network is not None:
+                exhibit = exhibit.on_card(self.maps)
+            exhibit.paint(canvas, division.exhibit, self.theme)
         if frame_data.pinned is not None and division.card.width:
             draw_inspector(canvas, division.card, frame_data.pinned, self.theme, division.scale)
 

@@ -37,20 +37,21 @@ CUBES, SPHERES, WIRES = -3, -2, -1
 class FlatVisual(BaseVisual):  # type: ignore[misc]  # vispy has no types
     """Visual of a Canvas2D, over the whole viewport.
 
-    `paper` is the canvas to draw; None, the default, draws nothing. Filters of vispy, such as the
-    opacity of a node, have no effect.
+    `paper` is the canvas to draw; None, the default, draws nothing. `corner` is the lower left
+    corner of the viewport. Filters of vispy, such as the opacity of a node, have no effect.
     """
 
     def __init__(self) -> None:
         BaseVisual.__init__(self)
         self.paper: Canvas2D | None = None
+        self.corner = (0, 0)
         self._ink = Renderer()
 
     def draw(self) -> None:
         """Draw the canvas in the current context."""
         if self.paper is not None:
             width, height = viewport_of(self.transforms)
-            self._ink.draw(self.paper, round(width), round(height))
+            self._ink.draw(self.paper, round(width), round(height), self.corner)
 
     def attach(self, filt: Any, view: Any = None) -> None:
         """Do nothing: `filt` and `view` are ignored."""
@@ -128,6 +129,7 @@ class PictureScene:
         )
         draw(self.view)
         gloo.set_state(scissor_test=False)
+        self.flat.corner = corner
         draw(self.flat)
 
     def release(self) -> None:

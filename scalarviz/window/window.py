@@ -120,7 +120,9 @@ def make_stage(show: Show, theme: str, reduced_motion: bool) -> PictureProtocol:
     from scalarviz.presenter.answers import AT_ONCE
     from scalarviz.presenter.stage import Stage
 
-    return Stage(show, theme, reduced_motion=reduced_motion, patience=AT_ONCE)
+    stage = Stage(show, theme, reduced_motion=reduced_motion, patience=AT_ONCE)
+    stage.by_card = True
+    return stage
 
 
 def check_window() -> None:

@@ -116,7 +116,7 @@ def test_the_map_of_a_network_compiles_in_both_languages(name: str, tmp_path: Pa
     vertex = (Path(sv.__file__).parent / "shaders/network_map.vert").read_text()
     for reader in (bank_reader(1024) + FLOATS, bank_reader(1024) + BYTES, FOURS_READER):
         shader = live_shader(net, aligned=reader is FOURS_READER, neurons=net.inputs == 2)
-        fragment = map_fragment(net, shader, reader, [0.5] * net.inputs)
+        fragment = map_fragment(net.program, shader, reader, [0.5] * net.inputs)
         old = "#version 120\n"
         assert complaints(old + vertex, old + fragment, tmp_path) == ""
         new = as_es(vertex, fragment=False), as_es(fragment, fragment=True)

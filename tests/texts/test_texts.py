@@ -72,6 +72,7 @@ NOT_WORDS = [
     ("presenter/channels.py", "last change", "the name of a channel, typed by users"),
     ("presenter/live_values.py", "row {}", "a name in an error"),
     ("presenter/motion.py", "weight gradient", "a kind of moment"),
+    ("presenter/shown_network.py", ": export", "a part of an error"),
     ("view/cubes/shaders.py", "*vec4 to_clip*", "GLSL"),
     ("view/glsl_es.py", "#*|out*|precision*|*{}*", "GLSL"),
     ("view/shading/evaluation.py", "a shader *|: export|{} gives *", "parts of messages"),

@@ -20,6 +20,7 @@ from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import MAPS, ColorMap, rgb, to_bytes
 from scalarviz.draw2d.text_blocks import Block
 from scalarviz.draw2d.theme import Theme
+from scalarviz.view.exhibits.on_card import NetworkOnCard
 from scalarviz.view.scene.frame import Box
 
 # Characters of increasing ink, for a terminal without colors.
@@ -92,6 +93,10 @@ class Exhibit(ABC):
 
     def marked(self, inputs: FloatArray, outputs: FloatArray, targets: FloatArray) -> Exhibit:
         """Return the exhibit with a mark at the sample in use; without one by default."""
+        return self
+
+    def on_card(self, card: NetworkOnCard) -> Exhibit:
+        """Return the exhibit with maps that a graphics card draws; without any by default."""
         return self
 
     def inputs_at(self, x: float, y: float) -> Mapping[int, float]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from rich.segment import Segment
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.draw2d.batch import image_bytes
+from scalarviz.draw2d.batch import OnCard, image_bytes
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.text_blocks import QUIET, Block
 from scalarviz.draw2d.theme import Theme
@@ -26,6 +26,7 @@ from scalarviz.view.exhibits.exhibit import (
     resized,
     stage_scale,
 )
+from scalarviz.view.exhibits.on_card import COLORS, MapLook, NetworkOnCard
 from scalarviz.view.scene.frame import Box
 
 GAP = 2  # columns between two images
@@ -41,6 +42,9 @@ class Pictures(Exhibit):
 
     names  of the images on a canvas, if they differ
     focus  the point in use, which is marked: 0 to 1 to the right, and down
+    fine   the first one in full resolution, as pixels of an image, if the second one is what a
+           network has learned of it over the unit square, and the third one their difference
+    card   what draws these two at each pixel, if it can; None: they are drawn as they are
     """
 
     pictures: Mapping[str, FloatArray]
@@ -48,6 +52,8 @@ class Pictures(Exhibit):
     title: str = ""
     names: Sequence[str] = ()
     focus: tuple[float, float] | None = None
+    fine: npt.NDArray[np.uint8] | None = field(default=None, repr=False, compare=False)
+    card: NetworkOnCard | None = field(default=None, repr=False, compare=False)
     _made: list[npt.NDArray[np.uint8]] = field(default_factory=list, repr=False, compare=False)
     _places: list[Box] = field(default_factory=list, repr=False, compare=False)  # painted last
     wide: ClassVar[bool] = True
@@ -97,12 +103,17 @@ class Pictures(Exhibit):
         boxes = arranged(self.aspect, len(self.pictures), box, title, BETWEEN * size)
         self._places[:] = boxes
         names = self.names or list(self.pictures)
-        for name, place, picture in zip(names, boxes, self.images, strict=True):
+        drawn = self._drawn(boxes[1], canvas.ratio) if len(boxes) > 1 else []
+        for i, (name, place) in enumerate(zip(names, boxes, strict=True)):
             words = name if canvas.measure(name, size=size) <= place.width else name.split()[0]
             words = canvas.fit(words, place.width, size=size)
             canvas.text(place.x, place.y - 0.4 * size, words, size=size, color=theme.quiet)
-            smooth = place.width * canvas.ratio < SHARP * picture.shape[1]
-            canvas.image(place.x, place.y, place.width, place.height, picture, smooth=smooth)
+            if drawn and i:
+                canvas.on_card(place.x, place.y, place.width, place.height, drawn[i - 1])
+            else:
+                picture = self.fine if drawn and self.fine is not None else self.images[i]
+                smooth = place.width * canvas.ratio < SHARP * picture.shape[1]
+                canvas.image(place.x, place.y, place.width, place.height, picture, smooth=smooth)
             if self.focus is not None:
                 near = 0.45 * size
                 u, v = self.focus
@@ -110,6 +121,22 @@ class Pictures(Exhibit):
                 y = place.y + min(max(v * place.height, near), place.height - near)
                 for half, color in ((near, theme.ground), (0.8 * near, theme.ink)):
                     paint_frame(canvas, x, y, half, color)
+
+    def on_card(self, card: NetworkOnCard) -> Pictures:
+        """Return the images, of which `card` draws what is learned, if it can."""
+        return self if self.fine is None else replace(self, card=card)
+
+    def _drawn(self, place: Box, ratio: float) -> list[OnCard]:
+        """Return what is learned, and its difference, by the card; empty if it cannot."""
+        if self.card is None or self.fine is None:
+            return []
+        rows, columns, _ = next(iter(self.pictures.values())).shape
+        look = MapLook(COLORS, (0.0, 1.0), (1.0, 0.0))
+        size = round(place.width * ratio), round(place.height * ratio)
+        output = self.card.map("output", look, size, (columns, rows))
+        if output is None:
+            return []
+        return [output, self.card.difference("difference", output, self.fine)]
 
     def inputs_at(self, x: float, y: float) -> Mapping[int, float]:
         """Return the point at a pixel of an image: 0 to 1 to the right, and down."""

@@ -28,6 +28,14 @@ from scalarviz.view.exhibits.exhibit import (
     pixels,
     resized,
 )
+from scalarviz.view.exhibits.on_card import (
+    ANSWERS,
+    CLASSES,
+    MOST_CLASSES,
+    MapLook,
+    NetworkOnCard,
+    as_colors,
+)
 from scalarviz.view.scene.frame import Box
 
 FAINT = 0.55  # color strength of the map; samples have full strength
@@ -37,6 +45,7 @@ LARGE, SMALL = 8.0, 4.0  # radius of a sample in pixels, next to text of 13 pixe
 CROWDED = 0.3  # samples per pixel; further samples are not drawn
 LEAST_SIDE = 6  # lines
 MOST_ROWS = 4  # lines of the key
+TINY = 1e-30  # a reach by which all answers have the strongest colors
 
 
 @final
@@ -61,6 +70,7 @@ class Plane(Exhibit):
     tests    held-out samples, as in `points`; `test_targets` are their targets
     show_tests  whether these are drawn, hollow, too
     discrete  whether the map has the two strongest colors only
+    card     what draws the map at each pixel, if it can; None: its cells are drawn
     """
 
     values: FloatArray
@@ -82,6 +92,7 @@ class Plane(Exhibit):
     test_targets: FloatArray = field(default_factory=lambda: np.zeros(0))
     show_tests: bool = False
     discrete: bool = False
+    card: NetworkOnCard | None = field(default=None, repr=False, compare=False)
     _plots: list[Box] = field(default_factory=list, repr=False, compare=False)  # painted last
 
     def lines(self, width: int, room: int) -> int:
@@ -228,10 +239,7 @@ class Plane(Exhibit):
         )
         plot = axes.plot(canvas, whole)
         self._plots[:] = [plot]
-        ground = rgb((theme.ground,))[0]
-        values = enlarged(self.values) if self.discrete and not self.classes else self.values
-        colors = ground + FAINT * (self._fills(values, theme.map) - ground)
-        canvas.image(plot.x, plot.y, plot.width, plot.height, colors, smooth=True)
+        self._paint_map(canvas, plot, theme)
         axes.paint(canvas, whole, plot, theme)
         self.paint_samples(canvas, plot, radius, theme)
         if below:
@@ -239,6 +247,43 @@ class Plane(Exhibit):
             x = min(x, box.x + left) if len(rows) > 1 else x
             foot = Box(x, y, box.right - x, below + answers - 0.5 * line)
             self._paint_foot(canvas, foot, theme, rows, answers=answers > 0.0)
+
+    def on_card(self, card: NetworkOnCard) -> Plane:
+        """Return the map, drawn at each pixel if `card` can; of features it has cells.
+
+        So it has where its numbers are infinite in float32.
+        """
+        with np.errstate(over="ignore"):
+            numbers = np.array([*self.low, *self.high, self.middle, self.reach], np.float32)
+        can = len(self.axes) == 2 and len(self.classes) <= MOST_CLASSES
+        return replace(self, card=card) if can and np.isfinite(numbers).all() else self
+
+    def _paint_map(self, canvas: Canvas2D, plot: Box, theme: Theme) -> None:
+        if self.card is not None:
+            size = round(plot.width * canvas.ratio), round(plot.height * canvas.ratio)
+            drawn = self.card.map("plane", self._look(theme), size, self.values.shape[::-1])
+            if drawn is not None:
+                canvas.on_card(plot.x, plot.y, plot.width, plot.height, drawn)
+                return
+        ground = rgb((theme.ground,))[0]
+        values = enlarged(self.values) if self.discrete and not self.classes else self.values
+        colors = ground + FAINT * (self._fills(values, theme.map) - ground)
+        canvas.image(plot.x, plot.y, plot.width, plot.height, colors, smooth=True)
+
+    def _look(self, theme: Theme) -> MapLook:
+        """Return the look of a map that is drawn at each pixel."""
+        ends = theme.map.zero, theme.map.negative, theme.map.positive, theme.ground
+        classes = class_colors(np.arange(len(self.classes)), theme.map.background)
+        return MapLook(
+            CLASSES if self.classes else ANSWERS,
+            self.low,
+            self.high,
+            (self.axes[0], self.axes[1]),
+            (self.middle, TINY if self.discrete else self.reach),
+            FAINT,
+            as_colors(rgb(ends)),
+            as_colors(classes),
+        )
 
     def inputs_at(self, x: float, y: float) -> Mapping[int, float]:
         """Return the two inputs at a pixel of the map."""
