@@ -18,6 +18,7 @@ from scalarviz.export.render_options import RenderOptions
 from scalarviz.formulas.table import pick
 from scalarviz.notebook.place import in_notebook
 from scalarviz.presenter.show import Show
+from scalarviz.process.opening import opening_over
 from scalarviz.scenefiles.find import find, load
 from scalarviz.sweeps.sweep import STEPS, Sweep
 from scalarviz.texts import text
@@ -116,6 +117,7 @@ def watch(
         return window.watch(show, steps, speed, theme, keep, recipe, pin=pin, **options)
     except DisplayError as lack:
         if find_spec("PySide6") is None and sys.stdout.isatty():
+            opening_over()
             say(text("terminal.instead", lack=lack))
             return in_terminal.watch(show, steps, speed, theme, keep)
         raise DisplayError(f"{lack}; without a window {instead}") from lack

@@ -118,6 +118,7 @@ HEAVY = (
     "IPython",
     "ipywidgets",
 )
+FOR_FILES = "scalarviz.pages", "scalarviz.export.render", "scalarviz.sweeps"  # not for a window
 
 ONLY_ON_SOME_SYSTEMS = set(
     "crypt curses fcntl grp msvcrt nis ossaudiodev posix pty pwd readline resource spwd syslog "
@@ -292,16 +293,21 @@ def test_an_unknown_name_tells_the_nearest() -> None:
 
 
 @pytest.mark.parametrize(
-    "program", ["import scalarviz", "import scalarviz as sv; sv.Value; sv.Network"]
+    ("program", "heavy"),
+    [
+        ("import scalarviz", HEAVY),
+        ("import scalarviz as sv; sv.Value; sv.Network", HEAVY),
+        ("import scalarviz.window.window", FOR_FILES),
+    ],
 )
-def test_importing_stays_light(program: str) -> None:
+def test_importing_stays_light(program: str, heavy: tuple[str, ...]) -> None:
     report = "; import json, sys; print(json.dumps(sorted(sys.modules)))"
     command = [sys.executable, "-c", program + report]
     output = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
     loaded = [
         module
         for module in json.loads(output)
-        if any(module == heavy or module.startswith(heavy + ".") for heavy in HEAVY)
+        if any(module == each or module.startswith(each + ".") for each in heavy)
     ]
     assert loaded == [], f"`{program}` loads {loaded}"
 

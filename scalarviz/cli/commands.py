@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.errors.visible_text import LONGEST_LINE, say, visible
 from scalarviz.process.interrupt import Program
+from scalarviz.process.opening import opening
 from scalarviz.scenefiles.find import Scene, about, find, load, print_scenes, scenes
 from scalarviz.scenefiles.user_code import answer
 
@@ -258,9 +259,10 @@ def open_command() -> Callable[..., None]:
     from scalarviz.scenefiles.options import RUNNING, WATCHING
 
     def run(**given: Any) -> None:
-        from scalarviz.cli.open_link import open_link
+        with opening(not given["terminal"]):
+            from scalarviz.cli.open_link import open_link
 
-        sys.exit(open_link(given.pop(LINK), given))
+            sys.exit(open_link(given.pop(LINK), given))
 
     link = typer.Argument(
         metavar="LINK",
@@ -281,13 +283,20 @@ def open_command() -> Callable[..., None]:
 
 def start() -> int:
     """Open a window on the first scene, or its page in a browser; return the exit code."""
-    from scalarviz.cli.start import SCENE, start
+    with opening():
+        from scalarviz.cli.start import SCENE, start
 
-    return start(without_a_window(load(find(SCENE)), SCENE))
+        return start(without_a_window(load(find(SCENE)), SCENE))
 
 
 def watch_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
     """Open a window on a scene; return the exit code."""
+    with opening(not given["terminal"]):
+        return watch_soon(scene, given, name, typed)
+
+
+def watch_soon(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
+    """Open a window on a scene, once what it needs is imported; return the exit code."""
     from scalarviz.controller.options import Recipe
     from scalarviz.faces import watch
     from scalarviz.scenefiles.making import make_show
@@ -385,6 +394,12 @@ def help_of(verb: str, scene: str, what: str) -> str:
 
 def replay(path: str, theme: str, terminal: bool, limit: int | None) -> None:
     """Open a saved training; see `Session.load` for --limit."""
+    with opening(not terminal):
+        replay_soon(path, theme, terminal, limit)
+
+
+def replay_soon(path: str, theme: str, terminal: bool, limit: int | None) -> None:
+    """Open a saved training, once what it needs is imported."""
     from scalarviz.faces import watch
     from scalarviz.presenter.show import Show
     from scalarviz.session.session import Session

@@ -18,6 +18,7 @@ from scalarviz.faces import watch
 from scalarviz.presenter.show import Show
 from scalarviz.process.interrupt import Stop
 from scalarviz.process.memory import check_losses
+from scalarviz.process.opening import opening_over
 from scalarviz.scenefiles.find import load, scenes
 from scalarviz.scenefiles.links import Link, Neuron, read_link
 from scalarviz.scenefiles.making import as_kind, make_show
@@ -38,6 +39,7 @@ def open_link(words: str, given: Mapping[str, Any]) -> int:
 
     Raises InputError for what is wrong in the link.
     """
+    opening_over()  # what the link asks for comes first, with a bar of its own
     link = read_link(words)
     show, recipe = opened(link, given)
     keep = Keep(given["save"], given["autosave"], "")

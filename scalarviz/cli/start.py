@@ -15,6 +15,7 @@ from scalarviz.faces import watch
 from scalarviz.pages.page import page_of
 from scalarviz.pages.server import PageServer
 from scalarviz.presenter.show import Show
+from scalarviz.process.opening import opening_over
 from scalarviz.scenefiles.find import find, load
 from scalarviz.texts import text
 from scalarviz.view.offscreen import has_display
@@ -38,6 +39,7 @@ def start(instead: str) -> int:
         check_window()
         code: int = watch(show, recipe=recipe, instead="")
     except DisplayError as lack:
+        opening_over()
         if not has_browser():
             raise DisplayError(f"{str(lack).partition('; without')[0]}; {instead}") from lack
         return in_browser(show, str(lack).partition("; without")[0])

@@ -23,11 +23,9 @@ from scalarviz.controller.clicks import without_code
 from scalarviz.controller.picture import PictureProtocol
 from scalarviz.draw2d.progress import Progress, duration
 from scalarviz.errors import InputError, ScalarvizError
-from scalarviz.export.render import record, storyboard
 from scalarviz.files.atomic import check_place
 from scalarviz.files.runs import save_timeline
 from scalarviz.formulas.table import pick
-from scalarviz.pages.page import page, trains
 from scalarviz.presenter.show import Show
 from scalarviz.process import children
 from scalarviz.process.interrupt import Stop
@@ -69,6 +67,8 @@ def task_of(show: Show, stage: PictureProtocol, path: Path, what: str = "") -> T
     if what == "video" and session.timeline.branch.end.step == 0:
         raise InputError("there is nothing to make a video of yet: let it play first")
     if what == "page":
+        from scalarviz.pages.page import trains  # slow to import
+
         trains(session)
     check_place(path)
     look: dict[str, Any] = {"theme": stage.theme}
@@ -285,6 +285,9 @@ def named(files: Sequence[str]) -> str:
 
 def main(run: str, path: str, about: str) -> None:
     """Draw a saved run into a file, and print how far it is."""
+    from scalarviz.export.render import record, storyboard  # slow to import
+    from scalarviz.pages.page import page
+
     told = json.loads(about)
     session = Session.load(run, limit=ANY)  # no limit: our own process has just written it
     shutil.rmtree(Path(run).parent, ignore_errors=True)  # the process that wrote it may have ended

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QWidget
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.pointer import Pointer
 from scalarviz.errors import DisplayError
+from scalarviz.process.opening import opening_over
 from scalarviz.texts import text
 from scalarviz.view.offscreen import (
     WINDOWED,
@@ -151,6 +152,8 @@ class View(QObject):
                 self.canvas.set_current()
                 self.controller.drawing(partial(self.controller.stage.draw, width, height, ratio))
                 self.canvas.context.flush_commands()
+            if not self.drawn:
+                opening_over()
             self.drawn, self._lost = True, False
         except Exception as error:  # Qt would swallow it
             if is_of_opengl(error) and not self._lost:
