@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from scalarviz.errors.visible_text import say
 from scalarviz.export.render_options import RenderOptions
 from scalarviz.formulas.table import pick
 from scalarviz.notebook.place import in_notebook
+from scalarviz.presenter.several import Several
 from scalarviz.presenter.show import Show
 from scalarviz.process.opening import opening_over
 from scalarviz.scenefiles.find import find, load
@@ -28,6 +30,7 @@ INSTEAD = (
     "sv.record(..., 'net.mp4') write a file, and sv.page(..., 'net.html') a page that trains in a "
     "browser"
 )
+INSTEAD_OF_SEVERAL = "sv.picture([...], 'both.png') and sv.record([...], 'both.mp4') write a file"
 
 
 @answered
@@ -37,7 +40,7 @@ def watch(
     speed: float | None = None,
     theme: str = "auto",
     keep: Keep | None = None,
-    recipe: Recipe | None = None,
+    recipe: Recipe | Sequence[Recipe | None] | None = None,
     *,
     terminal: bool = False,
     size: tuple[int, int] | None = None,
@@ -49,18 +52,21 @@ def watch(
     pin: object = None,
     instead: str = INSTEAD,
 ) -> Any:
-    """Open a window on a session and play it; return the exit code.
+    """Open a window on a session, or on several, and play; return the exit code.
 
     In a notebook, show it below the running cell, and return what shows it. Training runs in the
     background: the window stays responsive, and any thread may call the session meanwhile.
 
-    show            a Session, a Show, or the name or path of a scene; or a Sweep, which takes
-                    steps, theme, size and play: a click opens one of its networks
+    show            a Session, a Show, or the name or path of a scene; or 1 to 6 of them in a list,
+                    or in a dict by their names: they are shown side by side, on one clock; or a
+                    Sweep, which takes steps, theme, size and play: a click opens one of its
+                    networks
     steps           number of steps after which it pauses; None, the default: no limit
     speed           steps a second, 0 for as fast as possible; None, the default: the show's speed
     theme           "dark", "light", or "auto", the default: that of the system or page
     keep            where and when the session is saved; None, the default: nowhere
-    recipe          how the scene was made, so that its options can be changed while it is shown
+    recipe          how the scene was made, so that its options can be changed while it is shown;
+                    of several, one for each
     terminal        True: draw in the terminal instead; by default False
     size            width and height of the window, or of the picture in a notebook, in pixels;
                     None, the default: fitted to the screen, and (800, 500) in a notebook
@@ -74,7 +80,7 @@ def watch(
                     picture, a ViewBox, whenever one is made, as by
                     lambda view: Markers(pos=points, parent=view.scene); by default none
     pin             a Weight or its row of the bank, or a Perceptron, which a window shows pinned;
-                    None, the default: none
+                    None, the default: none. Side by side also a list, with one or None for each
     instead         what an error suggests where no window can be opened
 
     If only PySide6 is missing, it prints so and draws in the terminal. Raises InputError for
@@ -86,10 +92,7 @@ def watch(
 
     if isinstance(show, Sweep):
         return watch_sweep(show, steps, theme, size, play=play is not False)
-    if isinstance(show, (str, Path)):
-        recipe = Recipe(load(find(str(show))))
-        show = recipe.make({})
-    show = Show.of(show)
+    found = shown_in(show, recipe)
     pick({"auto": "", **THEMES}, theme, "theme")
     if speed is not None:
         number(speed, "the speed", 0.0)
@@ -108,18 +111,26 @@ def watch(
         options["play"] = play
     if size is not None:
         options["size"] = RenderOptions(size=size).size
+    shown, recipes = found
+    if isinstance(shown, Several):
+        check_several(terminal=terminal, tour=tour, keep=keep)
+    else:
+        recipes = recipes[0]
     if not terminal and in_notebook():
-        return notebook.watch(show, steps, speed, theme, recipe, **options)
-    if terminal:
-        return in_terminal.watch(show, steps, speed, theme, keep)
+        return notebook.watch(shown, steps, speed, theme, recipes, **options)
+    if isinstance(shown, Show) and terminal:
+        return in_terminal.watch(shown, steps, speed, theme, keep)
     try:
         window.check_window()
-        return window.watch(show, steps, speed, theme, keep, recipe, pin=pin, **options)
+        return window.watch(shown, steps, speed, theme, keep, recipes, pin=pin, **options)
     except DisplayError as lack:
-        if find_spec("PySide6") is None and sys.stdout.isatty():
+        is_one = isinstance(shown, Show)
+        if is_one and find_spec("PySide6") is None and sys.stdout.isatty():
             opening_over()
             say(text("terminal.instead", lack=lack))
-            return in_terminal.watch(show, steps, speed, theme, keep)
+            return in_terminal.watch(shown, steps, speed, theme, keep)
+        if not is_one and instead == INSTEAD:
+            instead = INSTEAD_OF_SEVERAL
         raise DisplayError(f"{lack}; without a window {instead}") from lack
 
 
@@ -145,3 +156,44 @@ def watch_sweep(
     from scalarviz.window.sweep_window import watch_sweep
 
     return watch_sweep(sweep, steps, theme, size, play=play)
+
+
+def shown_in(
+    given: object, recipe: Recipe | Sequence[Recipe | None] | None
+) -> tuple[Show | Several, Any]:
+    """Return what is to be shown, and the recipes of each: of scenes, which may be given by name.
+
+    Raises InputError for what cannot be shown.
+    """
+    parts: list[object] = [given]
+    if isinstance(given, (list, tuple, Mapping)):
+        parts = list(given.values() if isinstance(given, Mapping) else given)
+    one = recipe if recipe is None or isinstance(recipe, Recipe) else None
+    recipes: list[Recipe | None] = [one] * len(parts)
+    if recipe is not one and isinstance(recipe, Sequence):
+        recipes = list(recipe)
+    for i, part in enumerate(parts):
+        if isinstance(part, (str, Path)):
+            path = find(str(part))
+            made = recipes[i] = Recipe(load(path))
+            show = made.make({})
+            parts[i] = show if part is given else replace(show, title=path.stem)
+    if not isinstance(given, (list, tuple, Mapping)):
+        return Show.of(parts[0]), recipes
+    several = Several.of(
+        dict(zip(given, parts, strict=True)) if isinstance(given, Mapping) else parts
+    )
+    assert several is not None, "a list or a dict is several"
+    return (several if len(parts) > 1 else several.shows[0]), recipes
+
+
+def check_several(*, terminal: bool, tour: bool, keep: Keep | None) -> None:
+    """Raise InputError for options that several sessions do not have."""
+    if terminal:
+        raise InputError("a terminal draws one session, not several side by side: pass one of them")
+    if tour:
+        raise InputError("the tour is of one session, not of several side by side: leave it out")
+    if keep is not None and keep.path is not None:
+        raise InputError(
+            "one session is saved in a file, not several side by side: call s.save(path) of each"
+        )

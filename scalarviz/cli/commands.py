@@ -12,6 +12,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from scalarviz.cli import several_scenes
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.errors.visible_text import LONGEST_LINE, say, visible
 from scalarviz.process.interrupt import Program
@@ -30,8 +31,10 @@ INTERRUPTED = 130
 LINK = "link"
 CONTEXT = "_context"  # key of typer's context, which tells typed options from defaults
 VERBS = {
-    "watch": "Train a scene in front of your eyes; a scene is a name, or the path of a file.",
-    "render": "Train a scene and draw it into a file: .png, .mp4, .gif, or .html for one step.",
+    "watch": "Train a scene in front of your eyes; a scene is a name, or the path of a file. "
+    "Several stand side by side.",
+    "render": "Train a scene and draw it into a file: .png, .mp4, .gif, or .html for one step. "
+    "Several stand side by side.",
     "train": "Train a scene with a progress bar, or line by line where nobody looks.",
     "page": "Write a scene as a web page that trains: one .html file, which needs no network.",
 }
@@ -44,11 +47,13 @@ MEANT = {
 ABOUT = "See a neural network learn."
 EXAMPLES = (
     "scalarviz watch rgb",
+    "scalarviz watch rgb xor",
     "scalarviz watch circle --shape spiral --hidden 8,8",
     "scalarviz watch my-scene.py --help",
     "scalarviz train texture --save it.safetensors --autosave 60",
     "scalarviz train texture --resume it.safetensors --steps 20000",
     "scalarviz render rgb -o rgb.mp4 --steps 500 --move orbit",
+    "scalarviz render 'rgb?hidden=4' 'rgb?hidden=8' -o both.png",
     "scalarviz page rgb -o rgb.html",
     "scalarviz class rgb xor circle --address 0.0.0.0",
     "scalarviz replay it.safetensors",
@@ -137,6 +142,7 @@ def application(words: Sequence[str]) -> Typer:
         return app.command(name, help=help_text, cls=QuietCommand)
 
     simple("list", "Print the scenes there are.")(print_scenes)
+    several = several_scenes.scenes_in(words)
     asked = words[1] if words[:1] and words[0] in VERBS and words[1:] else "-"
     for verb, help_text in VERBS.items():
         group = typer.Typer(
@@ -147,7 +153,11 @@ def application(words: Sequence[str]) -> Typer:
             rich_markup_mode="rich",
         )
         app.add_typer(group, name=verb)
-        if asked.startswith("-"):
+        if several and verb == words[0]:
+            run = several_scenes.command(verb, several)
+            about_all = help_of_several(verb, several)
+            group.command(asked, help=about_all, cls=QuietCommand)(run)
+        elif asked.startswith("-") or several:
             for name, path in scenes().items():
                 group.command(name, help=about(path), cls=QuietCommand)(print_scenes)
         else:
@@ -390,6 +400,13 @@ def help_of(verb: str, scene: str, what: str) -> str:
     return with_examples(
         what, f"{start} --steps 500 --lr 0.1", f"{start} --save run.safetensors --autosave 60"
     )
+
+
+def help_of_several(verb: str, words: Sequence[str]) -> str:
+    """Return the help of several scenes, with examples."""
+    start = f"scalarviz {verb} {' '.join(map(shlex.quote, words))}"
+    what = "Several scenes side by side, on one clock. Options of one follow a ? behind its name."
+    return with_examples(what, f"{start} --steps 500", f"scalarviz {verb} 'rgb?hidden=4' rgb")
 
 
 def replay(path: str, theme: str, terminal: bool, limit: int | None) -> None:

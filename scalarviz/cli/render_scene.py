@@ -53,33 +53,12 @@ def draw(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> None:
     kind = pick({each: each for each in KINDS}, path.suffix.lower(), "kind of file")
     check_kind(chosen, path.name, kind)
     slow = kind == ".html" or chosen["operations"]
-    usual = PAGE if kind == ".html" else RenderOptions()
-    look = RenderOptions(
-        size=pixels(chosen["pixels"]) or SIZES.get(kind, VIDEO),
-        samples=chosen["samples"],
-        theme=chosen["theme"],
-        camera=chosen["camera"] or usual.camera,
-        layout=chosen["layout"] or usual.layout,
-        color=chosen["color"],
-        cubes=chosen["cubes"],
-        pin=chosen["pin"],
-    )
+    look = look_of(chosen, kind)
     start, end = show.session.step_index, end_of(show, given["steps"])
     if kind in VIDEOS:
         steps = given["steps"] or (1 if slow else end - start)
         with saving(keep, show) as progress:
-            count = record(
-                *(show, path, steps),
-                every=chosen["every"],
-                unit="operation" if slow else "step",
-                hold=chosen["hold"],
-                fps=chosen["fps"],
-                move=chosen["move"],
-                progress=progress,
-                look=look,
-            )
-        seconds = count / chosen["fps"]
-        say(text("render.video", path=path, count=count, seconds=seconds))
+            write_video(show, path, steps, chosen, look, progress)
         tell_lost(show)
         return
     check_place(path)
@@ -95,6 +74,44 @@ def draw(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> None:
     else:
         picture(show, path, look=look)
         say(f"{path}: {closing(show, start, end)}")
+
+
+def look_of(chosen: Mapping[str, Any], kind: str) -> RenderOptions:
+    """Return how a file of a kind is rendered with these options."""
+    usual = PAGE if kind == ".html" else RenderOptions()
+    return RenderOptions(
+        size=pixels(chosen["pixels"]) or SIZES.get(kind, VIDEO),
+        samples=chosen["samples"],
+        theme=chosen["theme"],
+        camera=chosen["camera"] or usual.camera,
+        layout=chosen["layout"] or usual.layout,
+        color=chosen["color"],
+        cubes=chosen["cubes"],
+        pin=chosen["pin"],
+    )
+
+
+def write_video(
+    shown: object,
+    path: Path,
+    steps: int,
+    chosen: Mapping[str, Any],
+    look: RenderOptions,
+    progress: bool | Callable[[int, int], None] = True,
+) -> None:
+    """Train one session or several, write a video, and print its length."""
+    count = record(
+        *(shown, path, steps),
+        every=chosen["every"],
+        unit="operation" if chosen["operations"] else "step",
+        hold=chosen["hold"],
+        fps=chosen["fps"],
+        move=chosen["move"],
+        progress=progress,
+        look=look,
+    )
+    seconds = count / chosen["fps"]
+    say(text("render.video", path=path, count=count, seconds=seconds))
 
 
 def tell_lost(show: Show) -> None:

@@ -152,6 +152,7 @@ CHANGE_CONTROLS = [
         text="Undo",
         icon="undo",
         key="z",
+        acts_on="group",
     ),
     Control(
         "redo",
@@ -164,6 +165,7 @@ CHANGE_CONTROLS = [
         text="Redo",
         icon="redo",
         key="y",
+        acts_on="group",
     ),
     Control(
         "stop when",
@@ -174,6 +176,7 @@ CHANGE_CONTROLS = [
         names=completions,
         label="Stop when",
         room=24,
+        acts_on="each",
     ),
     Control(
         "type a stop",

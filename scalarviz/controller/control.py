@@ -147,6 +147,9 @@ class Control:
     menu     menu of the panel: "Time", "View", ..., for buttons, ticks and choices; a notebook
              shows these rows in its panel unless they are below the picture already
     window   whether only a window has it
+    acts_on  what it acts on where several sessions are shown: "one", the chosen one, "each" of
+             them, or the "group", which has the picture and the clock of all
+    several  whether it is only there where several sessions are shown
     scale    scale of a slider; by default 0 to 100
     marks    marked values of a timeline
     drag     setter while a number is dragged; by default `set`
@@ -169,6 +172,8 @@ class Control:
     strong: bool = False
     menu: str = ""
     window: bool = False
+    acts_on: str = "one"
+    several: bool = False
     scale: Callable[[State], Scale | LogScale] = percents
     marks: Callable[[State], Iterable[int]] = none
     drag: Callable[[Controller, Any], object] | None = None
@@ -176,6 +181,7 @@ class Control:
 
     def __post_init__(self) -> None:
         assert self.kind in KINDS, f"no face knows the kind {self.kind!r}"
+        assert self.acts_on in ("one", "each", "group"), self.acts_on
         pressed = self.kind in ("button", "tick", "choice")
         assert pressed or not (self.menu or self.key), f"a {self.kind} has no menu and no key"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from scalarviz.controller.change_controls import CHANGE_CONTROLS
 from scalarviz.controller.file_controls import FILE_CONTROLS
+from scalarviz.controller.group_controls import GROUP_CONTROLS
 from scalarviz.controller.time_controls import SAMPLE_CONTROLS, TIME_CONTROLS
 from scalarviz.controller.view_controls import CHANNEL_CONTROLS, VIEW_CONTROLS
 from scalarviz.formulas.table import table
@@ -15,6 +16,7 @@ from scalarviz.formulas.table import table
 CONTROLS = table(
     [
         *TIME_CONTROLS,
+        *GROUP_CONTROLS,
         *CHANNEL_CONTROLS,
         *SAMPLE_CONTROLS,
         *CHANGE_CONTROLS,

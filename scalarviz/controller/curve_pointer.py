@@ -8,6 +8,7 @@ from typing import final
 
 from scalarviz.controller.computing import computes
 from scalarviz.controller.controller import Controller
+from scalarviz.controller.group import Group
 from scalarviz.texts import text
 from scalarviz.view.charts import Chart
 
@@ -28,8 +29,10 @@ class CurvePointer:
     clock  returns the time in seconds
     """
 
-    def __init__(self, controller: Controller, clock: Callable[[], float] = perf_counter) -> None:
-        self.controller = controller
+    def __init__(
+        self, controller: Controller | Group, clock: Callable[[], float] = perf_counter
+    ) -> None:
+        self.group = Group.of(controller)
         self._clock = clock
         self._does = ""  # "seek", "choose" or "move" while a button is held
         self._start, self._x = (0.0, 0.0), 0.0
@@ -38,8 +41,13 @@ class CurvePointer:
         self._pressed = -1.0, (0.0, 0.0), 0  # when, where, and the step of the training then
 
     @property
+    def controller(self) -> Controller:
+        """The controller of the chosen session."""
+        return self.group.lead
+
+    @property
     def _chart(self) -> Chart | None:
-        return self.controller.stage.chart
+        return self.group.stage.chart
 
     def press(self, button: int, x: float, y: float, *, shift: bool) -> bool:
         """Begin at a pixel; return whether it is on the curve."""
@@ -50,9 +58,9 @@ class CurvePointer:
         self._start, self._x = (x, y), x
         if button != LEFT or shift:
             self._does = "move"
-        elif self._is_double(x, y) and self.controller.stage.curve_view.show_all():
+        elif self._is_double(x, y) and self.group.stage.curve_view.show_all():
             self._does = "rest"
-            self.controller.seek(self._pressed[2])  # where it was before the first click
+            self.group.seek(self._pressed[2])  # where it was before the first click
         else:
             self._pressed = self._clock(), (x, y), self.controller.session.step_index
             self._branch = chart.branch_at(x, y)
@@ -72,11 +80,11 @@ class CurvePointer:
         step = None if chart is None else chart.step_at(x)
         if step is not None and step != self._step:
             self._step = step
-            self.controller.seek(step)
+            self.group.seek(step)
 
     def move(self, x: float, y: float) -> bool:
         """Go on with what `press` began; return whether it is still held."""
-        chart, stage = self._chart, self.controller.stage
+        chart, stage = self._chart, self.group.stage
         if not self._does or chart is None:
             return bool(self._does)
         if max(abs(x - self._start[0]), abs(y - self._start[1])) >= STILL:
@@ -107,7 +115,7 @@ class CurvePointer:
         chart = self._chart
         if chart is None or not chart.grip.has(x, y):
             return False
-        self.controller.stage.curve_view.zoom(chart, factor, x)
+        self.group.stage.curve_view.zoom(chart, factor, x)
         return True
 
 

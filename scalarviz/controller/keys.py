@@ -30,13 +30,25 @@ def press(controller: Controller, key: str, shift: bool) -> bool:
     """Run the command of a key; return whether it has one."""
     if walk(controller, key):
         return True
-    key, state = ALIASES.get(key, key), controller.state
-    for row in CONTROLS.values():
+    if found := command_of(controller.state, key, shift):
+        row, value = found
+        row.set(controller, value)
+    return found is not None
+
+
+def command_of(state: State, key: str, shift: bool) -> tuple[Control, Any] | None:
+    """Return the control that a key belongs to, and the value for its setter; None without one."""
+    key = ALIASES.get(key, key)
+    for row in rows_for(state):
         names = tuple(row.names(state))
         if key in keys_of(row, names):
-            row.set(controller, value_of(row, names, state, key, shift))
-            return True
-    return False
+            return row, value_of(row, names, state, key, shift)
+    return None
+
+
+def rows_for(state: State) -> list[Control]:
+    """Return the controls that there are: some only where several sessions are shown."""
+    return [row for row in CONTROLS.values() if state.names or not row.several]
 
 
 def value_of(row: Control, names: Sequence[str], state: State, key: str, shift: bool) -> Any:
@@ -71,7 +83,7 @@ def written(key: str) -> str:
 def help_rows(state: State) -> list[tuple[str, str]]:
     """Return the rows of the help; keys with the same text share a row."""
     found: dict[str, list[str]] = {}
-    for row in CONTROLS.values():
+    for row in rows_for(state):
         names = tuple(row.names(state))
         about, help = row.words("about", state), row.words("help", state)
         help = help.replace("{}", either(names)) if names else help

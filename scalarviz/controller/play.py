@@ -14,6 +14,7 @@ from scalarviz.presenter.answers import AT_ONCE
 from scalarviz.presenter.show import Show
 from scalarviz.session.branches import Clock
 from scalarviz.session.session import Session
+from scalarviz.session.shared_clock import SharedClock
 
 FASTEST = 1e5  # steps a second; a faster opening goes on at full speed
 SLOW = 36.0  # operations a second, up to which they are done one by one: more cannot be seen
@@ -27,6 +28,7 @@ class Playing:
     """Plays a session; the background thread belongs to the session.
 
     show   the show whose session is played
+    clock  of several sessions, which are played in place of that one; None, the default: none
     steps  number of steps after which it pauses, the first time; None: those of the show
     speed  steps a second, 0 for as fast as possible; None: the speed of the show
 
@@ -34,18 +36,24 @@ class Playing:
     of its own. During an opening the speed of steps is doubled at intervals.
     """
 
-    def __init__(self, show: Show, steps: int | None = None, speed: float | None = None) -> None:
+    def __init__(
+        self,
+        show: Show,
+        steps: int | None = None,
+        speed: float | None = None,
+        clock: SharedClock | None = None,
+    ) -> None:
         if speed is not None:
             number(speed, "the speed", 0.0)
         self.opening = show.speed if speed is None else None
         self._unit = "step"
         self._walk = WALK  # operations a second of that
         self._steps = self.opening or speed or None  # steps a second otherwise
-        self.begin(show, steps)
+        self.begin(show, steps, clock)
 
-    def begin(self, show: Show, steps: int | None = None) -> None:
-        """Start over with the session of a show, at the chosen speed."""
-        self.session: Session = show.session
+    def begin(self, show: Show, steps: int | None = None, clock: SharedClock | None = None) -> None:
+        """Start over with the session of a show, or with several, at the chosen speed."""
+        self.session: Session | SharedClock = clock or show.session
         self.asked = False  # whether it should play
         steps = show.steps if steps is None else size(steps, "steps")
         self.until: int | None = self.session.step_index + steps

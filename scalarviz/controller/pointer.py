@@ -7,6 +7,7 @@ from typing import final
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.curve_pointer import LEFT, STILL, CurvePointer
 from scalarviz.controller.dragging import drag, let_go
+from scalarviz.controller.group import Group
 from scalarviz.controller.own_input import put_in
 from scalarviz.presenter.handles import Handle
 from scalarviz.presenter.own_input import Grip
@@ -22,17 +23,24 @@ class Pointer:
     up for more; on the sphere of an input, the image of the inputs or the panel of what is learned
     it puts in an input of the user's own.
 
+    Of several sessions, a press chooses the one under the pointer.
+
     Buttons are numbered, 1 is left; positions are logical pixels from the upper left corner.
     """
 
-    def __init__(self, controller: Controller) -> None:
-        self.controller = controller
-        self.curve = CurvePointer(controller)
+    def __init__(self, controller: Controller | Group) -> None:
+        self.group = Group.of(controller)
+        self.curve = CurvePointer(self.group)
         self._button: int | None = None  # the first one pressed
         self._start = self._last = (0.0, 0.0)
         self._moved = False
         self._handle: Handle | None = None  # the cube that is held
         self._grip: Grip | None = None  # what puts in an input
+
+    @property
+    def controller(self) -> Controller:
+        """The controller of the chosen session."""
+        return self.group.lead
 
     def press(self, button: int, x: float, y: float, *, shift: bool = False) -> None:
         if self._button is None:
@@ -40,15 +48,17 @@ class Pointer:
             self._start = self._last = x, y
             self._handle = self._grip = None
             on_curve = self.curve.press(button, x, y, shift=shift)
+            if not on_curve:
+                self.group.choose_at(x, y)
             if button == LEFT and not on_curve:
-                self._handle = self.controller.stage.handle_at(x, y)
-                self._grip = self.controller.stage.grip_at(x, y)
+                self._handle = self.group.stage.handle_at(x, y)
+                self._grip = self.group.stage.grip_at(x, y)
                 if self._grip is not None and self._grip.at_once:
                     put_in(self.controller, self._grip.inputs_at(x, y))
 
     def move(self, x: float, y: float) -> None:
         """Drag, or hover."""
-        stage = self.controller.stage
+        stage = self.group.stage
         if self._button is None:
             stage.hover_at(x, y)
             return
@@ -75,22 +85,22 @@ class Pointer:
         if self._grip is not None and (self._moved or self._grip.at_once):
             return
         if not self._moved and button == LEFT:
-            self.controller.click(x, y)
+            self.group.click(x, y)
         elif self._moved and self._handle is not None:
             let_go(self.controller, self._handle, self._start[1] - y)
         elif self._moved:
-            self.controller.stage.hover_at(x, y)
+            self.group.stage.hover_at(x, y)
 
     def wheel(self, notches: float, x: float, y: float) -> None:
         """Zoom in by notches of the wheel; negative ones zoom out."""
         if not self.curve.wheel(notches, x, y):
-            self.controller.stage.zoom(NOTCH**notches, x, y)
+            self.group.stage.zoom(NOTCH**notches, x, y)
 
     def pinch(self, factor: float, x: float, y: float) -> None:
         """Zoom in by a factor, out by one below 1."""
         if not self.curve.zoom(factor, x, y):
-            self.controller.stage.zoom(factor, x, y)
+            self.group.stage.zoom(factor, x, y)
 
     def leave(self) -> None:
         """End hovering."""
-        self.controller.stage.hover_at(-1.0, -1.0)
+        self.group.stage.hover_at(-1.0, -1.0)

@@ -6,6 +6,7 @@ from typing import final
 
 from scalarviz.controller import tour as tours
 from scalarviz.controller.controller import Controller
+from scalarviz.controller.group import Group
 from scalarviz.errors import ScalarvizError
 from scalarviz.texts import text
 
@@ -14,36 +15,38 @@ from scalarviz.texts import text
 class Opening:
     """At the start, kernels are compiled if needed, and the tour is shown, or playing begins.
 
-    controller  the controller
-    tour        whether the tour is shown; None: only the first time on this machine, and only at
-                the start of a training
+    controller  the controller, or a group of them
+    tour        whether the tour is shown, which several sessions do not have; None: only the first
+                time on this machine, and only at the start of a training
     play        whether it plays without a tour, or when that is skipped
     """
 
     def __init__(
-        self, controller: Controller, tour: bool | None = None, *, play: bool = True
+        self, controller: Controller | Group, tour: bool | None = None, *, play: bool = True
     ) -> None:
-        self.controller = controller
-        begins = controller.session.clock.place == (0, 0) and controller.stage.pinned is None
-        self._tours = begins and not tours.was_seen() if tour is None else tour
+        self.group = group = Group.of(controller)
+        lead = group.lead
+        begins = lead.session.clock.place == (0, 0) and lead.stage.pinned is None
+        wanted = begins and not tours.was_seen() if tour is None else tour
+        self._tours = wanted and not group.several
         self._plays = play
-        if controller.warming.said:
-            held = controller.warming.held
-            controller.tell(text(f"notices.{'kernels_first' if held else 'objects_first'}"))
+        if any(member.warming.said for member in group.members):
+            held = group.held
+            group.tell(text(f"notices.{'kernels_first' if held else 'objects_first'}"))
 
     def attend(self) -> None:
         """Do what is due; called several times a second from the first picture on."""
-        controller = self.controller
-        if controller.warming.held or not (self._tours or self._plays):
+        group = self.group
+        if group.held or not (self._tours or self._plays):
             return
         tours, plays = self._tours, self._plays
         self._tours = self._plays = False
         try:
-            if controller.session.playing:
+            if group.is_playing:
                 return
             if tours:
-                controller.guide.show_tour(controller.play if plays else lambda: None)
+                group.lead.guide.show_tour(group.play if plays else lambda: None)
             else:
-                controller.play()
+                group.play()
         except ScalarvizError as error:
-            controller.tell_error(error)
+            group.lead.tell_error(error)

@@ -113,6 +113,9 @@ class State:
     metrics: tuple[str, ...]  # names of those that are measured
     status: str  # background work, such as compiling kernels
     work: Work | None  # files that are written in the background
+    names: tuple[str, ...] = ()  # of the sessions, if several are shown; the rest is of one of them
+    name: str = ""  # of that one
+    together: bool = False  # whether commands are for all of them
 
     @property
     def step(self) -> int:

@@ -47,6 +47,7 @@ TIME_CONTROLS = [
         icon=lambda state: "pause" if state.playing else "play",
         key="space",
         help="play and pause",
+        acts_on="group",
     ),
     Control(
         "back",
@@ -57,6 +58,7 @@ TIME_CONTROLS = [
         icon="backward",
         key="left",
         help="back and on by the unit; with shift, ten times",
+        acts_on="group",
     ),
     Control(
         "on",
@@ -67,6 +69,7 @@ TIME_CONTROLS = [
         icon="forward",
         key="right",
         help="back and on by the unit; with shift, ten times",
+        acts_on="group",
     ),
     Control(
         "timeline",
@@ -77,6 +80,7 @@ TIME_CONTROLS = [
         scale=lambda state: Scale(0, max(1, state.end)),
         marks=lambda state: [fork.start for fork in state.branches if fork.parent >= 0],
         primary=True,
+        acts_on="group",
     ),
     Control(
         "where",
@@ -95,6 +99,7 @@ TIME_CONTROLS = [
         scale=speeds,
         primary=True,
         label="Speed",
+        acts_on="group",
     ),
     Control(
         "pace",
@@ -113,6 +118,7 @@ TIME_CONTROLS = [
         lambda state: state.rate,
         primary=True,
         label="Rate",
+        acts_on="each",
     ),
     Control(
         "start",
@@ -121,6 +127,7 @@ TIME_CONTROLS = [
         lambda controller, _: controller.seek(0),
         label="Move by",
         icon="step-backward",
+        acts_on="group",
     ),
     Control(
         "unit",
@@ -131,6 +138,7 @@ TIME_CONTROLS = [
         names=lambda state: state.units,
         label="Move by",
         room=5,
+        acts_on="group",
     ),
     Control(
         "operation back",
@@ -140,6 +148,7 @@ TIME_CONTROLS = [
         menu="Time",
         key=",",
         help="back and on by one operation",
+        acts_on="group",
     ),
     Control(
         "operation on",
@@ -149,6 +158,7 @@ TIME_CONTROLS = [
         menu="Time",
         key=".",
         help="back and on by one operation",
+        acts_on="group",
     ),
     Control(
         "slow step",
@@ -159,6 +169,7 @@ TIME_CONTROLS = [
         text="The next step slowly",
         key="s",
         help="do the next step slowly, then go on",
+        acts_on="group",
     ),
     Control(
         "reset",
@@ -168,6 +179,7 @@ TIME_CONTROLS = [
         menu="Time",
         key="r",
         help="start again with the same first weights",
+        acts_on="group",
     ),
     Control(
         "double rate",
@@ -176,6 +188,7 @@ TIME_CONTROLS = [
         lambda controller, _: controller.scale_rate(2.0),
         key="up",
         help="double and halve the learning rate",
+        acts_on="each",
     ),
     Control(
         "halve rate",
@@ -184,6 +197,7 @@ TIME_CONTROLS = [
         lambda controller, _: controller.scale_rate(0.5),
         key="down",
         help="double and halve the learning rate",
+        acts_on="each",
     ),
     Control(
         "rate",
@@ -193,6 +207,7 @@ TIME_CONTROLS = [
         lambda state: state.rate,
         scale=lambda state: RATES,
         label="Rate",
+        acts_on="each",
     ),
 ]
 
@@ -208,6 +223,7 @@ SAMPLE_CONTROLS = [
         icon="angle-left",
         key="<",
         help="show another sample of the batch",
+        acts_on="each",
     ),
     Control(
         "sample",
@@ -229,6 +245,7 @@ SAMPLE_CONTROLS = [
         icon="angle-right",
         key=">",
         help="show another sample of the batch",
+        acts_on="each",
     ),
     Control(
         "add up",

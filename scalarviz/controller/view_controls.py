@@ -39,6 +39,7 @@ CHANNEL_CONTROLS = [
         label="Colour",
         key="c",
         help="colour by something else",
+        acts_on="group",
     ),
     Control(
         "size",
@@ -48,6 +49,7 @@ CHANNEL_CONTROLS = [
         lambda state: state.size,
         names=lambda state: state.channels,
         label="Size",
+        acts_on="group",
     ),
 ]
 
@@ -62,6 +64,7 @@ VIEW_CONTROLS = [
         menu="View",
         key=DIGITS,
         help="look at it from another side: {}",
+        acts_on="group",
     ),
     Control(
         "look at pinned",
@@ -72,6 +75,7 @@ VIEW_CONTROLS = [
         text="Pinned closely",
         key="f",
         help="look at the pinned weight closely, or at everything",
+        acts_on="group",
     ),
     Control(
         "point",
@@ -92,6 +96,7 @@ VIEW_CONTROLS = [
         text="As at first",
         key="escape",
         help="close what is open; look at everything as at first",
+        acts_on="group",
     ),
     Control(
         "layers",
@@ -103,6 +108,7 @@ VIEW_CONTROLS = [
         menu="View",
         key="l",
         help="lay the layers out as {}",
+        acts_on="group",
     ),
     Control(
         "theme",
@@ -114,6 +120,7 @@ VIEW_CONTROLS = [
         menu="View",
         key="d",
         help="{}",
+        acts_on="group",
     ),
     Control(
         "by layer",
@@ -123,6 +130,7 @@ VIEW_CONTROLS = [
         lambda state: state.per_layer,
         menu="View",
         text="Colours by layer",
+        acts_on="group",
     ),
     Control(
         "neuron maps",
@@ -135,6 +143,7 @@ VIEW_CONTROLS = [
         text="Neuron maps",
         key="m",
         help="maps of the neurons over the plane, on their spheres",
+        acts_on="group",
     ),
     Control(
         "test points",
@@ -145,6 +154,7 @@ VIEW_CONTROLS = [
         enabled=lambda state: state.has_plane,
         menu="View",
         text="Test points",
+        acts_on="group",
     ),
     Control(
         "discrete",
@@ -155,6 +165,7 @@ VIEW_CONTROLS = [
         enabled=lambda state: state.has_plane,
         menu="View",
         text="Discrete",
+        acts_on="group",
     ),
     Control(
         "fit colours",
@@ -163,6 +174,7 @@ VIEW_CONTROLS = [
         lambda controller, _: controller.stage.rescale(),
         menu="View",
         text="Fit colours",
+        acts_on="group",
     ),
     Control(
         "smooth",
@@ -172,6 +184,7 @@ VIEW_CONTROLS = [
         lambda state: state.smooth,
         label="Loss curve",
         text="Smooth",
+        acts_on="group",
     ),
     Control(
         "large curve",
@@ -184,6 +197,7 @@ VIEW_CONTROLS = [
         text="Large",
         key="g",
         help="the loss curve large, and small again",
+        acts_on="group",
     ),
     Control(
         "tour",
@@ -193,7 +207,16 @@ VIEW_CONTROLS = [
         menu="Help",
         text="Tour",
     ),
-    Control("keys", "button", "Keys", toggle_help, menu="Help", key="?", help="this help"),
+    Control(
+        "keys",
+        "button",
+        "Keys",
+        toggle_help,
+        menu="Help",
+        key="?",
+        help="this help",
+        acts_on="group",
+    ),
     Control(
         "full screen",
         "button",

@@ -28,8 +28,8 @@ from scalarviz.files.atomic import as_path, check_place, replace_file
 from scalarviz.formulas.table import pick
 from scalarviz.layers.perceptron import Perceptron
 from scalarviz.presenter.captions.strip import names_of_cells
+from scalarviz.presenter.pointed_panes import Pin
 from scalarviz.presenter.show import Show, whole_number
-from scalarviz.presenter.side_by_side import Pin
 from scalarviz.presenter.stage import Stage
 from scalarviz.process.interrupt import Stop
 from scalarviz.session.caption import Neuron

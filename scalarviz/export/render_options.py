@@ -13,9 +13,10 @@ import numpy.typing as npt
 from scalarviz.checks.numbers import answers, number, shorten
 from scalarviz.checks.numbers import size as count_of
 from scalarviz.errors import InputError
+from scalarviz.presenter.pointed_panes import Pin
 from scalarviz.presenter.several import Several
 from scalarviz.presenter.show import Show
-from scalarviz.presenter.side_by_side import Pin, SideBySide
+from scalarviz.presenter.side_by_side import SideBySide
 from scalarviz.presenter.stage import Stage
 from scalarviz.sweeps.stage import SweepStage
 from scalarviz.view.scene.camera import Camera

@@ -18,6 +18,7 @@ from IPython.utils.capture import capture_output
 from jupyter_rfb import RemoteFrameBuffer
 
 from scalarviz.controller.controller import Controller
+from scalarviz.controller.group import Group
 from scalarviz.controller.pointer import Pointer
 from scalarviz.errors.visible_text import say
 from scalarviz.package_files import text_beside
@@ -49,7 +50,7 @@ STYLE = "\n" + text_beside(__file__, "canvas.css")
 
 @final
 class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
-    """Draws a controller's stage, and forwards mouse and keys to it.
+    """Draws the stage of a controller, or of a group, and forwards mouse and keys to it.
 
     later    schedules a call on the thread that runs the cells
     changed  called when a new picture is due
@@ -62,15 +63,15 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
 
     def __init__(
         self,
-        controller: Controller,
+        controller: Controller | Group,
         size: tuple[int, int],
         later: Callable[[Callable[[], None]], None],
         changed: Callable[[], None],
         draws: Callable[[], None],
         light: Callable[[bool], None],
     ) -> None:
-        self.controller = controller
-        self.pointer = Pointer(controller)
+        self.group = Group.of(controller)
+        self.pointer = Pointer(self.group)
         self.views = 0  # number of views on pages
         self.seen = False  # whether it was ever on a page
         self.spent = 0.0  # seconds for the last picture
@@ -108,19 +109,19 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
     def get_frame(self) -> npt.NDArray[np.uint8]:
         """Return the rendered stage."""
         frames: list[npt.NDArray[np.uint8]] = []
-        self.controller.drawing(lambda: frames.append(self._draw()))
+        self.group.drawing(lambda: frames.append(self._draw()))
         return frames[0]
 
     def _draw(self) -> npt.NDArray[np.uint8]:
         began = perf_counter()
         self._draws()
-        frame = self._canvas.frame(self.controller.stage.draw, self._ratio)
+        frame = self._canvas.frame(self.group.stage.draw, self._ratio)
         self.spent = perf_counter() - began
         return frame
 
     def release(self) -> None:
         """Free the memory of the picture; the next one allocates it again."""
-        self.controller.stage.release()
+        self.group.stage.release()
         self._canvas.close()
 
     # Calls of jupyter_rfb, moved to the right thread.
@@ -167,4 +168,4 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
 
     def _press(self, key: str, modifiers: set[str]) -> None:
         if not modifiers & OTHERS:
-            self.controller.press(KEYS.get(key, key.lower()), "Shift" in modifiers)
+            self.group.press(KEYS.get(key, key.lower()), "Shift" in modifiers)

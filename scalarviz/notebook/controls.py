@@ -15,7 +15,8 @@ from ipywidgets import Layout
 
 from scalarviz.controller.control import Control, Shown, groups
 from scalarviz.controller.controller import Controller
-from scalarviz.controller.controls import CONTROLS
+from scalarviz.controller.group import Group
+from scalarviz.controller.keys import rows_for
 from scalarviz.controller.options import OptionChoice
 from scalarviz.controller.state import State
 from scalarviz.notebook.own_input import OwnInput
@@ -89,15 +90,19 @@ class NotebookControls:
                 another
     """
 
-    def __init__(self, controller: Controller, later: Callable[[Callable[[], None]], None]) -> None:
-        self.controller = controller
+    def __init__(
+        self,
+        controller: Controller | Group,
+        later: Callable[[Callable[[], None]], None],
+    ) -> None:
+        self.group = group_of_all = Group.of(controller)
         self._later = later
         self._showing: int | None = None  # the thread that is updating the widgets
         self._waiting: deque[tuple[object, Callable[[], object]]] = deque()
         self._touched: dict[Any, float] = {}
         self._shown: dict[str, Shown] = {}
         self._choices: tuple[OptionChoice, ...] = ()
-        rows = CONTROLS.values()
+        rows = rows_for(group_of_all.state())
         more = [row for row in rows if not row.place and row.menu and not row.window]
         self.rows = [*(row for row in rows if row.place), *more]
         self.made = {row.name: self._make(row) for row in self.rows}
@@ -106,7 +111,7 @@ class NotebookControls:
         self.options.tooltip = text("controls.more.about")
         self.options.observe(self._open, "value")
         self.scene = line()
-        self.own = OwnInput(controller, self._soon)
+        self.own = OwnInput(self.group, self._soon)
         others = [self._in_more(row) for row in more]
         first, second = (
             [
@@ -121,6 +126,11 @@ class NotebookControls:
         parts = [self.own.box, line(*bar), self.more]
         self.box = ipywidgets.VBox(parts, layout=Layout(width="100%"))
 
+    @property
+    def controller(self) -> Controller:
+        """The controller of the chosen session."""
+        return self.group.lead
+
     # Construction.
 
     def _in_more(self, row: Control) -> Any:
@@ -130,7 +140,7 @@ class NotebookControls:
 
     def _make(self, row: Control) -> Any:
         """Return the widget of a row, connected to its setter."""
-        made, act = KINDS[row.kind](row), partial(row.set, self.controller)
+        made, act = KINDS[row.kind](row), partial(self.group.act, row)
         if row.kind == "button":
             made.on_click(lambda _: self._soon(None, partial(act, 1)))
         elif row.kind in SLIDERS:
@@ -220,6 +230,9 @@ class NotebookControls:
                     self._touched.pop(control, None)
                 close(group_before)
 
+    def _set_option(self, name: str, value: object) -> None:
+        self.group.lead.set_option(name, value)
+
     def _field(self, choice: OptionChoice) -> Any:
         """Return the control for an option of the scene."""
         field: Any
@@ -234,5 +247,5 @@ class NotebookControls:
         field.tooltip = choice.help
         if choice.restarts:
             field.tooltip = text("controls.starts_again", about=choice.help)
-        self._observe(field, partial(self.controller.set_option, choice.name))
+        self._observe(field, partial(self._set_option, choice.name))
         return group(choice.name, field)

@@ -15,9 +15,9 @@ from IPython.display import Image
 
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
+from scalarviz.controller.group import Group
 from scalarviz.controller.keys import name_of
 from scalarviz.controller.startup import Opening
-from scalarviz.controller.state import state_of
 from scalarviz.errors import InputError
 from scalarviz.errors.visible_text import say
 from scalarviz.export.video import png
@@ -42,7 +42,7 @@ _open: list[Live] = []  # all open ones, oldest first
 
 @final
 class Live(Shown):
-    """The view of a controller in a notebook.
+    """The view of a controller, or of a group, in a notebook.
 
     `snapshot()` returns the current picture, `refresh()` updates it from within a long-running
     cell, `close()` removes it from the page. It does not update by itself while a cell runs; a
@@ -50,12 +50,18 @@ class Live(Shown):
     """
 
     def __init__(
-        self, controller: Controller, size: tuple[int, int], *, play: bool, tour: bool, follow: bool
+        self,
+        controller: Controller | Group,
+        size: tuple[int, int],
+        *,
+        play: bool,
+        tour: bool,
+        follow: bool,
     ) -> None:
-        self.controller = controller
+        group = self.group = Group.of(controller)
         self.closed = False
         self._follow = follow  # whether it follows the page's theme
-        self._begin: Callable[[], Opening] = lambda: Opening(controller, tour, play=play)
+        self._begin: Callable[[], Opening] = lambda: Opening(group, tour, play=play)
         self._opening: Opening | None = None
         self._state: object = None
         self._count = 0
@@ -65,20 +71,25 @@ class Live(Shown):
         self._cell_run = run_of(shell())
         loop = loop_of_cells()
         self._later, self._wait = loop.call_soon_threadsafe, loop.call_later
-        self.controls = NotebookControls(controller, self._soon)
+        self.controls = NotebookControls(group, self._soon)
         calls = self._soon, self._changed, self._show_moment, self._set_light
-        self.canvas = LiveCanvas(controller, size, *calls)
-        controller.stage.keys = [row for row in controller.stage.keys if row[0] not in OF_WINDOWS]
-        controller.start_editing = lambda name: self.controls.made[name].focus()
-        controller.leave = controller.pause
-        controller.copy_text = self.canvas.copy
-        controls = [] if controller.stage.present else [self.controls.box]
+        self.canvas = LiveCanvas(group, size, *calls)
+        group.stage.keys = [row for row in group.stage.keys if row[0] not in OF_WINDOWS]
+        group.each("start_editing", lambda name: self.controls.made[name].focus())
+        group.each("leave", group.pause)
+        group.each("copy_text", self.canvas.copy)
+        controls = [] if group.stage.present else [self.controls.box]
         parts = [self.canvas, *controls, self.canvas.errors]
         self.widget = ipywidgets.VBox(parts).add_class("scalarviz")
-        self.controls.show_state(controller.state)
+        self.controls.show_state(group.state())
         _open.append(self)
         make_room(*self._cell_run)
         self._soon(self._tick)
+
+    @property
+    def controller(self) -> Controller:
+        """The controller of the chosen session."""
+        return self.group.lead
 
     # Public methods.
 
@@ -99,10 +110,10 @@ class Live(Shown):
     def refresh(self) -> None:
         """Update the picture within a running cell, at most once per FRAME."""
         if perf_counter() - self._sent > FRAME and not self.closed:
-            self.controller.stage.tick(perf_counter())
+            self.group.stage.tick(perf_counter())
             self.canvas.send_frame(self.canvas.get_frame())
-            if not self.controller.session.playing:  # else they are shown with the picture
-                self.controls.show_state(self.controller.state)
+            if not self.group.is_playing:  # else they are shown with the picture
+                self.controls.show_state(self.group.state())
             self._sent = perf_counter()
 
     def close(self) -> None:
@@ -114,14 +125,19 @@ class Live(Shown):
         for name in self.controller.exports.let_go():
             say(text("notices.still_written", file=name))
         if not self._watched_elsewhere:
-            self.controller.quit()
-        self.controller.warming.leave()
+            self.group.quit()
+        self.group.leave()
         close(self.widget)
         self.canvas.release()
 
     @property
     def _watched_elsewhere(self) -> bool:
-        return any(o.controller.session is self.controller.session for o in _open if o is not self)
+        return any(o.shows(self.group) for o in _open if o is not self)
+
+    def shows(self, group: Group) -> bool:
+        """Return whether it shows a session of another group."""
+        own = [member.session for member in self.group.members]
+        return any(member.session is each for member in group.members for each in own)
 
     def bundle(self) -> dict[str, Any]:
         """Return what the notebook stores: the widget, and a picture for use without a kernel."""
@@ -131,7 +147,7 @@ class Live(Shown):
 
     def _whole_picture(self) -> bytes:
         """Return a complete picture as PNG, however long that takes."""
-        stage, before = self.controller.stage, self.controller.stage.patience
+        stage, before = self.group.stage, self.group.stage.patience
         stage.patience = math.inf
         try:
             return png(self.canvas.get_frame())
@@ -139,8 +155,8 @@ class Live(Shown):
             stage.patience = before
 
     def __repr__(self) -> str:
-        title = self.controller.show.title or text("notebook.training")
-        return f"{title}, {self.controller.state.where}"
+        state = self.group.state()
+        return f"{state.title or text('notebook.training')}, {state.where}"
 
     # The timer.
 
@@ -163,22 +179,22 @@ class Live(Shown):
         """Return the seconds until the next update."""
         if not self.canvas.visible:
             return UNSEEN
-        rest = REST * self.canvas.spent if self.controller.playing.flat_out else 0.0
+        rest = REST * self.canvas.spent if self.group.flat_out else 0.0
         return max(FRAME - spent, rest, 0.001)
 
     def _attend(self, now: float) -> None:
         if self.canvas.visible:
             self._opening = self._opening or self._begin()
             self._opening.attend()
-        self.controller.attend()
-        self.controller.drawing(partial(self._refresh, now))
+        self.group.attend()
+        self.group.drawing(partial(self._refresh, now))
 
     def _refresh(self, now: float) -> None:
         self._count += 1
-        moves = self.controller.stage.tick(now)
-        plays = self.controller.session.playing  # then they are shown with each picture
+        moves = self.group.stage.tick(now)
+        plays = self.group.is_playing  # then they are shown with each picture
         if (self._count % LOOKS == 0 and not plays) or not self.canvas.visible:
-            state = self.controller.state
+            state = self.group.state()
             if state != self._state:
                 self._state, self._stale = state, True
             self.controls.show_state(state)
@@ -188,23 +204,22 @@ class Live(Shown):
 
     def _show_moment(self) -> None:
         """While it plays, show below the picture the moment that is drawn next."""
-        if self.controller.session.playing:
-            here = self.controller.stage.read()
-            self.controls.show_state(state_of(self.controller, here))
+        if self.group.is_playing:
+            self.controls.show_state(self.group.state(self.group.stage.read()))
 
     def _unseen(self) -> None:
         """Its output was removed: pause, or close if another picture shows the session."""
         if self._watched_elsewhere:
             self.close()
-        elif self.controller.session.playing:
-            self.controller.pause()
+        elif self.group.is_playing:
+            self.group.pause()
 
     def _changed(self) -> None:
         self._stale = True
 
     def _set_light(self, light: bool) -> None:
         if self._follow:
-            self.controller.stage.theme = "light" if light else "dark"
+            self.group.stage.theme = "light" if light else "dark"
 
     def _soon(self, command: Callable[[], None]) -> None:
         self._later(self._guarded(command))

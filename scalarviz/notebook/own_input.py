@@ -12,6 +12,7 @@ import numpy as np
 from ipywidgets import Layout
 
 from scalarviz.controller.controller import Controller
+from scalarviz.controller.group import Group
 from scalarviz.controller.own_input import put_in
 from scalarviz.controller.state import State
 from scalarviz.draw2d.colors import rgb, to_bytes
@@ -25,16 +26,16 @@ TOUCHED = 0.6  # seconds after a user's choice during which the picker is not up
 class OwnInput:
     """A colour picker, if inputs are colours, and the large buttons of the picture once more.
 
-    controller  the controller
+    controller  the controller, or a group of them
     soon        schedules a command of a widget, see `NotebookControls`
 
     `box` contains the `picker` and the `buttons`; it is hidden while there is no such input.
     """
 
     def __init__(
-        self, controller: Controller, soon: Callable[[object, Callable[[], object]], None]
+        self, controller: Controller | Group, soon: Callable[[object, Callable[[], object]], None]
     ) -> None:
-        self._controller, self._soon = controller, soon
+        self._group, self._soon = Group.of(controller), soon
         self._shown = ""  # the colour that the picker was set to
         self._touched = -TOUCHED
         self._offered: tuple[str, ...] = ()
@@ -63,11 +64,11 @@ class OwnInput:
 
     def _button(self, offer: str) -> Any:
         made = ipywidgets.Button(description=offer, layout=Layout(width="auto"))
-        made.on_click(lambda _: self._soon(None, partial(self._controller.stage.take, offer)))
+        made.on_click(lambda _: self._soon(None, partial(self._group.lead.stage.take, offer)))
         return made
 
     def _picked(self, change: Any) -> None:
         """Put in a colour that the user has picked, such as "#facc7e"."""
         if change.new != self._shown and len(change.new) == 7:
             self._touched = perf_counter()
-            self._soon(self.picker, partial(put_in, self._controller, rgb((change.new,))[0]))
+            self._soon(self.picker, partial(put_in, self._group.lead, rgb((change.new,))[0]))

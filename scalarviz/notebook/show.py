@@ -6,7 +6,7 @@ Of a session that no page can train, the next step is shown.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from html import escape
 from importlib import import_module
@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from typing import Any, final
 
 from scalarviz.controller.controller import Controller
+from scalarviz.controller.group import Group
 from scalarviz.controller.options import Recipe
 from scalarviz.errors import DisplayError, EngineError, InputError
 from scalarviz.export.render import picture, story
@@ -23,7 +24,9 @@ from scalarviz.export.video import png
 from scalarviz.notebook.place import Shown, in_colab
 from scalarviz.pages.page import page_of
 from scalarviz.presenter.answers import AT_ONCE
+from scalarviz.presenter.several import Several
 from scalarviz.presenter.show import Show
+from scalarviz.presenter.side_by_side import SideBySide
 from scalarviz.presenter.stage import Stage
 from scalarviz.texts import text
 
@@ -35,11 +38,11 @@ PACKAGES = ("ipywidgets", "jupyter_rfb", "PIL")
 
 
 def watch(
-    show: Show,
+    show: Show | Several,
     steps: int | None = None,
     speed: float | None = None,
     theme: str = "auto",
-    recipe: Recipe | None = None,
+    recipe: Recipe | Sequence[Recipe | None] | None = None,
     *,
     size: tuple[int, int] = SIZE,
     play: bool = False,
@@ -50,11 +53,11 @@ def watch(
 ) -> Any:
     """Show a training below the running cell; return what shows it.
 
-    show            a Show
+    show            a Show, or Several
     steps           number of steps after which it pauses, the first time; None: no limit
     speed           steps a second, 0 for as fast as possible; None: accelerating from a slow start
     theme           "dark", "light", or "auto" for the page's
-    recipe          makes the options of the scene available
+    recipe          makes the options of the scene available; of several, one for each
     size            width and height of the picture in pixels; by default (800, 500)
     play            whether it plays at once; by default when its button is pressed
     tour            whether the tour of ten seconds is shown then
@@ -66,20 +69,37 @@ def watch(
     if why := lack():
         return told(show, why, theme)
     live = import_module("scalarviz.notebook.live")
-    if speed is None and show.speed is None:
-        show = replace(show, speed=SPEED)
+    if speed is None:
+        show = begun_slowly(show)
     chosen = "light" if theme == "auto" else theme
-    stage = Stage(show, chosen, reduced_motion=reduced_motion, patience=AT_ONCE)
-    stage.present, stage.nodes, stage.by_card = present, nodes, True
-    controller = Controller(show, stage, recipe, steps=steps, speed=speed)
+    given: dict[str, Any] = {"reduced_motion": reduced_motion, "patience": AT_ONCE}
+    if isinstance(show, Several):
+        panes = SideBySide(show, chosen, **given)
+        panes.present, panes.nodes, panes.by_card = present, nodes, True
+        recipes = recipe if isinstance(recipe, Sequence) else ()
+        group = Group.side_by_side(panes, recipes, steps=steps, speed=speed)
+    else:
+        stage = Stage(show, chosen, **given)
+        stage.present, stage.nodes, stage.by_card = present, nodes, True
+        one = recipe if isinstance(recipe, Recipe) else None
+        group = Group.of(Controller(show, stage, one, steps=steps, speed=speed))
     if steps is None:
-        controller.playing.until = None
+        group.playing.until = None
     try:
-        shown = live.Live(controller, size, play=play or tour, tour=tour, follow=theme == "auto")
+        shown = live.Live(group, size, play=play or tour, tour=tour, follow=theme == "auto")
     except DisplayError as error:
         return told(show, str(error), theme)
     shown.show()
     return shown
+
+
+def begun_slowly(show: Show | Several) -> Show | Several:
+    """Return shows that ask for a speed: at first slow enough to see it learn."""
+    if isinstance(show, Several):
+        if show.speed is not None:
+            return show
+        return replace(show, shows=tuple(replace(each, speed=SPEED) for each in show.shows))
+    return show if show.speed is not None else replace(show, speed=SPEED)
 
 
 def lack() -> str:
@@ -120,9 +140,16 @@ class Told(Shown):
         return text(f"notebook.told.{self._shows}", why=self.why)
 
 
-def told(show: Show, why: str, theme: str) -> Told:
-    """Show in the cell a page that trains, else the next step: in 3-D, or in 2-D without OpenGL."""
+def told(show: Show | Several, why: str, theme: str) -> Told:
+    """Show in the cell a page that trains, else the next step: in 3-D, or in 2-D without OpenGL.
+
+    Of several, show their picture, or without OpenGL their states.
+    """
     chosen = "light" if theme == "auto" else theme
+    if isinstance(show, Several):
+        made = told_of_several(show, why, chosen)
+        made.show()
+        return made
     page = page_that_trains(show, theme)
     try:
         if page:
@@ -139,6 +166,20 @@ def told(show: Show, why: str, theme: str) -> Told:
             made = Told(why, show.session._repr_html_(), "state")
     made.show()
     return made
+
+
+def told_of_several(show: Several, why: str, theme: str) -> Told:
+    """Return the picture of several sessions, or their states, and why they are not live."""
+    states = "".join(session._repr_html_() for session in show.sessions)
+    try:
+        named = dict(zip(show.names, show.shows, strict=True))
+        image = png(picture(named, size=PICTURE, theme=theme))
+    except DisplayError:
+        return Told(why, states, "state")
+    width, code = PICTURE[0], b64encode(image).decode()
+    alt = escape(show.title)
+    content = f'<img alt="{alt}" width="{width}" src="data:image/png;base64,{code}">'
+    return Told(why, content, "picture", image)
 
 
 def page_that_trains(show: Show, theme: str) -> str:

@@ -15,10 +15,23 @@ from scalarviz.presenter.curves import is_share
 from scalarviz.presenter.stage import Stage
 from scalarviz.presenter.why import title_of
 from scalarviz.texts import text
+from scalarviz.view.compared import Head
 
 NONE = "–"
 # Numbers of classes whose colors the networks have: none is the orange or the blue of signs.
 CLASSES = 0, 1, 2, 3, 4, 6
+# Columns, and their ranks: where there is little room, those of the highest ranks are left out.
+COLUMNS = (
+    ("step", 1),
+    ("loss", 0),
+    ("accuracy", 3),
+    ("weights", 5),
+    ("time", 6),
+    ("value", 2),
+    ("gradient", 4),
+    ("pinned", 7),
+)
+PLAIN = 5  # of them are there without a pinned weight, too
 TIMES = (1.0, "s"), (1e-3, "ms"), (1e-6, "µs")
 
 
@@ -71,16 +84,16 @@ def pinned_of(stage: Stage) -> tuple[str, str, str]:
     return said(numbers[0], 3), said(numbers[1]), name
 
 
-def heads_of(stages: Sequence[Stage]) -> list[str]:
-    """Return the heads of the columns; the last ones are left out where there is little room."""
+def heads_of(stages: Sequence[Stage]) -> list[Head]:
+    """Return the heads of the columns, those of pinned weights if there are any."""
     pinned = any(stage.pinned is not None for stage in stages)
-    names = ["step", "loss", *["value", "gradient", "pinned"] * pinned]
-    return [text(f"compared.head.{name}") for name in [*names, "accuracy", "weights", "time"]]
+    columns = COLUMNS if pinned else COLUMNS[:PLAIN]
+    return [Head(text(f"compared.head.{name}"), rank) for name, rank in columns]
 
 
-def cells_of(stage: Stage, heads: Sequence[str]) -> list[str]:
+def cells_of(stage: Stage, heads: Sequence[Head]) -> list[str]:
     """Return what the table says of a stage, in the order of its heads."""
     step, operation = stage.reading.place[:2]
-    first = [f"{step:,}" + (f" + {operation}" if operation else ""), loss_of(stage)]
-    last = [accuracy_of(stage), weights_of(stage), time_of(stage)]
-    return [*first, *pinned_of(stage)[: len(heads) - len(first) - len(last)], *last]
+    place = f"{step:,}" + (f" + {operation}" if operation else "")
+    plain = [place, loss_of(stage), accuracy_of(stage), weights_of(stage), time_of(stage)]
+    return [*plain, *pinned_of(stage)][: len(heads)]

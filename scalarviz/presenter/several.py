@@ -36,6 +36,11 @@ class Several:
         return max(show.steps for show in self.shows)
 
     @property
+    def speed(self) -> float | None:
+        """Steps a second at first: the least of those that the shows ask for."""
+        return min((show.speed for show in self.shows if show.speed is not None), default=None)
+
+    @property
     def title(self) -> str:
         """All names."""
         return " | ".join(self.names)
@@ -153,3 +158,12 @@ def differences(sessions: Sequence[Session]) -> list[str]:
         if len(set(joined)) == len(sessions):
             return joined
     return [str(number) for number in range(1, len(sessions) + 1)]
+
+
+def alike(first: Session, second: Session) -> bool:
+    """Return whether two sessions train networks of one shape, whose weights can be compared."""
+    shapes = [
+        [(each.kind, each.shape, each.parameters) for each in session.network.program.operations]
+        for session in (first, second)
+    ]
+    return shapes[0] == shapes[1] and len(first.network.bank) == len(second.network.bank)

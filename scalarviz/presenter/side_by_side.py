@@ -2,52 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
 
 from scalarviz.draw2d.theme import THEMES
-from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.formulas.table import pick
-from scalarviz.layers.perceptron import Perceptron
+from scalarviz.presenter.captions.strip import cells_of as cells_in
 from scalarviz.presenter.compared_rows import cells_of, colors_of, heads_of
+from scalarviz.presenter.pointed_panes import PointedPanes, of_chosen, setting
 from scalarviz.presenter.scales import Scales, Shown
-from scalarviz.presenter.several import Several
+from scalarviz.presenter.several import Several, sizes_of
+from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
-from scalarviz.session.caption import Neuron
+from scalarviz.session.timeline import Here
+from scalarviz.texts import text
 from scalarviz.view.compared import Compared, ComparedRow
 from scalarviz.view.frame_data import CubeValues, Curve, FrameData, Pane
 from scalarviz.view.scene.frame import Box
 from scalarviz.view.scene.panes import Panes
-
-Part = int | Perceptron | Neuron
-Pin = Part | Sequence[Part | None] | None
-
-
-def setting(name: str) -> Any:
-    """Return a property that all stages have in common."""
-
-    def get(side_by_side: SideBySide) -> Any:
-        return getattr(side_by_side.stages[0], name)
-
-    def put(side_by_side: SideBySide, value: object) -> None:
-        for stage in side_by_side.stages:
-            setattr(stage, name, value)
-
-    return property(get, put)
+from scalarviz.view.strip import label
 
 
 @final
-class SideBySide:
+class SideBySide(PointedPanes):
     """The pictures of several sessions in panes of one, which share their scales.
 
-    several  the sessions, and their names
-    stages   of the panes
-    scales   channels and scales of all panes
-    chosen   number of the pane that commands on one session mean
-    silent   whether the picture has no buttons, as in a file
+    several   the sessions, and their names
+    names     the names, which follow the sizes of networks that grow
+    scales    channels and scales of all panes
+    silent    whether the picture has no buttons, as in a file
+    present   whether letters are larger
+    still     returns a context in which no session moves, which holds True; False if that has to
+              wait for too long
     """
 
     def __init__(
@@ -58,14 +48,20 @@ class SideBySide:
         layout: str = "beads",
         **given: Any,
     ) -> None:
+        super().__init__()
         self.several = several
         self.stages = [Stage(show, theme, camera, layout, **given) for show in several.shows]
+        self.names = list(several.names)
         self.scales = Scales()
-        self.chosen = 0
         self.silent = False
+        self.present = False
+        self.travel: Callable[[int], object] = lambda operations: None
+        self.still: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(True)
+        self._is_read = False
         self._now = 0.0
         self._extent = (1280.0, 800.0)
         self._picture: Any = None
+        self._sizes = [sizes_of(stage.session) for stage in self.stages]
         self._panes = self._divide()
         for stage in self.stages:
             stage.share(self.scales, self._shown)
@@ -86,14 +82,24 @@ class SideBySide:
 
     # Settings.
 
-    @property
-    def theme(self) -> str:
-        return self.stages[0].theme
+    show: Show = of_chosen("show")
+    part_of_tour: str = of_chosen("part_of_tour")
+    adding: float = of_chosen("adding")
+    asleep: bool = of_chosen("asleep")
+    camera: str = of_chosen("camera")
+    nodes: Callable[[Any], object] | None = setting("nodes")
+    patience: float = setting("patience")
+    theme: str = setting("theme")
+    layout: str = setting("layout")
+    neuron_maps: bool = setting("neuron_maps")
+    test_points: bool = setting("test_points")
+    discrete: bool = setting("discrete")
+    by_card: bool = setting("by_card")
 
-    @theme.setter
-    def theme(self, name: str) -> None:
-        for stage in self.stages:
-            stage.theme = pick(THEMES, name, "theme").name
+    @property
+    def has_plane(self) -> bool:
+        """Whether the data of a session lie in a plane."""
+        return any(stage.has_plane for stage in self.stages)
 
     @property
     def channels(self) -> list[str]:
@@ -127,58 +133,60 @@ class SideBySide:
         self.scales.per_layer = on
         self.rescale()
 
-    neuron_maps = setting("neuron_maps")
-    test_points = setting("test_points")
-    discrete = setting("discrete")
-    by_card = setting("by_card")
+    def look(self, name: str) -> None:
+        """Move all cameras to a preset."""
+        for stage in self.stages:
+            stage.look(name)
 
-    def pin(self, part: Pin) -> None:
-        """Pin a row of the bank in each session that has it, a Perceptron in its own, or nothing.
-
-        A list has a part, or None, for each session. Raises InputError for what no session has.
-        """
-        count = len(self.stages)
-        given = list_of_parts(part, count)
-        parts: list[Any] = given or [part] * count
-        errors: list[ScalarvizError] = []
-        for stage, each in zip(self.stages, parts, strict=True):
-            try:
-                stage.pin(each)
-            except ScalarvizError as error:
-                errors.append(error)
-        if errors and (given or len(errors) == count):
-            raise errors[0]
+    def replace(self, show: object) -> None:
+        """Show another session in the chosen pane."""
+        self.stages[self.chosen].replace(show)
 
     # Pictures.
 
     def _divide(self) -> Panes:
-        return Panes.of(len(self.stages), *self._extent)
+        return Panes.of(len(self.stages), *self._extent, present=self.present)
 
     def resize(self, width: float, height: float) -> None:
         """Set the size in logical pixels."""
-        if (width, height) != self._extent:
-            self._extent = width, height
-            self._panes = self._divide()
-            self._place()
+        self._extent = width, height
+        self._panes = self._divide()
+        self._place()
 
     def _place(self) -> None:
         """Tell the stages which panes they have."""
         colors = colors_of(len(self.stages), THEMES[self.theme])
-        parts = zip(self.stages, self._panes.panes, self.several.names, colors, strict=True)
-        for stage, box, name, color in parts:
-            stage.pane = Pane(self._panes.scale, name, color)
+        for i, (stage, box) in enumerate(zip(self.stages, self._panes.panes, strict=True)):
+            before, sizes = self._sizes[i], sizes_of(stage.session)
+            if sizes != before:  # the network has grown
+                self.names[i] = self.names[i].replace(before, sizes) if before else self.names[i]
+                self._sizes[i] = sizes
+            about = done_of(stage)
+            stage.pane = Pane(self._panes.scale, self.names[i], colors[i], about)
             stage.resize(box.width, box.height)
 
     def tick(self, now: float) -> bool:
         """Advance to the time `now`; return whether something moves by itself."""
         self._now = now
         moving = [stage.tick(now) for stage in self.stages]
-        return any(moving)
+        return self.messages.tick(now) or any(moving)
+
+    def read(self) -> Here:
+        """Read all sessions at one moment; return where the chosen one stands then.
+
+        If a session is busy for too long, all stay as they were read before.
+        """
+        with self.still() as still:
+            for stage in self.stages if still else ():
+                stage.read()
+        self._is_read = True
+        return self.stages[self.chosen].reading.here
 
     def frame_data(self) -> list[FrameData]:
         """Return everything that the panes show now, on common scales."""
-        for stage in self.stages:
-            stage.read()
+        if not self._is_read:
+            self.read()
+        self._is_read = False
         self.scales.follow(self._shown(), self._now)
         self._place()
         return in_common([stage.frame_data() for stage in self.stages])
@@ -192,16 +200,39 @@ class SideBySide:
             if stage.pane is not None
         ]
         chosen, seen = self.stages[self.chosen], panes[self.chosen]
-        caption = seen.words.caption
-        speaks = chosen.motion.walking and caption is not None
+        caption, own = seen.words.caption, chosen.own is not None
+        speaks = caption is not None and (chosen.motion.walking or own)
+        axis = replace(
+            common_axis([data.curve for data in panes]),
+            pointed=self.pointed,
+            on_title=self.on_title,
+            large=self.curve_view.large,
+        )
+        messages = [self.messages, *([] if self.silent else [s.messages for s in self.stages])]
+        works = [each.work for each in messages if each.work is not None]
         return Compared(
             heads,
             rows,
             legend_of(panes),
-            common_axis([data.curve for data in panes]),
+            axis,
             caption.title if caption is not None and speaks else "",
             None if self.silent else self.chosen,
+            self._chips(),
+            works[0] if works else None,
+            [*self.messages.offers(), *chosen.messages.offers()],
+            self.keys if self.help else (),
         )
+
+    def _chips(self) -> list[tuple[str, str]]:
+        """Return the messages of all; those of one session under its name."""
+        found = dict.fromkeys(self.messages.chips())
+        of_each = [dict.fromkeys(stage.messages.chips()) for stage in self.stages]
+        for name, chips in zip(self.names, of_each, strict=True):
+            for words, action in chips:
+                is_common = all((words, action) in each for each in of_each)
+                said = words if is_common else text("compared.of", name=name, words=words)
+                found[said, action] = None
+        return list(found)
 
     def draw(self, width: int, height: int, ratio: float) -> None:
         """Draw in the current OpenGL context, `ratio` device pixels per logical pixel."""
@@ -225,6 +256,10 @@ class SideBySide:
             self.release()  # what it has on the graphics card may be lost
             raise
 
+    def picture(self) -> Any:
+        """Return the Picture of the chosen pane."""
+        return self.stages[self.chosen].picture()
+
     def leave(self) -> None:
         """Unpin everything, and free the pictures."""
         for stage in self.stages:
@@ -239,17 +274,11 @@ class SideBySide:
             self._picture.release()
 
 
-def list_of_parts(part: Pin, count: int) -> list[Part | None] | None:
-    """Return the parts to pin of a list, one for each of `count` sessions; None for one part."""
-    is_neuron = isinstance(part, tuple) and len(part) == 2 and isinstance(part[0], str)
-    if is_neuron or not isinstance(part, (list, tuple)):
-        return None
-    if len(part) != count:
-        raise InputError(
-            f"side by side are {count} sessions, and pin has {len(part)} parts: write one for each "
-            "session, None for nothing"
-        )
-    return list(part)
+def done_of(stage: Stage) -> str:
+    """Return the last operation that is done, if a step is under way; else ""."""
+    reading, done = stage.reading, stage.reading.place[1]
+    cells = cells_in(reading.program, reading.moments)
+    return label(cells[done - 1]) if done else ""
 
 
 def device_box(box: Box, high: float, ratio: float) -> tuple[int, int, int, int]:

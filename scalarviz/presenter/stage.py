@@ -296,7 +296,7 @@ class Stage(Pointed):
     def frame_data(self) -> FrameData:
         """Return everything that the picture shows now."""
         reading, session = self.reading, self.session
-        if not self._is_read:
+        if self.pane is None and not self._is_read:
             self.read()
         self._is_read = False
         self.motion.follow(self._now)

@@ -21,6 +21,7 @@ from scalarviz.session.session import Session, Unit
 ROUND = 0.01  # seconds in which all sessions go on to the same step, while it plays
 MOST_STEPS = 100_000  # in one round
 Place = tuple[int, int]  # a step, and the phase within it
+Halted = dict[Session, tuple[Clock, BaseException | str]]
 
 START = (0, 0)
 
@@ -36,7 +37,7 @@ class SharedClock:
 
     def __init__(self, sessions: Sequence[Session]) -> None:
         self.sessions = tuple(sessions)
-        self.halted: dict[Session, tuple[Clock, BaseException | str]] = {}
+        self.halted: Halted = {}
         self._lock = SessionLock()
         self._player = Player(self._lock)
         self._pace = 1.0  # steps that take about ROUND

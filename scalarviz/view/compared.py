@@ -9,6 +9,14 @@ from scalarviz.view.frame_data import CubeValues, Curve, Work
 
 
 @dataclass(frozen=True)
+class Head:
+    """The head of a column; where there is little room, columns of a high rank are left out."""
+
+    words: str
+    rank: int
+
+
+@dataclass(frozen=True)
 class ComparedRow:
     """A row of the table: the network of a pane.
 
@@ -39,7 +47,7 @@ class Compared:
     help     pairs of key and meaning while the help is open
     """
 
-    heads: Sequence[str]
+    heads: Sequence[Head]
     rows: Sequence[ComparedRow]
     legend: CubeValues
     view: Curve

@@ -85,6 +85,9 @@ def draw_title(
     size, gap, view = 13.0 * scale, 12.0 * scale, compared.view
     end = plot.x + canvas.text(plot.x, base, text("chart.title"), size=size, color=theme.ink)
     title = end
+    if view.on_title:  # a click makes it large
+        y = base + 3.0 * scale
+        canvas.segments([(plot.x, y)], [(end, y)], theme.accent, width=1.5 * scale)
     if view.pointed is None:
         words = text("chart.scale")
         if end + gap + canvas.measure(words, size=size) < plot.right:

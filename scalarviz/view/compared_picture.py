@@ -5,6 +5,7 @@ The panes themselves are pictures of their own, drawn into parts of the same fra
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import final
 
 from vispy import gloo
@@ -67,7 +68,9 @@ class ComparedPicture:
         draw_line(canvas, panes, compared, theme)
         draw_table(canvas, panes, compared, theme)
         self.chart = None
-        if panes.chart.width and panes.chart.height:
+        if compared.view.large:
+            self.chart = draw_large(canvas, panes, compared, theme)
+        elif panes.chart.width and panes.chart.height:
             self.chart = draw_losses(canvas, panes.chart, compared, theme, scale)
         division = panes.division
         self.buttons = overlay.draw_offers(canvas, offers_box(panes), compared.offers, theme, scale)
@@ -79,6 +82,17 @@ class ComparedPicture:
     def release(self) -> None:
         """Drop what is on the graphics card; the next `draw` makes it again."""
         self._renderer = None
+
+
+def draw_large(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme) -> Chart | None:
+    """Draw the losses over the lower half of the panes; return their chart."""
+    margin, scene = 16.0 * panes.scale, panes.division.scene
+    y = 0.5 * scene.height
+    box = Box(margin, y, scene.width - 2.0 * margin, scene.height - y)
+    canvas.box(*box.place, theme.panel[:7], radius=8.0 * panes.scale, outline=theme.rim)
+    inner = box.inside(6.0 * panes.scale)
+    chart = draw_losses(canvas, inner, compared, theme, panes.scale)
+    return None if chart is None else replace(chart, box=box)
 
 
 def offers_box(panes: Panes) -> Box:

@@ -29,19 +29,25 @@ def letters(panes: Panes) -> float:
 def draw_table(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme) -> None:
     """Draw the names of the networks with their colors, and their numbers in columns.
 
-    Columns that have no room beside names of a readable length are left out, from the right.
+    Columns that have no room beside names of a readable length are left out, by their ranks.
     """
     box, scale, row, size = panes.table, panes.scale, panes.row, letters(panes)
     if not box.height:
         return
     gap = MARGIN * scale
     left = box.x + gap + 4.0 * DOT * scale
-    columns = list(zip(compared.heads, *(each.cells for each in compared.rows), strict=True))
-    widths = [max(canvas.measure(words, size=size) for words in column) for column in columns]
+    columns = [
+        (head, [head.words, *cells])
+        for head, *cells in zip(
+            compared.heads, *(each.cells for each in compared.rows), strict=True
+        )
+    ]
+    widths = [max(canvas.measure(each, size=size) for each in words) for _, words in columns]
     longest = max(canvas.measure(each.name, size=size, bold=True) for each in compared.rows)
     names = min(longest, max(NAMES * box.width, 60.0 * scale))
     while widths and left + names + sum(widths) + gap * (len(widths) + 1) > box.right:
-        widths.pop()
+        last = max(range(len(columns)), key=lambda i: columns[i][0].rank)
+        del columns[last], widths[last]
     spare = box.right - left - names - sum(widths) - gap * (len(widths) + 1)
     names = min(longest, names + spare)
     spare = box.right - left - names - sum(widths) - gap * (len(widths) + 1)
@@ -57,7 +63,7 @@ def draw_table(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme)
         words = canvas.fit(each.name, names, size=size, bold=True)
         canvas.text(left, y, words, size=size, color=theme.ink, bold=True)
     right = left + names
-    for width, (head, *cells) in zip(widths, columns, strict=False):
+    for width, (_, (head, *cells)) in zip(widths, columns, strict=True):
         right += apart + width
         canvas.text(right, base, head, size=size, color=theme.quiet, anchor="right")
         for i, words in enumerate(cells):

@@ -159,7 +159,8 @@ class Picture:
         self.cells = draw_strip(canvas, division, frame_data, theme)
         self.buttons, self.chart = overlay.draw_band(canvas, division, frame_data, theme)
         told = draw_told(canvas, division, frame_data, theme)
-        self.buttons += overlay.draw_chips(canvas, division, frame_data, head, theme)
+        if frame_data.pane is None:
+            self.buttons += overlay.draw_chips(canvas, division, frame_data, head, theme)
         draw_hovered(canvas, self.cells, frame_data, theme, division.scale)
         draw_hover(canvas, see, frame_data, theme, division)
         self.told = [*draw_opened(canvas, division, frame_data, theme), *told]

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
 from scalarviz.controller.control import Control, Shown, groups
 from scalarviz.controller.controller import Controller
-from scalarviz.controller.controls import CONTROLS
-from scalarviz.controller.keys import keys_of, written
+from scalarviz.controller.group import Group
+from scalarviz.controller.keys import keys_of, rows_for, written
 from scalarviz.controller.state import State
 from scalarviz.texts import text
 from scalarviz.window.fields import (
@@ -49,16 +49,16 @@ class ControlBar(QFrame):
     `made` has all by name. `show_state` sets what they show; what they do goes to the controller.
     """
 
-    def __init__(self, controller: Controller) -> None:
+    def __init__(self, controller: Controller | Group) -> None:
         super().__init__()
+        self.group = group = Group.of(controller)
         self.setAccessibleName(text("controls.bar"))
         self.setAutoFillBackground(True)
         self.setFixedHeight(HEIGHT)
-        self.controller = controller
         self._shown: dict[str, Shown] = {}
-        self.rows = [row for row in CONTROLS.values() if row.place]
+        self.rows = [row for row in rows_for(group.state()) if row.place]
         self.made = {row.name: self._make(row) for row in self.rows}
-        self.panel = MorePanel(controller, self._groups())
+        self.panel = MorePanel(group, self._groups())
         self.more = QPushButton(text("controls.more"))
         self.more.setCheckable(True)
         self.more.setStyleSheet(STYLE)
@@ -94,10 +94,10 @@ class ControlBar(QFrame):
     def _make(self, row: Control) -> Any:
         """Return the widget of a row."""
         acts = [row.set] if row.kind != "number" else [row.set, row.drag or row.set]
-        return KINDS[row.kind](row, *(partial(self._act, act) for act in acts))
+        return KINDS[row.kind](row, *(partial(self._act, row, act) for act in acts))
 
-    def _act(self, act: Any, value: object) -> None:
-        act(self.controller, value)
+    def _act(self, row: Control, act: Any, value: object) -> None:
+        self.group.act(row, value, act)
         self._shown.clear()  # shows the old value again if a new one was refused
 
     def show_state(self, state: State) -> None:

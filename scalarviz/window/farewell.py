@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.export import named
+from scalarviz.controller.group import Group
 from scalarviz.texts import plural, text
 from scalarviz.window.look import dress
 
@@ -32,10 +33,10 @@ class Farewell(QDialog):
     """
 
     def __init__(
-        self, parent: QWidget, controller: Controller, leave: Callable[[], object]
+        self, parent: QWidget, controller: Controller | Group, leave: Callable[[], object]
     ) -> None:
         super().__init__(parent)
-        self.controller = controller
+        self.group = Group.of(controller)
         self.leave = leave
         self._failures = 0
         self.setWindowTitle("scalarviz")
@@ -66,14 +67,14 @@ class Farewell(QDialog):
     @property
     def needed(self) -> bool:
         """Whether files are being written."""
-        return bool(self.controller.exports.going)
+        return bool(self.group.lead.exports.going)
 
     def ask(self) -> None:
         """Open the dialog; the window stays open meanwhile."""
-        names = self.controller.exports.going
+        names = self.group.lead.exports.going
         self.said.setText(plural("farewell.asking", len(names), names=named(names)))
-        dress(self, self.controller.state.theme)
-        self._failures = self.controller.exports.failures
+        dress(self, self.group.stage.theme)
+        self._failures = self.group.lead.exports.failures
         self._show_progress()
         self.finish.setDefault(True)
         self.finish.setFocus()
@@ -88,20 +89,20 @@ class Farewell(QDialog):
             self._show_progress()
             return
         self.hide()
-        if self.controller.exports.failures == self._failures:
+        if self.group.lead.exports.failures == self._failures:
             self.leave()
 
     def _show_progress(self) -> None:
-        done, total = self.controller.exports.counts
+        done, total = self.group.lead.exports.counts
         self.bar.setRange(0, total)  # 0: it only says that something goes on
         self.bar.setValue(done)
 
     def _finish(self) -> None:
-        self.controller.exports.lasting = True
+        self.group.lead.exports.lasting = True
         self.hide()
         self.leave()
 
     def _discard(self) -> None:
-        self.controller.cancel_exports()
+        self.group.lead.cancel_exports()
         self.hide()
         self.leave()

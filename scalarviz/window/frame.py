@@ -50,12 +50,13 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.files import drop
+from scalarviz.controller.group import Group
 from scalarviz.controller.startup import Opening
-from scalarviz.controller.state import state_of
 from scalarviz.process.interrupt import Stop
 from scalarviz.session.timeline import Here
 from scalarviz.texts import text
 from scalarviz.view.scene.frame import Division
+from scalarviz.view.scene.panes import Panes
 from scalarviz.window.controls import ControlBar
 from scalarviz.window.farewell import Farewell
 from scalarviz.window.look import dress
@@ -101,14 +102,16 @@ MOVED_BY_KEYS = (QAbstractButton, QComboBox, QSlider)  # they have the focus onl
 
 @final
 class MainWindow(QMainWindow):
-    """The window of a controller.
+    """The window of a controller, or of a group of them.
 
     `error` is an error of drawing, after which the window closes itself.
     """
 
-    def __init__(self, controller: Controller, stop: Stop, keep: Keep | None = None) -> None:
+    def __init__(
+        self, controller: Controller | Group, stop: Stop, keep: Keep | None = None
+    ) -> None:
         super().__init__()
-        self.controller = controller
+        group = self.group = Group.of(controller)
         self.stop = stop
         self.keep = keep or Keep()
         self.error: Exception | None = None
@@ -117,15 +120,15 @@ class MainWindow(QMainWindow):
         self._theme = ""
         self._count = 0
         self.opening: Opening | None = None
-        self.view = View(controller, self._fail)
-        self.controls = ControlBar(controller)
-        self.menus = Menus(self, self.controls.panel.bar, controller, self.photograph)
-        self.farewell = Farewell(self, controller, self.close)
-        controller.start_editing = self._start_editing
-        controller.fill_screen = self._turn_full_screen
-        controller.ask_color = self._ask_color
-        controller.copy_text = QApplication.clipboard().setText
-        controller.leave = self.close  # type: ignore[assignment]  # whether it closed is of no use
+        self.view = View(group, self._fail)
+        self.controls = ControlBar(group)
+        self.menus = Menus(self, self.controls.panel.bar, group, self.photograph)
+        self.farewell = Farewell(self, group, self.close)
+        group.each("start_editing", self._start_editing)
+        group.each("fill_screen", self._turn_full_screen)
+        group.each("ask_color", self._ask_color)
+        group.each("copy_text", QApplication.clipboard().setText)
+        group.each("leave", self.close)
         self.setCentralWidget(self._make_body())
         self.setAcceptDrops(True)
         self.setMinimumSize(*SMALLEST)
@@ -136,6 +139,11 @@ class MainWindow(QMainWindow):
         self._timer.timeout.connect(self._tick)
         self._timer.start(0)
 
+    @property
+    def controller(self) -> Controller:
+        """The controller of the chosen session."""
+        return self.group.lead
+
     def _make_body(self) -> QWidget:
         body = QWidget()
         layout = QVBoxLayout(body)
@@ -144,7 +152,7 @@ class MainWindow(QMainWindow):
         beside = QHBoxLayout()
         beside.addWidget(self.view.widget)
         layout.addLayout(beside, 1)
-        if self.controller.stage.present:  # they lie over the picture when they are wanted
+        if self.group.stage.present:  # they lie over the picture when they are wanted
             self.controls.setParent(body)
             self.controls.hide()
             self.view.widget.installEventFilter(self)
@@ -153,7 +161,7 @@ class MainWindow(QMainWindow):
         panel = self.controls.panel
         panel.setParent(body)
         panel.hide()
-        panel.beside = not self.controller.stage.present
+        panel.beside = not self.group.stage.present
         panel.takes = lambda width: beside.setContentsMargins(0, 0, width, 0)
         self._body = body
         return body
@@ -162,7 +170,7 @@ class MainWindow(QMainWindow):
         """Place what lies over the picture."""
         super().resizeEvent(event)
         body = self._body
-        if self.controller.stage.present:
+        if self.group.stage.present:
             high = self.controls.height()
             self.controls.setGeometry(0, body.height() - high, body.width(), high)
         self.controls.panel.free = self.controls.height(), self._below_stage()
@@ -170,9 +178,12 @@ class MainWindow(QMainWindow):
 
     def _below_stage(self) -> int:
         """Return the height of the strip of operations and all that is below it."""
-        body, present = self._body, self.controller.stage.present
+        body, present = self._body, self.group.stage.present
         high = body.height() - (0 if present else self.controls.height())
-        return body.height() - int(Division.of(body.width(), high, present=present).strip.y)
+        size = body.width(), high
+        if self.group.several:
+            return body.height() - int(Panes.of(len(self.group.members), *size).line.y)
+        return body.height() - int(Division.of(*size, present=present).strip.y)
 
     def _start_editing(self, name: str) -> None:
         """Open the field of a control, such as that of the pinned weight's value."""
@@ -234,33 +245,33 @@ class MainWindow(QMainWindow):
         try:
             if self.opening is not None and self.view.drawn:
                 self.opening.attend()
-            self.controller.attend()
+            self.group.attend()
             self.farewell.attend()
-            if self.keep.due and not self.controller.warming.held:
+            if self.keep.due and not self.group.held:
                 kept = partial(self.keep.now_and_then, self.controller.own_session)
                 self.controller.do(kept, name="keep")
-            self.controller.drawing(self._refresh)
+            self.group.drawing(self._refresh)
         finally:
             spent = 1000.0 * (perf_counter() - began)
-            flat_out = self.controller.playing.flat_out
+            flat_out = self.group.flat_out
             rest = min(REST * spent, LONGEST_REST) if flat_out else 1.0
             self._timer.start(round(max(FRAME - spent, rest)))
 
     def _refresh(self) -> None:
         self._count += 1
-        moves = self.controller.stage.tick(perf_counter())
-        if self.controller.session.playing:  # the same moment beside the picture as in it
-            self._show_state(self.controller.stage.read())
+        moves = self.group.stage.tick(perf_counter())
+        if self.group.is_playing:  # the same moment beside the picture as in it
+            self._show_state(self.group.stage.read())
         elif self._count % LOOKS == 0:
             self._show_state()
-        if moves or self.view.stale or self.controller.session.playing:
+        if moves or self.view.stale or self.group.is_playing:
             self.view.refresh()
             self.view.stale = moves  # what has moved is drawn once more, where it stands at last
         # Paint now, instead of when Qt is idle.
         QCoreApplication.sendPostedEvents(self, QEvent.Type.UpdateRequest)
 
     def _show_state(self, here: Here | None = None) -> None:
-        state = state_of(self.controller, here)
+        state = self.group.state(here)
         if state == self._state and self.controls.shows_all:
             return
         self._state, self.view.stale = state, True
@@ -284,7 +295,7 @@ class MainWindow(QMainWindow):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Handle keys wherever the focus is, except those that a control needs itself."""
         if watched is self.view.widget:
-            if isinstance(event, QMouseEvent) and self.controller.stage.present:
+            if isinstance(event, QMouseEvent) and self.group.stage.present:
                 self._bring_controls(event.position().y())
             return False
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
@@ -299,7 +310,7 @@ class MainWindow(QMainWindow):
                 QTimer.singleShot(0, self.view.widget.setFocus)  # after the field has handled it
             return False
         if command := UNDOING.get(event.keyCombination()):
-            return self.controller.press(command)
+            return self.group.press(command)
         if event.modifiers() & OTHERS or not name:
             return False
         if isinstance(focus, MOVED_BY_KEYS) and key in NAMES:
@@ -311,7 +322,7 @@ class MainWindow(QMainWindow):
         if name == "escape" and self._leave_what_is_open():
             return True
         shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-        return self.controller.press(name, shift)
+        return self.group.press(name, shift)
 
     def _ask_color(self, first: FloatArray, picked: Callable[[FloatArray], None]) -> None:
         """Open a dialog that begins with a colour, and pass on each one, the first on Cancel."""
@@ -352,7 +363,7 @@ class MainWindow(QMainWindow):
             return
         self.loop.quit()
         self._timer.stop()
-        self.controller.quit()
+        self.group.quit()
         self.view.close()
         event.accept()
 

@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QFileDialog, QMainWindow, QMenu, QMenuBar, QMessag
 
 from scalarviz.controller.control import DIGITS, Control, Shown
 from scalarviz.controller.controller import Controller
-from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.files import drop, export_to, open_run, save, save_network
-from scalarviz.controller.keys import keys_of, written
+from scalarviz.controller.group import Group
+from scalarviz.controller.keys import keys_of, rows_for, written
 from scalarviz.controller.state import State
 from scalarviz.texts import row_text, text
 
@@ -30,40 +30,44 @@ class Menus:
         self,
         window: QMainWindow,
         bar: QMenuBar,
-        controller: Controller,
+        controller: Controller | Group,
         photograph: Callable[[str], str],
     ) -> None:
         self.window = window
         self.bar = bar
-        self.controller = controller
+        self.group = group = Group.of(controller)
         self.photograph = photograph
         self.entries: dict[str, QAction] = {}  # by name of the row
         self._shown: dict[str, Shown] = {}
-        self._rows = {row.name: row for row in CONTROLS.values() if row.menu}
+        self._rows = {row.name: row for row in rows_for(group.state()) if row.menu}
         others = (row.menu for row in self._rows.values())
         self.menus = {
             name: bar.addMenu("&" + row_text(f"rows.menus.{name}.title", name))
             for name in dict.fromkeys(("File", "Scenes", "Time", "View", *others, "Help"))
         }
         self._make_file(self.menus["File"])
-        self._make_rows(controller.state)
+        self._make_rows(group.state())
         self._add(self.menus["Help"], text("menus.about"), self._about)
 
     def _make_file(self, menu: QMenu) -> None:
-        controller = self.controller
+        of_file = self._of_file
         for what, kind, act, name in (
-            ("open", "runs", partial(open_run, controller), ""),
+            ("open", "runs", of_file(open_run), ""),
             ("save", "runs", self._save, "run.safetensors"),
-            ("network", "networks", partial(save_network, controller), "network.safetensors"),
-            ("learn", "photos", partial(drop, controller), ""),
+            ("network", "networks", of_file(save_network), "network.safetensors"),
+            ("learn", "photos", of_file(drop), ""),
             ("picture", "images", self._export, "network.png"),
-            ("video", "videos", partial(export_to, controller, what="video"), "network.mp4"),
-            ("page", "pages", partial(export_to, controller, what="step"), "step.html"),
-            ("trains", "pages", partial(export_to, controller, what="page"), "network.html"),
+            ("video", "videos", of_file(export_to, what="video"), "network.mp4"),
+            ("page", "pages", of_file(export_to, what="step"), "step.html"),
+            ("trains", "pages", of_file(export_to, what="page"), "network.html"),
         ):
             self._add(menu, text(f"menus.{what}"), partial(self._ask, what, kind, act, name))
         menu.insertSeparator(menu.actions()[4])
         menu.addSeparator()
+
+    def _of_file(self, act: Callable[..., object], **named: str) -> Callable[[str], object]:
+        """Return a function of a path that does something with the session chosen then."""
+        return lambda path: act(self.group.lead, path, **named)
 
     def _make_rows(self, state: State) -> None:
         """Add an entry per row; a choice is a submenu, or an entry per name if names have keys.
@@ -103,15 +107,15 @@ class Menus:
 
     def _press(self, row: Control) -> None:
         """Press the button or toggle the tick of a row."""
-        self._set(row, 1 if row.kind == "button" else not row.get(self.controller.state))
+        self._set(row, 1 if row.kind == "button" else not row.get(self.group.state()))
 
     def _set(self, row: Control, value: object) -> None:
-        row.set(self.controller, value)
+        self.group.act(row, value)
 
     def _fill(self, row: Control, menu: QMenu) -> None:
         """Fill the submenu of a choice; the current name is checked."""
         menu.clear()
-        group, shown = QActionGroup(menu), row.shown(self.controller.state)
+        group, shown = QActionGroup(menu), row.shown(self.group.state())
         for name in shown.names:
             title = name[:1].upper() + name[1:]
             action = self._add(menu, title, partial(self._set, row, name))
@@ -134,10 +138,10 @@ class Menus:
             act(path)
 
     def _save(self, path: str) -> None:
-        save(self.controller, Path(path).with_suffix(".safetensors"))
+        save(self.group.lead, Path(path).with_suffix(".safetensors"))
 
     def _export(self, path: str) -> None:
-        self.controller.tell(self.photograph(path))
+        self.group.tell(self.photograph(path))
 
     def _about(self) -> None:
         QMessageBox.about(self.window, "scalarviz", text("menus.about.text"))

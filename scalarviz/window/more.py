@@ -20,18 +20,18 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from scalarviz.controller.controller import Controller
+from scalarviz.controller.group import Group
 from scalarviz.controller.options import OptionChoice
 from scalarviz.texts import text
 from scalarviz.window.fields import Quiet
 from scalarviz.window.option_fields import Show, field_of
-from scalarviz.window.rows import group
+from scalarviz.window.rows import group as row_of
 
 MARGIN = 8  # pixels between the panel and the ends of the picture that it lies over
 PAIR = 2  # options of every training beside each other
 NARROWEST = 360  # pixels of width that a picture beside the panel has at least
 
-Group = tuple[str, Sequence[QWidget]]  # a label and its controls
+Labelled = tuple[str, Sequence[QWidget]]  # a label and its controls
 
 
 @final
@@ -47,7 +47,7 @@ class MorePanel(QScrollArea):
     turned  called with whether it is open, when that has changed
     """
 
-    def __init__(self, controller: Controller, groups: Sequence[Group]) -> None:
+    def __init__(self, group: Group, groups: Sequence[Labelled]) -> None:
         super().__init__()
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self.setAccessibleName(text("controls.more.about"))
@@ -55,7 +55,7 @@ class MorePanel(QScrollArea):
         self.setWidgetResizable(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.controller = controller
+        self.group = group
         self.turned: Callable[[bool], object] = lambda on: None
         self.takes: Callable[[int], object] = lambda width: None
         self.bar = QMenuBar(nativeMenuBar=False)
@@ -77,7 +77,7 @@ class MorePanel(QScrollArea):
         for row, (label, widgets) in enumerate(groups):
             self._controls.addWidget(Quiet(label), row, 0)
             self._controls.addWidget(
-                group(*widgets), row, 1, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+                row_of(*widgets), row, 1, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
             )
         self._title, common = QLabel(text("controls.options_of_scene")), text("controls.training")
         parts = self.bar, self._controls, QLabel(common), self._common, self._title, self._grid
@@ -95,7 +95,7 @@ class MorePanel(QScrollArea):
             self.close_now()
         else:
             self.show()
-            self.show_choices(self.controller.state.choices)
+            self.show_choices(self.group.state().choices)
             self.place()
             self.raise_()
             self.turned(True)
@@ -171,7 +171,7 @@ class MorePanel(QScrollArea):
         grid.addWidget(field, row, column + 1)
 
     def _choose(self, name: str, value: object) -> None:
-        self.controller.set_option(name, value)
+        self.group.lead.set_option(name, value)
         self._choices = ()  # shows the old value again if a new one was refused
 
 

@@ -20,6 +20,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from scalarviz.controller.controller import Controller
+from scalarviz.controller.group import Group
 from scalarviz.controller.pointer import Pointer
 from scalarviz.errors import DisplayError
 from scalarviz.process.opening import opening_over
@@ -102,19 +103,19 @@ def draws_by_egl() -> bool:
 
 @final
 class View(QObject):
-    """Draws a controller's stage, and forwards the mouse to it.
+    """Draws the stage of a controller, or of a group, and forwards the mouse to it.
 
     `failed` is called with the first error of drawing, after which nothing is drawn.
     """
 
-    def __init__(self, controller: Controller, failed: Callable[[Exception], None]) -> None:
+    def __init__(self, controller: Controller | Group, failed: Callable[[Exception], None]) -> None:
         super().__init__()
-        self.controller = controller
+        self.group = Group.of(controller)
         self.drawn = False  # whether a picture was drawn
         self.stale = True  # whether something has changed since the last picture
         self._lost = False  # whether OpenGL failed in the last frame
         self._failed: Callable[[Exception], None] | None = failed
-        self.pointer = Pointer(controller)
+        self.pointer = Pointer(self.group)
         self.canvas = make_canvas()
         self.canvas.events.draw.connect(self._draw)
         self.widget = cast(QWidget, self.canvas.native)
@@ -139,7 +140,7 @@ class View(QObject):
         """Free the memory of the picture, for good."""
         with turn:
             self.canvas.set_current()
-            self.controller.stage.release()
+            self.group.stage.release()
             self.canvas.context.flush_commands()
 
     def _draw(self, event: object) -> None:
@@ -150,7 +151,7 @@ class View(QObject):
         try:
             with turn:
                 self.canvas.set_current()
-                self.controller.drawing(partial(self.controller.stage.draw, width, height, ratio))
+                self.group.drawing(partial(self.group.stage.draw, width, height, ratio))
                 self.canvas.context.flush_commands()
             if not self.drawn:
                 opening_over()

@@ -7,17 +7,19 @@ import functools
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any
 
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.export import Exports
+from scalarviz.controller.group import Group
 from scalarviz.controller.options import Recipe
 from scalarviz.controller.picture import PictureProtocol
 from scalarviz.errors import DisplayError
 from scalarviz.errors.visible_text import say
+from scalarviz.presenter.several import Several
 from scalarviz.presenter.show import Show
 from scalarviz.process.interrupt import Stop
 from scalarviz.terminal.train import closing
@@ -35,7 +37,7 @@ def watch(
     speed: float | None = None,
     theme: str = "auto",
     keep: Keep | None = None,
-    recipe: Recipe | None = None,
+    recipe: Recipe | Sequence[Recipe | None] | None = None,
     *,
     tour: bool = False,
     reduced_motion: bool = False,
@@ -49,12 +51,12 @@ def watch(
 
     Files that the user wants to have finished without the window are waited for.
 
-    show            a Show or a Session
+    show            a Show or a Session, or Several
     steps           number of steps after which it pauses, the first time; None: those of the show
     speed           steps a second, 0 for as fast as possible; None: the speed of the show
     theme           "dark", "light", or "auto" for the system's
     keep            saves the session
-    recipe          makes the options of the scene available
+    recipe          makes the options of the scene available; of several, one for each
     tour            True: show the tour of ten seconds; else only the first time on this
                     machine
     reduced_motion  True: no animations; else as the system is set
@@ -67,44 +69,49 @@ def watch(
     Returns 0, or 130 after Ctrl-C. An error of drawing is raised after the training was saved, if
     `keep` has a file for it. Raises DisplayError where no window can be opened.
     """
-    show, keep = Show.of(show), keep or Keep()
+    shown = show if isinstance(show, Several) else Show.of(show)
+    keep = keep or Keep()
     check_window()
     from scalarviz.controller.startup import Opening
     from scalarviz.window.frame import MainWindow, application, quick_turns
     from scalarviz.window.look import reduces_motion, theme_of
 
     application()
-    stage = make_stage(show, theme_of(theme), reduced_motion or reduces_motion())
+    stage = make_stage(shown, theme_of(theme), reduced_motion or reduces_motion())
     stage.present, stage.nodes = present, nodes
     if pin is not None:
         stage.pin(pin)
-    controller = Controller(show, stage, recipe, steps=steps, speed=speed)
-    start = show.session.step_index
+    group = make_group(shown, stage, recipe, steps, speed)
+    shows = [member.show for member in group.members]
+    starts = [show.session.step_index for show in shows]
     with quick_turns(), Stop() as stop:
-        window = MainWindow(controller, stop, keep)
+        window = MainWindow(group, stop, keep)
         if size is not None:
             window.resize(*size)
-        opening = Opening(controller, True if tour else None, play=play)
+        opening = Opening(group, True if tour else None, play=play)
         try:
             window.run(opening)
         finally:
-            controller.quit()
+            group.quit()
             window.release()
-    controller.rest()
-    say(*controller.last_words)
-    if window.error is None:
-        end = controller.session.step_index
-        begins = min(start, end) if controller.session is show.session else 0
-        say(closing(controller.show, begins, end))
-    controller.warming.leave()
+    group.rest()
+    for member, show, start in zip(group.members, shows, starts, strict=True):
+        say(*member.last_words)
+        if window.error is None:
+            end = member.session.step_index
+            begins = min(start, end) if member.session is show.session else 0
+            said = closing(member.show, begins, end)
+            say(f"{member.show.title}: {said}" if group.several else said)
+    group.leave()
+    controller = group.lead
     if keep.path is not None and controller.session is not controller.own_session:
         say(text("saving.other", path=keep.path))
     if saved := keep.at_end(controller.own_session, stop.asked):
         say(saved)
     if window.error is not None:
-        controller.exports.stop()
+        group.lead.exports.stop()
         raise window.error
-    return stop.code or finish(controller.exports)
+    return stop.code or finish(group.lead.exports)
 
 
 def finish(exports: Exports) -> int:
@@ -115,14 +122,32 @@ def finish(exports: Exports) -> int:
     return code
 
 
-def make_stage(show: Show, theme: str, reduced_motion: bool) -> PictureProtocol:
-    """Return the stage of a show."""
+def make_stage(show: Show | Several, theme: str, reduced_motion: bool) -> PictureProtocol:
+    """Return the stage of a show, or of several."""
     from scalarviz.presenter.answers import AT_ONCE
+    from scalarviz.presenter.side_by_side import SideBySide
     from scalarviz.presenter.stage import Stage
 
-    stage = Stage(show, theme, reduced_motion=reduced_motion, patience=AT_ONCE)
+    stage: SideBySide | Stage
+    if isinstance(show, Several):
+        stage = SideBySide(show, theme, reduced_motion=reduced_motion, patience=AT_ONCE)
+    else:
+        stage = Stage(show, theme, reduced_motion=reduced_motion, patience=AT_ONCE)
     stage.by_card = True
     return stage
+
+
+def make_group(
+    show: Show | Several,
+    stage: PictureProtocol,
+    recipe: Any,
+    steps: int | None,
+    speed: float | None,
+) -> Group:
+    """Return the controllers of a show, or of several."""
+    if isinstance(show, Show):
+        return Group.of(Controller(show, stage, recipe, steps=steps, speed=speed))
+    return Group.side_by_side(stage, recipe or (), steps=steps, speed=speed)
 
 
 def check_window() -> None:

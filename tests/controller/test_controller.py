@@ -16,7 +16,7 @@ from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.end_of_run_actions import take
 from scalarviz.controller.files import drop, open_run, save
-from scalarviz.controller.keys import ALIASES, help_rows, keys_of
+from scalarviz.controller.keys import ALIASES, help_rows, keys_of, rows_for
 from scalarviz.controller.options import Recipe
 from scalarviz.controller.startup import Opening
 from scalarviz.presenter.show import Show
@@ -845,7 +845,7 @@ def test_a_training_that_is_held_begins_with_its_kernels(controller: Any, ticks:
 
 def test_every_key_is_in_the_help_once(controller: Any) -> None:
     state = controller.state
-    keys = [k for row in CONTROLS.values() for k in keys_of(row, tuple(row.names(state)))]
+    keys = [k for row in rows_for(state) for k in keys_of(row, tuple(row.names(state)))]
     assert len(keys) == len(set(keys)) > 20
     assert set(ALIASES.values()) <= set(keys)
     rows = help_rows(state)

@@ -202,6 +202,7 @@ def test_a_pane_shows_what_a_stage_of_its_own_shows(studio: Studio) -> None:
     alone.silent = True
     box, alone.pane = shown._panes.panes[0], shown.stages[0].pane
     alone.share(shown.scales, list)
+    alone.read()
     size = int(box.width), int(box.height)
     seen = studio.stage(alone, size=size)
     assert is_same(pixels[: size[1] - 1, : size[0] - 1], seen[:-1, :-1])
@@ -254,10 +255,10 @@ def test_pinned_weights_stand_in_the_table_and_where_there_is_room_on_a_card(
     shown.pin([4, None])
     shot(studio, shown, (800, 500))
     words = shown._picture.words
-    assert {"value", "gradient", "pinned", "–"} <= set(words)
-    assert "input G → neuron 1" in words
+    assert {"value", "gradient", "–"} <= set(words)
     assert all(stage._seen.division(400, 300).card.width == 0.0 for stage in shown.stages)
     shot(studio, shown, (1400, 900))
+    assert {"pinned", "input G → neuron 1"} <= set(shown._picture.words)
     assert shown.stages[0]._seen.division(700, 600).card.width > 200.0
 
 

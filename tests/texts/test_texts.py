@@ -34,7 +34,7 @@ SHOWS = [
 ROW_TABLES = (
     *("CHECKS", "CLASS"),
     *("TIME_CONTROLS", "SAMPLE_CONTROLS", "CHANGE_CONTROLS", "CHANNEL_CONTROLS", "VIEW_CONTROLS"),
-    "FILE_CONTROLS",
+    *("FILE_CONTROLS", "GROUP_CONTROLS"),
 )
 # What reads like words and is none: a pattern of files, patterns of literals, what they are.
 NOT_WORDS = [
@@ -50,7 +50,7 @@ NOT_WORDS = [
     ("export/storyboard_page.js", ".*|nav button|(prefers*", "selectors"),
     ("export/storyboard_page.py", "color-scheme*|/[*]*|default-src*", "styles, and the policy"),
     ("export/video.py", "Pillow", "the name of a package"),
-    ("faces.py", "sv.watch*", "a part of an error"),
+    ("faces.py", "sv.watch*|sv.picture*", "parts of errors"),
     ("notebook/canvas.js", "Tab|(prefers*|input, *", "a key, and selectors"),
     ("notebook/canvas.py", "Control|Alt|Meta|export*|*const*", "keys and JavaScript"),
     ("notebook/place.py", "what*|copy*", "parts of errors"),

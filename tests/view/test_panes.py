@@ -8,7 +8,7 @@ import pytest
 
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import THEMES
-from scalarviz.view.compared import Compared, ComparedRow
+from scalarviz.view.compared import Compared, ComparedRow, Head
 from scalarviz.view.compared_picture import ComparedPicture
 from scalarviz.view.frame_data import CubeValues, Curve
 from scalarviz.view.scene.frame import Box, Division
@@ -17,6 +17,7 @@ from scalarviz.view.scene.panes import Panes
 SIZES = [(640, 420), (800, 460), (800, 500), (1280, 760), (1280, 800), (3840, 2160), (500, 900)]
 COUNTS = range(1, 7)
 HEADS = ["step", "loss", "accuracy", "weights", "time a step"]
+RANKS = [1, 0, 2, 3, 4]
 CELLS = ["12,345,678 + 12", "0.00123", "12,345 of 60,000", "1,234,567", "12.3 ms"]
 LEGEND = CubeValues(np.zeros(3), np.zeros(3), "value", "value", np.full(1, 2.0), np.full(1, 2.0))
 
@@ -32,7 +33,8 @@ def compared(count: int, name: str = "784-128-10, branch", **more: Any) -> Compa
         for i, color in enumerate(colors[:count])
     ]
     view = replace(losses(200), end=200.0)
-    return Compared(HEADS, rows, LEGEND, view, **more)
+    heads = [Head(words, rank) for words, rank in zip(HEADS, RANKS, strict=True)]
+    return Compared(heads, rows, LEGEND, view, **more)
 
 
 class Texts(Canvas2D):
@@ -136,10 +138,14 @@ def test_all_that_is_written_around_the_panes_is_large_enough_and_covers_nothing
     assert sum(words in ("0.00123",) for words in written) == count
 
 
-def test_columns_that_have_no_room_are_left_out_from_the_right() -> None:
+def test_columns_that_have_no_room_are_left_out_by_their_ranks() -> None:
     shown = ComparedPicture()
     shown.flat(Panes.of(2, 500, 500), compared(2), THEMES["dark"], 1.0)
     assert "step" in shown.words and "time a step" not in shown.words
+    turned = compared(2)
+    turned = replace(turned, heads=[replace(each, rank=9 - each.rank) for each in turned.heads])
+    shown.flat(Panes.of(2, 500, 500), turned, THEMES["dark"], 1.0)
+    assert "step" not in shown.words and "time a step" in shown.words
     shown.flat(Panes.of(2, 1280, 800), compared(2), THEMES["dark"], 1.0)
     assert {*HEADS, *CELLS} <= set(shown.words)
 

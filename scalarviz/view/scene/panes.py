@@ -70,6 +70,15 @@ class Panes:
         """Return the number of the pane at a pixel, or None."""
         return next((i for i, box in enumerate(self.panes) if box.has(x, y)), None)
 
+    def row_at(self, x: float, y: float) -> int | None:
+        """Return the number of the network whose row of the table is at a pixel, or None."""
+        count = len(self.panes)
+        top = self.table.y + 0.5 * (self.table.height - (count + 1) * self.row) + self.row
+        if not self.table.height or not self.table.x <= x < self.table.right or y < top:
+            return None
+        number = int((y - top) // self.row)
+        return number if number < count else None
+
     @staticmethod
     def of(count: int, width: float, height: float, *, present: bool = False) -> Panes:
         """Divide a picture of this size, in logical pixels.
