@@ -16,7 +16,7 @@ from scalarviz.controller.group import Group
 from scalarviz.controller.own_input import put_in
 from scalarviz.controller.state import State
 from scalarviz.draw2d.colors import rgb, to_bytes
-from scalarviz.notebook.widgets import close, line
+from scalarviz.notebook.widgets import close, group, line
 from scalarviz.texts import text
 
 TOUCHED = 0.6  # seconds after a user's choice during which the picker is not updated
@@ -43,7 +43,7 @@ class OwnInput:
         self.picker.tooltip = text("own.pick")
         self.picker.observe(self._picked, "value")
         self.buttons = line()
-        self._color = line(ipywidgets.Label(text("own.color").capitalize()), self.picker)
+        self._color = group(text("own.color").capitalize(), self.picker)
         self.box = line(self._color, self.buttons)
         self.box.layout.display = "none"
 

@@ -307,9 +307,13 @@ def test_a_colour_is_picked_and_learned_and_that_is_undone(
 
 @pytest.mark.parametrize(
     "name",
-    ["Every step so far", "Steps a second; at the right end flat out", "Learning rate",
-     "Learning rate, in numbers"],
-)  # fmt: skip
+    [
+        "Every step so far",
+        "Steps a second; at the left end an operation in 4 s, at the right end flat out",
+        "Learning rate",
+        "Learning rate, in numbers",
+    ],
+)
 def test_sliders_and_fields_say_what_they_are(first: LivePicture, name: str) -> None:
     control = first.slider(name)
     until(lambda: tip(first, control) == name, "it is said to a mouse that points at it")
