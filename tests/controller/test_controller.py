@@ -730,8 +730,10 @@ def test_another_size_begins_another_training_and_goes_on_playing(make: MakeCont
     assert controller.stage.asked[-1] == ("replace",) and controller.stage.show is controller.show
     assert option(controller, "hidden").value == 4 and option(controller, "map").value == "grey"
     assert controller.message == "hidden set to 4. The training before stays as it is"
+    kept = before.network.bank.value[3]  # 0.5, and what the steps until then have changed
     controller.undo()
-    assert controller.session is before and values(controller)[3] == 0.5
+    assert controller.session is before and values(controller)[3] == kept
+    assert [action.kind for action in before.timeline.branch.journal] == ["edit"]
     assert option(controller, "hidden").value == 8 and option(controller, "map").value == "grey"
     controller.redo()
     assert option(controller, "hidden").value == 4 and controller.session is not before

@@ -87,7 +87,7 @@ def test_scales_have_the_same_stops_and_grow_as_slowly() -> None:
     for now, top in times:
         source = type("Source", (), {})()
         source.numbers = type("Numbers", (), {"value": np.array([top, -0.5 * top])})()
-        scales.follow(source, plan.plates, now)
+        scales.follow([(source, plan.plates)], now)
         grown = scales.grown(now)
         expected.append([float(scales.of("value", plan.plates)[0]), grown and list(grown)])
     body = """
