@@ -23,7 +23,7 @@ TEXT = PAGE.read_text(encoding="utf-8")
 def controller() -> Iterator[Controller]:
     net = sv.Network([3, 4, 3], seed=0)
     session = sv.Session(net, data.Rgb(), "mse", sv.SGD(0.1), engine="python")
-    made = Controller(Show(session), FakeStage(Show(session)))  # type: ignore[arg-type]
+    made = Controller(Show(session), FakeStage(Show(session)))  # type: ignore[arg-type]  # a part of a stage
     yield made
     made.quit()
     made.rest()

@@ -195,10 +195,10 @@ def test_a_network_is_saved_as_its_ending_says(controller: Any, tmp_path: Path) 
     assert not (tmp_path / "net.doc").exists()
 
 
-def test_the_button_of_the_work_ends_it(colours: Any) -> None:
+def test_the_button_of_the_work_ends_it(colours: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     stage, ended = Stage(colours), []
     controller = Controller(stage.show, stage)
-    controller.exports.stop = lambda: ended.append("it.mp4") or ["ended"]  # type: ignore[method-assign]
+    monkeypatch.setattr(controller.exports, "stop", lambda: ended.append("it.mp4") or ["ended"])
     controller.exports._coming.append(export.Task(colours, Path("it.mp4"), ""))
     controller.attend()
     work = stage.frame_data().work

@@ -13,6 +13,7 @@ from scalarviz.controller.presets import PRESETS, go_wrong
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.texts import text
+from tests.controller.stages import chips_of
 
 
 @pytest.fixture
@@ -98,7 +99,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(controller: Controller) -> None
     assert sizes(controller) == [1, 3]
     press(controller, "remove neuron")
     assert controller.session is session
-    words = [words for words, _ in controller.stage.messages.chips()]  # type: ignore[attr-defined]
+    words = chips_of(controller)
     assert any("layer 0" in each for each in words), words
 
 
@@ -140,7 +141,7 @@ def test_presets_for_hidden_layers_refuse_networks_without_one(controller: Contr
     for name in ("shallow", "dead"):
         go_wrong(controller, name)
         assert controller.session is session and not session.playing
-        words = [words for words, _ in controller.stage.messages.chips()]  # type: ignore[attr-defined]
+        words = chips_of(controller)
         assert any("two or more Dense layers" in each for each in words)
 
 

@@ -17,6 +17,7 @@ from scalarviz.presenter.stage import Stage
 from scalarviz.view.exhibits.pad import Pad
 from scalarviz.view.exhibits.plane import Plane
 from tests.studio import Studio
+from tests.tables import training_of
 
 SIZE = (900, 600)
 BACK = "Back to the samples"
@@ -224,7 +225,7 @@ def test_an_input_of_ones_own_is_learned_and_that_is_undone(
     name = "Learn this too" if session.network.program.inputs.size == 3 else "Learn as 1"
     assert stage.messages.press(name)
     assert session.data.samples == before + 1
-    inputs, targets = session.data.training  # type: ignore[attr-defined]
+    inputs, targets = training_of(session)
     assert inputs[-1].tolist() == own.tolist()
     wanted = [0.75, 0.75, 0.75] if len(own) == 3 else [1.0]
     assert targets[-1].tolist() == pytest.approx(wanted)
@@ -247,7 +248,7 @@ def test_many_answers_are_offered_by_themselves(stage: Stage, studio: Studio) ->
     assert stage.messages.press("Learn it as …")
     assert stage.messages.offers() == [*(f"output {i}" for i in range(6)), BACK]
     assert stage.messages.press("output 4")
-    assert shown.data.training[1][-1].tolist() == [0, 0, 0, 0, 1, 0]  # type: ignore[attr-defined]
+    assert training_of(shown)[1][-1].tolist() == [0, 0, 0, 0, 1, 0]
     controller.quit()
     controller.rest()
 

@@ -13,6 +13,7 @@ from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
+from tests.controller.stages import chips_of
 
 
 @pytest.fixture
@@ -76,10 +77,10 @@ def test_a_rate_of_a_frozen_layer_is_refused(controller: Controller) -> None:
     controller.stage.pin(0)
     session.freeze(session.network.layers[0])
     CONTROLS["layer rate"].set(controller, "0.25")
-    words = [words for words, _ in controller.stage.messages.chips()]  # type: ignore[attr-defined]
+    words = chips_of(controller)
     assert any("frozen" in each for each in words) and session.own_rate(0) is None
     CONTROLS["weight rate"].set(controller, "fast")
-    words = [words for words, _ in controller.stage.messages.chips()]  # type: ignore[attr-defined]
+    words = chips_of(controller)
     assert any("'fast'" in each for each in words)
 
 

@@ -18,6 +18,7 @@ from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.session.step_view import ConditionView
 from scalarviz.view.charts import Chart
+from tests.controller.stages import stage_of
 from tests.studio import Studio
 
 SIZE = (800, 500)
@@ -38,7 +39,7 @@ def shown(controller: Controller, name: str) -> Any:
 
 
 def told(controller: Controller) -> tuple[str, str]:
-    notices = controller.stage.messages._notices  # type: ignore[attr-defined]
+    notices = stage_of(controller).messages._notices
     return notices[-1].text, notices[-1].action
 
 
@@ -86,7 +87,7 @@ def test_the_first_time_is_found_and_a_button_goes_there(controller: Controller)
     CONTROLS["first time"].set(controller, "gradient 5 changes sign")
     assert session.step_index == 40
     assert told(controller)[0] == f"First at step {first}: gradient 5 changes sign"
-    assert controller.stage.messages.press(told(controller)[1])  # type: ignore[attr-defined]
+    assert stage_of(controller).messages.press(told(controller)[1])
     assert session.step_index == first
     CONTROLS["first time"].set(controller, "loss < 0")
     assert told(controller)[0] == "It was never so up to here: loss < 0"

@@ -313,7 +313,7 @@ def test_what_has_no_layers_or_a_wrong_number_is_refused_and_nothing_is_written(
         sv.page(session, tmp_path / "a.html", engine=False)
     for wrong in ({"steps": 0}, {"every": 0}, {"steps": 1.5}, {"engine": "cpu"}):
         with pytest.raises(InputError):
-            sv.page(small(), tmp_path / "a.html", **{"engine": False, **wrong})  # type: ignore[arg-type]
+            sv.page(small(), tmp_path / "a.html", **{"engine": False, **wrong})  # type: ignore[arg-type]  # on purpose
     assert [*tmp_path.iterdir()] == []
 
 

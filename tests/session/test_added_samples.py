@@ -1,7 +1,7 @@
 """Samples that a user adds to a training: `s.add_samples`."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -9,7 +9,10 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
+from tests.tables import training_of
 from tests.wording import refused
+
+UNITS: tuple[Literal["step"], Literal["operation"]] = "step", "operation"
 
 
 def colours(engine: str = "cpu", batch: int | None = 8) -> sv.Session:
@@ -102,12 +105,12 @@ def test_random_sequences_give_the_bits_of_a_straight_run(seed: int, tmp_path: P
         elif choice == 2:
             s.set_rate(s.network.layers[0], None)
         elif choice == 3:
-            s.back(int(rng.integers(1, 4)), str(rng.choice(["step", "operation"])))  # type: ignore[arg-type]
+            s.back(int(rng.integers(1, 4)), UNITS[int(rng.integers(2))])
         elif choice == 4:
             s.edit(int(rng.integers(45)), float(rng.random()))
         elif choice == 5:
             s.freeze([int(rng.integers(45))], bool(rng.random() < 0.7))
-        s.advance(int(rng.integers(1, 5)), str(rng.choice(["step", "operation"])))  # type: ignore[arg-type]
+        s.advance(int(rng.integers(1, 5)), UNITS[int(rng.integers(2))])
     s.advance(1)
     end, clock = s.network.bank.value.tobytes(), s.step_index
     path = tmp_path / "run.safetensors"
@@ -157,9 +160,9 @@ def test_tables_that_grow_share_their_memory() -> None:
     s = sv.Session(net, (rows, rows[:, :1]), "mse", sv.SGD(0.1), engine="python")
     s.add_samples([[0.5, 0.5]], [[0.5]])
     s.advance(1)
-    first = s.data.training[0].base  # type: ignore[attr-defined]
+    first = training_of(s)[0].base
     for _ in range(20):
         s.add_samples([[0.5, 0.5]], [[0.5]])
         s.advance(1)
-    table = s.data.training[0]  # type: ignore[attr-defined]
+    table = training_of(s)[0]
     assert len(table) == 521 and table.base is first

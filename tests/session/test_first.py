@@ -1,6 +1,6 @@
 """The first moment of the past at which something was so, and how it is found."""
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -106,9 +106,9 @@ def test_others_see_the_session_where_it_is_meanwhile() -> None:
 
 def test_a_compiled_function_can_be_searched_too() -> None:
     slope, shift = sv.Value(0.0), sv.Value(1.0)
-    straight: Callable[..., object] = sv.compile(lambda x: slope * x + shift, inputs=1)
+    straight: Any = sv.compile(lambda x: slope * x + shift, inputs=1)
     x = np.linspace(-1, 1, 8)[:, np.newaxis]
-    s = sv.Session(straight, (x, 3 * x - 1), "mse", sv.SGD(0.3), engine="python")  # type: ignore[arg-type]
+    s = sv.Session(straight, (x, 3 * x - 1), "mse", sv.SGD(0.3), engine="python")
     s.stop_when("weight 1 changes sign")
     s.advance(50)
     assert s.stopped and s.first("weight 1 changes sign") == s.step_index

@@ -109,7 +109,7 @@ def test_a_run_of_an_earlier_version_begins_anew(tmp_path: Path) -> None:
 def test_a_wrong_mark_is_refused_when_it_is_loaded(tmp_path: Path) -> None:
     s = session(sv.Adam(0.05))
     s.optimizer = sv.Adam(0.05, l2=0.1)
-    s.branches[0].journal[-1].details["goes_on"] = 1  # type: ignore[index]
+    s.branches[0].journal[-1].details["goes_on"] = 1  # type: ignore[index]  # on purpose
     s.save(tmp_path / "run")
     with refused(FileError, "goes_on is 1"):
         sv.Session.load(tmp_path / "run")
@@ -120,4 +120,4 @@ def test_a_session_names_the_way_to_unfreeze_and_to_pull() -> None:
     with refused(UnknownAttributeError, "unfreeze"):
         s.unfreeze  # type: ignore[attr-defined]  # noqa: B018
     with refused(UnknownAttributeError, "weight_decay"):
-        s.weight_decay = 0.1  # type: ignore[attr-defined]
+        s.weight_decay = 0.1  # type: ignore[attr-defined]  # on purpose

@@ -199,7 +199,7 @@ def test_a_rate_that_no_step_could_use_is_refused() -> None:
     s.set_rate(s.network.layers[0], None)
     for rate in (-0.1, float("nan"), float("inf"), "0.1"):
         with refused(InputError, str(rate)):
-            s.set_rate(40, rate)  # type: ignore[arg-type]
+            s.set_rate(40, rate)  # type: ignore[arg-type]  # one is a text
     with refused(ShapeError, "99"):
         s.set_rate(99, 0.1)
     assert [action.kind for action in s.current_branch.journal] == ["freeze", "own rate"]

@@ -118,7 +118,7 @@ def wrong_ones() -> dict[str, Any]:
         "no perceptrons": lambda: sv.set_biases(sv.Session(still, pair, engine="python")),
         "compiled": lambda: sv.reinitialize(sv.Session(swing, ([[1.0]], [[2.0]]), engine="python")),
         "-1": lambda: sv.reinitialize(trained(), seed=-1),
-        "'yes'": lambda: sv.set_biases(trained(), "yes"),  # type: ignore[arg-type]
+        "'yes'": lambda: sv.set_biases(trained(), "yes"),  # type: ignore[arg-type]  # on purpose
     }
 
 

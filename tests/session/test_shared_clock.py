@@ -247,7 +247,7 @@ def test_bad_numbers_and_units_are_sentences() -> None:
     with refused(InputError, "-1"):
         clock.advance(-1)
     with refused(InputError, "'steps'"):
-        clock.advance(1, "steps")  # type: ignore[arg-type]
+        clock.advance(1, "steps")  # type: ignore[arg-type]  # on purpose
     with refused(InputError, "8 samples"):
         clock.back(1, "sample")
     with refused(InputError, "-2"):

@@ -178,7 +178,8 @@ def test_the_rest_of_the_picture_is_the_same(studio: Studio) -> None:
         ours, plain = staged(make()), staged(make(), by_card=False)
         pair = [studio.stage(stage, size=SIZE) for stage in (ours, plain)]
         exhibit = ours.reading.learned
-        boxes = exhibit._plots if isinstance(exhibit, Plane) else exhibit._places  # type: ignore[union-attr]
+        assert isinstance(exhibit, Plane | Pictures)
+        boxes = exhibit._plots if isinstance(exhibit, Plane) else exhibit._places
         same = np.ones(pair[0].shape[:2], bool)
         for box in boxes:
             same[int(box.y) - 1 : int(box.bottom) + 2, int(box.x) - 1 : int(box.right) + 2] = False
@@ -280,7 +281,9 @@ def test_a_slow_card_draws_fewer_pixels_if_they_are_finer_than_the_grid(
     (found,) = drawn(stage)._maps.values()
     whole = found.target.size
     assert min(whole) > 160
-    cost = drawn(stage)._card.cost  # type: ignore[union-attr]
+    card = drawn(stage)._card
+    assert card is not None
+    cost = card.cost
     monkeypatch.setattr(network_maps, "RESTING", 120**2 * cost)
     monkeypatch.setattr(map_card, "AGAIN_AFTER", np.inf)
     stage.session.advance(1)

@@ -5,6 +5,7 @@ import gc
 import logging
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -211,7 +212,7 @@ def test_only_networks_and_sessions_of_them_have_a_shader() -> None:
     function = sv.compile(lambda x: x * x, inputs=1)
     for wrong in (3, None, function):
         with refused(InputError, "Network"):
-            shader(wrong)  # type: ignore[arg-type]
+            shader(wrong)  # type: ignore[arg-type]  # on purpose
 
 
 def test_a_closed_one_is_refused_and_what_was_requested_arrives() -> None:
@@ -244,12 +245,22 @@ def test_neither_is_copied() -> None:
 # ---- the cpu instead
 
 
+class Heard(logging.Handler):
+    """Keeps the messages that are logged."""
+
+    def __init__(self, found: list[str]) -> None:
+        super().__init__()
+        self.found = found
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.found.append(record.getMessage())
+
+
 @pytest.fixture
 def said() -> Iterator[list[str]]:
     """What the library logs."""
     found: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: found.append(record.getMessage())  # type: ignore[method-assign]
+    handler = Heard(found)
     logging.getLogger("scalarviz").addHandler(handler)
     yield found
     logging.getLogger("scalarviz").removeHandler(handler)
@@ -318,21 +329,23 @@ def test_what_the_driver_cannot_do_is_computed_by_the_cpu(
         """OpenGL with one call that fails."""
 
         def __getattr__(self, called: str) -> object:
-            return getattr(service().context.gl, called)  # type: ignore[union-attr]
+            context = service().context
+            assert context is not None
+            return getattr(context.gl, called)
 
-    gl = Gl()
+    gl: Any = Gl()
     if name == "_compile":
-        gl.glGetShaderParameter = lambda *a: 0  # type: ignore[attr-defined]
+        gl.glGetShaderParameter = lambda *a: 0
     elif name == "_resize":
-        gl.glCheckFramebufferStatus = lambda *a: 0  # type: ignore[attr-defined]
+        gl.glCheckFramebufferStatus = lambda *a: 0
     else:
-        gl.glFinish = lambda: gl.__setattr__("glGetError", lambda: 0x505)  # type: ignore[attr-defined]
+        gl.glFinish = lambda: gl.__setattr__("glGetError", lambda: 0x505)
     begin = evaluator.Evaluator.__init__
 
-    def with_gl(self: evaluator.Evaluator, context: HiddenContext, *rest: object) -> None:
+    def with_gl(self: evaluator.Evaluator, context: HiddenContext, *rest: Any) -> None:
         false = object.__new__(HiddenContext)
         false.gl, false.renderer = gl, "false"
-        begin(self, false, *rest)  # type: ignore[arg-type]
+        begin(self, false, *rest)
 
     monkeypatch.setattr(evaluator.Evaluator, "__init__", with_gl)
     net = xor()
