@@ -37,6 +37,7 @@ COMMAND = ("-m", "scalarviz.controller.export")
 HTML = (".html", ".htm")
 KINDS = {"video": (".mp4", ".gif"), "step": HTML, "page": HTML}  # endings of what can be made
 ANY = 2**62  # bytes
+STANDARD_OUTPUT, STANDARD_ERROR = 1, 2  # file descriptors
 FRAME = 0.05  # seconds between two looks at processes that are waited for
 
 
@@ -305,11 +306,12 @@ def main(run: str, path: str, about: str) -> None:
 def tell(done: int, total: int) -> None:
     """Print how many pictures are drawn, for the process that waits; it may have ended."""
     try:
-        print(done, total, flush=True)
+        sys.stdout.write(f"{done} {total}\n")
+        sys.stdout.flush()
     except OSError:
         silence = os.open(os.devnull, os.O_WRONLY)
-        for stream in (sys.stdout, sys.stderr):
-            os.dup2(silence, stream.fileno())
+        for stream in (STANDARD_OUTPUT, STANDARD_ERROR):
+            os.dup2(silence, stream)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ class NetworkReading:
         reading = self._reading
         session = reading.session
         network, reads = session.network, ""
-        if not isinstance(network, Network) or reading.asleep:
+        if not network.layers or reading.asleep:
             return None
         if isinstance(exhibit, Plane) and len(exhibit.axes) == 2 and exhibit.inputs_of is not None:
             rest = exhibit.inputs_of(np.array([exhibit.low]))[0]

@@ -45,7 +45,6 @@ ALL = THINGS | {"Weight": lambda: sv.Weight(1.0), "Value": lambda: sv.Value(1.0)
         ("Session", "lr"),
         ("Session", "optimizr"),
         ("Session", "engin"),
-        ("Session", "batch"),
         ("Session", "batch_size"),
         ("Session", "seed"),
         ("Expression", "engin"),

@@ -16,6 +16,7 @@ MAY_USE_STANDARD_ERROR = {
     "cli/bench.py",
     "cli/warm.py",
     "cli/commands.py",
+    "engines/wasm/compile_module.py",  # a child process, for the one that waits for it
     "errors/messages.py",
     "process/interrupt.py",
 }

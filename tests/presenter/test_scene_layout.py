@@ -33,5 +33,5 @@ def test_a_network_without_walls_says_which_line_is_the_input_and_which_the_outp
     stage = stage_of(session, (1280, 800))
     see, canvas = projection(stage), Words(1280, 800)
     data = stage.frame_data()
-    draw_ends(canvas, see, data.layout, obstacles(see, data, 1.0), THEMES["dark"], 1.0)
+    draw_ends(canvas, see, data, obstacles(see, data, 1.0), THEMES["dark"], 1.0)
     assert [words for words, _ in canvas.found] == ["IN", "OUT"]

@@ -102,9 +102,11 @@ def test_it_follows_a_session_that_plays() -> None:
     with shader(s) as made:
         before = made([0.0, 1.0])
         s.play()
-        seen = [made([0.0, 1.0]) for _ in range(5)]
+        while s.step_index < 5:
+            made([0.0, 1.0])
+        seen = made([0.0, 1.0])
         s.pause()
-        assert not np.array_equal(before, seen[-1])
+        assert not np.array_equal(before, seen)
         assert same(made([0.0, 1.0]), s.network([0.0, 1.0]))
 
 

@@ -19,6 +19,7 @@ import llvmlite.binding as llvm  # type: ignore[import-untyped]  # it has no typ
 from scalarviz.engines.codegen.compile_kernel import end_with_parent
 from scalarviz.engines.wasm.linking import linked
 from scalarviz.errors import EngineError
+from scalarviz.errors.visible_text import say
 
 TRIPLE = "wasm32-unknown-unknown"
 FEATURES = "+simd128,+bulk-memory,+sign-ext,+nontrapping-fptoint,+mutable-globals"
@@ -71,7 +72,7 @@ def main(words: Sequence[str]) -> None:
     except EngineError as error:
         sys.exit(str(error))
     except RuntimeError as error:  # of LLVM
-        print(str(error).strip(), file=sys.stderr)
+        say(str(error).strip(), file=sys.stderr)  # which the process that waits reads
         sys.exit(DAMAGED)
     Path(words[0]).write_bytes(content)
 
