@@ -88,6 +88,8 @@ def bound(address: str, port: int) -> PageServer:
     """Return a server on an address and a port; raise InputError if it cannot have them."""
     if not 0 <= port <= LAST_PORT:
         raise InputError(f"a port is a number from 0 to {LAST_PORT}, not {shorten(port)}")
+    if not is_of_one(address):
+        raise not_here(address)
     try:
         return PageServer(
             address, port, lambda who, page: say(text("class.came", who=who, page=page))
@@ -100,12 +102,22 @@ def bound(address: str, port: int) -> PageServer:
         elif error.errno == errno.EACCES:
             reason = f"port {port} is kept for the system: choose one from 1024 on by --port"
         elif error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
-            reason = (
-                f"{address} is no address of this machine: --address 0.0.0.0 takes all that it has"
-            )
+            raise not_here(address) from None
         else:
             reason = f"no server can listen on {address}, port {port}: {error.strerror or error}"
         raise InputError(reason) from None
+
+
+def is_of_one(address: str) -> bool:
+    """Return whether an address can be that of one machine, and not of many at once."""
+    found = ip_address(address)
+    return not found.is_multicast and address != "255.255.255.255"
+
+
+def not_here(address: str) -> InputError:
+    return InputError(
+        f"{address} is no address of this machine: --address 0.0.0.0 takes all that it has"
+    )
 
 
 def other(port: int) -> int:

@@ -42,8 +42,8 @@ def write(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> int:
             show,
             theme=None if theme == "auto" else theme,
             engine=engine,
-            steps=given.get("record") or STEPS,
-            every=given.get("every") or 1,
+            steps=STEPS if given.get("record") is None else given["record"],
+            every=1 if given.get("every") is None else given["every"],
         )
     except KeyboardInterrupt:  # nothing is written yet
         say(text("page.stopped"))

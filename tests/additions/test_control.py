@@ -3,7 +3,7 @@
 The window has its screen in tests/window: case_rows_for_controls_are_in_the_bar of window_cases.py.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -139,10 +139,19 @@ def rows() -> dict[str, Control]:
 
 
 @pytest.fixture
-def controller(monkeypatch: pytest.MonkeyPatch) -> Controller:
+def controls() -> Iterator[dict[str, Control]]:
+    """The table, which afterwards has its rows again, in their order."""
+    before = dict(CONTROLS)
+    yield CONTROLS
+    CONTROLS.clear()
+    CONTROLS.update(before)
+
+
+@pytest.fixture
+def controller(controls: dict[str, Control]) -> Controller:
     for name, row in rows().items():
-        assert name not in CONTROLS
-        monkeypatch.setitem(CONTROLS, name, row)
+        assert name not in controls
+        controls[name] = row
     network = sv.Network([3, 8, 3], "tanh", seed=0)
     session = sv.Session(network, data.Rgb(levels=4), "mse", sv.SGD(0.5), batch=8, engine="python")
     session.advance(2)
@@ -217,12 +226,11 @@ def test_its_key_does_the_same_and_is_in_the_help(controller: Controller) -> Non
 
 
 def test_of_a_choice_with_digits_each_name_has_one(
-    controller: Controller, monkeypatch: pytest.MonkeyPatch
+    controller: Controller, controls: dict[str, Control]
 ) -> None:
-    monkeypatch.delitem(CONTROLS, "camera")
+    del controls["camera"]
     for name, key in (("laid out", DIGITS), ("side", "")):
-        row = rows()[name]
-        monkeypatch.setitem(CONTROLS, name, Control(**{**vars(row), "key": key}))
+        controls[name] = Control(**{**vars(rows()[name]), "key": key})
     assert controller.press("2") and not controller.press(str(len(LAYOUTS) + 1))
     assert controller.stage.layout == list(LAYOUTS)[1]
     assert (" ".join("123456789"[: len(LAYOUTS)]), f"lay out as {LAID}") in help_rows(

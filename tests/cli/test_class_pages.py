@@ -140,9 +140,10 @@ def test_an_address_that_is_none_is_refused(address: str) -> None:
         module.serve(["xor"], address, 0)
 
 
-def test_an_address_of_another_machine_is_refused() -> None:
-    with refused(InputError, "192.0.2.7"):
-        module.serve(["xor"], "192.0.2.7", 0)
+@pytest.mark.parametrize("address", ["192.0.2.7", "224.0.0.1", "255.255.255.255", "ff02::1"])
+def test_an_address_of_no_one_machine_here_is_refused(address: str) -> None:
+    with refused(InputError, address):
+        module.serve(["xor"], address, 0)
 
 
 def test_a_taken_port_is_refused_and_another_named() -> None:

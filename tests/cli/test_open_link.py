@@ -92,7 +92,7 @@ def test_a_file_of_a_training_opens_at_its_moment(opened, tmp_path: Path) -> Non
         (f"rgb?{PYTHON}#pin=59", ScalarvizError, "59"),
         (f"rgb?{PYTHON}#op=40", InputError, "40"),
         (f"rgb?{PYTHON}#neuron=tanh 0:8", InputError, "tanh 0:8"),
-        (f"rgb?{PYTHON}#sample=9", InputError, "8"),
+        (f"rgb?{PYTHON}#sample=9", InputError, "9"),
     ],
 )
 def test_a_wrong_link_is_refused_in_one_sentence(

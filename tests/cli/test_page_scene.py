@@ -12,8 +12,10 @@ import pytest
 
 from scalarviz.cli import page_scene
 from scalarviz.controller.autosave import Keep
+from scalarviz.errors import InputError
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
+from tests.wording import refused
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,4 +44,13 @@ def test_a_long_recording_ends_at_ctrl_c(tmp_path: Path) -> None:
         assert run.poll() is None
         os.killpg(run.pid, signal.SIGINT)
         assert run.wait(20.0) == 130
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["record", "every"])
+def test_a_recording_of_no_steps_is_refused(option: str, tmp_path: Path) -> None:
+    show = Show.of(load(find("xor"))(engine="python"))
+    given = {"out": str(tmp_path / "x.html"), "steps": None, "no_engine": True, option: 0}
+    with refused(InputError, 0):
+        page_scene.write(show, given, "xor", Keep())
     assert list(tmp_path.iterdir()) == []
