@@ -43,7 +43,7 @@ def test_there_are_those_that_are_made_and_the_list_and_readme_link_to_each() ->
     listed = re.findall(r'<a href="([^"]*)"', (FOLDER / "index.html").read_text(encoding="utf-8"))
     assert sorted(listed) == sorted(made)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert readme.startswith("Try it: ")
+    assert readme.startswith("# scalarviz\n\nTry it: ")
     assert {*re.findall(r"\(docs/pages/([^)]*)\)", readme)} == made | {"index.html"}
 
 
