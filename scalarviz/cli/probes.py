@@ -113,7 +113,7 @@ def cuda() -> str:
 
     lack = ENGINES["cuda"].lack()
     if lack:
-        raise Lack(lack, PIP if "not installed" in lack else SYSTEM)
+        raise Lack(lack, PIP if "pip install" in lack else SYSTEM)
     if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
         return text("doctor.found.simulator")
     name = import_module("numba.cuda").get_current_device().name

@@ -3,12 +3,18 @@
 import importlib.util
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scalarviz.engines.cuda import missing
 from scalarviz.engines.cuda.missing import missing_for_cuda
+
+needs_numba_cuda = pytest.mark.skipif(
+    importlib.util.find_spec("numba_cuda") is None,
+    reason="numba-cuda is not available for this system or Python",
+)
 
 
 class Driver:
@@ -50,7 +56,7 @@ def a_machine_with_numba_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(missing, "find_spec", lambda name: name)
     monkeypatch.setattr(missing, "version", lambda name: "13.4.3")
-    monkeypatch.setattr(missing, "missing_in_libraries", str)
+    monkeypatch.setattr(missing, "missing_in_libraries", lambda here: "")
 
 
 def with_driver(driver: Driver | None, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -103,14 +109,95 @@ def test_the_simulator_lacks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert with_driver(None, monkeypatch) == ""
 
 
-def test_a_library_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(name: str) -> Any:
-        raise RuntimeError("libcudart.so\nnot found")
+def without_a_cache(monkeypatch: pytest.MonkeyPatch, folder: Path, error: str) -> list[str]:
+    """Let the kernel of three lines end with an error; return the list that counts its runs."""
+    runs: list[str] = []
+
+    def kernel() -> str:
+        runs.append(error)
+        return error
 
     monkeypatch.undo()
-    monkeypatch.setattr(missing, "import_module", fail)
-    found = missing.missing_in_libraries()
-    assert found.startswith("numba-cuda cannot use the GPU: libcudart.so not found (pip install")
+    monkeypatch.setattr(missing, "cache_folder", lambda: folder)
+    monkeypatch.setattr(missing, "error_of_a_kernel", kernel)
+    missing.missing_in_libraries.cache_clear()
+    return runs
+
+
+def test_a_kernel_that_ran_once_is_remembered_for_this_machine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    runs = without_a_cache(monkeypatch, tmp_path, "")
+    for _ in range(2):
+        assert missing.missing_in_libraries("a driver") == ""
+        missing.missing_in_libraries.cache_clear()
+    assert len(runs) == 1
+    assert missing.missing_in_libraries("another driver") == ""
+    assert len(runs) == 2
+
+
+def test_what_failed_is_tried_again_by_the_next_process_only(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    runs = without_a_cache(monkeypatch, tmp_path, "RuntimeError: odd")
+    for _ in range(2):
+        found = missing.missing_in_libraries("a driver")
+        assert found.startswith("numba-cuda runs no kernel on the GPU: RuntimeError: odd (pip inst")
+    assert len(runs) == 1
+    missing.missing_in_libraries.cache_clear()
+    assert missing.missing_in_libraries("a driver")
+    assert len(runs) == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "start"),
+    [
+        (
+            "AttributeError: module 'numpy' has no attribute 'row_stack'",
+            "numba-cuda 13.4.3 compiles no kernel with numpy 13.4.3 (pip install 'numpy<2.5')",
+        ),
+        (
+            "LinkerError: [222] Call to cuLinkAddData results in CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+            "the NVIDIA driver cannot read what was compiled for it: nvJitLink is missing, or newer",
+        ),
+        ("NvvmSupportError: libNVVM cannot be found", "numba-cuda finds no libnvvm to compile"),
+        ("RuntimeError: nvJitLink: ERROR_INTERNAL", "numba-cuda cannot link: nvJitLink is missing"),
+        ("ValueError: Cannot find libcudadevrt.a", "libraries of the CUDA toolkit are missing"),
+    ],
+)
+def test_one_sentence_names_what_is_missing(error: str, start: str) -> None:
+    assert missing.explained(error).startswith(start)
+
+
+@needs_numba_cuda
+def test_the_kernel_is_run_in_a_process_of_its_own() -> None:
+    """Where there is a GPU it runs; elsewhere numba says what it misses, in one line."""
+    driver = missing.load_driver()
+    error = missing.error_of_a_kernel()
+    assert "\n" not in error
+    assert bool(error) == (driver is None or bool(missing.missing_in_driver(driver)))
+
+
+NEWER_NUMPY = """
+import numpy
+del numpy.row_stack  # as numpy 2.5 has done
+from numba import cuda, types
+from numba.cuda import dispatcher
+class FakeDevice:
+    compute_capability = (9, 0)
+dispatcher.get_current_device = lambda: FakeDevice
+cuda.compile_ptx(lambda out: None, (types.float32[::1],), cc=(9, 0))
+"""
+
+
+@pytest.mark.slow
+@needs_numba_cuda
+def test_numba_cuda_compiles_nothing_without_a_name_that_newer_numpys_lack() -> None:
+    """When this fails, numba-cuda works with numpy 2.5, and the bound in setup.cfg can go."""
+    done = subprocess.run([sys.executable, "-c", NEWER_NUMPY], capture_output=True, text=True)
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert missing.explained(last).startswith("numba-cuda 13.4.3 compiles no kernel")
 
 
 def test_asking_loads_nothing_where_there_is_no_gpu() -> None:

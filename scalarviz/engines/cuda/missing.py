@@ -1,22 +1,58 @@
 """missing_for_cuda: what the cuda engine lacks on this machine, as a short text.
 
-The driver is asked directly, so that numba's CUDA module is loaded only where it works.
+The driver is asked directly, so that numba's CUDA module is loaded only where there is a GPU. The
+engine can run if a kernel of three lines, see `probe`, was compiled and gave the right numbers. That
+takes seconds and is done in a process of its own, once: a file in the cache folder remembers it for
+these versions, this driver and this GPU. What failed is tried again by the next process.
 """
 
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import os
+import re
+import subprocess
 import sys
-from importlib import import_module
+from contextlib import suppress
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
+
+from scalarviz.engines.codegen.cache_files import cache_folder, replace_file
+from scalarviz.engines.cuda import probe
+from scalarviz.process import children
 
 INSTALL = "pip install 'scalarviz[cuda]'"
 LEAST_CAPABILITY = (7, 5)  # compute capability; CUDA 13 supports no GPUs below
 NO_DEVICE = 100  # result of cuInit without a visible GPU
 MAJOR, MINOR = 75, 76  # device attributes of the compute capability
+SECONDS = 120.0  # maximum for a kernel of three lines
+PACKAGES = (
+    "numba", "numba-cuda", "numpy", "cuda-bindings", "cuda-core", "cuda-toolkit", "nvidia-nvvm",
+    "nvidia-nvjitlink",
+)  # fmt: skip
+
+# What an error of the kernel of three lines means: a pattern in its text, and a sentence.
+CAUSES = (
+    (
+        r"no attribute 'row_stack'",
+        "numba-cuda {numba_cuda} compiles no kernel with numpy {numpy} (pip install 'numpy<2.5')",
+    ),
+    (
+        r"(?i)unsupported.ptx.version|unsupported toolchain",
+        "the NVIDIA driver cannot read what was compiled for it: nvJitLink is missing, or newer "
+        "than the driver ({install})",
+    ),
+    (r"(?i)libnvvm|nvvm|libdevice", "numba-cuda finds no libnvvm to compile with ({install})"),
+    (r"(?i)nvjitlink", "numba-cuda cannot link: nvJitLink is missing or too old ({install})"),
+    (
+        r"(?i)nvrtc|cudart|cudadevrt",
+        "libraries of the CUDA toolkit are missing ({install}): {error}",
+    ),
+)
 
 
 def missing_for_cuda() -> str:
@@ -28,7 +64,7 @@ def missing_for_cuda() -> str:
     driver = load_driver()
     if driver is None:
         return "no NVIDIA driver was found"
-    return missing_in_driver(driver) or missing_in_libraries()
+    return missing_in_driver(driver) or missing_in_libraries(machine(driver))
 
 
 def load_driver() -> Any:
@@ -54,12 +90,17 @@ def missing_in_driver(driver: Any) -> str:
         return "no GPU is visible" + (
             "" if hidden is None else f" (CUDA_VISIBLE_DEVICES is {hidden!r})"
         )
-    device = ask(driver.cuDeviceGet, 0)
-    capability = tuple([ask(driver.cuDeviceGetAttribute, part, device) for part in (MAJOR, MINOR)])
+    capability = capability_of(driver)
     if capability < LEAST_CAPABILITY:
         had, needed = [".".join(map(str, pair)) for pair in (capability, LEAST_CAPABILITY)]
         return f"the GPU has compute capability {had}, and {needed} is needed"
     return ""
+
+
+def capability_of(driver: Any) -> tuple[int, ...]:
+    """Return the compute capability of the first GPU."""
+    device = ask(driver.cuDeviceGet, 0)
+    return tuple([ask(driver.cuDeviceGetAttribute, part, device) for part in (MAJOR, MINOR)])
 
 
 def ask(function: Any, *arguments: int) -> int:
@@ -70,18 +111,62 @@ def ask(function: Any, *arguments: int) -> int:
 
 def toolkit_version() -> int:
     """Return the major version of the CUDA libraries installed for numba-cuda; 0 if unknown."""
-    try:
-        return int(version("cuda-toolkit").partition(".")[0])
-    except PackageNotFoundError:  # they may be installed on the system
-        return 0
+    return int(version_of("cuda-toolkit").partition(".")[0] or 0)
 
 
-def missing_in_libraries() -> str:
-    """Return why numba's CUDA module cannot use the GPU, or ""."""
+def version_of(package: str) -> str:
+    """Return the version of an installed package, or ""."""
     try:
-        import_module("numba.cuda").get_current_device()
-    # Whatever the error is, the engine cannot run.
-    except Exception as error:
-        said = " ".join(str(error).split())[:200] or type(error).__name__
-        return f"numba-cuda cannot use the GPU: {said} ({INSTALL})"
-    return ""
+        return version(package)
+    except PackageNotFoundError:  # libraries may be installed on the system
+        return ""
+
+
+def machine(driver: Any) -> str:
+    """Return everything that decides whether a kernel runs, as a text."""
+    known = [f"{package} {version_of(package)}" for package in PACKAGES]
+    places = [f"{name}={os.environ.get(name)}" for name in ("CUDA_HOME", "CUDA_VISIBLE_DEVICES")]
+    card = [str(ask(driver.cuDriverGetVersion)), str(capability_of(driver))]
+    return "\n".join([sys.version, sys.prefix, *known, *places, *card]) + "\n"
+
+
+@cache
+def missing_in_libraries(here: str) -> str:
+    """Return why no kernel can be compiled and run on a machine described by `here`, or ""."""
+    path = cache_folder() / f"cuda_ran_{hashlib.sha256(here.encode()).hexdigest()[:20]}.txt"
+    if path.exists():
+        return ""
+    wrong = error_of_a_kernel()
+    if not wrong:
+        with suppress(OSError):  # then the next process tries again
+            replace_file(path, here.encode())
+    return wrong and explained(wrong)
+
+
+def error_of_a_kernel() -> str:
+    """Run `probe` in a process of its own; return its error, or ""."""
+    script = str(Path(probe.__file__))
+    child = children.start(["-P", script], stdout=subprocess.PIPE)
+    try:
+        said = child.communicate(timeout=SECONDS)[0].decode(errors="replace").strip()
+    except subprocess.TimeoutExpired:
+        return f"a kernel of three lines did not end within {SECONDS:.0f} s"
+    finally:
+        children.end(child)
+    last = said.rpartition("\n")[2]
+    if child.returncode == 0 and last == probe.RAN:
+        return ""
+    return last or f"a kernel of three lines ended its process (status {child.returncode})"
+
+
+def explained(error: str) -> str:
+    """Return the sentence for an error of the kernel of three lines."""
+    for pattern, sentence in CAUSES:
+        if re.search(pattern, error):
+            return sentence.format(
+                numba_cuda=version_of("numba-cuda"),
+                numpy=version_of("numpy"),
+                install=INSTALL,
+                error=error[:200],
+            )
+    return f"numba-cuda runs no kernel on the GPU: {error[:200]} ({INSTALL})"
