@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from scalarviz.engines.codegen import cuda_file
+from scalarviz.engines.codegen.cuda_rounding import products_rounded
 from tests.conftest import FakeDevice
 
 if importlib.util.find_spec("numba_cuda") is None:
@@ -16,6 +17,7 @@ if importlib.util.find_spec("numba_cuda") is None:
 
 TEMPLATES = ("scalarviz.engines.cuda.kernels", "scalarviz.engines.cuda.steps")
 GPUS = [(7, 5), (8, 0), (9, 0)]
+NOT_ROUNDED = re.compile(r"\b(mul|add|sub|mad)\.f(32|64)\b")
 TYPES: tuple[cuda_file.Dtype, ...] = ("float32", "float64")
 
 # One kind of GPU and one type in `make test`, the others in `make test-all`.
@@ -48,7 +50,9 @@ def compiled(
         if hasattr(kernel, "py_func") and not kernel.targetoptions.get("device"):
             parameters = inspect.signature(kernel.py_func).parameters
             signature = tuple([kinds.get(parameter, types.int64) for parameter in parameters])
-            yield name, cuda.compile_ptx(kernel.py_func, signature, cc=gpu)[0]
+            with products_rounded():
+                text, _ = cuda.compile_ptx(kernel.py_func, signature, cc=gpu)
+            yield name, text
 
 
 def pretend(gpu: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,6 +83,8 @@ def test_every_kernel_compiles(
         tables = re.findall(r"mov\.u64\s+%rd\d+, __cudart_i2opi", text)
         assert len([kind for kind in cached if kind != "v2.f64"]) <= len(tables), name
         assert ("cudaCGSynchronize" in text) == (name == "train"), name
+        # What is not rounded here, the next compiler could fuse with a sum, in one kernel of two.
+        assert not NOT_ROUNDED.search(text), name
 
 
 def test_no_product_of_a_draw_is_fused_with_a_sum(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,6 +94,20 @@ def test_no_product_of_a_draw_is_fused_with_a_sum(monkeypatch: pytest.MonkeyPatc
     draw = next(text for name, text in kernels if name == "draw_batch")
     added = re.findall(r"fma\.rn\.f64\s+.*, (\S+);", draw)
     assert added == ["0d0000000000000000"] * 4
+
+
+def test_products_are_fused_with_sums_where_nobody_forbids_it() -> None:
+    from numba import cuda, types
+
+    def formula(x: Any) -> None:
+        x[0] = x[0] * x[1] + x[2]
+
+    plain, _ = cuda.compile_ptx(formula, (types.float32[::1],), cc=(8, 0))
+    with products_rounded():
+        rounded, _ = cuda.compile_ptx(formula, (types.float32[::1],), cc=(8, 0))
+    assert "fma" in plain
+    assert "fma" not in rounded and not NOT_ROUNDED.search(rounded)
+    assert NOT_ROUNDED.search("\tmul.f32 \t%f3, %f1, %f2;")
 
 
 def test_the_check_for_atomic_sums_can_fail() -> None:

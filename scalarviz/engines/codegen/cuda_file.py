@@ -35,6 +35,7 @@ from scalarviz.engines.codegen.cache_files import (
     write,
 )
 from scalarviz.engines.codegen.compiling import aside, keep_whole
+from scalarviz.engines.codegen.cuda_rounding import round_products
 from scalarviz.engines.codegen.kernel_cache import keep_apart
 from scalarviz.engines.codegen.kernel_choice import with_choices, write_dispatcher
 from scalarviz.engines.codegen.kernel_source import AnyFunction, KernelWriter, ingredients
@@ -66,7 +67,8 @@ def kernel(function):
 
 
 exact = elementary = formula = kernel
-launched = cuda.jit(cache=True)
+# Link-time optimization is off, see `cuda_rounding`; the simulator knows no such option.
+launched = cuda.jit(cache=True, **({{}} if cuda.config.ENABLE_CUDASIM else {{"lto": False}}))
 Real = types.{dtype}
 '''
 
@@ -154,6 +156,7 @@ def import_text(text: str, stem: str) -> ModuleType:
     module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
     aside(spec.loader.exec_module, module)
     keep_apart(module)
+    round_products(module)
     keep_whole(module)
     start_threads(module)
     return module

@@ -1,9 +1,9 @@
 """missing_for_cuda: what the cuda engine lacks on this machine, as a short text.
 
 The driver is asked directly, so that numba's CUDA module is loaded only where there is a GPU. The
-engine can run if a kernel of three lines, see `probe`, was compiled and gave the right numbers. That
-takes seconds and is done in a process of its own, once: a file in the cache folder remembers it for
-these versions, this driver and this GPU. What failed is tried again by the next process.
+engine can run if a kernel of three lines, see `probe`, was compiled and gave the right numbers.
+That takes seconds and is done in a process of its own, once: a file in the cache folder remembers
+it for these versions, this driver and this GPU. What failed is tried again by the next process.
 """
 
 from __future__ import annotations

@@ -1,0 +1,164 @@
+"""The machine code of kernels for GPUs, linked and disassembled where there is no GPU.
+
+It takes nvJitLink and nvdisasm, of the packages nvidia-nvjitlink (117 MB) and nvidia-cuda-nvdisasm
+(6 MB). What is looked at is what a GPU would run.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scalarviz.engines.codegen import cuda_file
+from scalarviz.engines.codegen.cuda_rounding import products_rounded
+from tests.conftest import FakeDevice
+
+ARCHITECTURE = "sm_90a"
+GPU = (9, 0)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The instructions of an innermost loop."""
+
+    instructions: tuple[str, ...]
+
+    def count(self, pattern: str) -> int:
+        return sum(bool(re.search(pattern, each)) for each in self.instructions)
+
+    @property
+    def products(self) -> int:
+        """Multiply-adds in the working type."""
+        return self.count(r"^(@!?U?P\w+ )?[FD]FMA")
+
+    @property
+    def per_product(self) -> float:
+        return len(self.instructions) / self.products if self.products else float("inf")
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    """A linked kernel.
+
+    text  as nvdisasm prints it
+    log   of the linker, which counts registers and spills
+    """
+
+    name: str
+    text: str
+    log: str
+
+    def number(self, pattern: str) -> int:
+        found = re.findall(pattern, self.log)
+        assert found, self.log
+        return max(int(each) for each in found)
+
+    @property
+    def registers(self) -> int:
+        return self.number(r"Used (\d+) registers")
+
+    @property
+    def spilled(self) -> int:
+        """Bytes that are stored because there are too few registers."""
+        return self.number(r"(\d+) bytes spill stores")
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Labels, and instructions without their addresses, of the kernel and what it calls."""
+        found = []
+        for line in self.text.splitlines():
+            label = re.match(r"^(\.L_x_\d+):", line)
+            instruction = re.match(r"^\s+/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;", line)
+            if label:
+                found.append(label.group(1))
+            elif instruction:
+                found.append(instruction.group(1))
+        return found
+
+    @cached_property
+    def instructions(self) -> list[str]:
+        return [line for line in self.lines if not line.startswith(".L")]
+
+    def count(self, pattern: str) -> int:
+        return sum(bool(re.search(pattern, each)) for each in self.instructions)
+
+    @cached_property
+    def loops(self) -> list[Loop]:
+        """The innermost loops."""
+        places = {line: i for i, line in enumerate(self.lines) if line.startswith(".L")}
+        spans = set()
+        for i, line in enumerate(self.lines):
+            jump = re.search(r"BRA.*`\((\.L_x_\d+)\)", line)
+            if jump and places.get(jump.group(1), i) < i:
+                spans.add((places[jump.group(1)], i))
+        inner = [
+            (a, b) for a, b in spans if not any(a <= c and d <= b for c, d in spans - {(a, b)})
+        ]
+        bodies = [self.lines[a : b + 1] for a, b in sorted(inner)]
+        return [Loop(tuple(x for x in body if not x.startswith(".L"))) for body in bodies]
+
+
+def needs_a_linker() -> Path:
+    """Return the path of nvdisasm; skip the test if it or nvJitLink is not installed."""
+    from cuda.pathfinder import find_nvidia_binary_utility
+    from numba.cuda.cudadrv import driver
+
+    tool = find_nvidia_binary_utility("nvdisasm")
+    if tool is None or not driver._have_nvjitlink():
+        pytest.skip("machine code takes nvidia-nvjitlink and nvidia-cuda-nvdisasm")
+    return Path(tool)
+
+
+def cudadevrt() -> Path:
+    """Return the library in which threads of all blocks wait for each other."""
+    from cuda.pathfinder import find_static_lib
+
+    return Path(find_static_lib("cudadevrt"))
+
+
+def signature_of(kernel: Any, dtype: str) -> tuple[Any, ...]:
+    """Return the types of a kernel's arguments, which their names tell."""
+    from numba import types
+
+    reals = getattr(types, dtype)[::1]
+    kinds: dict[str, Any] = {
+        "plan": types.int64[::1], "arena": reals, "data": reals, "scalars": types.float64[::1]
+    }  # fmt: skip
+    parameters = inspect.signature(kernel.py_func).parameters
+    return tuple([kinds.get(parameter, types.int64) for parameter in parameters])
+
+
+def linked(
+    template: str, dtype: cuda_file.Dtype, names: list[str], folder: Path
+) -> Iterator[MachineCode]:
+    """Iterate over the machine code of kernels of a template."""
+    from cuda.core import Linker, LinkerOptions, ObjectCode
+    from numba import cuda
+    from numba.cuda import dispatcher
+
+    tool = needs_a_linker()
+    module = cuda_file.load(template, dtype)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dispatcher, "get_current_device", lambda: FakeDevice)
+        for name in names:
+            kernel = getattr(module, name)
+            with products_rounded():
+                text, _ = cuda.compile_ptx(kernel.py_func, signature_of(kernel, dtype), cc=GPU)
+            parts = [ObjectCode.from_ptx(text.encode())]
+            if "cudaCGSynchronize" in text:
+                parts.append(ObjectCode.from_library(cudadevrt().read_bytes()))
+            options = LinkerOptions(arch=ARCHITECTURE, ptxas_options=["-v"])
+            linker = Linker(*parts, options=options)
+            cubin = folder / f"{name}_{dtype}.cubin"
+            cubin.write_bytes(bytes(linker.link("cubin").code))
+            log = linker.get_info_log()
+            done = subprocess.run([tool, "-c", cubin], capture_output=True, text=True, check=True)
+            yield MachineCode(name, done.stdout, log)
