@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.cli import several_scenes
+from scalarviz.cli.completion import is_completing, words_to_complete
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.errors.visible_text import LONGEST_LINE, say, visible
 from scalarviz.process.interrupt import Program
@@ -77,7 +78,7 @@ def main(words: Sequence[str] | None = None) -> None:
 def obey(words: Sequence[str]) -> None:
     """Run a command line; print errors of scalarviz and of scenes as sentences."""
     try:
-        if not words and "_SCALARVIZ_COMPLETE" not in os.environ:
+        if not words and not is_completing():
             if sys.stdout.isatty():
                 sys.exit(start())
             words = ["--help"]
@@ -95,15 +96,6 @@ def obey(words: Sequence[str]) -> None:
         frames = getattr(told, "frames", "").splitlines()
         say(f"scalarviz: {first}", *rest, *frames, file=sys.stderr)
         sys.exit(2 if UnknownNameError in (type(told), type(told.__cause__)) else 1)
-
-
-def words_to_complete() -> list[str]:
-    """Return the typed words up to a known scene, for shell completion."""
-    if "_SCALARVIZ_COMPLETE" not in os.environ:
-        return []
-    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
-    words = line.split()[1:3]
-    return words if words[:1] == ["open"] or (len(words) == 2 and words[1] in scenes()) else []
 
 
 def application(words: Sequence[str]) -> Typer:

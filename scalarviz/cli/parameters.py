@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from scalarviz.cli.completion import in_shell
+
 if TYPE_CHECKING:  # the options of scenes load numpy
     from scalarviz.scenefiles.options import Option
 
@@ -105,6 +107,6 @@ def beginning(names: Iterable[str]) -> Complete:
     """Return a function that returns those of some names that begin with a text."""
 
     def complete(incomplete: str) -> list[str]:
-        return [name for name in names if name.startswith(incomplete)]
+        return [in_shell(name) for name in names if name.startswith(incomplete)]
 
     return complete

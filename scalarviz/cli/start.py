@@ -64,7 +64,7 @@ def in_browser(show: Show, lack: str) -> int:
         url = f"http://127.0.0.1:{server.port}/{SCENE}.html"
         say(text("start.browser", lack=lack, url=url))
         # A browser that is a program of a terminal keeps this call until it is closed.
-        Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+        opening = Thread(target=webbrowser.open, args=(url,), daemon=True)
         with contextlib.suppress(KeyboardInterrupt):
-            server.serve({f"{SCENE}.html": page.text})
+            server.serve({f"{SCENE}.html": page.text}, ready=opening.start)
     return INTERRUPTED

@@ -108,10 +108,11 @@ class PageServer(ThreadingHTTPServer):
     def server_bind(self) -> None:
         TCPServer.server_bind(self)  # that of HTTPServer asks the network for a name
 
-    def serve(self, pages: Mapping[str, bytes]) -> None:
+    def serve(self, pages: Mapping[str, bytes], ready: Callable[[], object] = lambda: None) -> None:
         """Answer requests until an exception, such as that of Ctrl-C, or `shutdown` ends it.
 
         pages  contents by file name; the one called index.html also answers /
+        ready  called when requests find a server, which answers them soon
         """
         files = {name: File.of(name, content) for name, content in pages.items()}
         answers = {f"/{quote(name)}": file for name, file in files.items()}
@@ -119,6 +120,7 @@ class PageServer(ThreadingHTTPServer):
             answers["/"] = files[INDEX]
         self.server_activate()
         self.files = answers
+        ready()
         self.serve_forever(LOOK)
 
     def process_request(self, request: Any, client_address: Any) -> None:

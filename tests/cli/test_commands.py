@@ -378,6 +378,10 @@ def test_a_shell_completes_commands_scenes_and_options() -> None:
         ("watch rgb --lr ", []),
         ("class rgb x", ["xnor", "xor"]),
         ("replay ", []),
+        ("watch rgb --map = s", ["sepia", "swap"]),  # as bash splits --map=s
+        ("watch rgb --map =", ["invert", "grey", "sepia", "hue", "swap", "copy"]),
+        ("watch rgb --lr = 2 --map = gr", ["grey"]),
+        ("render rgb --color la", ["last\\", "change"]),  # one word for bash
     ],
 )
 def test_a_shell_completes_the_values_of_options(

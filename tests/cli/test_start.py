@@ -2,15 +2,20 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from scalarviz.cli import commands
 from scalarviz.cli import start as starting
 from scalarviz.errors import DisplayError
+from scalarviz.pages.server import PageServer
 from tests.wording import refused
 
 ROOT = Path(__file__).parent.parent.parent
@@ -65,6 +70,44 @@ def test_a_refused_context_leads_to_the_page(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(starting, "watch", watch)
     monkeypatch.setattr(starting, "in_browser", lambda show, lack: told.append(lack) or 130)
     assert starting.start("") == 130 and told == ["OpenGL is refused here"]
+
+
+def test_a_browser_that_runs_already_finds_the_server(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made: list[PageServer] = []
+    came: list[bytes] = []
+
+    class Server(PageServer):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            made.append(self)
+
+    def browse(url: str) -> None:
+        try:
+            address = ("127.0.0.1", made[0].port)
+            with socket.create_connection(address, timeout=20.0) as connection:
+                connection.sendall(b"GET /rgb.html HTTP/1.1\r\n\r\n")
+                came.append(connection.recv(1000))
+        finally:
+            made[0].shutdown()
+
+    class Now:
+        """A thread that is quicker than everything else."""
+
+        def __init__(self, target: Any, args: Any, daemon: bool) -> None:
+            self.thread = Thread(target=target, args=args, daemon=daemon)
+
+        def start(self) -> None:
+            self.thread.start()
+            self.thread.join(0.3)
+
+    monkeypatch.setattr(starting, "PageServer", Server)
+    monkeypatch.setattr(starting, "Thread", Now)
+    monkeypatch.setattr(starting.webbrowser, "open", browse)
+    monkeypatch.setattr(starting, "page_of", lambda show: SimpleNamespace(text=b"<html>page"))
+    assert starting.in_browser(None, "no screen") == 130
+    assert b"200 OK" in came[0] and "no screen" in capsys.readouterr().out
 
 
 def test_without_a_screen_a_browser_gets_the_page_and_nothing_is_written(tmp_path: Path) -> None:
