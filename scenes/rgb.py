@@ -47,6 +47,9 @@ def scene(
                 )
         hidden, lr, batch = 0, 0.01, 1
     hidden, depth = whole_number(hidden, "hidden", 0), whole_number(depth, "depth", 1, 100)
+    hint = "--hidden 0 --map grey" if map == "invert" else "--lr 2"
+    if first_setup:
+        hint = "--map grey" if map == "invert" else "--map invert"
     sizes = [3] + [hidden] * depth * (hidden > 0) + [3]
     output = "linear" if first_setup else "sigmoid"
     init = sv.Init("uniform", low=0.0, high=1.0) if first_setup else "pytorch"
@@ -64,7 +67,7 @@ def scene(
         session,
         title=f"A {'-'.join(str(size) for size in sizes)} network learns colours: {map}",
         about=f"Each cube is one weight. This network learns to {DOES[map]}.",
-        hint="scalarviz watch rgb " + ("--hidden 0 --map grey" if map == "invert" else "--lr 2"),
+        hint=f"scalarviz watch rgb {hint}",
         speed=10,
     )
 

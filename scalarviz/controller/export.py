@@ -271,11 +271,10 @@ class Exports:
 
     def let_go(self) -> list[str]:
         """Let all exports continue alone; return the names of their files."""
-        going = self.going
-        for export in self._made:
+        made, self._made = self._made, []
+        for export in made:
             export.let_go()
-        self._made.clear()
-        return going
+        return [export.path.name for export in made]
 
 
 def named(files: Sequence[str]) -> str:

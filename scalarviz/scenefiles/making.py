@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -88,7 +89,8 @@ def show_of(scene: Scene, given: Mapping[str, Any], typed: Collection[str]) -> S
     values = {name: chosen[name] for name in changed} | extra
     if given.get("resume") is None:
         with told_by_option(values):
-            return with_extra(played(scene, chosen), extra | rate_for(extra, values))
+            show = with_extra(played(scene, chosen), extra | rate_for(extra, values))
+        return replace(show, hint=hint_with(show.hint, values))
     refused = [name for name in [*changed, *extra] if name not in GOING_ON]
     if refused:
         raise InputError(
@@ -107,6 +109,28 @@ def show_of(scene: Scene, given: Mapping[str, Any], typed: Collection[str]) -> S
         if "lr" in values and session.clock.operation:
             session.back(1)  # within a step, a new rate would take effect only after it
         return with_extra(show, values)
+
+
+def hint_with(hint: str, values: Mapping[str, Any]) -> str:
+    """Return a command that a scene proposes, with these options where it has no others for them.
+
+    A hint that is no command stays as it is.
+    """
+    words = hint.split()
+    if words[:1] != ["scalarviz"]:
+        return hint
+    for name, value in values.items():
+        option = name.replace("_", "-")
+        if not {f"--{option}", f"--no-{option}"} & set(words):
+            words += option_words(option, value)
+    return " ".join(words)
+
+
+def option_words(option: str, value: object) -> list[str]:
+    """Return what to type for an option with a value."""
+    if isinstance(value, bool):
+        return [f"--{option}" if value else f"--no-{option}"]
+    return [f"--{option}", shlex.quote(str(value))]
 
 
 def rate_for(extra: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:

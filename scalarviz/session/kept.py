@@ -37,5 +37,12 @@ class Kept:
 
 
 def actions_of(branch: Branch) -> list[Action]:
-    """Return what a user did that another training would not do; the engine does not matter."""
-    return [action for action in branch.journal if action.kind != "engine"]
+    """Return what a user did; another engine of the same precision does not matter."""
+    start = branch.frame_before(0)
+    precision = None if start is None else start.settings.precision
+    found = []
+    for action in branch.journal:
+        before, precision = precision, action.details.get("precision", precision)
+        if action.kind != "engine" or precision != before:
+            found.append(action)
+    return found

@@ -11,7 +11,9 @@ from scalarviz.cli import open_link
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.files import open_run, save
 from scalarviz.controller.growing import one_more
+from scalarviz.controller.links import link_here
 from scalarviz.controller.options import Recipe
+from scalarviz.errors import InputError
 from scalarviz.scenefiles.find import find, load
 from scalarviz.scenefiles.links import read_link
 from scalarviz.session.session import Session
@@ -143,6 +145,16 @@ def test_without_scene_and_file_it_says_what_to_do(make: Make, tmp_path: Path) -
     show = recipe.make({"engine": "python"})
     controller = Controller(show, FakeStage(show), recipe)
     assert refuses(controller, "this training is neither: save it first")
+
+
+def test_another_precision_is_a_change_and_another_engine_is_none() -> None:
+    recipe = Recipe(load(find("rgb")), {"engine": "python"})
+    session = recipe.make({}).session
+    session.to("cpu")
+    assert link_here(session, recipe, None).target == "rgb"
+    session.to("cpu", "mixed")
+    with pytest.raises(InputError, match="this training was changed"):
+        link_here(session, recipe, None)
 
 
 def test_an_option_that_a_link_cannot_have_is_no_reason_for_a_wrong_one(
