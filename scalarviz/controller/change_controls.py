@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scalarviz.controller import growing
+from scalarviz.controller.branches import rename, switch
 from scalarviz.controller.control import Control
 from scalarviz.controller.edits import type_value
 from scalarviz.controller.own_input import begin
@@ -56,16 +57,6 @@ def freeze_pinned(controller: Controller, on: bool) -> None:
         controller.freeze(row, on)
 
 
-def switch(controller: Controller, name: str) -> None:
-    """Switch to a branch, given by its text, and show its number."""
-    count = len(controller.session.branches)
-    if count == 1:
-        return controller.tell(text("notices.one_branch"))
-    number = int(name.partition(":")[0])
-    controller.switch(number)
-    return controller.tell(text("notices.switched", number=number, last=count - 1))
-
-
 def choose_preset(controller: Controller, name: str) -> None:
     found = preset_names().get(name)
     if found is not None:
@@ -73,6 +64,63 @@ def choose_preset(controller: Controller, name: str) -> None:
 
 
 CHANGE_CONTROLS = [
+    Control(
+        "undo",
+        "button",
+        "Undo the last change",
+        lambda controller, _: controller.undo(),
+        enabled=lambda state: state.undoable > 0,
+        label="Changes",
+        menu="Time",
+        text="Undo",
+        icon="undo",
+        key="z",
+        acts_on="group",
+    ),
+    Control(
+        "redo",
+        "button",
+        "Do again what was undone",
+        lambda controller, _: controller.redo(),
+        enabled=lambda state: state.redoable > 0,
+        label="Changes",
+        menu="Time",
+        text="Redo",
+        icon="redo",
+        key="y",
+        acts_on="group",
+    ),
+    Control(
+        "branches",
+        "choice",
+        "Go over to another branch",
+        switch,
+        lambda state: next(str(f) for f in state.branches if f.number == state.branch),
+        names=lambda state: map(str, state.branches),
+        label="Branch",
+        menu="Time",
+        room=40,
+        key="b",
+        help="go over to the next branch",
+    ),
+    Control(
+        "branch name",
+        "entry",
+        "Name of this branch; empty: what was done there",
+        rename,
+        lambda state: state.branch_name,
+        label="Its name",
+        room=40,
+    ),
+    Control(
+        "rename",
+        "button",
+        "Give this branch another name",
+        lambda controller, _: controller.start_editing("branch name"),
+        menu="Time",
+        text="Rename the branch",
+        key="f2",
+    ),
     Control(
         "value",
         "number",
@@ -140,32 +188,6 @@ CHANGE_CONTROLS = [
         text="An input of your own",
         key="o",
         help="put in something of your own: drag an input, click the map, draw a digit",
-    ),
-    Control(
-        "undo",
-        "button",
-        "Undo the last change",
-        lambda controller, _: controller.undo(),
-        enabled=lambda state: state.undoable > 0,
-        label="Changes",
-        menu="Time",
-        text="Undo",
-        icon="undo",
-        key="z",
-        acts_on="group",
-    ),
-    Control(
-        "redo",
-        "button",
-        "Do again what was undone",
-        lambda controller, _: controller.redo(),
-        enabled=lambda state: state.redoable > 0,
-        label="Changes",
-        menu="Time",
-        text="Redo",
-        icon="redo",
-        key="y",
-        acts_on="group",
     ),
     Control(
         "stop when",
@@ -248,17 +270,5 @@ CHANGE_CONTROLS = [
         label="Network",
         menu="Try",
         text="- layer",
-    ),
-    Control(
-        "branches",
-        "choice",
-        "Go over to another branch",
-        switch,
-        lambda state: next(str(f) for f in state.branches if f.number == state.branch),
-        names=lambda state: map(str, state.branches),
-        menu="Time",
-        room=21,
-        key="b",
-        help="go over to the next branch",
     ),
 ]

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import final
 
+from scalarviz.controller.branches import tell_branch
 from scalarviz.controller.computing import computes
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.group import Group
-from scalarviz.texts import text
 from scalarviz.view.charts import Chart
 
 LEFT = 1
@@ -130,6 +130,4 @@ def go_over(controller: Controller, branch: int, step: int) -> None:
         session.switch(branch)
         session.seek(min(step, session.current_branch.end.step))
 
-    last = len(session.branches) - 1
-    told = text("notices.switched", number=branch, last=last)
-    controller.do(go, lambda _: controller.tell(told), branching=False)
+    controller.do(go, lambda _: tell_branch(controller, branch), branching=False)

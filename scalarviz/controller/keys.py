@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 TIMES = 10  # with shift
 ARROWS = {"left": "←", "right": "→", "up": "↑", "down": "↓"}
-NAMED = ("space", "enter", "escape", "f11")
+NAMED = ("space", "enter", "escape", "f2", "f11")
 # Alternative keys, known from other programs.
 ALIASES = {"t": "space"}
 

@@ -34,21 +34,19 @@ UNITS: dict[str, Unit] = {
 
 @dataclass(frozen=True)
 class Fork:
-    """A branch: its number, the step where it left its parent, and its last step.
+    """A branch: its number, its name, the step where it left its parent, and its last step.
 
     `parent` is the parent's number, -1 for the first branch.
     """
 
     number: int
     parent: int
+    name: str
     start: int
     end: int
 
     def __str__(self) -> str:
-        about = text("branches.later", start=self.start, end=self.end)
-        if self.parent < 0:
-            about = text("branches.first", end=self.end)
-        return f"{self.number}: {about}"
+        return text("branches.listed", number=self.number, name=self.name, end=self.end)
 
 
 @dataclass(frozen=True)
@@ -118,6 +116,11 @@ class State:
     together: bool = False  # whether commands are for all of them
 
     @property
+    def branch_name(self) -> str:
+        """The name of the branch that is shown."""
+        return next(fork.name for fork in self.branches if fork.number == self.branch)
+
+    @property
     def step(self) -> int:
         return self.clock.step
 
@@ -173,6 +176,7 @@ def forks_of(session: Session) -> tuple[Fork, ...]:
         Fork(
             branch.number,
             branch.parent.number if branch.parent is not None else -1,
+            branch.name,
             branch.fork.step,
             branch.end.step,
         )

@@ -66,8 +66,9 @@ def lines(session: SessionState) -> list[tuple[str, str]]:
         engine = text("displays.session.mixed", engine=engine)
     branches = plural("counts.branches", len(timeline.branches))
     if len(timeline.branches) > 1:
-        number = timeline.branch.number
-        branches = text("displays.session.branches", branches=branches, number=number)
+        here = timeline.branch
+        fields = {"number": here.number, "name": here.name}
+        branches = text("displays.session.branches", branches=branches, **fields)
     size = plural("counts.samples", trainer.batches.size)
     batch = text("displays.session.batch", samples=size, all=settings.data.samples)
     model = repr(network).splitlines()[0].replace("->", "→")

@@ -104,7 +104,7 @@ class Curves:
         branch = next(found, None)
         if branch is None:
             return ""
-        return text("chart.branch", number=branch.number, step=branch.fork.step)
+        return text("chart.branch", number=branch.number, name=branch.name)
 
     def _measure(self, waits: bool) -> None:
         """Read the metrics that are drawn again if the clock has moved."""

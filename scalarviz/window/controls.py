@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, final
 
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton
 
 from scalarviz.controller.control import Control, Shown, groups
 from scalarviz.controller.controller import Controller
@@ -15,7 +15,10 @@ from scalarviz.controller.keys import keys_of, rows_for, written
 from scalarviz.controller.state import State
 from scalarviz.texts import text
 from scalarviz.window.fields import (
+    ICONS,
+    LETTER,
     STYLE,
+    TRACK,
     Button,
     EntryField,
     Names,
@@ -25,7 +28,7 @@ from scalarviz.window.fields import (
     Track,
     Words,
 )
-from scalarviz.window.more import MorePanel
+from scalarviz.window.more import Labelled, MorePanel
 
 KINDS: dict[str, Any] = {
     "button": Button,
@@ -39,6 +42,7 @@ KINDS: dict[str, Any] = {
 }
 HEIGHT = 40  # pixels
 ROOMY = 760  # pixels of width from which on the speed is written beside its slider
+NARROW = 125  # pixels of a group of controls up to which another one stands beside it
 HINTS = "number", "timeline"  # kinds whose tooltip says how they are used
 
 
@@ -79,10 +83,14 @@ class ControlBar(QFrame):
                 layout.addWidget(self.made[row.name], int(row.kind == "timeline"))
         layout.addWidget(self.more)
 
-    def _groups(self) -> list[tuple[str, list[QWidget]]]:
-        """Return label and widgets of each group of the panel."""
+    def _groups(self) -> list[Labelled]:
+        """Return label and widgets of each group of the panel, and whether it is narrow."""
         return [
-            (rows[0].words("label"), [self.made[row.name] for row in rows])
+            (
+                rows[0].words("label"),
+                [self.made[row.name] for row in rows],
+                sum(map(width_of, rows)) <= NARROW,
+            )
             for rows in groups(row for row in self.rows if not row.primary)
         ]
 
@@ -124,3 +132,15 @@ class ControlBar(QFrame):
     def shows_all(self) -> bool:
         """Whether no control was touched since the last `show_state`."""
         return bool(self._shown) and self.panel.shows_all
+
+
+def width_of(row: Control) -> float:
+    """Return about how many pixels the widget of a row is wide."""
+    letters = LETTER * (len(row.text) if isinstance(row.text, str) else row.room)
+    widths = {
+        "button": 36.0 if row.icon in ICONS else 20.0 + letters,
+        "tick": 21.0 + letters,
+        "slider": TRACK,
+        "text": LETTER * row.room,
+    }
+    return widths.get(row.kind, 24.0 + LETTER * row.room)

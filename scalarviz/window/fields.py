@@ -44,6 +44,8 @@ ICONS = {
 STYLE = text_beside(__file__, "buttons.css")  # of buttons in the bar
 TRACK = 84  # width of a slider in pixels
 LETTER = 7.7
+LONG = 16  # letters from which on a list of names has the width of its row
+EDGES = 32  # pixels beside the names of a list that is open
 KNOB = 6.0  # radius of the knob
 DRAG = 4  # pixels before a press becomes a drag
 LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
@@ -136,6 +138,8 @@ class Names(QComboBox):
     def __init__(self, row: Control, act: Act) -> None:
         super().__init__()
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        if row.room > LONG:  # names of any length
+            self.setFixedWidth(14 + round(6.5 * row.room))
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.textActivated.connect(act)
         self._names: tuple[str, ...] = ()
@@ -148,6 +152,7 @@ class Names(QComboBox):
             self._names = shown.names
             self.clear()
             self.addItems(list(shown.names))
+            self.view().setMinimumWidth(self.view().sizeHintForColumn(0) + EDGES)
         if self.currentText() != shown.value:
             self.setCurrentText(shown.value)
 
@@ -349,8 +354,11 @@ class EntryField(QLineEdit):
             self._names.setStringList(list(shown.names))
         self._value = str(shown.value)
         if not (self.hasFocus() and self.isModified()) and self.text() != self._value:
+            is_selected = self.hasSelectedText()
             self.setText(self._value)
             self.setCursorPosition(0)
+            if is_selected:  # what will be typed takes its place
+                self.selectAll()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         """Discard an uncommitted input, unless the list of completions is open."""

@@ -83,6 +83,7 @@ NAMES = {
     Qt.Key.Key_Up: "up",
     Qt.Key.Key_Down: "down",
     Qt.Key.Key_Escape: "escape",
+    Qt.Key.Key_F2: "f2",
     Qt.Key.Key_F11: "f11",
 }
 OTHERS = (

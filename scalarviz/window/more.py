@@ -31,7 +31,7 @@ MARGIN = 8  # pixels between the panel and the ends of the picture that it lies 
 PAIR = 2  # options of every training beside each other
 NARROWEST = 360  # pixels of width that a picture beside the panel has at least
 
-Labelled = tuple[str, Sequence[QWidget]]  # a label and its controls
+Labelled = tuple[str, Sequence[QWidget], bool]  # a label, its controls, and whether it is narrow
 
 
 @final
@@ -74,11 +74,7 @@ class MorePanel(QScrollArea):
             grid.setVerticalSpacing(6)
             grid.setColumnStretch(1, 1)
         self._scrolls = Scrolls(self.verticalScrollBar())
-        for row, (label, widgets) in enumerate(groups):
-            self._controls.addWidget(Quiet(label), row, 0)
-            self._controls.addWidget(
-                row_of(*widgets), row, 1, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-            )
+        self._add_groups(groups)
         self._title, common = QLabel(text("controls.options_of_scene")), text("controls.training")
         parts = self.bar, self._controls, QLabel(common), self._common, self._title, self._grid
         for part in parts:
@@ -88,6 +84,18 @@ class MorePanel(QScrollArea):
             control.installEventFilter(self._scrolls)
         self.setWidget(body)
         self.hide()
+
+    def _add_groups(self, groups: Sequence[Labelled]) -> None:
+        """Add groups of controls line by line, two narrow ones in a row beside each other."""
+        row, column = -1, 0
+        for label, widgets, is_narrow in groups:
+            beside = is_narrow and column == PAIR
+            row, first = (row, PAIR) if beside else (row + 1, 0)
+            span = 1 if is_narrow else 2 * PAIR - 1
+            self._controls.addWidget(Quiet(label), row, first)
+            at = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+            self._controls.addWidget(row_of(*widgets), row, first + 1, 1, span, at)
+            column = PAIR if is_narrow and not beside else 0
 
     def turn(self, _: bool = False) -> None:
         """Open or close it."""

@@ -9,14 +9,13 @@ from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QComboBox, QLineEdit, QSpinBox, QWidget
 
 from scalarviz.controller.options import OptionChoice
-from scalarviz.window.fields import Tick
+from scalarviz.window.fields import EDGES, Tick
 
 Act = Callable[[Any], object]  # what a user chooses
 Show = Callable[[OptionChoice], object]  # shows a value, unless a user is just choosing one
 LARGEST = 2**31 - 1
 WIDE = 112  # pixels of a field
 LETTERS = 6  # of a name that a field shows at least
-EDGES = 32  # pixels beside the names of a list that is open
 
 
 def field_of(choice: OptionChoice, act: Act) -> tuple[QWidget, Show]:

@@ -214,10 +214,15 @@ def test_branches(controls: NotebookControls) -> None:
     session.advance(1)
     again(controls)
     assert [*controls.made["branches"].options] == [
-        "0: from the start to step 4",
-        "1: from step 2 to step 3",
+        "0: from the start, to step 4",
+        "1: from step 2: rate 0.1, to step 3",
     ]
     assert controls.made["branches"].index == 1
+    assert controls.made["branch name"].value == "from step 2: rate 0.1"
+    controls.made["branch name"].value = "slow"
+    assert session.branches[1].name == "slow"
+    again(controls)
+    assert controls.made["branches"].value == "1: slow, to step 3"
     controls.made["branches"].index = 0
     assert session.timeline.branch.number == 0
 

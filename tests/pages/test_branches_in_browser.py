@@ -55,7 +55,7 @@ def test_the_branch_that_was_left_is_chosen_by_a_click_on_its_line(tab: Tab) -> 
     assert tab.ask("app.curve.end") == 60 and tab.state["last"] == 50
     x, y = place_on_line(tab, 58)
     tab.page.mouse.move(x, y)
-    tab.until("document.querySelector('#curve').title.startsWith('0: steps 0 to 60')")
+    tab.until("document.querySelector('#curve').title.startsWith('0: from the start, to step 60')")
     tab.page.mouse.click(x, y)
     tab.until("app.state.branch === 0 && app.client.asked.size === 0")
     assert tab.state["step"] == 58 and tab.state["last"] == 60 and tab.state["rate"] != 4
@@ -75,7 +75,10 @@ def test_a_branch_is_chosen_in_the_list_by_keys(tab: Tab) -> None:
             break
     assert tab.ask("document.activeElement.id") == "branch"
     options = tab.page.locator("#branch option").all_inner_texts()
-    assert [each.split(",")[0] for each in options] == ["0: steps 0 to 60", "1: steps 20 to 50"]
+    assert [each.rpartition(",")[0] for each in options] == [
+        "0: from the start, to step 60",
+        "1: from step 20: rate 4, to step 50",
+    ]
     tab.page.keyboard.press("ArrowUp")
     tab.until("app.state.branch === 0 && app.client.asked.size === 0")
     assert tab.state["step"] == 50 and tab.state["last"] == 60

@@ -79,10 +79,10 @@ def test_the_branch_that_b_leads_to_is_named(opened: Opens) -> None:
     tab.press("ArrowLeft", 2)
     tab.press("ArrowUp")
     tab.press("ArrowRight", 3)
-    for number in (0, 1):
+    for number, name in enumerate(("from the start", "from step 2: rate 1")):
         tab.press("b")
         tab.until("!app.player.going")
-        assert chip(tab) == text("notices.switched", number=number, last=1)
+        assert chip(tab) == text("notices.switched", number=number, last=1, name=name)
 
 
 def test_a_far_link_ends_at_esc_and_takes_its_message_along(opened: Opens) -> None:

@@ -982,10 +982,42 @@ def case_branches_are_in_a_menu() -> None:
     bench.until(lambda: len(bench.session.branches) == 2)
     menu = bench.names_of("branches")
     texts = [action.text() for action in menu.actions()]
-    assert texts == ["0: from the start to step 6", "1: from step 2 to step 2"]
+    name = "from step 2: weight 3 = 0.5"
+    assert texts == ["0: from the start, to step 6", f"1: {name}, to step 2"]
     assert [action.isChecked() for action in menu.actions()] == [False, True]
     menu.actions()[0].trigger()
     bench.until(lambda: bench.session.current_branch.number == 0)
+    bench.close()
+
+
+def case_a_branch_is_named_by_mouse_and_by_keys() -> None:
+    bench = Bench()
+    bench.session.advance(6)
+    bench.controller.seek(2)
+    bench.controller.edit(3, 0.5)
+    bench.until(lambda: len(bench.session.branches) == 2)
+    branch, field = bench.session.branches[1], bench.made["branch name"]
+    bench.press(Key.Key_F2)
+    bench.until(field.hasFocus)
+    bench.until(lambda: field.selectedText() == "from step 2: weight 3 = 0.5")
+    assert bench.bar.panel.isVisible()
+    QTest.keyClicks(field, "by hand")
+    QTest.keyClick(field, Key.Key_Return)
+    bench.until(lambda: branch.name == "by hand")
+    bench.until(lambda: bench.made["branches"].currentText() == "1: by hand, to step 2")
+    bench.picture.setFocus()
+    bench.press("z")
+    bench.until(lambda: branch.given_name == "")
+    bench.until(lambda: field.text() == "from step 2: weight 3 = 0.5")
+    bench.choose(bench.made["branches"], "0: from the start, to step 6")
+    bench.until(lambda: field.text() == "from the start")
+    QTest.mouseClick(field, Left, NONE, QPoint(20, 8))
+    field.selectAll()
+    QTest.keyClicks(field, "x" * 61)
+    QTest.keyClick(field, Key.Key_Return)
+    bench.settle()
+    assert "60 characters" in bench.stage.notices[-1]
+    assert bench.session.branches[0].name == "from the start"
     bench.close()
 
 

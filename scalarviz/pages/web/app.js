@@ -3,6 +3,7 @@
 import { Access } from "./access.js";
 import { BranchLines } from "./branch_lines.js";
 import { BranchList } from "./branch_list.js";
+import { branchName } from "./branch_names.js";
 import { exhibitIn } from "./exhibit.js";
 import { byId, isTouched, setShown, setWords, unitLength } from "./dom.js";
 import { captionOf, playingWords, restWords } from "./captions.js";
@@ -122,6 +123,7 @@ export class App {
 
   /** Take up a state of the worker. */
   take(state) {
+    for (const each of state.branches ?? []) each.name = branchName(each, this.spec.engine);
     this.lines.take(state, this.losses);
     this.losses.take(state);
     this.curve.measures.take(state);
@@ -396,7 +398,8 @@ export class App {
     const { branch, branches = [] } = this.state;
     const numbers = branches.map(({ number }) => number);
     const now = branches.find(({ key }) => key === branch);
-    if (now) this.tell(text("notices.switched", { number: now.number, last: Math.max(...numbers) }));
+    const last = Math.max(...numbers);
+    if (now) this.tell(text("notices.switched", { number: now.number, last, name: now.name }));
   }
 
   sample(way) {

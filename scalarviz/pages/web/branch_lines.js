@@ -91,7 +91,7 @@ function distance(points, x, y) {
 }
 
 /** Return the words for a branch in a list. */
-export function branchWords({ number, start, end, loss }) {
-  const words = text("page.branch", { number, start, end });
+export function branchWords({ number, name, end, loss }) {
+  const words = text("branches.listed", { number, name, end });
   return Number.isFinite(loss) ? `${words}, ${text("where.loss", { loss })}` : words;
 }

@@ -3,6 +3,7 @@
 // All of them together stay within a number of bytes: keyframes of branches that were not shown for
 // the longest time are thinned, then the branch itself is dropped.
 
+import { begunBy } from "./branch_names.js";
 import { LossRecord } from "./loss_record.js";
 
 const FEW_FRAMES = 8; // of a branch that is not shown; with so few it is rather dropped as a whole
@@ -262,9 +263,12 @@ export class Branches {
 
   /** What a page shows of the branches, in the order of their numbers. */
   get told() {
-    return this.all.map(({ key, number, fork, end, losses }) => ({
-      key, number, start: fork.step, end: end.step, loss: losses.at(losses.end - 1),
-    })); // prettier-ignore
+    return this.all.map((branch) => {
+      const { key, number, parent, fork, end, losses } = branch;
+      const loss = losses.at(losses.end - 1);
+      const begun = { start: fork.step, operation: fork.operation, isFirst: parent === null, done: begunBy(branch) };
+      return { key, number, ...begun, end: end.step, loss };
+    });
   }
 
   /** All that another worker needs to go on with these branches, for `takeUp`. */
