@@ -58,6 +58,9 @@ class FakeStage:
     def handle_at(self, x: float, y: float) -> None:
         return None
 
+    def grip_at(self, x: float, y: float) -> None:
+        return None
+
     def click(self, x: float, y: float) -> None:
         self.asked.append(("click", x, y))
         self.pinned = 3

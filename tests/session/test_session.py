@@ -603,7 +603,7 @@ def playing() -> Iterator[sv.Session]:
     s.pause()
 
 
-def wait_for(condition: Any, seconds: float = 10.0) -> None:
+def wait_for(condition: Any, seconds: float = 60.0) -> None:
     end = time.perf_counter() + seconds
     while not condition():
         assert time.perf_counter() < end, "it did not happen in time"

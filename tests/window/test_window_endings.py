@@ -64,6 +64,7 @@ def test_a_window_ends_whenever_it_is_asked(
     chance = random.Random(seed)
     signals = chance.choices([INT, TERM, HUP], k=chance.randint(1, 20))
     wait, apart = chance.uniform(0.3, 4.0), chance.choice([0.0, 0.003, 0.05])
-    ended = Ended(WATCH, signals, tmp_path, wait=wait, apart=apart, begin=BEGIN, **screen)
+    given = {"handles": False, "wait": wait, "apart": apart, "begin": BEGIN}
+    ended = Ended(WATCH, signals, tmp_path, **given, **screen)
     assert ended.code in [each for s in (INT, TERM, HUP) for each in (128 + s, -s)], ended.errors
     assert ended.seconds < 6.0 and not ended.processes and not ended.files
