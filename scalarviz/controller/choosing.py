@@ -30,8 +30,7 @@ def set_option(controller: Controller, name: str, value: object) -> None:
     def begin(made: Options | None) -> None:
         if made is not None:
             trail.go_on(controller, made.show, made, did)
-            words = text("notices.grown", did=did)
-            controller.tell(words, text("notices.earlier"), controller.undo)
+            trail.tell(controller, did)
         elif change == "data":
             controller.tell(text("notices.target"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
+from scalarviz.presenter.captions.names import sentence
 from scalarviz.texts import text
 
 # The parts of errors that only a programmer can follow, and the text `clicks.NAME` in the place of
@@ -44,6 +45,7 @@ CLICKS = {
         r"path\)\)"
     ): "saved_here",
 }
+WORD = re.compile(r"[a-z]+(?: |, |: |$)")  # none that is part of a name, as in "a.png"
 # Options as they stand before an error about their values: "features='z', batch=3: unknown ...".
 OPTIONS = re.compile(r"(?:\w+=(?:'[^']*'|[^\s',]+)(?:, |: ))+")
 
@@ -55,6 +57,15 @@ def without_code(message: str) -> str:
     for pattern, name in CLICKS.items():
         message = pattern.sub(partial(said, name), message)
     return message
+
+
+def as_sentence(message: str) -> str:
+    """Return the message of an error as a face shows it: without code, and with a capital letter.
+
+    What begins with a name, such as that of a file, keeps its letters.
+    """
+    message = without_code(message)
+    return sentence(message) if WORD.match(message) else message
 
 
 def said(name: str, found: re.Match[str]) -> str:

@@ -17,7 +17,7 @@ from typing import Any, final
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.controller import choosing, keys, stopping, trail, undoing
-from scalarviz.controller.clicks import without_code
+from scalarviz.controller.clicks import as_sentence
 from scalarviz.controller.computing import computes
 from scalarviz.controller.edits import Edits, as_number
 from scalarviz.controller.end_of_run_actions import offer_more
@@ -400,9 +400,9 @@ class Controller:
         """Show an error without code; for a refused step, with a button to go back."""
         if isinstance(error, GradientError) and error.back is not None:
             action = text("notices.back", step=error.back)
-            self.tell(without_code(error.lines[0]), action, partial(self.seek, error.back))
+            self.tell(as_sentence(error.lines[0]), action, partial(self.seek, error.back))
         else:
-            self.tell(without_code(" ".join(error.lines)))
+            self.tell(as_sentence(" ".join(error.lines)))
 
     def do(
         self,

@@ -11,7 +11,6 @@ from scalarviz.model.operations import Operation
 from scalarviz.session.caption import Neuron
 from scalarviz.session.growing import add_neurons, insert_layer, remove_layer, remove_neuron
 from scalarviz.session.session import Session
-from scalarviz.texts import text
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller
@@ -31,8 +30,7 @@ def grow(
     def begin(made: Session) -> None:
         did = go_on_with(controller, made)
         controller.stage.hover_neuron = seen(made)
-        words = text("notices.grown", did=did[:1].upper() + did[1:])
-        controller.tell(words, text("notices.earlier"), controller.undo)
+        trail.tell(controller, did)
 
     controller.do(lambda: make(session), begin)
 

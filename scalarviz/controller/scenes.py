@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from scalarviz.controller import trail
 from scalarviz.controller.options import Options, Recipe
-from scalarviz.controller.trail import go_on
 from scalarviz.scenefiles.find import about, find, load, scenes
 from scalarviz.texts import text
 
@@ -41,8 +41,8 @@ def open_scene(controller: Controller, name: str) -> None:
 
     def begin(made: Options) -> None:
         did = text("changes.scene", name=name)
-        go_on(controller, made.show, made, did)
-        controller.tell(text("notices.grown", did=did), text("notices.earlier"), controller.undo)
+        trail.go_on(controller, made.show, made, did)
+        trail.tell(controller, did)
         controller.play_soon()
 
     controller.guide.interrupt()

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 from scalarviz.controller.options import Options
+from scalarviz.presenter.captions.names import sentence
 from scalarviz.presenter.several import sizes_of
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
+from scalarviz.texts import text
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller
@@ -51,6 +53,12 @@ def go_on(controller: Controller, show: Show, options: Options, did: str) -> Non
     trail.before.append(Place(controller.show, controller.options, did))
     trail.after.clear()
     controller.replace(show, options)
+
+
+def tell(controller: Controller, did: str) -> None:
+    """Say what was done that another training is shown for, with a button for the way back."""
+    words = text("notices.grown", did=sentence(did))
+    controller.tell(words, text("notices.earlier"), controller.undo)
 
 
 def back(controller: Controller) -> str:

@@ -137,6 +137,8 @@ def caption_of_own(session: Session, inputs: FloatArray, outputs: FloatArray) ->
         if len(numbers) > MOST_SAID:
             return ""
         known = list(names_of(session).get(name, ()))
+        if len(numbers) == 1 and not known:
+            return said(float(numbers[0]))
         names = known or [neuron_name(session, (name, i)) for i in range(len(numbers))]
         pairs = zip(names, numbers.tolist(), strict=True)
         return ", ".join(f"{each} {said(number)}" for each, number in pairs)

@@ -365,7 +365,8 @@ def draw_axes(canvas: Canvas2D, plot: Box, curve: Curve, theme: Theme, scale: fl
         canvas.text(plot.right, under, step, size=size, color=theme.quiet, anchor="right")
         ghost = plural("chart.ghost", others)
         if others and plot.width > canvas.measure(ghost + step, size=size) + 40.0:
-            middle = plot.x + plot.width / 2
+            free = plot.width - canvas.measure(step, size=size) + canvas.measure("0", size=size)
+            middle = plot.x + free / 2.0  # between both ends
             canvas.text(middle, under, ghost, size=size, color=theme.ghost, anchor="center")
 
 

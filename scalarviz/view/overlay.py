@@ -15,7 +15,8 @@ from scalarviz.view.scene.frame import Box, Division
 from scalarviz.view.told import caption_box
 
 MESSAGE = 560.0  # largest width in pixels
-MOST_LINES = 5  # of a message
+MOST_LINES, FEW_LINES = 5, 3  # of a message; with few it stays in its corner
+CORNER = 0.4  # share of the width for the network that its upper left corner has
 LINE = 17.0  # height in pixels
 LEAST_LETTERS = 8.0  # pixels of the name of a pane; smaller ones are left out
 Button = tuple[Box, str]  # the box and the label of a button
@@ -121,9 +122,14 @@ def draw_chips(
             box = Box(end - wide - 2.0 * pad, 7.0 * scale, wide + 2.0 * pad, high)
             end = box.x - 8.0 * scale
         else:
-            if wide > most:  # the button gets a line of its own
-                wide, lines = most, canvas.wrap(words, most, MOST_LINES, size=size)
-                lines += [""] * bool(action)
+            corner = min(most, CORNER * inner.width)
+            if wide > corner:
+                lines = canvas.wrap(words, corner, MOST_LINES, size=size)
+                wide = corner
+                if len(lines) > FEW_LINES or " ".join(lines) != words:  # it needs more room
+                    wide, lines = most, canvas.wrap(words, most, MOST_LINES, size=size)
+                if canvas.measure(lines[-1], size=size) + more > wide:
+                    lines.append("")  # the button gets a line of its own
             high += line * (len(lines) - 1)
             if y + high > division.scene.bottom:
                 break

@@ -15,7 +15,7 @@ from safetensors.numpy import save as safetensors
 import scalarviz as sv
 from scalarviz import data, texts
 from scalarviz.controller import files
-from scalarviz.controller.clicks import CLICKS, without_code
+from scalarviz.controller.clicks import CLICKS, as_sentence, without_code
 from scalarviz.controller.control import Control
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
@@ -154,11 +154,28 @@ WRONG: dict[type, list[Any]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("there is nothing to undo", "There is nothing to undo"),
+        ("features 'zzz': unknown", "Features 'zzz': unknown"),
+        ("it.png is no picture", "it.png is no picture"),
+        ("a_b is no name", "a_b is no name"),
+        ("'zzz' is no name", "'zzz' is no name"),
+        ("", ""),
+    ],
+)
+def test_an_error_is_shown_with_a_capital_letter_unless_it_begins_with_a_name(
+    message: str, shown: str
+) -> None:
+    assert as_sentence(message) == shown
+
+
 def test_a_wrong_option_is_named_without_code(opened: Callable[..., Controller]) -> None:
     recipe = Recipe(load(find("circle")), {"engine": "python"})
     controller = opened(recipe.make({}), recipe)
     controller.set_option("features", "zzz")
-    assert told(controller)[-1].startswith("features 'zzz': unknown feature 'zzz'")
+    assert told(controller)[-1].startswith("Features 'zzz': unknown feature 'zzz'")
 
 
 @pytest.mark.slow

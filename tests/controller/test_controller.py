@@ -520,7 +520,7 @@ def test_undo_takes_back_edits_and_freezes_one_by_one(controller: Any) -> None:
     controller.undo()
     assert values(controller) == before
     controller.undo()
-    assert controller.message == "there is nothing to undo: nothing was changed in this session"
+    assert controller.message == "There is nothing to undo: nothing was changed in this session"
 
 
 def test_a_number_that_was_dragged_is_taken_back_at_once(controller: Any) -> None:
@@ -620,7 +620,7 @@ def test_a_refused_step_is_told_with_the_way_back(controller: Any) -> None:
     controller.session.optimizer = sv.SGD(1e300)
     controller.step(+1)
     assert (
-        controller.message.startswith("step 1 would make layer 0, ")
+        controller.message.startswith("Step 1 would make layer 0, ")
         and "\n" not in controller.message
     )
     assert controller.session.next == "step" and controller.stage.action == "back to step 1"
@@ -729,7 +729,7 @@ def test_another_size_begins_another_training_and_goes_on_playing(make: MakeCont
     assert len(controller.session.network.bank) == 31
     assert controller.stage.asked[-1] == ("replace",) and controller.stage.show is controller.show
     assert option(controller, "hidden").value == 4 and option(controller, "map").value == "grey"
-    assert controller.message == "hidden set to 4. The training before stays as it is"
+    assert controller.message == "Hidden set to 4. The training before stays as it is"
     kept = before.network.bank.value[3]  # 0.5, and what the steps until then have changed
     controller.undo()
     assert controller.session is before and values(controller)[3] == kept

@@ -12,6 +12,7 @@ from scalarviz.controller.controller import Controller
 from scalarviz.controller.own_input import pick, put_in
 from scalarviz.controller.pointer import LEFT, Pointer
 from scalarviz.presenter.captions.format import rounded
+from scalarviz.presenter.own_input import caption_of_own
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.view.exhibits.pad import Pad
@@ -207,6 +208,11 @@ def test_the_caption_says_the_answer(
     assert all(rounded(number) in title for number in answer.tolist())
     session.advance(5)
     assert stage.frame_data().words.caption.title != title, "it goes on answering"
+
+
+def test_a_single_answer_without_a_name_is_a_number_alone() -> None:
+    title = caption_of_own(plane(), np.array([0.5, -0.5]), np.array([-0.34])).title
+    assert title == "You put in x .5, y -.5. It answers -.34."
 
 
 def test_another_training_has_no_input_of_the_users_own(pointer: Pointer, stage: Stage) -> None:

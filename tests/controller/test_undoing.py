@@ -51,7 +51,7 @@ def switch(controller: Any) -> None:
         (lambda c: setattr(c.session.current_branch, "name", "mine"), "branch 0 renamed"),
         (one_more, "1 neuron added to layer 0"),
         (lambda c: c.set_option("hidden", "3"), "hidden set to 3"),
-        (lambda c: scenes.open_scene(c, "xor"), "xor opened"),
+        (lambda c: scenes.open_scene(c, "xor"), "scene xor opened"),
     ],
 )
 def test_undo_and_redo_say_what_they_do(controller: Any, act: Act, did: str) -> None:
@@ -86,9 +86,9 @@ def test_a_drag_is_told_once(controller: Any) -> None:
 
 def test_nothing_to_undo_is_a_sentence(controller: Any) -> None:
     controller.undo()
-    assert "there is nothing to undo" in controller.message
+    assert "There is nothing to undo" in controller.message
     controller.redo()
-    assert "there is nothing to redo" in controller.message
+    assert "There is nothing to redo" in controller.message
 
 
 # Scenes.

@@ -75,7 +75,7 @@ def test_an_input_sphere_is_dragged_to_another_colour(opened: Opens) -> None:
     green = min(1.0, before[1] + 0.5)
     assert own(tab) == pytest.approx([before[0], green, before[2]], abs=1e-6)
     assert tab.page.locator(".own").inner_text().startswith("your colour")
-    assert tab.shown("caption").startswith("Your colour: input R ")
+    assert tab.shown("caption").startswith("Your colour: R ")
     code = "#" + "".join(f"{round(255 * each):02x}" for each in own(tab))
     assert tab.page.input_value("input[type=color]") == code
     tab.page.mouse.move(x, y)

@@ -272,6 +272,21 @@ def test_messages_and_offers_lie_over_no_words_and_offers_not_over_the_network(
     assert "f(x)" not in picture.words  # its place is taken by the offers
 
 
+@pytest.mark.parametrize("size", [(800, 460), (640, 420), (1280, 760)])
+def test_a_message_below_the_head_leaves_room_to_the_neurons_beside_it(
+    size: tuple[int, int],
+) -> None:
+    parts = Division.of(*size, exhibit=110.0)
+    said = "New branch from step 2; the old future is kept"
+    frame_data, canvas = (
+        sight_of(words=Words("It " * 99), chips=[(said, "return")]),
+        Canvas2D(*size),
+    )
+    ((box, _),) = overlay.draw_chips(canvas, parts, frame_data, size[0], DARK)
+    assert box.right < parts.inner.x + 0.45 * parts.inner.width
+    assert box.bottom < parts.scene.y + 0.2 * size[1]
+
+
 def test_messages_stand_beside_the_title_where_there_is_room() -> None:
     parts = Division.of(1280, 800)
     chips = [("something that goes on for a while", "press"), ("short", "undo")]

@@ -113,7 +113,7 @@ class Bench:
         self.wait()
         self.until(lambda: self.window._count > count + LOOKS or not self.window.isVisible())
 
-    def until(self, happened: Callable[[], object], seconds: float = 10.0) -> None:
+    def until(self, happened: Callable[[], object], seconds: float = 60.0) -> None:
         end = time.perf_counter() + seconds
         while not happened():
             assert time.perf_counter() < end, "it never happened"
@@ -921,7 +921,7 @@ def case_a_link_is_copied_and_leads_back_here() -> None:
     bench.controller.edit(5, 0.5)
     bench.window.menus.entries["copy link"].trigger()
     bench.settle()
-    assert "this training was changed: save it first" in bench.stage.notices[-1]
+    assert "This training was changed: save it first" in bench.stage.notices[-1]
     assert QApplication.clipboard().text() == copied
     bench.close()
 
@@ -946,7 +946,7 @@ def case_a_scene_is_chosen_from_its_menu_and_undo_leads_back() -> None:
     while bench.session is not first:
         bench.press("z")
     assert bench.session.step_index == 1 and "colours" in bench.window.windowTitle()
-    assert bench.stage.notices[-1] == "Undone: xor opened"
+    assert bench.stage.notices[-1] == "Undone: scene xor opened"
     bench.close()
 
 

@@ -139,7 +139,9 @@ export function sentenceOfOwn(say, state, name) {
   const given = Array.from(state.values[say.outputs]);
   const listed = (buffer, values) => {
     if (values.length > MOST_SAID) return "";
-    return Array.from(values, (x, i) => `${neuronName(say, [buffer, i])} ${said(x)}`).join(", ");
+    const { names } = say.buffers[buffer];
+    if (values.length === 1 && !names.length) return said(values[0]);
+    return Array.from(values, (x, i) => `${names[i] ?? neuronName(say, [buffer, i])} ${said(x)}`).join(", ");
   };
   const outputs = listed(say.outputs, given);
   if (!outputs) {
