@@ -74,7 +74,7 @@ class ComparedPicture:
             self.chart = draw_losses(canvas, panes.chart, compared, theme, scale)
         division = panes.division
         self.buttons = overlay.draw_offers(canvas, offers_box(panes), compared.offers, theme, scale)
-        self.buttons += overlay.draw_chips(canvas, division, compared, 0.0, theme)
+        self.buttons += overlay.draw_chips(canvas, division, compared, 0.0, theme)[0]
         overlay.draw_help(canvas, division, compared.help, theme)
         self.words = canvas.words
         return canvas

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
@@ -85,16 +87,21 @@ def sides_of(numbers: FloatArray) -> FloatArray:
     return sides
 
 
-def explain_arrows(canvas: Canvas2D, division: Division, head: float, theme: Theme) -> None:
+def explain_arrows(
+    canvas: Canvas2D, division: Division, head: float, theme: Theme, messages: Sequence[Box] = ()
+) -> None:
     """Write what arrows on cubes mean: at the end of the head, whose text ends at x = `head`.
 
-    Without room there, it stands in the upper left corner of the stage.
+    Without room there, it stands in the upper left corner of the stage. In both places it stands
+    beside the boxes of `messages`.
     """
     size, margin, words = 13.0 * division.scale, 20.0 * division.scale, text("legend.pushes")
     wide = canvas.measure(words, size=size)
-    x, y = division.head.right - margin - wide, division.head.y + 28.0 * division.scale
+    inner, in_head = division.inner, [box.x for box in messages if box.y < division.head.bottom]
+    below = [box.bottom + size for box in messages if box.y >= division.head.bottom]
+    x, y = min([division.head.right, *in_head]) - margin - wide, 28.0 * division.scale
     if not division.head.height or x < head + margin:
-        x, y = division.inner.x, division.inner.y + size
+        x, y = inner.x, max([inner.y, *below]) + size
     canvas.text(x, y, words, size=size, color=theme.quiet, outline=theme.ground)
 
 

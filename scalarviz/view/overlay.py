@@ -102,16 +102,18 @@ def draw_chips(
     frame_data: FrameData | Compared,
     head: float,
     theme: Theme,
-) -> list[Button]:
-    """Draw messages in the head, right of its text, which ends at x = `head`; return the buttons.
+) -> tuple[list[Button], list[Box]]:
+    """Draw messages in the head, right of its text, which ends at x = `head`.
 
-    Those that are too long for that stand in the upper left corner of the stage, where there are
-    hardly any neurons. Work in the background is the first, filled as far as it is done.
+    Messages that are too long for that stand in the upper left corner of the stage, where there are
+    hardly any neurons. Work in the background is the first, filled as far as it is done. Returns
+    the buttons, and the boxes of all messages.
     """
     inner, scale = division.inner, division.scale
     size, line, pad = 13.0 * scale, LINE * scale, 14.0 * scale
     most = min(max(inner.width - 2.0 * pad, 40.0), MESSAGE * scale)
-    end, y, buttons = division.head.right - 16.0 * scale, division.scene.y + 8.0 * scale, []
+    end, y = division.head.right - 16.0 * scale, division.scene.y + 8.0 * scale
+    buttons, boxes = [], []
     work = frame_data.work
     first = [] if work is None else [(work.text, work.action, work.part)]
     for words, action, done in [*first, *((*chip, None) for chip in frame_data.chips)]:
@@ -135,6 +137,7 @@ def draw_chips(
                 break
             box = Box(inner.x, y, wide + 2.0 * pad, high)
             y += high + 6.0 * scale
+        boxes.append(box)
         canvas.box(*box.place, theme.panel[:7], radius=15.0 * scale, outline=theme.rim)
         if done is not None:
             with canvas.clip(box.x, box.y, done * box.width, box.height):
@@ -147,7 +150,7 @@ def draw_chips(
             color = theme.accent
             canvas.text(right, base, action, size=size, color=color, bold=True, anchor="right")
             buttons.append((box, action))
-    return buttons
+    return buttons, boxes
 
 
 def draw_offers(

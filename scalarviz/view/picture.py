@@ -26,7 +26,7 @@ from scalarviz.view.network_maps import NetworkMaps
 from scalarviz.view.neurons import draw_errors
 from scalarviz.view.picture_scene import CUBES, PictureScene
 from scalarviz.view.scene.camera import Camera
-from scalarviz.view.scene.frame import Division, Projection
+from scalarviz.view.scene.frame import Box, Division, Projection
 from scalarviz.view.scene.plates import Layout
 from scalarviz.view.scenery import draw_scenery
 from scalarviz.view.strip import Place, draw_hovered, draw_strip
@@ -154,13 +154,15 @@ class Picture:
             head = overlay.draw_pane_head(canvas, division, frame_data.pane, theme)
         else:
             head = overlay.draw_head(canvas, division, frame_data.words, theme)
-        if arrows:
-            explain_arrows(canvas, division, head, theme)
         self.cells = draw_strip(canvas, division, frame_data, theme)
         self.buttons, self.chart = overlay.draw_band(canvas, division, frame_data, theme)
         told = draw_told(canvas, division, frame_data, theme)
+        messages: list[Box] = []
         if frame_data.pane is None:
-            self.buttons += overlay.draw_chips(canvas, division, frame_data, head, theme)
+            buttons, messages = overlay.draw_chips(canvas, division, frame_data, head, theme)
+            self.buttons += buttons
+        if arrows:
+            explain_arrows(canvas, division, head, theme, messages)
         draw_hovered(canvas, self.cells, frame_data, theme, division.scale)
         draw_hover(canvas, see, frame_data, theme, division)
         self.told = [*draw_opened(canvas, division, frame_data, theme), *told]

@@ -487,7 +487,7 @@ def test_the_rate_doubles_and_halves_from_the_next_step_on(controller: Any) -> N
 def test_a_bad_number_is_told_and_changes_nothing(controller: Any) -> None:
     before = values(controller)
     controller.edit(3, "half")
-    assert controller.stage.notices == ["a number is wanted, such as 0.5, not 'half'"]
+    assert controller.stage.notices == ["A number is wanted, such as 0.5, not 'half'"]
     controller.edit(3, "1e99")
     controller.set_rate(-1.0)
     assert len(controller.stage.notices) == 3 and values(controller) == before

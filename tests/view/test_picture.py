@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -16,10 +17,10 @@ from scalarviz.session.caption import Caption, plain_lines
 from scalarviz.view import overlay
 from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.frame_data import Buffers, Card, CubeValues, FrameData, Line, Words
-from scalarviz.view.legend import legend_box
+from scalarviz.view.legend import explain_arrows, legend_box
 from scalarviz.view.picture import Picture
 from scalarviz.view.scene.camera import CAMERAS, Camera
-from scalarviz.view.scene.frame import Division
+from scalarviz.view.scene.frame import Box, Division
 from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.view.scene.plates import Label, Layout, Neurons
 from tests.studio import Studio, above_number, assert_dimmed, at, lit, plate, project, shade
@@ -282,9 +283,26 @@ def test_a_message_below_the_head_leaves_room_to_the_neurons_beside_it(
         sight_of(words=Words("It " * 99), chips=[(said, "return")]),
         Canvas2D(*size),
     )
-    ((box, _),) = overlay.draw_chips(canvas, parts, frame_data, size[0], DARK)
+    _, (box,) = overlay.draw_chips(canvas, parts, frame_data, size[0], DARK)
     assert box.right < parts.inner.x + 0.45 * parts.inner.width
     assert box.bottom < parts.scene.y + 0.2 * size[1]
+
+
+@pytest.mark.parametrize("size", [(800, 460), (1280, 760)])
+@pytest.mark.parametrize("title", ["It learns", "It learns " * 12, "It learns " * 30])
+def test_what_arrows_mean_is_written_beside_messages(size: tuple[int, int], title: str) -> None:
+    parts = Division.of(*size)
+    chips = [("Compiling for float32 networks: 10 s", ""), ("Once on each machine", "skip")]
+    frame_data, canvas = sight_of(words=Words(title), chips=chips), Canvas2D(*size)
+    end = overlay.draw_head(canvas, parts, frame_data.words, DARK)
+    _, boxes = overlay.draw_chips(canvas, parts, frame_data, end, DARK)
+    with patch.object(Canvas2D, "text") as written:
+        explain_arrows(canvas, parts, end, DARK, boxes)
+    x, base, words = written.call_args.args
+    wide, high = canvas.measure(words, size=13.0), 13.0
+    assert len(boxes) == 2 and x + wide < size[0]
+    assert not any(Box(x, base - high, wide, high).meets(box) for box in boxes)
+    assert x > end or base - high >= parts.scene.y
 
 
 def test_messages_stand_beside_the_title_where_there_is_room() -> None:
@@ -293,7 +311,7 @@ def test_messages_stand_beside_the_title_where_there_is_room() -> None:
     for title, in_head in (("It", 2), ("It learns " * 11, 1), ("It learns " * 30, 0)):
         frame_data, canvas = sight_of(words=Words(title), chips=chips), Canvas2D(1280, 800)
         end = overlay.draw_head(canvas, parts, frame_data.words, DARK)
-        boxes = [box for box, _ in overlay.draw_chips(canvas, parts, frame_data, end, DARK)]
+        _, boxes = overlay.draw_chips(canvas, parts, frame_data, end, DARK)
         assert sum(box.bottom < parts.head.bottom for box in boxes) == in_head
         assert all(box.x > end or box.y >= parts.scene.y for box in boxes)
         assert not boxes[0].meets(boxes[1])

@@ -350,7 +350,7 @@ def case_a_pinned_weight_is_typed_dragged_frozen_and_all_is_undone() -> None:
     assert not made["undo"].isEnabled()
     bench.click(made["value"])
     bench.press("nonsense", Key.Key_Return)
-    assert "a number is wanted" in bench.stage.notices[-1]
+    assert "A number is wanted" in bench.stage.notices[-1]
     bench.close()
 
 
