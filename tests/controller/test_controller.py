@@ -597,7 +597,7 @@ def test_branches_come_round(controller: Any) -> None:
 def test_an_engine_is_chosen_by_its_name(controller: Any) -> None:
     assert "python" in controller.state.engines
     controller.set_engine("steam")
-    assert "unknown engine 'steam'" in controller.message and controller.state.engine == "python"
+    assert "Unknown engine 'steam'" in controller.message and controller.state.engine == "python"
 
 
 # Errors of the training.
@@ -745,7 +745,7 @@ def test_an_option_that_cannot_be_is_told(make: MakeController) -> None:
         controller.set_option(name, value)
     assert len(controller.stage.notices) == 4
     assert "choose one of invert" in controller.stage.notices[0]
-    assert controller.stage.notices[1] == "the option hidden takes a whole number, not 'many'"
+    assert controller.stage.notices[1] == "The option hidden takes a whole number, not 'many'"
     assert option(controller, "hidden").value == 8 and option(controller, "batch").value == "8"
 
 
@@ -777,7 +777,7 @@ def test_a_picture_that_is_dropped_is_learned(make: MakeController, tmp_path: Pa
     assert option(controller, "picture").value == str(path)
     drop(controller, tmp_path / "none.png")
     assert (
-        "there is no file" in controller.message
+        "There is no file" in controller.message
         and controller.session.data.settings()["size"] == 32
     )
 
@@ -785,7 +785,7 @@ def test_a_picture_that_is_dropped_is_learned(make: MakeController, tmp_path: Pa
 def test_a_picture_that_is_dropped_elsewhere_is_refused(controller: Any, tmp_path: Path) -> None:
     drop(controller, a_picture(tmp_path / "red.png"))
     assert controller.stage.notices == [
-        "this network does not learn a picture: drop one on the scene texture"
+        "This network does not learn a picture: drop one on the scene texture"
     ]
 
 

@@ -53,9 +53,9 @@ def until(controller: Any, happened: Callable[[], object], seconds: float = 20.0
 
 def test_what_cannot_be_made_is_said_at_once(controller: Any, tmp_path: Path) -> None:
     for name, what, sentence in (
-        ("it.doc", "", "unknown kind of file '.doc'"),
-        ("it.mp4", "page", "unknown kind of file '.mp4'"),
-        ("none/it.gif", "", "there is no folder"),
+        ("it.doc", "", "Unknown kind of file '.doc'"),
+        ("it.mp4", "page", "Unknown kind of file '.mp4'"),
+        ("none/it.gif", "", "There is no folder"),
     ):
         export_to(controller, tmp_path / name, what)
         assert sentence in controller.message and not controller.exports.going
@@ -249,5 +249,5 @@ def test_a_session_that_no_page_can_have_is_refused(tmp_path: Path) -> None:
     controller.step(+1)
     for act in (save, save_network, export_to):
         act(controller, tmp_path / "it.gif")
-        assert "a session of a compiled function cannot be saved" in controller.message
+        assert "A session of a compiled function cannot be saved" in controller.message
     assert not controller.exports.going

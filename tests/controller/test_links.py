@@ -85,7 +85,7 @@ def test_what_was_changed_is_found_again_in_its_file_only(make: Make, tmp_path: 
     controller, path = make("rgb"), tmp_path / "a run.safetensors"
     controller.step(+1, 3)
     controller.edit(4, 0.5)
-    assert refuses(controller, "This training was changed: save it first")
+    assert refuses(controller, "this training was changed: save it first")
     save(controller, path)
     assert leads_back(controller) and str(path) in controller.copied
     controller.step(+1, 4)
@@ -138,13 +138,13 @@ def test_a_training_from_a_file_is_found_there(make: Make, tmp_path: Path) -> No
 def test_without_scene_and_file_it_says_what_to_do(make: Make, tmp_path: Path) -> None:
     controller = make("rgb")
     one_more(controller)
-    assert refuses(controller, "This training is neither: save it first")
+    assert refuses(controller, "this training is neither: save it first")
     own = tmp_path / "own.py"
     own.write_text(Path(find("rgb")).read_text(encoding="utf-8"), encoding="utf-8")
     recipe = Recipe(load(own))
     show = recipe.make({"engine": "python"})
     controller = Controller(show, FakeStage(show), recipe)
-    assert refuses(controller, "This training is neither: save it first")
+    assert refuses(controller, "this training is neither: save it first")
 
 
 def test_another_precision_is_a_change_and_another_engine_is_none() -> None:
@@ -165,7 +165,7 @@ def test_an_option_that_a_link_cannot_have_is_no_reason_for_a_wrong_one(
     picture = tmp_path / "a.png"
     Image.new("RGB", (4, 4), "red").save(picture)
     controller = make("texture", picture=str(picture), hidden=4)
-    assert refuses(controller, "This training is neither: save it first")
+    assert refuses(controller, "this training is neither: save it first")
 
 
 def test_a_copy_that_is_drawn_elsewhere_is_no_file_to_go_to(make: Make, tmp_path: Path) -> None:

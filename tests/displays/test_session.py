@@ -123,7 +123,7 @@ def test_the_table_says_what_it_trains_with() -> None:
     assert told["batch"] == f"8 samples of {s.data.samples}"
     assert "mse" in told["loss"] and told["engine"] == "python"
     assert told["optimizer"] == "SGD(lr=0.25)"
-    assert told["branches"] == "2 branches, on number 1"
+    assert told["branches"] == "2 branches, on number 1, from step 2: rate 0.25"
 
 
 def test_a_rate_that_a_schedule_has_changed_is_told() -> None:

@@ -921,7 +921,7 @@ def case_a_link_is_copied_and_leads_back_here() -> None:
     bench.controller.edit(5, 0.5)
     bench.window.menus.entries["copy link"].trigger()
     bench.settle()
-    assert "This training was changed: save it first" in bench.stage.notices[-1]
+    assert "this training was changed: save it first" in bench.stage.notices[-1]
     assert QApplication.clipboard().text() == copied
     bench.close()
 
