@@ -422,7 +422,6 @@ class Group:
         """Set the channel of the cubes' "color" or "size"."""
 
         def change() -> None:
-            pick(dict.fromkeys(self.stage.channels), name, "channel")
             setattr(self.stage, pick(CHANNELS, which, "property of a cube"), name)
 
         self._guarded(change)

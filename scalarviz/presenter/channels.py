@@ -9,12 +9,14 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.common.snapshot import SnapshotValues
-from scalarviz.formulas.table import table
+from scalarviz.errors import InputError
+from scalarviz.formulas.table import pick, table
 from scalarviz.model.program import Program
 from scalarviz.presenter.sample_pass import SamplePass, forward_products, gradient_products
 from scalarviz.view.scene.plates import Plate
 
 CHANGE = "last change"
+DIFFERENCE = "difference to first"
 FEW = 4096  # up to so many numbers, the scale covers the largest
 HIGH = 99.0  # percentile of more numbers that it covers
 SAMPLE = 2**16  # at most so many numbers are looked at
@@ -27,12 +29,14 @@ class Source:
     numbers  numbers of the bank at one moment; `before`, the values one picture earlier
     program  the program of the network
     way      the focus sample's pass
+    first    values of the first of several networks, if it has the same shape; else None
     """
 
     numbers: SnapshotValues
     before: FloatArray
     program: Program
     way: SamplePass
+    first: FloatArray | None = None
 
 
 def known(source: Source, products: Callable[[], FloatArray]) -> FloatArray:
@@ -44,12 +48,14 @@ def known(source: Source, products: Callable[[], FloatArray]) -> FloatArray:
 class Channel:
     """A quantity that colors and sizes of cubes can show; `read` returns one number per bank index.
 
-    `of_sample` channels belong to the focus sample, and need a network with layers.
+    `of_sample` channels belong to the focus sample, and need a network with layers; `of_several`
+    channels compare networks that are shown side by side.
     """
 
     name: str
     read: Callable[[Source], FloatArray]
     of_sample: bool = False
+    of_several: bool = False
 
 
 def products_forward(s: Source) -> FloatArray:
@@ -66,6 +72,14 @@ def last_change(s: Source) -> FloatArray:
     return found
 
 
+def difference(s: Source) -> FloatArray:
+    if s.first is None or len(s.first) != len(s.numbers.value):
+        return np.zeros(len(s.numbers.value))
+    with np.errstate(invalid="ignore", over="ignore"):  # infinite ones give NaN
+        found: FloatArray = s.numbers.value - s.first
+    return found
+
+
 # The slots of the optimizer are channels, too; `names_of` inserts them before those of a sample.
 CHANNELS = table(
     [
@@ -74,15 +88,32 @@ CHANNELS = table(
         Channel(CHANGE, last_change),
         Channel("w*x", products_forward, of_sample=True),
         Channel("x*g", products_backward, of_sample=True),
+        Channel(DIFFERENCE, difference, of_several=True),
     ]
 )
 
 
 def names_of(slots: Sequence[str], has_layers: bool) -> list[str]:
-    """Return the names of the available channels, given the optimizer's slots."""
-    plain = [row.name for row in CHANNELS.values() if not row.of_sample]
-    of_sample = [row.name for row in CHANNELS.values() if row.of_sample and has_layers]
+    """Return the names of the channels of one network, given the optimizer's slots."""
+    rows = [row for row in CHANNELS.values() if not row.of_several]
+    plain = [row.name for row in rows if not row.of_sample]
+    of_sample = [row.name for row in rows if row.of_sample and has_layers]
     return [*plain, *slots, *of_sample]
+
+
+def check_channel(name: object, names: Sequence[str]) -> str:
+    """Return the name of one of some channels.
+
+    Raise UnknownNameError for another one, InputError for one that compares networks where there
+    are none of one shape.
+    """
+    row = CHANNELS.get(name) if isinstance(name, str) else None
+    if row is not None and row.of_several and name not in names:
+        raise InputError(
+            f"{name!r} compares networks of one shape that are shown side by side, and here is no "
+            "other one of the shape of the first: choose another channel"
+        )
+    return pick({each: each for each in names}, name, "channel")
 
 
 def read(name: str, source: Source) -> FloatArray:

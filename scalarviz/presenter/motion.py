@@ -214,14 +214,15 @@ class Motion:
         passage = self._shown
         if passage is not None and len(self._waiting) > 1:  # the present numbers come later
             way, _ = self.reading.held or self.reading.sample
-            source = Source(passage.after, passage.before.value, source.program, way)
+            before = passage.before.value
+            source = replace(source, numbers=passage.after, before=before, way=way)
         colors = read(color, source)
         sizes = colors if size == color else read(size, source)
         if passage is None or passage.moment.kind not in CHANGED or len(colors) > FINE:
             return Mixed(colors, sizes)
         part = self.shown()[1]
         old, new = (
-            Source(numbers, passage.before.value, source.program, source.way)
+            replace(source, numbers=numbers, before=passage.before.value)
             for numbers in (passage.before, passage.after)
         )
         first, last = read(color, old), read(color, new)

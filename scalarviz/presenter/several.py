@@ -11,6 +11,7 @@ from scalarviz.checks.numbers import shorten
 from scalarviz.errors import InputError
 from scalarviz.errors.visible_text import visible
 from scalarviz.presenter.show import LONGEST_TITLE, Show
+from scalarviz.session.branches import Branch
 from scalarviz.session.session import Session
 from scalarviz.session.settings_now import settings_now
 from scalarviz.texts import text
@@ -21,10 +22,14 @@ MOST = 6  # sessions
 @final
 @dataclass(frozen=True)
 class Several:
-    """The sessions that are shown side by side, with a name for each; see `of`."""
+    """The sessions that are shown side by side, with a name for each; see `of`.
+
+    replays  whether a video is of what they have done: each ends with its branch
+    """
 
     shows: tuple[Show, ...]
     names: tuple[str, ...]
+    replays: bool = False
 
     @property
     def sessions(self) -> list[Session]:
@@ -49,8 +54,11 @@ class Several:
     def of(given: object) -> Several | None:
         """Return the sessions of a list, or of a dict by their names; None for anything else.
 
-        Raise InputError if they are not 1 to 6 different Sessions or Shows.
+        Several are returned as they are. Raise InputError if they are not 1 to 6 different Sessions
+        or Shows.
         """
+        if isinstance(given, Several):
+            return given
         if not isinstance(given, (list, tuple, Mapping)):
             return None
         names = list(given) if isinstance(given, Mapping) else []
@@ -70,6 +78,11 @@ class Several:
                     '{"small": s1, "large": s2}'
                 )
         for number, part in enumerate(parts, 1):
+            if isinstance(part, Branch):
+                raise InputError(
+                    f"side by side are Sessions or Shows, and number {number} is a branch of one: "
+                    "s.copy(branch) is a session that goes on from it"
+                )
             if not isinstance(part, (Session, Show)):
                 raise InputError(
                     f"side by side are Sessions or Shows, and number {number} is "
@@ -145,8 +158,9 @@ FEATURES: Sequence[Callable[[Session], str]] = (
 
 
 def differences(sessions: Sequence[Session]) -> list[str]:
-    """Return a different text for each session: in what they differ, else their numbers."""
+    """Return a different text for each session: in what they differ, with numbers if need be."""
     known: list[list[str]] = []
+    joined = [""] * len(sessions)
     for feature in FEATURES:
         found = [feature(session) for session in sessions]
         if len(set(found)) == 1:
@@ -157,7 +171,13 @@ def differences(sessions: Sequence[Session]) -> list[str]:
         joined = [", ".join(parts) for parts in zip(*known, strict=True)]
         if len(set(joined)) == len(sessions):
             return joined
-    return [str(number) for number in range(1, len(sessions) + 1)]
+    numbers = [joined[: i + 1].count(each) for i, each in enumerate(joined)]
+    if not known:
+        return [str(number) for number in numbers]
+    return [
+        f"{each} ({number})" if number > 1 else each
+        for each, number in zip(joined, numbers, strict=True)
+    ]
 
 
 def alike(first: Session, second: Session) -> bool:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any, final
 
 import numpy as np
 
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.theme import THEMES
-from scalarviz.formulas.table import pick
 from scalarviz.presenter.captions.strip import cells_of as cells_in
+from scalarviz.presenter.channels import DIFFERENCE, check_channel
 from scalarviz.presenter.compared_rows import cells_of, colors_of, heads_of
 from scalarviz.presenter.pointed_panes import PointedPanes, of_chosen, setting
 from scalarviz.presenter.scales import Scales, Shown
-from scalarviz.presenter.several import Several, sizes_of
+from scalarviz.presenter.several import Several, alike, sizes_of
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.session.timeline import Here
@@ -64,7 +66,7 @@ class SideBySide(PointedPanes):
         self._sizes = [sizes_of(stage.session) for stage in self.stages]
         self._panes = self._divide()
         for stage in self.stages:
-            stage.share(self.scales, self._shown)
+            stage.share(self.scales, self._shown, partial(self._first_for, stage))
             stage.curve_view = self.stages[0].curve_view
             stage.silent = True
         self._place()
@@ -72,6 +74,11 @@ class SideBySide(PointedPanes):
 
     def _shown(self) -> list[Shown]:
         return [stage.shown() for stage in self.stages]
+
+    def _first_for(self, stage: Stage) -> FloatArray | None:
+        """Return the values of the first session, if a session's network has the same shape."""
+        first = self.stages[0]
+        return first.reading.numbers.value if alike(first.session, stage.session) else None
 
     def rescale(self, *, anew: bool = False) -> None:
         """Choose scales for the numbers of all panes, or for numbers that are read `anew`."""
@@ -103,8 +110,12 @@ class SideBySide(PointedPanes):
 
     @property
     def channels(self) -> list[str]:
-        """Names of the channels for color and size that a session has."""
-        return list(dict.fromkeys(name for stage in self.stages for name in stage.channels))
+        """Names of the channels for color and size that a session has, or that compare some."""
+        found = dict.fromkeys(name for stage in self.stages for name in stage.channels)
+        first, *others = [stage.session for stage in self.stages]
+        if any(alike(first, other) for other in others):
+            found[DIFFERENCE] = None
+        return list(found)
 
     @property
     def color(self) -> str:
@@ -112,7 +123,7 @@ class SideBySide(PointedPanes):
 
     @color.setter
     def color(self, name: str) -> None:
-        self.scales.color = pick({each: each for each in self.channels}, name, "channel")
+        self.scales.color = check_channel(name, self.channels)
         self.rescale()
 
     @property
@@ -121,7 +132,7 @@ class SideBySide(PointedPanes):
 
     @size.setter
     def size(self, name: str) -> None:
-        self.scales.size = pick({each: each for each in self.channels}, name, "channel")
+        self.scales.size = check_channel(name, self.channels)
         self.rescale()
 
     @property
@@ -161,9 +172,17 @@ class SideBySide(PointedPanes):
             if sizes != before:  # the network has grown
                 self.names[i] = self.names[i].replace(before, sizes) if before else self.names[i]
                 self._sizes[i] = sizes
-            about = done_of(stage)
+            about = done_of(stage) or self._compared_with(stage)
             stage.pane = Pane(self._panes.scale, self.names[i], colors[i], about)
             stage.resize(box.width, box.height)
+
+    def _compared_with(self, stage: Stage) -> str:
+        """Return why a pane shows no difference to the first network; "" if it does."""
+        if DIFFERENCE not in (self.color, self.size):
+            return ""
+        if stage is self.stages[0]:
+            return text("compared.first")
+        return "" if alike(self.stages[0].session, stage.session) else text("compared.other_shape")
 
     def tick(self, now: float) -> bool:
         """Advance to the time `now`; return whether something moves by itself."""

@@ -23,7 +23,7 @@ from scalarviz.presenter.captions.cache import Narration
 from scalarviz.presenter.captions.strip import cells_of
 from scalarviz.presenter.captions.tour import tour_caption
 from scalarviz.presenter.cards import Cards
-from scalarviz.presenter.channels import CHANGE, Source, names_of
+from scalarviz.presenter.channels import CHANGE, DIFFERENCE, Source, check_channel, names_of
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import Motion
 from scalarviz.presenter.own_input import caption_of_own
@@ -96,6 +96,7 @@ class Stage(Pointed):
         self.by_card = False
         self.pane: Pane | None = None
         self.scales = Scales()
+        self._first: Callable[[], FloatArray | None] = lambda: None
         self._of_all: Callable[[], Sequence[Shown]] = lambda: [self.shown()]
         self._view_box = ViewBox(cuts=reduced_motion)
         self._picture: Any = None
@@ -161,7 +162,7 @@ class Stage(Pointed):
 
     @color.setter
     def color(self, name: str) -> None:
-        self.scales.color = pick({each: each for each in self.channels}, name, "channel")
+        self.scales.color = check_channel(name, self.channels)
         self.rescale()
 
     @property
@@ -170,7 +171,7 @@ class Stage(Pointed):
 
     @size.setter
     def size(self, name: str) -> None:
-        self.scales.size = pick({each: each for each in self.channels}, name, "channel")
+        self.scales.size = check_channel(name, self.channels)
         self.rescale()
 
     @property
@@ -203,9 +204,17 @@ class Stage(Pointed):
             self.reading.refresh()
         self.scales.choose(self._of_all())
 
-    def share(self, scales: Scales, of_all: Callable[[], Sequence[Shown]]) -> None:
-        """Use the scales of several stages, which fit the numbers of all of them."""
-        self.scales, self._of_all = scales, of_all
+    def share(
+        self,
+        scales: Scales,
+        of_all: Callable[[], Sequence[Shown]],
+        first: Callable[[], FloatArray | None] = lambda: None,
+    ) -> None:
+        """Use the scales of several stages, which fit the numbers of all of them.
+
+        first  returns the values of the first of them, if the network has the same shape
+        """
+        self.scales, self._of_all, self._first = scales, of_all, first
 
     def shown(self) -> Shown:
         """Return what the scales must fit: the numbers of the last reading, and the plates."""
@@ -291,7 +300,9 @@ class Stage(Pointed):
         before = reading.last.value
         if CHANGE in (scales.color, scales.size) or self.hover is not None:
             before = reading.before()[0]
-        return Source(reading.numbers, before, reading.program, reading.way)
+        compares = DIFFERENCE in (scales.color, scales.size)
+        first = self._first() if compares else None
+        return Source(reading.numbers, before, reading.program, reading.way, first)
 
     def frame_data(self) -> FrameData:
         """Return everything that the picture shows now."""

@@ -328,12 +328,18 @@ class Session(UserActions):
 
     # Files, and copies.
 
-    def copy(self) -> Session:
+    def copy(self, branch: Branch | int | None = None) -> Session:
         """Return a session at this moment on a copy of the network, independent of this one.
 
+        branch  one of `branches`, or its number: the copy goes over to it, see `switch`; None, the
+                default: that of this session
+
         It has the same past, branches, keyframes, memory, pinned weights and focus, and does not
-        play. Raises InputError for a session of a compiled expression.
+        play. `sv.watch([s.copy(branch) for branch in s.branches])` shows branches side by side, and
+        all of them can go on. Raises InputError for a session of a compiled expression, and for a
+        branch that it does not have.
         """
+        number = None if branch is None else self.timeline.find(branch).number
         with self.doing():
             memory = self.timeline.keyframes.budget
             twin = copy_at_start(self.timeline, self.network, self.timeline.clock, memory)
@@ -341,6 +347,9 @@ class Session(UserActions):
             copied._weight_history.take_over(self._weight_history)
             copied._focus = self._focus
             copied.timeline.visits.metrics = self.timeline.visits.metrics
+        if number is not None and number != copied.current_branch.number:
+            with copied.doing():
+                copied.timeline.switch(copied.timeline.find(number))
         return copied
 
     def save(self, path: object, *, progress: bool = True) -> None:

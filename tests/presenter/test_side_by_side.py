@@ -9,10 +9,12 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import InputError, ScalarvizError, UnknownNameError
+from scalarviz.presenter.channels import DIFFERENCE
 from scalarviz.presenter.scales import stop_above
-from scalarviz.presenter.several import Several
+from scalarviz.presenter.several import Several, alike
 from scalarviz.presenter.side_by_side import SideBySide
 from scalarviz.presenter.stage import Stage
+from scalarviz.session.shared_clock import SharedClock
 from tests.studio import Studio
 from tests.wording import refused
 
@@ -69,6 +71,10 @@ def is_same(first: np.ndarray, second: np.ndarray) -> bool:
             ("3-8-3, SGD 0.5, batch 8", "3-8-3, SGD 0.1, batch 8", "3-8-3, SGD 0.5, batch 4"),
         ),
         (lambda: [rgb(), rgb()], ("3-8-3, 1", "3-8-3, 2")),
+        (
+            lambda: [rgb(), rgb(first=3), rgb(optimizer=sv.SGD(5.0))],
+            ("3-8-3, SGD 0.5", "3-8-3, SGD 0.5 (2)", "3-8-3, SGD 5"),
+        ),
     ],
 )
 def test_sessions_are_named_by_what_tells_them_apart(make: Any, names: tuple[str, ...]) -> None:
@@ -296,3 +302,91 @@ def test_the_chosen_pane_has_a_frame_unless_the_picture_is_silent(studio: Studio
     plain = shot(studio, shown)
     changed = (framed != plain).any(axis=2)
     assert changed[:, :3].any() and not changed[:300, 410:].any()
+
+
+# Differences to the first.
+
+
+def test_the_difference_to_the_first_is_a_channel_where_shapes_agree(studio: Studio) -> None:
+    first, other, third = rgb(), rgb(first=3), rgb((3, 3))
+    shown = beside(first, other, third)
+    assert DIFFERENCE in shown.channels
+    shown.color = DIFFERENCE
+    panes = shown.frame_data()
+    values = [session.network.bank.value for session in (first, other)]
+    assert not panes[0].cubes.colors.any() and not panes[2].cubes.colors.any()
+    assert np.array_equal(panes[1].cubes.colors, values[1] - values[0])
+    largest = float(np.abs(values[1] - values[0]).max())
+    assert {scale for pane in panes for scale in pane.cubes.color_scales} == {stop_above(largest)}
+    assert np.array_equal(panes[1].cubes.sizes, values[1])
+    shot(studio, shown)
+    assert DIFFERENCE in " ".join(shown._picture.words)
+    heads = [stage.pane.about for stage in shown.stages if stage.pane is not None]
+    assert heads == ["the first", "", "another shape"]
+    words = [stage.picture().words for stage in shown.stages]
+    assert "the first" in words[0] and "another shape" in words[2]
+
+
+def test_the_difference_follows_the_operations_of_both(studio: Studio) -> None:
+    shown = beside(rgb(), rgb(optimizer=sv.SGD(0.1)))
+    shown.color = shown.size = DIFFERENCE
+    for stage in shown.stages:
+        stage.session.advance(len(stage.session.operations), "operation")
+    panes = shown.frame_data()
+    values = [stage.session.network.bank.value for stage in shown.stages]
+    assert np.array_equal(panes[1].cubes.colors, values[1] - values[0])
+    shown.stages[0].session.edit(3, np.float32(2.0))
+    assert shown.frame_data()[1].cubes.colors[3] == values[1][3] - np.float32(2.0)
+
+
+@pytest.mark.parametrize("make", [lambda: beside(rgb(), rgb((3, 3))), lambda: Stage(rgb())])
+def test_without_another_network_of_the_shape_there_is_no_difference(make: Any) -> None:
+    shown = make()
+    assert DIFFERENCE not in shown.channels
+    with refused(InputError, DIFFERENCE):
+        shown.color = DIFFERENCE
+    with refused(InputError, DIFFERENCE):
+        shown.size = DIFFERENCE
+    assert shown.color == shown.size == "value"
+
+
+def test_networks_are_alike_if_all_operations_are() -> None:
+    assert alike(rgb(), rgb(first=4, optimizer=sv.Adam(0.1)))
+    assert not alike(rgb(), rgb((3, 4, 3))) and not alike(rgb(), xor())
+
+
+# Branches.
+
+
+def test_branches_of_one_session_stand_side_by_side_and_go_on() -> None:
+    session = rgb(steps=10)
+    session.back(4)
+    session.learning_rate = 0.01
+    session.advance(2)
+    twins = [session.copy(branch) for branch in session.branches]
+    assert [twin.current_branch.number for twin in twins] == [0, 1]
+    assert [twin.step_index for twin in twins] == [8, 8]
+    several = Several.of(twins)
+    assert several is not None and several.names == ("3-8-3, branch 0", "3-8-3, branch 1")
+    shown = SideBySide(several)
+    shown.color = DIFFERENCE
+    assert shown.frame_data()[1].cubes.colors.any()
+    clock = SharedClock(several.sessions)
+    clock.advance(5)
+    assert [twin.step_index for twin in twins] == [13, 13] and session.step_index == 8
+    for twin, number in zip(twins, (0, 1), strict=True):
+        session.switch(number)
+        session.seek(8)
+        session.advance(5)
+        assert twin.network.bank.value.tobytes() == session.network.bank.value.tobytes()
+        assert len(twin.current_branch.journal) == number
+
+
+def test_a_branch_itself_is_no_session() -> None:
+    session = rgb()
+    session.branch()
+    with refused(InputError, "number 1 is a branch"):
+        Several.of(session.branches)
+    for wrong in (7, "x"):
+        with refused(InputError, repr(wrong)):
+            session.copy(wrong)  # type: ignore[arg-type]

@@ -69,7 +69,7 @@ NOT_WORDS = [
     ("pages/web/optimizer.js", "as it is*|0, since*|g [*] scale", "formulas, as in explanation.py"),
     ("presenter/captions/steps.py", "learning rate", "the name of an action"),
     ("presenter/captions/steps.py", "own rate", "the name of an action"),
-    ("presenter/channels.py", "last change", "the name of a channel, typed by users"),
+    ("presenter/channels.py", "last change|difference to first", "names typed by users"),
     ("presenter/live_values.py", "row {}", "a name in an error"),
     ("presenter/motion.py", "weight gradient", "a kind of moment"),
     ("presenter/shown_network.py", ": export", "a part of an error"),
