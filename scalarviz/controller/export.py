@@ -1,6 +1,8 @@
 """Exports of videos and pages, drawn by another process while training continues.
 
-python -m scalarviz.controller.export RUN.safetensors OUT.mp4 '{"what": "video", ...}'
+python -m scalarviz.controller.export FOLDER OUT.mp4 '{"what": "video", ...}'
+
+The folder has a saved run for each session, 0.safetensors and so on; the process removes it.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
@@ -26,6 +28,7 @@ from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.files.atomic import check_place
 from scalarviz.files.runs import save_timeline
 from scalarviz.formulas.table import pick
+from scalarviz.presenter.several import Several
 from scalarviz.presenter.show import Show
 from scalarviz.process import children
 from scalarviz.process.interrupt import Stop
@@ -44,42 +47,51 @@ FRAME = 0.05  # seconds between two looks at processes that are waited for
 @final
 @dataclass(frozen=True)
 class Task:
-    """What is to be drawn: a session, the file, and the look as JSON."""
+    """What is to be drawn: a session, or several, the file, and the look as JSON."""
 
-    session: Session
+    sessions: Sequence[Session]
     path: Path
     about: str
 
 
-def task_of(show: Show, stage: PictureProtocol, path: Path, what: str = "") -> Task:
-    """Return the task to draw a show as it is seen.
+def task_of(
+    shows: Sequence[Show], stage: PictureProtocol, path: Path, what: str = "", pin: object = None
+) -> Task:
+    """Return the task to draw a show as it is seen, or several side by side.
 
     what  "video": the history so far, as a video; "step": the next step, as a page; "page": a page
-          that trains; "": a video or the next step, by the ending of the path
+          that trains; "": a video or the next step, by the ending of the path; several shows have
+          videos only
+    pin   what is pinned, as `sv.record` takes it
 
     Raises InputError for another ending, or if there are no steps for a video, EngineError for a
     session that no page can have, FileError if nothing can be written there.
     """
-    kind, session = path.suffix.lower(), show.session
+    kind, sessions = path.suffix.lower(), [show.session for show in shows]
     if not what:
         pick({each: each for each in (*KINDS["video"], *HTML)}, kind, "kind of file")
         what = "video" if kind in KINDS["video"] else "step"
     pick({each: each for each in KINDS[what]}, kind, "kind of file")
-    if what == "video" and session.timeline.branch.end.step == 0:
+    if what == "video" and not last_step(sessions):
         raise InputError("there is nothing to make a video of yet: let it play first")
     if what == "page":
         from scalarviz.pages.page import trains  # slow to import
 
-        trains(session)
+        trains(sessions[0])
     check_place(path)
     look: dict[str, Any] = {"theme": stage.theme}
     if what != "page":
-        pinned = stage.pinned if stage.pinned_neuron is None else stage.pinned_neuron
-        look |= {"layout": stage.layout, "per_layer": stage.per_layer, "pin": pinned}
+        look |= {"layout": stage.layout, "per_layer": stage.per_layer, "pin": pin}
         look |= {"color": stage.color, "cubes": stage.size}
         names = "neuron_maps", "test_points", "discrete"
         look |= {name: getattr(stage, name) for name in names}
-    return Task(session, path, json.dumps({"what": what, "title": show.title, "look": look}))
+    about = {"what": what, "titles": [show.title for show in shows], "look": look}
+    return Task(sessions, path, json.dumps(about))
+
+
+def last_step(sessions: Sequence[Session]) -> int:
+    """Return the last step that one of the sessions has come to, on its branch."""
+    return max(session.timeline.branch.end.step for session in sessions)
 
 
 @final
@@ -97,14 +109,15 @@ class Export:
         self._first = (0.0, 0)  # time and number of the first picture
         self._replaces = task.path.exists()
         self._folder = TemporaryDirectory(ignore_cleanup_errors=True)
-        run = Path(self._folder.name) / "run.safetensors"
         try:
-            with task.session.doing():
-                save_timeline(task.session.timeline, run)  # a file that is gone soon
+            for number, session in enumerate(task.sessions):
+                run = Path(self._folder.name) / f"{number}.safetensors"
+                with session.doing():
+                    save_timeline(session.timeline, run)  # a file that is gone soon
         except ScalarvizError:
             self._folder.cleanup()
             raise
-        words = [*COMMAND, str(run), str(task.path), task.about]
+        words = [*COMMAND, self._folder.name, str(task.path), task.about]
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         self._child = children.start(words, **streams, text=True)
         self._last_line = ""
@@ -283,23 +296,29 @@ def named(files: Sequence[str]) -> str:
     return text("exports.and", most=", ".join(others), last=last) if others else last
 
 
-def main(run: str, path: str, about: str) -> None:
-    """Draw a saved run into a file, and print how far it is."""
+def main(folder: str, path: str, about: str) -> None:
+    """Draw the saved runs of a folder into a file, and print how far it is."""
     from scalarviz.export.render import record, storyboard  # slow to import
     from scalarviz.pages.page import page
 
     told = json.loads(about)
-    session = Session.load(run, limit=ANY)  # no limit: our own process has just written it
-    shutil.rmtree(Path(run).parent, ignore_errors=True)  # the process that wrote it may have ended
-    show = Show(session, title=told["title"])
+    runs = [Path(folder) / f"{number}.safetensors" for number in range(len(told["titles"]))]
+    # No limit: our own process has just written them.
+    sessions = [Session.load(run, limit=ANY) for run in runs]
+    shutil.rmtree(folder, ignore_errors=True)  # the process that wrote it may have ended
+    shows = [Show(each, title=title) for each, title in zip(sessions, told["titles"], strict=True)]
     if told["what"] == "video":
-        steps = session.timeline.branch.end.step
-        session.seek(0)
-        record(show, path, steps, progress=tell, **told["look"])
+        steps = last_step(sessions)
+        for session in sessions:
+            session.timeline.stops.are_ignored = True  # it may have gone on afterwards
+            session.seek(0)
+        several = Several.of(shows)
+        assert several is not None, "a list is several"
+        record(replace(several, replays=True), path, steps, progress=tell, **told["look"])
     elif told["what"] == "step":
-        storyboard(show, path, progress=tell, **told["look"])
+        storyboard(shows[0], path, progress=tell, **told["look"])
     else:
-        page(show, path, progress=False, **told["look"])
+        page(shows[0], path, progress=False, **told["look"])
 
 
 def tell(done: int, total: int) -> None:

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from scalarviz.controller.computing import computes
 from scalarviz.controller.controller import Controller
-from scalarviz.controller.export import task_of
+from scalarviz.controller.export import Task, task_of
+from scalarviz.controller.group import Group
 from scalarviz.controller.options import Options
+from scalarviz.controller.picture import PictureProtocol
 from scalarviz.controller.precompile import kinds_of_run
 from scalarviz.controller.trail import go_on
 from scalarviz.files.runs import check_saving
@@ -83,8 +85,38 @@ def save_network(controller: Controller, path: str | Path) -> None:
 @computes
 def export_to(controller: Controller, path: str | Path, what: str = "") -> None:
     """Draw it into a file in the background; see `task_of`."""
-    exports = controller.exports
     with controller.reporting_errors():
-        task = task_of(controller.show, controller.stage, Path(path), what)
-        exports.expect(task)
-        controller.do(partial(exports.start, task), kept=True)
+        pin = pinned_of(controller.stage)
+        begin(controller, task_of([controller.show], controller.stage, Path(path), what, pin))
+
+
+def export_video(group: Group, path: str | Path) -> None:
+    """Draw the history into a video in the background: of all sessions, if there are several."""
+    if group.several:
+        export_several(group.lead, group, path)
+    else:
+        export_to(group.lead, path, "video")
+
+
+@computes
+def export_several(controller: Controller, group: Group, path: str | Path) -> None:
+    """Draw the history of all sessions of a group side by side; a controller reports on it."""
+    shows = [
+        replace(member.show, title=name)
+        for member, name in zip(group.members, group.names, strict=True)
+    ]
+    with controller.reporting_errors():
+        pins = [pinned_of(member.stage) for member in group.members]
+        begin(controller, task_of(shows, group.stage, Path(path), "video", pins))
+
+
+def begin(controller: Controller, task: Task) -> None:
+    """Start a process that draws, as soon as nothing else is computed."""
+    exports = controller.exports
+    exports.expect(task)
+    controller.do(partial(exports.start, task), kept=True)
+
+
+def pinned_of(stage: PictureProtocol) -> object:
+    """Return what is pinned, as the `pin` of a picture."""
+    return stage.pinned if stage.pinned_neuron is None else stage.pinned_neuron

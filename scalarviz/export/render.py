@@ -180,7 +180,11 @@ def record(
     DisplayError without OpenGL.
     """
     show = shown(session)
-    clock = show.session if isinstance(show, Show) else SharedClock(show.sessions)
+    clock: Session | SharedClock
+    if isinstance(show, Show):
+        clock = show.session
+    else:
+        clock = SharedClock(show.sessions, replays=show.replays)
     maps = neuron_maps, test_points, discrete
     look = looked(
         look or RenderOptions(size=(1280, 720)),
@@ -328,7 +332,7 @@ def story(
 def by_steps(session: Session | SharedClock, steps: int, every: int, stop: Stop) -> Iterator[None]:
     """Advance `steps` steps, and yield after every `every` of them; stops early if asked.
 
-    It also ends where the training of a single session stops by itself.
+    It also ends where the training stops by itself: of several, the last one that goes on.
     """
     portions, is_over = Portions(session), False
     end = session.step_index + steps
@@ -336,7 +340,7 @@ def by_steps(session: Session | SharedClock, steps: int, every: int, stop: Stop)
         goal = min(session.step_index + every, end)
         while session.step_index < goal and not stop.asked and not is_over:
             portions.take(goal - session.step_index)
-            is_over = isinstance(session, Session) and bool(session.stopped)
+            is_over = bool(session.stopped) if isinstance(session, Session) else session.is_over
         yield
 
 

@@ -31,12 +31,14 @@ class SharedClock:
     """The clock of several sessions.
 
     sessions  the sessions; while it plays, each of them is `playing`
+    replays   whether whole steps are repeated only: each session waits at the end of its branch
     halted    those that cannot go on, with the place where that was, and the error or what a
               callback said; the others go on without them, until they were moved
     """
 
-    def __init__(self, sessions: Sequence[Session]) -> None:
+    def __init__(self, sessions: Sequence[Session], *, replays: bool = False) -> None:
         self.sessions = tuple(sessions)
+        self.replays = replays
         self.halted: Halted = {}
         self._lock = SessionLock()
         self._player = Player(self._lock)
@@ -45,11 +47,24 @@ class SharedClock:
     # Where it stands.
 
     @property
-    def going(self) -> list[Session]:
-        """The sessions that can go on; all, if none can."""
+    def _left(self) -> list[Session]:
+        """The sessions that can go on."""
         known = self.halted.items()
         self.halted = {each: why for each, why in known if each.clock == why[0]}
-        return [each for each in self.sessions if each not in self.halted] or [*self.sessions]
+        left = [each for each in self.sessions if each not in self.halted]
+        if self.replays:
+            left = [each for each in left if each.clock < each.timeline.branch.end]
+        return left
+
+    @property
+    def going(self) -> list[Session]:
+        """The sessions that can go on; all, if none can."""
+        return self._left or [*self.sessions]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no session can go on."""
+        return not self._left
 
     @property
     def step_index(self) -> int:
@@ -212,9 +227,13 @@ class SharedClock:
     def _advance_to(self, step: int) -> None:
         """Advance all sessions that can go on to a step, those beyond it excepted."""
         movers = [session for session in self.going if session.clock < Clock(step)]
-        self._go_on(
-            movers, lambda session: session.advance(step - session.step_index, progress=False)
-        )
+
+        def go(session: Session) -> None:
+            end = session.timeline.branch.end.step
+            last = min(step, end) if self.replays else step
+            session.advance(last - session.step_index, progress=False)
+
+        self._go_on(movers, go)
 
     def _go_on(self, movers: Sequence[Session], go: Callable[[Session], None]) -> None:
         """Move some sessions; note those that cannot go on, and raise the first one's error."""

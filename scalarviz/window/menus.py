@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QMainWindow, QMenu, QMenuBar, QMessag
 
 from scalarviz.controller.control import DIGITS, Control, Shown
 from scalarviz.controller.controller import Controller
-from scalarviz.controller.files import drop, export_to, open_run, save, save_network
+from scalarviz.controller.files import drop, export_to, export_video, open_run, save, save_network
 from scalarviz.controller.group import Group
 from scalarviz.controller.keys import keys_of, rows_for, written
 from scalarviz.controller.state import State
@@ -50,14 +50,14 @@ class Menus:
         self._add(self.menus["Help"], text("menus.about"), self._about)
 
     def _make_file(self, menu: QMenu) -> None:
-        of_file = self._of_file
+        group, of_file = self.group, self._of_file
         for what, kind, act, name in (
             ("open", "runs", of_file(open_run), ""),
             ("save", "runs", self._save, "run.safetensors"),
             ("network", "networks", of_file(save_network), "network.safetensors"),
             ("learn", "photos", of_file(drop), ""),
             ("picture", "images", self._export, "network.png"),
-            ("video", "videos", of_file(export_to, what="video"), "network.mp4"),
+            ("video", "videos", partial(export_video, group), "network.mp4"),
             ("page", "pages", of_file(export_to, what="step"), "step.html"),
             ("trains", "pages", of_file(export_to, what="page"), "network.html"),
         ):

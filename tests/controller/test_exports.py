@@ -77,7 +77,7 @@ def test_another_process_draws_what_is_seen(
     until(controller, lambda: controller.message.startswith("Exported"))
     told = json.loads((tmp_path / "it.mp4").read_text())
     assert told["look"]["pin"] == ["tanh 0", 1] and told["look"]["theme"] == "dark"
-    assert (told["title"], told["what"]) == ("colours", "video")
+    assert (told["titles"], told["what"]) == (["colours"], "video")
 
 
 @pytest.mark.usefixtures("slow")
@@ -209,10 +209,10 @@ def test_the_button_of_the_work_ends_it(colours: Any, monkeypatch: pytest.Monkey
 @pytest.mark.slow
 def test_who_draws_a_run_removes_it(controller: Any, tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
-    controller.session.save(tmp_path / "kept" / "run.safetensors")
-    about = {"title": "it", "what": "step", "look": {"size": (320, 200)}}
-    run, out = tmp_path / "kept" / "run.safetensors", tmp_path / "it.html"
-    export.main(str(run), str(out), json.dumps(about))
+    controller.session.save(tmp_path / "kept" / "0.safetensors")
+    about = {"titles": ["it"], "what": "step", "look": {"size": (320, 200)}}
+    out = tmp_path / "it.html"
+    export.main(str(tmp_path / "kept"), str(out), json.dumps(about))
     assert [path.name for path in tmp_path.iterdir()] == ["it.html"]
 
 
