@@ -1,64 +1,106 @@
-"""Numbers on cubes: on all of a small network, else on large ones and those spoken of."""
+"""Numbers on cubes: all cubes of a wall have them, or none.
+
+A wall - the cubes of one operation, its biases too - has numbers if those of all of its cubes that
+are in sight fit side by side in letters of SMALLEST logical pixels or more. So do the cubes of the
+sum that is hovered or pinned, and those with arithmetic of the caption. The hovered and the pinned
+cube have their number always. No number is smaller, and none is where a wall is seen from behind
+or along its side.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
 import numpy as np
 
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.canvas import Canvas2D
+from scalarviz.draw2d.colors import dimmed, rgb
 from scalarviz.draw2d.theme import Theme
 from scalarviz.model.operations import NONE
 from scalarviz.view.cubes.picking import half_sides
+from scalarviz.view.cubes.shaders import CONTRAST
 from scalarviz.view.frame_data import FrameData
-from scalarviz.view.lights import MOVED
+from scalarviz.view.lights import DIM, MOVED
 from scalarviz.view.neuron_colors import readable, short
-from scalarviz.view.scene.beads_form import FEW
 from scalarviz.view.scene.frame import Projection
 from scalarviz.view.scene.plates import Plate
 
-MOST = 64  # numbers of one sum, or of one plate
-LARGE = 84.0  # pixels of a cell from which on its cube has a number
-SEARCHED = 100_000  # cubes; larger plates are not searched for large ones
+MOST = 256  # numbers of one wall in sight, or of one sum
+SEARCHED = 100_000  # cubes; larger walls are not searched for those in sight
 TOUCHED = 0.4  # part of an operation from which on light has come to the cubes
-ROOMY = 40.0  # pixels of a cell from which on its cube has room for two short lines
-LARGEST, SMALLEST = 13.0, 9.0  # sizes of letters
+LARGEST, SMALLEST = 13.0, 12.0  # sizes of letters in logical pixels
+USUAL = 2.9  # width of a number such as "-1.25", in sizes of letters
+GAP, LINE = 0.25, 1.1  # between two numbers, and from a line to the next
+SHARE = 1.25  # largest width of numbers, in cells: small cubes are narrower than theirs
+APART = 0.65  # least distance of two cubes as seen, in cells: else one hides the other
+FACING = 0.1  # least cosine of the angle between the front of a wall and the way to the eye
+CORNERS = 1.2  # from the middle of a cube to its outline as seen, in halves of its side
+SHADE = 0.83  # brightness of what is behind a number: fronts have 1, sides less
+BEFORE = 1.75  # halves of a cell from its middle to where a number stands: before cubes beside it
+
+Sizes: TypeAlias = dict[int, float]  # size of the letters on each cube, by bank index
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Where the middle of a cube is seen, and how many logical pixels its cell has."""
+
+    x: float
+    y: float
+    side: float
 
 
 def draw_numbers(
-    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    theme: Theme,
+    scale: float,
+    bright: FloatArray | None = None,
 ) -> None:
-    """Write numbers on the fronts of cubes."""
-    layout, told = frame_data.layout, marks_of(frame_data)
+    """Write numbers on the cubes.
+
+    bright  brightness of each plate, on which it depends what can be read; None: all are bright
+    """
     plain = numbered_rows(see, frame_data, scale)
-    marks = {**moves_of(see, frame_data, scale), **told}
-    rows = plain | set(marks)
-    tops = {id(p): top for p, top in zip(layout.plates, frame_data.cubes.size_scales, strict=True)}
-    bottoms = dict(zip(map(id, layout.plates), frame_data.cubes.color_scales, strict=True))
-    for row in sorted(rows):
-        found = layout.plate_of(row)
-        if found is not None:
-            plate, i, j = found
-            top, scale_of = float(tops[id(plate)]), float(bottoms[id(plate)])
-            value = short(float(frame_data.cubes.colors[row]))
-            words = [marks[row]] if row in marks else []
-            words += [value] if row in plain else []
-            place = plate, i, j
-            write(canvas, see, frame_data, place, row, words, (top, scale_of), theme, scale)
+    told, sizes = told_rows(canvas, see, frame_data, scale)
+    moved, lines = moved_rows(canvas, see, frame_data, scale)
+    words = {row: short(float(frame_data.cubes.colors[row])) for row in plain}
+    first = chosen_rows(frame_data)
+    for row, said in sorted({**words, **moved, **told}.items()):
+        size = sizes.get(row) or lines.get(row) or plain[row]
+        write(canvas, see, frame_data, row, said, size, theme, bright, is_first=row in first)
 
 
-def numbered_rows(see: Projection, frame_data: FrameData, scale: float) -> set[int]:
-    """Return the bank indices of the cubes that have a number, or arithmetic of the caption."""
-    layout = frame_data.layout
-    count = sum(plate.size for plate in layout.plates)
-    rows = set(range(len(frame_data.cubes.colors))) if count < FEW else set()
-    for plate in layout.plates:
-        rows |= large_in(see, plate, LARGE * scale)
-    for card in (frame_data.hover, frame_data.pinned):
-        fan = None if card is None else layout.fan_of(card.row)
-        if fan is not None and fan[0].inputs <= MOST:
-            whole, unit = fan
-            rows |= set(whole.rows_of(unit))
-            rows |= {whole.biases + unit} if whole.biases != NONE else set()
-    return rows | set(marks_of(frame_data))
+def numbered_rows(see: Projection, frame_data: FrameData, scale: float) -> Sizes:
+    """Return the sizes of the numbers on cubes, by bank index."""
+    found: Sizes = {}
+    for cells in walls_in_sight(see, frame_data, scale):
+        found |= fitted(cells, USUAL, 1, scale)
+    for row in chosen_rows(frame_data):
+        whole = cells_of(see, frame_data, rows_of_sum(frame_data, row))
+        found = fitted(whole, USUAL, 1, scale) | found
+        own = cells_of(see, frame_data, [row])
+        found |= {each: found.get(each, SMALLEST * scale) for each in own}
+    return found
+
+
+def chosen_rows(frame_data: FrameData) -> list[int]:
+    """Return the bank indices of the hovered and the pinned cube."""
+    cards = frame_data.hover, frame_data.pinned
+    return [card.row for card in cards if card is not None and card.row != NONE]
+
+
+def rows_of_sum(frame_data: FrameData, row: int) -> list[int]:
+    """Return the bank indices of the sum that a weight belongs to; none of a long one."""
+    found = frame_data.layout.fan_of(row)
+    if found is None or found[0].inputs > MOST:
+        return []
+    fan, unit = found
+    return [*fan.rows_of(unit), *([fan.biases + unit] if fan.biases != NONE else [])]
 
 
 def marks_of(frame_data: FrameData) -> dict[int, str]:
@@ -69,15 +111,40 @@ def marks_of(frame_data: FrameData) -> dict[int, str]:
     return {piece.row: piece.mark for piece in caption.pieces if piece.row != NONE}
 
 
-def moves_of(see: Projection, frame_data: FrameData, scale: float) -> dict[int, str]:
-    """Return the numbers of large cubes before and after a step, in two lines, by bank index."""
+def told_rows(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, scale: float
+) -> tuple[dict[int, str], Sizes]:
+    """Return the arithmetic of the caption on the cubes it is about, if there is room for all."""
+    words = {row: mark for row, mark in marks_of(frame_data).items() if mark}
+    cells = cells_of(see, frame_data, words)
+    return alike(canvas, {row: words[row] for row in cells}, cells, scale)
+
+
+def moved_rows(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, scale: float
+) -> tuple[dict[int, str], Sizes]:
+    """Return the numbers before and after a step, in two lines, of walls with room for them."""
     before, now = frame_data.cubes.before, frame_data.cubes.colors
+    found: tuple[dict[int, str], Sizes] = {}, {}
     if before is None or frame_data.part < MOVED:
-        return {}
-    rows = set[int]()
-    for plate in frame_data.layout.plates:
-        rows |= large_in(see, plate, ROOMY * scale)
-    return {row: old_and_new(float(before[row]), float(now[row])) for row in rows}
+        return found
+    for cells in walls_in_sight(see, frame_data, scale):
+        words = {row: old_and_new(float(before[row]), float(now[row])) for row in cells}
+        for all_of_them, each in zip(found, alike(canvas, words, cells, scale), strict=True):
+            all_of_them.update(each)  # type: ignore[arg-type]
+    return found
+
+
+def alike(
+    canvas: Canvas2D, words: Mapping[int, str], cells: Mapping[int, Cell], scale: float
+) -> tuple[dict[int, str], Sizes]:
+    """Return words on cubes and the sizes of their letters; nothing unless all of them fit."""
+    lines = [line for each in words.values() for line in each.split("\n")]
+    if not lines:
+        return {}, {}
+    wide = max(canvas.measure(line, size=10.0, bold=True) for line in lines) / 10.0
+    sizes = fitted(cells, wide, max(each.count("\n") + 1 for each in words.values()), scale)
+    return (dict(words), sizes) if sizes else ({}, {})
 
 
 def old_and_new(old: float, new: float) -> str:
@@ -87,71 +154,124 @@ def old_and_new(old: float, new: float) -> str:
     return f"{first}\n→ {last}"
 
 
-def large_in(see: Projection, plate: Plate, least: float) -> set[int]:
-    """Return the bank indices of the cubes of a plate whose cells are seen so large, if few."""
+def walls_in_sight(see: Projection, frame_data: FrameData, scale: float) -> list[dict[int, Cell]]:
+    """Return the cubes in sight of each wall whose cells are large enough for a number."""
+    walls: dict[object, list[Plate]] = {}
+    for plate in frame_data.layout.plates:
+        own = plate.operation if plate.operation != NONE else id(plate)
+        walls.setdefault(own, []).append(plate)
+    least = SMALLEST * scale * USUAL / SHARE
+    found = []
+    for plates in walls.values():
+        if sum(plate.size for plate in plates) > SEARCHED:
+            continue
+        if all(largest_cell(see, plate) >= least for plate in plates):
+            found.append({row: cell for plate in plates for row, cell in in_sight(see, plate)})
+    return found
+
+
+def largest_cell(see: Projection, plate: Plate) -> float:
+    """Return the pixels of a cell at the corner of a plate that is nearest."""
     ends = see(plate.corners(0.0)).unit
-    if not np.isfinite(ends).any() or np.nanmax(ends) * plate.unit < least:
-        return set()
-    if plate.size > SEARCHED:
-        return set()
+    return float(np.nanmax(ends)) * plate.unit if np.isfinite(ends).any() else 0.0
+
+
+def in_sight(see: Projection, plate: Plate) -> list[tuple[int, Cell]]:
+    """Return the cubes of a plate that are in sight, if it faces the viewer."""
+    if plate.toward @ see.camera.toward <= FACING:
+        return []
     row, column, indices = plate.cells()
     seen = see(plate.point(column + 0.5, row + 0.5))
     x, y = seen.xy.T
     box = see.box
     there = (x > box.x) & (x < box.right) & (y > box.y) & (y < box.bottom)
-    chosen = indices[there & (seen.unit * plate.unit >= least)]
-    return set(chosen[:MOST].tolist())
+    cells = np.column_stack([x, y, seen.unit * plate.unit])[there].tolist()
+    return [(row, Cell(*cell)) for row, cell in zip(indices[there].tolist(), cells, strict=True)]
+
+
+def cells_of(see: Projection, frame_data: FrameData, rows: Collection[int]) -> dict[int, Cell]:
+    """Return the cells of some bank indices whose plates face the viewer."""
+    places = {row: frame_data.layout.plate_of(row) for row in rows}
+    facing = {
+        row: place
+        for row, place in places.items()
+        if place is not None and place[0].toward @ see.camera.toward > FACING
+    }
+    if not facing:
+        return {}
+    middles = [plate.point(j + 0.5, i + 0.5) for plate, i, j in facing.values()]
+    units = [plate.unit for plate, _, _ in facing.values()]
+    seen = see(np.stack(middles))
+    cells = np.column_stack([seen.xy, seen.unit * units]).tolist()
+    known = zip(facing, cells, np.isfinite(seen.xy).all(axis=1), strict=True)
+    return {row: Cell(*cell) for row, cell, is_seen in known if is_seen}
+
+
+def fitted(cells: Mapping[int, Cell], wide: float, lines: int, scale: float) -> Sizes:
+    """Return the size of the letters in which words on some cubes fit, for each; none if too small.
+
+    wide   width of the widest words, in sizes of letters
+    lines  of which they are
+    """
+    if not 0 < len(cells) <= MOST:
+        return {}
+    x, y, side = np.array([[cell.x, cell.y, cell.side] for cell in cells.values()]).T
+    one, other = np.triu_indices(len(x), 1)
+    across, down = np.abs(x[one] - x[other]), np.abs(y[one] - y[other])
+    if (np.maximum(across, down) < APART * np.minimum(side[one], side[other])).any():
+        return {}
+    beside = np.maximum(across / (wide + GAP), down / (LINE * lines + GAP))
+    size = min(LARGEST * scale, SHARE * side.min() / wide, beside.min(initial=np.inf))
+    return dict.fromkeys(cells, size) if size >= SMALLEST * scale else {}
 
 
 def write(
     canvas: Canvas2D,
     see: Projection,
     frame_data: FrameData,
-    place: tuple[Plate, int, int],
     row: int,
-    words: list[str],
-    scales: tuple[float, float],
+    words: str,
+    size: float,
     theme: Theme,
-    scale: float,
+    bright: FloatArray | None,
+    *,
+    is_first: bool,
 ) -> None:
-    """Write the first of some words for which there is room: on a cube's front, else its middle."""
-    plate, i, j = place
+    """Write words over the middle of a cube, before the cubes beside it; `is_first`: before all.
+
+    Words that are wider than a cube that is marked, too, stand above it.
+    """
+    found = frame_data.layout.plate_of(row)
+    if found is None:
+        return
+    plate, i, j = found
+    which = next(k for k, each in enumerate(frame_data.layout.plates) if each is plate)
     cubes = frame_data.cubes
-    if plate.toward @ see.camera.toward <= 0.1:
+    half = float(half_sides(cubes.sizes[row : row + 1], float(cubes.size_scales[which]))[0])
+    seen = see(plate.point(j + 0.5, i + 0.5))
+    near = float(see(plate.corners_of(i, j, BEFORE * 0.5 * plate.unit)).depth.min())
+    if not np.isfinite(seen.xy).all() or not np.isfinite(near):
         return
-    half = float(half_sides(cubes.sizes[row : row + 1], scales[0])[0]) * plate.unit
-    x, y = half / plate.cell[0], half / plate.cell[1]
-    columns = j + 0.5 + np.array([0.0, -x, x, 0.0, 0.0, 0.0])
-    rows = i + 0.5 + np.array([0.0, 0.0, 0.0, -y, y, 0.0])
-    seen = see(plate.point(columns, rows, np.array([half] * 5 + [0.0])))
-    near = float(see(plate.corners_of(i, j, half)).depth.min())
-    if not np.isfinite(seen.xy).all():
-        return
-    ways = np.abs(np.stack([seen.xy[2] - seen.xy[1], seen.xy[4] - seen.xy[3]]))
-    wide, whole = float(ways[:, 0].max()), 2.4 * half * float(seen.unit[0])
-    tall = float(ways[:, 1].max())
-    for some in words:
-        lines = some.split("\n")
-        each = max(canvas.measure(line, size=10.0, bold=True) for line in lines) / 10.0
-        on_front = wide > 11.0 * scale * each
-        middle, room = (seen.xy[0], wide) if on_front else (seen.xy[5], whole)
-        size = float(int(min(LARGEST * scale, 0.98 * room / each)))
-        least = SMALLEST if len(lines) == 1 else SMALLEST + 1.0
-        if size >= least * scale and (len(lines) == 1 or 2.2 * size < 1.2 * tall):
-            break
-    else:
-        return
-    ink = readable(theme.map(np.array([cubes.colors[row]]), scales[1])[0])
-    halo = ("#000000" if ink == "#ffffff" else "#ffffff") + "80"
+    lines = words.split("\n")
+    wide = max(canvas.measure(line, size=size, bold=True) for line in lines)
+    color = theme.map(cubes.colors[row : row + 1], float(cubes.color_scales[which]))[0]
+    if bright is not None and bright[which] < 1.0:
+        color = dimmed(color, rgb((theme.ground,))[0], DIM, CONTRAST)
+    reach = CORNERS * half * plate.unit * float(seen.unit[0])
+    is_inside = wide <= 2.0 * reach
+    ink = readable(SHADE * color) if is_inside else theme.ink
+    halo = ("#000000" if ink == "#ffffff" else "#ffffff") + "80" if is_inside else theme.ground
+    x, y = seen.xy[0].tolist()
+    y -= reach + 0.6 * size * len(lines) if is_first and not is_inside else 0.0
     for number, line in enumerate(lines):
         canvas.text(
-            float(middle[0]),
-            float(middle[1]) + (0.36 + 1.1 * (number - 0.5 * (len(lines) - 1))) * size,
+            x,
+            y + (0.36 + LINE * (number - 0.5 * (len(lines) - 1))) * size,
             line,
             size=size,
             bold=True,
             color=ink,
             anchor="center",
-            depth=max(near - 1e-4, -1.0),
+            depth=-1.0 if is_first else max(near, -1.0),
             outline=halo,
         )

@@ -21,7 +21,7 @@ def state_of(stage: Stage, seen: FrameData) -> dict[str, Any]:
     names = {buffer.name for moment in done for buffer in moment.values}
     flows = {buffer.name for moment in done for buffer in moment.gradients if number}
     names.add(reading.program.inputs.name)
-    before = seen.cubes.before
+    before, (way, target) = seen.cubes.before, reading.held or reading.sample
     return {
         "step": clock.step,
         "operation": clock.operation,
@@ -30,9 +30,9 @@ def state_of(stage: Stage, seen: FrameData) -> dict[str, Any]:
         "grad": numbers(bank.grad),
         "gradBefore": numbers(motion.gradients[0]),
         "before": numbers(bank.value if before is None else before),
-        "values": {name: numbers(v) for name, v in reading.way.values.items() if name in names},
-        "gradients": {name: numbers(v) for name, v in reading.way.flows.items() if name in flows},
-        "target": None if reading.target is None else numbers(reading.target),
+        "values": {name: numbers(v) for name, v in way.values.items() if name in names},
+        "gradients": {name: numbers(v) for name, v in way.flows.items() if name in flows},
+        "target": None if target is None else numbers(target),
     }
 
 

@@ -141,8 +141,8 @@ def test_light_is_where_it_is_in_a_window(opened: Opened) -> None:
                  "new picture.remembered.scales.constructor(picture.scene.stops, 5))")  # fmt: skip
         stage.frame_data()
         session.advance(1, "operation")
-        for _ in range(len(session.operations) - 1):
-            stage.tick(1000.0)  # the operation before is done
+        for done in range(1, len(session.operations)):
+            stage.tick(1000.0 * done)  # the operation before is done
             stage.frame_data()
             session.advance(1, "operation")
             stage.frame_data()

@@ -42,7 +42,9 @@ EMPTY = rgb((THEMES["dark"].tray,))[0] * 255.0  # a neuron whose number is not c
 
 
 @pytest.fixture
-def walk(studio: Studio) -> Walk:
+def walk(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> Walk:
+    """Pictures without numbers on the cubes, whose colors and sizes are measured."""
+    monkeypatch.setattr("scalarviz.view.scenery.draw_numbers", lambda *given: None)
     return Walk(studio)
 
 

@@ -14,7 +14,9 @@ from tests.walk import NAMES, Walk, widths
 
 
 @pytest.fixture
-def walk(studio: Studio) -> Walk:
+def walk(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> Walk:
+    """Pictures without numbers on the cubes, whose colors and sizes are measured."""
+    monkeypatch.setattr("scalarviz.view.scenery.draw_numbers", lambda *given: None)
     return Walk(studio)
 
 
