@@ -23,7 +23,9 @@ from scalarviz.data.base import (
 )
 from scalarviz.data.tables import count_of, share_of, split
 from scalarviz.errors import InputError
+from scalarviz.formulas.elementary import sin
 from scalarviz.formulas.randomness import check_seed, unit_pairs
+from scalarviz.formulas.retarget import Target
 from scalarviz.formulas.table import pick
 
 PORTION = 2**16  # points made at once
@@ -32,22 +34,62 @@ PLANE = ("x", "y")
 
 
 class Feature(NamedTuple):
-    """An input made of the coordinates x and y; `label` is its name in pictures."""
+    """An input made of the coordinates.
+
+    label    its name in pictures
+    formula  a function of x and y; pages and shaders translate it
+    rounds   whether inputs are rounded, as machines differ in its last digits; by default False
+    """
 
     label: str
-    of: Callable[[FloatArray, FloatArray], FloatArray]
+    formula: Callable[[float, float], float]
+    rounds: bool = False
+
+    def of(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        """Return the input of many points."""
+        found: FloatArray = ON_ARRAYS.retarget(self.formula)(x, y)
+        return same_bits(found) if self.rounds else found
+
+
+def x_itself(x: float, y: float) -> float:
+    return x
+
+
+def y_itself(x: float, y: float) -> float:
+    return y
+
+
+def square_of_x(x: float, y: float) -> float:
+    return x * x
+
+
+def square_of_y(x: float, y: float) -> float:
+    return y * y
+
+
+def product(x: float, y: float) -> float:
+    return x * y
+
+
+def sine_of_x(x: float, y: float) -> float:
+    return sin(x)
+
+
+def sine_of_y(x: float, y: float) -> float:
+    return sin(y)
 
 
 # The inputs to choose from, as in TensorFlow Playground.
 FEATURES = {
-    "x": Feature("x", lambda x, y: x),
-    "y": Feature("y", lambda x, y: y),
-    "x2": Feature("x²", lambda x, y: x * x),
-    "y2": Feature("y²", lambda x, y: y * y),
-    "xy": Feature("xy", lambda x, y: x * y),
-    "sinx": Feature("sin x", lambda x, y: same_bits(np.sin(x))),
-    "siny": Feature("sin y", lambda x, y: same_bits(np.sin(y))),
+    "x": Feature("x", x_itself),
+    "y": Feature("y", y_itself),
+    "x2": Feature("x²", square_of_x),
+    "y2": Feature("y²", square_of_y),
+    "xy": Feature("xy", product),
+    "sinx": Feature("sin x", sine_of_x, rounds=True),
+    "siny": Feature("sin y", sine_of_y, rounds=True),
 }
+ON_ARRAYS = Target({"sin": np.sin})
 CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.data import Digits, Rgb, Texture
+from scalarviz.data import DataSet, Digits, Rgb, Texture
 from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair
-from scalarviz.data.plane import PlaneSet
+from scalarviz.data.plane import FEATURES, PlaneSet
 from scalarviz.draw2d.batch import image_bytes
 from scalarviz.formulas.metrics import cut
+from scalarviz.pages.formula_trees import function_tree
 from scalarviz.pages.network_shader import network_shader
 from scalarviz.pages.packed import packed
 from scalarviz.presenter.exhibits_of import (
@@ -23,7 +24,12 @@ from scalarviz.presenter.exhibits_of import (
     some_pixels,
 )
 from scalarviz.presenter.names_of_data import axis_names, class_names, output_names
-from scalarviz.presenter.plane_points import bounds_of, is_plane, varying_inputs
+from scalarviz.presenter.plane_points import (
+    PlanePoints,
+    held_out_points,
+    plane_points,
+    varying_inputs,
+)
 from scalarviz.presenter.sorting import ASKED, some_digits
 from scalarviz.session.session import Session
 from scalarviz.texts import text
@@ -68,7 +74,10 @@ def exhibit_data(session: Session, *, trains: bool = True) -> dict[str, Any] | N
         drawn["points"] = packed(np.zeros((0, 2), np.float32))
     if drawn["kind"] in DRAWN_BY_SHADERS:
         rest = drawn.get("rest", [0.0] * session.network.inputs)
-        drawn["shader"] = network_shader(session, rest, neurons=drawn["kind"] == "plane")
+        features = [FEATURES[name].formula for name in features_of(session.data)]
+        drawn["shader"] = network_shader(
+            session, rest, features=features, neurons=drawn["kind"] == "plane"
+        )
     return shown
 
 
@@ -83,13 +92,11 @@ def exhibit_of(session: Session) -> Made | None:
     data = session.data
     if not session.network.layers:
         return None
-    if isinstance(data, PlaneSet) and data.features:  # pages have maps of two inputs themselves
-        return None
     if data.name in EXHIBITS:
         return EXHIBITS[data.name](data)
     inputs, targets = (np.asarray(part, np.float64) for part in samples_of(session))
-    varying = varying_inputs(inputs)
-    made = plane_of(session, inputs, targets, varying) if len(varying) == 2 else None
+    varying, plane = varying_inputs(inputs), plane_points(data, (inputs, targets))
+    made = None if plane is None else plane_of(session, plane)
     if len(inputs) <= FEW and inputs.shape[1] <= FEW and targets.shape[1] <= 2:
         names = axis_names(data)
         shown = {
@@ -111,33 +118,31 @@ def swatches_of(data: Rgb) -> Made:
     return shown, np.asarray(inputs)
 
 
-def plane_of(session: Session, inputs: FloatArray, targets: FloatArray, axes: Any) -> Made | None:
-    """Return a map of the plane of two inputs; other inputs are constant. None: it is too large."""
-    data, count = session.data, targets.shape[1]
-    low, high = bounds_of(data, inputs[:, axes])
-    if not is_plane(low, high):
-        return None
+def plane_of(session: Session, plane: PlanePoints) -> Made:
+    """Return a map of the plane in which samples lie."""
+    data, (inputs, targets) = session.data, plane.samples
+    count, low, high = targets.shape[1], plane.low, plane.high
     part = (np.arange(SIDE) + 0.5) / SIDE
     across, up = low[0] + part * (high[0] - low[0]), high[1] - part * (high[1] - low[1])
-    grid = np.repeat(inputs[:1], SIDE * SIDE, axis=0)
-    grid[:, axes] = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
+    grid = plane.inputs_of(np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2))
+    shown = min(len(plane.points), DOTS)
+    points, _ = held_out_points(data, plane, HELD)
     others, goals = held_out_of(session)
-    dots, targets = (
-        np.concatenate([inputs[:DOTS], others]),
-        np.concatenate([targets[:DOTS], goals]),
-    )
+    dots = np.concatenate([inputs[:shown], others])
+    targets = np.concatenate([targets[:shown], goals])
+    features = [FEATURES[name].formula for name in features_of(data)]
     classes = count if is_one_hot(targets) else 0
     wanted = targets.argmax(axis=1) if classes else targets[:, 0]
     least, most = float(wanted.min()), float(wanted.max())
-    names = axis_names(data)
     title = text(f"exhibits.plane.{'one' if count == 1 else 'many'}")
-    shown = {
+    made = {
         "kind": "plane",
         "title": text("exhibits.plane.classes") if classes else title,
         "side": SIDE,
-        "axes": axes.tolist(),
-        "names": [names[i] for i in axes],
+        "axes": list(plane.axes),
+        "names": list(plane.names),
         "rest": inputs[0].tolist(),
+        "features": [function_tree(formula) for formula in features],
         "low": low.tolist(),
         "high": high.tolist(),
         "classes": classes,
@@ -145,11 +150,16 @@ def plane_of(session: Session, inputs: FloatArray, targets: FloatArray, axes: An
         "sorts": bool(classes) or (count == 1 and len(np.unique(wanted)) == 2),
         "middle": least / 2.0 + most / 2.0,
         "reach": most / 2.0 - least / 2.0 or 1.0,
-        "dots": ((dots[:, axes] - low) / (high - low)).tolist(),
+        "dots": plane.placed(np.concatenate([plane.points[:shown], points])).tolist(),
         "targets": wanted.tolist(),
-        "held": min(len(inputs), DOTS),
+        "held": shown,
     }
-    return shown, np.concatenate([grid, dots])
+    return made, np.concatenate([grid, dots])
+
+
+def features_of(data: DataSet) -> Sequence[str]:
+    """Return the names of the features that are the inputs; none if these are coordinates."""
+    return data.features if isinstance(data, PlaneSet) else ()
 
 
 def held_out_of(session: Session) -> Pair:

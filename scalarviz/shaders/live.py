@@ -8,7 +8,7 @@ where.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from scalarviz.package_files import text_beside
 from scalarviz.shaders.constants import GLSL, NAME, Shader, padded
 from scalarviz.shaders.shader import body_of, check_workspace, reading, row_function
 from scalarviz.shaders.source import literal
+from scalarviz.shaders.writer import ShaderWriter
 
 if TYPE_CHECKING:
     from scalarviz.network.network import Network
@@ -31,6 +32,7 @@ BANK_READER = text_beside(__file__, "bank_reader.glsl")
 TEXELS = 256  # in a line of the texture of `FOURS_READER`
 FOURS_READER = f"#define TEXELS {TEXELS}\n" + text_beside(__file__, "fours_reader.glsl")
 MAP = (text_beside(__file__, "network_map.vert"), text_beside(__file__, "network_map.frag"))
+INPUTS_AT = "void inputs_at(in vec2 point, out float x[INPUTS])"
 DECLARED = f"float {NAME}_number(int place);\nvec4 {NAME}_four(int place);"
 
 
@@ -198,22 +200,51 @@ def bank_reader(split: int) -> str:
     return f"#define SPLIT {split}\n{BANK_READER}"
 
 
-def map_fragment(program: Program, shader: LiveShader, reader: str, rest: Sequence[float]) -> str:
+def map_fragment(
+    program: Program,
+    shader: LiveShader,
+    reader: str,
+    rest: Sequence[float],
+    features: Sequence[Callable[[float, float], float]] = (),
+) -> str:
     """Return the fragment shader that draws what a network answers over a plane; see `MAP`.
 
-    program  of the network
-    shader   of it
-    reader   `FOURS_READER`, or a `bank_reader` with what defines its `one_number`
-    rest     the inputs; uniforms set the two that vary
+    program   of the network
+    shader    of it
+    reader    `FOURS_READER`, or a `bank_reader` with what defines its `one_number`
+    rest      the inputs; uniforms set the two that vary
+    features  formulas of x and y that give the inputs instead; by default none
+
+    Raises InputError if a shader cannot have a formula.
     """
-    inputs = "\n".join(f"    x[{i}] = {literal(number)};" for i, number in enumerate(rest))
     pieces = [
         f"#define INPUTS {program.inputs.size}\n#define OUTPUTS {program.outputs.size}",
         reader,
         shader.text,
-        f"void inputs_at_rest(out float x[INPUTS]) {{\n{inputs}\n}}",
+        inputs_by_formulas(features) if features else inputs_by_axes(rest),
     ]
     if "_neuron(" not in shader.text:
         head = f"float {NAME}_neuron(in float x[INPUTS], int buffer, int place)"
         pieces.append(f"{head} {{\n    return 0.0;\n}}")
     return "\n\n".join([*pieces, MAP[1]])
+
+
+def inputs_by_axes(rest: Sequence[float]) -> str:
+    """Return the function for the inputs at a point that has two of them; the others rest."""
+    lines = [f"    x[{i}] = {literal(number)};" for i, number in enumerate(rest)]
+    lines += [
+        "    for (int i = 0; i < INPUTS; i++) {",
+        "        if (float(i) == u_axes.x) x[i] = point.x;",
+        "        if (float(i) == u_axes.y) x[i] = point.y;",
+        "    }",
+    ]
+    axes = "uniform vec2 u_axes;  // which two inputs vary"
+    return "\n".join([axes, f"{INPUTS_AT} {{", *lines, "}"])
+
+
+def inputs_by_formulas(features: Sequence[Callable[[float, float], float]]) -> str:
+    """Return the function for the inputs at a point, which are formulas of its coordinates."""
+    writer = ShaderWriter("feature")
+    names = [writer.scalar(formula) for formula in features]
+    lines = [f"    x[{i}] = {name}(point.x, point.y);" for i, name in enumerate(names)]
+    return "\n\n".join([*writer.sources, "\n".join([f"{INPUTS_AT} {{", *lines, "}"])])

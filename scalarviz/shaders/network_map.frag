@@ -1,12 +1,11 @@
-// Draws what a network answers at each point of a plane of two of its inputs.
+// Draws what a network answers at each point of a plane.
 
 #define CLASSES 8  // most colors of classes
 #define CODE_COLORS 0.0
 #define CODE_ANSWERS 1.0
 
-uniform vec2 u_low;  // the inputs at the lower left corner of the picture
+uniform vec2 u_low;  // the lower left corner of the picture, in the numbers of the axes
 uniform vec2 u_high;
-uniform vec2 u_axes;  // which two inputs vary
 uniform float u_kind;  // CODE_COLORS: three outputs are a color; CODE_ANSWERS: one; else classes
 uniform float u_squash;  // 1: answers are the sigmoid of the outputs; 2: their softmax; else 0
 uniform vec2 u_neuron;  // a buffer and a place in it that are shown; the buffer -1: the outputs
@@ -46,12 +45,7 @@ vec3 color_of_answer(float answer) {
 void main() {
     float x[INPUTS];
     float y[OUTPUTS];
-    inputs_at_rest(x);
-    vec2 point = mix(u_low, u_high, v_place);
-    for (int i = 0; i < INPUTS; i++) {
-        if (float(i) == u_axes.x) x[i] = point.x;
-        if (float(i) == u_axes.y) x[i] = point.y;
-    }
+    inputs_at(mix(u_low, u_high, v_place), x);
     if (u_neuron.x >= 0.0) y[0] = network_neuron(x, int(u_neuron.x), int(u_neuron.y));
     else network_row(x, y);
 

@@ -10,7 +10,7 @@ import re
 
 from scalarviz.draw2d import renderer
 from scalarviz.package_files import text_beside
-from scalarviz.shaders.live import DECLARED, FOURS_READER, MAP, bank_reader
+from scalarviz.shaders.live import DECLARED, FOURS_READER, MAP, bank_reader, inputs_by_axes
 from scalarviz.view.cubes import shaders
 from scalarviz.view.cubes.float_textures import BYTES, FLOATS
 from scalarviz.view.network_maps import DIFFERENCE
@@ -27,7 +27,7 @@ NETWORK = f"""
 {DECLARED}
 void network_row(in float x[2], out float y[1]) {{ y[0] = network_number(1) * x[0] + x[1]; }}
 float network_neuron(in float x[2], int buffer, int place) {{ return network_four(buffer).y; }}
-void inputs_at_rest(out float x[2]) {{ x[0] = 0.0; x[1] = 0.0; }}
+{inputs_by_axes([0.0, 0.0])}
 """
 # Vertex and fragment shader of each program, as vispy gets them.
 PROGRAMS = {

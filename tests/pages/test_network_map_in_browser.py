@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 Opens = Callable[..., Tab]
 # Of an output in float32, whose size is about 1. GLSL leaves the sine of an encoding 2**-11; half a
 # level of a color is 2e-3.
-LARGEST_ERROR = {"texture": 1e-3, "else": 2e-6}
+LARGEST_ERROR = {"texture": 1e-3, "features": 1e-3, "else": 2e-6}
 ONE_LEVEL = 1  # of 255, by which colors may be rounded otherwise
 
 
@@ -45,7 +45,18 @@ def small_texture() -> sv.Session:
     return sv.Session(net, data.Texture(picture), "mse", sv.Adam(0.01), batch=64)
 
 
-SESSIONS = {"classes": three_classes, "sigmoid": one_probability, "texture": small_texture}
+def features() -> sv.Session:
+    """Inputs that are features of the coordinates, of which none is a coordinate."""
+    points = data.Circle(samples=60, features="x2,y2,xy,sinx,siny", scale=5.0, signed=True)
+    return sv.Session(sv.Network([5, 4, 1], "tanh", seed=1), points, "mse", sv.Adam(0.02))
+
+
+SESSIONS = {
+    "classes": three_classes,
+    "sigmoid": one_probability,
+    "texture": small_texture,
+    "features": features,
+}
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +114,7 @@ COMPARE = """(async () => {
   const rest = exhibit.data.rest ?? [0, 0], axes = look.axes ?? [0, 1];
   const inputs = Float64Array.from(Array.from({length: side * side}, (_, i) => {
     const at = [(i %% side + 0.5) / side, (Math.floor(i / side) + 0.5) / side];
+    if (exhibit.inputsAt) return exhibit.inputsAt(at);
     const row = [...rest];
     axes.forEach((axis, k) => (row[axis] = look.low[k] + at[k] * (look.high[k] - look.low[k])));
     return row;

@@ -70,6 +70,24 @@ def test_numbers_that_no_shader_or_no_map_takes_have_a_page_all_the_same(
     assert len(sv.picture(session, size=(320, 200))) == 200
 
 
+def test_a_plane_of_features_has_a_map_of_its_coordinates() -> None:
+    points = data.Circle(samples=60, features="y,x2,sinx", scale=5.0)
+    session = sv.Session(sv.Network([3, 2, 1]), points, engine="python")
+    shown, probe = exhibit_data(session), probe_of(session)
+    assert shown is not None and shown["names"] == ["x", "y"] and shown["axes"] == []
+    cells, dots = shown["side"] ** 2, np.array(shown["dots"])
+    low, high = np.array(shown["low"]), np.array(shown["high"])
+    np.testing.assert_allclose(low + dots[:30] * (high - low), points.points[:30])
+    np.testing.assert_allclose(points.inputs_of(points.points[:30]), probe[cells : cells + 30])
+    assert "float feature_sine_of_x(" in shown["shader"]["fragment"]
+    body = """
+        const inputsAt = PlaneMap.prototype.inputsAt.bind({ data: data.shown });
+        return data.shown.dots.map(inputsAt);
+    """
+    plain = {name: shown[name] for name in ("rest", "axes", "features", "low", "high", "dots")}
+    np.testing.assert_allclose(in_web("planemap", body, shown=plain), probe[cells:], atol=1e-6)
+
+
 def test_a_recording_has_a_shader_unless_its_weights_are_coarse(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

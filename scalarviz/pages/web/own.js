@@ -112,7 +112,8 @@ class InputSlider {
 /** Return what inputs are here: "color", "point", or "input". */
 function kindOf({ page }) {
   if (page.tint === "rgb") return "color";
-  return planeOf(page) || page.exhibit?.kind === "pictures" ? "point" : "input";
+  const plane = planeOf(page);
+  return (plane && !plane.features.length) || page.exhibit?.kind === "pictures" ? "point" : "input";
 }
 
 function planeOf({ exhibit }) {

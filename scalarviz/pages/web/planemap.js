@@ -3,6 +3,7 @@
 import { answersEach, classOf } from "./answers.js";
 import { made, setWords, styled } from "./dom.js";
 import { said } from "./format.js";
+import { calledFormula } from "./formulas.js";
 import { boundaryOf } from "./boundary.js";
 import { NetworkMap } from "./netmap.js";
 import { NeuronMap } from "./neuronmap.js";
@@ -19,6 +20,7 @@ const MOMENTS = { playing: 20, resting: 250 }; // milliseconds for a map by the 
 const FINER = 2; // cells of the worker's map that the card has to draw for each, along a side
 const SQUASHES = { sigmoid: 1, softmax: 2 }; // by what the loss reads, as network_map.frag
 const EDGE = 0.06; // part of the canvas at each side of a map with samples at its edge
+const SAME = 1e-4; // difference of features below which they belong to one point
 const MOVE = 0.02; // part of the map that an arrow key moves
 
 /** The output over the plane of two inputs, and the samples on it. */
@@ -70,10 +72,17 @@ export class PlaneMap {
 
   ask(place) {
     this.point = place.map((x) => Math.min(1, Math.max(0, x)));
-    const { rest, axes, low, high } = this.data;
+    this.use.own(this.inputsAt(this.point), "point");
+  }
+
+  /** Return the inputs of a point, from 0 to 1: two of them, or features of its coordinates. */
+  inputsAt(place) {
+    const { rest, axes, features, low, high } = this.data;
+    const point = place.map((x, k) => low[k] + x * (high[k] - low[k]));
+    if (features.length) return features.map((formula) => calledFormula(formula, point));
     const inputs = [...rest];
-    axes.forEach((axis, k) => (inputs[axis] = low[k] + this.point[k] * (high[k] - low[k])));
-    this.use.own(inputs, "point");
+    axes.forEach((axis, k) => (inputs[axis] = point[k]));
+    return inputs;
   }
 
   // Colours.
@@ -133,14 +142,11 @@ export class PlaneMap {
   async refine(probe) {
     this.wait = 0;
     if (this.drawn?.[1] === "card") return; // which is finer
-    const { rest, axes, low, high } = this.data;
-    const wide = rest.length;
+    const wide = this.data.rest.length;
     const inputs = new Float64Array(FINE * FINE * wide);
     for (let i = 0; i < FINE * FINE; i++) {
-      inputs.set(rest, i * wide);
-      const [x, y] = [((i % FINE) + 0.5) / FINE, 1 - (Math.floor(i / FINE) + 0.5) / FINE];
-      inputs[i * wide + axes[0]] = low[0] + x * (high[0] - low[0]);
-      inputs[i * wide + axes[1]] = low[1] + y * (high[1] - low[1]);
+      const place = [((i % FINE) + 0.5) / FINE, 1 - (Math.floor(i / FINE) + 0.5) / FINE];
+      inputs.set(this.inputsAt(place), i * wide);
     }
     const outputs = await this.use.evaluate(inputs);
     if (!outputs || !sameNumbers(probe, this.probe)) return;
@@ -213,7 +219,8 @@ export class PlaneMap {
 
   /** Return what a map by the card looks like; see `NetworkMap.draw`. */
   look() {
-    const { low, high, axes, classes, reads, middle, reach } = this.data;
+    const { low, high, features, classes, reads, middle, reach } = this.data;
+    const axes = features.length ? undefined : this.data.axes;
     const part = (color) => color.map((each) => each / 255);
     const colors = [this.zero, this.negative, this.positive, this.ground, bytesOf(styled("--ink"))];
     return {
@@ -264,11 +271,17 @@ export class PlaneMap {
     onto.strokeRect(here[0] * size - half, (1 - here[1]) * size - half, 2 * half, 2 * half);
   }
 
-  /** Return where the sample in use, or the user's own point, stands on the map. */
+  /** Return where the sample in use, or the user's own point, stands on the map; null if nowhere. */
   place() {
-    const { axes, low, high } = this.data;
+    const { axes, features, low, high, dots } = this.data;
     const { inputs } = this.state;
-    return inputs && axes.map((axis, k) => (inputs[axis] - low[k]) / (high[k] - low[k]));
+    if (!inputs) return null;
+    if (!features.length) return axes.map((axis, k) => (inputs[axis] - low[k]) / (high[k] - low[k]));
+    // Of features, coordinates are not known: it is one of the points that have these.
+    const known = [...(this.point ? [this.point] : []), ...dots];
+    this.places ??= new Map(dots.map((dot) => [dot, this.inputsAt(dot)]));
+    const has = (place) => (this.places.get(place) ?? this.inputsAt(place)).every((x, i) => Math.abs(x - inputs[i]) < SAME);
+    return known.find(has) ?? null;
   }
 
   writeKey() {
