@@ -42,6 +42,7 @@ SHADE = 0.83  # brightness of what is behind a number: fronts have 1, sides less
 BEFORE = 1.75  # halves of a cell from its middle to where a number stands: before cubes beside it
 
 Sizes: TypeAlias = dict[int, float]  # size of the letters on each cube, by bank index
+Words: TypeAlias = dict[int, tuple[str, float]]  # what is written on it, too
 
 
 @dataclass(frozen=True)
@@ -65,13 +66,13 @@ def draw_numbers(
 
     bright  brightness of each plate, on which it depends what can be read; None: all are bright
     """
-    plain = numbered_rows(see, frame_data, scale)
-    told, sizes = told_rows(canvas, see, frame_data, scale)
-    moved, lines = moved_rows(canvas, see, frame_data, scale)
-    words = {row: short(float(frame_data.cubes.colors[row])) for row in plain}
+    numbers = frame_data.cubes.colors
+    plain = numbered_rows(see, frame_data, scale).items()
+    words: Words = {row: (short(float(numbers[row])), size) for row, size in plain}
+    words |= moved_words(canvas, see, frame_data, scale)
+    words |= told_words(canvas, see, frame_data, scale)
     first = chosen_rows(frame_data)
-    for row, said in sorted({**words, **moved, **told}.items()):
-        size = sizes.get(row) or lines.get(row) or plain[row]
+    for row, (said, size) in sorted(words.items()):
         write(canvas, see, frame_data, row, said, size, theme, bright, is_first=row in first)
 
 
@@ -111,40 +112,35 @@ def marks_of(frame_data: FrameData) -> dict[int, str]:
     return {piece.row: piece.mark for piece in caption.pieces if piece.row != NONE}
 
 
-def told_rows(
-    canvas: Canvas2D, see: Projection, frame_data: FrameData, scale: float
-) -> tuple[dict[int, str], Sizes]:
+def told_words(canvas: Canvas2D, see: Projection, frame_data: FrameData, scale: float) -> Words:
     """Return the arithmetic of the caption on the cubes it is about, if there is room for all."""
-    words = {row: mark for row, mark in marks_of(frame_data).items() if mark}
-    cells = cells_of(see, frame_data, words)
-    return alike(canvas, {row: words[row] for row in cells}, cells, scale)
+    marks = {row: mark for row, mark in marks_of(frame_data).items() if mark}
+    cells = cells_of(see, frame_data, marks)
+    return alike(canvas, {row: marks[row] for row in cells}, cells, scale)
 
 
-def moved_rows(
-    canvas: Canvas2D, see: Projection, frame_data: FrameData, scale: float
-) -> tuple[dict[int, str], Sizes]:
+def moved_words(canvas: Canvas2D, see: Projection, frame_data: FrameData, scale: float) -> Words:
     """Return the numbers before and after a step, in two lines, of walls with room for them."""
     before, now = frame_data.cubes.before, frame_data.cubes.colors
-    found: tuple[dict[int, str], Sizes] = {}, {}
+    found: Words = {}
     if before is None or frame_data.part < MOVED:
         return found
     for cells in walls_in_sight(see, frame_data, scale):
         words = {row: old_and_new(float(before[row]), float(now[row])) for row in cells}
-        for all_of_them, each in zip(found, alike(canvas, words, cells, scale), strict=True):
-            all_of_them.update(each)  # type: ignore[arg-type]
+        found |= alike(canvas, words, cells, scale)
     return found
 
 
 def alike(
     canvas: Canvas2D, words: Mapping[int, str], cells: Mapping[int, Cell], scale: float
-) -> tuple[dict[int, str], Sizes]:
-    """Return words on cubes and the sizes of their letters; nothing unless all of them fit."""
+) -> Words:
+    """Return words on cubes with the size of their letters; nothing unless all of them fit."""
     lines = [line for each in words.values() for line in each.split("\n")]
     if not lines:
-        return {}, {}
+        return {}
     wide = max(canvas.measure(line, size=10.0, bold=True) for line in lines) / 10.0
-    sizes = fitted(cells, wide, max(each.count("\n") + 1 for each in words.values()), scale)
-    return (dict(words), sizes) if sizes else ({}, {})
+    most = max(each.count("\n") + 1 for each in words.values())
+    return {row: (words[row], size) for row, size in fitted(cells, wide, most, scale).items()}
 
 
 def old_and_new(old: float, new: float) -> str:

@@ -128,7 +128,7 @@ function largestCell({ see }, plate) {
   return largest * plate.unit;
 }
 
-/** The cubes of a plate that are in sight, if it facesViewer the viewer. */
+/** The cubes of a plate that are in sight, if it faces the viewer. */
 function inSight({ see }, plate) {
   if (!facesViewer(see, plate)) return [];
   const { indices } = plate.cells();
