@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
@@ -16,7 +18,10 @@ from scalarviz.view.numbers import marks_of
 from scalarviz.view.scene.frame import Box, Projection
 
 SIZE, PAD, GAP = 14.0, 8.0, 8.0  # letters, space around them, and from what they name
-WORDS = 4  # so much worse is it to cover words than a part of a sphere
+# What it costs to cover a pixel of each, and to be a pixel further away.
+WORDS, SPHERE, TOLD, CUBE, FAR = 4.0, 4.0, 1.0, 0.3, 6.0
+AWAY = (0.0, 1.0, 2.0, 3.0, 4.0, 6.0)  # distances that are tried, in heights of the box
+MOST = 200  # cubes that it keeps clear of
 KNOWN = 0.8  # part of an operation from which on its result is known
 
 
@@ -66,10 +71,17 @@ def draw_callout(
         if wide > see.box.width:
             return None
     high = size + 1.4 * pad
-    words_there = [*taken.boxes, *name_boxes(see, frame_data, scale)]
-    others = [*words_there * WORDS, *told_boxes(frame_data, see)]
-    box = place_for(subject, wide, high, gap, see, taken.spheres, others)
+    covers = [(each, WORDS) for each in (*taken.boxes, *name_boxes(see, frame_data, scale))]
+    covers += [(each, TOLD) for each in cube_boxes(frame_data, see, marks_of(frame_data))]
+    if len(frame_data.cubes.sizes) <= MOST:
+        every = range(len(frame_data.cubes.sizes))
+        covers += [(each, CUBE) for each in cube_boxes(frame_data, see, every)]
+    covers += [(Box(x - r, y - r, 2.0 * r, 2.0 * r), SPHERE) for x, y, r in taken.spheres.tolist()]
+    box = place_for(subject, wide, high, gap, see, covers)
     light = theme.accent if moment.kind in BACK else theme.light
+    start, end = shortest(box, subject)
+    if np.hypot(*(end - start)) > gap + 1.0:
+        canvas.line(np.stack([start, end]), light, width=1.5 * scale)
     canvas.box(*box.place, theme.panel[:7], radius=0.4 * high, outline=light, line=1.5 * scale)
     base = box.y + 0.5 * high + 0.36 * size
     x = box.x + pad
@@ -89,51 +101,72 @@ def place_for(
     high: float,
     gap: float,
     see: Projection,
-    spheres: FloatArray,
-    others: list[Box],
+    covers: list[tuple[Box, float]],
 ) -> Box:
-    """Return where the words cover little of spheres and other boxes: above, below, or aside."""
+    """Return where the words cover little: above, below or aside, further away if need be.
+
+    covers  boxes, and what a covered pixel of each costs
+    """
     middle = subject.y + 0.5 * (subject.height - high)
     level = subject.x + 0.5 * (subject.width - wide)
-    left, right = subject.x - gap - wide, subject.right + gap
-    above, below = subject.y - gap - high, subject.bottom + gap
     view = see.box
-    boxes = []
-    for x, y in (
-        (level, above),
-        (subject.right - wide, above),
-        (subject.x, above),
-        (left, middle),
-        (right, middle),
-        (left, above),
-        (right, above),
-        (level, below),
-        (left, below),
-        (right, below),
-    ):
-        x = min(max(x, view.x), max(view.x, view.right - wide))
-        y = min(max(y, view.y), max(view.y, view.bottom - high))
-        boxes.append(Box(x, y, wide, high))
-    costs = [covered(box, subject, spheres, others) for box in boxes]
+    boxes, costs = [], []
+    for away in AWAY:
+        far = gap + away * high
+        left, right = subject.x - far - wide, subject.right + far
+        above, below = subject.y - far - high, subject.bottom + far
+        for x, y in (
+            (level, above),
+            (subject.right - wide, above),
+            (subject.x, above),
+            (left, middle),
+            (right, middle),
+            (left, above),
+            (right, above),
+            (level, below),
+            (left, below),
+            (right, below),
+        ):
+            x = min(max(x, view.x), max(view.x, view.right - wide))
+            y = min(max(y, view.y), max(view.y, view.bottom - high))
+            boxes.append(Box(x, y, wide, high))
+            costs.append(FAR * away * high + covered(boxes[-1], subject, covers))
     return boxes[int(np.argmin(costs))]
 
 
-def covered(box: Box, subject: Box, spheres: FloatArray, others: list[Box]) -> float:
-    """Return how much of spheres and boxes, and above all of the subject, a box would cover."""
-    x, y, radius = spheres.T
-    parts = np.column_stack([x - radius, y - radius, x + radius, y + radius]).tolist()
-    parts += [[each.x, each.y, each.right, each.bottom] for each in others]
-    low_x, low_y, high_x, high_y = np.array(parts).reshape(-1, 4).T
-    wide = np.minimum(box.right, high_x) - np.maximum(box.x, low_x)
-    high = np.minimum(box.bottom, high_y) - np.maximum(box.y, low_y)
+def covered(box: Box, subject: Box, covers: list[tuple[Box, float]]) -> float:
+    """Return what it costs that a box covers others, and above all the subject."""
+    prices = np.array([price for _, price in covers])
+    places = np.array([each.place for each, _ in covers]).reshape(-1, 4)
+    x, y, width, height = places.T
+    wide = np.minimum(box.right, x + width) - np.maximum(box.x, x)
+    high = np.minimum(box.bottom, y + height) - np.maximum(box.y, y)
     own = box.meets(subject) * 1e6
-    return own + float((np.maximum(wide, 0.0) * np.maximum(high, 0.0)).sum())
+    return own + float((prices * np.maximum(wide, 0.0) * np.maximum(high, 0.0)).sum())
 
 
-def told_boxes(frame_data: FrameData, see: Projection) -> list[Box]:
-    """Return the boxes of the cubes with the arithmetic of the caption."""
+def shortest(box: Box, subject: Box) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of the shortest line between two boxes; from middle to middle beside them."""
+    ends = []
+    for low, high, first, last in (
+        (box.x, box.right, subject.x, subject.right),
+        (box.y, box.bottom, subject.y, subject.bottom),
+    ):
+        if high < first:
+            ends.append((high, first))
+        elif last < low:
+            ends.append((low, last))
+        else:
+            shared = 0.5 * (max(low, first) + min(high, last))
+            ends.append((shared, shared))
+    start, end = np.array(ends).T
+    return start, end
+
+
+def cube_boxes(frame_data: FrameData, see: Projection, rows: Iterable[int]) -> list[Box]:
+    """Return the boxes of some cubes."""
     found = []
-    for row in marks_of(frame_data):
+    for row in rows:
         xy = see(corners_of(frame_data, row, 0.42)).xy
         if len(xy) and np.isfinite(xy).all():
             low, high = xy.min(axis=0).tolist(), xy.max(axis=0).tolist()

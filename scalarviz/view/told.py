@@ -74,6 +74,8 @@ def draw_opened(
 ) -> list[Told]:
     """Draw formula and lines of the caption in a panel above the strip; return the pieces' boxes.
 
+    It stands left of exhibit and card, which it does not cover.
+
     The last box is that of the panel, with a piece about nothing.
     """
     caption, scale = frame_data.words.caption, division.scale
@@ -81,7 +83,7 @@ def draw_opened(
         return []
     size, pad = SIZE * scale, 14.0 * scale
     high, scene = 1.5 * size, division.scene
-    wide = min(scene.width - 2.0 * pad, 900.0 * scale)
+    wide = min(division.view.width - 2.0 * pad, 900.0 * scale)  # beside exhibit and card
     formula: list[Line] = [(Piece(caption.formula),)] if caption.formula else []
     rows = rows_of(canvas, [*formula, *(caption.whole or caption.lines)], wide - 2.0 * pad, size)
     rows = rows[: max(1, int((scene.height - 3.0 * pad) // high))]

@@ -9,7 +9,13 @@ const CALLOUT = {
   size: 14, // letters
   pad: 8, // space around them
   gap: 8, // and from what they name
-  words: 4, // so much worse is it to cover words than a part of a sphere
+  words: 4, // what it costs to cover a pixel of words,
+  spheres: 4, // of spheres,
+  told: 1, // of cubes with arithmetic,
+  cubes: 0.3, // and of others,
+  far: 6, // and to be a pixel further away
+  away: [0, 1, 2, 3, 4, 6], // distances that are tried, in heights of the box
+  most: 200, // cubes that it keeps clear of
   known: 0.8, // part of an operation from which on its result is known
   cube: 0.42, // half the side of the box around a cube
 };
@@ -24,10 +30,18 @@ export function drawCallout(view, taken) {
   const size = CALLOUT.size * scale;
   const wide = paper.measure(words, { size, bold: true }) + 2 * CALLOUT.pad * scale;
   const high = size + 1.4 * CALLOUT.pad * scale;
-  const written = [...taken.boxes, ...nameBoxes(view)];
-  const others = [...written.map((box) => [box, CALLOUT.words]), ...toldBoxes(view).map((box) => [box, 1])];
-  const box = placeForWords(view, subject, wide, high, taken.spheres, others);
+  const priced = (boxes, price) => boxes.map((box) => [box, price]);
+  const every = frame.sizes.length <= CALLOUT.most ? frame.sizes.keys() : [];
+  const box = placeForWords(view, subject, wide, high, [
+    ...priced([...taken.boxes, ...nameBoxes(view)], CALLOUT.words),
+    ...priced(cubeBoxes(view, marksOf(frame).keys()), CALLOUT.told),
+    ...priced(cubeBoxes(view, every), CALLOUT.cubes),
+    ...priced(taken.spheres.map(([x, y, r]) => new Box(x - r, y - r, 2 * r, 2 * r)), CALLOUT.spheres),
+  ]);
   const light = WAY_BACK.has(frame.moment.kind) ? palette.accent : palette.light;
+  const ends = shortestLine(box, subject);
+  const apart = Math.hypot(ends[1][0] - ends[0][0], ends[1][1] - ends[0][1]);
+  if (apart > CALLOUT.gap * scale + 1) paper.segment(...ends, light, { width: 1.5 * scale });
   const look = { radius: 0.4 * high, outline: light, line: 1.5 * scale };
   paper.box(box.x, box.y, box.width, box.height, palette.panel.slice(0, 7), look);
   const base = box.y + 0.5 * high + 0.36 * size;
@@ -64,28 +78,46 @@ function cubeBox({ see, frame }, row) {
   return new Box(left, top, Math.max(...x) - left, Math.max(...y) - top);
 }
 
-/** Where the words cover little of spheres and other boxes: above, below, or aside. */
-function placeForWords({ see, scale }, subject, wide, high, spheres, others) {
-  const gap = CALLOUT.gap * scale;
+/** Where the words cover little: above, below or aside, further away if need be; `covers` are boxes
+ * with what a covered pixel of each costs.
+ */
+function placeForWords({ see, scale }, subject, wide, high, covers) {
+  const { box: view } = see;
   const middle = subject.y + 0.5 * (subject.height - high);
   const level = subject.x + 0.5 * (subject.width - wide);
-  const [left, right] = [subject.x - gap - wide, subject.right + gap];
-  const [above, below] = [subject.y - gap - high, subject.bottom + gap];
-  const { box: view } = see;
-  const places = [
-    [level, above], [subject.right - wide, above], [subject.x, above], [left, middle], [right, middle],
-    [left, above], [right, above], [level, below], [left, below], [right, below],
-  ].map(([x, y]) => {
-    const across = Math.min(Math.max(x, view.x), Math.max(view.x, view.right - wide));
-    const down = Math.min(Math.max(y, view.y), Math.max(view.y, view.bottom - high));
-    return new Box(across, down, wide, high);
+  let [best, least] = [null, Infinity];
+  for (const away of CALLOUT.away) {
+    const far = CALLOUT.gap * scale + away * high;
+    const [left, right] = [subject.x - far - wide, subject.right + far];
+    const [above, below] = [subject.y - far - high, subject.bottom + far];
+    const places = [
+      [level, above], [subject.right - wide, above], [subject.x, above], [left, middle], [right, middle],
+      [left, above], [right, above], [level, below], [left, below], [right, below],
+    ]; // prettier-ignore
+    for (const [x, y] of places) {
+      const across = Math.min(Math.max(x, view.x), Math.max(view.x, view.right - wide));
+      const down = Math.min(Math.max(y, view.y), Math.max(view.y, view.bottom - high));
+      const box = new Box(across, down, wide, high);
+      const own = CALLOUT.far * away * high + (box.meets(subject) ? 1e6 : 0);
+      const cost = covers.reduce((sum, [other, price]) => sum + price * overlap(box, other), own);
+      if (cost < least) [best, least] = [box, cost];
+    }
+  }
+  return best;
+}
+
+/** The ends of the shortest line between two boxes. */
+function shortestLine(box, subject) {
+  const [x, y] = [
+    [box.x, box.right, subject.x, subject.right],
+    [box.y, box.bottom, subject.y, subject.bottom],
+  ].map(([low, high, first, last]) => {
+    if (high < first) return [high, first];
+    if (last < low) return [low, last];
+    const shared = 0.5 * (Math.max(low, first) + Math.min(high, last));
+    return [shared, shared];
   });
-  const parts = spheres.map(([x, y, r]) => [new Box(x - r, y - r, 2 * r, 2 * r), 1]);
-  const costs = places.map((box) => {
-    const own = box.meets(subject) ? 1e6 : 0;
-    return [...parts, ...others].reduce((sum, [other, weight]) => sum + weight * overlap(box, other), own);
-  });
-  return places[costs.indexOf(Math.min(...costs))];
+  return [[x[0], y[0]], [x[1], y[1]]];
 }
 
 function overlap(a, b) {
@@ -94,9 +126,9 @@ function overlap(a, b) {
   return Math.max(wide, 0) * Math.max(high, 0);
 }
 
-/** The boxes of the cubes with the arithmetic of the caption. */
-function toldBoxes(view) {
-  return [...marksOf(view.frame).keys()].map((row) => cubeBox(view, row)).filter(Boolean);
+/** The boxes of some cubes. */
+function cubeBoxes(view, rows) {
+  return [...rows].map((row) => cubeBox(view, row)).filter(Boolean);
 }
 
 /** The boxes of the names below spheres, and of the errors below those of a loss. */
