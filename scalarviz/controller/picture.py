@@ -26,6 +26,7 @@ class PictureProtocol(Protocol):
     hover: int | None
     hover_neuron: Neuron | None
     help: bool
+    marks: bool
     walking: bool  # whether the keyboard points at cubes and neurons
     present: bool  # whether controls are hidden
     nodes: Callable[[Any], object] | None  # called with the view of each picture that is made

@@ -106,6 +106,7 @@ class State:
     discrete: bool
     theme: str
     help: bool
+    marks: bool
     message: str
     stops: str  # the conditions at which it stops by itself
     metrics: tuple[str, ...]  # names of those that are measured
@@ -247,6 +248,7 @@ def state_of(controller: Controller, here: Here | None = None) -> State:
         discrete=stage.discrete,
         theme=stage.theme,
         help=stage.help,
+        marks=stage.marks,
         message=controller.message,
         status=stage.status,
         stops=in_one_text(session.stop_conditions),

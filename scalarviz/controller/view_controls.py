@@ -218,6 +218,17 @@ VIEW_CONTROLS = [
         acts_on="group",
     ),
     Control(
+        "marks",
+        "tick",
+        "What the marks in the picture mean",
+        in_picture("marks"),
+        lambda state: state.marks,
+        menu="Help",
+        text="Marks",
+        key="h",
+        help="what the marks in the picture mean, as with the mouse on the legend",
+    ),
+    Control(
         "full screen",
         "button",
         "Full screen",

@@ -20,6 +20,7 @@ class OverlayPointer:
     step     the step under it in the chart of the losses, or None
     branch   the number of the branch whose line is under it there, or None
     title    whether the title of this chart is under it
+    legend   whether the legend is under it
     """
 
     def __init__(self) -> None:
@@ -29,6 +30,7 @@ class OverlayPointer:
         self.step: int | None = None
         self.branch: int | None = None
         self.title = False
+        self.legend = False
 
     def hover(self, picture: Picture | None, x: float, y: float) -> bool:
         """Point at what is at a pixel; return whether it is on the caption or its panel."""
@@ -40,6 +42,8 @@ class OverlayPointer:
         self.step = chart.step_at(x) if chart is not None and on_curve else None
         self.branch = None if chart is None else chart.branch_at(x, y)
         self.title = chart is not None and chart.title.has(x, y)
+        legend = None if picture is None else picture.legend
+        self.legend = legend is not None and legend.has(x, y)
         return over is not None
 
     def click(self, picture: Picture | None, x: float, y: float) -> bool:

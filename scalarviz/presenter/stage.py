@@ -56,6 +56,7 @@ class Stage(Pointed):
     test_points    whether held-out samples are drawn there, too
     discrete       whether such maps have two colors only
     help           whether the list of `keys` is shown
+    marks          whether the key to the marks is shown, as it is while the mouse is on the legend
     silent         whether the picture has no buttons, as in a file
     present        whether letters are larger, and head and loss are left out
     travel         called with how many operations to go, forward or back, for a click on the strip
@@ -86,7 +87,7 @@ class Stage(Pointed):
         self.reduced_motion = reduced_motion
         self.theme = pick(THEMES, theme, "theme").name
         self.keys: list[tuple[str, str]] = []
-        self.help = False
+        self.help = self.marks = False
         self.silent = False
         self.neuron_maps = self.test_points = self.discrete = False
         self.present = False
@@ -239,8 +240,8 @@ class Stage(Pointed):
 
     def restore(self) -> None:
         """Close help, panel, own input, walking, chart or card, or else show all as at first."""
-        if self.over.close() or self.help:
-            self.help = False
+        if self.over.close() or self.help or self.marks:
+            self.help = self.marks = False
         elif self.own is not None:
             self.own = None
             self.offer({})
@@ -366,6 +367,7 @@ class Stage(Pointed):
             maps=maps if self.neuron_maps else None,
             network=self._network.now(exhibit) if self.by_card else None,
             pane=self.pane,
+            marks=self.marks or self.over.legend,
         )
         self._fit(self._seen)
         return self._seen

@@ -326,6 +326,7 @@ class FrameData:
     maps           what neurons answer over the plane, drawn on their spheres, or None
     network        what the graphics card may draw at each pixel of the exhibit, or None
     pane           how it is one of several in a picture, or None
+    marks          whether the key to the marks is open
     """
 
     layout: Layout
@@ -354,6 +355,7 @@ class FrameData:
     maps: NeuronMaps | None = None
     network: ShownNetwork | None = None
     pane: Pane | None = None
+    marks: bool = False
 
     @property
     def has_small_curve(self) -> bool:

@@ -15,19 +15,22 @@ from scalarviz.view.frame_data import CubeValues
 from scalarviz.view.scene.frame import Box, Division
 
 SIZE = 240.0, 54.0  # logical pixels, with the line of text
+SMALL = 245.0, 18.0  # of the one in a line, where there is no room for that
+SQUARES = 90.0  # width of the squares in this one
 STEPS = 9  # squares from the negative to the positive end
-ROOM = 3.0  # a stage must be so many times as high, and half of it as wide
+# A stage must be so many times as wide and as high, for the large and the small one.
+ROOM = (SIZE, 1.5, 3.0), (SMALL, 1.25, 5.0)
 
 
 def legend_box(division: Division) -> Box | None:
     """Return the box of the legend, in the lower left corner of the stage; None without room."""
     inner, scale = division.inner, division.scale
-    wide, high = SIZE[0] * scale, SIZE[1] * scale
     if not division.legend:
         return None
-    if inner.width < 0.5 * ROOM * wide or inner.height < ROOM * high:
-        return None
-    return Box(inner.x, inner.bottom - high, wide, high)
+    for (wide, high), wider, higher in ROOM:
+        if inner.width >= wider * wide * scale and inner.height >= higher * high * scale:
+            return Box(inner.x, inner.bottom - high * scale, wide * scale, high * scale)
+    return None
 
 
 def draw_legend(canvas: Canvas2D, division: Division, cubes: CubeValues, theme: Theme) -> None:
@@ -38,22 +41,16 @@ def draw_legend(canvas: Canvas2D, division: Division, cubes: CubeValues, theme: 
     pad = 8.0 * scale
     around = box.x - pad, box.y + 2.0 * scale, box.width + 2 * pad, box.height + pad / 4
     canvas.box(*around, theme.ground + "d8", radius=pad)
-    scales = np.asarray(cubes.color_scales)
-    most = float(scales[0]) if len(scales) else 1.0
+    if box.height < SIZE[1] * scale:
+        draw_line(canvas, box, cubes, theme, scale)
+        return
     size = 13.0 * scale
     words = words_of(cubes)
     canvas.text(box.x, box.y + size, words, size=size, color=theme.quiet, outline=theme.ground)
-    numbers = np.linspace(-1.0, 1.0, STEPS)
     largest = 17.0 * scale
-    sides = largest * sides_of(numbers)
-    x = box.x + largest / 2 + (box.width - largest) * (numbers + 1.0) / 2
-    y = box.y + size + 6.0 * scale + largest / 2
-    corners = np.stack([x - sides / 2, y - sides / 2], axis=1)
-    square = np.stack([sides, sides], axis=1)
-    canvas.boxes(corners, square, theme.map(numbers), radius=1.5 * scale)
-    ends = [f"{-most:g}", f"{-most / 2:g}", "0", f"+{most / 2:g}", f"+{most:g}"]
-    if cubes.per_layer and len(set(scales.tolist())) > 1:
-        ends = [text("legend.least"), "", "0", "", text("legend.most")]
+    middle = box.y + size + 6.0 * scale + largest / 2
+    draw_squares(canvas, box.x, middle, box.width, largest, theme, scale)
+    ends = ends_of(cubes)
     widths = [canvas.measure(each, size=size) for each in ends]
     if widths[0] + 0.5 * widths[1] > 0.22 * box.width:  # no room between the ends
         ends[1] = ends[3] = ""
@@ -69,6 +66,51 @@ def draw_legend(canvas: Canvas2D, division: Division, cubes: CubeValues, theme: 
             anchor=anchor,
             outline=theme.ground,
         )
+
+
+def draw_line(canvas: Canvas2D, box: Box, cubes: CubeValues, theme: Theme, scale: float) -> None:
+    """Draw the legend in a line: the squares between their ends, then in short what they show."""
+    size, gap = 13.0 * scale, 5.0 * scale
+    look = {"size": size, "color": theme.quiet, "outline": theme.ground}
+    least, *_, most = ends_of(cubes)
+    base = box.bottom - 0.3 * size
+    x = box.x + canvas.text(box.x, base, least, **look) + gap
+    middle = base - 0.36 * size
+    draw_squares(canvas, x, middle, SQUARES * scale, 14.0 * scale, theme, scale)
+    x += SQUARES * scale + gap
+    x += canvas.text(x, base, most, **look) + 2.0 * gap
+    words = canvas.fit(short_words_of(cubes), box.right - x, size=size)
+    canvas.text(x, base, words, **look)
+
+
+def draw_squares(
+    canvas: Canvas2D, x: float, y: float, wide: float, largest: float, theme: Theme, scale: float
+) -> None:
+    """Draw the squares from the negative to the positive end, from x on, around y."""
+    numbers = np.linspace(-1.0, 1.0, STEPS)
+    sides = largest * sides_of(numbers)
+    middles = x + largest / 2 + (wide - largest) * (numbers + 1.0) / 2
+    corners = np.stack([middles - sides / 2, y - sides / 2], axis=1)
+    square = np.stack([sides, sides], axis=1)
+    canvas.boxes(corners, square, theme.map(numbers), radius=1.5 * scale)
+
+
+def ends_of(cubes: CubeValues) -> list[str]:
+    """Return the numbers below the squares: at both ends, in the middle, and between."""
+    scales = np.asarray(cubes.color_scales)
+    most = float(scales[0]) if len(scales) else 1.0
+    if cubes.per_layer and len(set(scales.tolist())) > 1:
+        return [text("legend.least"), "", "0", "", text("legend.most")]
+    return [f"{-most:g}", f"{-most / 2:g}", "0", f"+{most / 2:g}", f"+{most:g}"]
+
+
+def short_words_of(cubes: CubeValues) -> str:
+    """Return in short what colors stand for, or what is new of their scale."""
+    if cubes.grown is not None:
+        return text("legend.grown", before=f"{cubes.grown[0]:g}", after=f"{cubes.grown[1]:g}")
+    return (
+        text("legend.only_beyond", count=cubes.clipped) if cubes.clipped else name_of(cubes.color)
+    )
 
 
 def words_of(cubes: CubeValues) -> str:

@@ -19,8 +19,9 @@ from scalarviz.view.cubes.cubes import CubesNode
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.highlights import draw_marks
 from scalarviz.view.inspector import draw_inspector
-from scalarviz.view.legend import draw_legend, explain_arrows
+from scalarviz.view.legend import draw_legend, explain_arrows, legend_box
 from scalarviz.view.lights import Lights, lights
+from scalarviz.view.marks_key import draw_marks_key
 from scalarviz.view.moves import draw_ghosts, draw_pushes
 from scalarviz.view.network_maps import NetworkMaps
 from scalarviz.view.neurons import draw_errors
@@ -45,6 +46,7 @@ class Picture:
     cells    boxes of the operations in the strip, with how many are done after each
     told     boxes of the pieces of the caption; the first one at a pixel counts
     chart    the chart of the losses, or None
+    legend   the box of the legend, or None
     words    all text on the last picture
     maps     what the graphics card draws of the network itself
     """
@@ -56,6 +58,7 @@ class Picture:
         self.cells: list[Place] = []
         self.told: list[Told] = []
         self.chart: Chart | None = None
+        self.legend: Box | None = None
         self.words: list[str] = []
         self.scene = PictureScene()
         self._cubes: Any = None
@@ -148,6 +151,7 @@ class Picture:
         arrows: bool,
     ) -> None:
         theme = self.theme
+        self.legend = legend_box(division)
         draw_legend(canvas, division, frame_data.cubes, theme)
         self._draw_panels(canvas, division, frame_data)
         if frame_data.pane is not None:
@@ -166,6 +170,7 @@ class Picture:
         draw_hovered(canvas, self.cells, frame_data, theme, division.scale)
         draw_hover(canvas, see, frame_data, theme, division)
         self.told = [*draw_opened(canvas, division, frame_data, theme), *told]
+        draw_marks_key(canvas, division, frame_data, theme)
         overlay.draw_help(canvas, division, frame_data.help, theme)
 
     def _draw_panels(self, canvas: Canvas2D, division: Division, frame_data: FrameData) -> None:

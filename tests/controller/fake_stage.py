@@ -23,7 +23,7 @@ class FakeStage:
         self.pinned_neuron: Any = None
         self.hover: int | None = None
         self.hover_neuron: Any = None
-        self.help = self.present = self.walking = False
+        self.help = self.marks = self.present = self.walking = False
         self.nodes: Any = None
         self.color = "value"
         self.size = "gradient"

@@ -237,3 +237,41 @@ def test_a_disabled_button_is_told_apart_and_can_be_read(
     assert looks[0][0] == "dashed" != looks[1][0] and looks[0][1] != looks[1][1]
     assert float(contrast(*colors_of(tab, "#undo"))) >= 3.0
     tab.close()
+
+
+@pytest.mark.parametrize(
+    ("size", "fingers"), [((1280, 800), False), ((800, 500), False), ((360, 740), True)], ids=str
+)
+def test_the_legend_opens_a_key_to_the_marks(
+    browser: Any, files: dict[str, Path], size: tuple[int, int], fingers: bool
+) -> None:
+    more = {"has_touch": True, "is_mobile": True} if fingers else {}
+    tab = Tab(browser, files["circle"], size, **more).ready()
+    assert {"-1", "+1"} <= set(tab.ask("app.picture.words"))
+    button, key = tab.page.locator("#legend"), tab.page.locator("#marks")
+    box = button.bounding_box()
+    assert box["width"] >= 200 and not key.is_visible()
+    button.focus()
+    tab.page.keyboard.press("Enter")
+    tab.settle()
+    assert key.is_visible() and button.get_attribute("aria-expanded") == "true"
+    said = key.inner_text()
+    assert said.startswith(text("marks.title")) and text("marks.cube.meaning") in said
+    assert text("marks.arrow.meaning") not in said
+    for part in ("#exhibit", "#strip", "#curve", "#controls"):
+        assert not overlap(tab, "#marks", part)
+    tab.ask("app.run('seek', 300)")
+    tab.settle()
+    kinds = tab.ask("app.picture.scene.moments.map(({kind}) => kind)")
+    operation = kinds.index("weight gradient")
+    tab.ask(f"app.run('go', {operation + 1})")
+    tab.settle()
+    tab.until(
+        f"document.querySelector('#marks').textContent.includes({text('marks.arrow.name')!r})"
+    )
+    assert tab.ask("(e => e.scrollWidth <= e.clientWidth)(document.querySelector('#marks'))")
+    tab.press("Escape")
+    assert not key.is_visible()
+    tab.press("h")
+    assert key.is_visible()
+    tab.close()

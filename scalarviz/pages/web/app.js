@@ -19,6 +19,7 @@ import { draggingIn, typedIn } from "./dragging.js";
 import { copyLink } from "./follow.js";
 import { followPointers } from "./pointer.js";
 import { leadTour, showTour, skipTour, tourSentence } from "./guide.js";
+import { MarksKey } from "./marks_key.js";
 import { Motion } from "./motion.js";
 import { Options, channelsOf } from "./options.js";
 import { OwnInput, sentenceOfOwn } from "./own.js";
@@ -90,6 +91,7 @@ export class App {
     });
     this.chip = new Chip(byId("chip"), byId("told"));
     this.access = new Access(this);
+    this.marks = new MarksKey(() => this.run("toggleMarks"));
     this.caption = new CaptionBox(byId("caption"), byId("picture"), {
       point: (piece) => this.change({ pointed: piece }),
       pin: (thing) => this.pin(thing),
@@ -186,6 +188,7 @@ export class App {
       operations: this.spec.engine.moments.length,
     });
     this.options.show(this.state, this.channel);
+    this.marks.show(this.picture.frame, this.picture.legend);
     this.showCard(state);
     this.own.show(state);
     this.access.show(state, caption.title);
@@ -330,6 +333,7 @@ export class App {
       showTour: () => showTour(this),
       skip: () => skipTour(this),
       nextTheme: () => this.setTheme(this.theme === "dark" ? "light" : "dark"),
+      toggleMarks: () => this.toggleMarks(),
       toggleSheet: () => this.setSheet(byId("sheet").hidden),
       home: () => this.picture.home(),
       reload: () => location.reload(),
@@ -424,10 +428,16 @@ export class App {
     this.player.drop();
     if (this.tour) skipTour(this);
     else if (!byId("sheet").hidden) this.setSheet(false);
+    else if (this.marks.isOpen) this.marks.open(false);
     else if (this.slowing) this.act();
     else if (this.pinned) this.pin(null);
     else if (this.own.inputs) this.own.set(null);
     else this.picture.home();
+  }
+
+  toggleMarks() {
+    this.setSheet(false);
+    this.marks.open(!this.marks.isOpen);
   }
 
   setSheet(isOpen) {

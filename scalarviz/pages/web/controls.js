@@ -19,7 +19,7 @@ export class Controls {
       play: ["toggle"], back: ["back", 1], on: ["on", 1], reset: ["reset"], more: ["toggleSheet"],
       theme: ["nextTheme"], tour: ["showTour"], slow: ["slowStep"], undo: ["undo"], redo: ["redo"],
       "sample-before": ["sample", -1], "sample-after": ["sample", 1], home: ["home"],
-      skip: ["skip"], reload: ["reload"], link: ["link"],
+      skip: ["skip"], reload: ["reload"], link: ["link"], explain: ["toggleMarks"],
     }; // prettier-ignore
     for (const [id, command] of Object.entries(press)) {
       byId(id).addEventListener("click", (event) => {

@@ -26,6 +26,7 @@ export function commandOf(event) {
     case "<": return ["sample", -1];
     case ">": return ["sample", 1];
     case "d": return ["nextTheme"];
+    case "h": return ["toggleMarks"];
     case "?": return ["toggleSheet"];
     case "Escape": return ["close"];
     default: return null;

@@ -7,37 +7,40 @@ import { text } from "./texts.js";
 
 const LEGEND = {
   size: [240, 54], // logical pixels, with the line of text
+  small: [245, 18], // of the one in a line, where there is no room for that
+  squares: 90, // width of the squares in this one
   steps: 9, // squares from the negative to the positive end
-  room: 3, // a stage must be so many times as high, and half of it as wide
+  room: [1.5, 3], // a stage must be so many times as wide and as high,
+  smallRoom: [1.25, 5], // for the small one
 };
 
 /** The box of the legend, in the lower left corner of the network's box; null without room. */
 export function legendBox(inner, scale) {
-  const [wide, high] = LEGEND.size.map((each) => each * scale);
-  if (inner.width < 0.5 * LEGEND.room * wide || inner.height < LEGEND.room * high) return null;
-  return new Box(inner.x, inner.bottom - high, wide, high);
+  for (const [[wide, high], [wider, higher]] of [[LEGEND.size, LEGEND.room], [LEGEND.small, LEGEND.smallRoom]]) {
+    if (inner.width >= wider * wide * scale && inner.height >= higher * high * scale) {
+      return new Box(inner.x, inner.bottom - high * scale, wide * scale, high * scale);
+    }
+  }
+  return null;
 }
 
 /** Draw squares of the colors and sizes of cubes, with the numbers they stand for. */
-export function drawLegend({ paper, see, frame, palette, scale }) {
+export function drawLegend(view) {
+  const { paper, see, frame, palette, scale } = view;
   const box = legendBox(see.box, scale);
   if (!box) return;
   const pad = 8 * scale;
   paper.box(box.x - pad, box.y + 2 * scale, box.width + 2 * pad, box.height + pad / 4, `${palette.ground}d8`, { radius: pad });
+  if (box.height < LEGEND.size[1] * scale) {
+    drawLegendLine(view, box);
+    return;
+  }
   const size = 13 * scale;
   const look = { size, color: palette.quiet, outline: palette.ground };
   paper.text(box.x, box.y + size, legendWords(frame), look);
-  const least = frame.scene.shader.least;
   const largest = 17 * scale;
-  const y = box.y + size + 6 * scale + largest / 2;
-  for (let i = 0; i < LEGEND.steps; i++) {
-    const number = -1 + (2 * i) / (LEGEND.steps - 1);
-    const side = largest * (least + (1 - least) * Math.sqrt(Math.abs(number)));
-    const x = box.x + largest / 2 + ((box.width - largest) * (number + 1)) / 2;
-    paper.box(x - side / 2, y - side / 2, side, side, palette.map(number), { radius: 1.5 * scale });
-  }
-  const most = frame.scale;
-  const ends = [-most, -most / 2, 0, most / 2, most].map((each) => (each > 0 ? "+" : "") + generalNumber(each));
+  drawSquares(view, box.x, box.y + size + 6 * scale + largest / 2, box.width, largest);
+  const ends = legendEnds(frame);
   const widths = ends.map((each) => paper.measure(each, { size }));
   if (widths[0] + 0.5 * widths[1] > 0.22 * box.width) ends[1] = ends[3] = ""; // no room between
   ends.forEach((words, i) => {
@@ -46,11 +49,54 @@ export function drawLegend({ paper, see, frame, palette, scale }) {
   });
 }
 
-function legendWords(frame) {
-  if (frame.grown) {
-    const [before, after] = frame.grown.map((each) => generalNumber(each));
-    return text("legend.grown", { before, after });
+/** Draw the legend in a line: the squares between their ends, then in short what they show. */
+function drawLegendLine(view, box) {
+  const { paper, frame, palette, scale } = view;
+  const [size, gap, wide] = [13 * scale, 5 * scale, LEGEND.squares * scale];
+  const look = { size, color: palette.quiet, outline: palette.ground };
+  const ends = legendEnds(frame);
+  const base = box.bottom - 0.3 * size;
+  let { x } = box;
+  const write = (words, after) => {
+    paper.text(x, base, words, look);
+    x += paper.measure(words, look) + after;
+  };
+  write(ends[0], gap);
+  drawSquares(view, x, base - 0.36 * size, wide, 14 * scale);
+  x += wide + gap;
+  write(ends.at(-1), 2 * gap);
+  write(paper.fit(shortLegendWords(frame), box.right - x, look), 0);
+}
+
+/** Draw the squares from the negative to the positive end, from x on, around y. */
+function drawSquares({ paper, frame, palette, scale }, x, y, wide, largest) {
+  const { least } = frame.scene.shader;
+  for (let i = 0; i < LEGEND.steps; i++) {
+    const number = -1 + (2 * i) / (LEGEND.steps - 1);
+    const side = largest * (least + (1 - least) * Math.sqrt(Math.abs(number)));
+    const middle = x + largest / 2 + ((wide - largest) * (number + 1)) / 2;
+    paper.box(middle - side / 2, y - side / 2, side, side, palette.map(number), { radius: 1.5 * scale });
   }
+}
+
+/** The numbers below the squares: at both ends, in the middle, and between. */
+function legendEnds({ scale: most }) {
+  return [-most, -most / 2, 0, most / 2, most].map((each) => (each > 0 ? "+" : "") + generalNumber(each));
+}
+
+function grownWords(frame) {
+  const [before, after] = frame.grown.map((each) => generalNumber(each));
+  return text("legend.grown", { before, after });
+}
+
+/** In short, what colors stand for, or what is new of their scale. */
+function shortLegendWords(frame) {
+  if (frame.grown) return grownWords(frame);
+  return frame.clipped ? text("legend.only_beyond", { count: frame.clipped }) : channelName(frame.color);
+}
+
+function legendWords(frame) {
+  if (frame.grown) return grownWords(frame);
   const [color, size] = [channelName(frame.color), channelName(frame.size)];
   const words = color === size ? text("legend.cube", { color }) : text("legend.both", { color, size });
   return frame.clipped ? text("legend.beyond", { words, count: frame.clipped }) : words;

@@ -53,6 +53,7 @@ export class Picture {
     this.calm = false; // whether the camera jumps instead of moving by itself
     this.eyes = null;
     this.frame = null;
+    this.legend = null; // its box on the last picture
     this.size = [0, 0];
     this.ratio = 1;
     this.onlost = () => {}; // called when the graphics card takes the picture away
@@ -130,7 +131,8 @@ export class Picture {
     this.paint();
     this.remembered.take(state, [options.color ?? "value", options.size ?? "value"], now);
     this.eyes.cuts = this.calm;
-    this.eyes.frame(this.size, box, legendBox(box, scale));
+    this.legend = legendBox(box, scale);
+    this.eyes.frame(this.size, box, this.legend);
     const moving = this.eyes.tick(now);
     this.frame = frameOf(this.scene, this.placed, state, options, this.remembered, now);
     this.see = new Projection(this.eyes.camera, box, width, height, this.reach());
