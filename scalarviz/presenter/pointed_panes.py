@@ -75,6 +75,7 @@ class PointedPanes(WithMessages):
     hover: int | None = of_chosen("hover")
     hover_neuron: Neuron | None = of_chosen("hover_neuron")
     walking: bool = of_chosen("walking")
+    marks: bool = of_chosen("marks")
     own: FloatArray | None = of_chosen("own")
     curve_view: CurveView = setting("curve_view")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -71,16 +72,16 @@ def draw_legend(canvas: Canvas2D, division: Division, cubes: CubeValues, theme: 
 def draw_line(canvas: Canvas2D, box: Box, cubes: CubeValues, theme: Theme, scale: float) -> None:
     """Draw the legend in a line: the squares between their ends, then in short what they show."""
     size, gap = 13.0 * scale, 5.0 * scale
-    look = {"size": size, "color": theme.quiet, "outline": theme.ground}
+    write = partial(canvas.text, size=size, color=theme.quiet, outline=theme.ground)
     least, *_, most = ends_of(cubes)
     base = box.bottom - 0.3 * size
-    x = box.x + canvas.text(box.x, base, least, **look) + gap
+    x = box.x + write(box.x, base, least) + gap
     middle = base - 0.36 * size
     draw_squares(canvas, x, middle, SQUARES * scale, 14.0 * scale, theme, scale)
     x += SQUARES * scale + gap
-    x += canvas.text(x, base, most, **look) + 2.0 * gap
+    x += write(x, base, most) + 2.0 * gap
     words = canvas.fit(short_words_of(cubes), box.right - x, size=size)
-    canvas.text(x, base, words, **look)
+    write(x, base, words)
 
 
 def draw_squares(

@@ -9,6 +9,7 @@ or along its side.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -199,8 +200,8 @@ def cells_of(see: Projection, frame_data: FrameData, rows: Collection[int]) -> d
     units = [plate.unit for plate, _, _ in facing.values()]
     seen = see(np.stack(middles))
     cells = np.column_stack([seen.xy, seen.unit * units]).tolist()
-    known = zip(facing, cells, np.isfinite(seen.xy).all(axis=1), strict=True)
-    return {row: Cell(*cell) for row, cell, is_seen in known if is_seen}
+    known = {row: Cell(*cell) for row, cell in zip(facing, cells, strict=True)}
+    return {row: cell for row, cell in known.items() if math.isfinite(cell.x + cell.y)}
 
 
 def fitted(cells: Mapping[int, Cell], wide: float, lines: int, scale: float) -> Sizes:

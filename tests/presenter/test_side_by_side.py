@@ -390,3 +390,14 @@ def test_a_branch_itself_is_no_session() -> None:
     for wrong in (7, "x"):
         with refused(InputError, repr(wrong)):
             session.copy(wrong)  # type: ignore[arg-type]
+
+
+def test_the_key_to_the_marks_stands_in_the_chosen_pane(studio: Studio) -> None:
+    shown = beside(rgb(), rgb((3, 3)))
+    shown.chosen = 1
+    before = shot(studio, shown, (1000, 600))
+    shown.marks = True
+    changed = (shot(studio, shown, (1000, 600)) != before).any(axis=2)
+    assert changed[:, 510:].any() and not changed[:, :490].any()
+    shown.restore()
+    assert not shown.marks
