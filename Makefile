@@ -16,8 +16,10 @@ TEST_LIBRARIES = xvfb libgles2 glslang-tools
 # All tests: browsers.
 BROWSER = chromium firefox-esr
 
-# Whatever environment the user's shell has active, what is made here is made in .venv.
+# Whatever environment the user's shell has active, what is made here is made in .venv. Without
+# stored bytecode each of the processes that tests start would compile the whole package anew.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
+unexport PYTHONDONTWRITEBYTECODE
 .NOTPARALLEL:
 .PHONY: help watch notebooks docs pages test test-all proofs bench lint format clean again
 

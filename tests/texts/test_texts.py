@@ -5,6 +5,7 @@ import logging
 import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,13 @@ from scalarviz.model.operations import KINDS
 from scalarviz.pages.inline import texts_of
 from scalarviz.presenter.captions.moments import caption
 from scalarviz.texts import fields_of, plural, row_text, text
-from tests.texts.words_in_code import uses_in, words_in, words_of_a_page, words_of_a_script
+from tests.texts.words_in_code import (
+    Use,
+    uses_in,
+    words_in,
+    words_of_a_page,
+    words_of_a_script,
+)
 
 PACKAGE = Path(__file__).parents[2] / "scalarviz"
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -166,13 +173,15 @@ def test_every_exception_is_needed() -> None:
             assert hits, f"no {each!r} ({reason}) is in {files} any more"
 
 
-USES = [
-    (relative(path), use) for path in FILES for use in uses_in(path.read_text(encoding="utf-8"))
-]
+@cache
+def uses() -> list[tuple[str, Use]]:
+    return [
+        (relative(path), use) for path in FILES for use in uses_in(path.read_text(encoding="utf-8"))
+    ]
 
 
 def test_every_key_that_is_used_exists_and_gets_its_fields() -> None:
-    for file, use in USES:
+    for file, use in uses():
         where = f"{file}:{use.line}"
         assert use.keys, f"{where}: the key must be a literal or an f-string"
         fields = set()
@@ -188,7 +197,7 @@ def test_every_key_that_is_used_exists_and_gets_its_fields() -> None:
 
 
 def test_every_text_is_used() -> None:
-    used = {key for _, use in USES for pattern in use.keys for key in are_of(pattern)}
+    used = {key for _, use in uses() for pattern in use.keys for key in are_of(pattern)}
     scripts = [path.read_text(encoding="utf-8") for path in PACKAGE.glob("pages/web/*.js")]
     used |= texts_of("\n".join(scripts), ENGLISH).keys()
     assert ENGLISH.keys() - used == set()
