@@ -22,6 +22,7 @@ from scalarviz.presenter.several import Several
 from scalarviz.presenter.show import Show
 from scalarviz.process.opening import opening_over
 from scalarviz.scenefiles.find import find, load
+from scalarviz.sweeps.look import SweepLook, sweep_look
 from scalarviz.sweeps.sweep import STEPS, Sweep
 from scalarviz.texts import text
 
@@ -50,6 +51,10 @@ def watch(
     present: bool = False,
     nodes: Callable[[Any], object] | None = None,
     pin: object = None,
+    networks: str | None = None,
+    order: str | None = None,
+    group: str | None = None,
+    against: int | None = None,
     instead: str = INSTEAD,
 ) -> Any:
     """Open a window on a session, or on several, and play; return the exit code.
@@ -59,8 +64,8 @@ def watch(
 
     show            a Session, a Show, or the name or path of a scene; or 1 to 6 of them in a list,
                     or in a dict by their names: they are shown side by side, on one clock; or a
-                    Sweep, which takes steps, theme, size and play: a click opens one of its
-                    networks
+                    Sweep, which takes steps, theme, size, play, and networks to
+                    against: a click opens one of its networks
     steps           number of steps after which it pauses; None, the default: no limit
     speed           steps a second, 0 for as fast as possible; None, the default: the show's speed
     theme           "dark", "light", or "auto", the default: that of the system or page
@@ -81,6 +86,14 @@ def watch(
                     lambda view: Markers(pos=points, parent=view.scene); by default none
     pin             a Weight or its row of the bank, or a Perceptron, which a window shows pinned;
                     None, the default: none. Side by side also a list, with one or None for each
+    networks        how a Sweep shows each network: as a wall of "cubes", the default, by a map of
+                    the plane in "maps", by "swatches" of its colors, or by its loss in "losses"
+    order           column of its tables by which a Sweep orders settings and networks, such as
+                    "loss", or "-success" for the largest first; None, the default: settings as in
+                    the grid, networks by their loss
+    group           column by whose values a Sweep groups its settings; None, the default: none
+    against         number of the setting with which a Sweep compares the others; None, the
+                    default: that of least loss
     instead         what an error suggests where no window can be opened
 
     If only PySide6 is missing, it prints so and draws in the terminal. Raises InputError for
@@ -90,8 +103,9 @@ def watch(
     from scalarviz.terminal import terminal as in_terminal
     from scalarviz.window import window
 
+    look = sweep_look(show, networks, order, group, against)
     if isinstance(show, Sweep):
-        return watch_sweep(show, steps, theme, size, play=play is not False)
+        return watch_sweep(show, steps, theme, size, look, play=play is not False)
     found = shown_in(show, recipe)
     pick({"auto": "", **THEMES}, theme, "theme")
     if speed is not None:
@@ -135,7 +149,13 @@ def watch(
 
 
 def watch_sweep(
-    sweep: Sweep, steps: int | None, theme: str, size: tuple[int, int] | None, *, play: bool
+    sweep: Sweep,
+    steps: int | None,
+    theme: str,
+    size: tuple[int, int] | None,
+    look: SweepLook,
+    *,
+    play: bool,
 ) -> Any:
     """Open a window on a sweep, or draw it below the cell of a notebook while it trains."""
     from scalarviz.window import window
@@ -146,7 +166,7 @@ def watch_sweep(
     if in_notebook():
         from scalarviz.notebook.sweep import show_sweep
 
-        return show_sweep(sweep, steps, theme, size or (960, 600), play=play)
+        return show_sweep(sweep, steps, theme, size or (960, 600), look, play=play)
     try:
         window.check_window()
     except DisplayError as lack:
@@ -155,7 +175,7 @@ def watch_sweep(
         ) from lack
     from scalarviz.window.sweep_window import watch_sweep
 
-    return watch_sweep(sweep, steps, theme, size, play=play)
+    return watch_sweep(sweep, steps, theme, size, look, play=play)
 
 
 def shown_in(

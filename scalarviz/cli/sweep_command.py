@@ -51,6 +51,17 @@ def sweep_command() -> Callable[..., None]:
 
     watched = typer.Option(False, "--watch", help="Open a window in which all networks learn.")
 
+    networks = typer.Option(
+        None,
+        metavar="WHAT",
+        help="How the picture shows each network: cubes, maps, swatches or losses.",
+        autocompletion=beginning(("cubes", "maps", "swatches", "losses")),
+    )
+    order = typer.Option(
+        None, metavar="COLUMN", help="Order by a column, such as loss, or -success: largest first."
+    )
+    group = typer.Option(None, metavar="COLUMN", help="Group the settings by a column.")
+
     def run(
         scene: str = scene,
         grid: list[str] = grid,
@@ -64,6 +75,9 @@ def sweep_command() -> Callable[..., None]:
         folder: str | None = folder,
         picture: str | None = picture,
         watch: bool = watched,
+        networks: str | None = networks,
+        order: str | None = order,
+        group: str | None = group,
     ) -> None:
         from scalarviz.cli.sweep_scene import sweep_scene
 
@@ -81,6 +95,7 @@ def sweep_command() -> Callable[..., None]:
                 folder,
                 picture,
                 watch,
+                {"networks": networks, "order": order, "group": group},
             )
         )
 

@@ -20,6 +20,8 @@ from scalarviz.scenefiles.find import Scene, find, load
 from scalarviz.scenefiles.making import as_kind, make_show
 from scalarviz.scenefiles.options import RUNNING, SHARED, Option, kind_of, own_options
 from scalarviz.sweeps.executors import ADDRESSES
+from scalarviz.sweeps.look import sweep_look
+from scalarviz.sweeps.panels import Panels
 from scalarviz.sweeps.sweep import Sweep, sweep
 from scalarviz.sweeps.table import CSV, PARQUET
 from scalarviz.texts import plural, text
@@ -61,6 +63,7 @@ def sweep_scene(
     folder: str | None,
     picture: str | None = None,
     watched: bool = False,
+    look: Mapping[str, str | None] | None = None,
 ) -> int:
     """Train a sweep of a scene, print its table and write its runs; return the exit code.
 
@@ -76,6 +79,7 @@ def sweep_scene(
     folder    where results are kept; None: beside `out`, or nowhere
     picture   file of a picture, .png; None: none
     watched   whether a window shows how all networks learn; closing it ends the training
+    look      options of the picture and the window: networks, order and group; None: defaults
     """
     path = find(name)
     values = grid_of(grid, options_of(load(path)))
@@ -101,17 +105,19 @@ def sweep_scene(
         folder=folder,
         **more,
     )
+    seen: dict[str, Any] = dict(look or {})
+    Panels(runs, sweep_look(runs, **seen)).check()
     stopped = False
     try:
         if watched:
-            stopped = watch(runs, steps) != 0 or runs.progressed.done < len(runs)
+            stopped = watch(runs, steps, **seen) != 0 or runs.progressed.done < len(runs)
         else:
             runs.advance(steps, every)
     except KeyboardInterrupt:
         stopped = True
     report(runs, out, folder, stopped)
     if picture is not None and not stopped:
-        draw(runs, picture)
+        draw(runs, picture, **seen)
     if stopped:
         return INTERRUPTED
     return 1 if runs.errors else 0

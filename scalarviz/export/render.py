@@ -35,6 +35,7 @@ from scalarviz.process.interrupt import Stop
 from scalarviz.session.caption import Neuron
 from scalarviz.session.session import Session
 from scalarviz.session.shared_clock import SharedClock
+from scalarviz.sweeps.look import sweep_look
 from scalarviz.sweeps.stage import SweepStage
 from scalarviz.sweeps.sweep import Sweep
 from scalarviz.view.scene.camera import Camera, along_path
@@ -66,13 +67,17 @@ def picture(
     neuron_maps: bool | None = None,
     test_points: bool | None = None,
     discrete: bool | None = None,
+    networks: str | None = None,
+    order: str | None = None,
+    group: str | None = None,
+    against: int | None = None,
     look: RenderOptions | None = None,
 ) -> Frame:
     """Render a session as it is now; return uint8 (height, width, 3), and write it as a PNG file.
 
     session     a Session or a Show; or 1 to 6 of them in a list, or in a dict by their names: they
                 are drawn side by side, on common scales, with a table and all loss curves below;
-                or a Sweep: its settings side by side, without camera, layout, cubes and pin
+                or a Sweep: its settings side by side, without the options from camera to discrete
     path        the file, .png; None, the default, writes none
     size        width and height in logical pixels, 16 to 8192 each; by default (1280, 800)
     ratio       device pixels for each logical pixel, 0.25 to 8; by default 1.0
@@ -88,6 +93,14 @@ def picture(
     neuron_maps  whether spheres show what their neurons answer over the plane; by default False
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
+    networks    how a Sweep shows each network: as a wall of "cubes", the default, by a map of the
+                plane in "maps", by "swatches" of its colors, or by its loss in "losses"
+    order       column of its tables by which a Sweep orders settings and networks, such as "loss",
+                or "-success" for the largest first; by default settings as in the grid, networks
+                by their loss
+    group       column by whose values a Sweep groups its settings; by default none
+    against     number of the setting with which a Sweep compares the others; by default that of
+                least loss
     look        a RenderOptions that gives the defaults of these thirteen options instead
 
     Raises InputError for an option out of range, FileError if the file cannot be written, and
@@ -103,14 +116,16 @@ def picture(
         raise InputError(f"a picture is kept as .png, not as {place.name!r}: rename it")
     if place is not None:
         check_place(place)
+    seen = sweep_look(session, networks, order, group, against)
     if isinstance(session, Sweep):
         session.check_trained()
+        stage = SweepStage(session, look.theme, seen)
         with look.canvas() as canvas:
-            frame = drawn(canvas, SweepStage(session, look.theme), look)
+            frame = drawn(canvas, stage, look)
     else:
         show = shown(session)
-        with look.canvas() as canvas, look.on(show) as stage:
-            frame = drawn(canvas, stage, look)
+        with look.canvas() as canvas, look.on(show) as drawer:
+            frame = drawn(canvas, drawer, look)
     if place is not None:
         replace_file(place, png(frame))
     return frame

@@ -3,70 +3,215 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import replace
+from typing import final
 
 import numpy as np
-import numpy.typing as npt
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.model.operations import NONE
-from scalarviz.model.program import Program
+from scalarviz.errors import InputError
+from scalarviz.presenter.scales import stop_above
 from scalarviz.sweeps.grid import session_of
+from scalarviz.sweeps.look import SweepLook
 from scalarviz.sweeps.outcome import NEVER, Outcome
-from scalarviz.sweeps.statistics import interquartile_mean, rate
+from scalarviz.sweeps.rows import plain, rate_of
+from scalarviz.sweeps.small_pictures import Maker
+from scalarviz.sweeps.statistics import Interval, beats, interquartile_mean, share_below
 from scalarviz.sweeps.sweep import Sweep
 from scalarviz.sweeps.table import in_words
 from scalarviz.texts import plural, text
-from scalarviz.view.sweep_panels import COARSEST, SweepPanel, SweepPanels
+from scalarviz.view.sweep_networks import CUBES, KINDS, LOSSES, SmallPictures
+from scalarviz.view.sweep_panels import Comparison, SweepPanel, SweepPanels
 
-BRIGHT = 98.0  # percent of the weights that are not brighter than the scale
-Cells = npt.NDArray[np.int64]
-
-
-def panels_of(sweep: Sweep) -> SweepPanels:
-    """Return what is drawn of a sweep as it is now."""
-    known = [n for n in range(len(sweep.settings)) if sweep.knows(n)]
-    panels = [panel_of(sweep, number) for number in known]
-    weights = np.concatenate([np.zeros(0), *(abs(panel.pictures).ravel() for panel in panels)])
-    weights = weights[np.isfinite(weights)]
-    scale = float(np.percentile(weights, BRIGHT)) if len(weights) else 1.0
-    now = sweep.progressed
-    title = text(
-        "sweep.picture.title",
-        networks=plural("sweep.picture.networks", now.total),
-        settings=plural("sweep.picture.settings", len(sweep.settings)),
-        seeds=plural("sweep.picture.seeds", len(sweep.seeds)),
-        step=now.step,
-    )
-    return SweepPanels(title, panels, columns_of(sweep), rounded(scale), sweep.step)
+BRIGHT = 98.0  # percent of the weights that are not beyond the scale
+FAR = 3.0  # times the scale that is needed at least, from which on it shrinks
 
 
-def panel_of(sweep: Sweep, number: int) -> SweepPanel:
-    """Return the panel of a setting, its networks ordered by their last loss."""
-    name = ", ".join(f"{key} {in_words(value)}" for key, value in sweep.settings[number].items())
-    if number in sweep.errors:
-        error = sweep.errors[number]
-        nothing = np.zeros((0, 0)), np.zeros(0), np.zeros((0, 1, 1)), np.zeros(0, np.bool_)
-        losses, mean, pictures, failed = nothing
-        words = f"{type(error).__name__}: {error}"
-        return SweepPanel(
-            number, name, (), mean, losses, mean, pictures, failed, failed, None, words
+@final
+class Panels:
+    """Makes the panels of a sweep, and keeps those that change no more.
+
+    look  how the sweep is drawn
+    """
+
+    def __init__(self, sweep: Sweep, look: SweepLook) -> None:
+        self.sweep = sweep
+        self.look = look
+        self._makers: dict[int, Maker] = {}
+        self._kept: dict[tuple[int, SweepLook], tuple[Outcome, SweepPanel]] = {}
+        self._compared: dict[tuple[int, int], tuple[tuple[bytes, ...], Interval]] = {}
+        self._scale = 0.0
+
+    def now(self, first: int = 0) -> SweepPanels:
+        """Return what is drawn of the sweep as it is now, without the `first` settings."""
+        sweep, look = self.sweep, self.look
+        known = [number for number in range(len(sweep.settings)) if sweep.knows(number)]
+        numbers = look.ordered(sweep, known)
+        groups = behind(look.grouped(sweep, numbers), first)
+        numbers = [number for _, found in groups for number in found]
+        panels = [self.panel(number) for number in numbers]
+        best = self._against(known)
+        panels = [replace(panel, against=self._comparison(panel, best)) for panel in panels]
+        scale, clipped = self._scale_of(panels)
+        now = sweep.progressed
+        title = text(
+            "sweep.picture.title",
+            networks=plural("sweep.picture.networks", now.total),
+            settings=plural("sweep.picture.settings", len(sweep.settings)),
+            seeds=plural("sweep.picture.seeds", len(sweep.seeds)),
+            step=now.step,
         )
-    outcome = sweep.outcome(number)
-    order = np.argsort(outcome.final_losses, kind="stable")
-    succeeded = outcome.succeeded != NEVER
-    return SweepPanel(
-        number,
-        name or text("sweep.picture.all"),
-        outcome.seeds.view(np.uint64)[order].tolist(),
-        outcome.checks.astype(np.float64),
-        outcome.losses[order],
-        means_of(outcome),
-        pictures_of(sweep, number, outcome)[order] if len(outcome.values) else np.zeros((0, 1, 1)),
-        (outcome.failed != NEVER)[order],
-        succeeded[order],
-        rate(int(succeeded.sum()), len(succeeded)) if sweep.success else None,
+        sizes = [(name, len(found)) for name, found in groups]
+        columns = 0 if look.order or look.group else columns_of(sweep)
+        return SweepPanels(title, panels, sizes, columns, scale, sweep.step, look.networks, clipped)
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of small pictures that the first setting, or the next one, can have."""
+        for number in range(len(self.sweep.settings)):
+            try:
+                found = self._maker(number).kinds
+            except Exception:  # of any class: the setting is named with its error elsewhere
+                continue
+            return [kind for kind in KINDS if kind in found]
+        return [CUBES, LOSSES]
+
+    def check(self) -> None:
+        """Raise InputError if there are no such pictures of the networks of this sweep."""
+        self.look.check(self.sweep)
+        if self.look.networks not in self.kinds:
+            raise InputError(
+                f"these networks have no {self.look.networks}: maps need data in a plane, swatches "
+                f"targets of three numbers from 0 to 1; choose {' or '.join(self.kinds)}"
+            )
+
+    def _maker(self, number: int) -> Maker:
+        if number not in self._makers:
+            sweep = self.sweep
+            session = session_of(sweep.make, sweep.settings[number], sweep.seeds[0])
+            self._makers[number] = Maker(session)
+        return self._makers[number]
+
+    def panel(self, number: int) -> SweepPanel:
+        """Return the panel of a setting, its networks in the order of the look."""
+        if number in self.sweep.errors:
+            return panel_of_error(self.sweep, number, self.name(number))
+        outcome = self.sweep.outcome(number)
+        before = self._kept.get((number, self.look))
+        if before is not None and same(before[0], outcome):
+            return before[1]
+        panel = self._new_panel(number, outcome)
+        self._kept[number, self.look] = outcome, panel
+        return panel
+
+    def _new_panel(self, number: int, outcome: Outcome) -> SweepPanel:
+        order = self.look.order_of_networks(outcome)
+        succeeded = outcome.succeeded != NEVER
+        pictures = SmallPictures(LOSSES)
+        if len(outcome.values) and self.look.networks != LOSSES:
+            pictures = self._maker(number).make(self.look.networks, outcome.values[order])
+        return SweepPanel(
+            number,
+            self.name(number),
+            outcome.seeds.view(np.uint64)[order].tolist(),
+            outcome.checks.astype(np.float64),
+            outcome.losses[order],
+            means_of(outcome),
+            pictures,
+            (outcome.failed != NEVER)[order],
+            succeeded[order],
+            rate_of(outcome) if self.sweep.success else None,
+        )
+
+    def full_name(self, number: int) -> str:
+        """Return a setting in words."""
+        setting = self.sweep.settings[number]
+        return ", ".join(f"{key} {in_words(plain(value))}" for key, value in setting.items())
+
+    def name(self, number: int) -> str:
+        """Return a setting in words, without the column that its group has in its name."""
+        setting = self.sweep.settings[number]
+        named = [
+            f"{key} {in_words(plain(value))}"
+            for key, value in setting.items()
+            if key != self.look.group
+        ]
+        return ", ".join(named) or text("sweep.picture.all")
+
+    def _against(self, numbers: list[int]) -> int | None:
+        """Return the setting with which the others are compared."""
+        good = [number for number in numbers if number not in self.sweep.errors]
+        if self.look.against is not None:
+            return self.look.against if self.look.against in good else None
+        if len(good) < 2:
+            return None
+        losses = [
+            float(interquartile_mean(self.sweep.outcome(number).final_losses)) for number in good
+        ]
+        return good[int(np.argmin(losses))]
+
+    def _comparison(self, panel: SweepPanel, best: int | None) -> Comparison | None:
+        """Return how often the networks of a panel have less loss than those of a setting.
+
+        While it trains there is no interval, which takes some milliseconds.
+        """
+        if best is None or panel.error:
+            return None
+        chosen = self.look.against is not None
+        if panel.setting == best:
+            return Comparison("", chosen)
+        ours, theirs = (self.sweep.outcome(n).final_losses for n in (panel.setting, best))
+        place = panel.setting, best
+        if self.sweep.playing:
+            found = Interval(share_below(ours, theirs), math.nan, math.nan)
+            return Comparison(self.full_name(best), chosen, found)
+        key = ours.tobytes(), theirs.tobytes()
+        if place not in self._compared or self._compared[place][0] != key:
+            self._compared[place] = key, beats(ours, theirs)
+        return Comparison(self.full_name(best), chosen, self._compared[place][1])
+
+    def _scale_of(self, panels: list[SweepPanel]) -> tuple[float, bool]:
+        """Return a stop that most weights do not exceed, and whether some do.
+
+        It shrinks only if it is far too large, so that it does not flicker.
+        """
+        cells = [panel.pictures.cells for panel in panels]
+        found = [abs(each[np.isfinite(each)]) for each in cells if each is not None]
+        weights = np.concatenate([np.zeros(0), *found])
+        needed = stop_above(float(np.percentile(weights, BRIGHT))) if len(weights) else 1.0
+        if not self._scale >= needed or self._scale > FAR * needed:
+            self._scale = needed or 1.0
+        return self._scale, bool((weights > self._scale).any())
+
+
+def behind(groups: list[tuple[str, list[int]]], first: int) -> list[tuple[str, list[int]]]:
+    """Return groups of settings without the `first` ones."""
+    left = []
+    for name, found in groups:
+        if found[first:]:
+            left.append((name, found[first:]))
+        first = max(0, first - len(found))
+    return left
+
+
+def same(before: Outcome, now: Outcome) -> bool:
+    """Return whether two readings of a setting are of the same moment."""
+    return (
+        before.digests == now.digests
+        and len(before.checks) == len(now.checks)
+        and before.losses.shape == now.losses.shape
     )
+
+
+def panel_of_error(sweep: Sweep, number: int, name: str) -> SweepPanel:
+    """Return the panel of a setting that raised an error."""
+    error = sweep.errors[number]
+    nothing, none = np.zeros((0, 0)), np.zeros(0, np.bool_)
+    words = f"{type(error).__name__}: {error}"
+    return SweepPanel(
+        number, name, (), nothing[0:0].ravel(), nothing, nothing.ravel(), SmallPictures(),
+        none, none, None, words,
+    )  # fmt: skip
 
 
 def means_of(outcome: Outcome) -> FloatArray:
@@ -85,76 +230,13 @@ def means_of(outcome: Outcome) -> FloatArray:
     return np.where(np.isfinite(mean), mean, np.nan)
 
 
-def pictures_of(sweep: Sweep, number: int, outcome: Outcome) -> FloatArray:
-    """Return the cells of the small picture of each network."""
-    cells = sweep.cells_of(number, cells_in)
-    known = cells != NONE
-    found = np.full((len(outcome.values), *cells.shape), np.nan)
-    found[:, known] = outcome.values[:, cells[known]]
-    return found
-
-
-def cells_in(sweep: Sweep, number: int) -> Cells:
-    """Return the row of the bank that each cell of a small picture shows, NONE for empty cells."""
-    session = session_of(sweep.make, sweep.settings[number], sweep.seeds[0])
-    return coarser(layers_side_by_side(session.network.program))
-
-
-def layers_side_by_side(program: Program) -> Cells:
-    """Return the rows of all parameters, layer beside layer, in the middle of the height.
-
-    A row of cells is a perceptron with its bias last, or a column if it has more inputs than its
-    layer has perceptrons. Parameters of other kinds fill a square.
-    """
-    blocks = [block for block in map(block_of, program.operations) if block.size]
-    if not blocks:
-        return np.full((1, 1), NONE, np.int64)
-    height = max(len(block) for block in blocks)
-    columns: list[Cells] = []
-    for block in blocks:
-        place = (height - len(block)) // 2
-        whole = np.full((height, block.shape[1] + 1), NONE, np.int64)  # a gap behind it
-        whole[place : place + len(block), :-1] = block
-        columns.append(whole)
-    return np.hstack(columns)[:, :-1]
-
-
-def block_of(operation: Any) -> Cells:
-    """Return the rows of an operation's parameters as a matrix, higher than wide."""
-    rows = np.array(operation.parameters, np.int64)
-    shape = operation.shape
-    if len(shape) == 2 and len(rows) in (shape[0] * shape[1], shape[0] * (shape[1] + 1)):
-        weights = rows[: shape[0] * shape[1]].reshape(shape)
-        biases = rows[shape[0] * shape[1] :]
-        block = np.column_stack([weights, biases]) if len(biases) else weights
-        return block if len(block) >= block.shape[1] else block.T
-    side = math.ceil(math.sqrt(len(rows)))
-    whole = np.full(side * side, NONE, np.int64)
-    whole[: len(rows)] = rows
-    return whole.reshape(side, side)
-
-
-def coarser(cells: Cells) -> Cells:
-    """Return every so many of the cells of a picture that has too many of them."""
-    step = math.ceil(max(cells.shape) / COARSEST)
-    return cells[::step, ::step]
-
-
 def columns_of(sweep: Sweep) -> int:
     """Return the number of values of the last name if the settings are a whole grid, else 0."""
     names = list(sweep.settings[0])
     if not names:
         return 1
-    last = list(dict.fromkeys(repr(setting[names[-1]]) for setting in sweep.settings))
+    last = list(dict.fromkeys(in_words(plain(setting[names[-1]])) for setting in sweep.settings))
     for i, setting in enumerate(sweep.settings):
-        if repr(setting[names[-1]]) != last[i % len(last)]:
+        if in_words(plain(setting[names[-1]])) != last[i % len(last)]:
             return 0
     return len(last)
-
-
-def rounded(scale: float) -> float:
-    """Return a scale with two digits, at least as large."""
-    if scale <= 0.0 or not math.isfinite(scale):
-        return 1.0
-    digit = 10.0 ** (math.floor(math.log10(scale)) - 1)
-    return float(f"{math.ceil(scale / digit - 1e-9) * digit:.2g}")

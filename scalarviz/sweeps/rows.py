@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scalarviz.checks.numbers import shorten
 from scalarviz.errors import OrderError
-from scalarviz.sweeps.outcome import NEVER
-from scalarviz.sweeps.statistics import Interval, mean_with_interval, rate
+from scalarviz.sweeps.outcome import NEVER, Outcome
+from scalarviz.sweeps.statistics import Interval, interquartile_mean, mean_with_interval, rate
 from scalarviz.sweeps.table import SweepTable
 
 if TYPE_CHECKING:
@@ -38,17 +40,54 @@ def row_of_setting(sweep: Sweep, number: int) -> dict[str, Any]:
         return {**row, "runs": 0}
     row["runs"] = len(outcome.seeds)
     if sweep.success:
-        good = outcome.succeeded[outcome.succeeded != NEVER]
-        row |= spread("success", rate(len(good), len(outcome.seeds)))
-        row["steps to success"] = float(np.median(good)) if len(good) else None
+        row |= spread("success", rate_of(outcome))
+        row["steps to success"] = median_steps(outcome)
     row |= spread("loss", mean_with_interval(outcome.final_losses))
     row["failed"] = int((outcome.failed != NEVER).sum())
-    for name, table in outcome.metrics.items():
-        last = table[:, -1:]
-        known = last[np.isfinite(last)]
-        row[name] = float(known.mean()) if known.size else math.nan
+    for name in outcome.metrics:
+        row[name] = mean_of(outcome, name)
     row["seconds"] = outcome.seconds
     return row
+
+
+def value_of(sweep: Sweep, number: int, column: str) -> Any:
+    """Return the cell of a setting in a column of `table_of_settings`, None if there is none.
+
+    It is computed alone, without the intervals.
+    """
+    if column in sweep.settings[number]:
+        return plain(sweep.settings[number][column])
+    if number in sweep.errors or not sweep.knows(number):
+        return None
+    outcome = sweep.outcome(number)
+    if column in outcome.metrics:
+        return mean_of(outcome, column)
+    cells: dict[str, Callable[[], Any]] = {
+        "success": lambda: rate_of(outcome).value,
+        "steps to success": lambda: median_steps(outcome),
+        "loss": lambda: float(interquartile_mean(outcome.final_losses)),
+        "failed": lambda: int((outcome.failed != NEVER).sum()),
+        "seconds": lambda: outcome.seconds,
+    }
+    return cells[column]() if column in cells else None
+
+
+def rate_of(outcome: Outcome) -> Interval:
+    """Return the share of networks that succeeded, with its interval."""
+    return rate(int((outcome.succeeded != NEVER).sum()), len(outcome.seeds))
+
+
+def median_steps(outcome: Outcome) -> float | None:
+    """Return the median number of steps of the networks that succeeded."""
+    good = outcome.succeeded[outcome.succeeded != NEVER]
+    return float(np.median(good)) if len(good) else None
+
+
+def mean_of(outcome: Outcome, metric: str) -> float:
+    """Return the mean of the last values of a metric."""
+    last = outcome.metrics[metric][:, -1:]
+    known = last[np.isfinite(last)]
+    return float(known.mean()) if known.size else math.nan
 
 
 def table_of_runs(sweep: Sweep) -> SweepTable:
@@ -83,7 +122,14 @@ def spread(name: str, interval: Interval) -> dict[str, float]:
 
 
 def plain(value: object) -> object:
-    """Return a value of the grid as a cell: numbers and texts as they are, others as text."""
+    """Return a value of the grid as a cell: numbers and texts as they are, others as text.
+
+    Whole numbers in a row, such as the sizes of layers, become "3-8-3", a function its name.
+    """
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, (list, tuple)) and len(value) > 1 and all(type(n) is int for n in value):
+        return "-".join(map(str, value))
+    if isinstance(value, (type, FunctionType)):
+        return value.__name__
     return value if isinstance(value, (int, float, str, bool, type(None))) else shorten(value)

@@ -7,11 +7,13 @@ from typing import Any, final
 
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.formulas.table import pick
+from scalarviz.sweeps.look import SweepLook
 from scalarviz.sweeps.outcome import NEVER
-from scalarviz.sweeps.panels import panels_of
+from scalarviz.sweeps.panels import Panels
 from scalarviz.sweeps.sweep import Sweep
 from scalarviz.texts import text
-from scalarviz.view.sweep_panels import Spots, SweepPanels
+from scalarviz.view.sweep_networks import Spots
+from scalarviz.view.sweep_panels import SweepPanels
 
 Run = tuple[int, int]  # number of the setting, and seed
 
@@ -21,15 +23,43 @@ class SweepStage:
     """What is drawn of a sweep, which is read anew for each picture.
 
     chosen  setting and seed of the network that is looked at, or None
+    first   number of settings before those that are shown
     """
 
-    def __init__(self, sweep: Sweep, theme: str) -> None:
+    def __init__(self, sweep: Sweep, theme: str, look: SweepLook | None = None) -> None:
+        """`look` is how the sweep is drawn; raise InputError if it cannot be drawn so."""
         pick(THEMES, theme, "theme")
         self.sweep, self.theme = sweep, theme
+        self.panels = Panels(sweep, look or SweepLook())
+        self.panels.check()
         self.chosen: Run | None = None
+        self.first = 0
         self._shown: SweepPanels | None = None
         self._spots: list[Spots] = []
         self._renderer: Any = None
+
+    @property
+    def look(self) -> SweepLook:
+        """How the sweep is drawn."""
+        return self.panels.look
+
+    @look.setter
+    def look(self, look: SweepLook) -> None:
+        self.panels.look, self.first = look, 0
+
+    @property
+    def has_pages(self) -> bool:
+        """Whether there are more settings than on the last picture."""
+        return self._shown is not None and len(self._shown.panels) + self.first > len(self._spots)
+
+    def page(self, pages: int) -> None:
+        """Show the settings behind those on the last picture, or before them."""
+        if self._shown is None:
+            return
+        there = self.first + len(self._shown.panels)
+        first = self.first + pages * max(1, len(self._spots))
+        if first < there:
+            self.first = max(0, first)
 
     def draw(self, width: int, height: int, ratio: float) -> None:
         """Draw in the current OpenGL context, `ratio` device pixels per logical pixel."""
@@ -42,7 +72,7 @@ class SweepStage:
 
         theme = THEMES[self.theme]
         canvas = Canvas2D(width / ratio, height / ratio, ratio)
-        shown = panels_of(self.sweep)
+        shown = self.panels.now(self.first)
         self._shown = replace(shown, chosen=self._place_in(shown), words=self._words())
         self._spots = draw_panels(canvas, self._shown, theme)
         gloo.set_viewport(0, 0, width, height)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, final
 
 import numpy as np
-import numpy.typing as npt
 
 from scalarviz.checks.numbers import FloatArray, answered, not_copied, shorten, size, true_or_false
 from scalarviz.draw2d.progress import Progress
@@ -89,7 +88,6 @@ class Sweep:
         self._thread = Background()
         self._live: Iterator[Progressed] | None = None  # of `play`, which goes on after `pause`
         self._plan = 0, 0  # its steps and checks
-        self._cells: dict[int, npt.NDArray[np.int64]] = {}
         self._outcomes: dict[int, list[Outcome]] = {}
         self._trainings: dict[int, list[Training]] = {}
 
@@ -101,6 +99,11 @@ class Sweep:
         except Exception:  # of any class: the training names the setting with its error
             return None
         return goal_of(RIGHT, "success") if has_sides(samples_of(session)[1]) else None
+
+    @property
+    def metrics(self) -> list[str]:
+        """The names of the metrics that are measured."""
+        return list(self._metrics)
 
     __reduce_ex__ = not_copied("a sweep, which may be training", "save its table instead")
 
@@ -350,14 +353,6 @@ class Sweep:
                 stacklevel=2,
             )
         return session
-
-    def cells_of(
-        self, setting: int, find: Callable[[Sweep, int], npt.NDArray[np.int64]]
-    ) -> npt.NDArray[np.int64]:
-        """Return where the weights of a setting stand in a picture; `find` is asked once."""
-        if setting not in self._cells:
-            self._cells[setting] = find(self, setting)
-        return self._cells[setting]
 
     def name_of(self, setting: int, seed: int) -> str:
         """Return a run in words, such as "hidden 4, lr 1, seed 17"."""

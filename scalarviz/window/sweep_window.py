@@ -5,11 +5,22 @@ from __future__ import annotations
 from typing import final
 
 from PySide6.QtCore import QEvent, QEventLoop, QObject, Qt, QTimer
-from PySide6.QtGui import QCloseEvent, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMainWindow, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QMouseEvent, QWheelEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QMainWindow,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from scalarviz.presenter.show import Show
 from scalarviz.process.interrupt import Stop
+from scalarviz.sweeps.choices import Choice, choices_of
+from scalarviz.sweeps.look import SweepLook
 from scalarviz.sweeps.stage import Run, SweepStage
 from scalarviz.sweeps.sweep import Sweep
 from scalarviz.texts import text
@@ -22,6 +33,7 @@ FRAME = 100  # milliseconds between two pictures while it trains
 SIZE = 1280, 800
 SMALLEST = 640, 420
 TALL = 44  # pixels of the buttons
+LETTERS, WIDEST = 8, 260  # least room for letters in a choice, and most pixels of it
 
 MOVES = {
     Qt.Key.Key_Left: (-1, 0),
@@ -29,6 +41,7 @@ MOVES = {
     Qt.Key.Key_Up: (0, -1),
     Qt.Key.Key_Down: (0, 1),
 }
+PAGES = {Qt.Key.Key_PageUp: -1, Qt.Key.Key_PageDown: 1}
 
 
 @final
@@ -39,10 +52,12 @@ class SweepWindow(QMainWindow):
     error   an error of drawing or training, after which the window closes itself
     """
 
-    def __init__(self, sweep: Sweep, theme: str, steps: int, stop: Stop) -> None:
+    def __init__(
+        self, sweep: Sweep, theme: str, steps: int, stop: Stop, look: SweepLook | None = None
+    ) -> None:
         super().__init__()
         self.sweep, self.steps, self.stop = sweep, steps, stop
-        self.stage = SweepStage(sweep, theme)
+        self.stage = SweepStage(sweep, theme, look)
         self.opened: Run | None = None
         self.error: Exception | None = None
         self.loop = QEventLoop()
@@ -58,7 +73,9 @@ class SweepWindow(QMainWindow):
         self.button = QPushButton()
         self.button.setMinimumSize(2 * TALL, TALL)
         self.button.clicked.connect(self.turn)
+        self.choices = [self._box(choice) for choice in choices_of(self.stage.panels)]
         self.label = QLabel()
+        self.label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setCentralWidget(self._body())
         self.setWindowTitle(text("sweep.window.title"))
         self.setMinimumSize(*SMALLEST)
@@ -75,12 +92,33 @@ class SweepWindow(QMainWindow):
         layout = QVBoxLayout(body)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.picture, 1)
+        self.label.setContentsMargins(14, 4, 14, 4)
+        layout.addWidget(self.label)
         row = QHBoxLayout()
         row.setContentsMargins(12, 0, 12, 8)
         row.addWidget(self.button)
-        row.addWidget(self.label, 1)
+        for box in self.choices:
+            row.addWidget(box, 1)
         layout.addLayout(row)
         return body
+
+    def _box(self, choice: Choice) -> QComboBox:
+        """Return a box in which one of the values is chosen."""
+        box = QComboBox()
+        box.addItems(choice.words)
+        box.setCurrentIndex(choice.place(self.stage.look))
+        box.setAccessibleName(choice.about)
+        box.setToolTip(choice.about)
+        box.setMinimumHeight(TALL)
+        box.setMinimumContentsLength(LETTERS)
+        box.setMaximumWidth(WIDEST)
+        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        box.activated.connect(lambda place: self._choose(choice, place))
+        return box
+
+    def _choose(self, choice: Choice, place: int) -> None:
+        self.stage.look = choice.chosen(self.stage.look, place)
+        self.canvas.update()
 
     def turn(self) -> None:
         """Pause, or go on."""
@@ -122,8 +160,12 @@ class SweepWindow(QMainWindow):
         words = [text("sweep.window.far", step=now.step, done=now.done, total=now.total)]
         if now.failed:
             words.append(text("sweep.window.failed", failed=now.failed))
-        words.append(text("sweep.window.hint"))
-        self.label.setText("   ".join(words))
+        if self.stage.has_pages:
+            words.append(text("sweep.window.pages"))
+        with_hint = "   ".join([*words, text("sweep.window.hint")])
+        room = self.label.contentsRect().width()
+        fits = self.label.fontMetrics().horizontalAdvance(with_hint) <= room
+        self.label.setText(with_hint if fits else "   ".join(words))
 
     def _draw(self, event: object) -> None:
         if self.error is not None:
@@ -153,7 +195,7 @@ class SweepWindow(QMainWindow):
     # Mouse and keyboard.
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Point at networks, and open the one that is clicked."""
+        """Point at networks, open the one that is clicked, turn pages by the wheel."""
         if event.type() == QEvent.Type.Leave:
             self.stage.chosen = None
         elif isinstance(event, QMouseEvent):
@@ -161,18 +203,23 @@ class SweepWindow(QMainWindow):
             run = self.stage.point(at.x(), at.y())
             if event.type() == QEvent.Type.MouseButtonRelease:
                 self.open(run)
+        elif isinstance(event, QWheelEvent) and event.angleDelta().y():
+            self.stage.page(-1 if event.angleDelta().y() > 0 else 1)
         else:
             return False
         self.canvas.update()
         return False
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Space pauses, arrows choose, Enter opens, Esc closes."""
+        """Space pauses, arrows choose, Enter opens, Page keys show other settings, Esc closes."""
         key = Qt.Key(event.key())
         if key == Qt.Key.Key_Space:
             self.turn()
         elif key in MOVES:
             self.stage.move(*MOVES[key])
+            self.canvas.update()
+        elif key in PAGES:
+            self.stage.page(PAGES[key])
             self.canvas.update()
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.open(self.stage.chosen)
@@ -206,11 +253,18 @@ class SweepWindow(QMainWindow):
 
 
 def watch_sweep(
-    sweep: Sweep, steps: int, theme: str, size: tuple[int, int] | None, *, play: bool
+    sweep: Sweep,
+    steps: int,
+    theme: str,
+    size: tuple[int, int] | None,
+    look: SweepLook | None = None,
+    *,
+    play: bool,
 ) -> int:
     """Open a window on a sweep until it is closed; return the exit code.
 
     steps  number of steps of each training
+    look   how the sweep is drawn at first
     play   whether it trains at once
 
     A network that is clicked opens in a window of its own; when that is closed, this one is back.
@@ -220,7 +274,7 @@ def watch_sweep(
     application()
     theme = theme_of(theme)
     with quick_turns(), Stop() as stop:
-        window = SweepWindow(sweep, theme, steps, stop)
+        window = SweepWindow(sweep, theme, steps, stop, look)
         if size is not None:
             window.resize(*size)
         if play:

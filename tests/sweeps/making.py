@@ -21,6 +21,14 @@ def xor(hidden: int = 3, lr: float = 1.0, seed: int = 0, **options: Any) -> sv.S
     )
 
 
+def colors(sizes: tuple[int, ...] = (3, 8, 3), map: str = "hue", seed: int = 0) -> sv.Session:
+    """A network of some shape learns a map of colors."""
+    net = sv.Network(list(sizes), "tanh", output="sigmoid", seed=seed)
+    return sv.Session(
+        net, sv.data.Rgb(map), optimizer=sv.SGD(0.5), batch=8, engine="cpu", seed=seed
+    )
+
+
 def engines(engine: str = "cpu", seed: int = 0) -> sv.Session:
     net = sv.Network([2, 3, 1], "tanh", output="sigmoid", seed=seed, dtype="float64")
     return sv.Session(net, (PLACES, EITHER), optimizer=sv.SGD(1.0), engine=engine, seed=seed)

@@ -1,6 +1,7 @@
 """Pictures of sweeps: what stands on them, by cells, words and pixels."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,11 +9,19 @@ import pytest
 import scalarviz as sv
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import THEMES
-from scalarviz.errors import OrderError
-from scalarviz.sweeps.panels import layers_side_by_side, panels_of
+from scalarviz.errors import InputError, OrderError, UnknownNameError
+from scalarviz.sweeps.choices import choices_of
+from scalarviz.sweeps.look import SweepLook
+from scalarviz.sweeps.panels import Panels
+from scalarviz.sweeps.small_pictures import Maker, layers_side_by_side
 from scalarviz.sweeps.sweep import Sweep
-from scalarviz.view.sweep_panels import divided, draw_panels
-from tests.sweeps.making import diverging, raising, xor
+from scalarviz.view import sweep_networks
+from scalarviz.view.charts import Scales
+from scalarviz.view.cubes.cubes import BRIGHT
+from scalarviz.view.scene.frame import Box
+from scalarviz.view.sweep_networks import SmallPictures, cubes_of, packed
+from scalarviz.view.sweep_panels import SweepPanels, divided, draw_panels, scale_of
+from tests.sweeps.making import colors, diverging, raising, xor
 from tests.wording import refused
 
 
@@ -21,6 +30,10 @@ def runs() -> Sweep:
     made = sv.sweep(xor, {"hidden": [2, 3], "lr": [0.5, 2.0]}, seeds=range(12))
     made.advance(200)
     return made
+
+
+def panels_of(sweep: Sweep, **look: Any) -> SweepPanels:
+    return Panels(sweep, SweepLook(**look)).now()
 
 
 def test_cells_are_the_weights_of_each_layer_with_biases_last() -> None:
@@ -40,12 +53,13 @@ def test_networks_stand_in_the_order_of_their_losses(runs: Sweep) -> None:
     last = panel.losses[:, -1]
     assert (np.diff(last) >= 0).all() and panel.name == "hidden 3, lr 2"
     best = int(np.argmin(runs.outcome(3).final_losses))
-    cells = panel.pictures[0][np.isfinite(panel.pictures[0])]
+    assert panel.pictures.cells is not None
+    cells = panel.pictures.cells[0][np.isfinite(panel.pictures.cells[0])]
     assert sorted(cells) == pytest.approx(sorted(runs.outcome(3).values[best].tolist()))
     assert panel.mean[-1] == pytest.approx(runs.table().columns["loss"][3])
 
 
-@pytest.mark.parametrize("size", [(1280, 800), (800, 500), (360, 640)])
+@pytest.mark.parametrize("size", [(1280, 800), (800, 500), (360, 640), (3840, 2160)])
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_every_setting_is_named_and_panels_do_not_overlap(
     runs: Sweep, size: tuple[int, int], theme: str
@@ -54,7 +68,7 @@ def test_every_setting_is_named_and_panels_do_not_overlap(
     draw_panels(canvas, panels_of(runs), THEMES[theme])
     for hidden in (2, 3):
         assert any(words.startswith(f"hidden {hidden}, lr") for words in canvas.words)
-    boxes = divided(*map(float, size), 4, 2)
+    boxes = divided(*map(float, size), [("", 4)], 2).boxes
     assert len(boxes) == 4
     for i, a in enumerate(boxes):
         assert a.x >= 0 and a.right <= size[0] and a.bottom <= size[1]
@@ -63,7 +77,7 @@ def test_every_setting_is_named_and_panels_do_not_overlap(
 
 
 def test_more_settings_than_fit_are_counted() -> None:
-    assert len(divided(800.0, 500.0, 200, 0)) < 200
+    assert len(divided(800.0, 500.0, [("", 200)], 0).boxes) < 200
     canvas = Canvas2D(800, 500)
     many = sv.sweep(xor, {"lr": [0.1 * i for i in range(1, 41)]}, seeds=[0])
     many.advance(2)
@@ -76,10 +90,17 @@ def test_a_picture_has_lines_and_networks_where_they_belong(runs: Sweep, tmp_pat
     assert (tmp_path / "sweep.png").stat().st_size > 5000
     ground = frame[498, 2].astype(int)
     differs = (abs(frame.astype(int) - ground) > 40).any(axis=2)
-    for box in divided(800.0, 500.0, 4, 2):
+    for box in divided(800.0, 500.0, [("", 4)], 2).boxes:
         part = differs[int(box.y + 40) : int(box.bottom), int(box.x) : int(box.right)]
-        left, right = np.array_split(part, 2, axis=1)
-        assert 0.01 < left.mean() < 0.6 and right.mean() > 0.2
+        assert 0.01 < np.array_split(part, 2, axis=1)[0].mean() < 0.6
+    shown = panels_of(runs)
+    for spots in draw_panels(Canvas2D(800, 500), shown, THEMES["dark"]):
+        pictures = shown.panels[spots.panel].pictures
+        tiles = pictures.tiles(spots.size[0], 1.0, shown.scale, THEMES["dark"])
+        for tile, box in zip(tiles, map(spots.box, range(12)), strict=True):
+            part = differs[int(box.y) : int(box.bottom), int(box.x) : int(box.right)]
+            assert (part[tile[..., 3] == 255]).mean() > 0.98
+            assert not part[tile[..., 3] == 0].any()
 
 
 def test_networks_that_failed_have_a_frame_and_errors_are_written() -> None:
@@ -98,3 +119,139 @@ def test_networks_that_failed_have_a_frame_and_errors_are_written() -> None:
 def test_a_sweep_without_results_is_refused() -> None:
     with refused(OrderError):
         sv.picture(sv.sweep(xor, {}), size=(100, 100))
+
+
+def test_settings_and_networks_are_ordered_by_any_column(runs: Sweep) -> None:
+    table = runs.table()
+    for column in ("loss", "success", "steps to success", "lr"):
+        cells = [
+            table.columns[column][panel.setting] for panel in panels_of(runs, order=column).panels
+        ]
+        assert cells == sorted(cells)
+        fallen = panels_of(runs, order=f"-{column}").panels
+        assert [table.columns[column][panel.setting] for panel in fallen] == sorted(cells)[::-1]
+    seeds = [list(panel.seeds) for panel in panels_of(runs, order="-seed").panels]
+    assert seeds == [list(range(11, -1, -1))] * 4
+    assert [panel.setting for panel in panels_of(runs).panels] == [0, 1, 2, 3]
+
+
+def test_settings_are_grouped_by_a_column_whose_name_then_stands_above(runs: Sweep) -> None:
+    shown = panels_of(runs, group="lr")
+    assert shown.groups == [("lr 0.5", 2), ("lr 2", 2)]
+    assert [panel.setting for panel in shown.panels] == [0, 2, 1, 3]
+    assert [panel.name for panel in shown.panels] == ["hidden 2", "hidden 3"] * 2
+    placed = divided(1280.0, 800.0, shown.groups, 0)
+    assert len(placed.boxes) == 4 and [name for name, _, _ in placed.names] == ["lr 0.5", "lr 2"]
+    first, second = (placed.boxes[i].y for i in (0, 2))
+    assert placed.boxes[1].y == first < placed.names[1][2] < second
+
+
+def test_many_numbers_are_grouped_by_ranges() -> None:
+    many = sv.sweep(xor, {"lr": [0.1 * i for i in range(1, 13)]}, seeds=[0, 1])
+    many.advance(4)
+    groups = panels_of(many, group="lr").groups
+    assert len(groups) == 4 and sum(count for _, count in groups) == 12
+    assert groups[0][0].startswith("lr 0.1 to ")
+
+
+def test_each_setting_is_compared_with_the_best_or_a_chosen_one(runs: Sweep) -> None:
+    losses = runs.table().columns["loss"]
+    best = int(np.argmin(losses))
+    for chosen, other in ((None, best), (1, 1)):
+        for panel in panels_of(runs, against=chosen).panels:
+            assert panel.against is not None
+            if panel.setting == other:
+                assert panel.against.name == ""
+            else:
+                assert panel.against.beats == runs.beats(panel.setting, other)
+    canvas = Canvas2D(1280, 800)
+    draw_panels(canvas, panels_of(runs, against=1), THEMES["dark"])
+    assert sum("less loss than hidden 2, lr 2 in " in words for words in canvas.words) == 3
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_cubes_have_the_colors_and_the_light_of_cubes(theme: str) -> None:
+    assert (BRIGHT[0], BRIGHT[2]) == (sweep_networks.TOP, sweep_networks.SIDE)
+    sprites = cubes_of(20, theme)
+    shades = THEMES[theme].map(np.linspace(-1.0, 1.0, len(sprites) - 1))
+    for i in (0, 16, 48, 64):
+        middle = sprites[i, 11, 8]
+        assert middle[3] == 255 and abs(middle[:3] - 255 * shades[i]).max() <= 1
+        assert sprites[i, :, :, 3].astype(bool).sum() >= sprites[32, :, :, 3].astype(bool).sum()
+    assert not sprites[-1].any()
+
+
+def test_maps_show_the_output_of_each_network_over_the_plane(runs: Sweep) -> None:
+    panel = panels_of(runs, networks="maps").panels[3]
+    parts = panel.pictures.parts
+    assert parts is not None and len(parts) == 12
+    net = runs[3, panel.seeds[5]].network
+    side = parts.shape[1]
+    plane = Maker(xor(3, 2.0)).plane
+    assert plane is not None
+    corner = plane.low + (np.array([0.5, side - 0.5]) / side) * (plane.high - plane.low)
+    assert parts[5, 0, 0] == pytest.approx(2.0 * float(net(corner)[0]) - 1.0, abs=1e-5)
+
+
+def test_swatches_show_outputs_above_targets_and_sizes_are_an_axis() -> None:
+    runs = sv.sweep(colors, {"sizes": [(3, 3), (3, 8, 3)], "map": ["grey", "hue"]}, seeds=range(3))
+    runs.advance(10)
+    shown = panels_of(runs, networks="swatches")
+    assert [panel.name for panel in shown.panels][:3] == [
+        "sizes 3-3, map grey", "sizes 3-3, map hue", "sizes 3-8-3, map grey",
+    ]  # fmt: skip
+    swatches = shown.panels[3].pictures.swatches
+    session = runs[3, shown.panels[3].seeds[2]]
+    assert swatches is not None
+    inputs, targets = sv.data.Rgb("hue").palette
+    assert swatches[2, :, 0] == pytest.approx(np.clip(session.network(inputs), 0, 1), abs=1e-5)
+    assert swatches[2, :, 1] == pytest.approx(targets)
+    kinds = choices_of(Panels(runs, SweepLook()))[0].values
+    assert kinds == ["cubes", "swatches", "losses"]
+
+
+@pytest.mark.parametrize("count", [1, 7, 100, 3000])
+@pytest.mark.parametrize("kind", ["cubes", "maps", "swatches", "losses"])
+def test_small_pictures_stay_in_their_box(kind: str, count: int) -> None:
+    random = np.random.default_rng(0)
+    pictures = {
+        "cubes": SmallPictures("cubes", cells=random.normal(size=(count, 4, 5))),
+        "maps": SmallPictures("maps", parts=random.uniform(-1, 1, (count, 8, 8))),
+        "swatches": SmallPictures("swatches", swatches=random.uniform(size=(count, 8, 2, 3))),
+        "losses": SmallPictures(),
+    }[kind]
+    box, canvas = Box(10.0, 20.0, 300.0, 200.0), Canvas2D(400, 300)
+    steps, losses = np.arange(1.0, 6.0), random.uniform(0.1, 1.0, (count, 5))
+    scales = Scales(box, 0.0, 5.0)
+    spots = sweep_networks.draw_networks(
+        canvas, 0, box, pictures, (steps, losses, scales), 2.0, THEMES["dark"]
+    )
+    assert spots.count == count
+    first, last = spots.box(0), spots.box(count - 1)
+    assert first.x >= box.x and first.y >= box.y
+    assert spots.corners[:, 0].max() + spots.size[0] <= box.right + 1e-6
+    assert last.bottom <= box.bottom + 1e-6
+    for place in {0, count // 2, count - 1}:
+        here = spots.box(place)
+        assert spots.at(here.x + here.width / 2, here.y + here.height / 2) == place
+    assert packed(count, 300.0, 200.0, 1.0)[1] >= 1.0
+
+
+def test_letters_are_large_enough_and_grow_with_the_picture() -> None:
+    assert scale_of(800.0, 500.0) == scale_of(1280.0, 800.0) == 1.0
+    assert scale_of(3840.0, 2160.0) == pytest.approx(2.7)
+
+
+def test_looks_that_a_sweep_does_not_have_are_refused(runs: Sweep) -> None:
+    with refused(UnknownNameError):
+        sv.picture(runs, networks="walls")
+    with refused(InputError):
+        sv.picture(runs, networks="swatches")
+    with refused(UnknownNameError):
+        sv.picture(runs, order="-los")
+    with refused(UnknownNameError):
+        sv.picture(runs, group="rate")
+    with refused(InputError):
+        sv.picture(runs, against=4)
+    with refused(InputError):
+        sv.picture(xor(), networks="maps")

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
+from scalarviz.export.video import png
 from scalarviz.notebook.sweep import show_sweep
+from scalarviz.sweeps.look import SweepLook
 from tests.sweeps.making import diverging, raising, xor
 
 
@@ -55,22 +57,45 @@ def test_results_can_be_read_while_it_plays() -> None:
     assert seen and runs.table().columns["failed"] == [0, 4]
 
 
-def test_a_notebook_shows_pictures_while_it_trains(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What a notebook shows, in order: widgets, and the bytes of pictures."""
     import IPython.display
 
-    shown: list[bytes] = []
+    found: list[Any] = []
 
     class Place:
         def update(self, image: Any) -> None:
-            shown.append(image.data)
+            found.append(image.data)
 
-    def display(image: Any, display_id: bool = False) -> Place:
-        shown.append(image.data)
+    def display(each: Any, display_id: bool = False) -> Place:
+        found.append(each.data if display_id else each)
         return Place()
 
     monkeypatch.setattr(IPython.display, "display", display)
     monkeypatch.setattr("scalarviz.notebook.sweep.BETWEEN", 0.0)
+    return found
+
+
+def test_a_notebook_shows_pictures_while_it_trains(shown: list[Any]) -> None:
     runs = sv.sweep(xor, {}, seeds=range(3))
     show_sweep(runs, 40, "auto", (320, 200), play=True)
-    assert len(shown) == 40 and all(each.startswith(b"\x89PNG") for each in shown)
-    assert runs.progressed.done == 3 and shown[0] != shown[-1]
+    pictures = shown[1:]
+    assert len(pictures) == 40 and all(each.startswith(b"\x89PNG") for each in pictures)
+    assert runs.progressed.done == 3 and pictures[0] != pictures[-1]
+
+
+def test_menus_of_a_notebook_draw_the_sweep_in_another_way(shown: list[Any]) -> None:
+    runs = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(3))
+    runs.advance(40)
+    show_sweep(runs, 40, "light", (320, 200), SweepLook(order="-loss"), play=False)
+    row, first = shown
+    networks, order, group, against = row.children
+    assert order.label == "By loss, largest first" and len(against.options) == 3
+    for menu, words in ((networks, "Maps"), (group, "Groups of hidden"), (order, "By seed")):
+        menu.value = dict(menu.options)[words]
+    assert len(shown) == 5 and len({first, *shown[2:]}) == 4
+    same = sv.picture(
+        runs, size=(320, 200), theme="light", networks="maps", group="hidden", order="seed"
+    )
+    assert shown[-1] == png(same)

@@ -13,6 +13,8 @@ from PySide6.QtWidgets import QApplication
 
 import scalarviz as sv
 from scalarviz.process.interrupt import Stop
+from scalarviz.sweeps.look import SweepLook
+from scalarviz.view.sweep_panels import SweepPanels
 from scalarviz.window import sweep_window, window
 from scalarviz.window.frame import application
 from scalarviz.window.sweep_window import SweepWindow, watch_sweep
@@ -110,6 +112,58 @@ def case_keys_choose_and_pause() -> None:
     QTest.keyClick(made.picture, Qt.Key.Key_Space)  # goes on from there
     until(lambda: runs.progressed.step > step, "it does not go on")
     runs.stop()
+    made.release()
+
+
+def case_boxes_choose_how_it_is_drawn() -> None:
+    runs = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(8))
+    runs.advance(100)
+    made = opened(runs, 100)
+    made.resize(640, 420)
+    until(lambda: bool(made.stage._spots), "no networks are drawn")
+    assert [box.accessibleName() != "" and box.height() >= 44 for box in made.choices] == [True] * 4
+    assert all(box.visibleRegion().boundingRect() == box.rect() for box in made.choices)
+    networks, order, group, against = made.choices
+    chosen = ((networks, "Maps"), (order, "By seed"), (group, "Groups of hidden"))
+    for box, words in (*chosen, (against, "Against hidden 2")):
+        box.setFocus()
+        while box.currentText() != words:
+            QTest.keyClick(box, Qt.Key.Key_Down)
+    assert made.stage.look == SweepLook("maps", "seed", "hidden", 0)
+
+    def shown() -> SweepPanels:
+        assert made.stage._shown is not None
+        return made.stage._shown
+
+    until(lambda: shown().kind == "maps" and len(shown().groups) == 2, "it is not drawn so")
+    assert list(shown().panels[0].seeds) == list(range(8))
+    made.release()
+
+
+def case_page_keys_show_the_other_settings() -> None:
+    runs = sv.sweep(xor, {"lr": [0.1 * i for i in range(1, 21)]}, seeds=range(2))
+    runs.advance(10)
+    made = opened(runs, 10)
+    made.resize(640, 420)
+    until(lambda: made.stage.has_pages, "all settings are drawn")
+    first = made.stage.first
+
+    def shown() -> list[int]:
+        assert made.stage._shown is not None
+        return [panel.setting for panel in made.stage._shown.panels[: len(made.stage._spots)]]
+
+    seen = set(shown())
+    while len(seen) < 20:
+        QTest.keyClick(made.picture, Qt.Key.Key_PageDown)
+        until(lambda: shown()[0] == made.stage.first, "there is no page")
+        assert shown()[0] not in seen
+        first = made.stage.first
+        seen |= set(shown())
+    QTest.keyClick(made.picture, Qt.Key.Key_PageDown)
+    assert made.stage.first == first  # the last page
+    for _ in range(20):
+        QTest.keyClick(made.picture, Qt.Key.Key_PageUp)
+    assert made.stage.first == 0
     made.release()
 
 

@@ -1,0 +1,161 @@
+"""What small pictures of the networks of a setting show: their weights, maps, or swatches."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.checks.numbers import FloatArray
+from scalarviz.data import Rgb
+from scalarviz.formulas.metrics import predictions_of
+from scalarviz.model.operations import NONE
+from scalarviz.model.program import Program
+from scalarviz.presenter.exhibits_of import is_one_hot, largest
+from scalarviz.presenter.plane_points import PlanePoints, plane_points
+from scalarviz.session.session import Session
+from scalarviz.sweeps.training import samples_of
+from scalarviz.view.exhibits.plane import cells as cells_of_a_map
+from scalarviz.view.sweep_networks import CUBES, LOSSES, MAPS, SWATCHES, SmallPictures
+
+COARSEST = 48  # weights along a side of a wall
+WORK = 2e7  # weights times points of all maps of a setting, which take some tens of milliseconds
+SIDES = 8, 32  # cells along a map, at least and at most
+MOST_SAMPLES = 24  # swatches of a network
+
+Cells = npt.NDArray[np.int64]
+
+
+@final
+class Maker:
+    """Makes the small pictures of one setting, from the weights of its networks.
+
+    session  a session of the setting, untrained; its network is used to evaluate others
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.samples = samples_of(session)
+        if isinstance(session.data, Rgb):
+            self.samples = session.data.palette
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The row of the bank that each cube shows, NONE for empty cells."""
+        return coarser(layers_side_by_side(self.session.network.program))
+
+    @cached_property
+    def plane(self) -> PlanePoints | None:
+        """The plane in which the data lie."""
+        return plane_points(self.session.data, self.samples)
+
+    @cached_property
+    def network(self) -> Any:
+        """A network that evaluates others, by their weights."""
+        own = self.session.network
+        network = own.fresh(0)
+        return network.to("cpu", own.precision) if self.session.engine == "cpu" else network
+
+    @cached_property
+    def kinds(self) -> list[str]:
+        """The kinds of pictures that there can be."""
+        program, targets = self.session.network.program, self.samples[1]
+        found = [CUBES, LOSSES]
+        if any(operation.state != NONE for operation in program.operations):
+            return found  # running statistics are not kept by sweeps
+        if self.plane is not None:
+            found.insert(1, MAPS)
+        if targets.shape[1] == 3 and targets.min() >= 0.0 and targets.max() <= 1.0:
+            found.insert(1, SWATCHES)
+        return found
+
+    def make(self, kind: str, values: FloatArray) -> SmallPictures:
+        """Return pictures of networks with these weights; cubes if there are none of this kind.
+
+        values  shape (networks, parameters); without rows if weights are not known
+        """
+        if not len(values) or kind == LOSSES:
+            return SmallPictures(LOSSES)
+        if kind == MAPS and MAPS in self.kinds:
+            classes = is_one_hot(self.samples[1])
+            return SmallPictures(MAPS, parts=self._maps(values), classes=classes)
+        if kind == SWATCHES and SWATCHES in self.kinds:
+            return SmallPictures(SWATCHES, swatches=self._swatches(values))
+        known = self.cells != NONE
+        found = np.full((len(values), *self.cells.shape), np.nan)
+        found[:, known] = values[:, self.cells[known]]
+        return SmallPictures(CUBES, cells=found)
+
+    def _outputs(self, values: FloatArray, inputs: FloatArray) -> FloatArray:
+        """Return the outputs of each network, shape (networks, samples, outputs)."""
+        loss, found = self.session.timeline.trainer.loss, []
+        for weights in values:
+            self.network.bank.value[:] = weights
+            found.append(predictions_of(loss, self.network(inputs)))
+        return np.array(found)
+
+    def _swatches(self, values: FloatArray) -> FloatArray:
+        inputs, targets = self.samples
+        some = np.linspace(0, len(inputs) - 1, min(len(inputs), MOST_SAMPLES)).round()
+        rows = some.astype(np.intp)
+        outputs = np.clip(self._outputs(values, inputs[rows]), 0.0, 1.0)
+        return np.stack([outputs, np.broadcast_to(targets[rows], outputs.shape)], axis=2)
+
+    def _maps(self, values: FloatArray) -> FloatArray:
+        plane, targets = self.plane, self.samples[1]
+        assert plane is not None, "it is among the kinds"
+        most = math.sqrt(WORK / values.size)
+        side = int(min(max(most, SIDES[0]), SIDES[1]))
+        points = plane.low + cells_of_a_map(side) * (plane.high - plane.low)
+        outputs = self._outputs(values, plane.inputs_of(points))
+        if is_one_hot(targets):
+            classes = np.array([largest(each) for each in outputs])
+            return classes.reshape(len(values), side, side)
+        least, most = float(targets[:, 0].min()), float(targets[:, 0].max())
+        reach = most / 2.0 - least / 2.0 or 1.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            parts = (outputs[:, :, 0] - (least / 2.0 + most / 2.0)) / reach
+        return np.asarray(parts.reshape(len(values), side, side))
+
+
+def layers_side_by_side(program: Program) -> Cells:
+    """Return the rows of all parameters, layer beside layer, in the middle of the height.
+
+    A row of cells is a perceptron with its bias last, or a column if it has more inputs than its
+    layer has perceptrons. Parameters of other kinds fill a square.
+    """
+    blocks = [block for block in map(block_of, program.operations) if block.size]
+    if not blocks:
+        return np.full((1, 1), NONE, np.int64)
+    height = max(len(block) for block in blocks)
+    columns: list[Cells] = []
+    for block in blocks:
+        place = (height - len(block)) // 2
+        whole = np.full((height, block.shape[1] + 1), NONE, np.int64)  # a gap behind it
+        whole[place : place + len(block), :-1] = block
+        columns.append(whole)
+    return np.hstack(columns)[:, :-1]
+
+
+def block_of(operation: Any) -> Cells:
+    """Return the rows of an operation's parameters as a matrix, higher than wide."""
+    rows = np.array(operation.parameters, np.int64)
+    shape = operation.shape
+    if len(shape) == 2 and len(rows) in (shape[0] * shape[1], shape[0] * (shape[1] + 1)):
+        weights = rows[: shape[0] * shape[1]].reshape(shape)
+        biases = rows[shape[0] * shape[1] :]
+        block = np.column_stack([weights, biases]) if len(biases) else weights
+        return block if len(block) >= block.shape[1] else block.T
+    side = math.ceil(math.sqrt(len(rows)))
+    whole = np.full(side * side, NONE, np.int64)
+    whole[: len(rows)] = rows
+    return whole.reshape(side, side)
+
+
+def coarser(cells: Cells) -> Cells:
+    """Return every so many of the cells of a picture that has too many of them."""
+    step = math.ceil(max(cells.shape) / COARSEST)
+    return cells[::step, ::step]
