@@ -33,6 +33,7 @@ LONGEST_LINE = 2**22  # characters: one line of a CSV file
 MOST_SCANS = 64  # of a JPEG picture
 MOST_CONDITIONS = 20  # at which a training stops
 LONGEST_CONDITION = 200  # letters
+LONGEST_MARK = 1000  # letters of what is said of a step at which some conditions held
 MOST_PRODUCTS = {"python": 5 * 10**5}  # multiply-adds to recompute a step in the middle of ...
 PRODUCTS = 10**9  # ... which a run was saved; on other engines
 

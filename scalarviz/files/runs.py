@@ -25,6 +25,7 @@ from scalarviz.errors import InputError
 from scalarviz.errors.visible_text import visible
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.checked_safetensors import Array, Description, read, write
+from scalarviz.files.marks import describe_marks, restore_marks
 from scalarviz.files.metrics import describe_metrics, metric_arrays, restore_metrics
 from scalarviz.files.networks import describe, not_made
 from scalarviz.files.origin import describe_origin
@@ -77,6 +78,7 @@ def load_timeline(
     try:
         timeline = build_timeline(description, arrays, given, limit)
         lacks = restore_metrics(timeline.visits, description, rows)
+        restore_marks(timeline, description)
     except Exception as error:  # also errors that no check has foreseen, in hostile files
         raise not_made(path, "a run that can go on here", error) from error
     if lacks:
@@ -185,6 +187,7 @@ def describe_timeline(timeline: Timeline, network: Network) -> tuple[Description
         "bits": bits_of(network.bank),
         "order_of_sums": ORDER_OF_SUMS,
         **describe_metrics(timeline.visits),
+        **describe_marks(timeline),
         **describe_origin(timeline.origin),
         **own_of(timeline),
     }

@@ -17,11 +17,11 @@ import numpy as np
 
 from scalarviz.checks.limits import LONGEST_CONDITION, MOST_CONDITIONS
 from scalarviz.checks.numbers import FloatArray, check_signature, shorten
+from scalarviz.engines.common.watch import sum_of_squares
 from scalarviz.errors import InputError, ShapeError, UnknownNameError
 from scalarviz.formulas.metrics import HELD_OUT, LOSS, METRICS
 from scalarviz.formulas.table import table
 from scalarviz.network.base import Model
-from scalarviz.network.norms import norm
 from scalarviz.session.dead_neurons import dead_neuron
 
 if TYPE_CHECKING:
@@ -43,8 +43,9 @@ class Quantity:
     name      as it is written
     source    LOSSES or MEASURED: it is on record; NUMBERS: it is read from the bank
     read      function of the trainer and a row of the bank, for NUMBERS
-    has_row   whether the row follows the name, as in "weight 7"
+    has_row   whether the row follows the name, as in "weight 7"; it rises and falls by its size
     of_step   whether it belongs to the step just done, so that there is none at step 0
+    watched   where it stands in the table of a `Watch`, if engines can watch it: a row of WATCHED
     """
 
     name: str
@@ -52,6 +53,7 @@ class Quantity:
     read: Callable[[Trainer, int], float] = lambda trainer, row: math.nan
     has_row: bool = False
     of_step: bool = False
+    watched: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class State:
     holds      whether that number, or a loss, says that it is so
     on_record  whether the losses alone tell, with some settings
     where      function of the trainer and that number: where it is so, or ""
+    watched    as in Quantity
     """
 
     name: str
@@ -91,12 +94,13 @@ class State:
     holds: Callable[[Any], Any]
     on_record: Callable[[Settings], bool] = lambda settings: False
     where: Callable[[Trainer, float], str] = lambda trainer, value: ""
+    watched: str = ""
 
 
 def norm_of_gradients(trainer: Trainer, row: int) -> float:
     """Norm of the gradients of all weights that are not frozen."""
     bank = trainer.bank
-    return norm(bank.grad[~bank.frozen] if bank.frozen.any() else bank.grad)
+    return math.sqrt(sum_of_squares(bank.grad[~bank.frozen] if bank.frozen.any() else bank.grad))
 
 
 def weight_in(trainer: Trainer, row: int) -> float:
@@ -138,10 +142,10 @@ def neuron_at(trainer: Trainer, row: float) -> str:
 QUANTITIES = table(
     [
         Quantity("loss", LOSSES),
-        Quantity("grad norm", NUMBERS, norm_of_gradients, of_step=True),
-        Quantity("weight", NUMBERS, weight_in, has_row=True),
-        Quantity("gradient", NUMBERS, gradient_in, has_row=True, of_step=True),
-        Quantity("learning rate", NUMBERS, rate_now),
+        Quantity("grad norm", NUMBERS, norm_of_gradients, of_step=True, watched="norm"),
+        Quantity("weight", NUMBERS, weight_in, has_row=True, watched="value"),
+        Quantity("gradient", NUMBERS, gradient_in, has_row=True, of_step=True, watched="gradient"),
+        Quantity("learning rate", NUMBERS, rate_now, watched="rate"),
     ]
 )
 PREDICATES = table(
@@ -155,7 +159,13 @@ PREDICATES = table(
 )
 STATES = table(
     [
-        State(NOT_FINITE, least_finite, lambda v: ~np.isfinite(v), on_record=is_refused),
+        State(
+            NOT_FINITE,
+            least_finite,
+            lambda v: ~np.isfinite(v),
+            on_record=is_refused,
+            watched="finite",
+        ),
         State("a neuron is dead", dead_neuron, lambda v: v >= 0.0, where=neuron_at),
     ]
 )
@@ -176,6 +186,7 @@ class Condition:
     row        row of the bank, or None
     state      the row of STATES, or None
     function   the user's own; None if a file has lost it
+    watched    as in Quantity
     """
 
     text: str
@@ -187,6 +198,7 @@ class Condition:
     row: int | None = None
     state: State | None = None
     function: Function | None = None
+    watched: str = ""
 
     @property
     def is_own(self) -> bool:
@@ -208,6 +220,15 @@ class Condition:
         """Whether it compares with the arrival before, as "changes sign" does."""
         return self.predicate.before == "previous"
 
+    @property
+    def looks_back(self) -> bool:
+        """Whether it compares with all arrivals before, as "rises 3x" does."""
+        return self.predicate.before in ("smallest", "largest")
+
+    def compared(self, values: Any) -> Any:
+        """Return what the predicate is about: a number, or its size where that rises or falls."""
+        return np.abs(values) if self.looks_back and self.row is not None else values
+
     def number_at(self, trainer: Trainer, step: int, loss: float) -> float:
         """Return the number that is read on arrival at a step, whose step had a loss."""
         if self.is_not_finite and not math.isfinite(loss):
@@ -221,7 +242,7 @@ class Condition:
 
     def holds(self, values: Any, before: Any) -> Any:
         """Return whether it is so of a value, or of each of an array, and of one before each."""
-        return self.predicate.holds(values, before, self.number)
+        return self.predicate.holds(self.compared(values), before, self.number)
 
     def holds_over(self, values: FloatArray, before: FloatArray | None = None) -> Any:
         """Return whether it is so at each place of a record.
@@ -229,7 +250,7 @@ class Condition:
         before  the value before each place; None, the default: the record begins at step 0
         """
         if before is None:
-            before = before_each(self.predicate.before, values, math.nan)
+            before = before_each(self.predicate.before, self.compared(values), math.nan)
         with np.errstate(invalid="ignore", over="ignore"):
             return self.holds(values, before)
 
@@ -272,7 +293,9 @@ def one_clause(text: str, metrics: Sequence[str] | None) -> Condition:
     if state is not None:
         holds = state.holds
         predicate = Predicate("", lambda v, before, x: holds(v))
-        return Condition(state.name, NUMBERS, state.read, predicate, state=state)
+        return Condition(
+            state.name, NUMBERS, state.read, predicate, state=state, watched=state.watched
+        )
     for predicate in PREDICATES.values():
         found = re.fullmatch(predicate.pattern, text, re.IGNORECASE)
         if found is None:
@@ -310,11 +333,6 @@ def of_quantity(
         return Condition(f"{shown} {words}", MEASURED, unread, predicate, number, metric)
     if quantity.has_row and found is None:
         raise InputError(f"{name!r} is one of many: write its row, as in '{name} 7 {words}'")
-    if quantity.source == NUMBERS and predicate.before in ("smallest", "largest"):
-        raise InputError(
-            f"'{name} {words}' compares with all earlier steps, of which only losses and metrics "
-            f"are on record: write 'loss {words}', or '{name} > 10'"
-        )
     first, text = int(quantity.of_step), quantity.name + (f" {row}" if quantity.has_row else "")
     return Condition(
         f"{text} {words}",
@@ -323,6 +341,7 @@ def of_quantity(
         predicate,
         number,
         row=row if quantity.has_row else None,
+        watched=quantity.watched,
     )
 
 
@@ -362,6 +381,7 @@ def examples(metrics: Iterable[str] | None = None, row: int = 7) -> list[str]:
         "loss < 0.01",
         "loss rises 3x",
         "grad norm > 10",
+        "grad norm rises 10x",
         f"weight {row} changes sign",
         f"weight {row} > 1",
         f"gradient {row} changes sign",

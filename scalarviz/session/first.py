@@ -15,7 +15,7 @@ from scalarviz.session.conditions import (
     condition_of,
 )
 from scalarviz.session.metrics import series
-from scalarviz.session.stops import value_of
+from scalarviz.session.stops import Seen, after, value_of
 from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import Settings, settings_after
 from scalarviz.session.worker import check_end
@@ -74,16 +74,17 @@ def replay(
     timeline: Timeline, conditions: Sequence[Condition], last: int, tell: Tell
 ) -> int | None:
     """Return the first step, up to `last`, on arrival at which a condition holds, or None."""
-    now, before = timeline.clock, dict.fromkeys(conditions, np.nan)
+    now = timeline.clock
+    seen = dict.fromkeys(conditions, Seen(timeline.branch, -1, np.nan, np.nan, False))
     with timeline.visit(Clock()):
         try:
             for step in range(last + 1):
                 timeline.forward(Clock(step))
                 for condition in conditions:
-                    value, was = value_of(timeline, condition), before[condition]
-                    if not (condition.is_change and not step) and condition.holds(value, was):
+                    value = value_of(timeline, condition)
+                    found = seen[condition] = after(seen[condition], condition, step, value)
+                    if found.holds:
                         return step
-                    before[condition] = value
                 tell(step)
                 check_end()
         finally:

@@ -7,7 +7,7 @@ follows from its past alone: it is the same in portions of any size, in a copy, 
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, final
@@ -32,6 +32,7 @@ from scalarviz.session.conditions import (
 from scalarviz.session.metrics import series
 from scalarviz.session.step_view import ConditionView
 from scalarviz.session.trainer import Settings, Trainer
+from scalarviz.session.watched import numbers_of, watch_of
 from scalarviz.session.way_back import with_way_back
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 KIND = "stop when"  # of the action that sets conditions
 MOST_MARKS = 200
+MOST_KNOWN = 2000  # steps of a branch and a condition
 
 
 class Seen(NamedTuple):
@@ -73,6 +75,8 @@ class Stops:
         self._settings: Settings | None = None
         self._sources: dict[str, list[Condition]] = {}
         self._seen: dict[Condition, Seen] = {}
+        self._taken: dict[Condition, FloatArray] = {}  # numbers after the steps taken last
+        self._past = Past()
 
     @contextmanager
     def in_repeated_steps(self) -> Iterator[None]:
@@ -120,14 +124,25 @@ class Stops:
         return 1 if self.asks_functions(timeline.trainer.settings) else most
 
     def take_steps(self, timeline: Timeline, first: int, count: int) -> Outcome:
-        """Take whole steps up to the first on which a condition on the bank may stop.
+        """Take whole steps up to the first on which a condition on the bank may stop, or more.
 
-        Without such conditions the steps are one call of the engine.
+        Without such conditions the steps are one call of the engine, and with those that it can
+        watch, once it is known what they had on arrival at `first`.
         """
+        self._taken = {}
         trainer, branch = timeline.trainer, timeline.branch
         conditions = self.read_from(NUMBERS, trainer.settings)
         if not conditions or count == 1:
             return trainer.steps(first, count)
+        watch = watch_of(conditions)
+        if watch is not None:
+            if not all(self._is_seen(condition, branch, first) for condition in conditions):
+                return trainer.steps(first, 1)
+            watched = trainer.steps_watched(first, count, watch)
+            if watched is not None:
+                outcome, table = watched
+                self._taken = numbers_of(conditions, watch, table, outcome.losses, trainer)
+                return outcome
         losses: list[float] = []
         for step in range(first + 1, first + count + 1):
             outcome = trainer.steps(step - 1, 1)
@@ -136,19 +151,25 @@ class Stops:
                 break
         return Outcome(np.array(losses), outcome.bad, outcome.overflow)
 
+    def _is_seen(self, condition: Condition, branch: Branch, step: int) -> bool:
+        """Whether it is known what a condition had on arrival at a step."""
+        seen = self._seen.get(condition)
+        return seen is not None and seen.branch is branch and seen.step == step
+
     def _may_stop(self, trainer: Trainer, branch: Branch, step: int, loss: float) -> bool:
         """Whether a condition on numbers of the bank may hold anew on arrival at a step."""
         found: dict[Condition, Seen] = {}
         for condition in self.read_from(NUMBERS, trainer.settings):
             value = condition.number_at(trainer, step, loss)
-            is_change, seen = condition.is_change, self._seen.get(condition)
-            if seen is None or seen.branch is not branch or seen.step != step - 1:
-                seen, holds = None, is_change or bool(condition.holds(value, np.nan))
-            else:
-                holds = bool(condition.holds(value, seen.value))
-            if holds and (is_change or seen is None or not seen.holds):
+            if not self._is_seen(condition, branch, step - 1):
+                if condition.predicate.before or condition.holds(value, np.nan):
+                    return True  # it is looked at there
+                found[condition] = Seen(branch, step, value, np.nan, False)
+                continue
+            before = self._seen[condition]
+            found[condition] = seen = after(before, condition, step, value)
+            if seen.holds and (condition.is_change or not before.holds):
                 return True
-            found[condition] = Seen(branch, step, value, np.nan, holds)
         self._seen.update(found)
         return False
 
@@ -158,9 +179,10 @@ class Stops:
         first   the step from which on whole steps were taken
         losses  of these steps; None is returned if none stops
         """
-        found, settings = [], timeline.trainer.settings
-        for condition in self.read_from(LOSSES, settings) if len(losses) else ():
-            anew, _ = self._over_losses(timeline.branch, condition, first, losses)
+        found, settings, branch = [], timeline.trainer.settings, timeline.branch
+        of_losses = dict.fromkeys(self.read_from(LOSSES, settings), losses)
+        for condition, numbers in {**of_losses, **self._taken}.items() if len(losses) else ():
+            anew, _ = self._over(branch, condition, first, numbers)
             found += (np.flatnonzero(anew)[:1] + 1).tolist()
         for condition in self.read_from(MEASURED, settings):
             steps = measured_anew(timeline.branch, condition, first, first + len(losses))
@@ -178,7 +200,7 @@ class Stops:
         taken = branch.losses_between(first, step) if losses else None
         for condition in losses:
             assert taken is not None
-            anew, self._seen[condition] = self._over_losses(branch, condition, first, taken)
+            anew, self._seen[condition] = self._over(branch, condition, first, taken)
             if anew[-1]:
                 told.append(condition.told(trainer, float(taken[-1])))
         metrics = timeline.visits.metrics
@@ -187,6 +209,11 @@ class Stops:
                 if measured_anew(branch, condition, step - 1, step):
                     value = float(series(branch, step)[condition.metric][1][-1])
                     told.append(condition.told(trainer, value))
+        for condition, numbers in self._taken.items():
+            if len(numbers) >= step - first > 1:  # up to the step before
+                part = numbers[: step - first - 1]
+                _, self._seen[condition] = self._over(branch, condition, first, part)
+        self._taken = {}
         told += self._read_numbers(timeline)
         if told:
             self.mark(branch, step, " and ".join(told))
@@ -203,23 +230,28 @@ class Stops:
         timeline.visits.stopped = f"stopped before the update of step {step:,}: {NOT_FINITE}"
         return True
 
-    def _over_losses(
-        self, branch: Branch, condition: Condition, first: int, losses: FloatArray
+    def _over(
+        self, branch: Branch, condition: Condition, first: int, values: FloatArray
     ) -> tuple[Any, Seen]:
-        """Return where a condition holds anew in some steps, and what it has after them."""
-        seen, which = self._seen.get(condition), condition.predicate.before
-        if seen is None or seen.branch is not branch or seen.step != first:
+        """Return where a condition holds anew in some steps, and what it has after them.
+
+        values  of the condition on arrival after each of the steps from `first` on, such as losses
+        """
+        which = condition.predicate.before
+        if self._is_seen(condition, branch, first):
+            seen = self._seen[condition]
+        else:
             seen = of_record(branch, condition, first)
         start = seen.value if which == "previous" else seen.extreme
-        before = before_each(which, np.append(losses, np.nan), start)
-        holds = condition.holds_over(losses, before[:-1])
+        before = before_each(which, np.append(condition.compared(values), np.nan), start)
+        holds = condition.holds_over(values, before[:-1])
         if which == "previous":
             anew = holds
         else:
             was = seen.holds and not is_set_between(branch, first, first + 1)
             anew = holds & ~np.concatenate([[was], holds[:-1]])
-        step = first + len(losses)
-        return anew, Seen(branch, step, float(losses[-1]), float(before[-1]), bool(holds[-1]))
+        step = first + len(values)
+        return anew, Seen(branch, step, float(values[-1]), float(before[-1]), bool(holds[-1]))
 
     def _read_numbers(self, timeline: Timeline) -> list[str]:
         """Return which conditions on numbers of the bank hold anew at the present step."""
@@ -231,27 +263,74 @@ class Stops:
         since = is_set_between(branch, step - 1, step)
         values = {condition: value_of(timeline, condition) for condition in conditions}
         for condition, value in values.items():
-            is_change = condition.is_change
-            holds = not is_change and bool(condition.holds(value, np.nan))
-            if is_change or (holds and not since):
+            if condition.predicate.before:
                 before = self._before(timeline, condition)
-                anew = bool(condition.holds(value, before.value)) if is_change else not before.holds
+                seen = after(before, condition, step, value)
+                anew = seen.holds and (condition.is_change or since or not before.holds)
             else:
-                anew = holds
-            self._seen[condition] = Seen(branch, step, value, np.nan, holds)
+                seen = Seen(branch, step, value, np.nan, bool(condition.holds(value, np.nan)))
+                anew = seen.holds and (since or not self._before(timeline, condition).holds)
+            self._seen[condition] = seen
+            if condition.looks_back:
+                self._past.add(condition, seen)
             if anew:
                 told.append(condition.told(trainer, value))
         return told
 
     def _before(self, timeline: Timeline, condition: Condition) -> Seen:
-        """Return what a condition had on the arrival before, by a visit if nobody has looked."""
+        """Return what a condition had on the arrival before, by visits if nobody has looked."""
         branch, step = timeline.branch, timeline.clock.step - 1
-        seen = self._seen.get(condition)
-        if seen is None or seen.branch is not branch or seen.step != step:
-            with timeline.visit(Clock(step)):
-                value = value_of(timeline, condition)
-            seen = Seen(branch, step, value, np.nan, bool(condition.holds(value, np.nan)))
-        return seen
+        if self._is_seen(condition, branch, step):
+            return self._seen[condition]
+        start = Seen(branch, step - 1, np.nan, np.nan, False)
+        if condition.looks_back:  # at all steps that nobody has looked at
+            start = self._past.newest(condition, branch, step)
+        if start.step == step:
+            return start
+        with timeline.visit(Clock(start.step + 1)):
+            for now in range(start.step + 1, step + 1):
+                timeline.forward(Clock(now))
+                start = after(start, condition, now, value_of(timeline, condition))
+        if condition.looks_back:
+            self._past.add(condition, start)
+        return start
+
+
+@final
+class Past:
+    """What conditions that compare with all arrivals before had at some steps, by their texts."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, int], list[Seen]] = {}
+
+    def add(self, condition: Condition, seen: Seen) -> None:
+        """Remember what a condition had on arrival at a step."""
+        known = self._known.setdefault((condition.text, seen.branch.number), [])
+        place = bisect_left(known, seen.step, key=lambda each: each.step)
+        if place == len(known) or known[place].step != seen.step:
+            known.insert(place, seen)
+        if len(known) > MOST_KNOWN:
+            del known[1::2]
+
+    def newest(self, condition: Condition, branch: Branch, step: int) -> Seen:
+        """Return the newest that is known at or before a step; step -1 if nothing is."""
+        for each in branch.lineage():
+            known = self._known.get((condition.text, each.number), [])
+            place = bisect_right(known, step, key=lambda seen: seen.step)
+            if place:
+                return known[place - 1]._replace(branch=branch)
+            step = min(step, each.fork.step)
+        return Seen(branch, -1, np.nan, np.nan, False)
+
+
+def after(before: Seen, condition: Condition, step: int, value: float) -> Seen:
+    """Return what a condition has on arrival at a step, from what it had on the arrival before."""
+    which = condition.predicate.before
+    start = before.value if which == "previous" else before.extreme
+    with np.errstate(invalid="ignore", over="ignore"):
+        holds = bool(condition.holds(value, start))
+    extreme = before_each(which, np.array([condition.compared(value), np.nan]), start)[-1]
+    return Seen(before.branch, step, value, float(extreme), holds)
 
 
 def value_of(timeline: Timeline, condition: Condition) -> float:

@@ -242,7 +242,7 @@ class Timeline:
             outcome = self._cut(first, self.stops.take_steps(self, first, count))
         else:
             outcome = self.trainer.steps(first, count)
-        seconds = (time.perf_counter() - start) / count
+        seconds = (time.perf_counter() - start) / max(1, len(outcome.losses))
         self._times.append(seconds)
         self.pace = min(max(PORTION / max(seconds, 1e-9), 1.0), 4.0 * self.pace, MOST_STEPS)
         self.branch.record.record(first, outcome.losses)

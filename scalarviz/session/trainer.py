@@ -18,6 +18,7 @@ from scalarviz.checks.targets import labels_as_rows
 from scalarviz.data import DataSet
 from scalarviz.data.base import TableSet
 from scalarviz.engines.common.base import Outcome, Run
+from scalarviz.engines.common.watch import Watch
 from scalarviz.errors import InputError, OrderError, ShapeError
 from scalarviz.formulas.losses import Loss
 from scalarviz.model.bank import Bank
@@ -90,6 +91,12 @@ class Trainer:
     def steps(self, first: int, count: int) -> Outcome:
         """Perform `count` whole steps from step `first` on."""
         return self.run.steps(self.settings.optimizer, first, count)
+
+    def steps_watched(
+        self, first: int, count: int, watch: Watch
+    ) -> tuple[Outcome, FloatArray] | None:
+        """Perform whole steps, and return numbers of each; None if the engine does not do so."""
+        return self.run.steps_watched(self.settings.optimizer, first, count, watch)
 
     def frame(self, step: int) -> Frame:
         """Return a keyframe of the present numbers and settings, on arrival at a step."""

@@ -155,4 +155,8 @@ def copy_at_start(timeline: Timeline, network: Model, clock: Clock, memory: int)
     twin, branches = Timeline(copied, memory), copies_of(timeline.branches)
     twin.origin = timeline.origin
     twin.take_over(branches, branches[timeline.branches.index(timeline.branch)], clock)
+    same = dict(zip(timeline.branches, branches, strict=True))
+    twin.stops.marks = tuple(
+        mark._replace(branch=same[mark.branch]) for mark in timeline.stops.marks
+    )
     return twin

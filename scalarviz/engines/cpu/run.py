@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from contextlib import nullcontext
 from typing import final
 
 import numpy as np
@@ -14,6 +15,7 @@ from scalarviz.engines.common.base import Engine, Outcome, Run
 from scalarviz.engines.common.before import Before
 from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.common.statistics import Statistics
+from scalarviz.engines.common.watch import Watch
 from scalarviz.engines.cpu.calls import ALONE, TOGETHER, CpuCalls
 from scalarviz.engines.cpu.job import CpuJob
 from scalarviz.engines.cpu.optimizer_args import Order
@@ -32,14 +34,18 @@ from scalarviz.engines.cpu.units import (
     MOVING,
     ROUNDING,
     TRAINING,
+    WATCHING,
     units_of_draws,
     units_of_loss,
     units_of_optimizer,
 )
+from scalarviz.engines.cpu.watch_record import WatchRecord
 from scalarviz.formulas.losses import Loss
 from scalarviz.model.operations import NONE, OVERFLOW, Buffer
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.program import Moment
+
+UNGUARDED = nullcontext()
 
 
 def make_room(work: CpuCalls, tables: Tables, size: int, places: int) -> Room:
@@ -169,6 +175,24 @@ class CpuRun(Run):
         self._order = order
 
     def steps(self, optimizer: Optimizer, first: int, count: int) -> Outcome:
+        return self._take(optimizer, first, count)
+
+    def steps_watched(
+        self, optimizer: Optimizer, first: int, count: int, watch: Watch
+    ) -> tuple[Outcome, FloatArray] | None:
+        found = np.zeros((count, watch.columns))
+        values, gradients = (np.array(rows, np.uint64) for rows in (watch.values, watch.gradients))
+        asked = WatchRecord(
+            address(found), watch.columns, address(values), len(values),
+            address(gradients), len(gradients), watch.squares, watch.finite,
+        )  # fmt: skip
+        outcome = self._take(optimizer, first, count, asked)
+        return outcome, found[: len(outcome.losses)]
+
+    def _take(
+        self, optimizer: Optimizer, first: int, count: int, watch: WatchRecord | None = None
+    ) -> Outcome:
+        """Take whole steps; keep numbers of each if there is a `watch`."""
         check_process()
         bank, batches = self.engine.bank, self.batches.block(first, count)
         job = self._job or self._made_job(optimizer)
@@ -182,11 +206,12 @@ class CpuRun(Run):
         progress.first, progress.steps = first, count
         progress.losses = self._loss_at if count == 1 else address(losses)
         progress.count, progress.taken, progress.result = before, 0, NONE
-        if self._guard is None:
-            self._train.call(job.address)
-        else:
-            with self._guard:
+        with self._guard or UNGUARDED:
+            if watch is None:
                 self._train.call(job.address)
+            else:
+                kernel = self._work.load(WATCHING)["train_watched"]
+                kernel.call(job.address, self._train.address, ctypes.addressof(watch))
         self._work.rooms = {self._sizes: room}
         bank.has_gradients = True
         bank.count_steps(progress.count - before)
