@@ -120,7 +120,12 @@ PAGE = RenderOptions(size=(1200, 760), samples=1)  # default of storyboards
 
 
 def looked(look: RenderOptions, options: Sequence[Any]) -> RenderOptions:
-    """Return `look` with the options, in the order of its fields, that are not None."""
+    """Return `look` with the options, in the order of its fields, that are not None.
+
+    Raises InputError if `look` is no RenderOptions.
+    """
+    if not isinstance(look, RenderOptions):
+        raise InputError(f"look takes a RenderOptions, not {shorten(look)}: leave it out")
     named = zip(RenderOptions.__dataclass_fields__, options, strict=True)
     return replace(look, **{name: option for name, option in named if option is not None})
 

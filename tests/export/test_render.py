@@ -110,6 +110,7 @@ def test_samples_are_averages(session: sv.Session) -> None:
         ({"camera": "front"}, "'front'"),
         ({"colour": "value"}, "'colour'"),
         ({"color": "values"}, "'values'"),
+        ({"look": "maps"}, "'maps'"),
     ],
 )
 def test_a_mistake_is_one_sentence(
