@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import final
 
 import numpy as np
 
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.errors import InputError
 from scalarviz.errors.messages import inform
 from scalarviz.model.program import Program
@@ -13,9 +15,11 @@ from scalarviz.network.network import Network
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.shaders.live import LiveShader, live_shader
 from scalarviz.view.exhibits.exhibit import Exhibit
-from scalarviz.view.exhibits.on_card import ShownNetwork
+from scalarviz.view.exhibits.on_card import Formula, ShownNetwork
 from scalarviz.view.exhibits.pictures import Pictures
 from scalarviz.view.exhibits.plane import Plane
+
+Inputs = tuple[tuple[float, ...], tuple[Formula, ...], Callable[[FloatArray], FloatArray] | None]
 
 
 @final
@@ -30,22 +34,25 @@ class NetworkReading:
         """Return the network with the numbers that are shown, for the maps of an exhibit."""
         reading = self._reading
         session = reading.session
-        network, reads = session.network, ""
-        if not network.layers or reading.asleep:
-            return None
-        if isinstance(exhibit, Plane) and len(exhibit.axes) == 2 and exhibit.inputs_of is not None:
-            rest = exhibit.inputs_of(np.array([exhibit.low]))[0]
-            reads = session.timeline.trainer.loss.row.logits or ""
-        elif isinstance(exhibit, Pictures) and exhibit.fine is not None:
-            rest = np.zeros(network.inputs)
-        else:
+        network = session.network
+        found = inputs_in(exhibit, network.inputs)
+        if found is None or not network.layers or reading.asleep:
             return None
         shader = self._shader(network)
         if shader is None or network.program is not reading.program:
             return None
-        inputs = tuple(rest.tolist())
-        values, playing = reading.numbers.value, session.playing
-        return ShownNetwork(shader, reading.program, values, inputs, reads, playing)
+        reads = session.timeline.trainer.loss.row.logits if isinstance(exhibit, Plane) else ""
+        rest, formulas, inputs_of = found
+        return ShownNetwork(
+            shader,
+            reading.program,
+            reading.numbers.value,
+            rest,
+            reads or "",
+            session.playing,
+            formulas,
+            inputs_of,
+        )
 
     def _shader(self, network: Network) -> LiveShader | None:
         """Return the text of a network; None, and say why once, if a shader cannot have it."""
@@ -60,3 +67,20 @@ class NetworkReading:
                 inform(f"maps are computed by the cpu, since {why}", is_shown=True)
             self._known = network.program, found
         return self._known[1]
+
+
+def inputs_in(exhibit: Exhibit | None, count: int) -> Inputs | None:
+    """Return the inputs of a network over the map of an exhibit; None if it has no map.
+
+    They are those at rest, or formulas of the coordinates with what returns the inputs of points.
+    """
+    if isinstance(exhibit, Pictures) and exhibit.fine is not None:
+        return (0.0,) * count, (), None
+    if not isinstance(exhibit, Plane) or exhibit.inputs_of is None:
+        return None
+    if exhibit.formulas:
+        return (), exhibit.formulas, exhibit.inputs_of
+    if len(exhibit.axes) != 2:
+        return None
+    rest = exhibit.inputs_of(np.array([exhibit.low]))[0]
+    return tuple(rest.tolist()), (), None

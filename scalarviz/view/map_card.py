@@ -95,7 +95,7 @@ class MapCard:
     """
 
     def __init__(self, network: ShownNetwork) -> None:
-        self._shader, self._rest = network.shader, network.rest
+        self._shader, self._inputs = network.shader, (network.rest, network.formulas)
         self.works = False
         self.cost = np.inf  # seconds for each pixel
         self._tried = False
@@ -106,7 +106,8 @@ class MapCard:
 
     def is_of(self, network: ShownNetwork) -> bool:
         """Return whether it draws this network, whatever its parameters are."""
-        return network.shader is self._shader and network.rest == self._rest
+        inputs = network.rest, network.formulas
+        return network.shader is self._shader and inputs == self._inputs
 
     def release(self) -> None:
         """Free the memory on the graphics card."""
@@ -153,7 +154,8 @@ class MapCard:
         program["u_numbers_size"] = texture.shape[1::-1]
         program["u_numbers_first"] = float(first)
         program["u_low"], program["u_high"] = look.low, look.high
-        program["u_axes"] = tuple(map(float, look.axes))
+        if not network.formulas:
+            program["u_axes"] = tuple(map(float, look.axes))
         program["u_kind"] = look.kind
         program["u_squash"] = SQUASHES.get(network.reads, 0.0)
         program["u_range"] = look.range
@@ -188,7 +190,8 @@ class MapCard:
     def _try(self, network: ShownNetwork) -> None:
         """Compile, check, measure."""
         reader = bank_reader(SPLIT) + FLOATS
-        fragment = map_fragment(network.program, network.shader, reader, network.rest)
+        inputs = network.rest, network.formulas
+        fragment = map_fragment(network.program, network.shader, reader, *inputs)
         # vispy reads the lengths of arrays as numbers.
         fragment = fragment.replace("[CLASSES]", f"[{MOST_CLASSES}]")
         self._program = gloo.Program(MAP[0], f"#version 120\n{fragment}")
@@ -212,8 +215,12 @@ class MapCard:
         side, look = SIDES[0], MapLook(COLORS, (0.0, 0.0), (1.0, 1.0))
         pixels = self._timed(replace(network, reads=""), look, side)[1]
         part = (np.arange(side) + 0.5) / side
-        inputs = np.repeat(np.array([network.rest]), side * side, axis=0)
-        inputs[:, list(look.axes)] = np.stack(np.meshgrid(part, part), axis=-1).reshape(-1, 2)
+        points = np.stack(np.meshgrid(part, part), axis=-1).reshape(-1, 2)
+        if network.formulas and network.inputs_of is not None:
+            inputs = network.inputs_of(points)
+        else:
+            inputs = np.repeat(np.array([network.rest]), side * side, axis=0)
+            inputs[:, list(look.axes)] = points
         values, count = network.values, min(3, network.program.outputs.size)
         found = program_forward(network.program, values, np.zeros(0), inputs)
         wanted = found[network.program.outputs.name][:, :count]

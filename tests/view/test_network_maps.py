@@ -118,6 +118,24 @@ def test_a_plane_has_the_color_of_its_answer_at_each_pixel(
     assert_alike(seen, faded(THEMES[theme].map(parts), theme), 0.06)
 
 
+@pytest.mark.parametrize(
+    "features",
+    [
+        "x,y,x2,y2,xy,sinx,siny",
+        pytest.param("siny,xy", marks=pytest.mark.slow),
+        pytest.param("x2", marks=pytest.mark.slow),
+    ],
+)
+def test_a_plane_of_features_has_the_color_of_its_answer(studio: Studio, features: str) -> None:
+    known = data.Circle(scale=3.0, signed=True, features=features, samples=40)
+    net = sv.Network([known.inputs, 4, 1], "tanh", "tanh", seed=2)
+    stage = staged(sv.Session(net, known, batch=10, engine="python"))
+    pixels = studio.stage(stage, size=SIZE)
+    assert drawn(stage).drawn == 1
+    seen, right, up = inside(pixels, plane_of(stage)._plots[0])
+    assert_alike(seen, faded(THEMES["dark"].map(answers(stage, right, up)[..., 0]), "dark"), 0.15)
+
+
 def test_classes_have_their_colors(studio: Studio) -> None:
     stage = staged(three_classes())
     pixels = studio.stage(stage, size=SIZE)
@@ -375,7 +393,6 @@ def session_of(layers: list[Any], **given: Any) -> sv.Session:
         (lambda: session_of([sv.Dense(2, 3), sv.BatchNorm(3), sv.Dense(3, 1)]), True),
         (lambda: session_of([2, 3, 1], precision="mixed"), False),
         (lambda: three_classes(outputs=9), False),
-        (lambda: sv.Session(sv.Network([3, 2, 1]), data.Circle(features="x,y,xy")), False),
         (lambda: sv.Session(sv.Network([3, 3]), data.Rgb(), engine="python"), False),
     ],
 )

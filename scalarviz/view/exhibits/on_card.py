@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,6 +18,7 @@ COLORS, ANSWERS, CLASSES = 0.0, 1.0, 2.0  # kinds of maps, as in network_map.fra
 MOST_CLASSES = 8  # with colors of their own there
 NO_COLORS = ((0.0, 0.0, 0.0),) * 4
 
+Formula = Callable[[float, float], float]
 Color = tuple[float, ...]
 Size = tuple[int, int]
 
@@ -26,8 +28,8 @@ class MapLook:
     """What a map of a network shows: three outputs as a color, one answer, or the largest output.
 
     kind       COLORS, ANSWERS or CLASSES
-    low, high  inputs at the lower left and the upper right corner
-    axes       which two inputs vary
+    low, high  points of the plane at the lower left and the upper right corner
+    axes       which two inputs the points are, unless formulas give the inputs
     range      the middle of answers, and their distance from it at full color
     share      of a color on the ground
     colors     of zero, of negative and of positive numbers, and of the ground
@@ -53,12 +55,14 @@ def as_colors(colors: FloatArray) -> tuple[Color, ...]:
 class ShownNetwork:
     """The network that maps show, with the parameters of this moment.
 
-    shader   its text; the same object as long as the network is the same
-    program  its operations
-    values   its parameters, in bank order
-    rest     the inputs, of which two vary
-    reads    what the loss applies to the outputs: "sigmoid", "softmax" or ""
-    playing  whether it trains meanwhile, so that a map has to be quick
+    shader     its text; the same object as long as the network is the same
+    program    its operations
+    values     its parameters, in bank order
+    rest       the inputs, of which two vary; empty if formulas give them
+    reads      what the loss applies to the outputs: "sigmoid", "softmax" or ""
+    playing    whether it trains meanwhile, so that a map has to be quick
+    formulas   of the coordinates, which give the inputs
+    inputs_of  returns the inputs of points, if there are formulas
     """
 
     shader: LiveShader
@@ -67,6 +71,8 @@ class ShownNetwork:
     rest: tuple[float, ...]
     reads: str = ""
     playing: bool = False
+    formulas: tuple[Formula, ...] = ()
+    inputs_of: Callable[[FloatArray], FloatArray] | None = None
 
 
 class NetworkOnCard(Protocol):

@@ -32,6 +32,7 @@ from scalarviz.view.exhibits.on_card import (
     ANSWERS,
     CLASSES,
     MOST_CLASSES,
+    Formula,
     MapLook,
     NetworkOnCard,
     as_colors,
@@ -67,6 +68,7 @@ class Plane(Exhibit):
     focus    the sample in use, which is marked, as in `points`
     classes  names of the classes; empty if the outputs are not classes
     inputs_of  returns the inputs of points of the plane, in the numbers of the axes, or None
+    formulas  those of the features, for shaders; empty if the inputs are none
     tests    held-out samples, as in `points`; `test_targets` are their targets
     show_tests  whether these are drawn, hollow, too
     discrete  whether the map has the two strongest colors only
@@ -88,6 +90,7 @@ class Plane(Exhibit):
     focus: FloatArray | None = None
     classes: Sequence[str] = ()
     inputs_of: Callable[[FloatArray], FloatArray] | None = None
+    formulas: tuple[Formula, ...] = ()
     tests: FloatArray = field(default_factory=lambda: np.zeros((0, 2)))
     test_targets: FloatArray = field(default_factory=lambda: np.zeros(0))
     show_tests: bool = False
@@ -249,13 +252,10 @@ class Plane(Exhibit):
             self._paint_foot(canvas, foot, theme, rows, answers=answers > 0.0)
 
     def on_card(self, card: NetworkOnCard) -> Plane:
-        """Return the map, drawn at each pixel if `card` can; of features it has cells.
-
-        So it has where its numbers are infinite in float32.
-        """
+        """Return the map, drawn at each pixel if `card` can; in float32 its numbers are finite."""
         with np.errstate(over="ignore"):
             numbers = np.array([*self.low, *self.high, self.middle, self.reach], np.float32)
-        can = len(self.axes) == 2 and len(self.classes) <= MOST_CLASSES
+        can = bool(self.axes or self.formulas) and len(self.classes) <= MOST_CLASSES
         return replace(self, card=card) if can and np.isfinite(numbers).all() else self
 
     def _paint_map(self, canvas: Canvas2D, plot: Box, theme: Theme) -> None:
@@ -278,7 +278,7 @@ class Plane(Exhibit):
             CLASSES if self.classes else ANSWERS,
             self.low,
             self.high,
-            (self.axes[0], self.axes[1]),
+            (self.axes[0], self.axes[1]) if self.axes else (0, 1),
             (self.middle, TINY if self.discrete else self.reach),
             FAINT,
             as_colors(rgb(ends)),

@@ -20,8 +20,6 @@ DEVICE, SURFACELESS = 0x313F, 0x31DD  # platforms of EGL
 MOST_DEVICES = 32
 SOFTWARE = "EGL_MESA_device_software"
 INTS, PLACES = ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_void_p)
-# Names of renderers that compute in software.
-SOFTWARE_RENDERERS = "llvmpipe", "softpipe", "swiftshader", "software", "swrast", "gdi"
 
 
 @final
@@ -46,11 +44,6 @@ class HiddenContext:
             self.renderer = str(self.gl.glGetParameter(self.gl.GL_RENDERER))
         except Exception as error:  # drivers and libraries raise errors of any class
             raise no_opengl(error) from error
-
-    @property
-    def is_software(self) -> bool:
-        """Whether the processor draws, and no graphics card."""
-        return any(name in self.renderer.lower() for name in SOFTWARE_RENDERERS)
 
     def begin(self) -> None:
         """Make the context current on this thread."""
