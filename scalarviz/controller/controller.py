@@ -229,9 +229,9 @@ class Controller:
 
     @computes
     def reset(self) -> None:
-        """Start again with the same initial weights; the speed stays."""
+        """Start again with the same initial weights, and scales that fit them; the speed stays."""
         self.stand_still()
-        self.do(self.session.reset)
+        self.do(self.session.reset, self.fit)
 
     def set_unit(self, unit: str) -> None:
         """Choose the unit of `step`; if it is the operation, that of playing, too."""

@@ -70,8 +70,8 @@ def layer_more(controller: Controller) -> None:
 
 
 def layer_less(controller: Controller) -> None:
-    """Remove the layer that is pointed at, by default the first hidden one."""
-    place = layer_at(controller)
+    """Remove the layer that is pointed at, by default the one before the last one."""
+    place = layer_at(controller, max(0, len(controller.session.network.layers) - 2))
     grow(controller, lambda session: remove_layer(session, place))
 
 

@@ -123,6 +123,7 @@ def pick(controller: Controller) -> None:
     own = controller.stage.own
     if own is not None and controller.ask_color is not None:
         put_in(controller, own)
+        controller.stage.offer(offers_of_own(controller))  # the button took all of them away
         controller.ask_color(own, partial(put_in, controller))
 
 

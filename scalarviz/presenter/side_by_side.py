@@ -84,7 +84,7 @@ class SideBySide(PointedPanes):
         """Choose scales for the numbers of all panes, or for numbers that are read `anew`."""
         if anew:
             for stage in self.stages:
-                stage.reading.refresh()
+                stage.refresh()
         self.scales.choose(self._shown())
 
     # Settings.

@@ -202,7 +202,7 @@ class Stage(Pointed):
     def rescale(self, *, anew: bool = False) -> None:
         """Choose scales for the numbers that are shown, or read `anew`; then they only grow."""
         if anew:
-            self.reading.refresh()
+            self.refresh()
         self.scales.choose(self._of_all())
 
     def share(
@@ -287,14 +287,18 @@ class Stage(Pointed):
 
         What is beside the picture shows the same moment if it is read before the picture is drawn.
         """
-        reading, program = self.reading, self.reading.program
-        reading.patience = self.patience
-        reading.refresh()
-        if reading.program is not program:
+        self.reading.patience = self.patience
+        self.refresh()
+        self._is_read = True
+        return self.reading.here
+
+    def refresh(self) -> None:
+        """Read the session again; lay out its network if that has other operations now."""
+        program = self.reading.program
+        self.reading.refresh()
+        if self.reading.program is not program:
             self._lay_out()
             self.motion.stop()
-        self._is_read = True
-        return reading.here
 
     def _source(self) -> Source:
         reading, scales = self.reading, self.scales

@@ -205,7 +205,12 @@ def draw_table(
         if is_total and len(lines) > 1:
             line = y - 0.72 * row
             canvas.segments([(box.x, line)], [(box.right, line)], theme.faint)
-        room = (ends[0] if any(cells[1:-1]) else ends[-2]) - box.x
+        starts = [
+            end - canvas.measure(cell, size=size, bold=is_total)
+            for end, cell in zip(ends[1:], cells[1:], strict=True)
+            if cell
+        ]
+        room = min([box.right, *starts]) - 0.5 * size - box.x
         first = cells[0]
         if canvas.measure(first, size=size, bold=is_total) > room:  # "3" for "neuron 3"
             short = first.rpartition(" ")[2] if first.count(" ") == 1 else first

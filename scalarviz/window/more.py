@@ -144,10 +144,16 @@ class MorePanel(QScrollArea):
         forms = [replace(choice, value=None) for choice in choices]
         if forms != self._forms:
             self._forms = forms
+            self.setUpdatesEnabled(False)
             self._fill(choices)
-            QTimer.singleShot(0, self.place)  # as soon as the new fields know their sizes
+            QTimer.singleShot(0, self._show_placed)  # as soon as the new fields know their sizes
         for choice in choices:
             self._shows[choice.name](choice)
+
+    def _show_placed(self) -> None:
+        """Draw the panel again, with new fields in their places."""
+        self.place()
+        self.setUpdatesEnabled(True)
 
     @property
     def shows_all(self) -> bool:

@@ -14,6 +14,7 @@ from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.texts import text
 from tests.controller.stages import chips_of
+from tests.studio import Studio
 
 
 @pytest.fixture
@@ -51,8 +52,9 @@ def test_neurons_and_layers_are_added_and_removed_and_the_way_leads_back(
     assert (controller.session.network(colours) == answers).all()
     press(controller, "add layer")
     assert sizes(controller) == [5, 5, 3]
-    press(controller, "remove layer")
+    press(controller, "remove layer")  # the one that was added
     assert sizes(controller) == [5, 3]
+    assert (controller.session.network(colours) == answers).all()
     press(controller, "remove neuron")
     assert sizes(controller) == [4, 3]
     for expected in ([5, 3], [5, 5, 3], [5, 3], [4, 3]):
@@ -64,6 +66,31 @@ def test_neurons_and_layers_are_added_and_removed_and_the_way_leads_back(
         controller.redo()
         assert sizes(controller) == expected
     assert controller.state.redoable == 2 and controller.state.undoable == 1
+
+
+def test_undo_of_another_activation_lays_out_the_network_as_it_was(
+    controller: Controller, studio: Studio
+) -> None:
+    stage, session = controller.stage, controller.session
+    studio.stage(stage, 0.0)
+    titles = [label.about for label in stage.frame_data().layout.labels]
+    session.set_activation(0, "relu")
+    studio.stage(stage, 1.0)
+    assert [label.about for label in stage.frame_data().layout.labels] != titles
+    controller.undo()
+    studio.stage(stage, 2.0)
+    assert [label.about for label in stage.frame_data().layout.labels] == titles
+
+
+def test_a_start_again_has_scales_that_fit(controller: Controller, studio: Studio) -> None:
+    stage = controller.stage
+    studio.stage(stage, 0.0)
+    controller.edit(3, 40.0)
+    studio.stage(stage, 10.0)
+    controller.fit()
+    assert stage.frame_data().cubes.color_scales.max() == 50.0
+    controller.reset()
+    assert stage.frame_data().cubes.color_scales.max() == 1.0
 
 
 def test_a_neuron_that_is_added_is_pointed_at(controller: Controller) -> None:

@@ -157,7 +157,9 @@ def test_a_colour_is_picked(pointer: Pointer, stage: Stage) -> None:
     pointer.controller.ask_color = ask
     before = values(stage, "inputs").tolist()
     put_in(pointer.controller)
+    offered = stage.messages.offers()
     assert stage.messages.press("Pick a colour")
+    assert stage.messages.offers() == offered and BACK in offered, "the way back stays"
     assert picked == [before] and values(stage, "inputs").tolist() == [0.25, 0.5, 0.75]
     pointer.controller.press("escape")
     pick(pointer.controller)  # nothing is put in any more

@@ -1112,7 +1112,7 @@ def case_an_error_of_the_training_is_told() -> None:
     bench.session.network.bank.value[:] = float("nan")
     bench.press(Key.Key_Space)
     bench.until(lambda: bench.stage.notices)
-    assert "gradient" in bench.stage.notices[0] and bench.window.isVisible()
+    assert "is nan" in bench.stage.notices[0] and bench.window.isVisible()
     bench.close()
 
 
