@@ -16,7 +16,7 @@ from scalarviz.view.told import caption_box
 
 MESSAGE = 560.0  # largest width in pixels
 MOST_LINES, FEW_LINES = 5, 3  # of a message; with few it stays in its corner
-CORNER = 0.4  # share of the width for the network that its upper left corner has
+CORNER, LEAST = 0.4, 240.0  # share of the width for the network in its corner; pixels at least
 LINE = 17.0  # height in pixels
 LEAST_LETTERS = 8.0  # pixels of the name of a pane; smaller ones are left out
 Button = tuple[Box, str]  # the box and the label of a button
@@ -124,7 +124,7 @@ def draw_chips(
             box = Box(end - wide - 2.0 * pad, 7.0 * scale, wide + 2.0 * pad, high)
             end = box.x - 8.0 * scale
         else:
-            corner = min(most, CORNER * inner.width)
+            corner = min(most, max(CORNER * inner.width, LEAST * scale))
             if wide > corner:
                 lines = canvas.wrap(words, corner, MOST_LINES, size=size)
                 wide = corner
