@@ -25,6 +25,7 @@ from scalarviz.scenefiles.find import find, load
 from scalarviz.sweeps.look import SweepLook, sweep_look
 from scalarviz.sweeps.sweep import STEPS, Sweep
 from scalarviz.texts import text
+from scalarviz.window.display import check_window
 
 INSTEAD = (
     "sv.watch(..., terminal=True) draws in the terminal, sv.picture(..., 'net.png') and "
@@ -99,13 +100,13 @@ def watch(
     If only PySide6 is missing, it prints so and draws in the terminal. Raises InputError for
     invalid arguments, and DisplayError, which says what is missing, where no window can be opened.
     """
+    look = sweep_look(show, networks, order, group, against)
+    if isinstance(show, Sweep):
+        return watch_sweep(show, steps, theme, size, look, play=play is not False)
     from scalarviz.notebook import show as notebook
     from scalarviz.terminal import terminal as in_terminal
     from scalarviz.window import window
 
-    look = sweep_look(show, networks, order, group, against)
-    if isinstance(show, Sweep):
-        return watch_sweep(show, steps, theme, size, look, play=play is not False)
     found = shown_in(show, recipe)
     pick({"auto": "", **THEMES}, theme, "theme")
     if speed is not None:
@@ -135,7 +136,7 @@ def watch(
     if isinstance(shown, Show) and terminal:
         return in_terminal.watch(shown, steps, speed, theme, keep)
     try:
-        window.check_window()
+        check_window()
         return window.watch(shown, steps, speed, theme, keep, recipes, pin=pin, **options)
     except DisplayError as lack:
         is_one = isinstance(shown, Show)
@@ -158,8 +159,6 @@ def watch_sweep(
     play: bool,
 ) -> Any:
     """Open a window on a sweep, or draw it below the cell of a notebook while it trains."""
-    from scalarviz.window import window
-
     pick({"auto": "", **THEMES}, theme, "theme")
     steps = sweep.step or STEPS if steps is None else steps
     size = None if size is None else RenderOptions(size=size).size
@@ -168,14 +167,19 @@ def watch_sweep(
 
         return show_sweep(sweep, steps, theme, size or (960, 600), look, play=play)
     try:
-        window.check_window()
+        check_window()
     except DisplayError as lack:
         raise DisplayError(
             f"{lack}; without a window sv.picture(runs, 'sweep.png') writes a file"
         ) from lack
-    from scalarviz.window.sweep_window import watch_sweep
+    if play:
+        sweep.play(steps)  # kernels are loaded while the window opens
+    try:
+        from scalarviz.window.sweep_window import watch_sweep
 
-    return watch_sweep(sweep, steps, theme, size, look, play=play)
+        return watch_sweep(sweep, steps, theme, size, look)
+    finally:
+        sweep.stop()
 
 
 def shown_in(

@@ -19,7 +19,7 @@ from scalarviz.process.opening import opening_over
 from scalarviz.scenefiles.find import find, load
 from scalarviz.texts import text
 from scalarviz.view.offscreen import has_display
-from scalarviz.window.window import check_window
+from scalarviz.window.display import check_window
 
 SCENE = "rgb"
 INTERRUPTED = 130

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -67,9 +64,6 @@ FRAME = 33  # milliseconds between updates
 REST = 5.0  # pause after a picture while training at full speed, relative to its duration
 LONGEST_REST = 1000.0  # milliseconds: the first picture of a scene takes long
 LOOKS = 2  # frames between updates of the controls at rest
-# Python's switch interval in seconds. With a longer one, waiting threads starve: NumPy releases the
-# lock more often than that, but too briefly for them to take it.
-SWITCH = 0.0001
 SIZE = 1280, 800
 SMALLEST = 640, 420
 NEAR = 56  # pixels from the lower end where the mouse brings up the controls of a presentation
@@ -373,28 +367,3 @@ def close_dialogs() -> None:
     """Close modal dialogs, which would keep the window from closing."""
     while (dialog := QApplication.activeModalWidget()) is not None and dialog.close():
         pass
-
-
-@contextmanager
-def quick_turns() -> Iterator[None]:
-    """Shorten Python's switch interval, so that controls respond while a training plays."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
-
-
-def application() -> QApplication:
-    """Return the QApplication, created if needed."""
-    found = QApplication.instance()
-    if isinstance(found, QApplication):
-        return found
-    # With EGL, Qt can draw in the same process as pictures without a window. Without EGL, Qt uses
-    # another platform.
-    os.environ.setdefault("QT_XCB_GL_INTEGRATION", "xcb_egl")
-    made = QApplication(["scalarviz"])
-    made.setApplicationDisplayName("scalarviz")
-    made.setStyle("Fusion")
-    return made

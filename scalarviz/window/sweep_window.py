@@ -25,9 +25,9 @@ from scalarviz.sweeps.stage import Run, SweepStage
 from scalarviz.sweeps.sweep import Sweep
 from scalarviz.texts import text
 from scalarviz.view.offscreen import is_of_opengl, lost, turn
-from scalarviz.window.frame import application, quick_turns
+from scalarviz.window.application import application, quick_turns
+from scalarviz.window.canvas import make_canvas
 from scalarviz.window.look import dress, theme_of
-from scalarviz.window.picture import make_canvas
 
 FRAME = 100  # milliseconds between two pictures while it trains
 SIZE = 1280, 800
@@ -258,34 +258,28 @@ def watch_sweep(
     theme: str,
     size: tuple[int, int] | None,
     look: SweepLook | None = None,
-    *,
-    play: bool,
 ) -> int:
     """Open a window on a sweep until it is closed; return the exit code.
 
     steps  number of steps of each training
     look   how the sweep is drawn at first
-    play   whether it trains at once
 
     A network that is clicked opens in a window of its own; when that is closed, this one is back.
     """
-    from scalarviz.window.window import watch
-
     application()
     theme = theme_of(theme)
     with quick_turns(), Stop() as stop:
         window = SweepWindow(sweep, theme, steps, stop, look)
         if size is not None:
             window.resize(*size)
-        if play:
-            window.turn()
         try:
             while (run := window.run()) is not None:
+                from scalarviz.window.window import watch
+
                 window.hide()
                 session = sweep[run]
                 watch(Show(session, title=sweep.name_of(*run)), theme=theme, play=False)
         finally:
-            sweep.stop()
             window.release()
     if window.error is not None:
         raise window.error

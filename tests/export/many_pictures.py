@@ -99,7 +99,8 @@ def window(count: int) -> None:
     from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QApplication
 
-    from scalarviz.window.frame import MainWindow, application
+    from scalarviz.window.application import application
+    from scalarviz.window.frame import MainWindow
 
     application()
     session = made()

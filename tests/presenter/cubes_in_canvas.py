@@ -123,7 +123,7 @@ def in_qt() -> None:
     from PySide6.QtWidgets import QApplication
     from vispy import scene
 
-    from scalarviz.window.picture import choose_binding
+    from scalarviz.window.canvas import choose_binding
 
     qt = QApplication([])
     choose_binding()

@@ -57,7 +57,8 @@ def in_a_window() -> None:
     from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QApplication
 
-    from scalarviz.window.frame import MainWindow, application
+    from scalarviz.window.application import application
+    from scalarviz.window.frame import MainWindow
 
     application()
 

@@ -90,10 +90,11 @@ NOT_WORDS = [
     ),
     ("view/shading/network_shader.py", "a shader, *|make another *|the {} *", "parts of errors"),
     ("view/shading/result.py", "the result *|keep what *", "parts of errors"),
-    ("window/frame.py", "* - scalarviz|Fusion", "a title, and a style of Qt"),
+    ("window/application.py", "Fusion", "a style of Qt"),
+    ("window/frame.py", "* - scalarviz", "a title"),
     ("window/libraries.py", "Qt|Gui|Widgets|* missing", "libraries, and a part of errors"),
     ("window/menus.py", "File|Scenes|Time|View|Help", "menus by their names in rows"),
-    ("window/window.py", "sudo *", "a command in an error"),
+    ("window/display.py", "sudo *", "a command in an error"),
     ("view/offscreen.py", "sudo*|Platform|*doctor", "parts of errors, and of a module"),
 ]
 # The tables that have texts in the table of texts itself.

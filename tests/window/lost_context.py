@@ -17,7 +17,8 @@ def main(times: float) -> None:
     from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QApplication
 
-    from scalarviz.window.frame import MainWindow, application
+    from scalarviz.window.application import application
+    from scalarviz.window.frame import MainWindow
 
     application()
     honest, frames, looks = Picture.draw, 0, 0

@@ -36,7 +36,8 @@ def watch(meanwhile: Any = None) -> str:
     from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QApplication
 
-    from scalarviz.window.frame import MainWindow, application
+    from scalarviz.window.application import application
+    from scalarviz.window.frame import MainWindow
 
     application()
     found: list[int] = []

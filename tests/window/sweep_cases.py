@@ -16,7 +16,7 @@ from scalarviz.process.interrupt import Stop
 from scalarviz.sweeps.look import SweepLook
 from scalarviz.view.sweep_panels import SweepPanels
 from scalarviz.window import sweep_window, window
-from scalarviz.window.frame import application
+from scalarviz.window.application import application
 from scalarviz.window.sweep_window import SweepWindow, watch_sweep
 from tests.sweeps.making import diverging, raising, xor
 
@@ -85,7 +85,7 @@ def case_a_click_opens_a_network_with_its_past() -> None:
         return self.opened
 
     sweep_window.SweepWindow.run = act  # type: ignore[assignment]  # in place of its loop
-    assert watch_sweep(runs, 100, "dark", None, play=False) == 0
+    assert watch_sweep(runs, 100, "dark", None) == 0
     ((title, step, values),) = shown
     number, seed = clicked[0]
     assert number == 1 and title == f"hidden 3, seed {seed}" and step == 100

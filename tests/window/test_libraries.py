@@ -16,7 +16,7 @@ import pytest
 from scalarviz.cli import doctor, probes
 from scalarviz.cli.doctor import CHECKS
 from scalarviz.errors import DisplayError
-from scalarviz.window import libraries, window
+from scalarviz.window import display, libraries
 from tests.wording import refused
 
 pytestmark = [
@@ -66,7 +66,7 @@ def test_the_doctor_names_all_of_them_and_what_has_them(
 
 def test_who_opens_a_window_is_told_the_same(hidden: None) -> None:
     with refused(DisplayError, ABSENT[2]):
-        window.check_window()
+        display.check_window()
 
 
 def test_a_library_that_nobody_knows_is_named_too() -> None:

@@ -15,7 +15,8 @@ from unittest.mock import Mock
 import pytest
 
 from scalarviz.errors import DisplayError
-from scalarviz.window.window import connects, watch
+from scalarviz.window.display import connects
+from scalarviz.window.window import watch
 from tests.wording import refused
 
 ROOT = Path(__file__).parent.parent.parent
@@ -87,7 +88,7 @@ def test_the_rest_of_the_window(case: str, thoroughly: Mapping[str, str]) -> Non
 
 def test_without_a_screen_it_is_refused(monkeypatch: pytest.MonkeyPatch, show: object) -> None:
     pytest.importorskip("PySide6")
-    monkeypatch.setattr("scalarviz.window.window.has_display", lambda: False)
+    monkeypatch.setattr("scalarviz.window.display.has_display", lambda: False)
     with refused(DisplayError):
         watch(show)
 
@@ -95,14 +96,14 @@ def test_without_a_screen_it_is_refused(monkeypatch: pytest.MonkeyPatch, show: o
 def test_without_pyside_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, show: object
 ) -> None:
-    monkeypatch.setattr("scalarviz.window.window.find_spec", lambda name: None)
+    monkeypatch.setattr("scalarviz.window.display.find_spec", lambda name: None)
     with refused(DisplayError, "PySide6"):
         watch(show)
 
 
 def test_a_screen_that_does_not_answer_is_refused(screen: Mapping[str, str]) -> None:
     program = (
-        "from scalarviz.window.window import check_window\n"
+        "from scalarviz.window.display import check_window\n"
         "from scalarviz.errors import DisplayError\n"
         "try:\n    check_window()\nexcept DisplayError as error:\n    print(error)"
     )
@@ -120,8 +121,8 @@ def test_a_screen_that_refuses_for_a_moment_is_asked_again(monkeypatch: pytest.M
         xcb_connection_has_error=lambda connection: next(answers),
         xcb_disconnect=Mock(),
     )
-    monkeypatch.setattr("scalarviz.window.window.ctypes.CDLL", lambda name: xcb)
-    monkeypatch.setattr("scalarviz.window.window.BETWEEN_TRIES", 0.0)
+    monkeypatch.setattr("scalarviz.window.display.ctypes.CDLL", lambda name: xcb)
+    monkeypatch.setattr("scalarviz.window.display.BETWEEN_TRIES", 0.0)
     assert connects(":4242")
     assert xcb.xcb_disconnect.call_count == 2  # the connection that succeeded stays
     connects.cache_clear()

@@ -59,7 +59,8 @@ from scalarviz.view.scene.camera import CAMERAS
 from scalarviz.view.scene.frame import Box, Division
 from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.window import window as door
-from scalarviz.window.frame import LOOKS, MainWindow, application, quick_turns
+from scalarviz.window.application import application, quick_turns
+from scalarviz.window.frame import LOOKS, MainWindow
 from scalarviz.window.more import NARROWEST
 from tests.additions import test_control
 from tests.controller.fake_stage import GROUNDS, FakeStage
