@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -20,7 +21,9 @@ from scalarviz.view.scene.frame import Box, Projection
 SIZE, PAD, GAP = 14.0, 8.0, 8.0  # letters, space around them, and from what they name
 # What it costs to cover a pixel of each, and to be a pixel further away.
 WORDS, SPHERE, TOLD, CUBE, FAR = 4.0, 4.0, 1.0, 0.3, 6.0
-AWAY = (0.0, 1.0, 2.0, 3.0, 4.0, 6.0)  # distances that are tried, in heights of the box
+AWAY = (0.0, 1.0, 2.0)  # distances that are tried, in heights of the box
+ASIDE = (0.0, -1.0, 1.0, -0.5, 0.5, -0.75, 0.75, -0.25, 0.25)  # from its middle to its sides
+STEP = 4  # logical pixels of which the width of the box is a multiple
 MOST = 200  # cubes that it keeps clear of
 KNOWN = 0.8  # part of an operation from which on its result is known
 
@@ -64,10 +67,10 @@ def draw_callout(
     if subject is None:
         return None
     size, pad, gap = SIZE * scale, PAD * scale, GAP * scale
-    wide = canvas.measure(words, size=size, bold=True) + 2.0 * pad
+    wide = width_of(canvas, words, size, pad)
     if frame_data.pane is not None and wide > see.box.width:  # what is named is marked anyway
         words = words.rpartition(": ")[2]
-        wide = canvas.measure(words, size=size, bold=True) + 2.0 * pad
+        wide = width_of(canvas, words, size, pad)
         if wide > see.box.width:
             return None
     high = size + 1.4 * pad
@@ -87,6 +90,11 @@ def draw_callout(
     x = box.x + pad
     canvas.text(x, base, words, size=size, color=theme.ink, bold=True)
     return box
+
+
+def width_of(canvas: Canvas2D, words: str, size: float, pad: float) -> float:
+    """Return the width of the box of words, in whole steps: fonts differ by parts of a pixel."""
+    return STEP * math.ceil((canvas.measure(words, size=size, bold=True) + 2.0 * pad) / STEP)
 
 
 def words_of(caption: Caption) -> str:
@@ -113,20 +121,11 @@ def place_for(
     boxes, costs = [], []
     for away in AWAY:
         far = gap + away * high
-        left, right = subject.x - far - wide, subject.right + far
+        reach = 0.5 * (subject.width + wide) + far
         above, below = subject.y - far - high, subject.bottom + far
-        for x, y in (
-            (level, above),
-            (subject.right - wide, above),
-            (subject.x, above),
-            (left, middle),
-            (right, middle),
-            (left, above),
-            (right, above),
-            (level, below),
-            (left, below),
-            (right, below),
-        ):
+        places = [(level - reach, middle), (level + reach, middle)]
+        places += [(level + aside * reach, y) for y in (above, below) for aside in ASIDE]
+        for x, y in places:
             x = min(max(x, view.x), max(view.x, view.right - wide))
             y = min(max(y, view.y), max(view.y, view.bottom - high))
             boxes.append(Box(x, y, wide, high))

@@ -131,8 +131,8 @@ class Picture:
         division = frame_data.division(wide, high)
         canvas = Canvas2D(wide, high, ratio, division.scale)
         with canvas.clip(*division.view.place):
-            taken = draw_scenery(canvas, see, frame_data, lit, self.theme, division.scale)
             arrows = draw_pushes(canvas, see, frame_data, self.theme, division.scale)
+            taken = draw_scenery(canvas, see, frame_data, lit, self.theme, division.scale)
             draw_ghosts(canvas, see, frame_data, self.theme)
             if frame_data.moment is not None and frame_data.moment.kind == "loss":
                 draw_errors(canvas, see, frame_data, self.theme)

