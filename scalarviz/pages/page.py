@@ -34,6 +34,7 @@ from scalarviz.pages.metric_data import metric_data
 from scalarviz.pages.optimizer_data import optimizer_data
 from scalarviz.pages.recording import Recording, recording_of
 from scalarviz.pages.scene_data import scene_data
+from scalarviz.pages.spare import spare_of
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
 from scalarviz.texts import text, texts
@@ -164,7 +165,8 @@ def page_of(
     does_train = trains(show.session, engine)
     markup = text_beside(__file__, "page.html")
     probe, made, measured = probe_of(show.session), None, None
-    exhibit, parts = exhibit_data(show.session, trains=does_train), {}
+    exhibit = exhibit_data(show.session, trains=does_train)
+    parts: dict[str, Any] = {}
     script = bundle("main.js", partial(module_text, kinds=kinds_in(exhibit)))
     if does_train:
         module, image, engine_spec = engine_data(show.session, probe, check_image)
@@ -195,6 +197,7 @@ def page_of(
         optimizers = training_of(trainer, 0).optimizers
         mixed = show.session.network.precision.mixed
         spec["say"]["optimizers"] = [optimizer_data(each, mixed=mixed) for each in optimizers]
+        parts["spare"] = spare_of(show.session, probe)
     said = [name for name in names_of(markup) if name.startswith(SAY)]
     words = {name: text(f"page.html.{name.removeprefix(SAY)}") for name in said}
     words |= {"title": show.title, "about": show.about, "version": version()}
@@ -205,6 +208,9 @@ def page_of(
         return written.encode("utf-8", "replace")  # half of a pair of letters is none
 
     content = whole()
+    if does_train and len(content) > LARGEST:
+        parts["spare"] = None
+        content = whole()
     if not does_train:
         made = recording_of(show.session, probe, steps, every, LARGEST - len(content))
         spec |= {"engine": made.engine, "recording": made.spec}

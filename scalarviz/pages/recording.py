@@ -106,7 +106,13 @@ class Recording:
 
 
 def recording_of(
-    session: Session, probe: FloatArray, steps: int, every: int, room: int
+    session: Session,
+    probe: FloatArray,
+    steps: int,
+    every: int,
+    room: int,
+    *,
+    walked: int = WALKED,
 ) -> Recording:
     """Train a copy of a session and return what a page shows of it.
 
@@ -115,11 +121,12 @@ def recording_of(
     steps    to record
     every    steps from one that is kept to the next
     room     bytes that it may take in a page; the precision is lowered until it does
+    walked   steps that are recorded operation by operation, at most
 
     Raises InputError if it does not fit, and before it trains if that is certain.
     """
     check_room(session, probe, steps, every)
-    taken = take(session, probe, steps, every)
+    taken = take(session, probe, steps, every, walked)
     engine, count = engine_of(session, taken.steps[0]), len(taken.losses)
     spec = {
         "first": taken.steps[0],
@@ -205,15 +212,18 @@ def engine_of(session: Session, step: int) -> dict[str, Any]:
     }
 
 
-def take(session: Session, probe: FloatArray, steps: int, every: int) -> Taken:
-    """Return the numbers of some steps of a copy, up to the first that is refused."""
+def take(session: Session, probe: FloatArray, steps: int, every: int, most: int) -> Taken:
+    """Return the numbers of some steps of a copy, up to the first that is refused.
+
+    most  steps that are taken operation by operation
+    """
     twin = session.copy()
     twin.timeline.stops.are_ignored = True
     if twin.clock.operation:
         twin.back(1)
     first = twin.step_index
     kept = [*range(first, first + steps, every)]
-    walked = kept[:: -(-len(kept) // WALKED)]
+    walked = kept[:: -(-len(kept) // most)]
     wanted = sorted({*kept, *(step + 1 for step in walked), first + steps})
     taken, camera = Taken(), Camera(twin, probe)
     with Progress(steps) as bar:

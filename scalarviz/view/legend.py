@@ -19,6 +19,7 @@ SIZE = 240.0, 54.0  # logical pixels, with the line of text
 SMALL = 245.0, 18.0  # of the one in a line, where there is no room for that
 SQUARES = 90.0  # width of the squares in this one
 STEPS = 9  # squares from the negative to the positive end
+WIDE = 360.0  # pixels of a stage that has the explanation of arrows in its corner
 # A stage must be so many times as wide and as high, for the large and the small one.
 ROOM = (SIZE, 1.5, 3.0), (SMALL, 1.25, 5.0)
 
@@ -135,8 +136,8 @@ def explain_arrows(
 ) -> None:
     """Write what arrows on cubes mean: at the end of the head, whose text ends at x = `head`.
 
-    Without room there, it stands in the upper left corner of the stage. In both places it stands
-    beside the boxes of `messages`.
+    Without room there, it stands in the upper left corner of the stage if that is wide; the key to
+    the marks has it, too. In both places it stands beside the boxes of `messages`.
     """
     size, margin, words = 13.0 * division.scale, 20.0 * division.scale, text("legend.pushes")
     wide = canvas.measure(words, size=size)
@@ -144,6 +145,8 @@ def explain_arrows(
     below = [box.bottom + size for box in messages if box.y >= division.head.bottom]
     x, y = min([division.head.right, *in_head]) - margin - wide, 28.0 * division.scale
     if not division.head.height or x < head + margin:
+        if inner.width < WIDE * division.scale:
+            return
         x, y = inner.x, max([inner.y, *below]) + size
     canvas.text(x, y, words, size=size, color=theme.quiet, outline=theme.ground)
 

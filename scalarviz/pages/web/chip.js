@@ -3,6 +3,7 @@
 import { made, setShown, setWords } from "./dom.js";
 
 const SHOWN = 4; // seconds for which a message stands
+const READ = 15; // letters that are read in a second: longer ones stand longer
 const OFFERED = 10; // with a button
 
 /** Shows messages in an element; `spoken` is the live region. */
@@ -28,7 +29,7 @@ export class Chip {
     this.act = act;
     setWords(this.button, action);
     setShown(this.button, action !== "");
-    this.timer = setTimeout(() => this.hide(), 1000 * (action ? OFFERED : SHOWN));
+    this.timer = setTimeout(() => this.hide(), 1000 * Math.max(action ? OFFERED : SHOWN, words.length / READ));
   }
 
   /** Show a message until another one comes, or `hide` is called. */

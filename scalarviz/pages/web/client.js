@@ -25,6 +25,9 @@ export class Client {
     this.numbers = 0;
     this.resume = null;
     this.failures = 0;
+    /** Fulfilled by the first state, rejected if no worker can give one. */
+    this.opened = new Promise((resolve, reject) => Object.assign(this, { open: resolve, giveUp: reject }));
+    this.opened.catch(() => {}); // an error only for those who wait
     this.begin();
   }
 
@@ -59,6 +62,7 @@ export class Client {
     if (fault !== undefined) return this.fail(fault);
     if (answers) return this.fulfil(id, answers);
     this.failures = 0;
+    this.open();
     this.resume = { ...this.resume, ...resume }; // branches come when they have changed
     this.worker.postMessage({ taken: true });
     this.onstate(state);
@@ -78,7 +82,8 @@ export class Client {
     const error = new TrainingError(lost ? "page.fault.lost" : "page.fault.again", message);
     const asked = [...this.asked.values()];
     this.asked.clear();
-    if (!lost) this.begin();
+    if (lost) this.giveUp(error);
+    else this.begin();
     for (const { reject } of asked) reject(error);
     this.onfault(error);
   }

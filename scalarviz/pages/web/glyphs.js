@@ -29,8 +29,12 @@ export class Glyphs {
     if (this.size[1] >= GLYPHS.most) this.clear();
   }
 
+  fontOf(pixels, bold) {
+    return `${bold ? "bold " : ""}${pixels}px ${this.family}`;
+  }
+
   font(pixels, bold) {
-    const style = `${bold ? "bold " : ""}${pixels}px ${this.family}`;
+    const style = this.fontOf(pixels, bold);
     if (style !== this.style) this.context.font = this.style = style;
   }
 

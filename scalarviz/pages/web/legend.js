@@ -110,8 +110,9 @@ export function channelName(channel) {
   return found === key ? channel : found;
 }
 
-/** Write what arrows on cubes mean, in the upper left corner. */
-export function explainArrows({ paper, see, frame, palette, scale }) {
+/** Write what arrows on cubes mean, in the upper left corner if it is wide; the key has it, too. */
+export function explainArrows({ paper, see, palette, scale }) {
+  if (see.box.width < LEGEND.room[0] * LEGEND.size[0] * scale) return;
   const size = 13 * scale;
   const look = { size, color: palette.quiet, outline: palette.ground };
   paper.text(see.box.x, see.box.y + size, text("legend.pushes"), look);

@@ -47,6 +47,14 @@ function failWith(error) {
   fail(error?.key ? text(error.key) : text("page.failed", { error: error?.message ?? String(error) }));
 }
 
+/** Return the data of a page that cannot train here, with its short recording instead. */
+function recordedOnly({ spec, texts, spare }) {
+  const { engine, recording, bytes } = spare;
+  const plain = (exhibit) => exhibit && { ...exhibit, shader: undefined, map: plain(exhibit.map) };
+  const page = { ...spec.page, exhibit: plain(spec.page.exhibit), measured: undefined };
+  return { spec: { ...spec, engine, recording, page }, texts, recording: bytes };
+}
+
 /** Return what shows the training of a page's data: one in a worker, or a recording. */
 async function clientFor({ spec, recording, module, image, held, worker }) {
   if (recording) return new RecordingClient(await unzipped(recording), spec);
@@ -55,26 +63,43 @@ async function clientFor({ spec, recording, module, image, held, worker }) {
   return new Client(() => new Worker(url), { module: code, image: memory, held: samples, spec });
 }
 
+/** Return [client, data, lack]: what shows the training, of which data, and why it is a recording. */
+async function trainingOf(data, lack) {
+  if (lack) return [await clientFor(recordedOnly(data)), recordedOnly(data), lack];
+  const client = await clientFor(data); // a worker begins at once
+  if (!data.spare) return [client, data, ""];
+  try {
+    await client.opened;
+    return [client, data, ""];
+  } catch {
+    return trainingOf(data, "page.lack.memory");
+  }
+}
+
 async function start() {
   const data = JSON.parse(byId("data").textContent);
   setTexts(data.texts);
   byId("reload").addEventListener("click", () => location.reload());
   addEventListener("error", (event) => failWith(event.error ?? event.message));
   addEventListener("unhandledrejection", (event) => failWith(event.reason));
-  const { spec } = data;
-  const lack = lackOf(!spec.recording);
-  if (lack) return fail(text(lack));
-  if (spec.page.theme) document.documentElement.dataset.theme = spec.page.theme;
+  const lack = lackOf(!data.spec.recording);
+  if (lack && (!data.spare || lack === "page.lack.unpacking")) return fail(text(lack));
+  const { theme } = data.spec.page;
+  if (theme) document.documentElement.dataset.theme = theme;
   document.documentElement.classList.toggle("framed", isFramed());
-  document.documentElement.classList.toggle("recorded", Boolean(spec.recording));
-  const client = await clientFor(data); // a worker begins at once
-  const picture = new Picture(byId("cubes"), null, spec.scene);
+  const training = trainingOf(data, lack);
+  const picture = new Picture(byId("cubes"), null, data.spec.scene);
   if (picture.fault) return fail(text(picture.fault));
+  const [client, { spec }, missing] = await training;
+  document.documentElement.classList.toggle("recorded", Boolean(spec.recording));
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const app = new App({ spec, client, picture, calm, failed: failWith });
   globalThis.scalarviz = app; // for the console: scalarviz.state
   app.resize();
   await client.ask("state");
+  const said = picture.plain ? [text("page.plain")] : [];
+  if (missing) said.unshift(text(missing), text("page.spare", { steps: spec.recording.steps.at(-1) - spec.recording.first }));
+  if (said.length) app.tell(said.join(" "));
   addEventListener("hashchange", () => followLink(app, location.hash));
   if (!(await followLink(app, location.hash)) && !calm) await showTour(app);
   return undefined;

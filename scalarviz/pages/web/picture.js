@@ -1,4 +1,4 @@
-// The picture of the page: draws a state of the training by WebGL 2.
+// The picture of the page: draws a state of the training by WebGL 2, without it on a plain canvas.
 
 import { sphereRows, wireRows } from "./beads.js";
 import { Box, Projection } from "./camera.js";
@@ -18,6 +18,7 @@ import { drawErrors } from "./neurons.js";
 import { unpackedAll } from "./packed.js";
 import { Paper } from "./paper.js";
 import { targetAt } from "./picking.js";
+import { PlainDrawing, PlainPaper } from "./plain.js";
 import { BeadQuads } from "./quads.js";
 import { Scales } from "./scales.js";
 import { drawScenery } from "./scenery.js";
@@ -48,6 +49,7 @@ export class Picture {
     this.palettes = Object.fromEntries(Object.entries(this.scene.themes).map(([name, each]) => [name, new Palette(each)]));
     this.shown = "dark";
     this.fault = ""; // key of a text if nothing can be drawn
+    this.plain = null; // what draws without WebGL 2
     this.words = []; // all text on the last picture
     this.coarse = false; // whether fine pictures take too long here
     this.calm = false; // whether the camera jumps instead of moving by itself
@@ -76,11 +78,13 @@ export class Picture {
   open() {
     const options = { alpha: false, antialias: false, depth: true, powerPreference: "high-performance" };
     const gl = this.canvas.getContext("webgl2", options);
+    this.glyphs = new Glyphs(getComputedStyle(this.canvas).fontFamily || "sans-serif");
     if (!gl) {
-      this.fault = "page.lack.webgl";
+      const context = this.canvas.getContext("2d", { alpha: false });
+      this.fault = context ? "" : "page.lack.webgl";
+      this.plain = context && new PlainDrawing(context, this.scene);
       return;
     }
-    this.glyphs = new Glyphs(getComputedStyle(this.canvas).fontFamily || "sans-serif");
     this.cubes = new Cubes(gl, this.scene);
     this.spheres = new BeadQuads(gl, this.scene, "spheres");
     this.wires = new BeadQuads(gl, this.scene, "wires");
@@ -121,9 +125,8 @@ export class Picture {
    * now      the time in seconds
    */
   draw(state, options = {}) {
-    const { gl } = this;
     const [width, height] = this.size;
-    if (!gl || gl.isContextLost() || width < 2 || height < 2) return false;
+    if (!this.canDraw || width < 2 || height < 2) return false;
     const now = options.now ?? performance.now() / 1000;
     const scale = options.scale ?? Math.max(1, Math.min(width / PICTURE.stage[0], height / PICTURE.stage[1]));
     const box = this.boxOf(options.box, scale);
@@ -137,10 +140,15 @@ export class Picture {
     this.frame = frameOf(this.scene, this.placed, state, options, this.remembered, now);
     this.see = new Projection(this.eyes.camera, box, width, height, this.reach());
     const changes = moving || this.frame.grown !== null;
-    const samples = this.ratio < PICTURE.fine ? PICTURE.samples : 1;
+    const samples = this.ratio < PICTURE.fine && !this.plain ? PICTURE.samples : 1;
     this.render(scale, this.slow ? 1 : samples);
     this.refine(scale, this.slow && !changes ? samples : 1);
     return changes;
+  }
+
+  /** Whether there is anything to draw with. */
+  get canDraw() {
+    return this.plain !== null || Boolean(this.gl && !this.gl.isContextLost());
   }
 
   /** Draw the picture finely when it has stood still for longer than pictures now take. */
@@ -185,7 +193,7 @@ export class Picture {
     if (!this.chosen || !pinned) this.chosen = layout;
     if (this.chosen === this.placed) return;
     this.placed = this.chosen;
-    this.cubes.setLayout(this.placed);
+    this.cubes?.setLayout(this.placed);
     if (this.eyes) this.eyes.follow(this.placed);
     else this.eyes = new Eyes(this.placed, this.scene.cameras);
   }
@@ -193,7 +201,7 @@ export class Picture {
   paint() {
     if (this.painted === this.palette) return;
     this.painted = this.palette;
-    this.cubes.setPalette(this.palette);
+    (this.plain ?? this.cubes).setPalette(this.palette);
   }
 
   /** The largest distance of anything from the target of the camera. */
@@ -218,9 +226,14 @@ export class Picture {
     });
     const lit = lightsOf(this.placed, this.scene, frame.moment, frame.part);
     this.glyphs.tidy();
-    const paper = new Paper(this.glyphs, ...this.size, ratio, scale);
-    this.write({ paper, see, frame, palette, lit, scale });
+    const paper = new (this.plain ? PlainPaper : Paper)(this.glyphs, ...this.size, ratio, scale);
+    const view = { paper, see, frame, palette, lit, scale };
+    this.write(view);
     this.words = paper.words;
+    if (this.plain) {
+      this.plain.draw(view, ratio);
+      return;
+    }
     gl.viewport(0, 0, canvas.width, canvas.height);
     gl.clearColor(...palette.groundColor, 1);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
@@ -237,8 +250,8 @@ export class Picture {
     const { frame, paper, see } = view;
     const { box } = see;
     paper.clip = [0, 0, Math.min(this.size[0], box.right + box.x), this.size[1]];
+    const arrows = drawPushes(view); // below the numbers
     const taken = drawScenery(view);
-    const arrows = drawPushes(view);
     drawGhosts(view);
     if (frame.moment?.kind === "loss") drawErrors(view);
     drawMarks(view);

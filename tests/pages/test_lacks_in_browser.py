@@ -1,0 +1,106 @@
+"""A page in browsers that lack something: it says what, and trains or plays a recording."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from scalarviz.pages.page import page_of
+from scalarviz.presenter.show import Show
+from scalarviz.scenefiles.find import find, load
+from scalarviz.texts import text
+from tests.pages.browser import Tab
+
+pytestmark = pytest.mark.slow
+
+NO_WEBGL = """
+const get = HTMLCanvasElement.prototype.getContext;
+HTMLCanvasElement.prototype.getContext = function (kind, ...more) {
+  return kind === "webgl2" ? null : get.call(this, kind, ...more);
+};
+"""
+# The worker has globals of its own: its text is changed.
+NO_MEMORY = """
+const Whole = Blob;
+globalThis.Blob = function (parts, more) {
+  const change = (part) => part.replaceAll?.("new WebAssembly.Memory(", "new NoMemory(") ?? part;
+  return new Whole(parts.map(change), more);
+};
+"""
+LACKS = {
+    "wasm": "delete globalThis.WebAssembly",
+    "vectors": "WebAssembly.validate = () => false",
+    "worker": "delete globalThis.Worker",
+    "memory": NO_MEMORY,
+}
+STEPS = 600  # of the recording of rgb
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    found = {name: folder / f"{name}.html" for name in ("rgb", "circle", "digits")}
+    for name, file in found.items():
+        file.write_bytes(page_of(Show.of(load(find(name))())).text)
+    return found
+
+
+@pytest.mark.parametrize("lack", LACKS)
+def test_without_what_training_needs_the_page_says_what_and_plays_a_recording(
+    browser: Any, files: dict[str, Path], lack: str
+) -> None:
+    tab = Tab(browser, files["rgb"], before=LACKS[lack]).ready()
+    spare = text("page.spare", steps=STEPS)
+    assert tab.shown("chip") == f"{text(f'page.lack.{lack}')} {spare}"
+    assert not tab.page.locator("#rate").is_visible()
+    tab.press("ArrowRight", 3)  # 1, which ends a step that is recorded by operation, 20 and 40
+    assert tab.state["step"] == 40
+    tab.press("ArrowLeft", 3)
+    tab.press(".", 2)
+    assert tab.state["operation"] == 2 and "adds up" in tab.shown("caption")
+    before = tab.state["value"]
+    tab.page.click("#play")
+    tab.until("app.state.step > 20")
+    assert tab.state["value"] != before
+    tab.press("z")
+    assert tab.shown("chip") == text("page.recorded.refused")
+    tab.close()
+
+
+@pytest.mark.parametrize("name", ["rgb", "circle", "digits"])
+def test_without_webgl_the_picture_is_nearly_the_same_and_trains(
+    browser: Any, files: dict[str, Path], name: str
+) -> None:
+    seen = []
+    for before in ("", NO_WEBGL):
+        tab = Tab(browser, files[name], before=before, reduced_motion="reduce").ready()
+        if before:
+            assert tab.shown("chip") == text("page.plain")
+        tab.press("ArrowRight", 3)
+        tab.press(".", 3)
+        tab.page.mouse.click(*tab.place_of("{row: 5}"))
+        tab.settle()
+        tab.ask("app.chip.hide()")
+        tab.page.wait_for_timeout(1500)  # until it is drawn finely
+        assert tab.ask("app.pinned.row") == 5 and tab.state["step"] == 3
+        shot = Image.open(BytesIO(tab.page.locator("#picture").screenshot())).convert("RGB")
+        seen.append(np.asarray(shot, float))
+        tab.close()
+    apart = np.abs(seen[0] - seen[1]).max(axis=2)
+    assert seen[0].std() > 10 and apart.mean() < 4
+    assert (apart > 60).mean() < 0.03  # at edges
+
+
+def test_without_both_the_recording_stands_on_a_plain_canvas(
+    browser: Any, files: dict[str, Path]
+) -> None:
+    tab = Tab(browser, files["circle"], before=NO_WEBGL + LACKS["wasm"]).ready()
+    assert tab.shown("chip").endswith(text("page.plain"))
+    tab.press("ArrowRight", 2)
+    assert tab.state["step"] == 20
+    tab.close()
