@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,10 @@ from scalarviz.process.memory import check_losses, in_units, most
 from scalarviz.session.lock import SessionLock
 from scalarviz.session.session import Session
 
+if TYPE_CHECKING:
+    from scalarviz.engines.cpu.replicas import CpuMany
+    from scalarviz.engines.cuda.replicas import CudaMany
+
 MOST_STEPS = 10_000  # in one kernel call
 SECONDS = 0.05  # about what a kernel call takes, and the delay of Ctrl-C
 
@@ -47,11 +51,11 @@ class Replicas:
     replica whose gradient is not finite, or would become so by a step, stops before that step; its
     losses are NaN from there on.
 
-    session  the Session of a Network to repeat; it runs on the cpu engine
+    session  the Session of a Network to repeat; it runs on the engine cpu or cuda
     seeds    integers from 0, one for each replica
 
-    Raises InputError for unsuitable seeds, sessions or data, EngineError if the session does not
-    run on the cpu engine.
+    Raises InputError for unsuitable seeds, sessions or data, EngineError if the session runs on
+    another engine.
     """
 
     def __init__(self, session: Session, seeds: Iterable[int]) -> None:
@@ -67,10 +71,10 @@ class Replicas:
         self.seeds = [check_seed(seed) for seed in as_many_as_fit(seeds, session)]
         if not self.seeds:
             raise InputError("replicas need at least one seed: write seeds=range(100)")
-        if session.engine != "cpu":
+        if session.engine not in ("cpu", "cuda"):
             raise EngineError(
-                f"replicas run on the cpu engine, and this session runs on {session.engine}: "
-                "write session.to('cpu') first"
+                "replicas run on the engines cpu and cuda, and this session runs on "
+                f"{session.engine}: write session.to('cpu') first"
             )
         with session.doing():  # holds the session's lock
             self._begin(session)
@@ -80,8 +84,6 @@ class Replicas:
         self._pace = 1.0  # steps that take about SECONDS
 
     def _begin(self, session: Session) -> None:
-        from scalarviz.engines.cpu.replicas import CpuMany  # loads numba
-
         trainer = session.timeline.trainer
         batches = [session.data.batches(trainer.settings.batch, seed) for seed in self.seeds]
         if isinstance(batches[0], GeneratedBatches):
@@ -96,8 +98,8 @@ class Replicas:
         for network in self.networks:
             network.bank.start_scaling(precision)
             network.bank.frozen[:] = session.network.bank.frozen
-        self._evaluator = session.network.fresh(0).to("cpu", precision)
-        self._many = CpuMany(
+        self._evaluator = session.network.fresh(0).to(session.engine, precision)
+        self._many = class_of_many(session.engine)(
             session.network.program,
             stack,
             batches,
@@ -163,7 +165,7 @@ class Replicas:
     @property
     def taken(self) -> npt.NDArray[np.int64]:
         """Number of steps that each replica has taken; fewer than `step_index` if it stopped."""
-        return np.array(self._many.progress["taken"], np.int64)
+        return np.array(self._many.taken, np.int64)
 
     def prepare(self) -> None:
         """Compile or load the kernels, without taking a step."""
@@ -214,6 +216,17 @@ class Replicas:
         return f"Replicas({len(self)} networks with the seeds {seeds}; step {self.step_index:,})"
 
 
+def class_of_many(engine: str) -> type[CpuMany | CudaMany]:
+    """Return the class that trains many networks on an engine; loads numba."""
+    if engine == "cuda":
+        from scalarviz.engines.cuda.replicas import CudaMany
+
+        return CudaMany
+    from scalarviz.engines.cpu.replicas import CpuMany
+
+    return CpuMany
+
+
 def networks_on(banks: Sequence[Bank], seeds: Sequence[int], like: Network) -> list[Network]:
     """Return a network on each bank of zeros, with the initial numbers of each seed."""
     rows = len(banks[0])
@@ -253,6 +266,6 @@ def replicate(session: Session, seeds: Iterable[int]) -> Replicas:
     seeds    integers from 0, one for each replica
 
     Returns Replicas. Raises InputError for unsuitable seeds, sessions or data, EngineError if the
-    session does not run on the cpu engine.
+    session runs on another engine than cpu or cuda.
     """
     return Replicas(session, seeds)

@@ -50,11 +50,13 @@ class MachineCode:
 
     text  as nvdisasm prints it
     log   of the linker, which counts registers and spills
+    ptx   the text that was linked
     """
 
     name: str
     text: str
     log: str
+    ptx: str
 
     def number(self, pattern: str) -> int:
         found = re.findall(pattern, self.log)
@@ -161,4 +163,4 @@ def linked(
             cubin.write_bytes(bytes(linker.link("cubin").code))
             log = linker.get_info_log()
             done = subprocess.run([tool, "-c", cubin], capture_output=True, text=True, check=True)
-            yield MachineCode(name, done.stdout, log)
+            yield MachineCode(name, done.stdout, log, text)

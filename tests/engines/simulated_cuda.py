@@ -26,6 +26,9 @@ from scalarviz.engines.common.reference import (
 )
 from scalarviz.engines.cuda import places, tables
 from scalarviz.engines.cuda.api import cuda
+from scalarviz.engines.cuda.calls import CudaCalls
+from scalarviz.engines.cuda.memory import Memory
+from scalarviz.engines.cuda.run import CudaRun
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UpdateError
 from scalarviz.formulas.activations import ACTIVATIONS
@@ -206,16 +209,25 @@ def test_every_schedule(name: str) -> None:
     runs_agree(net, sv.Loss(), sv.Adam(0.1, schedule=schedule), steps=6)
 
 
+def weights_far_away(program: Any) -> tuple[list[int], int]:
+    """As `weights_in_room` where a block has no room for weights."""
+    return [NONE] * len(program.operations), 0
+
+
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
 def test_every_path_has_the_same_bits(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     net, optimizer = every_layer(dtype), sv.Adam(0.01, clip_norm=0.5)
     batches = Shuffled(*pair(net, 26), 24, seed=5)  # of 24 samples and of 2: an empty chunk
     found = []
     # Kernel by kernel; in tiles of eight samples, and of five and three.
-    for whole, tile, blocks, threads in [
-        (True, 8, 3, 4), (True, 5, 2, 3), (False, 8, 3, 4), (False, 8, 1, 5)
+    # With the weights in the memory of the blocks, and without.
+    for whole, tile, blocks, threads, near in [
+        (True, 8, 3, 4, True), (True, 5, 2, 3, False), (False, 8, 3, 4, True),
+        (False, 8, 1, 5, True),
     ]:  # fmt: skip
         each = net.copy()
+        if not near:
+            monkeypatch.setattr(tables, "weights_in_room", weights_far_away)
         monkeypatch.setattr(tables, "tile_width", lambda *_, width=tile: width)
         run = run_of(each, batches, whole=whole)
         run._work.device.blocks, run._work.device.threads = blocks, threads
@@ -588,24 +600,228 @@ def test_chunks_depend_on_the_batch_and_not_on_the_device() -> None:
     assert count(1024, 2**24) == 2
 
 
-def test_a_snapshot_keeps_what_was() -> None:
+def uploads(run: CudaRun, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """The parts of the bank that are copied to the device from here on: place and size."""
+    memory, found = run._work.memory, []
+
+    class Arena:
+        def __init__(self, array: Any, place: int = -1) -> None:
+            self.array, self.place = array, place
+
+        def __getitem__(self, part: slice) -> Any:
+            return Arena(self.array[part], part.start or 0)
+
+        def copy_to_device(self, numbers: Any, stream: Any) -> None:
+            found.append((self.place, len(numbers)))
+            self.array.copy_to_device(numbers, stream=stream)
+
+    put = memory.put_bank
+
+    def counted(*arguments: Any) -> None:
+        plain = memory.arena
+        memory.arena = Arena(plain)
+        put(*arguments)
+        memory.arena = plain
+
+    monkeypatch.setattr(memory, "put_bank", counted)
+    return found
+
+
+def test_the_bank_stays_on_the_device_and_a_written_weight_reaches_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    nets = [sv.Network([3, 4, 2], "tanh", dtype="float64") for _ in range(2)]
+    batches, optimizer = InOrder(*pair(nets[0])), sv.Adam(0.1)
+    run, other = [run_of(net, batches) for net in nets]
+    rows = len(nets[0].bank)
+    copied = uploads(run, monkeypatch)
+    run.steps(optimizer, 0, 1)
+    assert [size for _, size in copied] == [rows, rows, 2 * rows, rows]
+    copied.clear()
+    run.steps(optimizer, 1, 1)
+    assert copied == []
+    nets[0].parameters()[5].value = 2.0
+    nets[0].parameters()[3].freeze()
+    run.steps(optimizer, 2, 1)
+    assert copied == [(0, rows), (rows, rows)]
+    # So are gradients that are not finite, which differ from themselves.
+    nets[0].bank.grad[:] = np.nan
+    run.steps(optimizer, 3, 1)
+    other.steps(optimizer, 0, 2)
+    nets[1].parameters()[5].value = 2.0
+    nets[1].parameters()[3].freeze()
+    other.steps(optimizer, 2, 2)
+    assert (nets[0].bank.value == nets[1].bank.value).all()
+    assert (nets[0].bank.slots["v"] == nets[1].bank.slots["v"]).all()
+
+
+def test_a_call_that_was_interrupted_leaves_nothing_behind_on_the_device(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    net = sv.Network([3, 4, 2], "tanh")
+    run, optimizer = run_of(net, InOrder(*pair(net))), sv.SGD(0.1)
+    run.steps(optimizer, 0, 1)
+    other = net.copy()
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run._work.memory, "take_plan", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            run.steps(optimizer, 1, 1)
+    run.steps(optimizer, 1, 1)
+    run_of(other, InOrder(*pair(net))).steps(optimizer, 1, 1)
+    assert (net.bank.value == other.bank.value).all()
+
+
+def test_blocks_that_get_less_memory_than_they_asked_for_go_on_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    nets = [sv.Network([3, 4, 2], "tanh") for _ in range(2)]
+    batches, optimizer = InOrder(*pair(nets[0])), sv.SGD(0.1)
+    runs = [run_of(net, batches) for net in nets]
+    for run in runs:
+        run.steps(optimizer, 0, 1)
+    monkeypatch.setattr("scalarviz.engines.cuda.calls.SHARED", 1000)
+    work, before = runs[0]._work, runs[0]._work.shared
+    work.do_with_less()
+    assert work.shared <= 1000 < before
+    for run in runs:
+        run.steps(optimizer, 1, 2)
+    assert (nets[0].bank.value == nets[1].bank.value).all()
+    monkeypatch.setattr("scalarviz.engines.cuda.calls.SHARED", 40)
+    with refused(EngineError, "too little shared memory"):
+        work.do_with_less()
+
+
+def test_batches_of_other_sizes_take_the_memory_that_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = []
+    plain = CudaCalls.__init__
+
+    def noted(self: CudaCalls, *arguments: Any) -> None:
+        made.append(arguments[3])
+        plain(self, *arguments)
+
+    monkeypatch.setattr(CudaCalls, "__init__", noted)
+    net = sv.Network([3, 4, 2])
+    engine, x = engine_of(net), numbers(9, 3)
+    for size in (5, 7, 5, 9, 8, 7):
+        assert difference(net(x[:size]), engine.evaluate(x[:size])) < TOLERANCE["float32"]
+    assert made == [8, 16]
+    for size in (5, 7, 5, 7):
+        engine.forward(x[:size])
+        engine.backward(numbers(size, 2))
+    assert made == [8, 16, 5, 7]
+
+
+def test_many_points_are_evaluated_in_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = sv.Network([sv.Dense(3, 4, "tanh"), sv.BatchNorm(4), sv.Dense(4, 2)], dtype="float64")
+    engine, x = engine_of(net), numbers(19, 3)
+    whole = engine.evaluate(x)
+    monkeypatch.setattr("scalarviz.engines.cuda.engine.MOST_EVALUATED", 8)
+    assert (engine.evaluate(x) == whole).all()
+    sizes = [work.memory.arena.size for work in engine._spare]
+    assert max(sizes) == sizes[0] > sizes[1]
+
+
+def test_evaluation_of_65536_points_takes_little_memory() -> None:
+    net = sv.Network([12, 64, 64, 64, 64, 3])
+    layout = tables.make_layout(net.program, net.bank, Precision(), 4096, 47 * 1024, False)
+    assert 4 * layout.arena < 12e6  # bytes; with gradients and in one go they were 286 million
+
+
+def test_one_batch_after_another_goes_on_with_the_same_memory() -> None:
+    nets = [sv.Network([3, 4, 2], "tanh", dtype="float64") for _ in range(2)]
+    nets[0].to("cuda")
+    inputs, targets = pair(nets[0], 12)
+    for part in (slice(0, 6), slice(6, 12), slice(0, 5)):
+        for net in nets:
+            net.train_step(inputs[part], targets[part], "mse", sv.Adam(0.1))
+    assert difference(nets[1].bank.value, nets[0].bank.value) < TOLERANCE["float64"]
+    engine = nets[0]._engine
+    run = engine.take_run(inputs[:5], targets[:5], sv.Loss())
+    engine.keep_run(run)
+    assert engine.take_run(inputs[1:6], targets[1:6], sv.Loss()) is run
+    engine.keep_run(run)
+    assert engine.take_run(inputs[:6], targets[:6], sv.Loss()) is not run
+
+
+class CudaAPIError(Exception):
+    """As the driver raises it."""
+
+    __module__ = "numba.cuda.cudadrv.driver"
+
+
+LOST = "[700] Call to cuStreamSynchronize results in CUDA_ERROR_ILLEGAL_ADDRESS"
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
+    """Let the GPU fail after some copies from it, and then in every call."""
+    left, plain = [calls], Memory.take_plan
+
+    def take_plan(self: Memory) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise CudaAPIError(LOST)
+        plain(self)
+
+    monkeypatch.setattr(Memory, "take_plan", take_plan)
+
+
+def test_a_launch_that_fails_leaves_the_numbers_from_before_the_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     net = sv.Network([3, 4, 2], "tanh")
     run = run_of(net, InOrder(*pair(net)))
-    optimizer = sv.Adam(0.1)
-    run.steps(optimizer, 0, 1)
-    snapshot = run.snapshot(optimizer)
-    assert not snapshot.ready
-    snapshot.request()
-    bank = net.copy().bank
-    run.steps(optimizer, 1, 1)
-    assert snapshot.ready
-    found = snapshot.read()
-    assert (found.value == bank.value).all()
-    assert (found.grad == bank.grad).all()
-    assert {name: slot.tolist() for name, slot in found.slots.items()} == {
-        name: slot.tolist() for name, slot in bank.slots.items()
-    }
-    assert (found.value != net.bank.value).any()
+    monkeypatch.setattr("scalarviz.engines.cuda.run.MOST_STEPS", 2)
+    run.steps(sv.Adam(0.1), 0, 1)
+    before = net.copy().bank
+    failing(monkeypatch, 1)
+    with refused(EngineError, "CUDA_ERROR_ILLEGAL_ADDRESS"):
+        run.steps(sv.Adam(0.1), 1, 5)
+    assert (net.bank.value == before.value).all()
+    assert (net.bank.slots["m"] == before.slots["m"]).all()
+    assert net.bank.step_count == before.step_count == 1
+
+
+def test_errors_that_are_not_the_cards_are_raised_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(self: Memory) -> None:
+        raise ZeroDivisionError
+
+    net = sv.Network([3, 4, 2])
+    run = run_of(net, InOrder(*pair(net)))
+    monkeypatch.setattr(Memory, "take_plan", fail)
+    with pytest.raises(ZeroDivisionError):
+        run.steps(sv.SGD(0.1), 0, 1)
+
+
+def test_a_session_whose_card_is_lost_goes_on_on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    net, other = [sv.Network([3, 4, 2], "tanh", dtype="float64") for _ in range(2)]
+    inputs, targets = pair(net)
+    sessions = [
+        sv.Session(each, sv.data.Arrays(inputs, targets), optimizer=sv.Adam(0.01), engine=engine)
+        for each, engine in ((net, "cuda"), (other, "python"))
+    ]
+    lost, whole = sessions
+    lost.advance(3)
+    with monkeypatch.context() as patch:
+        failing(patch, 0)
+        with refused(EngineError, "CUDA_ERROR_ILLEGAL_ADDRESS"):
+            lost.advance(2)
+        with refused(EngineError, "CUDA_ERROR_ILLEGAL_ADDRESS"):
+            lost.advance(1)
+        lost.to("cpu")
+        assert (lost.engine, lost.step_index) == ("cpu", 3)
+        lost.advance(2)
+    whole.advance(5)
+    assert lost.step_index == 5
+    assert lost.losses == pytest.approx(whole.losses)
+    assert difference(other.bank.value, net.bank.value) < 1e-9
 
 
 def test_the_simulator_is_what_runs_here() -> None:

@@ -16,7 +16,7 @@ from scalarviz.model.operations import KINDS, NONE
 from scalarviz.model.precision import Precision
 from tests.engines.simulator import (
     PICTURES,
-    both_types,
+    TRAINED,
     difference,
     engine_of,
     every_picture,
@@ -25,20 +25,21 @@ from tests.engines.simulator import (
     gradients_agree,
     numbers,
     on_pictures,
+    one_type_or_both,
     pair,
     reference_steps,
     run_of,
 )
 
 
-@both_types
+@one_type_or_both
 @every_picture
 def test_every_layer_on_pictures(dtype: str, name: str) -> None:
     gradients_agree(on_pictures(name, dtype), numbers(9, 40))
 
 
-@every_picture
-@pytest.mark.parametrize("samples", [1, 17])
+@every_trained_picture
+@pytest.mark.parametrize("samples", [1, pytest.param(17, marks=pytest.mark.slow)])
 def test_pictures_in_every_size_of_batch(samples: int, name: str) -> None:
     gradients_agree(on_pictures(name), numbers(samples, 40))
 
@@ -105,7 +106,9 @@ def test_pictures_have_the_same_bits_on_every_path(
         assert (losses_found == expected).all()
 
 
-@every_trained_picture
+@pytest.mark.parametrize(
+    "name", ["convolution", *[pytest.param(name, marks=pytest.mark.slow) for name in TRAINED[1:]]]
+)
 def test_what_lies_between_pictures_is_that_of_the_objects(name: str) -> None:
     net = on_pictures(name)
     other, batches, optimizer = net.copy(), InOrder(*pair(net), 19), sv.SGD(0.1)

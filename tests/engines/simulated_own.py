@@ -47,7 +47,10 @@ def agree(run: CudaRun, plain_net: sv.Network, optimizer: Optimizer, steps: rang
 
 
 @whole_or_not
-@pytest.mark.parametrize("loss", ["square", "chosen", "squares"])
+@pytest.mark.parametrize(
+    "loss",
+    [*[pytest.param(name, marks=pytest.mark.slow) for name in ("square", "chosen")], "squares"],
+)
 def test_losses_and_optimizers_of_users(loss: str, whole: bool) -> None:
     sv.loss(square, twice)
     sv.loss(chosen)

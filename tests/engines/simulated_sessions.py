@@ -11,9 +11,13 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from tests.engines.simulator import TOLERANCE, both_types, difference
+from scalarviz.session.replicas import Replicas
+from tests.engines.simulator import TOLERANCE, difference, one_type_or_both
 
-LOSSES = pytest.mark.parametrize("loss", ["softmax_cross_entropy", "sigmoid_cross_entropy"])
+LOSSES = pytest.mark.parametrize(
+    "loss",
+    ["softmax_cross_entropy", pytest.param("sigmoid_cross_entropy", marks=pytest.mark.slow)],
+)
 RATE = 0.2
 
 
@@ -53,7 +57,7 @@ def both(loss: str, dtype: Any, train: Callable[[sv.Session], object]) -> list[s
     return sessions
 
 
-@both_types
+@one_type_or_both
 @LOSSES
 def test_class_labels_and_metrics(loss: str, dtype: str) -> None:
     cpu, cuda = both(loss, dtype, lambda session: session.advance(12))
@@ -118,7 +122,7 @@ def test_a_rate_that_falls_on_a_plateau() -> None:
     assert falls[0] == falls[1] and len(falls[0]) > 1
 
 
-@both_types
+@one_type_or_both
 def test_it_stops_by_itself_at_the_same_step(dtype: str) -> None:
     def train(session: sv.Session) -> None:
         session.stop_when("weight 3 changes sign", "loss falls 1.2x", "grad norm < 0.2")
@@ -135,3 +139,41 @@ def test_it_stops_by_itself_at_the_same_step(dtype: str) -> None:
             stops += [session.step_index] * bool(session.stopped)
         assert stops and stops[0] == session.first("loss falls 1.2x", "grad norm < 0.2")
     assert plain.network.bank.value.tobytes() == cuda.network.bank.value.tobytes()
+
+
+def replicated(rate: float) -> Replicas:
+    """Three networks on cuda, of which a large rate stops some."""
+    net = sv.Network([2, 4, 3], "tanh", "linear", seed=3)
+    session = sv.Session(net, labelled(), "mse", sv.SGD(rate), batch=8, engine="cuda")
+    return sv.replicate(session, seeds=[3, 5, 8])
+
+
+def test_replicas_have_the_numbers_of_sessions_of_their_own() -> None:
+    many = replicated(RATE)
+    many.advance(3, progress=False)
+    many.advance(4, progress=False)
+    assert many.taken.tolist() == [7, 7, 7] and many.losses.shape == (3, 7)
+    x = np.zeros((2, 2))
+    for i, seed in enumerate(many.seeds):
+        net = sv.Network([2, 4, 3], "tanh", "linear", seed=seed)
+        session = sv.Session(
+            net, labelled(), "mse", sv.SGD(RATE), batch=8, engine="cuda", seed=seed
+        )
+        session.advance(7)
+        assert (many.banks[i].value == net.bank.value).all()
+        assert (many.losses[i] == session.losses).all()
+        assert many.banks[i].step_count == 7
+        assert (many.outputs(x)[i] == net(x)).all()
+
+
+def test_a_replica_that_overflows_stops_before_that_step_and_the_others_go_on() -> None:
+    many = replicated(1e30)
+    many.advance(1, progress=False)
+    many.end(np.array([False, True, False]))
+    many.advance(5, progress=False)
+    assert many.taken.tolist()[1] == 1
+    assert (many.taken < 6).all()
+    for bank, losses, taken in zip(many.banks, many.losses, many.taken, strict=True):
+        assert np.isfinite(bank.value).all()
+        assert np.isfinite(losses[:taken]).all() and np.isnan(losses[taken:]).all()
+        assert bank.step_count == taken

@@ -31,6 +31,12 @@ TOLERANCE = {"float32": 1e-5, "float64": 1e-12}
 both_types = pytest.mark.parametrize("dtype", TOLERANCE)
 
 
+# The simulator is slow: one of them in `make test`, both in `make test-all`.
+one_type_or_both = pytest.mark.parametrize(
+    "dtype", ["float64", pytest.param("float32", marks=pytest.mark.slow)]
+)
+
+
 whole_or_not = pytest.mark.parametrize("whole", [True, False], ids=["whole steps", "kernels"])
 
 

@@ -20,14 +20,14 @@ GPUS = [(7, 5), (8, 0), (9, 0)]
 NOT_ROUNDED = re.compile(r"\b(mul|add|sub|mad)\.f(32|64)\b")
 TYPES: tuple[cuda_file.Dtype, ...] = ("float32", "float64")
 
-# One kind of GPU and one type in `make test`, the others in `make test-all`.
+# In `make test`, `test_cuda_machine_code.py` looks at the kernels with most of the work.
 CASES = [
     pytest.param(
         template,
         dtype,
         gpu,
         id=f"{template.rpartition('.')[2]}-{dtype}-{gpu[0]}.{gpu[1]}",
-        marks=() if (dtype, gpu) == ("float32", (7, 5)) else pytest.mark.slow,
+        marks=pytest.mark.slow,
     )
     for template in TEMPLATES
     for dtype in TYPES

@@ -24,7 +24,7 @@ class SnapshotValues:
     """The numbers of a snapshot: copies that never change, one number a row.
 
     value, grad, slots  of the parameters
-    state               loss scale and running statistics; empty in a copy from a CUDA device
+    state               loss scale and running statistics
     """
 
     value: FloatArray

@@ -121,6 +121,11 @@ class CpuMany:
         losses[np.arange(count) >= taken] = np.nan
         return losses
 
+    @property
+    def taken(self) -> npt.NDArray[np.int64]:
+        """Number of steps that each network has taken."""
+        return np.array(self.progress["taken"], np.int64)
+
     def end(self, which: npt.NDArray[np.bool_]) -> None:
         """Take no more steps with these networks."""
         going_on = self.progress["result"] == NONE

@@ -36,7 +36,7 @@ from scalarviz.engines.cuda.places import (
     STRIDE,
     TARGET,
 )
-from scalarviz.engines.cuda.teams import kept
+from scalarviz.engines.cuda.teams import kept, number_at, row_at, row_of
 
 Numbers = Any
 Whole = Any
@@ -50,11 +50,11 @@ def batch_norm_forward(
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """y = (x - mean) * scale."""
-    x, y = base + plan[op + SOURCE] * stride, base + plan[op + TARGET] * stride
+    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
     pixels, found = np.int64(arena[plan[op + SETTINGS] + 1]), plan[op + STATISTICS]
     for i in range(worker, plan[op + OUTPUTS] * count, workers):
-        r = i // count
-        place, f = r * stride + i - r * count, found + r // pixels * MOMENTS
+        place = number_at(i, count, stride)
+        f = found + np.int64(row_of(i, count)) // pixels * MOMENTS
         mean, scale = Real(scalars[f + MEAN]), Real(scalars[f + DEVIATION])
         space[y + place] = kept(plan, (space[x + place] - mean) * scale)
 
@@ -65,12 +65,13 @@ def batch_norm_inputs(
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """The components of a gradient that shift or scale a feature as a whole are removed."""
-    y = base + plan[op + TARGET] * stride
-    h, g = flow_base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
+    y = row_at(base, plan[op + TARGET], stride)
+    h = row_at(flow_base, plan[op + SOURCE], stride)
+    g = row_at(flow_base, plan[op + TARGET], stride)
     pixels, found = np.int64(arena[plan[op + SETTINGS] + 1]), plan[op + STATISTICS]
     for i in range(worker, plan[op + INPUTS] * count, workers):
-        r = i // count
-        place, f = r * stride + i - r * count, found + r // pixels * MOMENTS
+        place = number_at(i, count, stride)
+        f = found + np.int64(row_of(i, count)) // pixels * MOMENTS
         scale, shift = Real(scalars[f + DEVIATION]), Real(scalars[f + SHIFT])
         own = flow[g + place] - shift - space[y + place] * Real(scalars[f + STRETCH])
         flow[h + place] = kept(plan, scale * own)

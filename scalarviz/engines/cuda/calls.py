@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, final
 
 import numpy as np
@@ -13,6 +14,7 @@ from scalarviz.engines.cuda import kernels, places, steps
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.memory import Memory
 from scalarviz.engines.cuda.tables import formula_rows, make_layout
+from scalarviz.errors import EngineError
 from scalarviz.model.bank import Bank
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program
@@ -20,6 +22,7 @@ from scalarviz.model.program import Program
 THREADS = 256
 BLOCKS_EACH = 4  # blocks per multiprocessor
 SHARED = 47 * 1024  # bytes; a block has 48 KiB on every GPU, of which static arrays take some
+RESERVED = 2 * 1024  # bytes of a block's memory that static arrays and the driver take
 
 
 @dataclass
@@ -30,14 +33,42 @@ class Device:
     blocks: int
     threads: int
     stream: Any
+    shared: int = SHARED  # bytes of shared memory that a block may have, besides static arrays
 
     @staticmethod
     def current() -> Device:
         """Return the GPU that numba has chosen, or its simulator."""
         if cuda.config.ENABLE_CUDASIM:
             return Device(True, 3, 4, cuda.stream())
-        processors = cuda.get_current_device().MULTIPROCESSOR_COUNT
-        return Device(False, processors * BLOCKS_EACH, THREADS, cuda.stream())
+        card = cuda.get_current_device()
+        blocks = card.MULTIPROCESSOR_COUNT * BLOCKS_EACH
+        # More than 48 KiB are there for kernels that ask for it, see `ask_for_shared`.
+        most = max(SHARED, card.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN - RESERVED)
+        return Device(False, blocks, THREADS, cuda.stream(), most)
+
+
+def ask_for_shared(overload: Any, size: int) -> None:
+    """Let a compiled kernel be launched with so many bytes of dynamic shared memory."""
+    driver = import_module("numba.cuda.cudadrv.driver")
+    attributes = driver.binding.CUfunction_attribute
+    wanted = attributes.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    function = overload._codelibrary.get_cufunc()
+    driver.driver.cuKernelSetAttribute(wanted, size, function.handle, function.device.id)
+
+
+def configured(kernel: Any, *sizes: Any) -> Any:
+    """Return a kernel with the sizes of its launch.
+
+    numba warns of fewer than 128 blocks; a small batch has no more work.
+    """
+    if cuda.config.ENABLE_CUDASIM:
+        return kernel[sizes]
+    config = import_module("numba.cuda.dispatcher").config
+    warned, config.CUDA_LOW_OCCUPANCY_WARNINGS = config.CUDA_LOW_OCCUPANCY_WARNINGS, 0
+    try:
+        return kernel[sizes]
+    finally:
+        config.CUDA_LOW_OCCUPANCY_WARNINGS = warned
 
 
 @final
@@ -45,13 +76,21 @@ class CudaCalls:
     """One batch of a network on a GPU. k is the index of a step in a call, i of an operation."""
 
     def __init__(
-        self, program: Program, bank: Bank, precision: Precision, samples: int, device: Device
+        self,
+        program: Program,
+        bank: Bank,
+        precision: Precision,
+        samples: int,
+        device: Device,
+        learning: bool = True,
     ) -> None:
+        self.learning = learning
+        self.precision = precision
         self.program = program
         self.bank = bank
         self.device = device
         self.samples = samples
-        self.layout = make_layout(program, bank, precision, samples, SHARED)
+        self.layout = make_layout(program, bank, precision, samples, device.shared, learning)
         self.memory = Memory(self.layout, bank.dtype, device.stream)
         self._rows = formula_rows()
         self._together: int | None = None  # blocks of `train` that can run at the same time
@@ -66,7 +105,7 @@ class CudaCalls:
 
     def _launch(self, kernel: Any, *arguments: Any, shared: int = 0) -> None:
         device = self.device
-        kernel[device.blocks, device.threads, device.stream, shared](*arguments)
+        configured(kernel, device.blocks, device.threads, device.stream, shared)(*arguments)
 
     @property
     def _arrays(self) -> tuple[Any, Any, Any]:
@@ -76,7 +115,8 @@ class CudaCalls:
         """Copy plan and bank to the device."""
         self.memory.put_plan()
         self.memory.put_bank(self.bank, slots)
-        self._launch(self.kernels.round_weights, self.memory.plan, self.memory.arena)
+        if self.precision.mixed:
+            self._launch(self.kernels.round_weights, self.memory.plan, self.memory.arena)
 
     def draw(self, k: int) -> None:
         """Draw the samples of step k."""
@@ -105,6 +145,7 @@ class CudaCalls:
     def parameter_gradient(self, k: int, i: int) -> None:
         """Add the gradient of an operation's parameters to that of the bank."""
         op = self.layout.op(i)
+        self.memory.forget_bank()
         self._launch(self.kernels.parameter_gradients, *self._arrays, k, op)
         self._launch(self.kernels.add_all, *self._arrays, op)
 
@@ -117,10 +158,12 @@ class CudaCalls:
 
     def clear(self) -> None:
         """Set all gradients to 0."""
+        self.memory.forget_bank()
         self._launch(self.kernels.clear_all, self.memory.plan, self.memory.arena)
 
     def move(self, k: int) -> None:
         """Run the optimizer's part of step k."""
+        self.memory.forget_bank()
         self._launch(self.kernels.look_over, *self._arrays)
         self._launch(self.kernels.move_all, *self._arrays, k)
 
@@ -139,19 +182,18 @@ class CudaCalls:
     @property
     def shared(self) -> int:
         """Bytes of shared memory that a block of a whole step needs."""
-        plan = self.layout.plan
-        rows = plan[places.SPACE_ROWS] + plan[places.FLOW_ROWS]
-        return int(rows * plan[places.WIDTH]) * self.memory.dtype.itemsize
+        return int(self.layout.plan[places.ROOM]) * self.memory.dtype.itemsize
 
     def whole_steps(self, count: int) -> None:
         """Run many steps in one launch; part by part where blocks cannot synchronize."""
-        arrays, data, device = self._arrays, self.memory.data, self.device
+        self.memory.forget_bank()
         parts = cuda_file.load(steps.__name__, self.bank.dtype)
         if self._together is None:
-            self._together = self._blocks_together(parts.train, count)
+            self._together = self._blocks_together(parts, count)
+        arrays, data, device = self._arrays, self.memory.data, self.device
         if self._together:
-            launch = parts.train[self._together, device.threads, device.stream, self.shared]
-            launch(*arrays, data, count)
+            sizes = self._together, device.threads, device.stream, self.shared
+            configured(parts.train, *sizes)(*arrays, data, count)
             return
         for k in range(count):
             self._launch(parts.samples_alone, *arrays, data, k, shared=self.shared)
@@ -159,16 +201,42 @@ class CudaCalls:
             self._launch(parts.squares_alone, *arrays)
             self._launch(self.kernels.move_all, *arrays, k)
 
-    def _blocks_together(self, train: Any, count: int) -> int:
+    def _blocks_together(self, parts: Any, count: int) -> int:
         """Return how many blocks of `train` can run at the same time, at most one a chunk."""
-        if self.device.simulated or not cuda.get_current_device().COOPERATIVE_LAUNCH:
+        if self.device.simulated:
             return 0
+        together = bool(cuda.get_current_device().COOPERATIVE_LAUNCH)
+        kernel = parts.train if together else parts.samples_alone
         arguments = *self._arrays, self.memory.data, count
-        signature = tuple(map(train.typeof_pyval, arguments))
-        train.compile(signature)
-        overload = train.overloads[signature]
+        signature = tuple(map(kernel.typeof_pyval, arguments))
+        kernel.compile(signature)
+        overload = kernel.overloads[signature]
+        if self.shared > SHARED:
+            try:
+                ask_for_shared(overload, self.shared)
+            # Whatever refuses it: blocks work with less, too.
+            except Exception:
+                self.do_with_less()
+        if not together:
+            return 0
         most = overload.max_cooperative_grid_blocks(self.device.threads, self.shared)
         return int(min(most, max(self.layout.plan[places.CHUNKS], 1)))
+
+    def do_with_less(self) -> None:
+        """Lay the memory of a block out anew, in what every GPU gives without being asked.
+
+        Raises EngineError if that is too little.
+        """
+        self.device.shared = SHARED
+        self.layout = make_layout(
+            self.program, self.bank, self.precision, self.samples, SHARED, self.learning
+        )
+        if not self.fits:
+            raise EngineError(
+                "the GPU gives its blocks too little shared memory for this network: go on "
+                "without it by session.to('cpu') or net.to('cpu')"
+            )
+        self.memory.lay_out_room(self.layout)
 
     # ---- buffers
 

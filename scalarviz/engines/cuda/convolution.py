@@ -68,6 +68,27 @@ def seeing(place: Index, count: Index, size: Index, apart: Index) -> Any:
 
 
 @kernel
+def products_of(
+    left: Numbers, a: Index, a_step: Index, right: Numbers, b: Index, b_step: Index, count: Index,
+    total: Any,
+) -> Any:  # fmt: skip
+    """Return `total` plus `count` products, of every a_step-th number of one and of the other.
+
+    A step back is the unsigned number that the addition wraps around with.
+    """
+    if count <= 0:
+        return total
+    p, q = np.uint64(a), np.uint64(b)
+    step, other = np.uint64(a_step), np.uint64(np.int64(b_step))
+    end = p + np.uint64(count) * step
+    while p < end:
+        total = cuda.fma(left[p], right[q], total)
+        p += step
+        q += other
+    return total
+
+
+@kernel
 def convolution_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
@@ -89,8 +110,11 @@ def convolution_forward(
             for line in range(max(0, -top), min(tall, height - top)):
                 at = x0 + ((c * height + top + line) * width + left) * stride + n
                 w = weights + ((o * channels + c) * tall + line) * broad
-                for k in range(max(0, -left), min(broad, width - left)):
-                    total = cuda.fma(arena[w + k], space[at + k * stride], total)
+                k = max(0, -left)
+                total = products_of(
+                    arena, w + k, 1, space, at + k * stride, stride, min(broad, width - left) - k,
+                    total,
+                )  # fmt: skip
         space[z0 + r * stride + n] = kept(plan, total)
 
 
@@ -118,10 +142,11 @@ def convolution_parameters(
             for n in range(count):
                 for y in range(up, down):
                     row = (c * height + y * apart + line - padding) * width + column - padding
-                    g = g0 + (o * pixels + y * wide) * stride + n
-                    for x in range(left, right):
-                        seen = space[x0 + (row + x * apart) * stride + n]
-                        total = cuda.fma(flow[g + x * stride], seen, total)
+                    g = g0 + (o * pixels + y * wide + left) * stride + n
+                    seen = x0 + (row + left * apart) * stride + n
+                    total = products_of(
+                        flow, g, stride, space, seen, apart * stride, right - left, total
+                    )
         arena[begin + i] = total
 
 
@@ -147,6 +172,9 @@ def convolution_inputs(
             for line in range(up, down, apart):
                 g = g0 + (o * pixels + (row - line) // apart * wide) * stride + n
                 w = weights + ((o * channels + c) * tall + line) * broad
-                for k in range(left, right, apart):
-                    total = cuda.fma(arena[w + k], flow[g + (column - k) // apart * stride], total)
+                # From one weight to the next that reads this number, the window is one before.
+                total = products_of(
+                    arena, w + left, apart, flow, g + (column - left) // apart * stride, -stride,
+                    (right - left + apart - 1) // apart, total,
+                )  # fmt: skip
         flow[h0 + r * stride + n] = kept(plan, total)

@@ -47,7 +47,7 @@ from scalarviz.engines.cuda.places import (
     WEIGHT_ROW,
     WEIGHTS,
 )
-from scalarviz.engines.cuda.teams import bias_sum, kept, partial_of
+from scalarviz.engines.cuda.teams import bias_sum, kept, number_at, partial_of, row_at, row_of
 
 Numbers = Any
 Whole = Any
@@ -73,11 +73,10 @@ def activation_forward(
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """y = f(x), number by number."""
-    x, y = base + plan[op + SOURCE] * stride, base + plan[op + TARGET] * stride
+    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
     formula = plan[op + FORMULA]
     for i in range(worker, plan[op + OUTPUTS] * count, workers):
-        r = i // count
-        place = r * stride + i - r * count
+        place = number_at(i, count, stride)
         space[y + place] = kept(plan, activation_value(formula, space[x + place]))
 
 
@@ -87,12 +86,12 @@ def activation_inputs(
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """Gradient of the inputs: f'(x) times g."""
-    x, y = base + plan[op + SOURCE] * stride, base + plan[op + TARGET] * stride
-    h, g = flow_base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
+    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    h = row_at(flow_base, plan[op + SOURCE], stride)
+    g = row_at(flow_base, plan[op + TARGET], stride)
     formula = plan[op + FORMULA]
     for i in range(worker, plan[op + INPUTS] * count, workers):
-        r = i // count
-        place = r * stride + i - r * count
+        place = number_at(i, count, stride)
         slope = activation_slope(formula, space[x + place], space[y + place])
         flow[h + place] = kept(plan, flow[g + place] * slope)
 
@@ -154,15 +153,14 @@ def scale_forward(
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """y = w x + b; EACH numbers share w and b."""
-    x, y = base + plan[op + SOURCE] * stride, base + plan[op + TARGET] * stride
-    each, biased = plan[op + EACH], plan[op + HAS_BIASES] != 0
-    weights = plan[WEIGHTS] + plan[op + WEIGHT_ROW]
-    biases = plan[WEIGHTS] + plan[op + BIAS_ROW]
+    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    each, biased = np.uint32(plan[op + EACH]), plan[op + HAS_BIASES] != 0
+    weights = np.uint64(plan[WEIGHTS] + plan[op + WEIGHT_ROW])
+    biases = np.uint64(plan[WEIGHTS] + plan[op + BIAS_ROW])
     for i in range(worker, plan[op + OUTPUTS] * count, workers):
-        r = i // count
-        place = r * stride + i - r * count
-        shift = arena[biases + r // each] if biased else Real(0)
-        total = cuda.fma(arena[weights + r // each], space[x + place], shift)
+        place, k = number_at(i, count, stride), np.uint64(row_of(i, count) // each)
+        shift = arena[biases + k] if biased else Real(0)
+        total = cuda.fma(arena[weights + k], space[x + place], shift)
         space[y + place] = kept(plan, total)
 
 
@@ -181,11 +179,25 @@ def scale_parameters(
         if i >= weights:
             total = bias_sum(flow, g + (i - weights) * each * stride, each, stride, count, total)
         else:
-            for n in range(count):
-                for r in range(i * each, (i + 1) * each):
-                    place = r * stride + n
-                    total = cuda.fma(flow[g + place], space[x + place], total)
+            total = products_of_rows(flow, g, space, x, i * each, each, stride, count, total)
         arena[begin + i] = total
+
+
+@kernel
+def products_of_rows(
+    flow: Numbers, g: Index, space: Numbers, x: Index, row: Index, rows: Index, stride: Index,
+    count: Index, total: Any,
+) -> Any:  # fmt: skip
+    """Add to `total` the products of `rows` rows of both workspaces, sample after sample."""
+    step, first = np.uint64(stride), row * stride
+    a, b = np.uint64(g + first), np.uint64(x + first)
+    for n in range(count):
+        p, q, end = a + np.uint64(n), b + np.uint64(n), a + np.uint64(n) + np.uint64(rows) * step
+        while p < end:
+            total = cuda.fma(flow[p], space[q], total)
+            p += step
+            q += step
+    return total
 
 
 @kernel
@@ -194,12 +206,13 @@ def scale_inputs(
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """Gradient of the inputs: w times g."""
-    h, g = flow_base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
-    each, weights = plan[op + EACH], plan[WEIGHTS] + plan[op + WEIGHT_ROW]
+    h = row_at(flow_base, plan[op + SOURCE], stride)
+    g = row_at(flow_base, plan[op + TARGET], stride)
+    each = np.uint32(plan[op + EACH])
+    weights = np.uint64(plan[WEIGHTS] + plan[op + WEIGHT_ROW])
     for i in range(worker, plan[op + INPUTS] * count, workers):
-        r = i // count
-        place = r * stride + i - r * count
-        flow[h + place] = kept(plan, arena[weights + r // each] * flow[g + place])
+        place, k = number_at(i, count, stride), np.uint64(row_of(i, count) // each)
+        flow[h + place] = kept(plan, arena[weights + k] * flow[g + place])
 
 
 # ---- branch and sum -----------------------------------------------------------------------------
@@ -211,10 +224,9 @@ def branch_forward(
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """y = x."""
-    x, y = base + plan[op + SOURCE] * stride, base + plan[op + TARGET] * stride
+    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
     for i in range(worker, plan[op + OUTPUTS] * count, workers):
-        r = i // count
-        place = r * stride + i - r * count
+        place = number_at(i, count, stride)
         space[y + place] = space[x + place]
 
 
@@ -224,11 +236,11 @@ def branch_inputs(
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """Gradient of the inputs: the sum of those of both paths."""
-    h, g = flow_base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
-    other = flow_base + plan[op + OTHER] * stride
+    h = row_at(flow_base, plan[op + SOURCE], stride)
+    g = row_at(flow_base, plan[op + TARGET], stride)
+    other = row_at(flow_base, plan[op + OTHER], stride)
     for i in range(worker, plan[op + INPUTS] * count, workers):
-        r = i // count
-        place = r * stride + i - r * count
+        place = number_at(i, count, stride)
         flow[h + place] = kept(plan, flow[g + place] + flow[other + place])
 
 
@@ -238,11 +250,10 @@ def sum_forward(
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """y = x + the other buffer."""
-    x, y = base + plan[op + SOURCE] * stride, base + plan[op + TARGET] * stride
-    other = base + plan[op + OTHER] * stride
+    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    other = row_at(base, plan[op + OTHER], stride)
     for i in range(worker, plan[op + OUTPUTS] * count, workers):
-        r = i // count
-        place = r * stride + i - r * count
+        place = number_at(i, count, stride)
         space[y + place] = kept(plan, space[x + place] + space[other + place])
 
 
@@ -252,10 +263,10 @@ def sum_inputs(
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """Pass the gradient on; that of the other buffer is added by the branch."""
-    h, g = flow_base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
+    h = row_at(flow_base, plan[op + SOURCE], stride)
+    g = row_at(flow_base, plan[op + TARGET], stride)
     for i in range(worker, plan[op + INPUTS] * count, workers):
-        r = i // count
-        place = r * stride + i - r * count
+        place = number_at(i, count, stride)
         flow[h + place] = flow[g + place]
 
 
@@ -268,21 +279,19 @@ def dropout_forward(
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """y = x times 0 or 1 / (1 - rate), which is kept; y = x in evaluation."""
-    x, y = base + plan[op + SOURCE] * stride, base + plan[op + TARGET] * stride
-    memo, rate = base + plan[op + MEMO] * stride, arena[plan[op + SETTINGS]]
+    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    memo, rate = row_at(base, plan[op + MEMO], stride), arena[plan[op + SETTINGS]]
     own = plan[op + STATE]
     low, high = np.int64(scalars[STATE_NUMBERS + own]), np.int64(scalars[STATE_NUMBERS + own + 1])
     grown, learning = Real(1) / (Real(1) - rate), plan[LEARNING] != 0
     for i in range(worker, plan[op + OUTPUTS] * count, workers):
-        r = i // count
+        r = np.int64(row_of(i, count))
         n = i - r * count
         factor = Real(1)
         if learning:
-            word = drop_word(
-                np.int64(r), np.int64(first + n), plan[STEPS_TAKEN_AFTER], own, low, high
-            )
+            word = drop_word(r, np.int64(first + n), plan[STEPS_TAKEN_AFTER], own, low, high)
             factor = Real(0) if word < rate else grown
-        place = r * stride + n
+        place = number_at(i, count, stride)
         space[memo + place] = factor
         space[y + place] = kept(plan, factor * space[x + place])
 
@@ -293,9 +302,9 @@ def dropout_inputs(
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """Gradient of the inputs: g times the factor that forward kept."""
-    h, g = flow_base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
-    memo = base + plan[op + MEMO] * stride
+    h = row_at(flow_base, plan[op + SOURCE], stride)
+    g = row_at(flow_base, plan[op + TARGET], stride)
+    memo = row_at(base, plan[op + MEMO], stride)
     for i in range(worker, plan[op + INPUTS] * count, workers):
-        r = i // count
-        place = r * stride + i - r * count
+        place = number_at(i, count, stride)
         flow[h + place] = kept(plan, flow[g + place] * space[memo + place])

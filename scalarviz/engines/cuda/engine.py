@@ -5,9 +5,12 @@ It uses operations and buffers, not layers. Between calls the bank in host memor
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from functools import cached_property
 from typing import final
+
+import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
@@ -15,6 +18,7 @@ from scalarviz.engines.common.base import Engine, check_samples, newest_of
 from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda.calls import CudaCalls, Device
+from scalarviz.engines.cuda.failure import card_failures
 from scalarviz.engines.cuda.run import CudaRun
 from scalarviz.engines.cuda.tables import set_start, set_state
 from scalarviz.formulas.losses import Loss
@@ -22,6 +26,9 @@ from scalarviz.layers import Layer
 from scalarviz.model.bank import Bank
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program
+
+MOST_SPARE = 4  # sizes of batches whose memory is kept
+MOST_EVALUATED = 4096  # samples that are evaluated at a time
 
 
 @final
@@ -35,45 +42,64 @@ class CudaEngine(Engine):
     ) -> None:
         super().__init__(layers, program, bank, precision)
         self._passes: list[CudaCalls] = []
-        self._spare: CudaCalls | None = None  # memory for another batch of the same size
+        # Memory for batches of other sizes, not in use; the one used last is the last.
+        self._spare: deque[CudaCalls] = deque(maxlen=MOST_SPARE)
 
     @cached_property
     def device(self) -> Device:
         """The GPU; found anew by an engine that was sent to another process."""
         check_process()
-        return Device.current()
+        with card_failures():
+            return Device.current()
 
+    @card_failures()
     def forward(self, batch: FloatArray) -> FloatArray:
-        work = self._forward(batch, learning=True)
+        work = self.take_work(len(batch))
+        set_start(work.memory.host_plan, work.memory.host_scalars, self.bank, 0)
+        work.begin()
+        self._run_forward(work, batch)
         self._passes.append(work)
         work.memory.take_plan()
         work.memory.take_state(self.bank)
-        return self._outputs(work)
+        return self._outputs(work, len(batch))
 
+    @card_failures()
     def evaluate(self, batch: FloatArray) -> FloatArray:
-        work = self._forward(batch, learning=False)
-        self._spare = work
-        return self._outputs(work)
+        """Return the outputs of a batch, in tiles: each sample is evaluated by itself.
 
-    def _forward(self, batch: FloatArray, learning: bool) -> CudaCalls:
-        work = self._ready_work(len(batch))
-        set_start(work.memory.host_plan, work.memory.host_scalars, self.bank, 0, learning=learning)
+        A tile has a power of two samples, so that batches of many sizes take the same memory.
+        """
+        size = min(MOST_EVALUATED, 1 << (len(batch) - 1).bit_length())
+        work = self.take_work(size, learning=False)
+        set_start(work.memory.host_plan, work.memory.host_scalars, self.bank, 0, learning=False)
         work.begin()
+        found = []
+        for start in range(0, len(batch), size):
+            tile = batch[start : start + size]
+            self._run_forward(work, tile)
+            found.append(self._outputs(work, len(tile)))
+        self._spare.append(work)
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def _run_forward(self, work: CudaCalls, batch: FloatArray) -> None:
         work.write(places.SPACE, self.program.inputs.offset, self.array(batch))
         for i in range(len(self.program.operations)):
             work.forward(0, i)
-        return work
 
-    def _outputs(self, work: CudaCalls) -> FloatArray:
+    def _outputs(self, work: CudaCalls, samples: int) -> FloatArray:
         outputs = self.program.outputs
-        return work.values(outputs.offset, outputs.size, work.samples)
+        return work.values(outputs.offset, outputs.size, samples)
 
-    def _ready_work(self, samples: int) -> CudaCalls:
-        """Return memory for a batch of this size."""
-        work, self._spare = self._spare, None
-        if work is None or work.samples != samples:
-            work = CudaCalls(self.program, self.bank, self.precision, samples, self.device)
-        return work
+    def take_work(self, samples: int, *, learning: bool = True) -> CudaCalls:
+        """Return memory for a batch of this size: a spare one, or a new one.
+
+        learning  False: for evaluation, without memory for gradients
+        """
+        for work in self._spare:
+            if (work.samples, work.learning) == (samples, learning) and not work.outdated:
+                self._spare.remove(work)
+                return work
+        return CudaCalls(self.program, self.bank, self.precision, samples, self.device, learning)
 
     def newest_batch(self) -> int:
         return newest_of(self._passes)
@@ -81,6 +107,7 @@ class CudaEngine(Engine):
     def check_backward(self, samples: int) -> None:
         check_samples(newest_of(self._passes), samples)
 
+    @card_failures()
     def backward(self, upstream: FloatArray) -> FloatArray:
         work, operations = self._passes.pop(), self.program.operations
         set_state(work.memory.host_scalars, self.bank)  # the plan is still that of its forward
@@ -95,7 +122,7 @@ class CudaEngine(Engine):
             work.input_gradient(0, i)
         work.memory.take_bank(self.bank, ())
         self.bank.has_gradients = True
-        self._spare = work
+        self._spare.append(work)
         found = work.gradients(inputs.offset, inputs.size, work.samples)
         found /= found.dtype.type(scale)
         return found
@@ -104,4 +131,5 @@ class CudaEngine(Engine):
         self._passes.clear()
 
     def run(self, batches: Batches, loss: Loss) -> CudaRun:
-        return CudaRun(self, batches, loss, self.device)
+        with card_failures():
+            return CudaRun(self, batches, loss)

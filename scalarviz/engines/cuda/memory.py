@@ -1,7 +1,9 @@
 """Memory: the arrays of a training on a GPU, and copies between host and device.
 
-Between calls the bank in host memory is current, during a call the arrays on the device: each call
-begins with `put_bank` and ends with `take_bank`.
+Between calls the bank in host memory is current: whoever holds one of its arrays sees every step,
+and so a snapshot, a save or a picture asks the GPU for nothing. The bank stays on the device, too,
+beside a copy of what it has there. Each call begins with `put_bank`, which compares and copies only
+the parts that were written since, and ends with `take_bank`.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.engines.common.snapshot import Snapshot, SnapshotValues
 from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.tables import MemoryLayout, most_slots
@@ -35,6 +36,8 @@ class Memory:
         self.data = cuda.device_array(1, self.dtype, stream=stream)
         self.bank_size = (most_slots() + 3) * self.rows
         self._staged = cuda.pinned_array(max(1, self.bank_size), self.dtype)
+        self._known = np.zeros(self.bank_size, self.dtype)  # what the device has of the bank
+        self._is_known = False
         self.write(layout.settings_place, layout.settings.ravel())
 
     def write(self, place: int, numbers: FloatArray) -> None:
@@ -58,6 +61,14 @@ class Memory:
         self.plan[: places.PLAN_FIELDS].copy_to_device(fields, stream=self.stream)
         self.scalars[:known].copy_to_device(numbers, stream=self.stream)
 
+    def lay_out_room(self, layout: MemoryLayout) -> None:
+        """Use a layout that differs from the present one in the memory of a block only."""
+        self.layout = layout
+        for field in (places.WIDTH, places.ROOM_STRIDE, places.ROOM):
+            self.host_plan[field] = layout.plan[field]
+        self.host_plan[places.PLAN_FIELDS :] = layout.plan[places.PLAN_FIELDS :]
+        self.plan.copy_to_device(self.host_plan, stream=self.stream)
+
     def take_plan(self) -> None:
         """Copy plan and scalars, with the losses, from device to host."""
         self.plan.copy_to_host(self.host_plan, stream=self.stream)
@@ -77,16 +88,35 @@ class Memory:
         self.data.copy_to_device(numbers, stream=self.stream)
 
     def put_bank(self, bank: Bank, slots: tuple[str, ...]) -> None:
-        """Copy the bank, with an optimizer's slots, to the device."""
-        rows, staged = self.rows, self._staged
-        if not rows:
+        """Copy the parts of the bank that were written since the last call to the device."""
+        if not self.rows:
             return
-        staged[:rows] = bank.value
-        staged[rows : 2 * rows] = bank.frozen
-        kept = bank.slot_block(slots).ravel() if slots else np.zeros(0)
-        staged[2 * rows : 2 * rows + kept.size] = kept
-        staged[self.bank_size - rows :] = bank.grad
-        self.arena[: self.bank_size].copy_to_device(staged, stream=self.stream)
+        for start, numbers in self._parts(bank, slots):
+            known = self._known[start : start + numbers.size]
+            # Bytes are compared: NaN is not equal to itself, and -0.0 equal to 0.0.
+            if self._is_known and known.tobytes() == numbers.tobytes():
+                continue
+            known[:] = numbers
+            staged = self._staged[start : start + numbers.size]
+            staged[:] = numbers
+            part = self.arena[start : start + numbers.size]
+            part.copy_to_device(staged, stream=self.stream)
+        self._is_known = True
+
+    def forget_bank(self) -> None:
+        """Note that kernels write the bank on the device, until `take_bank`.
+
+        A call that is interrupted in between leaves other numbers there than the host has.
+        """
+        self._is_known = False
+
+    def _parts(self, bank: Bank, slots: tuple[str, ...]) -> list[tuple[int, FloatArray]]:
+        """Return where the parts of the bank begin in `arena`, and their numbers, 1-D."""
+        rows = self.rows
+        kept = [(2 * rows, bank.slot_block(slots).ravel())] if slots else []
+        frozen = bank.frozen.astype(self.dtype)
+        last = self.bank_size - rows
+        return [(0, bank.value), (rows, frozen), *kept, (last, bank.grad)]
 
     def take_bank(self, bank: Bank, slots: tuple[str, ...]) -> None:
         """Copy the bank, with an optimizer's slots, from the device."""
@@ -95,55 +125,9 @@ class Memory:
             return
         self.arena[: self.bank_size].copy_to_host(staged, stream=self.stream)
         self.stream.synchronize()
+        self._known[:], self._is_known = staged, True
         bank.value[:] = staged[:rows]
         bank.grad[:] = staged[self.bank_size - rows :]
         if slots:
             block = bank.slot_block(slots)
             block[:] = staged[2 * rows : 2 * rows + block.size].reshape(block.shape)
-
-
-@final
-class CudaSnapshot(Snapshot):
-    """A snapshot of numbers on a GPU, which does not hold up training.
-
-    Numbers are copied on the device between two kernels, then to pinned memory on a stream of their
-    own.
-    """
-
-    def __init__(self, memory: Memory, slots: tuple[str, ...], simulated: bool) -> None:
-        self._memory = memory
-        self._slots = slots
-        self._simulated = simulated
-        self._stream = cuda.stream()
-        self._copied, self._arrived = cuda.event(), cuda.event()
-        self._aside = cuda.device_array(max(1, memory.bank_size), memory.dtype)
-        self._numbers = cuda.pinned_array(max(1, memory.bank_size), memory.dtype)
-        self._requested = False
-
-    def request(self) -> None:
-        memory = self._memory
-        if not memory.rows:
-            return
-        self._aside.copy_to_device(memory.arena[: memory.bank_size], stream=memory.stream)
-        self._copied.record(memory.stream)
-        self._copied.wait(self._stream)
-        self._aside.copy_to_host(self._numbers, stream=self._stream)
-        self._arrived.record(self._stream)
-        # The next request may overwrite the copy only after it has arrived.
-        self._arrived.wait(memory.stream)
-        self._requested = True
-
-    @property
-    def ready(self) -> bool:
-        return self._requested and (self._simulated or bool(self._arrived.query()))
-
-    def read(self) -> SnapshotValues:
-        if not self._requested:
-            self.request()
-        self._arrived.synchronize()
-        rows, size = self._memory.rows, self._memory.bank_size
-        kept = self._numbers[2 * rows : (2 + len(self._slots)) * rows].reshape(-1, max(rows, 1))
-        slots = {name: row.copy() for name, row in zip(self._slots, kept, strict=True)}
-        return SnapshotValues(
-            self._numbers[:rows].copy(), self._numbers[size - rows : size].copy(), slots
-        )

@@ -10,20 +10,24 @@ Each array costs time in a launch, so there are four of them:
     data     working    tables of a data set: all inputs, then all targets
 
 The plan has the index in `arena` of each part. A workspace has a row for each number of a sample:
-number r of sample n is at r * STRIDE + n. Besides the buffers of the program, the workspace of
-values has rows for the targets, for what operations keep for backward, and one for the errors. The
-gradient of a buffer is in the same rows of the other workspace.
+number r of sample n is at r * STRIDE + n. In the memory of a block, with tiles of WIDTH samples, it
+is at r * ROOM_STRIDE + n: there is at least a column more, which reads of two samples may reach.
+Besides the buffers of the program, the workspace of values has rows for the targets, for what
+operations keep for backward, and one for the errors. The gradient of a buffer is in the same rows
+of the other workspace.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 # Fields of the plan: sizes and indices, constant during a training ...
 (
     ROWS, OPERATIONS, CHUNKS, STRIDE, IN_SIZE, OUT, OUT_SIZE, GOALS, ERRORS_ROW, SPACE_ROWS,
     FLOW_ROWS, VALUE, FROZEN, GRAD, SLOTS, WEIGHTS, PARTIALS, PARTIAL_SIZE, SPACE, FLOW,
     FIRST_NEEDED, GROUPS, HALF, DYNAMIC, PATIENCE, LOSS, MEAN_OF, DRAW, SEED_LOW, SEED_HIGH,
-    SAMPLES, SIZE, WIDTH, ERRORS, STATE_BEFORE, OWN_RATES,
-) = range(36)  # fmt: skip
+    SAMPLES, SIZE, WIDTH, ROOM_STRIDE, ROOM, ERRORS, STATE_BEFORE, OWN_RATES,
+) = range(38)  # fmt: skip
 
 # ... and those of one call: tables, optimizer, whether the network is trained, the first step, the
 # number of steps taken; and results. OVERFLOWED is the index in the call of the first step after
@@ -31,18 +35,19 @@ from __future__ import annotations
 (
     TABLE_TARGETS, OPTIMIZER, OPTIMIZER_SETTINGS, SCHEDULE, REFUSE, LEARNING, FIRST_STEP,
     STEPS_TAKEN, STEPS_TAKEN_AFTER, FIRST_BAD, BAD, DONE, OVERFLOWED, SLOT_COUNT, HAS_OWN_RATES,
-) = range(36, 51)  # fmt: skip
-PLAN_FIELDS = 51
+) = range(38, 53)  # fmt: skip
+PLAN_FIELDS = 53
 
 # The columns of the table of operations; buffers are given by rows of a workspace. EACH is the
 # number of outputs that share a bias, OTHER the other buffer, STATE an index in the bank's state,
 # STATISTICS the index in `scalars` of statistics of the whole batch; running statistics do not
-# change while the rows from HELD_FROM to before HELD_TO are frozen.
+# change while the rows from HELD_FROM to before HELD_TO are frozen. IN_ROOM is where a block has
+# the weights in its own memory during whole steps, or -1.
 (
     KIND, FORMULA, SOURCE, TARGET, INPUTS, OUTPUTS, WEIGHT_ROW, BIAS_ROW, HAS_BIASES, COUNT,
-    PARTIAL, MEMO, SETTINGS, EACH, OTHER, STATE, STATISTICS, HELD_FROM, HELD_TO,
-) = range(19)  # fmt: skip
-COLUMNS = 19
+    PARTIAL, MEMO, SETTINGS, EACH, OTHER, STATE, STATISTICS, HELD_FROM, HELD_TO, IN_ROOM,
+) = range(20)  # fmt: skip
+COLUMNS = 20
 MOST_SETTINGS = 7  # of an operation
 
 # Indices in `scalars`. The bank's state, which begins with the loss scale, has any length; then,
@@ -57,7 +62,11 @@ MEAN, DEVIATION, SHIFT, STRETCH = range(4)
 MOMENTS = 4
 SHARES = 128  # parts of a sum over a whole batch
 
-TILE, TILE_SIZE = 16, 256  # a matrix product is cut into tiles of 16 x 16
+# Unsigned, as the indices of products: numba makes a float of a signed and an unsigned integer.
+ZERO, ONE, TWO, THREE, FOUR = [np.uint64(n) for n in range(5)]
+MATRIX_TILE = 64  # a matrix product is cut into tiles of 64 x 64
+TILE, DEPTH = np.uint64(MATRIX_TILE), np.uint64(16)
+PANEL = 1024  # numbers of a factor that are in shared memory: TILE x DEPTH
 GROUP = 256  # rows whose squares are summed by one thread
 # Arguments of an update; and with the norm's scale before them and the schedule's factor after.
 MOST_ARGUMENTS, SCHEDULED, STEP_ARGS = 16, 17, 18

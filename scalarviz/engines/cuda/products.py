@@ -1,33 +1,38 @@
-"""Kernels of affine operations: by a team of threads, or as matrix products of a whole batch.
+"""Kernels of affine operations, by a team of threads; for whole batches see `matrix_products`.
 
-A matrix product is cut into tiles: the threads of a block load a tile of each factor into shared
-memory, then all of them use it. Each number is the same sum, in the same order, as by a team.
+A thread computes several numbers at once, in registers, so that what it loads serves several
+multiply-adds: 4 outputs of 2 samples, or 4 x 4 numbers of a matrix. Each number is the same sum, in
+the same order, in every kernel: a chain of `cuda.fma` from the bias, or 0.
+
+Indices are unsigned and advance by additions: numba tests a signed index for being negative, and a
+multiplication for each index takes longer than the multiply-add that it serves.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from scalarviz.engines.codegen.cuda_dispatch import Real, kernel
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.places import (
     BIAS_ROW,
-    CHUNKS,
     COUNT,
-    FLOW,
+    FOUR,
     HAS_BIASES,
+    IN_ROOM,
     INPUTS,
+    ONE,
     OUTPUTS,
     SOURCE,
-    SPACE,
-    STRIDE,
     TARGET,
-    TILE,
-    TILE_SIZE,
+    THREE,
+    TWO,
     WEIGHT_ROW,
     WEIGHTS,
 )
-from scalarviz.engines.cuda.teams import bias_sum, chunk_start, kept, partial_of
+from scalarviz.engines.cuda.teams import bias_sum, kept, partial_of
 
 Numbers = Any
 Whole = Any
@@ -36,23 +41,238 @@ Index = Any
 
 
 @kernel
+def quarter(n: Index) -> Index:
+    """Return n / 4, rounded up."""
+    return (n + THREE) // FOUR
+
+
+@kernel
+def smaller(a: Index, b: Index) -> Index:
+    """Return the smaller of two indices."""
+    return a if a < b else b
+
+
+@kernel
+def for_two(w: Any, x0: Any, x1: Any, a0: Any, a1: Any) -> Any:
+    """Return two sums with the products of w added."""
+    return cuda.fma(w, x0, a0), cuda.fma(w, x1, a1)
+
+
+@kernel
+def for_four(w: Any, x0: Any, x1: Any, x2: Any, x3: Any, a0: Any, a1: Any, a2: Any, a3: Any) -> Any:
+    """Return four sums with the products of w added."""
+    return cuda.fma(w, x0, a0), cuda.fma(w, x1, a1), cuda.fma(w, x2, a2), cuda.fma(w, x3, a3)
+
+
+# ---- the samples of a block ---------------------------------------------------------------------
+
+
+@kernel
+def along(
+    weights: Numbers, w: Index, b: Index, c: Index, d: Index, inner: Index, space: Numbers,
+    column: Index, step: Index, a0: Any, b0: Any, c0: Any, d0: Any,
+) -> Any:  # fmt: skip
+    """Return eight sums over `inner` weights times two samples, which begin with a0, ..., d0.
+
+    The weights of a sum are neighbours in memory; those of the second, third and fourth row are b,
+    c and d numbers after those of the first, from w on.
+    """
+    a1, b1, c1, d1 = a0, b0, c0, d0
+    last, whole = w + inner, w + inner // FOUR * FOUR
+    step2, step3, step4 = TWO * step, THREE * step, FOUR * step
+    while w < whole:
+        x0, x1 = space[column], space[column + ONE]
+        y0, y1 = space[column + step], space[column + step + ONE]
+        u0, u1 = space[column + step2], space[column + step2 + ONE]
+        v0, v1 = space[column + step3], space[column + step3 + ONE]
+        a0, a1 = for_two(weights[w], x0, x1, a0, a1)
+        b0, b1 = for_two(weights[w + b], x0, x1, b0, b1)
+        c0, c1 = for_two(weights[w + c], x0, x1, c0, c1)
+        d0, d1 = for_two(weights[w + d], x0, x1, d0, d1)
+        a0, a1 = for_two(weights[w + ONE], y0, y1, a0, a1)
+        b0, b1 = for_two(weights[w + b + ONE], y0, y1, b0, b1)
+        c0, c1 = for_two(weights[w + c + ONE], y0, y1, c0, c1)
+        d0, d1 = for_two(weights[w + d + ONE], y0, y1, d0, d1)
+        a0, a1 = for_two(weights[w + TWO], u0, u1, a0, a1)
+        b0, b1 = for_two(weights[w + b + TWO], u0, u1, b0, b1)
+        c0, c1 = for_two(weights[w + c + TWO], u0, u1, c0, c1)
+        d0, d1 = for_two(weights[w + d + TWO], u0, u1, d0, d1)
+        a0, a1 = for_two(weights[w + THREE], v0, v1, a0, a1)
+        b0, b1 = for_two(weights[w + b + THREE], v0, v1, b0, b1)
+        c0, c1 = for_two(weights[w + c + THREE], v0, v1, c0, c1)
+        d0, d1 = for_two(weights[w + d + THREE], v0, v1, d0, d1)
+        w += FOUR
+        column += step4
+    while w < last:
+        x0, x1 = space[column], space[column + ONE]
+        a0, a1 = for_two(weights[w], x0, x1, a0, a1)
+        b0, b1 = for_two(weights[w + b], x0, x1, b0, b1)
+        c0, c1 = for_two(weights[w + c], x0, x1, c0, c1)
+        d0, d1 = for_two(weights[w + d], x0, x1, d0, d1)
+        w += ONE
+        column += step
+    return a0, a1, b0, b1, c0, c1, d0, d1
+
+
+@kernel
+def across(
+    weights: Numbers, w: Index, apart: Index, inner: Index, space: Numbers, column: Index,
+    step: Index, a0: Any, b0: Any, c0: Any, d0: Any,
+) -> Any:  # fmt: skip
+    """Return eight sums as `along` does, of weights whose four rows are neighbours in memory.
+
+    The weights of a sum are `apart` numbers apart. The four may reach beyond the last one that is
+    needed: such a sum is not written.
+    """
+    a1, b1, c1, d1 = a0, b0, c0, d0
+    last, whole = w + inner * apart, w + inner // FOUR * FOUR * apart
+    step2, step3, step4 = TWO * step, THREE * step, FOUR * step
+    w2, w3, w4 = TWO * apart, THREE * apart, FOUR * apart
+    while w < whole:
+        x0, x1 = space[column], space[column + ONE]
+        y0, y1 = space[column + step], space[column + step + ONE]
+        u0, u1 = space[column + step2], space[column + step2 + ONE]
+        v0, v1 = space[column + step3], space[column + step3 + ONE]
+        a0, a1 = for_two(weights[w], x0, x1, a0, a1)
+        b0, b1 = for_two(weights[w + ONE], x0, x1, b0, b1)
+        c0, c1 = for_two(weights[w + TWO], x0, x1, c0, c1)
+        d0, d1 = for_two(weights[w + THREE], x0, x1, d0, d1)
+        a0, a1 = for_two(weights[w + apart], y0, y1, a0, a1)
+        b0, b1 = for_two(weights[w + apart + ONE], y0, y1, b0, b1)
+        c0, c1 = for_two(weights[w + apart + TWO], y0, y1, c0, c1)
+        d0, d1 = for_two(weights[w + apart + THREE], y0, y1, d0, d1)
+        a0, a1 = for_two(weights[w + w2], u0, u1, a0, a1)
+        b0, b1 = for_two(weights[w + w2 + ONE], u0, u1, b0, b1)
+        c0, c1 = for_two(weights[w + w2 + TWO], u0, u1, c0, c1)
+        d0, d1 = for_two(weights[w + w2 + THREE], u0, u1, d0, d1)
+        a0, a1 = for_two(weights[w + w3], v0, v1, a0, a1)
+        b0, b1 = for_two(weights[w + w3 + ONE], v0, v1, b0, b1)
+        c0, c1 = for_two(weights[w + w3 + TWO], v0, v1, c0, c1)
+        d0, d1 = for_two(weights[w + w3 + THREE], v0, v1, d0, d1)
+        w += w4
+        column += step4
+    while w < last:
+        x0, x1 = space[column], space[column + ONE]
+        a0, a1 = for_two(weights[w], x0, x1, a0, a1)
+        b0, b1 = for_two(weights[w + ONE], x0, x1, b0, b1)
+        c0, c1 = for_two(weights[w + TWO], x0, x1, c0, c1)
+        d0, d1 = for_two(weights[w + THREE], x0, x1, d0, d1)
+        w += apart
+        column += step
+    return a0, a1, b0, b1, c0, c1, d0, d1
+
+
+@kernel
+def room_apart(outputs: Index) -> Index:
+    """Return the step from the weights of an input to those of the next in a block's memory.
+
+    It is odd, so that neighbouring inputs are in different memory banks.
+    """
+    return outputs // TWO * TWO + ONE
+
+
+@kernel
+def fetch_weights(
+    plan: Whole, op: Index, arena: Numbers, room: Numbers, worker: Index, workers: Index
+) -> None:
+    """Copy the weights of an operation to the block's memory, those of an input together."""
+    inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
+    first, to = np.uint64(plan[WEIGHTS] + plan[op + WEIGHT_ROW]), np.uint64(plan[op + IN_ROOM])
+    apart, i, step = room_apart(outputs), np.uint64(worker), np.uint64(workers)
+    while i < inputs * outputs:
+        r = i // inputs
+        k = i - r * inputs
+        room[to + k * apart + r] = arena[first + i]
+        i += step
+
+
+@kernel
 def affine_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """z = W x + b."""
-    x, z = base + plan[op + SOURCE] * stride, base + plan[op + TARGET] * stride
-    inputs, biased = plan[op + INPUTS], plan[op + HAS_BIASES] != 0
-    weights = plan[WEIGHTS] + plan[op + WEIGHT_ROW]
-    biases = plan[WEIGHTS] + plan[op + BIAS_ROW]
-    for i in range(worker, plan[op + OUTPUTS] * count, workers):
-        r = i // count
-        n = i - r * count
-        total = arena[biases + r] if biased else Real(0)
-        for k in range(inputs):
-            w = arena[weights + r * inputs + k]
-            total = cuda.fma(w, space[x + k * stride + n], total)
-        space[z + r * stride + n] = kept(plan, total)
+    """z = W x + b; 4 neighbouring outputs of 2 samples a thread."""
+    x = np.uint64(base + plan[op + SOURCE] * stride)
+    z = np.uint64(base + plan[op + TARGET] * stride)
+    inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
+    step, samples = np.uint64(stride), np.uint64(count)
+    biased, near = plan[op + HAS_BIASES] != 0, plan[op + IN_ROOM] >= 0
+    weights = np.uint64(plan[WEIGHTS] + plan[op + WEIGHT_ROW])
+    biases = np.uint64(plan[WEIGHTS] + plan[op + BIAS_ROW])
+    pairs, last = (samples + ONE) // TWO, outputs - ONE
+    job, end, jump = np.uint64(worker), quarter(outputs) * pairs, np.uint64(workers)
+    while job < end:
+        r = job // pairs
+        n = (job - r * pairs) * TWO
+        r *= FOUR
+        r1, r2, r3 = smaller(r + ONE, last), smaller(r + TWO, last), smaller(r + THREE, last)
+        a0 = b0 = c0 = d0 = Real(0)
+        if biased:
+            a0, b0 = arena[biases + r], arena[biases + r1]
+            c0, d0 = arena[biases + r2], arena[biases + r3]
+        if near:
+            a0, a1, b0, b1, c0, c1, d0, d1 = across(
+                space, np.uint64(plan[op + IN_ROOM]) + r, room_apart(outputs), inputs, space,
+                x + n, step, a0, b0, c0, d0,
+            )  # fmt: skip
+        else:
+            a0, a1, b0, b1, c0, c1, d0, d1 = along(
+                arena, weights + r * inputs, (r1 - r) * inputs, (r2 - r) * inputs,
+                (r3 - r) * inputs, inputs, space, x + n, step, a0, b0, c0, d0,
+            )  # fmt: skip
+        write_pair(plan, space, z, step, r, n, outputs, samples, a0, a1)
+        write_pair(plan, space, z, step, r + ONE, n, outputs, samples, b0, b1)
+        write_pair(plan, space, z, step, r + TWO, n, outputs, samples, c0, c1)
+        write_pair(plan, space, z, step, r + THREE, n, outputs, samples, d0, d1)
+        job += jump
+
+
+@kernel
+def write_pair(
+    plan: Whole, space: Numbers, start: Index, stride: Index, row: Index, n: Index, rows: Index,
+    samples: Index, first: Any, second: Any,
+) -> None:  # fmt: skip
+    """Write the numbers of the samples n and n + 1 to a row of a workspace, if they exist."""
+    if row < rows:
+        place = start + row * stride + n
+        space[place] = kept(plan, first)
+        if n + ONE < samples:
+            space[place + ONE] = kept(plan, second)
+
+
+@kernel
+def affine_inputs(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
+    flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """Gradient of the inputs: W transposed, times g; 4 neighbours of 2 samples a thread."""
+    h = np.uint64(flow_base + plan[op + SOURCE] * stride)
+    g = np.uint64(flow_base + plan[op + TARGET] * stride)
+    inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
+    step, samples, near = np.uint64(stride), np.uint64(count), plan[op + IN_ROOM] >= 0
+    weights = np.uint64(plan[WEIGHTS] + plan[op + WEIGHT_ROW])
+    pairs, last, apart = (samples + ONE) // TWO, inputs - ONE, room_apart(outputs)
+    job, end, jump = np.uint64(worker), quarter(inputs) * pairs, np.uint64(workers)
+    while job < end:
+        k = job // pairs
+        n = (job - k * pairs) * TWO
+        k *= FOUR
+        a0 = b0 = c0 = d0 = Real(0)
+        if near:
+            k1, k2, k3 = smaller(k + ONE, last), smaller(k + TWO, last), smaller(k + THREE, last)
+            a0, a1, b0, b1, c0, c1, d0, d1 = along(
+                space, np.uint64(plan[op + IN_ROOM]) + k * apart, (k1 - k) * apart,
+                (k2 - k) * apart, (k3 - k) * apart, outputs, flow, g + n, step, a0, b0, c0, d0,
+            )  # fmt: skip
+        else:
+            a0, a1, b0, b1, c0, c1, d0, d1 = across(
+                arena, weights + k, inputs, outputs, flow, g + n, step, a0, b0, c0, d0
+            )
+        write_pair(plan, flow, h, step, k, n, inputs, samples, a0, a1)
+        write_pair(plan, flow, h, step, k + ONE, n, inputs, samples, b0, b1)
+        write_pair(plan, flow, h, step, k + TWO, n, inputs, samples, c0, c1)
+        write_pair(plan, flow, h, step, k + THREE, n, inputs, samples, d0, d1)
+        job += jump
 
 
 @kernel
@@ -61,150 +281,98 @@ def affine_parameters(
     base: Index, flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index,
     workers: Index,
 ) -> None:  # fmt: skip
-    """Gradients of W and b: outer products, summed over the samples."""
+    """Gradients of W and b: outer products, summed over the samples; 4 x 4 weights a thread.
+
+    They are a quarter of the rows, or columns, apart: so neighbouring threads read neighbouring
+    rows of the workspaces, and write neighbouring weights.
+    """
     x, g = base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
-    inputs, begin = plan[op + INPUTS], partial_of(plan, op, chunk)
-    weights = inputs * plan[op + OUTPUTS]
-    for i in range(worker, plan[op + COUNT], workers):
-        total = Real(0) if fresh else arena[begin + i]
-        if i >= weights:
-            total = bias_sum(flow, g + (i - weights) * stride, 1, stride, count, total)
-        else:
-            r = i // inputs
-            k = i - r * inputs
-            for n in range(count):
-                total = cuda.fma(flow[g + r * stride + n], space[x + k * stride + n], total)
-        arena[begin + i] = total
+    inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
+    step, samples = np.uint64(stride), np.uint64(count)
+    begin = np.uint64(partial_of(plan, op, chunk))
+    down, across = quarter(outputs), quarter(inputs)
+    job, end, jump = np.uint64(worker), down * across, np.uint64(workers)
+    while job < end:
+        r = job // across
+        k = job - r * across
+        ga, gb, gc, gd = four_rows(np.uint64(g), step, r, down, outputs)
+        xa, xb, xc, xd = four_rows(np.uint64(x), step, k, across, inputs)
+        a0, a1, a2, a3 = read_four(arena, begin, inputs, outputs, r, k, across, fresh)
+        b0, b1, b2, b3 = read_four(arena, begin, inputs, outputs, r + down, k, across, fresh)
+        c0, c1, c2, c3 = read_four(arena, begin, inputs, outputs, r + TWO * down, k, across, fresh)
+        d0, d1, d2, d3 = read_four(
+            arena, begin, inputs, outputs, r + THREE * down, k, across, fresh
+        )
+        last = ga + samples
+        while ga < last:
+            x0, x1, x2, x3 = space[xa], space[xb], space[xc], space[xd]
+            a0, a1, a2, a3 = for_four(flow[ga], x0, x1, x2, x3, a0, a1, a2, a3)
+            b0, b1, b2, b3 = for_four(flow[gb], x0, x1, x2, x3, b0, b1, b2, b3)
+            c0, c1, c2, c3 = for_four(flow[gc], x0, x1, x2, x3, c0, c1, c2, c3)
+            d0, d1, d2, d3 = for_four(flow[gd], x0, x1, x2, x3, d0, d1, d2, d3)
+            ga += ONE
+            gb += ONE
+            gc += ONE
+            gd += ONE
+            xa += ONE
+            xb += ONE
+            xc += ONE
+            xd += ONE
+        write_four(arena, begin, inputs, outputs, r, k, across, a0, a1, a2, a3)
+        write_four(arena, begin, inputs, outputs, r + down, k, across, b0, b1, b2, b3)
+        write_four(arena, begin, inputs, outputs, r + TWO * down, k, across, c0, c1, c2, c3)
+        write_four(arena, begin, inputs, outputs, r + THREE * down, k, across, d0, d1, d2, d3)
+        job += jump
+    weights = plan[op + INPUTS] * plan[op + OUTPUTS]
+    for i in range(weights + worker, plan[op + COUNT], workers):
+        place = partial_of(plan, op, chunk) + i
+        total = Real(0) if fresh else arena[place]
+        arena[place] = bias_sum(flow, g + (i - weights) * stride, 1, stride, count, total)
 
 
 @kernel
-def affine_inputs(
-    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
-    flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
-) -> None:  # fmt: skip
-    """Gradient of the inputs: W transposed, times g."""
-    h, g = flow_base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
-    inputs, outputs = plan[op + INPUTS], plan[op + OUTPUTS]
-    weights = plan[WEIGHTS] + plan[op + WEIGHT_ROW]
-    for i in range(worker, inputs * count, workers):
-        k = i // count
-        n = i - k * count
-        total = Real(0)
-        for r in range(outputs):
-            w = arena[weights + r * inputs + k]
-            total = cuda.fma(w, flow[g + r * stride + n], total)
-        flow[h + k * stride + n] = kept(plan, total)
-
-
-# ---- a whole batch ------------------------------------------------------------------------------
-
-
-@kernel
-def fetch(
-    arena: Numbers, start: Index, down: Index, across: Index, rows: Index, columns: Index,
-    part: Numbers,
-) -> None:  # fmt: skip
-    """Load a tile of at most TILE x TILE numbers; `down` and `across` are the steps in memory."""
-    for i in range(cuda.threadIdx.x, TILE_SIZE, cuda.blockDim.x):
-        r, c = i // TILE, i % TILE
-        if r < rows and c < columns:
-            part[i] = arena[start + r * down + c * across]
-
-
-@kernel
-def multiply(left: Numbers, right: Numbers, inner: Index, sums: Numbers) -> None:
-    """sums += left times right, the first `inner` numbers of each; all three are tiles."""
-    for i in range(cuda.threadIdx.x, TILE_SIZE, cuda.blockDim.x):
-        r, c = i // TILE, i % TILE
-        total = sums[i]
-        for k in range(inner):
-            total = cuda.fma(left[r * TILE + k], right[k * TILE + c], total)
-        sums[i] = total
-
-
-@kernel
-def matrix_product(
-    plan: Whole, arena: Numbers, a: Index, a_down: Index, a_across: Index, b: Index,
-    b_down: Index, b_across: Index, out: Index, out_down: Index, rows: Index, columns: Index,
-    inner: Index, biases: Index, rounded: bool, first: Index, step: Index,
-) -> None:  # fmt: skip
-    """out = A B + biases, tiles `first`, `first` + `step`, ...; no biases if `biases` < 0."""
-    left = cuda.shared.array(TILE_SIZE, Real)
-    right = cuda.shared.array(TILE_SIZE, Real)
-    sums = cuda.shared.array(TILE_SIZE, Real)
-    wide = (columns + TILE - 1) // TILE
-    for tile in range(first, (rows + TILE - 1) // TILE * wide, step):
-        r0, c0 = tile // wide * TILE, tile % wide * TILE
-        for i in range(cuda.threadIdx.x, TILE_SIZE, cuda.blockDim.x):
-            sums[i] = Real(0)
-            if biases >= 0 and r0 + i // TILE < rows:
-                sums[i] = arena[biases + r0 + i // TILE]
-        for k in range(0, inner, TILE):
-            width = min(TILE, inner - k)
-            fetch(arena, a + r0 * a_down + k * a_across, a_down, a_across, rows - r0, width, left)
-            fetch(
-                arena, b + k * b_down + c0 * b_across, b_down, b_across, width, columns - c0, right
-            )
-            cuda.syncthreads()
-            multiply(left, right, width, sums)
-            cuda.syncthreads()
-        for i in range(cuda.threadIdx.x, TILE_SIZE, cuda.blockDim.x):
-            r, c = r0 + i // TILE, c0 + i % TILE
-            if r < rows and c < columns:
-                arena[out + r * out_down + c] = kept(plan, sums[i]) if rounded else sums[i]
-        cuda.syncthreads()
-
-
-@kernel
-def affine_forward_all(
-    plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
-) -> None:
-    """z = W x + b of a whole batch, by all blocks."""
-    stride, inputs, biases = plan[STRIDE], plan[op + INPUTS], -1
-    if plan[op + HAS_BIASES] != 0:
-        biases = plan[WEIGHTS] + plan[op + BIAS_ROW]
-    matrix_product(
-        plan, arena, plan[WEIGHTS] + plan[op + WEIGHT_ROW], inputs, 1,
-        plan[SPACE] + plan[op + SOURCE] * stride, stride, 1,
-        plan[SPACE] + plan[op + TARGET] * stride, stride, plan[op + OUTPUTS], count, inputs,
-        biases, True, cuda.blockIdx.x, cuda.gridDim.x,
+def four_rows(start: Index, stride: Index, row: Index, apart: Index, rows: Index) -> Any:
+    """Return where the rows `row`, `row` + `apart`, ... begin; the last for one beyond it."""
+    last = rows - ONE
+    second, third = smaller(row + apart, last), smaller(row + TWO * apart, last)
+    fourth = smaller(row + THREE * apart, last)
+    return (
+        start + row * stride, start + second * stride, start + third * stride,
+        start + fourth * stride,
     )  # fmt: skip
 
 
 @kernel
-def affine_parameters_all(
-    plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
-) -> None:
-    """Gradients of W for each chunk, a tile a block; then those of the biases, one a thread."""
-    stride, inputs, outputs = plan[STRIDE], plan[op + INPUTS], plan[op + OUTPUTS]
-    x, g = plan[SPACE] + plan[op + SOURCE] * stride, plan[FLOW] + plan[op + TARGET] * stride
-    tiles = (inputs + TILE - 1) // TILE * ((outputs + TILE - 1) // TILE)
-    for job in range(cuda.blockIdx.x, plan[CHUNKS] * tiles, cuda.gridDim.x):
-        chunk = job // tiles
-        first = chunk_start(plan, chunk, count)
-        n = chunk_start(plan, chunk + 1, count) - first
-        matrix_product(
-            plan, arena, g + first, stride, 1, x + first, 1, stride, partial_of(plan, op, chunk),
-            inputs, outputs, inputs, n, -1, False, job - chunk * tiles, tiles,
-        )  # fmt: skip
-    weights = inputs * outputs
-    biases = plan[op + COUNT] - weights
-    for job in range(cuda.grid(1), plan[CHUNKS] * biases, cuda.gridsize(1)):
-        chunk = job // biases
-        r = job - chunk * biases
-        first = chunk_start(plan, chunk, count)
-        n = chunk_start(plan, chunk + 1, count) - first
-        total = bias_sum(arena, g + r * stride + first, 1, stride, n, Real(0))
-        arena[partial_of(plan, op, chunk) + weights + r] = total
+def read_four(
+    arena: Numbers, begin: Index, inputs: Index, outputs: Index, row: Index, k: Index,
+    apart: Index, fresh: bool,
+) -> Any:  # fmt: skip
+    """Return four gradients of a row of weights; 0 if `fresh`, and for those that are not there."""
+    a = b = c = d = Real(0)
+    if not fresh and row < outputs:
+        place = begin + row * inputs + k
+        a = arena[place]
+        if k + apart < inputs:
+            b = arena[place + apart]
+        if k + TWO * apart < inputs:
+            c = arena[place + TWO * apart]
+        if k + THREE * apart < inputs:
+            d = arena[place + THREE * apart]
+    return a, b, c, d
 
 
 @kernel
-def affine_inputs_all(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """Gradient of the inputs of a whole batch: W transposed times g, by all blocks."""
-    stride, inputs = plan[STRIDE], plan[op + INPUTS]
-    matrix_product(
-        plan, arena, plan[WEIGHTS] + plan[op + WEIGHT_ROW], 1, inputs,
-        plan[FLOW] + plan[op + TARGET] * stride, stride, 1,
-        plan[FLOW] + plan[op + SOURCE] * stride, stride, inputs, count, plan[op + OUTPUTS], -1,
-        True, cuda.blockIdx.x, cuda.gridDim.x,
-    )  # fmt: skip
+def write_four(
+    arena: Numbers, begin: Index, inputs: Index, outputs: Index, row: Index, k: Index,
+    apart: Index, a: Any, b: Any, c: Any, d: Any,
+) -> None:  # fmt: skip
+    """Write four gradients of a row of weights, those that are there."""
+    if row < outputs:
+        place = begin + row * inputs + k
+        arena[place] = a
+        if k + apart < inputs:
+            arena[place + apart] = b
+        if k + TWO * apart < inputs:
+            arena[place + TWO * apart] = c
+        if k + THREE * apart < inputs:
+            arena[place + THREE * apart] = d

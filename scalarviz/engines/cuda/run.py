@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.data.batches import Batches
-from scalarviz.engines.common.base import Engine, Outcome, Run
+from scalarviz.data.batches import Batches, InOrder
+from scalarviz.engines.common.base import Outcome, Run
 from scalarviz.engines.common.before import Before
 from scalarviz.engines.common.statistics import Statistics
 from scalarviz.engines.cuda import places
-from scalarviz.engines.cuda.calls import CudaCalls, Device
-from scalarviz.engines.cuda.memory import CudaSnapshot
+from scalarviz.engines.cuda.failure import card_failures
 from scalarviz.engines.cuda.tables import (
     MOST_STEPS,
     set_batches,
@@ -21,11 +20,15 @@ from scalarviz.engines.cuda.tables import (
     set_optimizer,
     set_start,
 )
+from scalarviz.errors import EngineError
 from scalarviz.formulas.losses import Loss
 from scalarviz.model.operations import NONE, Buffer
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.own_rates import NO_OWN_RATES
 from scalarviz.model.program import Moment
+
+if TYPE_CHECKING:
+    from scalarviz.engines.cuda.engine import CudaEngine
 
 
 @final
@@ -35,10 +38,9 @@ class CudaRun(Run):
     `whole_steps` says which; the bits are the same.
     """
 
-    def __init__(self, engine: Engine, batches: Batches, loss: Loss, device: Device) -> None:
+    def __init__(self, engine: CudaEngine, batches: Batches, loss: Loss) -> None:
         super().__init__(batches, loss)
         self.engine = engine
-        self._device = device
         self._count = 0  # samples in the batch of `begin`
         self._statistics = Statistics(engine)
         self._make_work()
@@ -46,8 +48,8 @@ class CudaRun(Run):
 
     def _make_work(self) -> None:
         """Make kernels and memory for the formulas that there are now."""
-        engine, size, device = self.engine, self.batches.size, self._device
-        self._work = CudaCalls(engine.program, engine.bank, engine.precision, size, device)
+        engine = self.engine
+        self._work = engine.take_work(self.batches.size)
         self._on_device: Batches | None = None  # whose tables are on the device
         self._own_rates = NO_OWN_RATES  # which are on the device
         memory, outputs = self._work.memory, engine.program.outputs.size
@@ -55,27 +57,63 @@ class CudaRun(Run):
 
     # ---- whole steps
 
+    def resume(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> bool:
+        batches = self.batches
+        if (inputs.shape, targets.shape) != (batches.inputs.shape, batches.targets.shape):
+            return False
+        if loss.key != self.loss_function.key or self._work.outdated:
+            return False
+        self.batches, self.loss_function = InOrder(inputs, targets), loss
+        return True
+
     def steps(self, optimizer: Optimizer, first: int, count: int) -> Outcome:
+        # A failure of the GPU leaves the numbers from before the call, also in a later launch.
+        bank = self.engine.bank
+        before = Before(bank, optimizer, gradients=True) if count > MOST_STEPS else None
+        try:
+            with card_failures():
+                return self._launches(optimizer, first, count)
+        except EngineError:
+            if before is not None:
+                before.restore()
+            raise
+
+    def _launches(self, optimizer: Optimizer, first: int, count: int) -> Outcome:
+        """Take steps, at most MOST_STEPS in one launch."""
         losses: list[FloatArray] = [np.zeros(0)]
         bad, done = NONE, 0
         while done < count and bad == NONE:
             steps = min(MOST_STEPS, count - done)
-            outcome = self._some_steps(optimizer, first + done, steps)
+            self.launch(optimizer, first + done, steps)
+            outcome = self.outcome(optimizer)
             losses.append(outcome.losses)
             if outcome.overflow is not None:
                 return Outcome(np.concatenate(losses), overflow=outcome.overflow)
             bad, done = outcome.bad, done + steps
         return Outcome(np.concatenate(losses), bad)
 
-    def _some_steps(self, optimizer: Optimizer, first: int, count: int) -> Outcome:
+    def share_tables(self, other: CudaRun) -> None:
+        """Use the tables of another run, if they are on the device and those of this one."""
+        there, here = other._on_device, self.batches
+        if there is None or self._on_device is not None:
+            return
+        if there.inputs is here.inputs and there.targets is here.targets:
+            other._work.memory.stream.synchronize()  # until they have arrived
+            self._work.memory.data, self._on_device = other._work.memory.data, here
+
+    def launch(self, optimizer: Optimizer, first: int, count: int) -> None:
+        """Queue at most MOST_STEPS steps; `outcome` waits for them."""
         self._order(optimizer, first, count)
-        bank, memory, slots = self.engine.bank, self._work.memory, optimizer.row.slots
-        self._work.begin(slots)
+        self._work.begin(optimizer.row.slots)
         if self.whole_steps:
             self._work.whole_steps(count)
         else:
             for k in range(count):
                 self._step(k)
+
+    def outcome(self, optimizer: Optimizer) -> Outcome:
+        """Wait for the steps of `launch`, and copy the bank from the device."""
+        bank, memory, slots = self.engine.bank, self._work.memory, optimizer.row.slots
         memory.take_plan()
         memory.take_bank(bank, slots)
         # A refused step has not changed running statistics either.
@@ -123,6 +161,7 @@ class CudaRun(Run):
 
     # ---- moment by moment
 
+    @card_failures()
     def begin(self, step: int) -> None:
         self._order(None, step, 1)
         self._work.memory.put_plan()
@@ -131,6 +170,7 @@ class CudaRun(Run):
         self._statistics = Statistics(self.engine)
         self.loss = np.nan
 
+    @card_failures()
     def perform(self, moment: Moment, optimizer: Optimizer) -> None:
         bank, memory = self.engine.bank, self._work.memory
         if moment.kind == "zero_grad":
@@ -175,22 +215,20 @@ class CudaRun(Run):
             raise error
         bank.count_steps(1)
 
+    @card_failures()
     def values(self, buffer: Buffer) -> FloatArray:
         return self._work.values(buffer.offset, buffer.size, self._count)
 
+    @card_failures()
     def gradients(self, buffer: Buffer) -> FloatArray:
         found = self._work.gradients(buffer.offset, buffer.size, self._count)
         found /= found.dtype.type(self.engine.bank.scaling[0])
         return found
 
+    @card_failures()
     def targets(self) -> FloatArray:
         size = self.engine.program.outputs.size
         return self._work.values(int(self._work.layout.plan[places.GOALS]), size, self._count)
-
-    def snapshot(self, optimizer: Optimizer) -> CudaSnapshot:
-        """Return a snapshot of the bank on the device, with an optimizer's slots."""
-        device = self._work.device
-        return CudaSnapshot(self._work.memory, optimizer.row.slots, device.simulated)
 
     # ---- the plan
 

@@ -26,14 +26,17 @@ from scalarviz.engines.cuda.places import (
     ERRORS,
     ERRORS_ROW,
     FIRST_NEEDED,
+    IN_ROOM,
     OPERATIONS,
     OVERFLOWED,
     PARTIAL_SIZE,
     PARTIALS,
     PLAN_FIELDS,
+    ROOM_STRIDE,
     SPACE_ROWS,
     WIDTH,
 )
+from scalarviz.engines.cuda.products import fetch_weights
 from scalarviz.engines.cuda.table import forward, input_gradient, parameter_gradient
 from scalarviz.engines.cuda.teams import chunk_start, errors, loss_gradient, mean_scale
 from scalarviz.engines.cuda.updates import (
@@ -66,8 +69,8 @@ def tile_forward(
     """Run all operations forward on one tile of n samples, by the threads of a block."""
     for i in range(plan[OPERATIONS]):
         forward(
-            plan, place_of(i), arena, scalars, room, 0, plan[WIDTH], first, n, cuda.threadIdx.x,
-            cuda.blockDim.x,
+            plan, place_of(i), arena, scalars, room, 0, plan[ROOM_STRIDE], first, n,
+            cuda.threadIdx.x, cuda.blockDim.x,
         )  # fmt: skip
         cuda.syncthreads()
 
@@ -77,16 +80,18 @@ def tile_backward(
     plan: Whole, arena: Numbers, scalars: Exact, room: Numbers, chunk: Index, fresh: bool, n: Index
 ) -> None:
     """Run all operations backward on one tile, by the threads of a block."""
-    worker, workers, width = cuda.threadIdx.x, cuda.blockDim.x, plan[WIDTH]
-    flow = plan[SPACE_ROWS] * width
+    worker, workers, stride = cuda.threadIdx.x, cuda.blockDim.x, plan[ROOM_STRIDE]
+    flow = plan[SPACE_ROWS] * stride
     for i in range(plan[OPERATIONS] - 1, -1, -1):
         op = place_of(i)
         if plan[op + COUNT] > 0:
             parameter_gradient(
-                plan, op, arena, chunk, fresh, room, 0, room, flow, width, n, worker, workers
+                plan, op, arena, chunk, fresh, room, 0, room, flow, stride, n, worker, workers
             )
         if i >= plan[FIRST_NEEDED]:
-            input_gradient(plan, op, arena, scalars, room, 0, room, flow, width, n, worker, workers)
+            input_gradient(
+                plan, op, arena, scalars, room, 0, room, flow, stride, n, worker, workers
+            )
             cuda.syncthreads()
 
 
@@ -98,18 +103,19 @@ def take_chunk(
     """Run forward, loss and backward of one chunk of a batch."""
     worker, workers, width = cuda.threadIdx.x, cuda.blockDim.x, plan[WIDTH]
     start, end = chunk_start(plan, chunk, samples), chunk_start(plan, chunk + 1, samples)
-    flow, total = plan[SPACE_ROWS] * width, 0.0
+    stride = plan[ROOM_STRIDE]
+    flow, total = plan[SPACE_ROWS] * stride, 0.0
     for first in range(start, end, width):
         n = min(width, end - first)
-        draw(plan, scalars, data, k, first, room, 0, width, n, worker, workers)
+        draw(plan, scalars, data, k, first, room, 0, stride, n, worker, workers)
         cuda.syncthreads()
         tile_forward(plan, arena, scalars, room, first, n)
-        errors(plan, room, 0, width, n, worker, workers)
-        loss_gradient(plan, scalars, samples, room, 0, room, flow, width, n, worker, workers)
+        errors(plan, room, 0, stride, n, worker, workers)
+        loss_gradient(plan, scalars, samples, room, 0, room, flow, stride, n, worker, workers)
         cuda.syncthreads()
         if worker == 0:
             for t in range(n):
-                total += room[plan[ERRORS_ROW] * width + t]
+                total += room[plan[ERRORS_ROW] * stride + t]
         tile_backward(plan, arena, scalars, room, chunk, first == start, n)
         cuda.syncthreads()
     if worker == 0:
@@ -129,21 +135,42 @@ def take_samples(
     if cuda.grid(1) == 0:
         begin_step(plan)
     note_state(plan, scalars, cuda.grid(1), cuda.gridsize(1))
+    for i in range(plan[OPERATIONS]):
+        if plan[place_of(i) + IN_ROOM] >= 0:
+            fetch_weights(plan, place_of(i), arena, room, cuda.threadIdx.x, cuda.blockDim.x)
+    cuda.syncthreads()
     for chunk in range(cuda.blockIdx.x, plan[CHUNKS], cuda.gridDim.x):
         take_chunk(plan, arena, scalars, data, room, chunk, samples, k)
 
 
 @kernel
 def add_up(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
-    """The second part: gradients and loss from those of the chunks."""
-    worker, workers = cuda.grid(1), cuda.gridsize(1)
+    """The second part: gradients from those of the chunks."""
+    worker, workers = spread_worker(), cuda.gridsize(1)
     clear_gradients(plan, arena, worker, workers)
     for i in range(plan[OPERATIONS] - 1, -1, -1):
         if plan[place_of(i) + COUNT] > 0:
             add_chunks(plan, place_of(i), arena, scalars, worker, workers)
     find_bad(plan, arena, worker, workers)
-    if worker == 0:
+
+
+@kernel
+def add_errors(plan: Whole, scalars: Exact, k: Index) -> None:
+    """The loss from the errors of the chunks, by a thread that has few weights to move."""
+    if cuda.grid(1) == cuda.gridsize(1) - 1:
         finish_loss(plan, scalars, mean_scale(plan, scalars, batch_size(plan, scalars, k)), k)
+
+
+@kernel
+def spread_worker() -> Index:
+    """Return the number of a thread in an order that takes 32 of each block, then the next 32.
+
+    So a few thousand rows are spread over all multiprocessors, and neighbours read neighbours.
+    """
+    i, b = cuda.threadIdx.x, cuda.blockIdx.x
+    if cuda.blockDim.x % 32 != 0:
+        return cuda.grid(1)
+    return (i // 32 * cuda.gridDim.x + b) * 32 + i % 32
 
 
 @launched
@@ -159,6 +186,7 @@ def train(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, steps: Ind
         if scalars[CLIP_NORM] != np.inf:
             add_squares(plan, arena, scalars, cuda.grid(1), cuda.gridsize(1))
             everybody.sync()
+        add_errors(plan, scalars, k)
         if not move(plan, arena, scalars, k):
             break
         everybody.sync()
@@ -176,9 +204,10 @@ def samples_alone(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, k:
 
 @launched
 def sums_alone(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
-    """The second part of step k, as a kernel."""
+    """The second part of step k, as a kernel, and the loss."""
     if plan[BAD] < 0:
         add_up(plan, arena, scalars, k)
+        add_errors(plan, scalars, k)
 
 
 @launched

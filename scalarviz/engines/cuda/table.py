@@ -38,15 +38,13 @@ from scalarviz.engines.cuda.elementwise import (
     sum_forward,
     sum_inputs,
 )
-from scalarviz.engines.cuda.places import CHUNKS, COUNT, FLOW, KIND, SPACE, STRIDE
-from scalarviz.engines.cuda.products import (
-    affine_forward,
+from scalarviz.engines.cuda.matrix_products import (
     affine_forward_all,
-    affine_inputs,
     affine_inputs_all,
-    affine_parameters,
     affine_parameters_all,
 )
+from scalarviz.engines.cuda.places import CHUNKS, COUNT, FLOW, KIND, SPACE, STRIDE
+from scalarviz.engines.cuda.products import affine_forward, affine_inputs, affine_parameters
 from scalarviz.engines.cuda.teams import chunk_start
 
 Numbers = Any

@@ -68,13 +68,21 @@ def index_of(row: Any, rows: list[Any], kind: str) -> int:
 
 
 def make_layout(
-    program: Program, bank: Bank, precision: Precision, samples: int, shared: int
+    program: Program,
+    bank: Bank,
+    precision: Precision,
+    samples: int,
+    shared: int,
+    learning: bool = True,
 ) -> MemoryLayout:
-    """Return the layout for batches of `samples` samples; a block has `shared` bytes."""
+    """Return the layout for batches of `samples` samples; a block has `shared` bytes.
+
+    learning  False: without room for the gradients of the chunks and of the workspace
+    """
     plan = np.zeros(places.PLAN_FIELDS + len(program.operations) * places.COLUMNS, np.int64)
     for field, number in sizes(program, bank, precision, samples).items():
         plan[field] = number
-    parts = place_parts(plan, len(program.operations) * places.MOST_SETTINGS)
+    parts = place_parts(plan, len(program.operations) * places.MOST_SETTINGS, learning)
     settings_place, size = parts.pop(NONE), parts.pop(places.PLAN_FIELDS)
     for field, number in parts.items():
         plan[field] = number
@@ -82,11 +90,20 @@ def make_layout(
         plan[places.WEIGHTS] = plan[places.VALUE]
     rows = int(plan[places.SPACE_ROWS] + plan[places.FLOW_ROWS])
     share = -(-samples // int(plan[places.CHUNKS]))
-    plan[places.WIDTH] = tile_width(share, rows * np.dtype(bank.dtype).itemsize, shared)
+    item = np.dtype(bank.dtype).itemsize
+    in_room, numbers = weights_in_room(program)
+    width = tile_width(share, rows * item, shared - numbers * item)
+    if width < min(share, LEAST_SHARE):  # the weights stay where they are
+        in_room, numbers = [NONE] * len(program.operations), 0
+        width = tile_width(share, rows * item, shared)
+    stride = room_stride(width)
+    plan[places.WIDTH], plan[places.ROOM_STRIDE] = width, stride
+    plan[places.ROOM] = rows * stride + numbers
     table = plan[places.PLAN_FIELDS :].reshape(-1, places.COLUMNS)
     losses = int(plan[places.ERRORS] + plan[places.CHUNKS] + plan[places.GROUPS])
     settings, before = fill_operations(table, program, settings_place, losses + MOST_STEPS)
     plan[places.STATE_BEFORE] = before
+    table[:, places.IN_ROOM] = [NONE if at == NONE else rows * stride + at for at in in_room]
     return MemoryLayout(plan, size, before + len(bank.state), settings, settings_place, losses)
 
 
@@ -126,7 +143,7 @@ def memo_rows(operation: Operation) -> int:
     return 0 if about.statistics(operation) else about.memo(operation)
 
 
-def place_parts(plan: Whole, settings: int) -> dict[int, int]:
+def place_parts(plan: Whole, settings: int, learning: bool) -> dict[int, int]:
     """Return where the parts of `arena` begin; NONE: settings, PLAN_FIELDS: the end."""
     rows, samples = int(plan[places.ROWS]), int(plan[places.STRIDE])
     parts = [
@@ -137,9 +154,9 @@ def place_parts(plan: Whole, settings: int) -> dict[int, int]:
         (NONE, settings),
         (places.OWN_RATES, rows),
         (places.WEIGHTS, rows if plan[places.HALF] else 0),
-        (places.PARTIALS, int(plan[places.CHUNKS] * plan[places.PARTIAL_SIZE])),
+        (places.PARTIALS, int(plan[places.CHUNKS] * plan[places.PARTIAL_SIZE]) * learning),
         (places.SPACE, int(plan[places.SPACE_ROWS]) * samples),
-        (places.FLOW, int(plan[places.FLOW_ROWS]) * samples),
+        (places.FLOW, int(plan[places.FLOW_ROWS]) * samples * learning),
     ]
     ends = np.cumsum([size for _, size in parts]).tolist()
     fields = [*[field for field, _ in parts], places.PLAN_FIELDS]
@@ -154,8 +171,29 @@ def count_chunks(samples: int, partial_size: int) -> int:
 
 def tile_width(share: int, a_sample: int, shared: int) -> int:
     """Return the number of samples in a tile of a block; 0 if too few fit."""
-    width = min(share, shared // a_sample)
+    most = shared // a_sample
+    width = next((n for n in (most - 1, most - 2) if n > 0 and room_stride(n) <= most), 0)
+    width = min(share, width)
     return width if width >= min(share, LEAST_WIDTH) else 0
+
+
+def room_stride(width: int) -> int:
+    """Return the step from a row to the next in a tile: odd, and so in another memory bank."""
+    return width + 1 + width % 2
+
+
+def weights_in_room(program: Program) -> tuple[list[int], int]:
+    """Return where a block has the weights of each operation, or NONE; and how many numbers.
+
+    Four neighbours are read at a time, and so up to three numbers after the last one.
+    """
+    found, numbers = [], 0
+    for operation in program.operations:
+        found.append(numbers if operation.kind == "affine" else NONE)
+        if operation.kind == "affine":
+            apart = operation.target.size // 2 * 2 + 1
+            numbers += operation.source.size * apart + 3
+    return found, numbers
 
 
 def most_slots() -> int:
@@ -190,6 +228,7 @@ def fill_operations(
             statistics,
             operation.held_by.start,
             operation.held_by.stop,
+            NONE,
         ]
         settings[i, : len(operation.settings)] = operation.settings
         partial += len(operation.parameters)

@@ -46,6 +46,28 @@ def kept(plan: Whole, x: Any) -> Any:
 
 
 @kernel
+def row_at(base: Index, row: Index, stride: Index) -> Index:
+    """Return where a row of a workspace begins, unsigned; see `products`."""
+    return np.uint64(base + row * stride)
+
+
+@kernel
+def row_of(i: Index, count: Index) -> Index:
+    """Return the row of number i of a table whose rows have `count` numbers; 32 bits long.
+
+    A division of 64 bits would take longer than most formulas.
+    """
+    return np.uint32(i) // np.uint32(count)
+
+
+@kernel
+def number_at(i: Index, count: Index, stride: Index) -> Index:
+    """Return where number i of that table is in a workspace, counted from its first row."""
+    row = row_of(i, count)
+    return np.uint64(row) * np.uint64(stride) + np.uint64(np.uint32(i) - row * np.uint32(count))
+
+
+@kernel
 def chunk_start(plan: Whole, chunk: Index, count: Index) -> Index:
     """Return the first sample of a chunk, which is also the end of the previous one."""
     return chunk * count // plan[CHUNKS]
@@ -60,9 +82,13 @@ def partial_of(plan: Whole, op: Index, chunk: Index) -> Index:
 @kernel
 def bias_sum(flow: Numbers, g: Index, each: Index, stride: Index, count: Index, total: Any) -> Any:
     """Add to `total` the gradients of `each` numbers from `g` on, which share a bias."""
+    step = np.uint64(stride)
     for n in range(count):
-        for r in range(each):
-            total += flow[g + r * stride + n]
+        place = np.uint64(g + n)
+        end = place + np.uint64(each) * step
+        while place < end:
+            total += flow[place]
+            place += step
     return total
 
 

@@ -32,6 +32,7 @@ from scalarviz.engines.cuda.places import (
     DYNAMIC,
     ERRORS,
     FIRST_BAD,
+    FOUR,
     FROZEN,
     GOOD_STEPS,
     GRAD,
@@ -44,6 +45,7 @@ from scalarviz.engines.cuda.places import (
     LOSS_SCALE,
     MOST_ARGUMENTS,
     NOBODY,
+    ONE,
     OPTIMIZER,
     OPTIMIZER_NUMBERS,
     OPTIMIZER_SETTINGS,
@@ -67,6 +69,8 @@ from scalarviz.engines.cuda.places import (
     STEP_ARGS,
     STEPS_TAKEN,
     STEPS_TAKEN_AFTER,
+    THREE,
+    TWO,
     VALUE,
     WEIGHT_ROW,
     WEIGHTS,
@@ -117,10 +121,27 @@ def is_finite(x: Any) -> Any:
 @kernel
 def finish_loss(plan: Whole, scalars: Exact, scale: float, k: Index) -> None:
     """Compute the loss of step k from the errors of the chunks, in order; for one thread."""
-    loss = 0.0
-    for chunk in range(plan[CHUNKS]):
+    loss, chunk, chunks = 0.0, 0, plan[CHUNKS]
+    while chunk + 8 <= chunks:
+        loss = add_eight(scalars, np.uint64(plan[ERRORS] + chunk), scale, loss)
+        chunk += 8
+    while chunk < chunks:
         loss += scale * scalars[plan[ERRORS] + chunk]
+        chunk += 1
     scalars[plan[ERRORS] + plan[CHUNKS] + plan[GROUPS] + k] = loss
+
+
+@kernel
+def add_eight(scalars: Exact, at: Index, scale: Any, loss: Any) -> Any:
+    """Return `loss` plus eight errors times the scale, in order, all loaded before they are added.
+
+    The whole GPU may wait for this sum.
+    """
+    a, b, c, d = scalars[at], scalars[at + ONE], scalars[at + TWO], scalars[at + THREE]
+    at += FOUR
+    e, f, g, h = scalars[at], scalars[at + ONE], scalars[at + TWO], scalars[at + THREE]
+    loss = loss + scale * a + scale * b + scale * c + scale * d
+    return loss + scale * e + scale * f + scale * g + scale * h
 
 
 @kernel
@@ -138,13 +159,57 @@ def add_chunks(
     by_scale = Real(1.0 / scalars[LOSS_SCALE])
     first = plan[op + WEIGHT_ROW]
     for i in range((worker - first) % workers, plan[op + COUNT], workers):
-        place = plan[PARTIALS] + plan[op + PARTIAL] + i
-        total = arena[place]
-        for chunk in range(1, plan[CHUNKS]):
-            total += arena[place + chunk * plan[PARTIAL_SIZE]]
+        total = sum_of_chunks(plan, arena, plan[PARTIALS] + plan[op + PARTIAL] + i)
         if plan[HALF] != 0:
             total = kept(plan, total) * by_scale
         arena[plan[GRAD] + first + i] += total
+
+
+@kernel
+def sum_of_chunks(plan: Whole, arena: Numbers, first: Index) -> Any:
+    """Return the sum of the numbers of all chunks, in order; that of the first is at `first`.
+
+    Sixteen at a time are loaded before they are added: the next one need not wait for the sum.
+    """
+    step = np.uint64(plan[PARTIAL_SIZE])
+    place, end = np.uint64(first), np.uint64(first) + np.uint64(plan[CHUNKS]) * step
+    whole = place + np.uint64(plan[CHUNKS] // 16 * 16) * step
+    total = arena[place]
+    if place < whole:
+        total = sum_of_sixteen(arena, place, step, Real(0), True)
+        place += np.uint64(16) * step
+    else:
+        place += step
+    while place < whole:
+        total = sum_of_sixteen(arena, place, step, total, False)
+        place += np.uint64(16) * step
+    while place < end:
+        total += arena[place]
+        place += step
+    return total
+
+
+@kernel
+def sum_of_sixteen(arena: Numbers, place: Index, step: Index, total: Any, fresh: bool) -> Any:
+    """Return `total` plus sixteen numbers, `step` apart, one after the other."""
+    a, place = arena[place], place + step
+    b, place = arena[place], place + step
+    c, place = arena[place], place + step
+    d, place = arena[place], place + step
+    e, place = arena[place], place + step
+    f, place = arena[place], place + step
+    g, place = arena[place], place + step
+    h, place = arena[place], place + step
+    i, place = arena[place], place + step
+    j, place = arena[place], place + step
+    k, place = arena[place], place + step
+    l, place = arena[place], place + step  # noqa: E741  # in the order of the alphabet
+    m, place = arena[place], place + step
+    n, place = arena[place], place + step
+    o, place = arena[place], place + step
+    p = arena[place]
+    first = a if fresh else total + a
+    return first + b + c + d + e + f + g + h + i + j + k + l + m + n + o + p
 
 
 @kernel

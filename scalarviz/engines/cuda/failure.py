@@ -1,0 +1,42 @@
+"""Failures of a GPU, such as a launch that failed or a lost card: one error that says what to do.
+
+A call of the engine copies the bank back only after all its kernels have ended. So when one fails,
+the bank in host memory has the numbers from before the call, and a training can go on from there on
+another engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from scalarviz.errors import EngineError
+
+# Packages that raise the errors of a GPU, of its driver, and of the compiler and linker for it.
+MOST_SAID = 120  # characters
+CARD = ("numba.cuda", "numba_cuda", "cuda.")
+
+
+def is_of_the_card(error: BaseException) -> bool:
+    """Whether an error was raised by what drives the GPU, and not by scalarviz or its user."""
+    return isinstance(error, Exception) and type(error).__module__.startswith(CARD)
+
+
+def card_error(error: BaseException) -> EngineError:
+    """Return the error for a GPU that failed."""
+    said = " ".join(str(error).split())[:MOST_SAID] or type(error).__name__
+    return EngineError(
+        f"the GPU failed ({said}): the numbers are those from before this call; go on "
+        "without the GPU by session.to('cpu') or net.to('cpu'), or begin a new process to use it"
+    )
+
+
+@contextmanager
+def card_failures() -> Iterator[None]:
+    """Raise EngineError for a failure of the GPU in the body."""
+    try:
+        yield
+    except Exception as error:
+        if not is_of_the_card(error):
+            raise
+        raise card_error(error) from error

@@ -1,0 +1,228 @@
+"""Kernels of affine operations as matrix products of a whole batch.
+
+A product is cut into tiles: the threads of a block load a part of each factor into shared memory,
+then each thread computes 4 x 4 numbers, see `products`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scalarviz.engines.codegen.cuda_dispatch import Real, kernel
+from scalarviz.engines.cuda.api import cuda
+from scalarviz.engines.cuda.places import (
+    BIAS_ROW,
+    CHUNKS,
+    COUNT,
+    DEPTH,
+    FLOW,
+    HAS_BIASES,
+    INPUTS,
+    MATRIX_TILE,
+    ONE,
+    OUTPUTS,
+    PANEL,
+    SOURCE,
+    SPACE,
+    STRIDE,
+    TARGET,
+    THREE,
+    TILE,
+    TWO,
+    WEIGHT_ROW,
+    WEIGHTS,
+    ZERO,
+)
+from scalarviz.engines.cuda.products import for_four, quarter, smaller
+from scalarviz.engines.cuda.teams import bias_sum, chunk_start, kept, partial_of
+
+Numbers = Any
+Whole = Any
+Exact = Any
+Index = Any
+
+
+@kernel
+def fetch(
+    arena: Numbers, start: Index, along: Index, inner: Index, length: Index, width: Index,
+    panel: Numbers,
+) -> None:  # fmt: skip
+    """Load rows or columns of a factor, `length` of `width` numbers each, to panel[inner, row].
+
+    `along` is the step in memory from one of them to the next, `inner` that from one of its numbers
+    to the next. Neighbouring threads read neighbours in memory.
+    """
+    i, step = np.uint64(cuda.threadIdx.x), np.uint64(cuda.blockDim.x)
+    while i < length * width:
+        if inner == ONE:
+            row = i // width
+            k = i - row * width
+        else:
+            k = i // length
+            row = i - k * length
+        panel[k * TILE + row] = arena[start + row * along + k * inner]
+        i += step
+
+
+@kernel
+def matrix_product(
+    plan: Whole, arena: Numbers, a: Index, a_down: Index, a_across: Index, b: Index,
+    b_down: Index, b_across: Index, out: Index, out_down: Index, rows: Index, columns: Index,
+    inner: Index, biases: Index, rounded: bool, first: Index, step: Index,
+) -> None:  # fmt: skip
+    """out = A B + biases, tiles `first`, `first` + `step`, ...; no biases if `biases` < 0.
+
+    A tile is 64 x 64; the threads of a block load parts of both factors, then each computes 4 x 4
+    numbers of it, a quarter of the tile apart.
+    """
+    left = cuda.shared.array(PANEL, Real)
+    right = cuda.shared.array(PANEL, Real)
+    wide = (np.uint64(columns) + TILE - ONE) // TILE
+    tile, tiles = np.uint64(first), (np.uint64(rows) + TILE - ONE) // TILE * wide
+    while tile < tiles:
+        r0 = tile // wide * TILE
+        c0 = (tile - tile // wide * wide) * TILE
+        high, broad = smaller(np.uint64(rows) - r0, TILE), smaller(np.uint64(columns) - c0, TILE)
+        part_of_product(
+            plan, arena, left, right, np.uint64(a) + r0 * np.uint64(a_down), np.uint64(a_down),
+            np.uint64(a_across), np.uint64(b) + c0 * np.uint64(b_across), np.uint64(b_down),
+            np.uint64(b_across), np.uint64(out) + r0 * np.uint64(out_down) + c0,
+            np.uint64(out_down), high, broad, np.uint64(inner), biases, r0, rounded,
+        )  # fmt: skip
+        tile += np.uint64(step)
+
+
+@kernel
+def part_of_product(
+    plan: Whole, arena: Numbers, left: Numbers, right: Numbers, a: Index, a_down: Index,
+    a_across: Index, b: Index, b_down: Index, b_across: Index, out: Index, out_down: Index,
+    rows: Index, columns: Index, inner: Index, biases: Index, row: Index, rounded: bool,
+) -> None:  # fmt: skip
+    """One tile of `matrix_product`, whose first row of the whole is `row`.
+
+    A block with fewer threads than the tile has parts takes several turns.
+    """
+    down, across = quarter(rows), quarter(columns)
+    turn, end = ZERO, down * across
+    while turn < end:
+        job = turn + np.uint64(cuda.threadIdx.x)
+        mine = job < end
+        r = job // across if mine else ZERO
+        c = job - r * across if mine else ZERO
+        a0, b0 = bias_of(arena, biases, row, r, rows), bias_of(arena, biases, row, r + down, rows)
+        c0 = bias_of(arena, biases, row, r + TWO * down, rows)
+        d0 = bias_of(arena, biases, row, r + THREE * down, rows)
+        a1 = a2 = a3 = a0
+        b1 = b2 = b3 = b0
+        c1 = c2 = c3 = c0
+        d1 = d2 = d3 = d0
+        start = ZERO
+        while start < inner:
+            width = smaller(inner - start, DEPTH)
+            fetch(arena, a + start * a_across, a_down, a_across, rows, width, left)
+            fetch(arena, b + start * b_down, b_across, b_down, columns, width, right)
+            cuda.syncthreads()
+            p, q, last = r, c, r + width * TILE
+            while p < last:
+                x0, x1 = right[q], right[q + across]
+                x2, x3 = right[q + TWO * across], right[q + THREE * across]
+                a0, a1, a2, a3 = for_four(left[p], x0, x1, x2, x3, a0, a1, a2, a3)
+                b0, b1, b2, b3 = for_four(left[p + down], x0, x1, x2, x3, b0, b1, b2, b3)
+                c0, c1, c2, c3 = for_four(left[p + TWO * down], x0, x1, x2, x3, c0, c1, c2, c3)
+                d0, d1, d2, d3 = for_four(left[p + THREE * down], x0, x1, x2, x3, d0, d1, d2, d3)
+                p += TILE
+                q += TILE
+            cuda.syncthreads()
+            start += DEPTH
+        if mine:
+            write_row(plan, arena, out, out_down, r, c, rows, columns, a0, a1, a2, a3, rounded)
+            r += down
+            write_row(plan, arena, out, out_down, r, c, rows, columns, b0, b1, b2, b3, rounded)
+            r += down
+            write_row(plan, arena, out, out_down, r, c, rows, columns, c0, c1, c2, c3, rounded)
+            r += down
+            write_row(plan, arena, out, out_down, r, c, rows, columns, d0, d1, d2, d3, rounded)
+        turn += np.uint64(cuda.blockDim.x)
+
+
+@kernel
+def bias_of(arena: Numbers, biases: Index, first: Index, r: Index, rows: Index) -> Any:
+    """Return what a sum of row r of a tile begins with."""
+    if biases >= 0 and r < rows:
+        return arena[np.uint64(biases) + first + r]
+    return Real(0)
+
+
+@kernel
+def write_row(
+    plan: Whole, arena: Numbers, out: Index, out_down: Index, r: Index, c: Index, rows: Index,
+    columns: Index, a: Any, b: Any, c_: Any, d: Any, rounded: bool,
+) -> None:  # fmt: skip
+    """Write four numbers of a row of a tile, a quarter of its columns apart, those that exist."""
+    across = quarter(columns)
+    if r < rows:
+        place = out + r * out_down + c
+        arena[place] = kept(plan, a) if rounded else a
+        if c + across < columns:
+            arena[place + across] = kept(plan, b) if rounded else b
+        if c + TWO * across < columns:
+            arena[place + TWO * across] = kept(plan, c_) if rounded else c_
+        if c + THREE * across < columns:
+            arena[place + THREE * across] = kept(plan, d) if rounded else d
+
+
+@kernel
+def affine_forward_all(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
+) -> None:
+    """z = W x + b of a whole batch, by all blocks."""
+    stride, inputs, biases = plan[STRIDE], plan[op + INPUTS], -1
+    if plan[op + HAS_BIASES] != 0:
+        biases = plan[WEIGHTS] + plan[op + BIAS_ROW]
+    matrix_product(
+        plan, arena, plan[WEIGHTS] + plan[op + WEIGHT_ROW], inputs, 1,
+        plan[SPACE] + plan[op + SOURCE] * stride, stride, 1,
+        plan[SPACE] + plan[op + TARGET] * stride, stride, plan[op + OUTPUTS], count, inputs,
+        biases, True, cuda.blockIdx.x, cuda.gridDim.x,
+    )  # fmt: skip
+
+
+@kernel
+def affine_parameters_all(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
+) -> None:
+    """Gradients of W for each chunk, a tile a block; then those of the biases, one a thread."""
+    stride, inputs, outputs = plan[STRIDE], plan[op + INPUTS], plan[op + OUTPUTS]
+    x, g = plan[SPACE] + plan[op + SOURCE] * stride, plan[FLOW] + plan[op + TARGET] * stride
+    tiles = -(-inputs // MATRIX_TILE) * -(-outputs // MATRIX_TILE)
+    for job in range(cuda.blockIdx.x, plan[CHUNKS] * tiles, cuda.gridDim.x):
+        chunk = job // tiles
+        first = chunk_start(plan, chunk, count)
+        n = chunk_start(plan, chunk + 1, count) - first
+        matrix_product(
+            plan, arena, g + first, stride, 1, x + first, 1, stride, partial_of(plan, op, chunk),
+            inputs, outputs, inputs, n, -1, False, job - chunk * tiles, tiles,
+        )  # fmt: skip
+    weights = inputs * outputs
+    biases = plan[op + COUNT] - weights
+    for job in range(cuda.grid(1), plan[CHUNKS] * biases, cuda.gridsize(1)):
+        chunk = job // biases
+        r = job - chunk * biases
+        first = chunk_start(plan, chunk, count)
+        n = chunk_start(plan, chunk + 1, count) - first
+        total = bias_sum(arena, g + r * stride + first, 1, stride, n, Real(0))
+        arena[partial_of(plan, op, chunk) + weights + r] = total
+
+
+@kernel
+def affine_inputs_all(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
+    """Gradient of the inputs of a whole batch: W transposed times g, by all blocks."""
+    stride, inputs = plan[STRIDE], plan[op + INPUTS]
+    matrix_product(
+        plan, arena, plan[WEIGHTS] + plan[op + WEIGHT_ROW], 1, inputs,
+        plan[FLOW] + plan[op + TARGET] * stride, stride, 1,
+        plan[FLOW] + plan[op + SOURCE] * stride, stride, inputs, count, plan[op + OUTPUTS], -1,
+        True, cuda.blockIdx.x, cuda.gridDim.x,
+    )  # fmt: skip
