@@ -100,7 +100,7 @@ class State:
 def norm_of_gradients(trainer: Trainer, row: int) -> float:
     """Norm of the gradients of all weights that are not frozen."""
     bank = trainer.bank
-    return math.sqrt(sum_of_squares(bank.grad[~bank.frozen] if bank.frozen.any() else bank.grad))
+    return math.sqrt(sum_of_squares(bank.grad, bank.frozen if bank.frozen.any() else None))
 
 
 def weight_in(trainer: Trainer, row: int) -> float:

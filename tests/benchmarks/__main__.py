@@ -12,6 +12,7 @@ import sys
 from tests.benchmarks import (
     batched_step,
     calls,
+    conditions,
     digits,
     evaluate,
     frames,
@@ -45,6 +46,7 @@ PARTS = {
         replicas,
         sweeps,
         sessions,
+        conditions,
         xor,
         texture,
         shader,

@@ -7,7 +7,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.engines.common.watch import FIRST, SQUARES, STEPS, Watch, sum_of_squares
+from scalarviz.engines.common.watch import FIRST, LANES, SQUARES, STEPS, Watch, sum_of_squares
 
 WATCH = Watch((7, 0), (3,), squares=True, finite=True)
 RNG = np.random.default_rng(1)
@@ -40,8 +40,7 @@ def test_the_numbers_are_those_of_single_steps_to_the_bit(given: dict[str, Any])
     bank, trainer = single.network.bank, single.timeline.trainer
     for k in range(40):
         assert trainer.steps(k, 1).losses[0] == outcome.losses[k]
-        free = bank.grad[~bank.frozen]
-        expected = [bank.step_count, sum_of_squares(free), 0.0]
+        expected = [bank.step_count, sum_of_squares(bank.grad, bank.frozen), 0.0]
         assert table[k].tolist() == [*expected, bank.value[7], bank.value[0], bank.grad[3]]
     assert many.network.bank.value.tobytes() == bank.value.tobytes()
     assert many.network.bank.step_count == bank.step_count
@@ -69,12 +68,15 @@ def test_an_engine_that_reads_after_single_steps_only_does_nothing() -> None:
     assert s.network.bank.value.tobytes() == before
 
 
-def test_a_sum_of_squares_is_added_up_in_order() -> None:
-    numbers = RNG.normal(size=1000).astype(np.float32)
-    total = 0.0
-    for number in numbers.tolist():
-        total += number * number
-    assert sum_of_squares(numbers) == total and sum_of_squares(numbers[:0]) == 0.0
+def test_a_sum_of_squares_is_made_of_eight_that_are_added_up_in_order() -> None:
+    numbers = RNG.normal(size=1003).astype(np.float32)
+    sums = [0.0] * LANES
+    for i, number in enumerate(numbers.tolist()):
+        sums[i % LANES] += number * number
+    assert sum_of_squares(numbers) == sum(sums) and sum_of_squares(numbers[:0]) == 0.0
+    left_out = np.arange(1003) % 3 == 0
+    kept = np.where(left_out, np.float32(0.0), numbers)
+    assert sum_of_squares(numbers, left_out) == sum_of_squares(kept) != sum(sums)
     assert sum_of_squares(np.full(3, 1e200)) == np.inf
     assert np.isnan(sum_of_squares(np.array([1.0, np.nan])))
     assert Watch().columns == FIRST and SQUARES < FIRST

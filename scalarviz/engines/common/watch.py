@@ -9,6 +9,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 
+LANES = 8  # sums that a sum is made of, so that no addition waits for the one before
 STEPS, SQUARES, FINITE, FIRST = range(4)  # columns of a table; from FIRST on those of single rows
 
 
@@ -44,8 +45,16 @@ class Watch:
         return FIRST + len(self.values) + self.gradients.index(row)
 
 
-def sum_of_squares(numbers: FloatArray) -> float:
-    """Return the sum of squares in float64, in order, as kernels add it up."""
+def sum_of_squares(numbers: FloatArray, left_out: FloatArray | None = None) -> float:
+    """Return the sum of squares in float64, as kernels add it up: LANES sums, each in order.
+
+    left_out  marks of the numbers that count as 0; by default none
+    """
+    rows = -(-len(numbers) // LANES)
+    squares = np.zeros(rows * LANES)
     with np.errstate(over="ignore", invalid="ignore"):
-        squares = np.square(numbers, dtype=np.float64)
-        return float(np.add.accumulate(squares)[-1]) if len(squares) else 0.0
+        np.square(numbers, out=squares[: len(numbers)], dtype=np.float64)
+        if left_out is not None:
+            squares[: len(numbers)][left_out] = 0.0
+        sums = np.add.accumulate(squares.reshape(rows, LANES))[-1:] if rows else squares
+        return float(sum(sums.ravel().tolist()))

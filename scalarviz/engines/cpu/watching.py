@@ -7,11 +7,11 @@ import numpy as np
 from scalarviz.engines.codegen.dispatch import Real, by_address, exact, inner
 from scalarviz.engines.cpu.arrays import Address, bank_of, progress_record
 from scalarviz.engines.cpu.memory import array_at, call, record_at, table_at
-from scalarviz.engines.cpu.products import ONE, Numbers, Table
+from scalarviz.engines.cpu.products import ONE, ZERO, Index, Numbers, Table
 from scalarviz.engines.cpu.watch_record import WATCH
 
 STEPS, SQUARES, FINITE, FIRST = [np.uint64(i) for i in range(4)]  # see engines/common/watch.py
-NUMBER = np.uint64(8)  # bytes
+NUMBER = LANES = np.uint64(8)  # bytes of a number, and sums that a sum is made of
 
 
 @by_address
@@ -49,12 +49,41 @@ def train_watched(job: Address, train: Address, watch: Address) -> None:
 
 @exact
 def sum_of_squares(grad: Numbers, frozen: Table) -> float:
-    """Return the sum of the squares of all gradients, not frozen, in order."""
-    total = 0.0
-    for row in range(len(grad)):
-        if not frozen[row]:
-            total += np.float64(grad[row]) * np.float64(grad[row])
-    return total
+    """Return the sum of the squares of all gradients, not frozen, in eight sums, each in order."""
+    a = b = c = d = e = f = g = h = 0.0
+    count = np.uint64(len(grad))
+    whole = count - count % LANES
+    for row in range(ZERO, whole, LANES):
+        a += square(grad, frozen, row)
+        b += square(grad, frozen, row + ONE)
+        c += square(grad, frozen, row + np.uint64(2))
+        d += square(grad, frozen, row + np.uint64(3))
+        e += square(grad, frozen, row + np.uint64(4))
+        f += square(grad, frozen, row + np.uint64(5))
+        g += square(grad, frozen, row + np.uint64(6))
+        h += square(grad, frozen, row + np.uint64(7))
+    left = count - whole
+    if left > ZERO:
+        a += square(grad, frozen, whole)
+    if left > ONE:
+        b += square(grad, frozen, whole + ONE)
+    if left > np.uint64(2):
+        c += square(grad, frozen, whole + np.uint64(2))
+    if left > np.uint64(3):
+        d += square(grad, frozen, whole + np.uint64(3))
+    if left > np.uint64(4):
+        e += square(grad, frozen, whole + np.uint64(4))
+    if left > np.uint64(5):
+        f += square(grad, frozen, whole + np.uint64(5))
+    if left > np.uint64(6):
+        g += square(grad, frozen, whole + np.uint64(6))
+    return a + b + c + d + e + f + g + h
+
+
+@exact
+def square(grad: Numbers, frozen: Table, row: Index) -> float:
+    """Return the square of a gradient, in float64; 0 if it is frozen."""
+    return 0.0 if frozen[row] else np.float64(grad[row]) * np.float64(grad[row])
 
 
 @inner
