@@ -309,6 +309,24 @@ def learning_rate(user: User) -> None:
     user.do("learning rate", act, waits=True)
 
 
+def own_rate(user: User) -> None:
+    """Of weights that a step moves; another rate, or that of the session again."""
+    rows = [row for row in user.rows() if not user.s.network.bank.frozen[row]]
+    rate = user.chance.choice([None, 0.0, user.chance.uniform(0.0, 0.02)])
+    if rows:
+        user.do(f"rate of {rows}", lambda s: s.set_rate(rows, rate), waits=True)
+
+
+def samples(user: User) -> None:
+    count, seed = user.chance.randint(1, 3), user.chance.randrange(100)
+
+    def act(s: sv.Session) -> None:
+        rng = np.random.default_rng(seed)
+        s.add_samples(rng.random((count, s.network.inputs)), rng.random((count, s.network.outputs)))
+
+    user.do(f"{count} samples", act, waits=True)
+
+
 def optimizer(user: User) -> None:
     make = user.chance.choice(OPTIMIZERS)
 
@@ -337,7 +355,7 @@ def loss_function(user: User) -> None:
 
 
 def batch_size(user: User) -> None:
-    most = min(32, user.s.data.samples)
+    most = min(32, user.training.sets[0]().samples)  # another data set lacks those that were added
     count = user.chance.choice([None, 1, user.chance.randint(1, most)])
 
     def act(s: sv.Session) -> None:
@@ -399,8 +417,8 @@ def train_beside(user: User) -> None:
 
 
 DOING = (
-    edit, edit, freeze, learning_rate, optimizer, other_data, loss_function, batch_size, engine,
-    write, write, train_beside, stop_when, stop_when,
+    edit, edit, freeze, learning_rate, own_rate, optimizer, other_data, samples, loss_function,
+    batch_size, engine, write, write, train_beside, stop_when, stop_when,
 )  # fmt: skip
 
 
@@ -467,7 +485,8 @@ def pin(user: User) -> None:
 
 
 def name(user: User) -> None:
-    number = user.chance.randrange(len(user.courses))
+    # A write past the session begins its branch with the next call, not with a look.
+    number = user.chance.randrange(len(user.s.branches))
     given = user.chance.choice(["", "one", "another", "größer"])
     user.s.branches[number].name = given
     user.names = {**user.names, number: given} if given else without(user.names, number)

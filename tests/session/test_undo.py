@@ -1,6 +1,7 @@
 """`undo` and `redo` of a session."""
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import GradientError, OrderError
+from scalarviz.errors import GradientError, InputError, OrderError
 from tests.wording import refused
 
 DATA = ([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [[0.0], [1.0], [1.0], [0.0]])
@@ -144,6 +145,60 @@ def test_what_a_callback_changes_is_not_undone(session: sv.Session) -> None:
     assert session.step_index == 0
     with refused(OrderError, "nothing to undo"):
         session.undo()
+
+
+Change = Callable[[sv.Session, random.Random], object]
+CHANGES: list[Change] = [
+    lambda s, chance: s.edit(chance.randrange(13), chance.uniform(-1, 1)),
+    lambda s, chance: s.freeze(chance.randrange(13), chance.random() < 0.5),
+    lambda s, chance: setattr(s, "learning_rate", chance.uniform(0.01, 1)),
+    lambda s, chance: s.set_rate(
+        chance.sample(range(13), 3), chance.choice([None, 0.0, chance.uniform(0.01, 1)])
+    ),
+    lambda s, chance: setattr(s, "optimizer", chance.choice([sv.SGD(0.3), sv.Adam(0.05)])),
+    lambda s, chance: setattr(s, "loss_function", chance.choice(["mse", "mae"])),
+    lambda s, chance: setattr(s, "batch", chance.choice([None, 1, 3])),
+    lambda s, chance: s.set_activation(0, chance.choice(["tanh", "relu", "sigmoid"])),
+    lambda s, chance: s.add_samples([chance.random(), chance.random()], [chance.random()]),
+    lambda s, chance: setattr(s, "data", DATA),
+    lambda s, chance: s.stop_when(*chance.choice([(), ("loss < 0.0001",)])),
+    lambda s, chance: setattr(s.current_branch, "name", chance.choice(["", "one", "two"])),
+    lambda s, chance: s.branch(),
+    lambda s, chance: s.switch(chance.randrange(len(s.branches))),
+    lambda s, chance: s.reset(),
+]
+
+
+def test_all_that_a_user_does_is_undone_done_again_saved_and_replayed(
+    session: sv.Session, tmp_path: Path
+) -> None:
+    for seed in range(25):
+        chance, s = random.Random(seed), session.copy()
+        log = s.timeline.undo_log
+        for _ in range(25):
+            before = state(s)
+            try:
+                match chance.randrange(4):
+                    case 0:
+                        s.advance(chance.randrange(1, 9), chance.choice(["operation", "step"]))
+                    case 1 if s.step_index:
+                        s.back(chance.randrange(min(4, s.step_index)))
+                    case 2 if log.done:
+                        chance.choice([s.undo, s.undo, s.redo] if log.undone else [s.undo])()
+                    case _:
+                        chance.choice(CHANGES)(s, chance)
+            except InputError:  # a rate of three frozen weights
+                assert state(s) == before
+        here, now, data = s.timeline.clock, state(s), s.data.training
+        s.save(tmp_path / "run.safetensors")
+        for each in (s, sv.Session.load(tmp_path / "run.safetensors")):
+            each.timeline.restore(0)
+            each.timeline.go(here)
+            each.timeline.remember()
+            assert state(each) == now, seed
+            assert [rows.tolist() for rows in each.data.training] == [
+                rows.tolist() for rows in data
+            ]
 
 
 def test_random_changes_with_undo_and_redo_lead_where_a_replay_leads(session: sv.Session) -> None:
