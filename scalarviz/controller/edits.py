@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
+from scalarviz.checks.numbers import shorten
 from scalarviz.errors import InputError
 from scalarviz.session.session import Session
 from scalarviz.session.undo import Change
@@ -49,4 +50,4 @@ def as_number(value: object) -> float:
     try:
         return float(str(value).replace("\N{MINUS SIGN}", "-"))
     except ValueError:
-        raise InputError(f"a number is wanted, such as 0.5, not {str(value)!r}") from None
+        raise InputError(f"a number is wanted, such as 0.5, not {shorten(str(value))}") from None

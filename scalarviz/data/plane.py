@@ -30,6 +30,7 @@ from scalarviz.formulas.table import pick
 
 PORTION = 2**16  # points made at once
 SAMPLES = 500  # default size of a point set
+MOST = 1e6  # largest noise and scale: far beyond what can be seen, and far below an overflow
 PLANE = ("x", "y")
 
 
@@ -154,10 +155,11 @@ class PlaneSet(TableSet):
     The noise is normal, added to both coordinates of a point, whose class does not change;
     TensorFlow Playground has uniform noise, which differs between sets.
 
-    noise    standard deviation of the noise; by default 0.0
+    noise    standard deviation of the noise, at most a million; by default 0.0
     samples  number of points; by default 500
     share    share of them for training, the others are held out; by default 0.5
-    scale    factor of all coordinates; 5 gives those of TensorFlow Playground; by default 1.0
+    scale    factor of all coordinates, at most a million; 5 gives those of TensorFlow Playground;
+             by default 1.0
     signed   True: targets are -1 and 1, for tanh; False, the default: 0 and 1, for sigmoid
     seed     seed of the points; by default 0
     order    "shuffled", the default, "in_order" or "picked", as in Arrays
@@ -178,7 +180,8 @@ class PlaneSet(TableSet):
         order: str = "shuffled",
         features: str | Sequence[str] | None = None,
     ) -> None:
-        noise, scale = number(noise, "noise", 0.0), number(scale, "scale", 0.0, open_low=True)
+        noise = number(noise, "noise", 0.0, MOST)
+        scale = number(scale, "scale", 0.0, MOST, open_low=True)
         samples, seed = count_of(samples, "samples"), check_seed(seed)
         share, signed = share_of(share), true_or_false(signed, "signed")
         settings: dict[str, Any] = {

@@ -168,4 +168,4 @@ def as_kind(text: str, kind: Any, name: str) -> Any:
         return YES_OR_NO[text.lower()] if kind is bool else kind(text)
     except (KeyError, ValueError):
         wanted = {bool: "true or false", int: "a whole number", float: "a number"}[kind]
-        raise InputError(f"the option {name} takes {wanted}, not {text!r}") from None
+        raise InputError(f"the option {name} takes {wanted}, not {shorten(text)}") from None

@@ -143,6 +143,8 @@ def test_quadrants_are_xor_of_the_signs() -> None:
     ("settings", "value"),
     [
         ({"noise": -0.1}, "-0.1"),
+        ({"noise": 1e308}, "1e+308"),
+        ({"scale": 2e6}, "2000000.0"),
         ({"samples": 0}, "not 0"),
         ({"samples": 10**9}, "1,000,000,000"),
         ({"scale": 0}, "scale"),
