@@ -26,11 +26,17 @@ def drop(controller: Controller, path: str | Path) -> None:
     """Open a dropped file: a picture to learn, or a saved training."""
     if str(path).endswith(".safetensors"):
         return open_run(controller, path)
-    session, options = controller.session, controller.options
+    session, options, name = controller.session, controller.options, Path(path).name
+
+    def learned(_: object) -> None:
+        words = text("own.picture.learned", name=name)
+        controller.tell(words, text("controls.undo"), controller.undo)
+
     return controller.do(
         lambda: options.set_picture(session, settings_now(session), str(path)),
+        learned,
         changing=True,
-        said=text("scenes.opening", name=Path(path).name),
+        said=text("scenes.opening", name=name),
     )
 
 

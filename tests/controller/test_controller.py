@@ -775,6 +775,7 @@ def test_a_picture_that_is_dropped_is_learned(make: MakeController, tmp_path: Pa
     assert settings["picture"].shape == (2, 4, 3) and settings["transform"] == "flip"
     assert settings["size"] == 32 and values(controller) == before
     assert option(controller, "picture").value == str(path)
+    assert controller.message == "red.png is the target from now on; the weights stay"
     drop(controller, tmp_path / "none.png")
     assert (
         "There is no file" in controller.message
