@@ -160,6 +160,7 @@ def application(words: Sequence[str]) -> Typer:
     theme = typer.Option("auto", metavar="NAME", help="dark, light or auto.")
     terminal = typer.Option(False, "--terminal", help="Draw in the terminal, not in a window.")
     limit = typer.Option(None, metavar="N", help="Bytes that data may take which it describes.")
+    branches = typer.Option(False, "--branches", help="Show its branches side by side, 6 at most.")
 
     @simple("replay", "Open a training that was kept in a file.")
     def _(
@@ -167,8 +168,9 @@ def application(words: Sequence[str]) -> Typer:
         theme: str = theme,
         terminal: bool = terminal,
         limit: int | None = limit,
+        branches: bool = branches,
     ) -> None:
-        replay(path, theme, terminal, limit)
+        replay(path, theme, terminal, limit, branches=branches)
 
     opening = open_command() if words[:1] == ["open"] else print_scenes
     simple("open", "Open a window at the moment of a link.")(opening)
@@ -401,14 +403,19 @@ def help_of_several(verb: str, words: Sequence[str]) -> str:
     return with_examples(what, f"{start} --steps 500", f"scalarviz {verb} 'rgb?hidden=4' rgb")
 
 
-def replay(path: str, theme: str, terminal: bool, limit: int | None) -> None:
+def replay(
+    path: str, theme: str, terminal: bool, limit: int | None, *, branches: bool = False
+) -> None:
     """Open a saved training; see `Session.load` for --limit."""
     with opening(not terminal):
-        replay_soon(path, theme, terminal, limit)
+        replay_soon(path, theme, terminal, limit, branches=branches)
 
 
-def replay_soon(path: str, theme: str, terminal: bool, limit: int | None) -> None:
-    """Open a saved training, once what it needs is imported."""
+def replay_soon(
+    path: str, theme: str, terminal: bool, limit: int | None, *, branches: bool = False
+) -> None:
+    """Open a saved training, or its newest branches, once what it needs is imported."""
+    from scalarviz.cli.several_scenes import branches_of
     from scalarviz.faces import watch
     from scalarviz.presenter.show import Show
     from scalarviz.session.session import Session
@@ -417,7 +424,9 @@ def replay_soon(path: str, theme: str, terminal: bool, limit: int | None) -> Non
         raise InputError(
             f"{path!r} is a scene, not a training that was kept: write `scalarviz watch {path}`"
         )
-    show = Show(Session.load(path, limit=limit), title=os.path.basename(path))
+    session = Session.load(path, limit=limit)
+    is_one = not branches or len(session.branches) == 1
+    show = Show(session, title=os.path.basename(path)) if is_one else branches_of(session)
     other = (
         f"`scalarviz replay {shlex.quote(path)} --terminal` draws in the terminal, and in Python "
         f"sv.picture(sv.Session.load({path!r}), 'run.png') writes a picture"

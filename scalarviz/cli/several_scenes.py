@@ -143,6 +143,14 @@ def names_of(named: Sequence[NamedScene]) -> list[str]:
     return names
 
 
+def branches_of(session: Any) -> dict[str, Any]:
+    """Return a session for each of the newest branches of one, by the branches' names."""
+    from scalarviz.presenter.several import MOST
+
+    newest = session.branches[-MOST:]
+    return {f"{branch.number}. {branch.name}": session.copy(branch) for branch in newest}
+
+
 def watch_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any]) -> int:
     """Open a window on several scenes; return the exit code."""
     from scalarviz.faces import watch

@@ -283,6 +283,11 @@ def parse(text: object, metrics: Sequence[str] | None = None) -> list[Condition]
             f"a condition is a text of up to {LONGEST_CONDITION} letters, such as 'grad norm > 10',"
             f" or a function of a view, not {shorten(text)}"
         )
+    if re.search(r" and ", text, re.IGNORECASE):
+        raise InputError(
+            f"conditions are joined by 'or' alone, and {shorten(text)} has 'and': write a function "
+            "of a view, such as lambda view: view.loss < 1 and view.step > 100"
+        )
     clauses = re.split(r"\bor\b", " ".join(text.split()), flags=re.IGNORECASE)
     return [one_clause(clause.strip(), metrics) for clause in clauses]
 

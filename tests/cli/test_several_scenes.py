@@ -42,6 +42,29 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return found
 
 
+def test_the_newest_branches_of_a_kept_training_are_shown_side_by_side(
+    ran: Any, watched: list[Any], tmp_path: Path
+) -> None:
+    net = sv.Network([2, 3, 1], "tanh", seed=0)
+    session = sv.Session(net, sv.data.Xor(), optimizer=sv.SGD(0.5), engine="python")
+    session.advance(6)
+    path = str(tmp_path / "kept.safetensors")
+    session.save(path)
+    assert ran("replay", path, "--branches")[0] == 0
+    (shown, _), _, _ = watched.pop()
+    assert isinstance(shown, sv.Show) and shown.title == "kept.safetensors"
+    for count in range(1, 8):
+        session.seek(1)
+        session.learning_rate = count
+        session.advance(1)
+    session.save(path)
+    assert ran("replay", path, "--branches", "--theme", "light")[0] == 0
+    (several, _), _, named = watched.pop()
+    assert [each.current_branch.number for each in several.sessions] == [2, 3, 4, 5, 6, 7]
+    assert several.names[0] == f"2. {session.branches[2].name}" and named["theme"] == "light"
+    assert named["play"] is False
+
+
 @pytest.mark.parametrize(
     ("words", "found"),
     [

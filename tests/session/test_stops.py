@@ -491,6 +491,7 @@ def test_a_network_that_grows_keeps_its_conditions_with_other_rows() -> None:
         ("loss 7 > 3", UnknownNameError, "loss 7"),
         ("weight 13 > 3", ShapeError, 13),
         ("loss rises 0.5x", InputError, "0.5"),
+        ("weight 7 > 1 and loss < 2", InputError, "and loss"),
         ("accuracy > 0.9", InputError, "accuracy"),
         ("held-out loss > 0.9", InputError, "loss"),
         ("", InputError, ""),
