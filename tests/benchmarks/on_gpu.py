@@ -1,265 +1,416 @@
-"""The cuda engine on a real GPU: does it agree, and how fast is it beside PyTorch?
+"""Everything that is to be known about the cuda engine on a real GPU, in one command.
 
-    python -m tests.benchmarks.on_gpu [rounds]
+    python -m tests.benchmarks.on_gpu [FOLDER] [PART ...]
 
-First the agreement with the python engine, and of every path with every other, bit for bit. Then
-whole training steps of 12-64x4-3 with Adam and batch 1024, on the same card: the cuda engine in
-full and in mixed precision, PyTorch eager, and PyTorch under a CUDA graph, taking turns. PyTorch is
-left out where it is not installed. Memory errors and races are looked for by
+First whether it is right, then how fast it is; less than ten minutes in all. Each part is a process
+of its own with a limit of time, and appends its results, one JSON object a line, to on_gpu.jsonl in
+FOLDER (by default build/on_gpu) as soon as it has them. If the first part fails, the others are not
+tried. No network is needed: PyTorch, JAX, pytest and compute-sanitizer are used where they are
+installed, and a line says which were not. Wheels in FOLDER/wheels, such as an older numpy, are
+unpacked beside the results and found first.
 
-    compute-sanitizer --tool memcheck python -m tests.benchmarks.on_gpu 0
-    compute-sanitizer --tool racecheck python -m tests.benchmarks.on_gpu 0
+    versions   card, driver, clocks, packages; whether a kernel of three lines runs
+    compile    seconds until the first step, and registers, in both types
+    matrix     the tests of the simulator, on the card
+    agreement  gradients and steps against the engine cpu, at real sizes, and in mixed precision
+    bits       the same bits in every run, on every path, with every size of the grid
+    sanitizer  memory errors, races and barriers of a few small steps, by compute-sanitizer
+    speed      a step beside PyTorch and JAX on the same card, see `on_gpu_speed`
+    texture    seconds of training until a picture is learnt to 21 dB
+    growth     a step over sizes of batches and networks
+
+In numba's simulator (NUMBA_ENABLE_CUDASIM=1) the parts agreement and bits run on tiny networks: so
+the script itself was tried. No other number of it has been taken yet.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
-import statistics
+import json
+import os
+import shutil
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-import scalarviz as sv
-from scalarviz.data.batches import Batches, InOrder, Points, Shuffled
-from scalarviz.engines.cuda.missing import missing_for_cuda
-from scalarviz.model.precision import Precision
-
-SIZES = [12, 64, 64, 64, 64, 3]
-BATCH = 1024
-STEPS = 500  # in one call
-WARM_UP = 20
-
-Step = Callable[[], object]
+FOLDER = Path("build/on_gpu")
+RESULTS = "ON_GPU_RESULTS"  # environment variable: the file that parts append to
+PACKAGES = (
+    "numba", "numba-cuda", "numpy", "cuda-core", "cuda-bindings", "cuda-toolkit", "torch", "jax",
+    "pytest", "scikit-image",
+)  # fmt: skip
+SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
+DTYPES = ("float32", "float64")
 
 
-# ---- agreement ----------------------------------------------------------------------------------
+def tell(part: str, **found: Any) -> None:
+    """Print a result, and append it to the file of results."""
+    line = json.dumps({"part": part, **found})
+    print(line, flush=True)
+    path = os.environ.get(RESULTS)
+    if path:
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(line + "\n")
 
 
-def networks(dtype: str) -> list[sv.Network]:
-    """Every kind of layer, and every activation that matters to a compiler."""
+# ---- what there is ------------------------------------------------------------------------------
+
+
+def versions() -> bool:
+    """Card and packages; False if the engine cannot run."""
+    from scalarviz.engines.cuda.missing import missing_for_cuda
+
+    asked = "name,driver_version,clocks.sm,clocks.max.sm,clocks.mem,power.limit,memory.total"
+    if shutil.which("nvidia-smi"):
+        command = ["nvidia-smi", f"--query-gpu={asked}", "--format=csv,noheader"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        tell("versions", card=done.stdout.strip() or done.stderr.strip())
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = None
+    tell("versions", python=sys.version.split()[0], **found)
+    lack = missing_for_cuda()
+    tell("versions", can_run=not lack, lack=lack)
+    return not lack
+
+
+def compile_all() -> bool:
+    """Seconds until a first step of each type, and the registers of the kernels that it took."""
+    from scalarviz.engines.codegen import cuda_file
+
+    for dtype in DTYPES:
+        start = time.perf_counter()
+        run = run_of(network([12, 64, 64, 3], dtype), tables([12, 64, 64, 3], 64))
+        run.steps(adam(), 0, 1)
+        whole = time.perf_counter() - start
+        step_by_moments(run, 1)
+        tell(
+            "compile", dtype=dtype, whole_steps=round(whole, 1),
+            single_kernels=round(time.perf_counter() - start - whole, 1),
+        )  # fmt: skip
+        for template in ("kernels", "steps"):
+            module: Any = cuda_file.load(f"scalarviz.engines.cuda.{template}", dtype)
+            for name, kernel in vars(module).items():
+                if getattr(kernel, "overloads", None) and not kernel.targetoptions.get("device"):
+                    used = list(kernel.get_regs_per_thread().values())
+                    tell("compile", dtype=dtype, kernel=name, registers=used)
+    return True
+
+
+def matrix() -> bool:
+    """The tests of the simulator, on the card."""
+    if importlib.util.find_spec("pytest") is None:
+        tell("matrix", left_out="pytest is not installed")
+        return True
+    names = ("cuda", "layers", "sessions")  # formulas of users would compile everything anew
+    files = [f"tests/engines/simulated_{name}.py" for name in names]
+    command = [sys.executable, "-m", "pytest", "-q", "--noconftest", "-o", "addopts="]
+    command += ["-o", "filterwarnings=", "-p", "no:cacheprovider", "-p", "tests.engines.simulator"]
+    command += ["--import-mode=importlib", "-k", "not simulator_is_what", "--tb=short", *files]
+    done = subprocess.run(command, capture_output=True, text=True)
+    lines = done.stdout.strip().splitlines()
+    failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
+    tell("matrix", status=done.returncode, last=lines[-1:], failed=failed)
+    if done.returncode:
+        print(done.stdout[-12_000:])
+    return done.returncode == 0
+
+
+# ---- trainings ----------------------------------------------------------------------------------
+
+
+def network(sizes: Sequence[int], dtype: str, activation: str = "tanh") -> Any:
+    import scalarviz as sv
+
+    return sv.Network(list(sizes), activation, "sigmoid", dtype=dtype, seed=1)
+
+
+def every_layer(dtype: str) -> Any:
+    """A network of most kinds of layers that fits into whole steps."""
+    import scalarviz as sv
+
     shared = sv.Dense(9, 9, "swish")
     layers = [
-        sv.FrequencyEncoding(2, octaves=3),
-        sv.Dense(12, 9, "leaky_relu"),
-        sv.LayerNorm(9),
-        shared,
-        sv.RMSNorm(9),
-        shared,
-        sv.Dense(9, 3, "gelu", bias=False),
-    ]
-    kinds = sv.Network(layers, dtype=dtype, seed=3)
-    return [kinds, sv.Network([2, 33, 17, 3], "tanh", "sigmoid", dtype=dtype, seed=1)]
+        sv.FrequencyEncoding(2, octaves=3), sv.Dense(12, 9, "leaky_relu"), sv.LayerNorm(9), shared,
+        sv.RMSNorm(9), shared, sv.Dense(9, 3, "gelu", bias=False),
+    ]  # fmt: skip
+    return sv.Network(layers, dtype=dtype, seed=3)
+
+
+def tables(sizes: Sequence[int], batch: int, samples: int | None = None) -> Any:
+    """Shuffled batches of random samples."""
+    import numpy as np
+
+    from scalarviz.data.batches import Shuffled
+
+    rng, count = np.random.default_rng(0), samples or batch + batch // 3 + 1
+    inputs, targets = rng.normal(size=(count, sizes[0])), rng.random((count, sizes[-1]))
+    return Shuffled(inputs, targets, batch, seed=2**63 + 5)
+
+
+def adam() -> Any:
+    import scalarviz as sv
+
+    return sv.Adam(1e-3)
+
+
+def run_of(net: Any, batches: Any, engine: str = "cuda", mixed: bool = False) -> Any:
+    """A training on an engine."""
+    import scalarviz as sv
+
+    net.to(engine, precision="mixed" if mixed else "full")
+    return net._engine.run(batches, sv.Loss("mse"))
+
+
+def step_by_moments(run: Any, steps: int, optimizer: Any = None, first: int = 0) -> None:
+    for step in range(first, first + steps):
+        run.begin(step)
+        for moment in run.engine.program.moments:
+            run.perform(moment, optimizer or adam())
 
 
 def difference(a: Any, b: Any) -> float:
     """The largest difference over the largest value."""
+    import numpy as np
+
     x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    return float(abs(x - y).max() / abs(x).max())
-
-
-def draws() -> list[Batches]:
-    """Batches from tables and from a picture, of sizes that divide by nothing."""
-    rng = np.random.default_rng(0)
-    tables = rng.normal(size=(1000, 2)), rng.random((1000, 3))
-    return [Shuffled(*tables, 301, seed=2**63 + 5), Points(rng.random((50, 40, 3)), 301, 1000, 7)]
-
-
-def trained(net: sv.Network, batches: Batches, whole: bool | None, mixed: bool) -> tuple[Any, Any]:
-    """The bank and the losses after a few steps; moment by moment if `whole` is None."""
-    from scalarviz.engines.cuda.engine import CudaEngine
-
-    copy, optimizer = net.copy(), sv.Adam(0.01, clip_norm=1.0)
-    precision = Precision("mixed" if mixed else "full")
-    copy.bank.start_scaling(precision)
-    engine = CudaEngine(copy.layers, copy.program, copy.bank, precision)
-    run = engine.run(batches, sv.Loss("mse"))
-    if whole is not None:
-        run.whole = whole
-        return copy.bank, run.steps(optimizer, 0, 10).losses
-    losses = []
-    for step in range(10):
-        run.begin(step)
-        for moment in copy.program.moments:
-            run.perform(moment, optimizer)
-        losses.append(run.loss)
-    return copy.bank, np.array(losses)
-
-
-def reference(net: sv.Network, batches: Batches) -> tuple[Any, Any]:
-    """The same steps by the objects."""
-    copy, loss, optimizer = net.copy(), sv.Loss("mse"), sv.Adam(0.01, clip_norm=1.0)
-    losses = []
-    for step in range(10):
-        inputs, targets = batches.at(step)
-        copy.zero_grad()
-        losses.append(loss.forward(copy.forward(inputs), targets))
-        copy.backward(loss.backward())
-        copy.step(optimizer)
-    return copy.bank, np.array(losses)
+    return float(abs(x - y).max(initial=0.0) / max(abs(x).max(initial=0.0), 1e-300))
 
 
 def agreement() -> bool:
-    """Print how far the engines are apart; whether that is near enough."""
+    """Gradients of one step and, in float64, weights of many, against the engine cpu."""
     good = True
-    for dtype, near in (("float32", 1e-3), ("float64", 1e-9)):
-        for net in networks(dtype):
-            for batches in draws():
-                bank, losses = reference(net, batches)
-                first, found = trained(net, batches, True, False)
-                apart = difference(bank.value, first.value), difference(losses, found)
-                paths = [trained(net, batches, whole, False) for whole in (True, False, None)]
-                same = [
-                    bool((each.value == first.value).all() and (values == found).all())
-                    for each, values in paths
-                ]
-                good = good and all(same) and max(apart) < near
-                print(
-                    f"    {dtype} {type(batches).__name__:9} weights {apart[0]:.1e}, "
-                    f"losses {apart[1]:.1e} after 10 steps; same bits again, by single kernels, "
-                    f"moment by moment: {same}"
-                )
+    for dtype, mixed, near in (
+        ("float32", False, 1e-5), ("float64", False, 1e-12), ("float32", True, 2e-3)
+    ):  # fmt: skip
+        for sizes, batch in cases():
+            banks = []
+            for engine in ("cpu", "cuda"):
+                net = network(sizes, dtype)
+                run_of(net, tables(sizes, batch), engine, mixed).steps(adam(), 0, 1)
+                banks.append(net.bank)
+            apart = difference(banks[0].grad, banks[1].grad)
+            good = good and apart < near
+            tell(
+                "agreement", what="gradient of step 1", dtype=dtype, mixed=mixed, sizes=sizes,
+                batch=batch, apart=apart, near=near, good=apart < near,
+            )  # fmt: skip
+    for sizes, batch in cases()[:2]:
+        banks = []
+        for engine in ("cpu", "cuda"):
+            net = network(sizes, "float64")
+            steps = 4 if SIMULATED else 100
+            run_of(net, tables(sizes, batch), engine).steps(adam(), 0, steps)
+            banks.append(net.bank)
+        apart = difference(banks[0].value, banks[1].value)
+        good = good and apart < 1e-9
+        tell("agreement", what="weights", sizes=sizes, batch=batch, apart=apart, good=apart < 1e-9)
     return good
 
 
-# ---- speed --------------------------------------------------------------------------------------
+def cases() -> list[tuple[list[int], int]]:
+    """Networks and batches: what does not divide, and what is wide or long."""
+    if SIMULATED:
+        return [([3, 5, 2], 7), ([3, 4, 2], 1)]
+    main = [12, 64, 64, 64, 64, 3]
+    found = [(main, batch) for batch in (1, 31, 1024, 1025, 65_536)]
+    return found + [([16, width, width, 3], 256) for width in (16, 33, 128, 512, 2048)]
 
 
-def samples() -> tuple[Any, Any]:
-    """One batch of random numbers."""
-    rng = np.random.default_rng(0)
-    return rng.random((BATCH, SIZES[0])), rng.random((BATCH, SIZES[-1]))
+# ---- the same bits ------------------------------------------------------------------------------
 
 
-def cuda_steps(mixed: bool) -> Step:
-    """STEPS steps of the cuda engine in one call."""
-    from scalarviz.engines.cuda.engine import CudaEngine
-
-    net = sv.Network(SIZES, "leaky_relu", "sigmoid")
-    precision = Precision("mixed" if mixed else "full")
-    net.bank.start_scaling(precision)
-    engine = CudaEngine(net.layers, net.program, net.bank, precision)
-    run, optimizer = engine.run(InOrder(*samples()), sv.Loss("mse")), sv.Adam(1e-3)
-    return lambda: run.steps(optimizer, 0, STEPS)
+def digest(bank: Any) -> str:
+    """A few letters for all numbers of a bank."""
+    found = hashlib.sha256(bank.value.tobytes() + bank.grad.tobytes())
+    for slot in bank.slots.values():
+        found.update(slot.tobytes())
+    return found.hexdigest()[:12]
 
 
-def torch_model() -> tuple[Any, Any, Any, Any]:
-    """The network of PyTorch, its optimizer and the batch, on the card."""
-    import torch
-
-    layers: list[Any] = []
-    for i, (a, b) in enumerate(pairwise(SIZES)):
-        last = i == len(SIZES) - 2
-        layers += [torch.nn.Linear(a, b), torch.nn.Sigmoid() if last else torch.nn.LeakyReLU()]
-    model = torch.nn.Sequential(*layers).cuda()
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, capturable=True)
-    inputs, targets = [torch.tensor(x, dtype=torch.float32, device="cuda") for x in samples()]
-    return model, optimizer, inputs, targets
-
-
-def torch_step() -> Step:
-    """One step of PyTorch, as its tutorials write it."""
-    import torch
-
-    model, optimizer, inputs, targets = torch_model()
-    criterion = torch.nn.MSELoss()
-
-    def step() -> None:
-        optimizer.zero_grad()
-        criterion(model(inputs), targets).backward()
-        optimizer.step()
-
-    return step
+def trained(net: Any, batches: Any, optimizer: Any, steps: int, **how: Any) -> str:
+    """The digest after some steps: whole, kernel by kernel, or moment by moment."""
+    copy = net.copy()
+    run = run_of(copy, batches, mixed=how.get("mixed", False))
+    device = run.engine.device
+    device.blocks, device.threads = how.get("grid", (device.blocks, device.threads))
+    run.whole_steps = run.whole_steps and how.get("path", "whole") == "whole"
+    if how.get("path") == "moments":
+        step_by_moments(run, steps, optimizer)
+    else:
+        run.steps(optimizer, 0, steps)
+    return digest(copy.bank)
 
 
-def eager_steps() -> Step:
-    """STEPS steps of PyTorch eager."""
-    import torch
+def formulas() -> Iterator[tuple[str, Any, Any]]:
+    """A network and an optimizer for each activation, optimizer, and for the kinds of layers."""
+    import scalarviz as sv
+    from scalarviz.formulas.activations import ACTIVATIONS
+    from scalarviz.model.optimizer import Optimizer
 
-    step = torch_step()
-
-    def steps() -> None:
-        for _ in range(STEPS):
-            step()
-        torch.cuda.synchronize()
-
-    return steps
-
-
-def graph_steps() -> Step:
-    """STEPS steps of PyTorch, recorded once as a CUDA graph."""
-    import torch
-
-    step, graph = torch_step(), torch.cuda.CUDAGraph()
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(WARM_UP):
-            step()
-    torch.cuda.current_stream().wait_stream(side)
-    with torch.cuda.graph(graph):
-        step()
-
-    def steps() -> None:
-        for _ in range(STEPS):
-            graph.replay()
-        torch.cuda.synchronize()
-
-    return steps
+    names = ["tanh"] if SIMULATED else list(ACTIVATIONS)
+    for name in names:
+        yield f"activation {name}", network([3, 17, 5, 2], "float32", name), sv.Adam(1e-3)
+    makers = [sv.Adam] if SIMULATED else Optimizer.__subclasses__()
+    for make in makers:
+        yield f"optimizer {make.__name__}", network([3, 9, 2], "float32"), make(1e-3, clip_norm=0.1)
+    if SIMULATED:
+        return
+    yield "kinds of layers", every_layer("float32"), sv.Adam(1e-3)
 
 
-def seconds(steps: Step) -> float:
-    """Seconds a step."""
-    start = time.perf_counter()
-    steps()
-    return (time.perf_counter() - start) / STEPS
+def bits() -> bool:
+    """Whether all digests of a training are equal."""
+    import scalarviz as sv
+
+    main = [3, 5, 2] if SIMULATED else [12, 64, 64, 64, 64, 3]
+    batch, steps, runs = (7, 2, 2) if SIMULATED else (1024, 200, 10)
+    net, batches = network(main, "float32"), tables(main, batch)
+    found = [trained(net, batches, sv.Adam(1e-3), steps) for _ in range(runs)]
+    good = len(set(found)) == 1
+    tell("bits", what=f"{runs} runs", digests=sorted(set(found)), good=good)
+    grids: list[tuple[int, int]] = (
+        [(2, 3)] if SIMULATED else [(1, 64), (7, 128), (66, 256), (128, 256), (528, 128)]
+    )
+    for grid in grids:
+        for path in ("whole", "kernels"):
+            each = trained(net, batches, sv.Adam(1e-3), min(steps, 20), grid=grid, path=path)
+            same = each == trained(net, batches, sv.Adam(1e-3), min(steps, 20))
+            good = good and same
+            tell("bits", what=f"{path}, grid {grid}", digests=[each], good=same)
+    for name, each_net, optimizer in formulas():
+        few = tables([each_net.inputs, each_net.outputs], 24)
+        for mixed in (False, True):
+            three = [
+                trained(each_net, few, optimizer, 3, path=path, mixed=mixed)
+                for path in ("whole", "kernels", "moments")
+            ]
+            same = len(set(three)) == 1
+            good = good and same
+            tell("bits", what=f"{name}, mixed: {mixed}", digests=three, good=same)
+    return good
 
 
-def speed(rounds: int) -> None:
-    """Print the medians, and how many times faster the cuda engine is."""
-    sides = {"cuda": cuda_steps(False), "cuda, mixed": cuda_steps(True)}
-    if importlib.util.find_spec("torch"):
-        sides |= {"PyTorch eager": eager_steps(), "PyTorch CUDA graph": graph_steps()}
-    times: dict[str, list[float]] = {name: [] for name in sides}
-    for steps in sides.values():
-        steps()
-    for _ in range(rounds):
-        for name, steps in sides.items():
-            times[name].append(seconds(steps))
-    ours = statistics.median(times["cuda"])
-    for name, found in times.items():
-        middle = statistics.median(found)
-        spread = f"({1e6 * min(found):.1f} to {1e6 * max(found):.1f})"
-        print(
-            f"    {name:20} {1e6 * middle:8.1f} us a step {spread}, {middle / ours:.2f} of cuda's"
-        )
+def sanitizer() -> bool:
+    """A few small steps under compute-sanitizer."""
+    tool = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
+    if not Path(tool).exists():
+        tell("sanitizer", left_out="compute-sanitizer is not installed")
+        return True
+    good, going = True, []
+    for kind in ("memcheck", "racecheck", "synccheck"):
+        command = [tool, "--tool", kind, "--error-exitcode", "3", sys.executable, "-m"]
+        command += ["tests.benchmarks.on_gpu", "part", "few_steps"]
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        going.append((kind, subprocess.Popen(command, **streams)))  # type: ignore[call-overload]
+    for kind, process in going:
+        try:
+            said = process.communicate(timeout=85)[0]
+            status = process.returncode
+        except subprocess.TimeoutExpired:
+            process.kill()
+            said, status = process.communicate()[0] + " (out of time)", None
+        good = good and status in (0, None)
+        tell("sanitizer", tool=kind, status=status, last=said.strip().splitlines()[-1:])
+    return good
 
 
-def card() -> str:
-    """What these numbers were measured on."""
-    from scalarviz.engines.cuda.api import cuda
-
-    device = cuda.get_current_device()
-    name = device.name.decode() if isinstance(device.name, bytes) else device.name
-    return f"{name}, compute capability {'.'.join(map(str, device.compute_capability))}"
+def few_steps() -> bool:
+    """What the sanitizer watches: each path, three steps."""
+    for path in ("whole", "kernels", "moments"):
+        trained(every_layer("float32"), tables([2, 3], 24), adam(), 3, path=path)
+    return True
 
 
-def main(arguments: Sequence[str]) -> int:
-    lack = missing_for_cuda()
-    if lack:
-        print(f"The cuda engine cannot run here: {lack}.")
-        return 1
-    rounds = int(arguments[0]) if arguments else 9
-    print(f"{card()}\nAgreement with the python engine:")
-    good = agreement()
-    print("    near enough" if good else "    NOT near enough")
-    if rounds:
-        print(f"12-64x4-3, Adam, batch {BATCH}, {STEPS} steps a call; medians of {rounds} rounds:")
-        speed(rounds)
-    return 0 if good else 1
+def speed() -> bool:
+    from tests.benchmarks.on_gpu_speed import speed as measure
+
+    return measure(tell)
+
+
+def texture() -> bool:
+    from tests.benchmarks.on_gpu_speed import texture as measure
+
+    return measure(tell)
+
+
+def growth() -> bool:
+    from tests.benchmarks.on_gpu_speed import growth as measure
+
+    return measure(tell)
+
+
+# ---- all of them --------------------------------------------------------------------------------
+
+# Parts in their order, with the most seconds that each may take.
+PARTS: dict[str, tuple[Callable[[], bool], int]] = {
+    "versions": (versions, 60),
+    "compile": (compile_all, 150),
+    "matrix": (matrix, 150),
+    "agreement": (agreement, 80),
+    "bits": (bits, 80),
+    "sanitizer": (sanitizer, 100),
+    "speed": (speed, 170),
+    "texture": (texture, 40),
+    "growth": (growth, 60),
+}
+ALONE = {**{name: run for name, (run, _) in PARTS.items()}, "few_steps": few_steps}
+MOST_SECONDS = 585.0
+SLOWER = 20 if SIMULATED else 1
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """The environment of the parts: results, kernels and wheels are in FOLDER."""
+    found = {**os.environ, RESULTS: str(folder / "on_gpu.jsonl")}
+    found.setdefault("SCALARVIZ_CACHE_DIR", str(folder / "kernels"))
+    found.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    found["NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS"] = "0"
+    if "CUDA_HOME" not in found and Path("/usr/local/cuda/nvvm").exists():
+        found["CUDA_HOME"] = "/usr/local/cuda"
+    wheels = sorted((folder / "wheels").glob("*.whl"))
+    site = folder / "site"
+    if wheels:
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
+        subprocess.run([*command, "--target", str(site), *map(str, wheels)], check=True)
+        found["PYTHONPATH"] = os.pathsep.join([str(site), found.get("PYTHONPATH", "")])
+    return found
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the parts; the status is 0 if all were right."""
+    if words[:1] == ["part"]:
+        return 0 if ALONE[words[1]]() else 1
+    chosen = [word for word in words if word in PARTS] or list(PARTS)
+    folder = Path(next((word for word in words if word not in PARTS), FOLDER)).resolve()
+    (folder / "wheels").mkdir(parents=True, exist_ok=True)
+    known, start, wrong = environment(folder), time.monotonic(), []
+    os.environ[RESULTS] = known[RESULTS]
+    for name in chosen:
+        left = MOST_SECONDS - (time.monotonic() - start)
+        limit = min(PARTS[name][1], left) * SLOWER
+        if limit < 5:
+            tell(name, left_out="no time is left")
+            continue
+        began = time.monotonic()
+        command = [sys.executable, "-m", "tests.benchmarks.on_gpu", "part", name]
+        try:
+            status: int | str = subprocess.run(command, env=known, timeout=limit).returncode
+        except subprocess.TimeoutExpired:
+            status = "out of time"
+        tell(name, status=status, seconds=round(time.monotonic() - began, 1))
+        wrong += [name] if status else []
+        if wrong == ["versions"]:
+            break
+    print(f"{folder / 'on_gpu.jsonl'}: " + (f"WRONG: {', '.join(wrong)}" if wrong else "all right"))
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.data.batches import Batches
+from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.engine import CudaEngine
 from scalarviz.engines.cuda.run import CudaRun
 from scalarviz.model.optimizer import Optimizer
@@ -42,7 +43,13 @@ whole_or_not = pytest.mark.parametrize("whole", [True, False], ids=["whole steps
 
 @pytest.fixture(scope="module", autouse=True)
 def simulator() -> Iterator[None]:
-    """Threads take turns often; and two of them do not both make the one shared array."""
+    """Threads take turns often; and two of them do not both make the one shared array.
+
+    On a GPU, where `tests.benchmarks.on_gpu` runs the same tests, there is nothing to do.
+    """
+    if not cuda.config.ENABLE_CUDASIM:
+        yield
+        return
     from numba.cuda.simulator.kernelapi import FakeCUDAShared
 
     lock, plain = threading.Lock(), FakeCUDAShared.array

@@ -1,0 +1,333 @@
+"""The speed of the cuda engine beside PyTorch and JAX on the same card; a part of `on_gpu`.
+
+Each side is a process of its own, so that none compiles or allocates for another; the sides take
+turns, and a time is the median of the rounds. All sides train the same network on one batch that
+is on the card, by Adam, in float32. PyTorch eager is written as in its tutorials, without
+`capturable`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+Step = Callable[[], object]
+Tell = Callable[..., None]
+
+MAIN = [12, 64, 64, 64, 64, 3]
+SMALL = [3, 16, 16, 3]
+STEPS = 500  # in one measurement
+WARM_UP = 20
+ROUNDS = 9
+SIDE_SECONDS = 60  # for a side, which may compile
+
+
+def samples(sizes: list[int], batch: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(batch, sizes[0])), rng.random((batch, sizes[-1]))
+
+
+# ---- the sides: functions that take STEPS steps and wait for the card ---------------------------
+
+
+def ours(sizes: list[int], batch: int, mixed: bool = False, a_call: int = STEPS) -> Step:
+    import scalarviz as sv
+    from scalarviz.data.batches import InOrder
+
+    net = sv.Network(sizes, "leaky_relu", "sigmoid", seed=1)
+    net.to("cuda", precision="mixed" if mixed else "full")
+    run = net._engine.run(InOrder(*samples(sizes, batch)), sv.Loss("mse"))
+    optimizer = sv.Adam(1e-3)
+
+    def steps() -> None:
+        for first in range(0, STEPS, a_call):
+            run.steps(optimizer, first, a_call)
+
+    return steps
+
+
+def torch_parts(sizes: list[int], batch: int, **how: Any) -> tuple[Any, Any, Any, Any]:
+    import torch
+
+    layers: list[Any] = []
+    for i, (a, b) in enumerate(pairwise(sizes)):
+        last = i == len(sizes) - 2
+        layers += [torch.nn.Linear(a, b), torch.nn.Sigmoid() if last else torch.nn.LeakyReLU()]
+    model = torch.nn.Sequential(*layers).cuda()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, **how)
+    on_card = [torch.tensor(x, dtype=torch.float32, device="cuda") for x in samples(sizes, batch)]
+    return model, optimizer, *on_card
+
+
+def torch_eager(sizes: list[int], batch: int, compiled: bool = False, **how: Any) -> Step:
+    """PyTorch, a step a call; `step` takes one, for the graphs below."""
+    import torch
+
+    model, optimizer, inputs, targets = torch_parts(sizes, batch, **how)
+    criterion, forward = torch.nn.MSELoss(), torch.compile(model) if compiled else model
+
+    def steps(count: int = STEPS) -> None:
+        for _ in range(count):
+            optimizer.zero_grad(set_to_none=True)
+            criterion(forward(inputs), targets).backward()
+            optimizer.step()
+        torch.cuda.synchronize()
+
+    return steps
+
+
+def torch_autocast(sizes: list[int], batch: int) -> Step:
+    """PyTorch's mixed precision, as its tutorials write it."""
+    import torch
+
+    model, optimizer, inputs, targets = torch_parts(sizes, batch)
+    criterion, scaler = torch.nn.MSELoss(), torch.amp.GradScaler("cuda")
+
+    def steps() -> None:
+        for _ in range(STEPS):
+            optimizer.zero_grad(set_to_none=True)
+            with torch.autocast("cuda", dtype=torch.float16):
+                error = criterion(model(inputs), targets)
+            scaler.scale(error).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        torch.cuda.synchronize()
+
+    return steps
+
+
+def torch_graph(sizes: list[int], batch: int, compiled: bool = False, **how: Any) -> Step:
+    """PyTorch, a step recorded once as a CUDA graph."""
+    import torch
+
+    model, optimizer, inputs, targets = torch_parts(sizes, batch, capturable=True, **how)
+    criterion, forward = torch.nn.MSELoss(), torch.compile(model) if compiled else model
+
+    def step() -> None:
+        optimizer.zero_grad(set_to_none=True)
+        criterion(forward(inputs), targets).backward()
+        optimizer.step()
+
+    side, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(WARM_UP):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+    with torch.cuda.graph(graph):
+        step()
+
+    def steps() -> None:
+        for _ in range(STEPS):
+            graph.replay()
+        torch.cuda.synchronize()
+
+    return steps
+
+
+def jax_steps(sizes: list[int], batch: int, in_a_loop: bool) -> Step:
+    """JAX, jitted: a step a call, or all steps in one."""
+    import jax
+    import jax.numpy as jnp
+
+    rng = np.random.default_rng(1)
+    shapes = list(pairwise(sizes))
+    weights = [jnp.asarray(rng.normal(size=s, scale=0.1), jnp.float32) for s in shapes]
+    parameters = [(w, jnp.zeros(w.shape[1], jnp.float32)) for w in weights]
+    inputs, targets = [jnp.asarray(x, jnp.float32) for x in samples(sizes, batch)]
+
+    def loss(parameters: Any) -> Any:
+        y = inputs
+        for i, (w, b) in enumerate(parameters):
+            z = y @ w + b
+            y = jax.nn.sigmoid(z) if i == len(parameters) - 1 else jax.nn.leaky_relu(z)
+        return jnp.mean((y - targets) ** 2)
+
+    each = jax.tree_util.tree_map
+
+    def update(state: Any) -> Any:
+        now, m, v, count = state
+        g = jax.grad(loss)(now)
+        count = count + 1
+        m = each(lambda m, g: 0.9 * m + 0.1 * g, m, g)
+        v = each(lambda v, g: 0.999 * v + 0.001 * g * g, v, g)
+        rate, root = 1e-3 / (1 - 0.9**count), jnp.sqrt(1 - 0.999**count)
+        now = each(lambda w, m, v: w - rate * m / (jnp.sqrt(v) / root + 1e-8), now, m, v)
+        return now, m, v, count
+
+    zeros = each(jnp.zeros_like, parameters)
+    state: Any = parameters, zeros, zeros, jnp.float32(0)
+    loop = jax.jit(lambda s: jax.lax.fori_loop(0, STEPS, lambda _, x: update(x), s))
+    once = jax.jit(update)
+
+    def steps() -> None:
+        nonlocal state
+        if in_a_loop:
+            state = loop(state)
+        else:
+            for _ in range(STEPS):
+                state = once(state)
+        jax.block_until_ready(state)
+
+    return steps
+
+
+SIDES: dict[str, tuple[str, Callable[[list[int], int], Step]]] = {
+    "cuda, 500 steps a call": ("scalarviz", ours),
+    "cuda, a step a call": ("scalarviz", lambda s, b: ours(s, b, a_call=1)),
+    "cuda, mixed (emulated)": ("scalarviz", lambda s, b: ours(s, b, mixed=True)),
+    "PyTorch eager": ("torch", torch_eager),
+    "PyTorch eager, fused Adam": ("torch", lambda s, b: torch_eager(s, b, fused=True)),
+    "PyTorch compiled, fused Adam": ("torch", lambda s, b: torch_eager(s, b, True, fused=True)),
+    "PyTorch graph": ("torch", torch_graph),
+    "PyTorch graph, fused Adam": ("torch", lambda s, b: torch_graph(s, b, fused=True)),
+    "PyTorch graph, compiled": ("torch", lambda s, b: torch_graph(s, b, True, fused=True)),
+    "PyTorch autocast": ("torch", torch_autocast),
+    "JAX, a step a call": ("jax", lambda s, b: jax_steps(s, b, False)),
+    "JAX, 500 steps a call": ("jax", lambda s, b: jax_steps(s, b, True)),
+}
+
+
+def side(name: str, sizes: list[int], batch: int) -> None:
+    """Be one side: warm up, then measure whenever a line is read, and print the seconds a step."""
+    steps = SIDES[name][1](sizes, batch)
+    steps()
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        start = time.perf_counter()
+        steps()
+        print((time.perf_counter() - start) / STEPS, flush=True)
+
+
+class Beside:
+    """A side in a process of its own."""
+
+    def __init__(self, name: str, sizes: list[int], batch: int) -> None:
+        words = [name, json.dumps(sizes), str(batch)]
+        self.name, self.times, self.wrong = name, list[float](), ""
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.benchmarks.on_gpu_speed", *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def line(self) -> str:
+        """The next line; "" if the side has ended, which `wrong` explains."""
+        assert self.process.stdout is not None and self.process.stderr is not None
+        found = self.process.stdout.readline().strip()
+        if not found:
+            self.wrong = (self.process.stderr.read().strip().splitlines() or ["ended"])[-1]
+        return found
+
+    def measure(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        found = self.line()
+        if found:
+            self.times.append(float(found))
+
+
+def compare(tell: Tell, what: str, names: list[str], sizes: list[int], batch: int) -> bool:
+    """Measure some sides in turn, and tell each one's median and its ratio to ours."""
+    there = [name for name in names if importlib.util.find_spec(SIDES[name][0])]
+    for name in names:
+        if name not in there:
+            tell(what, side=name, left_out=f"{SIDES[name][0]} is not installed")
+    sides = []
+    for name in there:  # one after the other, since the sides compile
+        each = Beside(name, sizes, batch)
+        each.line()
+        sides.append(each)
+    for _ in range(ROUNDS):
+        for each in sides:
+            if not each.wrong:
+                each.measure()
+    for each in sides:
+        each.process.kill()
+    medians = {each.name: statistics.median(each.times) for each in sides if each.times}
+    mine = medians.get(names[0], float("nan"))
+    for each in sides:
+        if each.wrong:
+            tell(what, side=each.name, sizes=sizes, batch=batch, wrong=each.wrong)
+        else:
+            middle, ends = medians[each.name], (min(each.times), max(each.times))
+            ratio = round(middle / mine, 2)
+            tell(
+                what, side=each.name, sizes=sizes, batch=batch, us=round(1e6 * middle, 2),
+                us_from_to=[round(1e6 * end, 2) for end in ends], times_ours=ratio,
+            )  # fmt: skip
+    return not any(each.wrong for each in sides if each.name.startswith("cuda"))
+
+
+def speed(tell: Tell) -> bool:
+    """A step of the network of the floors beside everybody, and of a small one beside the best."""
+    good = compare(tell, "speed", list(SIDES), MAIN, 1024)
+    few = ["cuda, 500 steps a call", "PyTorch graph, fused Adam", "JAX, 500 steps a call"]
+    for batch in (1, 32, 1024):
+        good = compare(tell, "speed", few, SMALL, batch) and good
+    return good
+
+
+def texture(tell: Tell) -> bool:
+    """Seconds of training until a picture is learnt to 21 dB; the PSNR is not timed."""
+    from scalarviz import data
+    from tests.benchmarks.cases import texture_session
+    from tests.benchmarks.texture import picture
+
+    for seed in range(3):
+        task = picture()
+        session = texture_session(task, seed)
+        session.to("cuda")
+        points, colors = task.pixels()
+        session.advance(100)  # compiles
+        spent, decibels = 0.0, 0.0
+        while decibels < 21.0 and session.step_index < 20_000:
+            start = time.perf_counter()
+            session.advance(500)
+            spent += time.perf_counter() - start
+            decibels = float(data.psnr(session.network(points), colors))
+        tell(
+            "texture", seed=seed, decibels=round(decibels, 2), steps=session.step_index - 100,
+            seconds=round(spent, 3),
+        )  # fmt: skip
+    return True
+
+
+def growth(tell: Tell) -> bool:
+    """A step of ours over sizes of batches and widths, in microseconds."""
+    shapes = [(MAIN, 4**i) for i in range(9)]
+    shapes += [([16, width, width, width, 3], 256) for width in (16, 64, 256, 1024, 2048)]
+    for sizes, batch in shapes:
+        import scalarviz as sv
+        from scalarviz.data.batches import InOrder
+
+        net = sv.Network(sizes, "leaky_relu", "sigmoid", seed=1).to("cuda")
+        run = net._engine.run(InOrder(*samples(sizes, batch)), sv.Loss("mse"))
+        optimizer = sv.Adam(1e-3)
+        run.steps(optimizer, 0, 2)
+        times = []
+        for _ in range(3):
+            start = time.perf_counter()
+            run.steps(optimizer, 0, 20)
+            times.append((time.perf_counter() - start) / 20)
+        tell(
+            "growth", sizes=sizes, batch=batch, whole_steps=run.whole_steps,
+            us=round(1e6 * statistics.median(times), 1),
+        )  # fmt: skip
+    return True
+
+
+if __name__ == "__main__":
+    side(sys.argv[1], json.loads(sys.argv[2]), int(sys.argv[3]))
