@@ -98,6 +98,15 @@ def make_cpu_expression(
     return CpuExpressionEngine(layers, program, bank, precision)
 
 
+def make_cuda_expression(
+    layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
+) -> Engine:
+    """Return a cuda engine for a compiled function; loads numba's CUDA module."""
+    from scalarviz.engines.expression.cuda import CudaExpressionEngine
+
+    return CudaExpressionEngine(layers, program, bank, precision)
+
+
 def why_no_cuda() -> str:
     """Return what the cuda engine lacks, or ""; loads the module that asks the driver."""
     from scalarviz.engines.cuda.missing import missing_for_cuda
@@ -126,6 +135,7 @@ ENGINES = table(
 ONLY_FULL = "a compiled function computes in full precision only: leave out precision="
 EXPRESSION_ENGINES = table(
     [
+        EngineRow("cuda", make_cuda_expression, why_no_cuda, tuple, ONLY_FULL),
         EngineRow("cpu", make_cpu_expression, missing_for_cpu, tuple, ONLY_FULL),
         EngineRow("python", PythonExpressionEngine, only_full=ONLY_FULL),
     ]
@@ -145,14 +155,15 @@ def choose(name: str) -> EngineRow:
 
 
 def choose_for_expression(name: str) -> EngineRow:
-    """Return the row of an engine for a compiled function; cpu if an engine has no kernels."""
+    """Return the row of an engine for a compiled function; for "auto" not cuda.
+
+    Launches take longer than most functions of Values.
+    """
     row = choose(name)
-    if row.name not in EXPRESSION_ENGINES:
-        announce(
-            f"compiled functions run on the engine cpu: the engine {row.name} has none of their "
-            "operations yet"
-        )
-    return EXPRESSION_ENGINES.get(row.name, EXPRESSION_ENGINES["cpu"])
+    if name == AUTO and row.name == "cuda":
+        announce("compiled functions run on the engine cpu, unless engine='cuda' is chosen")
+        return EXPRESSION_ENGINES["cpu"]
+    return EXPRESSION_ENGINES[row.name]
 
 
 def choose_best() -> EngineRow:

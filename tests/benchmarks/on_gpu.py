@@ -110,7 +110,12 @@ def matrix() -> bool:
     if importlib.util.find_spec("pytest") is None:
         tell("matrix", left_out="pytest is not installed")
         return True
-    names = ("cuda", "layers", "sessions")  # formulas of users would compile everything anew
+    names = (
+        "cuda",
+        "expressions",
+        "layers",
+        "sessions",
+    )  # formulas of users would compile everything anew
     files = [f"tests/engines/simulated_{name}.py" for name in names]
     command = [sys.executable, "-m", "pytest", "-q", "--noconftest", "-o", "addopts="]
     command += ["-o", "filterwarnings=", "-p", "no:cacheprovider", "-p", "tests.engines.simulator"]

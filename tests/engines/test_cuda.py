@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-FILES = [f"tests/engines/simulated_{name}.py" for name in ("cuda", "layers", "own", "sessions")]
+NAMES = ("cuda", "expressions", "layers", "own", "sessions")
+FILES = [f"tests/engines/simulated_{name}.py" for name in NAMES]
 
 needs_numba_cuda = pytest.mark.skipif(
     importlib.util.find_spec("numba_cuda") is None,

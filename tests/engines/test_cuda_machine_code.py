@@ -22,6 +22,7 @@ if importlib.util.find_spec("numba_cuda") is None:
     pytest.skip("numba-cuda is not available for this system or Python", allow_module_level=True)
 
 KERNELS = "scalarviz.engines.cuda.kernels"
+EXPRESSIONS = "scalarviz.engines.cuda.expressions"
 STEPS = "scalarviz.engines.cuda.steps"
 MOST_REGISTERS = 255
 ALL = {
@@ -30,6 +31,7 @@ ALL = {
         "keep_upstream", "parameter_gradients", "add_all", "gather_back_all", "input_gradient_all",
         "clear_all", "round_weights", "look_over", "move_all",
     ],
+    EXPRESSIONS: ["expression_forward", "expression_backward", "expression_sums"],
     STEPS: ["train", "samples_alone", "sums_alone", "squares_alone"],
 }  # fmt: skip
 EVERY = [(template, name) for template, names in ALL.items() for name in names]

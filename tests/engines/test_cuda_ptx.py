@@ -15,7 +15,12 @@ from tests.conftest import FakeDevice
 if importlib.util.find_spec("numba_cuda") is None:
     pytest.skip("numba-cuda is not available for this system or Python", allow_module_level=True)
 
-TEMPLATES = ("scalarviz.engines.cuda.kernels", "scalarviz.engines.cuda.steps")
+# How many kernels each template has.
+TEMPLATES = {
+    "scalarviz.engines.cuda.kernels": 15,
+    "scalarviz.engines.cuda.steps": 4,
+    "scalarviz.engines.cuda.expressions": 3,
+}
 GPUS = [(7, 5), (8, 0), (9, 0)]
 NOT_ROUNDED = re.compile(r"\b(mul|add|sub|mad)\.f(32|64)\b")
 TYPES: tuple[cuda_file.Dtype, ...] = ("float32", "float64")
@@ -70,7 +75,7 @@ def test_every_kernel_compiles(
 ) -> None:
     pretend(gpu, monkeypatch)
     texts = dict(compiled(template, dtype, gpu))
-    assert len(texts) == (15 if template.endswith("kernels") else 4)
+    assert len(texts) == TEMPLATES[template]
     for name, text in texts.items():
         assert f".target sm_{gpu[0]}{gpu[1]}" in text
         assert ".entry" in text, name
@@ -90,7 +95,7 @@ def test_every_kernel_compiles(
 def test_no_product_of_a_draw_is_fused_with_a_sum(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a point near the edge of a texel would see another one than on the other engines."""
     pretend(FakeDevice.compute_capability, monkeypatch)
-    kernels = compiled(TEMPLATES[0], "float64", FakeDevice.compute_capability)
+    kernels = compiled(next(iter(TEMPLATES)), "float64", FakeDevice.compute_capability)
     draw = next(text for name, text in kernels if name == "draw_batch")
     added = re.findall(r"fma\.rn\.f64\s+.*, (\S+);", draw)
     assert added == ["0d0000000000000000"] * 4

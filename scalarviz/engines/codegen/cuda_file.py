@@ -79,6 +79,10 @@ IN_WORKING_TYPE = (
     "row_sample_error", "sample_error", "scalar_sample_gradient", "row_sample_gradient",
     "sample_gradient", "move_one", "condition_one",
 )  # fmt: skip
+# These only in the files of templates that call them.
+OF_EXPRESSIONS = (
+    "unary_value", "unary_slope", "binary_value", "binary_slope", "ternary_value", "ternary_slope",
+)  # fmt: skip
 IN_FLOAT64 = ("schedule_factor", "optimizer_constants", "clip_factor", "deviation_factor")
 PLAIN = (
     "philox", "scramble", "unit", "uniform", "normal", "drop_word", "lowered_scale", "raised_scale",
@@ -170,7 +174,9 @@ def source(template: str, dtype: Dtype) -> Text:
     marks = dict.fromkeys((fast_math.__name__, float_bits.__name__), "elementary")
     writer = KernelWriter(f"np.{dtype}", fast_math.STANDARD, "formula", marks)
     wide = KernelWriter("np.float64", fast_math.STANDARD, "exact", prefix="wide_")
-    chosen = [write_dispatcher(writer, getattr(cuda_dispatch, name)) for name in IN_WORKING_TYPE]
+    calls = module_text(template)
+    names = [*IN_WORKING_TYPE, *[name for name in OF_EXPRESSIONS if name in calls]]
+    chosen = [write_dispatcher(writer, getattr(cuda_dispatch, name)) for name in names]
     chosen += [write_dispatcher(wide, getattr(cuda_dispatch, name)) for name in IN_FLOAT64]
     plain = [f"{name} = {wide.name(getattr(dispatch, name))}" for name in PLAIN]
     parts = [
