@@ -78,7 +78,7 @@ def draw_line(canvas: Canvas2D, box: Box, cubes: CubeValues, theme: Theme, scale
     base = box.bottom - 0.3 * size
     x = box.x + write(box.x, base, least) + gap
     middle = base - 0.36 * size
-    draw_squares(canvas, x, middle, SQUARES * scale, 14.0 * scale, theme, scale)
+    draw_squares(canvas, x, middle, SQUARES * scale, 10.0 * scale, theme, scale)
     x += SQUARES * scale + gap
     x += write(x, base, most) + 2.0 * gap
     words = canvas.fit(short_words_of(cubes), box.right - x, size=size)

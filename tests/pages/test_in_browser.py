@@ -309,8 +309,14 @@ def test_a_cube_that_is_dragged_up_gets_a_larger_weight_and_undo_puts_it_back(
     assert now[31:] == before[31:] and "→" in tab.shown("chip")
     assert tab.ask("app.client.resume.journal.length") == 1
     tab.press("z")
-    assert tab.state["value"] == before
+    assert tab.state["value"] == before and not tab.page.locator("#chip").is_visible()
     tab.press("y")
+    assert tab.state["value"] == now
+    x, y = tab.place_of("{row: 30}")
+    tab.page.mouse.move(x, y)
+    tab.page.mouse.down()
+    tab.page.mouse.move(x, y - 30, steps=4)
+    tab.page.mouse.up()
     tab.page.locator("#chip button").click()
     tab.until("app.player.playing && app.state.step > 3")
 

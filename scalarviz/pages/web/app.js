@@ -118,6 +118,7 @@ export class App {
     matchMedia("(prefers-color-scheme: light)").addEventListener("change", () => this.redress());
     addEventListener("pointerdown", ({ target }) => {
       if (!target.closest("#sheet, #more")) this.setSheet(false);
+      if (!target.closest("#marks, #legend, #explain")) this.marks.open(false);
     });
   }
 

@@ -62,7 +62,7 @@ function drawLegendLine(view, box) {
     x += paper.measure(words, look) + after;
   };
   write(ends[0], gap);
-  drawSquares(view, x, base - 0.36 * size, wide, 14 * scale);
+  drawSquares(view, x, base - 0.36 * size, wide, 10 * scale);
   x += wide + gap;
   write(ends.at(-1), 2 * gap);
   write(paper.fit(shortLegendWords(frame), box.right - x, look), 0);
