@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ LACKS = {
     "memory": NO_MEMORY,
 }
 STEPS = 600  # of the recording of rgb
+BLOCK = 4  # pixels of the squares of which means are compared
 
 
 @pytest.fixture(scope="module")
@@ -86,14 +88,17 @@ def test_without_webgl_the_picture_is_nearly_the_same_and_trains(
         tab.page.mouse.click(*tab.place_of("{row: 5}"))
         tab.settle()
         tab.ask("app.chip.hide()")
-        tab.page.wait_for_timeout(1500)  # until it is drawn finely
         assert tab.ask("app.pinned.row") == 5 and tab.state["step"] == 3
-        shot = Image.open(BytesIO(tab.page.locator("#picture").screenshot())).convert("RGB")
-        seen.append(np.asarray(shot, float))
+        # No screenshot: in Firefox Playwright adds a style for it, which the page forbids.
+        shot = tab.ask("(app.draw(), document.querySelector('#cubes').toDataURL())")
+        image = Image.open(BytesIO(b64decode(shot.partition(",")[2])))
+        # Without smooth edges, which WebGL draws later here: so the means of squares are compared.
+        small = image.convert("RGB").reduce(BLOCK)
+        seen.append(np.asarray(small, float))
         tab.close()
     apart = np.abs(seen[0] - seen[1]).max(axis=2)
     assert seen[0].std() > 10 and apart.mean() < 4
-    assert (apart > 60).mean() < 0.03  # at edges
+    assert (apart > 60).mean() < 0.01  # at edges
 
 
 def test_without_both_the_recording_stands_on_a_plain_canvas(
