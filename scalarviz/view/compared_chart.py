@@ -63,10 +63,17 @@ def draw_losses(
         order += [row for i, row in enumerate(compared.rows) if i == compared.chosen]
         for row in order:
             draw_curve(canvas, scales, row, theme, scale)
+        for row in order:
+            for step, _ in row.curve.marks:
+                x = scales.x(step)
+                canvas.segments([(x, plot.y)], [(x, plot.bottom)], row.color + "90", width=1.0)
+                canvas.disc(x, plot.y, 3.5 * scale, row.color)
         if view.pointed is not None:
             x = scales.x(view.pointed)
             canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.accent, width=1.0)
-    return chart
+    steps = {step for row in compared.rows for step, _ in row.curve.marks}
+    marks = [(scales.x(each), each) for each in sorted(steps)]
+    return replace(chart, marks=[(x, each) for x, each in marks if plot.x <= x <= plot.right])
 
 
 def shown_in(curve: Curve, scales: Scales) -> np.ndarray:
@@ -93,6 +100,13 @@ def draw_title(
         if end + gap + canvas.measure(words, size=size) < plot.right:
             canvas.text(end + gap, base, words, size=size, color=theme.quiet)
         return title
+    for row in compared.rows:
+        marked = next((why for step, why in row.curve.marks if step == view.pointed), "")
+        if marked:
+            said = text("compared.of", name=row.name, words=marked)
+            said = canvas.fit(said, plot.right - end - gap, size=size)
+            canvas.text(end + gap, base, said, size=size, color=row.color)
+            return title
     for row in compared.rows:
         value = value_at(row.curve.steps, row.curve.losses, view.pointed)
         words = "-" if math.isnan(value) else f"{value:#.3g}"

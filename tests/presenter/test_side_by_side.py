@@ -304,6 +304,26 @@ def test_the_chosen_pane_has_a_frame_unless_the_picture_is_silent(studio: Studio
     assert changed[:, :3].any() and not changed[:300, 410:].any()
 
 
+def test_the_curves_have_marks_where_a_session_stopped_by_itself(studio: Studio) -> None:
+    first, second = rgb(), rgb((3, 3))
+    second.stop_when("loss < 100")
+    for session in (first, second):
+        session.advance(4)
+    (mark,) = second.timeline.stops.marks
+    shown = beside(first, second)
+    shown.silent = True
+    pixels = shot(studio, shown)
+    chart = shown.chart
+    assert chart is not None and [step for _, step in chart.marks] == [mark.step]
+    x, color = chart.marks[0][0], shown.stages[1].pane.color  # type: ignore[union-attr]  # placed
+    seen = pixels[round(chart.plot.y), round(x)].astype(int)
+    assert np.abs(seen - [int(color[i : i + 2], 16) for i in (1, 3, 5)]).max() < 40
+    assert chart.step_at(x + 2.0) == mark.step
+    shown.hover_at(x + 2.0, chart.plot.y + 5.0)
+    shot(studio, shown)
+    assert f"3-3: {mark.text}"[:20] in " ".join(shown._picture.words)
+
+
 # Differences to the first.
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QCheckBox
+from PySide6.QtWidgets import QApplication, QCheckBox, QFileDialog
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.controller import export
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.presenter.several import Several
 from scalarviz.process.interrupt import Stop
@@ -206,6 +210,26 @@ def case_themes_help_and_menus_are_those_of_the_whole_window() -> None:
         it.window.controls.panel.turn()
         it.settle()
         assert it.window.controls.panel.isVisible()
+
+
+def case_a_video_from_the_menu_is_of_all_sessions() -> None:
+    program = "import sys; open(sys.argv[3], 'w').write(sys.argv[4])"
+    before, export.COMMAND = export.COMMAND, ("-c", program, "-")
+    ask = QFileDialog.getSaveFileName
+    try:
+        with TemporaryDirectory() as folder, Open() as it:
+            video = Path(folder) / "all.mp4"
+            QFileDialog.getSaveFileName = lambda *given: (str(video), "")  # type: ignore[assignment,method-assign]  # nobody answers
+            it.press(Key.Key_Right)
+            entries = it.window.menus.menus["File"].actions()
+            next(entry for entry in entries if "video" in entry.text().lower()).trigger()
+            it.until(video.exists)
+            it.until(lambda: not it.group.lead.exports.going)
+            told = json.loads(video.read_text())
+            assert told["titles"] == ["3-3", "3-8-3", "3-4-4-3"] and told["what"] == "video"
+            assert it.steps == [1, 1, 1]
+    finally:
+        export.COMMAND, QFileDialog.getSaveFileName = before, ask  # type: ignore[method-assign]  # as they were
 
 
 def case_it_fits_into_a_small_window() -> None:
