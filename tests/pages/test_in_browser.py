@@ -270,6 +270,21 @@ def test_a_part_of_the_caption_pins_what_it_is_about(opened: Opens) -> None:
     assert tab.ask("app.pinned") is not None and tab.page.locator("#card").is_visible()
 
 
+def test_every_part_of_every_caption_pins_something_or_opens_the_terms(opened: Opens) -> None:
+    tab = opened(reduced_motion="reduce").ready()
+    tab.press("ArrowRight", 2)
+    for _ in range(OPERATIONS):
+        tab.press(".")
+        for part in range(tab.page.locator("#caption .line button").count()):
+            tab.page.locator("#caption .line button").nth(part).click()
+            tab.settle()
+            if tab.ask("app.opened"):
+                tab.ask("app.change({opened: false})")
+            else:
+                assert len(tab.shown("card")) > 20
+                tab.press("Escape")
+
+
 def test_a_weight_is_dragged_on_its_card_and_put_back_by_undo(opened: Opens) -> None:
     tab = opened().ready()
     tab.press("ArrowRight", 2)

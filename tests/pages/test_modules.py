@@ -162,3 +162,31 @@ def test_a_slow_machine_takes_the_steps_of_the_tour_after_its_end() -> None:
 def test_a_number_is_typed_in_decimals(words: str, number: object) -> None:
     found = run("format.js", f"return String(page.numberTyped({json.dumps(words)}))")
     assert found == (number if number == "NaN" else f"{number:g}")
+
+
+def test_what_a_caption_names_is_pinned_by_the_name_of_its_line() -> None:
+    lines = [
+        {"sums": "affine 0", "values": "tanh 0", "also": ["batch norm 0"], "count": 2, "one": True},
+        {"sums": "affine 1", "values": "", "also": [], "count": 1, "one": False},
+    ]
+    asked = [
+        {"neuron": ["affine 0", 1]},
+        {"neuron": ["batch norm 0", 0]},
+        {"neuron": ["tanh 0", 2]},
+        {"neuron": ["tanh 0", 3]},
+        {"neuron": ["affine 1", 0]},
+        {"neuron": ["other", 0]},
+        {"row": 3},
+        None,
+    ]
+    body = "return data.asked.map((thing) => pinnedFor(data.say, thing));"
+    assert in_web("cards", body, say={"lines": lines}, asked=asked) == [
+        {"neuron": ["tanh 0", 1]},
+        {"neuron": ["tanh 0", 0]},
+        {"neuron": ["tanh 0", 2]},
+        None,
+        {"neuron": ["affine 1", 0]},
+        None,
+        {"row": 3},
+        None,
+    ]

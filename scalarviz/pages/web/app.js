@@ -8,7 +8,7 @@ import { exhibitIn } from "./exhibit.js";
 import { byId, isTouched, setShown, setWords, unitLength } from "./dom.js";
 import { captionOf, playingWords, restWords } from "./captions.js";
 import { CaptionBox } from "./captionbox.js";
-import { cardOf } from "./cards.js";
+import { cardOf, pinnedFor } from "./cards.js";
 import { CardBox } from "./cardbox.js";
 import { Chip } from "./chip.js";
 import { cellsOf } from "./strip.js";
@@ -274,7 +274,7 @@ export class App {
   }
 
   pin(thing) {
-    this.change({ pinned: thing, opened: false });
+    this.change({ pinned: pinnedFor(this.spec.say, thing), opened: false });
   }
 
   press(event) {

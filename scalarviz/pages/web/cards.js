@@ -27,6 +27,15 @@ export function cardOf(spec, state, { row = null, neuron = null }) {
   });
 }
 
+/** Return what is pinned for a thing: a neuron by the name of its line, null for one of no line. */
+export function pinnedFor({ lines }, thing) {
+  if (!thing?.neuron) return thing;
+  const [name, place] = thing.neuron;
+  const line = lines.find(({ sums, values, also }) => [values, sums, ...also].includes(name));
+  if (!line || place >= line.count + Number(line.one)) return null;
+  return { neuron: [line.values || line.sums, place] };
+}
+
 /** Return the card beside what is hovered, which has facts only; arguments as in `cardOf`. */
 export function hoverCardOf(spec, state, { row = null, neuron = null }) {
   const { say } = spec;
