@@ -45,6 +45,7 @@ SHADED = 3_000  # parts of the largest weight: with fewer, a map of rounded ones
 STEPS = 500  # of a recording
 WATCHED = 30.0  # steps a second at which people can follow a small network
 SMALL = 2000  # weights
+PLAYED = 15.0  # seconds that a recording lasts at least at its first speed
 SAY = "say_"  # names in page.html with this prefix stand for texts
 ENDINGS = (".html", ".htm")
 GOOD_ON_LIGHT = "#00775e"  # letters; the first colour of classes is too pale for them
@@ -216,6 +217,8 @@ def page_of(
         spec |= {"engine": made.engine, "recording": made.spec}
         if exhibit is not None and made.parts.values < SHADED:
             without_shader(exhibit)
+        speed = spec["page"]["speed"] or made.steps
+        spec["page"]["speed"] = min(speed, max(1.0, made.steps / PLAYED))
         if made.measured is not None:
             spec["page"]["measured"] = made.measured
         parts["recording"] = base64.b64encode(made.data).decode()

@@ -86,6 +86,9 @@ class Firefox:
             each.close()
 
 
+# In Firefox Playwright can neither send nor announce touches, nor take scripts away.
+ONLY_CHROMIUM = pytest.mark.parametrize("browser", ["chromium"], indirect=True)
+
 BROWSERS = {"chromium": chromium, "firefox": firefox}
 
 

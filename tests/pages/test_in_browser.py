@@ -16,7 +16,7 @@ from scalarviz.pages.page import page_of
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from scalarviz.texts import text
-from tests.pages.browser import Tab
+from tests.pages.browser import ONLY_CHROMIUM, Tab
 
 pytestmark = pytest.mark.slow
 
@@ -472,10 +472,6 @@ def test_nothing_is_clipped_small_or_over_another(
         elif moment == 2:
             tab.ask("app.pin({row: 30})")
             tab.settle()
-
-
-# In Firefox Playwright can neither send touches nor take scripts away.
-ONLY_CHROMIUM = pytest.mark.parametrize("browser", ["chromium"], indirect=True)
 
 
 @ONLY_CHROMIUM

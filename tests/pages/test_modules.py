@@ -11,6 +11,7 @@ import pytest
 from scalarviz.controller.tour import Tour
 from scalarviz.model.program import Moment
 from scalarviz.pages import page
+from tests.pages.in_web import in_web
 from tests.pages.node import run_script
 
 SCRIPT = Path(__file__).with_name("modules.mjs")

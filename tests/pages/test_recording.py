@@ -17,7 +17,7 @@ from scalarviz.errors import EngineError, GradientError, InputError
 from scalarviz.pages import page as module
 from scalarviz.pages import recording
 from scalarviz.pages.exhibit_data import probe_of
-from scalarviz.pages.page import page_of
+from scalarviz.pages.page import PLAYED, page_of
 from scalarviz.pages.recording import PRECISIONS, Writer, recording_of
 from tests.pages.in_web import floats, in_web
 from tests.pages.walks import Walk
@@ -324,6 +324,7 @@ def test_a_recording_has_no_engine_and_is_small(monkeypatch: pytest.MonkeyPatch)
     assert len(made.text) < 700_000 and b"class Engine {" not in made.text
     assert page_of(small(), engine=False, steps=100).text == made.text
     assert len(made.recording.spec["walked"]) == recording.WALKED
+    assert f'"speed":{100 / PLAYED},'.encode() in made.text  # it lasts some seconds
 
 
 def test_compressing_ends_as_soon_as_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:

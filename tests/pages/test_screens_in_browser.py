@@ -13,7 +13,7 @@ from scalarviz.pages.page import page_of
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from scalarviz.texts import text
-from tests.pages.browser import Tab
+from tests.pages.browser import ONLY_CHROMIUM, Tab
 
 pytestmark = pytest.mark.slow
 
@@ -77,6 +77,7 @@ def test_the_bar_is_one_row_within_the_screen_at_a_late_step(
     tab.close()
 
 
+@ONLY_CHROMIUM
 def test_on_a_phone_the_tour_ends_with_words_for_fingers(
     browser: Any, files: dict[str, Path]
 ) -> None:

@@ -221,7 +221,8 @@ export class App {
       const words = text(isTouched() ? "page.untrained.touch" : "page.untrained");
       return sentence(words, isHeaded ? "" : spec.page.about);
     }
-    const hint = text(isTouched() ? "page.rest.touch" : "captions.rest.hint");
+    const rest = spec.recording ? "page.rest.recorded" : "captions.rest.hint";
+    const hint = text(isTouched() ? "page.rest.touch" : rest);
     return sentence(Number.isNaN(state.loss) ? spec.page.about : restWords(state), hint);
   }
 
