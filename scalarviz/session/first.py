@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from scalarviz.session.arrivals import arrivals
 from scalarviz.session.branches import Clock
 from scalarviz.session.conditions import (
     LOSSES,
@@ -15,7 +16,7 @@ from scalarviz.session.conditions import (
     condition_of,
 )
 from scalarviz.session.metrics import series
-from scalarviz.session.stops import Seen, after, value_of
+from scalarviz.session.stops import Seen, over
 from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import Settings, settings_after
 from scalarviz.session.worker import check_end
@@ -28,7 +29,7 @@ def first_held(timeline: Timeline, given: Sequence[object], tell: Tell) -> int |
 
     timeline  stands where it stood at the end, also if `tell` raises an error to cancel the search
     given     texts and functions, as `conditions.checked` returns them
-    tell      called after each step of a replay, which conditions on weights or gradients need
+    tell      called after some steps of a replay, which conditions on weights or gradients need
 
     For "not finite" a step whose update was refused counts, too, if the clock stands in it.
     """
@@ -78,13 +79,16 @@ def replay(
     seen = dict.fromkeys(conditions, Seen(timeline.branch, -1, np.nan, np.nan, False))
     with timeline.visit(Clock()):
         try:
-            for step in range(last + 1):
-                timeline.forward(Clock(step))
-                for condition in conditions:
-                    value = value_of(timeline, condition)
-                    found = seen[condition] = after(seen[condition], condition, step, value)
-                    if found.holds:
-                        return step
+            step = -1
+            for numbers in arrivals(timeline, conditions, 0, last):
+                begins = step + 1
+                held: list[int] = []
+                for condition, values in numbers.items():
+                    holds, seen[condition] = over(seen[condition], condition, values)
+                    held += np.flatnonzero(holds)[:1].tolist()
+                    step = seen[condition].step
+                if held:
+                    return begins + min(held)
                 tell(step)
                 check_end()
         finally:

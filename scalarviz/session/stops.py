@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray, shorten
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.common.base import Outcome
-from scalarviz.errors import GradientError, InputError, OrderError
+from scalarviz.errors import GradientError
+from scalarviz.session.arrivals import Kept, arrivals, value_of
 from scalarviz.session.branches import Branch, Clock, place_of
 from scalarviz.session.conditions import (
     LOSSES,
@@ -25,12 +26,10 @@ from scalarviz.session.conditions import (
     NUMBERS,
     OWN,
     Condition,
-    Function,
     OwnCondition,
     before_each,
 )
 from scalarviz.session.metrics import series
-from scalarviz.session.step_view import ConditionView
 from scalarviz.session.trainer import Settings, Trainer
 from scalarviz.session.watched import numbers_of, watch_of
 from scalarviz.session.way_back import with_way_back
@@ -77,6 +76,7 @@ class Stops:
         self._seen: dict[Condition, Seen] = {}
         self._taken: dict[Condition, FloatArray] = {}  # numbers after the steps taken last
         self._past = Past()
+        self.kept: Kept | None = None  # what `repeat` keeps, while somebody replays
 
     @contextmanager
     def in_repeated_steps(self) -> Iterator[None]:
@@ -151,6 +151,18 @@ class Stops:
                 break
         return Outcome(np.array(losses), outcome.bad, outcome.overflow)
 
+    def repeat(self, trainer: Trainer, first: int, count: int) -> Outcome:
+        """Take whole steps at which nothing stops; `kept` gets what it watches."""
+        watched = None
+        if self.kept is not None:
+            watched = trainer.steps_watched(first, count, self.kept.watch)
+        if watched is None:
+            return trainer.steps(first, count)
+        outcome, table = watched
+        assert self.kept is not None, "it has watched"
+        self.kept.add(first, table, outcome.losses)
+        return outcome
+
     def _is_seen(self, condition: Condition, branch: Branch, step: int) -> bool:
         """Whether it is known what a condition had on arrival at a step."""
         seen = self._seen.get(condition)
@@ -167,7 +179,7 @@ class Stops:
                 found[condition] = Seen(branch, step, value, np.nan, False)
                 continue
             before = self._seen[condition]
-            found[condition] = seen = after(before, condition, step, value)
+            found[condition] = seen = after(before, condition, value)
             if seen.holds and (condition.is_change or not before.holds):
                 return True
         self._seen.update(found)
@@ -237,21 +249,15 @@ class Stops:
 
         values  of the condition on arrival after each of the steps from `first` on, such as losses
         """
-        which = condition.predicate.before
         if self._is_seen(condition, branch, first):
-            seen = self._seen[condition]
+            before = self._seen[condition]
         else:
-            seen = of_record(branch, condition, first)
-        start = seen.value if which == "previous" else seen.extreme
-        before = before_each(which, np.append(condition.compared(values), np.nan), start)
-        holds = condition.holds_over(values, before[:-1])
-        if which == "previous":
-            anew = holds
-        else:
-            was = seen.holds and not is_set_between(branch, first, first + 1)
-            anew = holds & ~np.concatenate([[was], holds[:-1]])
-        step = first + len(values)
-        return anew, Seen(branch, step, float(values[-1]), float(before[-1]), bool(holds[-1]))
+            before = of_record(branch, condition, first)
+        holds, seen = over(before, condition, values)
+        if condition.is_change:
+            return holds, seen
+        was = before.holds and not is_set_between(branch, first, first + 1)
+        return holds & ~np.concatenate([[was], holds[:-1]]), seen
 
     def _read_numbers(self, timeline: Timeline) -> list[str]:
         """Return which conditions on numbers of the bank hold anew at the present step."""
@@ -265,7 +271,7 @@ class Stops:
         for condition, value in values.items():
             if condition.predicate.before:
                 before = self._before(timeline, condition)
-                seen = after(before, condition, step, value)
+                seen = after(before, condition, value)
                 anew = seen.holds and (condition.is_change or since or not before.holds)
             else:
                 seen = Seen(branch, step, value, np.nan, bool(condition.holds(value, np.nan)))
@@ -288,9 +294,8 @@ class Stops:
         if start.step == step:
             return start
         with timeline.visit(Clock(start.step + 1)):
-            for now in range(start.step + 1, step + 1):
-                timeline.forward(Clock(now))
-                start = after(start, condition, now, value_of(timeline, condition))
+            for numbers in arrivals(timeline, [condition], start.step + 1, step):
+                start = over(start, condition, numbers[condition])[1]
         if condition.looks_back:
             self._past.add(condition, start)
         return start
@@ -323,45 +328,19 @@ class Past:
         return Seen(branch, -1, np.nan, np.nan, False)
 
 
-def after(before: Seen, condition: Condition, step: int, value: float) -> Seen:
-    """Return what a condition has on arrival at a step, from what it had on the arrival before."""
+def over(before: Seen, condition: Condition, values: FloatArray) -> tuple[Any, Seen]:
+    """Return where a condition holds on the arrivals that follow, and what it has after them."""
     which = condition.predicate.before
     start = before.value if which == "previous" else before.extreme
-    with np.errstate(invalid="ignore", over="ignore"):
-        holds = bool(condition.holds(value, start))
-    extreme = before_each(which, np.array([condition.compared(value), np.nan]), start)[-1]
-    return Seen(before.branch, step, value, float(extreme), holds)
+    past = before_each(which, np.append(condition.compared(values), np.nan), start)
+    holds = condition.holds_over(values, past[:-1])
+    step, last = before.step + len(values), float(values[-1])
+    return holds, Seen(before.branch, step, last, float(past[-1]), bool(holds[-1]))
 
 
-def value_of(timeline: Timeline, condition: Condition) -> float:
-    """Return the number of a condition that is read at the present moment."""
-    if condition.function is not None:
-        return float(asked(timeline, condition.function, condition.text))
-    loss = timeline.loss if timeline.clock.step else 0.0
-    return condition.number_at(timeline.trainer, timeline.clock.step, loss)
-
-
-def asked(timeline: Timeline, function: Function, name: str) -> bool:
-    """Return what a function of the user's own says of the present moment.
-
-    Raises InputError unless it says True or False, OrderError if it changes the network.
-    """
-    timeline.remember()
-    try:
-        with timeline.visits.calling():
-            found = function(ConditionView(timeline))
-    except BaseException as error:  # raised again, with a note
-        error.add_note(f"(in the {name}, called at step {timeline.clock.step:,})")
-        raise
-    finally:
-        if timeline.set_back_writes():
-            raise OrderError(
-                f"the {name} has written numbers into the network, which were set back: a "
-                "condition only looks, and s.on_step(f) calls a function that changes something"
-            )
-    if isinstance(found, (bool, np.bool_)):
-        return bool(found)
-    raise InputError(f"the {name} must return True or False, not {shorten(found)}")
+def after(before: Seen, condition: Condition, value: float) -> Seen:
+    """Return what a condition has on an arrival, from what it had on the arrival before."""
+    return over(before, condition, np.array([value]))[1]
 
 
 def of_record(branch: Branch, condition: Condition, step: int) -> Seen:

@@ -241,7 +241,7 @@ class Timeline:
         if self._stops_after(Clock(first + count)):
             outcome = self._cut(first, self.stops.take_steps(self, first, count))
         else:
-            outcome = self.trainer.steps(first, count)
+            outcome = self.stops.repeat(self.trainer, first, count)
         seconds = (time.perf_counter() - start) / max(1, len(outcome.losses))
         self._times.append(seconds)
         self.pace = min(max(PORTION / max(seconds, 1e-9), 1.0), 4.0 * self.pace, MOST_STEPS)

@@ -1,4 +1,4 @@
-"""Conditions that the engine watches stop a training where reading after each step stops it."""
+"""Conditions that the engine watches hold where they do if they are read after each step."""
 
 import random
 from collections.abc import Callable
@@ -32,6 +32,7 @@ DEEDS: list[Callable[[random.Random, sv.Session], object]] = [
     lambda draw, s: s.back(draw.choice([1, 2, 9])),
     lambda draw, s: s.seek(draw.randrange(s.step_index + 10)),
     lambda draw, s: s.stop_when(*draw.sample(CONDITIONS, draw.randrange(4))),
+    lambda draw, s: s.first(*draw.sample(CONDITIONS, 2), progress=False),
     lambda draw, s: draw.choice(SETTINGS)(draw, s),
     lambda draw, s: draw.choice([s.undo, s.redo, s.reset])(),
     lambda draw, s: s.switch(draw.randrange(len(s.branches))),
