@@ -76,7 +76,8 @@ def kind_of_training(network: Model, batches: Batches, used: Iterable[object], e
     if engine == "python":
         return ""
     if engine != "cpu":
-        return f"{engine}-{dtype}"
+        # On a GPU an expression has few kernels of its own, and none of a network's.
+        return "" if isinstance(program, TraceProgram) else f"{engine}-{dtype}"
     used = list(used)
     moves = [each for each in used if isinstance(each, Optimizer)]
     losses = list({each.key: each for each in used if isinstance(each, Loss)}.values())

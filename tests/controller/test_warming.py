@@ -532,3 +532,10 @@ def test_what_is_compiled_ahead_gives_way_to_what_the_user_does() -> None:
     ) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == f"{precompile.LOW_PRIORITY}\n"
+
+
+def test_on_a_gpu_an_expression_waits_for_no_kernels_of_networks() -> None:
+    net, function = sv.Network([2, 3, 1]), sv.compile(lambda x, y: x * y, 2, engine="python")
+    batches = data.Xor().batches(4, 0)
+    assert precompile.kind_of_training(net, batches, [], "cuda") == "cuda-float32"
+    assert precompile.kind_of_training(function, batches, [], "cuda") == ""

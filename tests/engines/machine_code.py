@@ -34,6 +34,11 @@ class Loop:
     def count(self, pattern: str) -> int:
         return sum(bool(re.search(pattern, each)) for each in self.instructions)
 
+    def before(self, pattern: str, other: str) -> int:
+        """How many instructions with a pattern come before the first one with the other."""
+        first = next(i for i, each in enumerate(self.instructions) if re.search(other, each))
+        return Loop(self.instructions[:first]).count(pattern)
+
     @property
     def products(self) -> int:
         """Multiply-adds in the working type."""

@@ -733,6 +733,20 @@ def test_evaluation_of_65536_points_takes_little_memory() -> None:
     assert 4 * layout.arena < 12e6  # bytes; with gradients and in one go they were 286 million
 
 
+@pytest.mark.parametrize(
+    ("kilobytes", "near", "taken"), [(47, False, 38_304), (98, True, 92_172), (225, True, 92_172)]
+)
+def test_blocks_have_the_weights_near_where_they_are_given_room(
+    kilobytes: int, near: bool, taken: int
+) -> None:
+    net = sv.Network([12, 64, 64, 64, 64, 3], "leaky_relu", "sigmoid")
+    layout = tables.make_layout(net.program, net.bank, Precision(), 1024, 1024 * kilobytes)
+    table = layout.plan[places.PLAN_FIELDS :].reshape(-1, places.COLUMNS)
+    assert layout.plan[places.WIDTH] == 8
+    assert (table[:, places.IN_ROOM] >= 0).any() == near
+    assert 4 * layout.plan[places.ROOM] == taken
+
+
 def test_one_batch_after_another_goes_on_with_the_same_memory() -> None:
     nets = [sv.Network([3, 4, 2], "tanh", dtype="float64") for _ in range(2)]
     nets[0].to("cuda")

@@ -83,6 +83,10 @@ def test_products_take_few_instructions_in_whole_steps(tmp_path: Path) -> None:
     # With the weights in the memory of the GPU: each load takes two more instructions.
     others = [loop for loop in code.loops if loop.count(r"\bLDG") >= 16 <= loop.products]
     assert others and max(loop.per_product for loop in others) <= 3.0
+    # The gradients of the chunks are added in order, and loaded many at a time.
+    sums = [loop for loop in code.loops if loop.count(r"\bLDG") == loop.count(r"\bFADD") == 16]
+    assert len(sums) == 1
+    assert sums[0].before(r"\bLDG", r"\bFADD") >= 8
 
 
 @pytest.mark.usefixtures("few_formulas")

@@ -136,7 +136,7 @@ def take_samples(
         begin_step(plan)
     note_state(plan, scalars, cuda.grid(1), cuda.gridsize(1))
     for i in range(plan[OPERATIONS]):
-        if plan[place_of(i) + IN_ROOM] >= 0:
+        if plan[place_of(i) + IN_ROOM] >= 0 and cuda.blockIdx.x < plan[CHUNKS]:
             fetch_weights(plan, place_of(i), arena, room, cuda.threadIdx.x, cuda.blockDim.x)
     cuda.syncthreads()
     for chunk in range(cuda.blockIdx.x, plan[CHUNKS], cuda.gridDim.x):
