@@ -53,9 +53,11 @@ from tests.engines.simulator import (
     half,
     numbers,
     on_pictures,
+    one_type_or_both,
     pair,
     reference_steps,
     run_of,
+    slow,
     whole_or_not,
 )
 from tests.wording import refused
@@ -63,7 +65,7 @@ from tests.wording import refused
 # ---- the verbs ----------------------------------------------------------------------------------
 
 
-@both_types
+@one_type_or_both
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_every_activation(dtype: str, activation: str) -> None:
     net = sv.Network([3, 5, 2], activation, activation, dtype=dtype, seed=1)
@@ -153,7 +155,7 @@ def runs_agree(
     assert reference.bank.step_count == fast.bank.step_count == steps
 
 
-@pytest.mark.parametrize("mean", ["all", "samples", "none"])
+@pytest.mark.parametrize("mean", ["samples", *slow("all", "none")])
 @pytest.mark.parametrize("loss", [*LOSSES, *ROW_LOSSES])
 def test_every_loss(loss: str, mean: str) -> None:
     net = sv.Network([3, 2, 4], "tanh", dtype="float64")
@@ -167,7 +169,9 @@ CONDITIONS: list[dict[str, Any]] = [
     {"clip_norm": 0.05},
     {"clip_value": 0.01, "l1": 0.1, "l2": 0.2},
 ]
-every_condition = pytest.mark.parametrize("conditions", CONDITIONS, ids=["plain", "norm", "all"])
+every_condition = pytest.mark.parametrize(
+    "conditions", [*slow(*CONDITIONS[:2]), CONDITIONS[2]], ids=["plain", "norm", "all"]
+)
 
 
 @every_condition

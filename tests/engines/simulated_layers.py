@@ -29,6 +29,7 @@ from tests.engines.simulator import (
     pair,
     reference_steps,
     run_of,
+    slow,
 )
 
 
@@ -39,7 +40,7 @@ def test_every_layer_on_pictures(dtype: str, name: str) -> None:
 
 
 @every_trained_picture
-@pytest.mark.parametrize("samples", [1, pytest.param(17, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("samples", [1, *slow(17)])
 def test_pictures_in_every_size_of_batch(samples: int, name: str) -> None:
     gradients_agree(on_pictures(name), numbers(samples, 40))
 
@@ -106,9 +107,7 @@ def test_pictures_have_the_same_bits_on_every_path(
         assert (losses_found == expected).all()
 
 
-@pytest.mark.parametrize(
-    "name", ["convolution", *[pytest.param(name, marks=pytest.mark.slow) for name in TRAINED[1:]]]
-)
+@pytest.mark.parametrize("name", ["convolution", *slow(*TRAINED[1:])])
 def test_what_lies_between_pictures_is_that_of_the_objects(name: str) -> None:
     net = on_pictures(name)
     other, batches, optimizer = net.copy(), InOrder(*pair(net), 19), sv.SGD(0.1)

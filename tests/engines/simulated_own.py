@@ -18,6 +18,7 @@ from tests.engines.simulator import (
     pair,
     reference_steps,
     run_of,
+    slow,
     whole_or_not,
 )
 from tests.wording import refused
@@ -49,7 +50,7 @@ def agree(run: CudaRun, plain_net: sv.Network, optimizer: Optimizer, steps: rang
 @whole_or_not
 @pytest.mark.parametrize(
     "loss",
-    [*[pytest.param(name, marks=pytest.mark.slow) for name in ("square", "chosen")], "squares"],
+    [*slow("square", "chosen"), "squares"],
 )
 def test_losses_and_optimizers_of_users(loss: str, whole: bool) -> None:
     sv.loss(square, twice)
@@ -62,7 +63,7 @@ def test_losses_and_optimizers_of_users(loss: str, whole: bool) -> None:
     agree(run, net, sv.optimizer(plain)(0.1), range(3, 5))
 
 
-@pytest.mark.parametrize("loss", ["mae", "softmax_cross_entropy"])
+@pytest.mark.parametrize("loss", [*slow("mae"), "softmax_cross_entropy"])
 def test_what_is_added_later_changes_no_run(loss: str) -> None:
     net = network()
     run = run_of(net.copy(), InOrder(*pair(net)), loss)

@@ -32,10 +32,12 @@ TOLERANCE = {"float32": 1e-5, "float64": 1e-12}
 both_types = pytest.mark.parametrize("dtype", TOLERANCE)
 
 
-# The simulator is slow: one of them in `make test`, both in `make test-all`.
-one_type_or_both = pytest.mark.parametrize(
-    "dtype", ["float64", pytest.param("float32", marks=pytest.mark.slow)]
-)
+def slow(*cases: Any) -> list[Any]:
+    """Cases that are left to `make test-all`, since the simulator is slow."""
+    return [pytest.param(case, marks=pytest.mark.slow) for case in cases]
+
+
+one_type_or_both = pytest.mark.parametrize("dtype", ["float64", *slow("float32")])
 
 
 whole_or_not = pytest.mark.parametrize("whole", [True, False], ids=["whole steps", "kernels"])
@@ -176,11 +178,10 @@ PICTURES = list(layers_on_pictures())
 
 
 every_picture = pytest.mark.parametrize("name", PICTURES)
-# Of those that train, the rest has no kernel that is not among these.
-TRAINED = ("convolution", "pools", "dropout", "residual", "all")
+# Of those that train, the rest has no kernel that is not among these; the last two have them all.
+TRAINED = ("convolution", "dropout", "residual", "pools", "all")
 every_trained_picture = pytest.mark.parametrize(
-    "name",
-    [name if name in TRAINED else pytest.param(name, marks=pytest.mark.slow) for name in PICTURES],
+    "name", [*slow(*[name for name in PICTURES if name not in TRAINED[-2:]]), *TRAINED[-2:]]
 )
 
 

@@ -44,6 +44,7 @@ from scalarviz.engines.cuda.updates import (
     finish_loss,
     move,
     note_state,
+    write_arguments,
 )
 
 Numbers = Any
@@ -165,8 +166,10 @@ def round_weights(plan: Whole, arena: Numbers) -> None:
 
 @launched
 def look_over(plan: Whole, arena: Numbers, scalars: Exact) -> None:
-    """Find a bad gradient, and sum the squares of all gradients."""
+    """Find a bad gradient, sum the squares of all gradients, and write arguments of the update."""
     if plan[BAD] < 0:
+        if cuda.grid(1) == cuda.gridsize(1) - 1:
+            write_arguments(plan, scalars)
         find_bad(plan, arena, cuda.grid(1), cuda.gridsize(1))
         add_squares(plan, arena, scalars, cuda.grid(1), cuda.gridsize(1))
 

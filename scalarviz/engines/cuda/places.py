@@ -26,8 +26,8 @@ import numpy as np
     ROWS, OPERATIONS, CHUNKS, STRIDE, IN_SIZE, OUT, OUT_SIZE, GOALS, ERRORS_ROW, SPACE_ROWS,
     FLOW_ROWS, VALUE, FROZEN, GRAD, SLOTS, WEIGHTS, PARTIALS, PARTIAL_SIZE, SPACE, FLOW,
     FIRST_NEEDED, GROUPS, HALF, DYNAMIC, PATIENCE, LOSS, MEAN_OF, DRAW, SEED_LOW, SEED_HIGH,
-    SAMPLES, SIZE, WIDTH, ROOM_STRIDE, ROOM, ERRORS, STATE_BEFORE, OWN_RATES,
-) = range(38)  # fmt: skip
+    SAMPLES, SIZE, WIDTH, ROOM_STRIDE, ROOM, ERRORS, STATE_BEFORE, OWN_RATES, ARGUMENTS,
+) = range(39)  # fmt: skip
 
 # ... and those of one call: tables, optimizer, whether the network is trained, the first step, the
 # number of steps taken; and results. OVERFLOWED is the index in the call of the first step after
@@ -35,8 +35,8 @@ import numpy as np
 (
     TABLE_TARGETS, OPTIMIZER, OPTIMIZER_SETTINGS, SCHEDULE, REFUSE, LEARNING, FIRST_STEP,
     STEPS_TAKEN, STEPS_TAKEN_AFTER, FIRST_BAD, BAD, DONE, OVERFLOWED, SLOT_COUNT, HAS_OWN_RATES,
-) = range(38, 53)  # fmt: skip
-PLAN_FIELDS = 53
+) = range(39, 54)  # fmt: skip
+PLAN_FIELDS = 54
 
 # The columns of the table of operations; buffers are given by rows of a workspace. EACH is the
 # number of outputs that share a bias, OTHER the other buffer, STATE an index in the bank's state,
@@ -52,7 +52,7 @@ MOST_SETTINGS = 7  # of an operation
 
 # Indices in `scalars`. The bank's state, which begins with the loss scale, has any length; then,
 # from plan[ERRORS] on, come the errors of the chunks, the sums of squares of the groups of rows,
-# the losses, the statistics, and the state as it was before a step.
+# the losses, the statistics, the state as it was before a step, and the arguments of an update.
 RATE, CLIP_NORM, CLIP_VALUE, L1, L2, FACTOR = range(6)
 OPTIMIZER_NUMBERS, SCHEDULE_NUMBERS, DRAW_NUMBERS, STATE_NUMBERS = 6, 14, 18, 26
 LOSS_SCALE, GOOD_STEPS, SKIPPED = range(STATE_NUMBERS, STATE_NUMBERS + 3)

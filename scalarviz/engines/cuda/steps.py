@@ -48,6 +48,7 @@ from scalarviz.engines.cuda.updates import (
     finish_loss,
     move,
     note_state,
+    write_arguments,
 )
 
 Numbers = Any
@@ -152,6 +153,8 @@ def add_up(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
         if plan[place_of(i) + COUNT] > 0:
             add_chunks(plan, place_of(i), arena, scalars, worker, workers)
     find_bad(plan, arena, worker, workers)
+    if cuda.grid(1) == workers - 1:
+        write_arguments(plan, scalars)
 
 
 @kernel

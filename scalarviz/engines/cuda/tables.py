@@ -102,9 +102,11 @@ def make_layout(
     table = plan[places.PLAN_FIELDS :].reshape(-1, places.COLUMNS)
     losses = int(plan[places.ERRORS] + plan[places.CHUNKS] + plan[places.GROUPS])
     settings, before = fill_operations(table, program, settings_place, losses + MOST_STEPS)
-    plan[places.STATE_BEFORE] = before
+    plan[places.STATE_BEFORE], plan[places.ARGUMENTS] = before, before + len(bank.state)
     table[:, places.IN_ROOM] = [NONE if at == NONE else rows * stride + at for at in in_room]
-    return MemoryLayout(plan, size, before + len(bank.state), settings, settings_place, losses)
+    return MemoryLayout(
+        plan, size, int(plan[places.ARGUMENTS]) + places.STEP_ARGS, settings, settings_place, losses
+    )
 
 
 def sizes(program: Program, bank: Bank, precision: Precision, samples: int) -> dict[int, int]:

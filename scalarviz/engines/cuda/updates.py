@@ -23,6 +23,7 @@ from scalarviz.engines.codegen.cuda_dispatch import (
 )
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.places import (
+    ARGUMENTS,
     BAD,
     CHUNKS,
     CLIP_NORM,
@@ -245,17 +246,31 @@ def norm_scale(plan: Whole, scalars: Exact) -> float:
 
 
 @kernel
-def write_arguments(plan: Whole, scalars: Exact, step_args: Exact) -> None:
-    """Write the arguments common to all weights, in float64: the norm's scale comes first."""
-    step, count = float(plan[STEPS_TAKEN]), plan[OPTIMIZER_SETTINGS]
+def write_arguments(plan: Whole, scalars: Exact) -> None:
+    """Write the arguments common to all weights, in float64; for one thread.
+
+    That takes powers in float64, during which others add up gradients. The first place is left to
+    the norm's scale, see `read_arguments`.
+    """
+    step, count, first = float(plan[STEPS_TAKEN]), plan[OPTIMIZER_SETTINGS], plan[ARGUMENTS]
     settings = scalars[OPTIMIZER_NUMBERS : OPTIMIZER_NUMBERS + 8]
     factor = schedule_factor(plan[SCHEDULE], step, scalars[SCHEDULE_NUMBERS : SCHEDULE_NUMBERS + 8])
-    step_args[SCHEDULED] = factor
-    step_args[0] = norm_scale(plan, scalars)
-    step_args[1] = scalars[RATE] * factor
+    scalars[first + SCHEDULED] = factor
+    scalars[first + 1] = scalars[RATE] * factor
     for i in range(count):
-        step_args[2 + i] = settings[i]
-    optimizer_constants(plan[OPTIMIZER], step + 1.0, settings, step_args[2 + count :])
+        scalars[first + 2 + i] = settings[i]
+    constants = scalars[first + 2 + count : first + SCHEDULED]
+    optimizer_constants(plan[OPTIMIZER], step + 1.0, settings, constants)
+
+
+@kernel
+def read_arguments(plan: Whole, scalars: Exact, step_args: Exact) -> None:
+    """Copy these arguments to a block's memory, by its threads; the norm's scale comes first."""
+    for i in range(cuda.threadIdx.x, STEP_ARGS, cuda.blockDim.x):
+        if i == 0:
+            step_args[0] = norm_scale(plan, scalars)
+        else:
+            step_args[i] = scalars[plan[ARGUMENTS] + i]
 
 
 @kernel
@@ -311,8 +326,7 @@ def move(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> bool:
         return False
     skipped = plan[DYNAMIC] != 0 and found
     if not skipped:
-        if cuda.threadIdx.x == 0:
-            write_arguments(plan, scalars, step_args)
+        read_arguments(plan, scalars, step_args)
         cuda.syncthreads()
         move_rows(plan, arena, scalars, step_args, k, worker, cuda.gridsize(1))
         check_statistics(plan, scalars, k, worker, cuda.gridsize(1))
