@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 FALLING = "-"  # before the name of a column
 MOST_GROUPS = 8  # more numbers are grouped by ranges
 RANGES = 4
+Known = Mapping[int, tuple[Mapping[str, Any], Outcome | None]]  # settings and results by number
 RESULTS = "loss", "success", "steps to success", "failed", "seconds", "seed"
 
 
@@ -67,20 +68,23 @@ class SweepLook:
     def is_falling(self) -> bool:
         return self.order.startswith(FALLING)
 
-    def ordered(self, sweep: Sweep, numbers: Sequence[int]) -> list[int]:
+    def ordered(self, known: Known) -> list[int]:
         """Return the numbers of settings in the order of their panels; empty cells come last."""
         if not self.column or self.column == "seed":
-            return list(numbers)
-        cells = {number: value_of(sweep, number, self.column) for number in numbers}
-        filled = [number for number in numbers if not is_empty(cells[number])]
+            return list(known)
+        cells = {number: value_of(*known[number], self.column) for number in known}
+        filled = [number for number in known if not is_empty(cells[number])]
         filled.sort(key=lambda number: as_key(cells[number]), reverse=self.is_falling)
-        return filled + [number for number in numbers if is_empty(cells[number])]
+        return filled + [number for number in known if is_empty(cells[number])]
 
-    def grouped(self, sweep: Sweep, numbers: Sequence[int]) -> list[tuple[str, list[int]]]:
-        """Return the name of each group and its settings; one without a name if not grouped."""
+    def grouped(self, known: Known, numbers: Sequence[int]) -> list[tuple[str, list[int]]]:
+        """Return the name of each group and its settings; one without a name if not grouped.
+
+        The `numbers` of settings of a group keep their order.
+        """
         if not self.group or self.group == "seed":
             return [("", list(numbers))]
-        cells = {number: value_of(sweep, number, self.group) for number in numbers}
+        cells = {number: value_of(*known[number], self.group) for number in numbers}
         names = group_names(self.group, cells)
         groups: dict[str, list[int]] = {}
         for number in sorted(numbers, key=lambda number: group_key(cells[number])):

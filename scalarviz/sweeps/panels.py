@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import final
 
@@ -38,20 +39,25 @@ class Panels:
         self.sweep = sweep
         self.look = look
         self._makers: dict[int, Maker] = {}
-        self._kept: dict[tuple[int, SweepLook], tuple[Outcome, SweepPanel]] = {}
+        self._kept: dict[tuple[int, SweepLook, bool], tuple[Outcome, SweepPanel]] = {}
         self._compared: dict[tuple[int, int], tuple[tuple[bytes, ...], Interval]] = {}
         self._scale = 0.0
 
     def now(self, first: int = 0) -> SweepPanels:
         """Return what is drawn of the sweep as it is now, without the `first` settings."""
         sweep, look = self.sweep, self.look
-        known = [number for number in range(len(sweep.settings)) if sweep.knows(number)]
-        numbers = look.ordered(sweep, known)
-        groups = behind(look.grouped(sweep, numbers), first)
+        outcomes = sweep.outcomes()
+        known = {
+            number: (setting, outcomes.get(number))
+            for number, setting in enumerate(sweep.settings)
+            if number in outcomes or number in sweep.errors
+        }
+        groups = behind(look.grouped(known, look.ordered(known)), first)
         numbers = [number for _, found in groups for number in found]
-        panels = [self.panel(number) for number in numbers]
-        best = self._against(known)
-        panels = [replace(panel, against=self._comparison(panel, best)) for panel in panels]
+        panels = [self.panel(number, outcomes.get(number)) for number in numbers]
+        losses = {number: outcome.final_losses for number, outcome in outcomes.items()}
+        best = self._against(losses)
+        panels = [replace(each, against=self._comparison(each, losses, best)) for each in panels]
         scale, clipped = self._scale_of(panels)
         now = sweep.progressed
         title = text(
@@ -92,16 +98,16 @@ class Panels:
             self._makers[number] = Maker(session)
         return self._makers[number]
 
-    def panel(self, number: int) -> SweepPanel:
+    def panel(self, number: int, outcome: Outcome | None) -> SweepPanel:
         """Return the panel of a setting, its networks in the order of the look."""
-        if number in self.sweep.errors:
+        if outcome is None or number in self.sweep.errors:
             return panel_of_error(self.sweep, number, self.name(number))
-        outcome = self.sweep.outcome(number)
-        before = self._kept.get((number, self.look))
+        key = number, self.look, self.sweep.playing
+        before = self._kept.get(key)
         if before is not None and same(before[0], outcome):
             return before[1]
         panel = self._new_panel(number, outcome)
-        self._kept[number, self.look] = outcome, panel
+        self._kept[key] = outcome, panel
         return panel
 
     def _new_panel(self, number: int, outcome: Outcome) -> SweepPanel:
@@ -109,7 +115,10 @@ class Panels:
         succeeded = outcome.succeeded != NEVER
         pictures = SmallPictures(LOSSES)
         if len(outcome.values) and self.look.networks != LOSSES:
-            pictures = self._maker(number).make(self.look.networks, outcome.values[order])
+            pictures = self._maker(number).make(
+                self.look.networks, outcome.values[order], len(self.sweep),
+                playing=self.sweep.playing,
+            )  # fmt: skip
         return SweepPanel(
             number,
             self.name(number),
@@ -138,19 +147,18 @@ class Panels:
         ]
         return ", ".join(named) or text("sweep.picture.all")
 
-    def _against(self, numbers: list[int]) -> int | None:
-        """Return the setting with which the others are compared."""
-        good = [number for number in numbers if number not in self.sweep.errors]
+    def _against(self, losses: Mapping[int, FloatArray]) -> int | None:
+        """Return the setting with which the others are compared, by the losses of each."""
+        good = [number for number in losses if number not in self.sweep.errors]
         if self.look.against is not None:
             return self.look.against if self.look.against in good else None
         if len(good) < 2:
             return None
-        losses = [
-            float(interquartile_mean(self.sweep.outcome(number).final_losses)) for number in good
-        ]
-        return good[int(np.argmin(losses))]
+        return min(good, key=lambda number: float(interquartile_mean(losses[number])))
 
-    def _comparison(self, panel: SweepPanel, best: int | None) -> Comparison | None:
+    def _comparison(
+        self, panel: SweepPanel, losses: Mapping[int, FloatArray], best: int | None
+    ) -> Comparison | None:
         """Return how often the networks of a panel have less loss than those of a setting.
 
         While it trains there is no interval, which takes some milliseconds.
@@ -160,7 +168,7 @@ class Panels:
         chosen = self.look.against is not None
         if panel.setting == best:
             return Comparison("", chosen)
-        ours, theirs = (self.sweep.outcome(n).final_losses for n in (panel.setting, best))
+        ours, theirs = losses[panel.setting], losses[best]
         place = panel.setting, best
         if self.sweep.playing:
             found = Interval(share_below(ours, theirs), math.nan, math.nan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -50,16 +50,15 @@ def row_of_setting(sweep: Sweep, number: int) -> dict[str, Any]:
     return row
 
 
-def value_of(sweep: Sweep, number: int, column: str) -> Any:
+def value_of(setting: Mapping[str, Any], outcome: Outcome | None, column: str) -> Any:
     """Return the cell of a setting in a column of `table_of_settings`, None if there is none.
 
-    It is computed alone, without the intervals.
+    It is computed alone, without the intervals. `outcome` has its results, if there are any.
     """
-    if column in sweep.settings[number]:
-        return plain(sweep.settings[number][column])
-    if number in sweep.errors or not sweep.knows(number):
+    if column in setting:
+        return plain(setting[column])
+    if outcome is None:
         return None
-    outcome = sweep.outcome(number)
     if column in outcome.metrics:
         return mean_of(outcome, column)
     cells: dict[str, Callable[[], Any]] = {

@@ -22,7 +22,9 @@ from scalarviz.view.exhibits.plane import cells as cells_of_a_map
 from scalarviz.view.sweep_networks import CUBES, LOSSES, MAPS, SWATCHES, SmallPictures
 
 COARSEST = 48  # weights along a side of a wall
-WORK = 2e7  # weights times points of all maps of a setting, which take some tens of milliseconds
+# Points of all maps of a sweep, and weights times points: while it plays they take some tens of
+# milliseconds. At rest they are so many times as many.
+POINTS, WORK, AT_REST = 1e5, 1e7, 10.0
 SIDES = 8, 32  # cells along a map, at least and at most
 MOST_SAMPLES = 24  # swatches of a network
 
@@ -72,16 +74,23 @@ class Maker:
             found.insert(1, SWATCHES)
         return found
 
-    def make(self, kind: str, values: FloatArray) -> SmallPictures:
+    def make(
+        self, kind: str, values: FloatArray, networks: int = 1, *, playing: bool = False
+    ) -> SmallPictures:
         """Return pictures of networks with these weights; cubes if there are none of this kind.
 
-        values  shape (networks, parameters); without rows if weights are not known
+        values    shape (networks, parameters); without rows if weights are not known
+        networks  number of networks of the sweep, all of which are drawn
+        playing   whether the sweep trains, so that maps have to be quick
         """
         if not len(values) or kind == LOSSES:
             return SmallPictures(LOSSES)
         if kind == MAPS and MAPS in self.kinds:
             classes = is_one_hot(self.samples[1])
-            return SmallPictures(MAPS, parts=self._maps(values), classes=classes)
+            times = (1.0 if playing else AT_REST) / max(networks, len(values))
+            side = math.sqrt(times * min(POINTS, WORK / values.shape[1]))
+            side = int(min(max(side, SIDES[0]), SIDES[1]))
+            return SmallPictures(MAPS, parts=self._maps(values, side), classes=classes)
         if kind == SWATCHES and SWATCHES in self.kinds:
             return SmallPictures(SWATCHES, swatches=self._swatches(values))
         known = self.cells != NONE
@@ -94,8 +103,9 @@ class Maker:
         loss, found = self.session.timeline.trainer.loss, []
         for weights in values:
             self.network.bank.value[:] = weights
-            found.append(predictions_of(loss, self.network(inputs)))
-        return np.array(found)
+            found.append(self.network(inputs))
+        outputs = np.array(found)
+        return predictions_of(loss, outputs.reshape(-1, outputs.shape[2])).reshape(outputs.shape)
 
     def _swatches(self, values: FloatArray) -> FloatArray:
         inputs, targets = self.samples
@@ -104,11 +114,9 @@ class Maker:
         outputs = np.clip(self._outputs(values, inputs[rows]), 0.0, 1.0)
         return np.stack([outputs, np.broadcast_to(targets[rows], outputs.shape)], axis=2)
 
-    def _maps(self, values: FloatArray) -> FloatArray:
+    def _maps(self, values: FloatArray, side: int) -> FloatArray:
         plane, targets = self.plane, self.samples[1]
         assert plane is not None, "it is among the kinds"
-        most = math.sqrt(WORK / values.size)
-        side = int(min(max(most, SIDES[0]), SIDES[1]))
         points = plane.low + cells_of_a_map(side) * (plane.high - plane.low)
         outputs = self._outputs(values, plane.inputs_of(points))
         if is_one_hot(targets):

@@ -297,16 +297,30 @@ class Sweep:
     def outcome(self, setting: int) -> Outcome:
         """Return the results of a setting, a row for each seed; raise OrderError without any."""
         number = self._number(setting)
-        with self._lock:
-            parts = list(self._outcomes.get(number, []))
-            parts += [training.outcome() for training in self._trainings.get(number, [])]
-        if not parts:
+        found = self.outcomes([number]).get(number)
+        if found is None:
             if number in self.errors:
                 raise self.errors[number]
             raise OrderError(
                 f"setting {number} has no results yet: call advance(2000) on the sweep first"
             )
-        return joined(parts)
+        return found
+
+    def outcomes(self, settings: Iterable[int] | None = None) -> dict[int, Outcome]:
+        """Return the results of settings by their number, of those that have some.
+
+        settings  numbers of settings; None, the default: all
+        """
+        with self._lock:
+            known = sorted({*self._outcomes, *self._trainings}) if settings is None else settings
+            parts = {
+                number: [
+                    *self._outcomes.get(number, []),
+                    *(training.outcome() for training in self._trainings.get(number, [])),
+                ]
+                for number in known
+            }
+        return {number: joined(found) for number, found in parts.items() if found}
 
     def check_trained(self) -> None:
         """Raise OrderError if there are no results at all."""

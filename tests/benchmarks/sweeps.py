@@ -1,13 +1,17 @@
 """Sweeps: twenty shapes, fifty seeds each, beside JAX and PyTorch; on a cluster; 10,000 networks.
 
-    python -m tests.benchmarks.sweeps [rounds] [--long]
+    python -m tests.benchmarks sweeps [rounds] [--long]
     python -m tests.benchmarks.sweeps ours|jax|torch xor|rgb
+    python -m tests.benchmarks.sweeps cluster STEPS
+    python -m tests.benchmarks.sweeps many|opening
+    python -m tests.benchmarks.sweeps pictures cubes|maps|losses
 
 The networks have one hidden layer of 2 to 21 neurons, tanh, then sigmoid, and take 2,000 steps of
-SGD on all samples, in float32. JAX trains the seeds of a shape together by `vmap`, in a loop that
-is @@
+SGD on all samples, in float32. JAX trains the seeds of a shape together by `vmap`, all steps in one
+call that is compiled for each shape. PyTorch trains one network after the other; a few with eight
+hidden neurons are measured, and their time is scaled to all.
 
---long measures the cluster with larger tasks, too.
+--long measures the cluster with larger tasks, too. Windows open on Xvfb without a display.
 """
 
 from __future__ import annotations
@@ -15,6 +19,8 @@ from __future__ import annotations
 import os
 import resource
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from importlib.util import find_spec
@@ -22,6 +28,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from tests.benchmarks.sides import Options, answer, in_turn, main
+from tests.benchmarks.watched import screen
 
 MODULE = "tests.benchmarks.sweeps"
 WIDTHS = range(2, 22)
@@ -29,6 +36,7 @@ SEEDS = 50
 STEPS = 2000
 RATE = 0.5
 TORCH_NETWORKS = 4
+PICTURES = 20
 CASES = {
     "xor": ([[0, 0], [0, 1], [1, 0], [1, 1]], [[0], [1], [1], [0]]),
     "rgb": (
@@ -60,13 +68,13 @@ MAKERS = {"xor": xor, "rgb": rgb}
 
 
 def twice(train) -> list[float]:
-    """Seconds of the first and of the second call."""
+    """Seconds of the first and of the second call, then of their processor time."""
     times = []
     for _ in range(2):
-        start = time.perf_counter()
+        start, processor = time.perf_counter(), time.process_time()
         train()
-        times.append(time.perf_counter() - start)
-    return times
+        times.append((time.perf_counter() - start, time.process_time() - processor))
+    return [*(wall for wall, _ in times), *(processor for _, processor in times)]
 
 
 def ours(case: str) -> list[float]:
@@ -181,7 +189,52 @@ def many() -> list[float]:
     return [seconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024]
 
 
-SIDES = {"ours": ours, "jax": jax, "torch": torch, "cluster": cluster, "many": many}
+def opening() -> list[float]:
+    """Seconds from the command to a picture of a hundred networks, and processor time of them."""
+    program = (
+        "import os, sys, time; "
+        "from scalarviz.sweeps.stage import SweepStage as S; "
+        "draw = S.draw; "
+        "S.draw = lambda self, *size: (draw(self, *size), "
+        "sum(each.count for each in self._spots) >= 100 and "
+        "(print(time.time(), time.process_time(), flush=True), os._exit(0))); "
+        "from scalarviz.cli.commands import main; "
+        "sys.argv = ['scalarviz', 'sweep', 'xor', '--seeds', '100', '--watch']; main()"
+    )
+    start = time.time()
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    shown, processor = map(float, done.stdout.split()[-2:])
+    return [shown - start, processor]
+
+
+def pictures(kind: str) -> list[float]:
+    """Seconds for a picture of 400 networks that train, and processor time of its thread."""
+    import scalarviz as sv
+    from scalarviz.export.render_options import RenderOptions
+    from scalarviz.sweeps.look import SweepLook
+    from scalarviz.sweeps.stage import SweepStage
+
+    runs = sv.sweep(xor, {"hidden": [2, 3, 4, 8]}, range(100))
+    look = RenderOptions(size=(1280, 720), samples=1)
+    sys.setswitchinterval(0.0001)  # as windows do
+    with look.canvas() as canvas:
+        stage = SweepStage(runs, "dark", SweepLook(kind))
+        runs.play(100_000, every=50)
+        while runs.progressed.step < 100:
+            time.sleep(0.01)
+        canvas.frame(stage.draw)
+        start, processor = time.perf_counter(), time.thread_time()
+        for _ in range(PICTURES):
+            canvas.frame(stage.draw)
+        passed = time.perf_counter() - start, time.thread_time() - processor
+        runs.stop()
+    return [each / PICTURES for each in passed]
+
+
+SIDES = {
+    "ours": ours, "jax": jax, "torch": torch, "cluster": cluster, "many": many,
+    "opening": opening, "pictures": pictures,
+}  # fmt: skip
 
 
 def report(options: Options) -> None:
@@ -192,19 +245,17 @@ def report(options: Options) -> None:
         times = in_turn({side: [MODULE, side, case] for side in there}, options.rounds)
         with tempfile.TemporaryDirectory() as empty:
             cold = answer([MODULE, "ours", case], SCALARVIZ_CACHE_DIR=empty)[0]
-        mine = np.median(times["ours"], axis=0)
-        print(
-            f"    sv.sweep, kernels compiled before   first {mine[0]:7.2f} s, "
-            f"again {mine[1]:6.2f} s"
-        )
-        print(f"    sv.sweep, kernels compiled in it    first {cold:7.2f} s")
-        names = {"jax": "JAX, vmap over seeds", "torch": "PyTorch, scaled"}
-        for side in there[1:]:
-            first, again = np.median(times[side], axis=0)
+        names = {
+            "ours": "sv.sweep, kernels compiled before", "jax": "JAX, vmap over seeds",
+            "torch": "PyTorch, scaled",
+        }  # fmt: skip
+        for side in there:
+            first, again, *processor = np.median(times[side], axis=0)
             print(
-                f"    {names[side]:<34}  first {first:7.2f} s, again {again:6.2f} s: "
-                f"{first / mine[0]:.1f} and {again / mine[1]:.1f} times ours"
+                f"    {names[side]:<34}  first {first:7.2f} s, again {again:6.2f} s; processor "
+                f"time {processor[0]:7.2f} s, {processor[1]:6.2f} s"
             )
+        print(f"    sv.sweep, kernels compiled in it    first {cold:7.2f} s")
     if find_spec("distributed"):
         for steps in (20_000, 60_000) if options.long else (20_000,):
             rounds = [answer([MODULE, "cluster", str(steps)]) for _ in range(options.rounds)]
@@ -216,6 +267,27 @@ def report(options: Options) -> None:
             )
     seconds, megabytes = answer([MODULE, "many"])
     print(f"\n10,000 networks 2-h-1, {STEPS:,} steps: {seconds:.1f} s, {megabytes:.0f} MB more")
+    report_seen(options)
+
+
+def report_seen(options: Options) -> None:
+    """The window of a hundred networks, and pictures of 400 that train."""
+    with screen() as display:
+        answer([MODULE, "opening"], DISPLAY=display)  # compiles what is not in the cache
+        found = [answer([MODULE, "opening"], DISPLAY=display) for _ in range(options.rounds)]
+        whole, processor = zip(*found, strict=True)
+        print(
+            f"\nA hundred networks of xor are seen {statistics.median(whole):.2f} s "
+            f"({min(whole):.2f} to {max(whole):.2f}) after the command, with "
+            f"{statistics.median(processor):.2f} s of processor time (asked for: 2 s)"
+        )
+    kinds = {kind: [MODULE, "pictures", kind] for kind in ("cubes", "maps", "losses")}
+    for kind, times in in_turn(kinds, options.rounds).items():
+        seconds, processor = np.median(times, axis=0)
+        print(
+            f"    400 networks that train as {kind:6}  {1 / seconds:5.1f} pictures a second, "
+            f"{1e3 * processor:5.1f} ms of processor time for each (asked for: 10 a second)"
+        )
 
 
 if __name__ == "__main__":
