@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
+
+import numpy as np
 
 from scalarviz.checks.numbers import shorten
 from scalarviz.errors import InputError, UnknownNameError
@@ -74,10 +77,29 @@ def values_of(name: object, values: object) -> list[Any]:
     found = list(islice(values, MOST_SETTINGS + 1))
     if not found:
         raise InputError(f"{shorten(name)} has no values: leave it out, or give it some")
-    for i, value in enumerate(found):
-        if any(type(value) is type(other) and value == other for other in found[:i]):
+    if len(found) > MOST_SETTINGS:
+        raise InputError(
+            f"a sweep has at most {MOST_SETTINGS:,} settings, and {shorten(name)} has more values: "
+            "make several sweeps"
+        )
+    seen: set[object] = set()
+    for value in found:
+        key = type(value), identity_of(value)
+        if key in seen:
             raise InputError(f"{shorten(name)} has the value {shorten(value)} twice: remove one")
+        seen.add(key)
     return found
+
+
+def identity_of(value: object) -> object:
+    """Return what is equal for equal values: of NaN, arrays and lists a text."""
+    try:
+        if isinstance(value, (float, np.ndarray, list, dict)):
+            return pickle.dumps(value)
+        hash(value)
+    except Exception:  # of any class: objects define how they are pickled and hashed
+        return id(value)
+    return value
 
 
 def check_names(make: Make, names: Sequence[object]) -> None:
@@ -113,11 +135,21 @@ def check_names(make: Make, names: Sequence[object]) -> None:
             )
 
 
-def seeds_of(seeds: object) -> list[int]:
-    """Return the seeds as a list; raise InputError for unsuitable or repeated ones."""
+def seeds_of(seeds: object, settings: int = 1) -> list[int]:
+    """Return the seeds as a list; raise InputError for unsuitable, repeated or too many ones.
+
+    settings  number of settings that have these seeds
+    """
     if not isinstance(seeds, Iterable):
         raise InputError(f"seeds are several numbers, such as range(100), not {shorten(seeds)}")
-    found = [check_seed(seed) for seed in islice(seeds, MOST_RUNS + 1)]
+    most = MOST_RUNS // max(settings, 1)
+    some = list(islice(seeds, most + 1))
+    if len(some) > most:
+        raise InputError(
+            f"a sweep has at most {MOST_RUNS:,} networks, and {settings:,} settings of "
+            f"{shorten(seeds)} are more: make several sweeps"
+        )
+    found = [check_seed(seed) for seed in some]
     if not found:
         raise InputError("a sweep needs at least one seed: write seeds=range(100)")
     if len(set(found)) < len(found):

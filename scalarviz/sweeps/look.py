@@ -12,6 +12,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray, shorten
 from scalarviz.checks.numbers import size as count_of
 from scalarviz.errors import InputError
+from scalarviz.errors.visible_text import visible
 from scalarviz.formulas.table import pick
 from scalarviz.sweeps.outcome import NEVER, Outcome
 from scalarviz.sweeps.rows import plain, value_of
@@ -138,7 +139,9 @@ def group_names(column: str, cells: dict[int, Any]) -> dict[int, str]:
                 ends = in_words(float(edges[part])), in_words(float(edges[part + 1]))
                 words[number] = text("sweep.picture.range", low=ends[0], high=ends[1])
     return {
-        number: text("sweep.picture.group", name=column, value=each or text("sweep.picture.none"))
+        number: text(
+            "sweep.picture.group", name=visible(column), value=each or text("sweep.picture.none")
+        )
         for number, each in words.items()
     }
 

@@ -15,7 +15,7 @@ from scalarviz.presenter.scales import stop_above
 from scalarviz.sweeps.grid import session_of
 from scalarviz.sweeps.look import SweepLook
 from scalarviz.sweeps.outcome import NEVER, Outcome
-from scalarviz.sweeps.rows import plain, rate_of
+from scalarviz.sweeps.rows import plain, rate_of, words_of
 from scalarviz.sweeps.small_pictures import Maker
 from scalarviz.sweeps.statistics import Interval, beats, interquartile_mean, share_below
 from scalarviz.sweeps.sweep import Sweep
@@ -134,18 +134,13 @@ class Panels:
 
     def full_name(self, number: int) -> str:
         """Return a setting in words."""
-        setting = self.sweep.settings[number]
-        return ", ".join(f"{key} {in_words(plain(value))}" for key, value in setting.items())
+        return words_of(self.sweep.settings[number])
 
     def name(self, number: int) -> str:
         """Return a setting in words, without the column that its group has in its name."""
         setting = self.sweep.settings[number]
-        named = [
-            f"{key} {in_words(plain(value))}"
-            for key, value in setting.items()
-            if key != self.look.group
-        ]
-        return ", ".join(named) or text("sweep.picture.all")
+        named = {key: value for key, value in setting.items() if key != self.look.group}
+        return words_of(named) or text("sweep.picture.all")
 
     def _against(self, losses: Mapping[int, FloatArray]) -> int | None:
         """Return the setting with which the others are compared, by the losses of each."""

@@ -11,9 +11,10 @@ import numpy as np
 
 from scalarviz.checks.numbers import shorten
 from scalarviz.errors import OrderError
+from scalarviz.errors.visible_text import visible
 from scalarviz.sweeps.outcome import NEVER, Outcome
 from scalarviz.sweeps.statistics import Interval, interquartile_mean, mean_with_interval, rate
-from scalarviz.sweeps.table import SweepTable
+from scalarviz.sweeps.table import ERROR, SweepTable, in_words
 
 if TYPE_CHECKING:
     from scalarviz.sweeps.sweep import Sweep
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 def table_of_settings(sweep: Sweep) -> SweepTable:
     """Return a table with a row for each setting."""
     rows = [row_of_setting(sweep, number) for number in range(len(sweep.settings))]
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    names = list(dict.fromkeys(name for row in rows for name in row if name != ERROR))
+    names += [ERROR] * any(ERROR in row for row in rows)
     columns = {name: [row.get(name) for row in rows] for name in names}
     notes = [f"success: {sweep.success}"] if sweep.success else []
     return SweepTable(columns, notes)
@@ -33,7 +35,7 @@ def row_of_setting(sweep: Sweep, number: int) -> dict[str, Any]:
     row: dict[str, Any] = {name: plain(value) for name, value in sweep.settings[number].items()}
     if number in sweep.errors:
         error = sweep.errors[number]
-        return {**row, "runs": 0, "error": f"{type(error).__name__}: {error}"}
+        return {**row, "runs": 0, ERROR: f"{type(error).__name__}: {error}"}
     try:
         outcome = sweep.outcome(number)
     except OrderError:
@@ -120,6 +122,12 @@ def spread(name: str, interval: Interval) -> dict[str, float]:
     return {name: interval.value, f"{name} low": interval.low, f"{name} high": interval.high}
 
 
+def words_of(setting: Mapping[str, Any]) -> str:
+    """Return a setting in words, such as "hidden 4, lr 1"."""
+    named = [f"{visible(name)} {in_words(plain(value))}" for name, value in setting.items()]
+    return ", ".join(named)
+
+
 def plain(value: object) -> object:
     """Return a value of the grid as a cell: numbers and texts as they are, others as text.
 
@@ -127,6 +135,8 @@ def plain(value: object) -> object:
     """
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, float) and math.isnan(value):
+        return "nan"  # a value like others, and no empty cell
     if isinstance(value, (list, tuple)) and len(value) > 1 and all(type(n) is int for n in value):
         return "-".join(map(str, value))
     if isinstance(value, (type, FunctionType)):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import stat
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import final
 
@@ -30,7 +32,7 @@ class Store:
 
     def find(self, task: Task) -> Outcome | None:
         """Return the result of a task if it is there and whole."""
-        if not task.key or not self.path(task).exists():
+        if not task.key or not is_file(self.path(task)):
             return None
         try:
             found = Outcome.load(self.path(task))
@@ -43,9 +45,22 @@ class Store:
         return found if same else None
 
     def keep(self, task: Task, outcome: Outcome) -> None:
-        """Write the result of a task."""
-        if task.key:
-            outcome.save(self.path(task))
+        """Write the result of a task; a link of its name is replaced, and not followed."""
+        if not task.key:
+            return
+        path = self.path(task)
+        with suppress(OSError):  # a folder of this name stays, and writing says so
+            if not is_file(path):
+                path.unlink(missing_ok=True)
+        outcome.save(path)
 
     def path(self, task: Task) -> Path:
         return self.folder / (task.key + SUFFIX)
+
+
+def is_file(path: Path) -> bool:
+    """Return whether a path is a file, and no link, pipe, device or folder."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except (OSError, ValueError):
+        return False

@@ -12,6 +12,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray, answered, not_copied, shorten, size, true_or_false
 from scalarviz.draw2d.progress import Progress
 from scalarviz.errors import InputError, OrderError
+from scalarviz.errors.visible_text import visible
 from scalarviz.files.runs import bits_of
 from scalarviz.formulas.metrics import rows_of_metrics
 from scalarviz.session.session import Session
@@ -20,10 +21,10 @@ from scalarviz.sweeps.executors import results_of, workers_of
 from scalarviz.sweeps.goal import RIGHT, Goal, goal_of, has_sides
 from scalarviz.sweeps.grid import Make, Setting, seeds_of, session_of, settings_of
 from scalarviz.sweeps.outcome import NEVER, Outcome, joined
-from scalarviz.sweeps.rows import plain, table_of_runs, table_of_settings
+from scalarviz.sweeps.rows import table_of_runs, table_of_settings, words_of
 from scalarviz.sweeps.statistics import Interval, beats
 from scalarviz.sweeps.store import Store
-from scalarviz.sweeps.table import SweepTable, in_words
+from scalarviz.sweeps.table import SweepTable
 from scalarviz.sweeps.task import Task, tasks_of
 from scalarviz.sweeps.training import Plan, Training, samples_of
 from scalarviz.sweeps.versions import processor_here
@@ -32,6 +33,7 @@ from scalarviz.texts import text
 STEPS = 2000  # of `play`
 REST = 1e-3  # seconds after a check, in which others can read
 CHECKS = 40  # of a training, unless `every` says otherwise
+SOME = 20  # settings that are made to know what they are like
 MOST_KEPT = 256 * 2**20  # bytes of the final weights of all networks together
 
 
@@ -74,7 +76,7 @@ class Sweep:
         folder: object,
     ) -> None:
         self.settings: list[Setting] = settings_of(make, grid)
-        self.seeds = seeds_of(seeds)
+        self.seeds = seeds_of(seeds, len(self.settings))
         self.make, self._executor = make, executor
         self._metrics = rows_of_metrics(metrics)
         self._store = None if folder is None else Store(folder)
@@ -94,11 +96,18 @@ class Sweep:
     def _goal(self, success: object) -> Goal | None:
         if not (isinstance(success, str) and success == "auto"):
             return goal_of(success, "success")
-        try:
-            session = session_of(self.make, self.settings[0], self.seeds[0])
-        except Exception:  # of any class: the training names the setting with its error
-            return None
-        return goal_of(RIGHT, "success") if has_sides(samples_of(session)[1]) else None
+        session = next(self._some_sessions(), None)
+        sides = session is not None and has_sides(samples_of(session)[1])
+        return goal_of(RIGHT, "success") if sides else None
+
+    def _some_sessions(self) -> Iterator[Session]:
+        """Make sessions of some settings, those that raise an error left out."""
+        count = len(self.settings)
+        for number in np.linspace(0, count - 1, min(count, SOME)).round().astype(int).tolist():
+            try:
+                yield session_of(self.make, self.settings[number], self.seeds[0])
+            except Exception:  # of any class: the training names the setting with its error
+                continue
 
     @property
     def metrics(self) -> list[str]:
@@ -199,11 +208,8 @@ class Sweep:
 
     def _keeps(self) -> bool:
         """Return whether the weights at the end of all networks fit into memory."""
-        try:
-            bank = session_of(self.make, self.settings[0], self.seeds[0]).network.bank
-        except Exception:  # of any class: the training names the setting with its error
-            return False
-        return int(bank.value.nbytes) * len(self) <= MOST_KEPT
+        sizes = [int(each.network.bank.value.nbytes) for each in self._some_sessions()]
+        return max(sizes, default=0) * len(self) <= MOST_KEPT
 
     def _known(self, tasks: list[Task]) -> list[Task]:
         """Take the results that the folder has, and return the other tasks."""
@@ -370,9 +376,8 @@ class Sweep:
 
     def name_of(self, setting: int, seed: int) -> str:
         """Return a run in words, such as "hidden 4, lr 1, seed 17"."""
-        values = self.settings[self._number(setting)].items()
-        named = [f"{name} {in_words(plain(value))}" for name, value in values]
-        return ", ".join([*named, text("sweep.seed", seed=seed)])
+        named = words_of(self.settings[self._number(setting)])
+        return ", ".join([*filter(None, [named]), text("sweep.seed", seed=seed)])
 
     def table(self) -> SweepTable:
         """Return a table with a row for each setting, in the order of `settings`.
@@ -410,7 +415,7 @@ class Sweep:
         return self.outcome(setting).losses
 
     def __repr__(self) -> str:
-        names = ", ".join(self.settings[0])
+        names = ", ".join(map(visible, self.settings[0]))
         trained = f"step {self.step:,}" if self.step else "not trained yet"
         lost = f", {len(self.errors)} settings with errors" if self.errors else ""
         return (

@@ -18,6 +18,8 @@ from scalarviz.files.tables import save_text
 CSV, PARQUET = ".csv", ".parquet"
 SHOWN = 60  # rows in a prompt
 LONGEST_CELL = 24
+LONGEST_ERROR = 160
+ERROR = "error"  # a column of sentences
 
 
 @final
@@ -97,7 +99,7 @@ class SweepTable:
         return file.getvalue()
 
     def __repr__(self) -> str:
-        lines = text_lines([list(self.columns), *self._shown()])
+        lines = text_lines([[*map(visible, self.columns)], *self._shown()])
         if len(self) > SHOWN:
             lines.append(f"... {len(self) - SHOWN:,} rows more")
         return "\n".join([*lines, *self.notes])
@@ -114,7 +116,11 @@ class SweepTable:
     def _shown(self) -> list[list[str]]:
         cells: Iterable[tuple[Any, ...]] = zip(*self.columns.values(), strict=True)
         return [
-            [in_words(cell) for cell in row] for row, _ in zip(cells, range(SHOWN), strict=False)
+            [
+                in_words(cell, LONGEST_ERROR if name == ERROR else LONGEST_CELL)
+                for name, cell in zip(self.columns, row, strict=True)
+            ]
+            for row, _ in zip(cells, range(SHOWN), strict=False)
         ]
 
 
@@ -136,8 +142,8 @@ def as_key(cell: Any) -> tuple[int, Any]:
     return (0, cell) if isinstance(cell, (int, float)) else (1, str(cell))
 
 
-def in_words(cell: object) -> str:
-    """Return a cell as it is shown: few digits, "" if empty."""
+def in_words(cell: object, most: int = LONGEST_CELL) -> str:
+    """Return a cell as it is shown: few digits, at most so many letters, "" if empty."""
     if is_empty(cell):
         return ""
     if isinstance(cell, bool):
@@ -146,4 +152,4 @@ def in_words(cell: object) -> str:
         return f"{cell:.4g}"
     if isinstance(cell, int):
         return f"{cell:,}"
-    return visible(str(cell), LONGEST_CELL)
+    return visible(str(cell), most)

@@ -1,5 +1,7 @@
 """Sweeps: every run has the numbers of a session of its own, and the tables say what came of it."""
 
+import math
+import os
 import re
 from pathlib import Path
 
@@ -8,7 +10,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError, OrderError, UnknownNameError
+from scalarviz.sweeps.look import SweepLook
 from scalarviz.sweeps.outcome import NEVER
+from scalarviz.sweeps.panels import Panels
 from tests.sweeps.making import PLACES, close, diverging, engines, own_data, raising, xor
 from tests.wording import refused
 
@@ -249,3 +253,53 @@ def test_what_is_no_sweep_is_refused_in_a_sentence() -> None:
         runs.save("table.xlsx")
     with refused(InputError):
         runs.table().sorted_by("speed")
+
+
+def test_a_link_among_the_results_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    folder = tmp_path / "results"
+    first = sv.sweep(xor, {}, seeds=range(2), folder=folder)
+    first.advance(5)
+    (path,) = folder.iterdir()
+    for target in (victim, path, tmp_path / "nowhere"):
+        path.unlink()
+        path.symlink_to(target)
+        again = sv.sweep(xor, {}, seeds=range(2), folder=folder)
+        again.advance(5)
+        assert again.outcome(0).digests == first.outcome(0).digests
+        assert path.is_file() and not path.is_symlink()
+    assert victim.read_text() == "precious" and not (tmp_path / "nowhere").exists()
+    if hasattr(os, "mkfifo"):
+        path.unlink()
+        os.mkfifo(path)
+        sv.sweep(xor, {}, seeds=range(2), folder=folder).advance(5)  # does not wait for a writer
+        assert path.is_file()
+
+
+def test_a_first_setting_that_raises_changes_nothing_for_the_others() -> None:
+    runs = sv.sweep(raising, {"hidden": [5, 2]}, seeds=range(3))
+    runs.advance(10)
+    table = runs.table()
+    assert runs.success and len(runs.outcome(1).values) == 3
+    assert list(table.columns)[-1] == "error"
+    assert "ValueError: five is not for me" in repr(table)
+
+
+def test_many_values_and_seeds_are_refused_at_once() -> None:
+    with refused(InputError):
+        sv.sweep(xor, {"hidden": range(10**9)}, [0])
+    with refused(InputError):
+        sv.sweep(xor, {"hidden": [2, 3]}, range(10**9))
+    with refused(InputError):
+        sv.sweep(xor, {"lr": [math.nan, math.nan]}, [0])
+    arrays = sv.sweep(xor, {"options": [np.zeros(2), np.ones(2)]}, [0])
+    assert len(arrays) == 2
+
+
+def test_names_and_values_are_shown_with_all_letters_visible() -> None:
+    runs = sv.sweep(lambda seed, **more: xor(seed=seed), {"a\x1b[31m": ["b\u202e", math.nan]}, [0])
+    runs.advance(2)
+    assert "\x1b" not in repr(runs) and "a\\x1b[31m" in repr(runs)
+    assert "\u202e" not in repr(runs.table()) and "nan" in repr(runs.table())
+    assert "\x1b" not in "".join(panel.name for panel in Panels(runs, SweepLook()).now().panels)
