@@ -24,6 +24,8 @@ from scalarviz.cli.commands import main
 main()
 """
 
+LATE = "scalarviz opens a window, which takes some seconds here\n"  # on a busy machine
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked for in /proc")
 
 
@@ -40,7 +42,7 @@ def test_a_window_ends_however_often_it_is_asked(
 ) -> None:
     ended = Ended(WATCH, signals, tmp_path, after="drawn", apart=0.003, begin=BEGIN, **screen)
     assert ended.code in codes and ended.seconds < 3.0
-    assert not (ended.processes or ended.files or ended.errors)
+    assert not (ended.processes or ended.files) and ended.errors in ("", LATE)
 
 
 @pytest.mark.slow
