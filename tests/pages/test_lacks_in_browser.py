@@ -109,3 +109,25 @@ def test_without_both_the_recording_stands_on_a_plain_canvas(
     tab.press("ArrowRight", 2)
     assert tab.state["step"] == 20
     tab.close()
+
+
+def test_a_file_that_is_cut_off_or_changed_says_so(
+    browser: Any, files: dict[str, Path], tmp_path: Path
+) -> None:
+    whole = files["rgb"].read_text(encoding="utf-8")
+    damaged = tmp_path / "damaged.html"
+    damaged.write_text(whole[: len(whole) // 2], encoding="utf-8")
+    tab = Tab(browser, damaged)
+    tab.until("getComputedStyle(document.querySelector('#waiting')).visibility === 'visible'")
+    assert tab.shown("waiting") == text("page.html.waiting")
+    tab.close()
+    at = whole.index('"module":"') + 5000
+    changed = "A" if whole[at] != "A" else "B"
+    damaged.write_text(whole[:at] + changed + whole[at + 1 :], encoding="utf-8")
+    tab = Tab(browser, damaged)
+    tab.until("!document.querySelector('#failure').hidden")
+    assert tab.page.inner_text("#failure p") == text("page.damaged")
+    assert tab.page.locator("#waiting").count() == 0
+    assert tab.complaints  # the error itself
+    tab.complaints.clear()
+    tab.close()

@@ -24,8 +24,16 @@ export function lackOf(trains) {
   return typeof Worker === "undefined" ? "page.lack.worker" : "";
 }
 
-/** Return the bytes of a text that inline.py packed: base64 of gzip. */
+/** Return the bytes of a text that inline.py packed: base64 of gzip; throw an error with a key. */
 export async function unzipped(words) {
+  try {
+    return await unpackedBytes(words);
+  } catch (error) {
+    throw Object.assign(new Error(`${error}`), { key: "page.damaged" });
+  }
+}
+
+async function unpackedBytes(words) {
   if (!words) return new Uint8Array(0);
   const letters = atob(words);
   const bytes = new Uint8Array(letters.length);
@@ -77,6 +85,7 @@ async function trainingOf(data, lack) {
 }
 
 async function start() {
+  byId("waiting").remove(); // which a page says that is cut off before its script
   const data = JSON.parse(byId("data").textContent);
   setTexts(data.texts);
   byId("reload").addEventListener("click", () => location.reload());
