@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from scalarviz.engines.wasm.jobs import PAGE, PageMemory, Training, others_than
 from scalarviz.engines.wasm.linking import STACK, end_of_data
 from scalarviz.engines.wasm.module import module_of
 from scalarviz.errors import EngineError
+from scalarviz.model.bank import Bank
 from scalarviz.pages.initial_data import initial_data
 from scalarviz.session.branches import Clock
 from scalarviz.session.session import Session
@@ -60,7 +62,7 @@ def engine_data(
             step, operation = timeline.clock.place
             now = timeline.clock.actions
             done = len(timeline.branch.actions_at((step, 0))) if operation else now
-            with timeline.visit(Clock(step, 0, done)):
+            with timeline.visit(Clock(step, 0, done)), own_slots_only(trainer.bank):
                 return PageMemory(training_of(trainer, step), units, asked, first)
 
     before = memory_from(STACK)
@@ -71,6 +73,17 @@ def engine_data(
     refuse_large_memory(memory)
     spec = memory.spec | {"initial": initial_data(session.network)}
     return EngineData(module, memory.image, spec)
+
+
+@contextmanager
+def own_slots_only(bank: Bank) -> Iterator[None]:
+    """Take away slots that a bank gets meanwhile: those of other optimizers may have its names."""
+    known = set(bank.blocks)
+    try:
+        yield
+    finally:
+        for names in bank.blocks.keys() - known:
+            del bank.blocks[names]
 
 
 def refuse_large_memory(memory: PageMemory) -> None:

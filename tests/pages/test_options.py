@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.pages.engine_data import training_of
+from scalarviz.pages.engine_data import engine_data, training_of
 from scalarviz.pages.initial_data import initial_data
 from tests.pages.in_web import floats, in_web
 from tests.pages.pages import InPage
@@ -26,6 +26,14 @@ def of_all_layers() -> list[sv.Layer]:
         sv.LayerNorm(6),
         sv.Dense(6, 2, bias=False),
     ]
+
+
+def test_writing_a_page_adds_no_slots_of_other_optimizers_to_the_network() -> None:
+    session = xor()
+    session.advance(1)
+    before = [*session.network.bank.blocks]
+    engine_data(session)
+    assert [*session.network.bank.blocks] == before
 
 
 @pytest.mark.parametrize("seed", [0, 1, 7, 2**33 + 5])
