@@ -27,7 +27,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 # Files whose tests take longest: with several workers these begin first, so that none is left over.
-LONGEST = ("tests/engines/test_cuda.py", "tests/engines/test_cuda_ptx.py", "notebooks/")
+LONGEST = ("tests/engines/test_cuda.py", "tests/engines/test_cuda_machine_code.py", "notebooks/")
 
 
 def pytest_configure(config: pytest.Config) -> None:
