@@ -55,8 +55,16 @@ def tidy(book: Any, name: str) -> None:
         cell.id = f"{name}-{i:02d}"
         kept = {key: cell.metadata[key] for key in ("tags", "jupyter") if key in cell.metadata}
         cell.metadata = nbformat.from_dict(kept)
-        for output in cell.get("outputs", []):
-            output.get("data", {}).pop(WIDGET, None)  # it would only say that there is no kernel
+        if "outputs" in cell:
+            for output in cell.outputs:
+                output.get("data", {}).pop(WIDGET, None)  # it would only say: there is no kernel
+            cell.outputs = [output for output in cell.outputs if not is_empty(output)]
+
+
+def is_empty(output: Any) -> bool:
+    """Whether nothing is seen of an output, such as a bar that a slow machine has shown a while."""
+    data = output.get("data", {})
+    return output.output_type == "display_data" and not any(data.values())
 
 
 def main(names: list[str]) -> None:

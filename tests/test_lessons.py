@@ -120,3 +120,10 @@ def test_the_readme_names_every_lesson() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for path in lessons():
         assert f"notebooks/{path.name}" in readme
+
+
+@pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
+def test_a_lesson_keeps_no_empty_output(path: Path) -> None:
+    for cell in read(path).cells:
+        for output in cell.get("outputs", []):
+            assert output.output_type != "display_data" or any(output.data.values())

@@ -79,9 +79,9 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 def test_a_notebook_shows_pictures_while_it_trains(shown: list[Any]) -> None:
     runs = sv.sweep(xor, {}, seeds=range(3))
-    show_sweep(runs, 40, "auto", (320, 200), play=True)
+    show_sweep(runs, 12, "auto", (320, 200), play=True)
     pictures = shown[1:]
-    assert len(pictures) == 40 and all(each.startswith(b"\x89PNG") for each in pictures)
+    assert len(pictures) == 12 and all(each.startswith(b"\x89PNG") for each in pictures)
     assert runs.progressed.done == 3 and pictures[0] != pictures[-1]
 
 
