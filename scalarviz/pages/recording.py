@@ -128,6 +128,8 @@ def recording_of(
     check_room(session, probe, steps, every)
     taken = take(session, probe, steps, every, walked)
     engine, count = engine_of(session, taken.steps[0]), len(taken.losses)
+    with np.errstate(over="ignore"):  # then infinite, as they are drawn
+        losses = taken.losses.astype(np.float32)
     spec = {
         "first": taken.steps[0],
         "steps": taken.steps,
@@ -136,7 +138,7 @@ def recording_of(
         "rows": taken.rows,
         "batches": taken.batches,
         "rates": taken.rates,
-        "losses": packed(taken.losses.astype(np.float32)),
+        "losses": packed(losses),
         "count": len(session.network.bank),
         "probe": probe.shape[0] * session.network.outputs if len(probe) else 0,
         "focus": session.focus,

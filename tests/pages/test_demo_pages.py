@@ -71,6 +71,7 @@ def test_the_same_code_makes_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(module, "engine_data", lambda *_: (b"\0asm", b"numbers", {}))
+    monkeypatch.setattr(module, "spare_of", lambda *_: None)  # test_spare.py has that
     for name in ("first", "second"):
         maker()["main"](tmp_path / name)
     first, second = (
@@ -84,6 +85,7 @@ def test_a_page_that_is_no_longer_made_goes_and_one_that_is_too_large_is_refused
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "engine_data", lambda *_: (b"\0asm", b"numbers", {}))
+    monkeypatch.setattr(module, "spare_of", lambda *_: None)  # test_spare.py has that
     (tmp_path / "older.html").touch()
     main = maker()["main"]
     main(tmp_path)

@@ -185,7 +185,9 @@ def test_gradients_are_pushed_when_they_are_known() -> None:
     assert shown > 10
 
 
-@pytest.mark.parametrize("tiles", [None, Tiles((3, 3), (4, 4), (9 * 30, 9))])
+@pytest.mark.parametrize(
+    "tiles", [None, pytest.param(Tiles((3, 3), (4, 4), (9 * 30, 9)), marks=pytest.mark.slow)]
+)
 def test_tiny_cubes_have_the_same_means(tiles: Tiles | None) -> None:
     rows, columns = (119, 119) if tiles else (100, 70)
     plate = Plate(7, rows, columns, 3 if tiles else columns, np.zeros(3), RIGHT, -1.3 * UP, NEAR,
