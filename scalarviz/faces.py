@@ -172,7 +172,7 @@ def watch_sweep(
         raise DisplayError(
             f"{lack}; without a window sv.picture(runs, 'sweep.png') writes a file"
         ) from lack
-    if play:
+    if play and not sweep.done:
         sweep.play(steps)  # kernels are loaded while the window opens
     try:
         from scalarviz.window.sweep_window import watch_sweep

@@ -174,14 +174,20 @@ class Panels:
         return Comparison(self.full_name(best), chosen, self._compared[place][1])
 
     def _scale_of(self, panels: list[SweepPanel]) -> tuple[float, bool]:
-        """Return a stop that most weights do not exceed, and whether some do.
+        """Return a stop that most weights of networks that work do not exceed, and if some do.
 
         It shrinks only if it is far too large, so that it does not flicker.
         """
-        cells = [panel.pictures.cells for panel in panels]
-        found = [abs(each[np.isfinite(each)]) for each in cells if each is not None]
-        weights = np.concatenate([np.zeros(0), *found])
-        needed = stop_above(float(np.percentile(weights, BRIGHT))) if len(weights) else 1.0
+        cells = [(panel.pictures.cells, panel.failed) for panel in panels]
+        weights, good = (
+            np.concatenate([np.zeros(0), *(abs(each[np.isfinite(each)]) for each in found)])
+            for found in (
+                [each for each, _ in cells if each is not None],
+                [each[~failed] for each, failed in cells if each is not None],
+            )
+        )
+        good = good if len(good) else weights
+        needed = stop_above(float(np.percentile(good, BRIGHT))) if len(good) else 1.0
         if not self._scale >= needed or self._scale > FAR * needed:
             self._scale = needed or 1.0
         return self._scale, bool((weights > self._scale).any())

@@ -180,6 +180,12 @@ class Sweep:
         """Whether `play` is under way."""
         return self._thread.busy
 
+    @property
+    def done(self) -> bool:
+        """Whether no network needs more training for the steps that were asked for."""
+        now = self.progressed
+        return self.step > 0 and now.done == now.total
+
     def _raise_error(self) -> None:
         error = self._thread.take_error()
         if error is not None:

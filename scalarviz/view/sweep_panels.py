@@ -302,9 +302,15 @@ def divided(width: float, height: float, groups: Sequence[tuple[str, int]], colu
 
 
 def common_scales(sweep: SweepPanels) -> Scales:
-    """Return the scales of the losses of all panels, without their places."""
-    found = [panel.losses[np.isfinite(panel.losses) & (panel.losses > 0)] for panel in sweep.panels]
+    """Return the scales of the losses of all panels, without their places.
+
+    Networks that failed have no part in them, unless all have failed.
+    """
+    whole = [panel.losses for panel in sweep.panels]
+    good = [panel.losses[~panel.failed] for panel in sweep.panels]
+    found = [each.ravel() for each in (good if any(map(len, good)) else whole)]
     losses = np.concatenate([np.zeros(0), *found])
+    losses = losses[np.isfinite(losses) & (losses > 0)]
     nowhere = Box(0.0, 0.0, 1.0, 1.0)
     if not len(losses):
         return Scales(nowhere, 0.0, max(sweep.steps, 1.0))

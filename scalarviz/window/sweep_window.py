@@ -125,15 +125,11 @@ class SweepWindow(QMainWindow):
         try:
             if self.sweep.playing:
                 self.sweep.pause()
-            elif not self._is_done():
+            elif not self.sweep.done:
                 self.sweep.play(self.steps)
         except Exception as error:  # of the training: `watch` raises it
             self._fail(error)
         self._tell()
-
-    def _is_done(self) -> bool:
-        now = self.sweep.progressed
-        return bool(self.sweep.step) and now.done == now.total
 
     def _tick(self) -> None:
         if self.stop.asked:
@@ -156,7 +152,7 @@ class SweepWindow(QMainWindow):
         now = self.sweep.progressed
         playing = self.sweep.playing
         self.button.setText(text("sweep.window.pause" if playing else "sweep.window.play"))
-        self.button.setEnabled(playing or not self._is_done())
+        self.button.setEnabled(playing or not self.sweep.done)
         words = [text("sweep.window.far", step=now.step, done=now.done, total=now.total)]
         if now.failed:
             words.append(text("sweep.window.failed", failed=now.failed))

@@ -20,7 +20,7 @@ from scalarviz.view.charts import Scales
 from scalarviz.view.cubes.cubes import BRIGHT
 from scalarviz.view.scene.frame import Box
 from scalarviz.view.sweep_networks import SmallPictures, cubes_of, packed
-from scalarviz.view.sweep_panels import SweepPanels, divided, draw_panels, scale_of
+from scalarviz.view.sweep_panels import SweepPanels, common_scales, divided, draw_panels, scale_of
 from tests.sweeps.making import colors, diverging, raising, xor
 from tests.wording import refused
 
@@ -79,7 +79,7 @@ def test_every_setting_is_named_and_panels_do_not_overlap(
 def test_more_settings_than_fit_are_counted() -> None:
     assert len(divided(800.0, 500.0, [("", 200)], 0).boxes) < 200
     canvas = Canvas2D(800, 500)
-    many = sv.sweep(xor, {"lr": [0.1 * i for i in range(1, 41)]}, seeds=[0])
+    many = sv.sweep(xor, {"lr": [0.1 * i for i in range(1, 21)]}, seeds=[0])
     many.advance(2)
     draw_panels(canvas, panels_of(many), THEMES["dark"])
     assert any(words.endswith("more") for words in canvas.words)
@@ -114,6 +114,16 @@ def test_networks_that_failed_have_a_frame_and_errors_are_written() -> None:
     canvas = Canvas2D(800, 500)
     draw_panels(canvas, panels_of(named), THEMES["dark"])
     assert any("five is not for me" in words for words in canvas.words)
+
+
+def test_networks_that_failed_have_no_part_in_the_scales() -> None:
+    runs = sv.sweep(diverging, {"lr": [1e-3, 10.0]}, seeds=range(6))
+    runs.advance(60)
+    shown = panels_of(runs)
+    assert shown.panels[1].failed.all() and shown.scale <= 5.0 and shown.clipped
+    good = shown.panels[0].losses
+    scales = common_scales(shown)
+    assert scales.low <= good.min() and scales.high <= 100.0 * good.max()
 
 
 def test_a_sweep_without_results_is_refused() -> None:

@@ -93,6 +93,25 @@ def case_a_click_opens_a_network_with_its_past() -> None:
     assert values == runs.outcome(1).values[row].tobytes()
 
 
+def case_what_is_trained_is_looked_at_and_not_trained_again() -> None:
+    runs = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(3))
+    runs.advance(50)
+    kept = runs._outcomes[0][0]
+    seen: list[tuple[bool, int]] = []
+
+    def act(self: SweepWindow) -> None:
+        seen.append((runs.playing, runs.progressed.done))
+
+    sweep_window.SweepWindow.run = act  # type: ignore[assignment]  # in place of its loop
+    assert sv.watch(runs) == 0
+    assert seen == [(False, 6)] and runs._outcomes[0][0] is kept
+    fresh = runs = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(3))
+    assert sv.watch(fresh, 100_000) == 0
+    assert seen[1][0] and not fresh.playing  # trained while the window opened, until it closed
+    assert sv.watch(fresh, 100_000, play=False) == 0
+    assert not seen[2][0]
+
+
 def case_keys_choose_and_pause() -> None:
     runs = sv.sweep(xor, {"hidden": [2]}, seeds=range(8))
     made = opened(runs, 200_000)
