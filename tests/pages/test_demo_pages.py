@@ -67,6 +67,7 @@ def test_the_list_has_a_card_for_each_with_picture_and_words_that_are_no_html() 
     assert 'src="data:image/webp;base64,AA==" width="4" height="3" alt="&lt;img' in page
 
 
+@pytest.mark.slow
 def test_the_same_code_makes_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
