@@ -81,6 +81,15 @@ def test_nine_of_ten_cubes_and_the_spheres_are_seen_to_a_half(
 
 
 @every_size
+@pytest.mark.parametrize("name", ["3-3", "1-3", "3-9-3", "rgb", "xor", "xnor", "circle"])
+def test_no_cube_lies_on_an_output(name: str, size: tuple[int, int]) -> None:
+    stage = stage_of(trained(name), size)
+    outputs = stage.frame_data().layout.neurons[-1]
+    shown, whole = look(stage).spheres[-len(outputs.points) :].T
+    assert outputs.one is None and (shown == whole).all()
+
+
+@every_size
 @pytest.mark.parametrize("name", SMALL)
 def test_no_two_spheres_touch(name: str, size: tuple[int, int]) -> None:
     x, y, radius = look(stage_of(trained(name), size)).circles.T

@@ -13,7 +13,9 @@ from scalarviz.view.scene.plates import NEAR, RIGHT, UP
 
 ELEVATION = 15.0  # degrees from which the scene is seen
 CORRIDOR = 24  # units; longer lines stand at the edges of the walls
-NEARER = 1.12  # how much larger what is in front is seen, for the perspective
+# How much larger what is in front is seen, for the perspective; more if there is but one wall.
+NEARER, OF_ONE_WALL = 1.12, 1.3
+MARGIN = 1.28  # cells between the last cube of a wall and the line after it, as they are seen
 OVERLAP = 0.15  # share of a wall that the wall before it may hide
 BRANCHES = 0.2  # share of a folded wall that stays free before it, for the wires to its blocks
 CLOSE, CLOSER = 2.2, 1.4  # least distance along the flow, in small and large networks
@@ -100,6 +102,7 @@ def along_flow(stations: list[Station], angle: float, wider: float = 1.0) -> lis
     boxes = [box_of(each, stations) + np.array([0.0, each.lift]) for each in stations]
     seen = [with_images(i, stations, boxes) for i in range(len(stations))]
     large = max(float(np.ptp(box[:, 1])) for box in boxes) > CORRIDOR
+    nearer = NEARER if sum(each.kind == "wall" for each in stations) > 1 else OF_ONE_WALL
     x = 0.0
     for i, station in enumerate(stations):
         factor = 1.0 if is_beside(station) else wider
@@ -108,7 +111,7 @@ def along_flow(stations: list[Station], angle: float, wider: float = 1.0) -> lis
             least = CLOSER if is_short else CLOSE
             x += HANGING if hangs(station, stations[i - 1]) else least * factor
         for j in range(max(0, i - 3), i):
-            least = apart(stations[j], seen[j], station, seen[i], radians(angle))
+            least = apart(stations[j], seen[j], station, seen[i], radians(angle), nearer)
             x = max(x, float(stations[j].origin[0]) + least * factor)
         station.origin = x * RIGHT + station.lift * UP
     return boxes
@@ -149,7 +152,12 @@ def hangs(station: Station, before: Station) -> bool:
 
 
 def apart(
-    front: Station, before: FloatArray, station: Station, own: FloatArray, off: float
+    front: Station,
+    before: FloatArray,
+    station: Station,
+    own: FloatArray,
+    off: float,
+    nearer: float = NEARER,
 ) -> float:
     """Return the least distance along the flow from one station to a later one."""
     hidden = allowed(front, before, station, own)
@@ -159,8 +167,8 @@ def apart(
     right, left, wide = before[1, 0], own[0, 0], np.ptp(own[:, 0])
     if front.run is station.run and is_beside(station):
         return 0.5 * station.run.apart * c / s  # in the middle between two blocks
-    nearer = 1.0 if hidden or station.lift else NEARER
-    margin = 1.0 if station.kind == "line" else 0.6
+    nearer = 1.0 if hidden or station.lift else nearer
+    margin = MARGIN if station.kind == "line" else 0.6
     reach = (nearer * (right - left - hidden * wide) * c + margin) / s
     if hidden == 0.0 and is_row(front) and is_row(station):
         # Seen from above, a row stands higher than the one before it.
