@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.data import Rgb
 from scalarviz.formulas.metrics import predictions_of
 from scalarviz.model.operations import NONE
 from scalarviz.model.program import Program
@@ -41,8 +40,7 @@ class Maker:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.samples = samples_of(session)
-        if isinstance(session.data, Rgb):
-            self.samples = session.data.palette
+        self.samples = getattr(session.data, "palette", self.samples)
 
     @cached_property
     def cells(self) -> Cells:

@@ -5,8 +5,11 @@ PTX is not that yet: registers are given out, loops unrolled and indices compute
 
 import importlib.util
 import re
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -51,10 +54,13 @@ FEW: list[tuple[dict[str, Any], set[str]]] = [
 
 
 @pytest.fixture
-def few_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
-    for rows, names in FEW:
-        for name in set(rows) - names:
-            monkeypatch.delitem(rows, name)
+def few_formulas() -> Iterator[None]:
+    with ExitStack() as stack:
+        for rows, names in FEW:
+            stack.enter_context(patch.dict(rows))  # which puts all back in their order
+            for name in set(rows) - names:
+                del rows[name]
+        yield
 
 
 def check(code: MachineCode) -> None:

@@ -9,6 +9,7 @@ from scalarviz.presenter.stage import Stage
 from scalarviz.view.cubes.shaders import HALF
 
 LIME, RED = (0, 255, 0), (255, 0, 0)
+BELOW = 9.0  # pixels from the middle of a cube
 
 
 def made() -> sv.Session:
@@ -28,7 +29,7 @@ def squares(stage: Stage, view: Any) -> None:
         scene.visuals.Markers(
             pos=(middle + apart * way)[np.newaxis],
             symbol="square",
-            size=9,
+            size=41,
             edge_width=0,
             face_color=color,
             parent=view.scene,
@@ -43,13 +44,15 @@ def cube(stage: Stage, index: int) -> np.ndarray:
 
 
 def seen(stage: Stage, pixels: np.ndarray, ratio: float = 1.0) -> str:
-    """What is seen at the two cubes."""
+    """What is seen at the two cubes, below their numbers."""
     height, width = pixels.shape[:2]
     see = stage.picture().see(stage.frame_data(), stage.eyes.camera, width / ratio, height / ratio)
     found = []
     for index, color in enumerate((LIME, RED)):
         x, y = see(cube(stage, index)[np.newaxis]).xy[0] * ratio
-        found.append((np.abs(pixels[int(y), int(x)].astype(int) - color) <= 2).all())
+        found.append(
+            (np.abs(pixels[int(y + BELOW * ratio), int(x)].astype(int) - color) <= 2).all()
+        )
     return f"green {found[0]}, red {found[1]}"
 
 

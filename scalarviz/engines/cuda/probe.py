@@ -2,7 +2,7 @@
 
     python -P probe.py
 
-It exits with 0 if the GPU wrote the right numbers, and prints "ran" and what it ran with. Otherwise
+It exits with 0 if the GPU wrote the right numbers, and writes "ran". Otherwise
 it exits with 1, and the last line says which error was raised. It imports nothing of scalarviz, so
 that it starts quickly, and an error in a driver ends this process only.
 """
@@ -51,7 +51,7 @@ def main() -> int:
 
     warnings.simplefilter("ignore")  # such as that a grid of one block is small
     wrong = run()
-    print(wrong or RAN)
+    sys.stdout.write(f"{wrong or RAN}\n")
     return 1 if wrong else 0
 
 
