@@ -49,11 +49,10 @@ def probe_of(session: Session) -> FloatArray:
     return made[1] if made is not None else np.zeros((0, session.data.inputs))
 
 
-def exhibit_data(session: Session, *, trains: bool = True) -> dict[str, Any] | None:
+def exhibit_data(session: Session) -> dict[str, Any] | None:
     """Return what the page draws of the outputs for `probe_of`; None: there is no exhibit for it.
 
     session  of the page
-    trains   whether it trains; True, the default. Else, points are left out that it cannot answer
 
     kind     "swatches": colours; "answers": a few samples as a table; "plane": a map of two inputs;
              "pictures": a picture and what is learned of it; "sorting": pictures by their answers
@@ -70,8 +69,6 @@ def exhibit_data(session: Session, *, trains: bool = True) -> dict[str, Any] | N
     if shown.get("map"):
         shown["map"] |= about
     drawn = shown.get("map") or shown
-    if not trains and "points" in drawn:  # a recording answers at none of them
-        drawn["points"] = packed(np.zeros((0, 2), np.float32))
     if drawn["kind"] in DRAWN_BY_SHADERS:
         rest = drawn.get("rest", [0.0] * session.network.inputs)
         features = [FEATURES[name].formula for name in features_of(session.data)]
@@ -183,7 +180,8 @@ def pictures_of(data: Texture) -> Made:
         "size": [columns, rows],
         "fine": [wide, high],
         "target": packed(image_bytes(colors.reshape(high, wide, 3))[..., :3]),
-        "points": packed(np.asarray(fine, np.float32)),
+        "across": packed(np.asarray(fine[:wide, 0], np.float32)),
+        "down": packed(np.asarray(fine[::wide, 1], np.float32)),
     }
     return shown, np.asarray(points, np.float64)
 

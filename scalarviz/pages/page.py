@@ -166,7 +166,7 @@ def page_of(
     does_train = trains(show.session, engine)
     markup = text_beside(__file__, "page.html")
     probe, made, measured = probe_of(show.session), None, None
-    exhibit = exhibit_data(show.session, trains=does_train)
+    exhibit = exhibit_data(show.session)
     parts: dict[str, Any] = {}
     script = bundle("main.js", partial(module_text, kinds=kinds_in(exhibit)))
     if does_train:

@@ -20,7 +20,7 @@ const NO_COLORS = Array(5).fill([0, 0, 0]);
 export class Pictures {
   constructor(element, data, use) {
     Object.assign(this, { data, use });
-    this.points = unpacked(data.points);
+    [this.across, this.down] = [unpacked(data.across), unpacked(data.down)];
     this.target = unpacked(data.target);
     this.wait = 0;
     this.begun = 0; // counts fine pictures: a former one ends where another begins
@@ -239,10 +239,20 @@ export class Pictures {
     const count = this.target.length / 3;
     const found = new Float32Array(3 * count);
     for (let first = 0; first < count; first += PORTION) {
-      const inputs = Float64Array.from(this.points.subarray(2 * first, 2 * (first + PORTION)));
+      const inputs = this.points(first, Math.min(first + PORTION, count));
       const outputs = await this.use.evaluate(inputs);
       if (!outputs || isStale()) return null;
       found.set(readAnswers(outputs, this.data.reads, 3), 3 * first);
+    }
+    return found;
+  }
+
+  /** Return the points from one on to another, line by line, as pairs of coordinates. */
+  points(first, end) {
+    const found = new Float64Array(2 * (end - first));
+    const wide = this.across.length;
+    for (let i = first; i < end; i++) {
+      found.set([this.across[i % wide], this.down[Math.floor(i / wide)]], 2 * (i - first));
     }
     return found;
   }
