@@ -1,6 +1,7 @@
 """`sv.page` and `scalarviz page`: what is in the file, how large it is, and what is refused."""
 
-import base64
+from __future__ import annotations
+
 import gzip
 import json
 import re
@@ -303,9 +304,7 @@ def test_digits_are_sorted_and_pictures_shown_beside_what_is_learned() -> None:
     shown, probe = exhibit_data(session), probe_of(session)
     assert shown is not None and shown["kind"] == "pictures" and probe.shape == (48, 2)
     assert shown["size"] == shown["fine"] == [8, 6] and shown["target"]["shape"] == [6, 8, 3]
-    axes = [
-        np.frombuffer(base64.b64decode(shown[way]["data"]), "<f4") for way in ("across", "down")
-    ]
+    axes = [np.frombuffer(b64decode(shown[way]["data"]), "<f4") for way in ("across", "down")]
     lines = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
     np.testing.assert_array_equal(lines, probe.astype("<f4"))
 
