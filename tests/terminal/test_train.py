@@ -14,7 +14,7 @@ from scalarviz.controller import autosave
 from scalarviz.controller.autosave import Keep
 from scalarviz.errors import FileError, GradientError, InputError
 from scalarviz.presenter.show import Show
-from scalarviz.terminal.train import train
+from scalarviz.terminal.train import closing, train
 from tests.wording import refused
 
 
@@ -43,6 +43,12 @@ def test_steps_are_counted_from_where_the_session_is(show: Show) -> None:
     show.session.advance(5)
     train(show, 7)
     assert show.session.step_index == 12
+
+
+def test_what_was_only_looked_at_has_learned_nothing_since_its_step(show: Show) -> None:
+    assert "yet" in closing(show, 0, 0)
+    show.session.advance(5)
+    assert "since step 5" in closing(show, 5, 5)
 
 
 def test_so_many_steps_are_refused_that_their_losses_cannot_be_kept(show: Show) -> None:
