@@ -14,11 +14,11 @@ from scalarviz.formulas.activations import ACTIVATIONS
 from tests.wording import refused
 
 
-def value(x):  # type: ignore[no-untyped-def]
+def value(x):  # type: ignore[no-untyped-def]  # as users write it
     return x * x
 
 
-def slope(x, y):  # type: ignore[no-untyped-def]
+def slope(x, y):  # type: ignore[no-untyped-def]  # as users write it
     return 2.0 * x
 
 
@@ -26,7 +26,7 @@ def batch(step: int, batch: int, seed: int) -> Any:
     return np.zeros((batch, 2)), np.zeros((batch, 1))
 
 
-def compiled(function: Callable[..., Any], inputs: int) -> sv.compile:  # type: ignore[valid-type]
+def compiled(function: Callable[..., Any], inputs: int) -> sv.compile:  # type: ignore[valid-type]  # compile is a class and a function
     return sv.compile(function, inputs=inputs, engine="python")
 
 
@@ -39,7 +39,7 @@ def compiled(function: Callable[..., Any], inputs: int) -> sv.compile:  # type: 
         ),
         (lambda: data.Rgb(lambda: 1.0), "lambda()"),
         (
-            lambda: data.Generated(lambda step: None, inputs=2, outputs=1),  # type: ignore[arg-type,misc]
+            lambda: data.Generated(lambda step: None, inputs=2, outputs=1),  # type: ignore[arg-type,misc]  # on purpose
             "lambda(step)",
         ),
         (
@@ -61,7 +61,7 @@ def compiled(function: Callable[..., Any], inputs: int) -> sv.compile:  # type: 
             "lambda(x)",
         ),
         (
-            lambda: data.Texture(lambda u, v: (u, v, 0.0)),  # type: ignore[arg-type]
+            lambda: data.Texture(lambda u, v: (u, v, 0.0)),  # type: ignore[arg-type]  # on purpose
             "the function",
         ),
     ],

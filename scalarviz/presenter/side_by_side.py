@@ -152,6 +152,8 @@ class SideBySide(PointedPanes):
     def replace(self, show: object) -> None:
         """Show another session in the chosen pane."""
         self.stages[self.chosen].replace(show)
+        self.scales.keep_to(self.channels)
+        self.rescale()
 
     # Pictures.
 

@@ -140,6 +140,9 @@ class Stage(Pointed):
         self.walking = False
         self.release()
         self._begin(self._preset)
+        if self.pane is None:  # side by side, channels are those of all
+            self.scales.keep_to(self.channels)
+            self.rescale()
 
     @property
     def asleep(self) -> bool:

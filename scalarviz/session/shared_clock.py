@@ -241,7 +241,7 @@ class SharedClock:
         for session in movers:
             try:
                 go(session)
-            except Exception as error:
+            except Exception as error:  # whatever ends one, the others go on
                 self.halted[session] = session.clock, error
                 errors.append(error)
             if stopped := session.timeline.visits.stopped:
@@ -293,7 +293,7 @@ def move(sessions: Sequence[Session], go: Callable[[Session], None]) -> None:
     for session in sessions:
         try:
             go(session)
-        except Exception as error:
+        except Exception as error:  # raised below, when all have moved
             errors.append(error)
     if errors:
         raise errors[0]

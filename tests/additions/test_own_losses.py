@@ -354,7 +354,7 @@ def test_arguments_are_checked() -> None:
 
 def test_a_function_in_the_place_of_a_loss_leads_to_it() -> None:
     with refused(UnknownNameError, "sv.loss"):
-        sv.Session(sv.Network([2, 1]), data.Xor(), square, engine="python")  # type: ignore[arg-type]
+        sv.Session(sv.Network([2, 1]), data.Xor(), square, engine="python")  # type: ignore[arg-type]  # on purpose
 
 
 # ---- replacing ----------------------------------------------------------------------------------

@@ -154,9 +154,9 @@ def test_its_class_is_one_as_those_of_scalarviz() -> None:
     with refused(InputError, "beta1"):
         kind(0.1, beta1=1.0)
     with refused(UnknownNameError, "beta3"):
-        kind(0.1, beta3=0.5)  # type: ignore[call-arg]
+        kind(0.1, beta3=0.5)  # type: ignore[call-arg]  # on purpose
     with refused(InputError, "lr"):
-        kind()  # type: ignore[call-arg]
+        kind()  # type: ignore[call-arg]  # on purpose
     assert sv.optimizer(plain, name="my_own_sgd").__name__ == "MyOwnSgd"
 
 
@@ -266,4 +266,4 @@ def test_names_of_scalarviz_are_not_replaced() -> None:
 
 def test_a_function_in_the_place_of_an_optimizer_leads_to_it() -> None:
     with refused(InputError, "sv.optimizer"):
-        sv.Session(sv.Network([2, 1]), data.Xor(), "mse", plain, engine="python")  # type: ignore[arg-type]
+        sv.Session(sv.Network([2, 1]), data.Xor(), "mse", plain, engine="python")  # type: ignore[arg-type]  # on purpose

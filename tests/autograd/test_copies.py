@@ -96,7 +96,7 @@ def test_a_pickle_that_failed_leaves_nothing_behind() -> None:
     for _ in range(2):
         with pytest.raises((pickle.PicklingError, AttributeError)):
             pickle.dumps(y)
-    y._x.label = ""  # type: ignore[union-attr]
+    y._x.label = ""  # type: ignore[union-attr]  # it is there
     again = pickle.loads(pickle.dumps(y))
     assert again.data == y.data
     again.backward()

@@ -266,9 +266,9 @@ def test_backward_by_hand_of_a_leaf_does_nothing() -> None:
 
 def test_users_may_hang_things_on_a_value() -> None:
     x = Value(1.0, label="x")
-    x.momentum = 0.9  # type: ignore[attr-defined]
+    x.momentum = 0.9  # type: ignore[attr-defined]  # an attribute of one's own
     x.label = "y"
-    assert (x.momentum, x.label, Value(1.0).label) == (0.9, "y", "")  # type: ignore[attr-defined]
+    assert (x.momentum, x.label, Value(1.0).label) == (0.9, "y", "")  # type: ignore[attr-defined]  # an attribute of one's own
 
 
 def test_label_stands_where_the_lecture_has_it() -> None:
@@ -293,7 +293,7 @@ class Row(Value):
         self.numbers = numbers
         super().__init__(numbers[0])
 
-    @property  # type: ignore[override]
+    @property  # type: ignore[override]  # a property in place of an attribute
     def data(self) -> float:
         return self.numbers[0]
 
@@ -301,7 +301,7 @@ class Row(Value):
     def data(self, number: float) -> None:
         self.numbers[0] = number
 
-    @property  # type: ignore[override]
+    @property  # type: ignore[override]  # a property in place of an attribute
     def grad(self) -> float:
         return self.numbers[1]
 
@@ -428,9 +428,9 @@ def test_what_is_no_number_is_refused(use: Callable[[Any], Any], bad: Any) -> No
 
 def test_an_array_is_no_number() -> None:
     with refused(InputError, "array([1.])"):
-        Value(np.array([1.0]))  # type: ignore[arg-type]
+        Value(np.array([1.0]))  # type: ignore[arg-type]  # on purpose
     with refused(InputError, "array([1.])"):
-        maximum(Value(1.0), np.array([1.0]))  # type: ignore[arg-type]
+        maximum(Value(1.0), np.array([1.0]))  # type: ignore[arg-type]  # on purpose
 
 
 def test_order_against_what_is_no_number_is_refused() -> None:
@@ -444,7 +444,7 @@ def test_nan_is_a_number() -> None:
 
 def test_a_large_thing_does_not_fill_the_message() -> None:
     with pytest.raises(InputError) as caught:
-        Value(list(range(100_000)))  # type: ignore[arg-type]
+        Value(list(range(100_000)))  # type: ignore[arg-type]  # on purpose
     assert len(str(caught.value)) < 120
 
 
@@ -471,26 +471,26 @@ def test_data_that_is_no_number_is_refused() -> None:
     a = Value(2.0)
     for bad in ("x", None, [1.0], 1j, Value(1.0), np.ones(2)):
         with refused(InputError, bad):
-            a.data = bad  # type: ignore[assignment]
+            a.data = bad  # type: ignore[assignment]  # on purpose
     assert a.data == 2.0
     for good in (3, 1.5, True, float("inf"), np.float32(0.5), np.int64(7)):
-        a.data = good  # type: ignore[assignment]
+        a.data = good  # type: ignore[assignment]  # on purpose
         assert a.data == good and not isinstance(a.data, np.generic)
 
 
 def test_a_subclass_may_have_attributes_and_read_the_number_its_own_way() -> None:
     class Twice(Value):
-        @property  # type: ignore[override]
+        @property  # type: ignore[override]  # a property in place of an attribute
         def data(self) -> float:
             return 2.0 * super().data
 
         @data.setter
         def data(self, number: float) -> None:
-            Value.data.__set__(self, number)  # type: ignore[attr-defined]
+            Value.data.__set__(self, number)  # type: ignore[attr-defined]  # a slot
 
     x = Twice(3.0)
-    x.note = "mine"  # type: ignore[attr-defined]
-    assert ((x * x).data, x.note) == (36.0, "mine")  # type: ignore[attr-defined]
+    x.note = "mine"  # type: ignore[attr-defined]  # an attribute of one's own
+    assert ((x * x).data, x.note) == (36.0, "mine")  # type: ignore[attr-defined]  # an attribute of one's own
     x.data = 5.0
     assert (x + 1.0).data == 11.0
 

@@ -323,7 +323,7 @@ def sanitizer() -> bool:
         command = [tool, "--tool", kind, "--error-exitcode", "3", sys.executable, "-m"]
         command += ["tests.benchmarks.on_gpu", "part", "few_steps"]
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        going.append((kind, subprocess.Popen(command, **streams)))  # type: ignore[call-overload]
+        going.append((kind, subprocess.Popen(command, **streams)))  # type: ignore[call-overload]  # of many types
     for kind, process in going:
         try:
             said = process.communicate(timeout=85)[0]

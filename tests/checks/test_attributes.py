@@ -137,17 +137,17 @@ class Doubles(sv.Layer):
 def test_classes_of_users_have_what_they_like() -> None:
     layer = Doubles(2)
     assert layer.forward([1.0, 2.0]).tolist() == [2.0, 4.0] and layer.seen == 1
-    layer.note = "mine"  # type: ignore[attr-defined]
-    assert copy.deepcopy(layer).note == "mine"  # type: ignore[attr-defined]
+    layer.note = "mine"  # type: ignore[attr-defined]  # an attribute of one's own
+    assert copy.deepcopy(layer).note == "mine"  # type: ignore[attr-defined]  # an attribute of one's own
     with refused(InputError, "Doubles.activation"):
-        layer.activation = "relu"  # type: ignore[misc]
+        layer.activation = "relu"  # type: ignore[misc]  # on purpose
 
     class Slow(sv.SGD):
         pass
 
     slow = Slow(0.1)
-    slow.note = "mine"  # type: ignore[attr-defined]
-    assert copy.copy(slow).note == "mine"  # type: ignore[attr-defined]
+    slow.note = "mine"  # type: ignore[attr-defined]  # an attribute of one's own
+    assert copy.copy(slow).note == "mine"  # type: ignore[attr-defined]  # an attribute of one's own
 
 
 @pytest.mark.parametrize("make", [network, lambda: sv.Dense(2, 3), lambda: sv.Adam(0.1)])
@@ -231,9 +231,9 @@ def test_a_name_is_absent_from_the_class_too() -> None:
     assert not hasattr(sv.Value, "numpy") and not hasattr(sv.Weight, "numpy")
     x = sv.Value(1.0)
     x.numpy = 3  # type: ignore[attr-defined]  # what one hangs on a Value is there
-    assert x.numpy == 3  # type: ignore[attr-defined]
+    assert x.numpy == 3  # type: ignore[attr-defined]  # an attribute of one's own
     with pytest.raises(AttributeError):
-        sv.Weight(1.0).numpy = 3  # type: ignore[attr-defined]
+        sv.Weight(1.0).numpy = 3  # type: ignore[attr-defined]  # on purpose
 
 
 @pytest.mark.parametrize("make", ALL.values(), ids=ALL)

@@ -184,8 +184,8 @@ def test_types_that_are_added_to_numpy_are_known_by_what_they_say(
 ) -> None:
     for casts in (True, False):
         monkeypatch.setattr(foreign_arrays.np, "can_cast", lambda *_, casts=casts: casts)
-        assert foreign_arrays.is_numeric(Added(2)) is casts  # type: ignore[arg-type]
-        assert not foreign_arrays.is_numeric(Added(1))  # type: ignore[arg-type]
+        assert foreign_arrays.is_numeric(Added(2)) is casts  # type: ignore[arg-type]  # objects that say how they are cast
+        assert not foreign_arrays.is_numeric(Added(1))  # type: ignore[arg-type]  # objects that say how they are cast
     for kind in ("V4", "U3", "M8[D]", "c8", [("a", "f4")]):
         assert not foreign_arrays.is_numeric(np.dtype(kind))
 
@@ -264,6 +264,6 @@ def test_a_column_that_has_no_numbers_is_named(wrong: object) -> None:
 
 @pytest.mark.parametrize("made", [None, 3, (NUMBERS,), (NUMBERS, NUMBERS, NUMBERS)])
 def test_batches_that_are_no_pair_are_refused(made: object) -> None:
-    data = sv.data.Generated(lambda *_: made, inputs=2, outputs=2)  # type: ignore[arg-type]
+    data = sv.data.Generated(lambda *_: made, inputs=2, outputs=2)  # type: ignore[arg-type]  # on purpose
     with refused(InputError, "step 0"):
         data.batches(2).at(0)

@@ -35,7 +35,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     found: list[Any] = []
 
     def watch(shown: object, *given: object, **named: object) -> int:
-        found.append((faces.shown_in(shown, named.get("recipe")), given, named))  # type: ignore[arg-type]
+        found.append((faces.shown_in(shown, named.get("recipe")), given, named))  # type: ignore[arg-type]  # of many types
         return 0
 
     monkeypatch.setattr(faces, "watch", watch)

@@ -47,7 +47,7 @@ def test_what_is_lacking_is_compiled(
 
 @by_address
 def wrong(x: int) -> None:
-    x.nothing()  # type: ignore[attr-defined]
+    x.nothing()  # type: ignore[attr-defined]  # on purpose
 
 
 def test_a_kernel_that_cannot_be_compiled_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

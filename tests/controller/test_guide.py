@@ -25,7 +25,7 @@ class Adder:
         colours = data.Rgb(levels=4)
         self.session = sv.Session(net, colours, "mse", sv.SGD(0.5), batch=batch, engine="python")
         self.stage = FakeStage(Show(self.session))
-        self.controller = Controller(Show(self.session), self.stage)  # type: ignore[arg-type]
+        self.controller = Controller(Show(self.session), self.stage)  # type: ignore[arg-type]  # a part of a stage
         self.now = 0.0
         self.seen: list[tuple[float, int]] = []  # samples, and the focus
         monkeypatch.setattr(guide, "perf_counter", lambda: self.now)

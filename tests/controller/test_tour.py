@@ -45,7 +45,7 @@ class Watcher:
 
     def __init__(self, session: sv.Session, monkeypatch: pytest.MonkeyPatch) -> None:
         self.stage = FakeStage(Show(session))
-        self.controller = Controller(Show(session), self.stage)  # type: ignore[arg-type]
+        self.controller = Controller(Show(session), self.stage)  # type: ignore[arg-type]  # a part of a stage
         self.session, self.now = session, 0.0
         self.opening: Opening | None = None
         self.seen: list[tuple[float, str, str]] = []
@@ -260,7 +260,7 @@ def test_a_cache_that_cannot_be_written_shows_it_again(
 
 def test_it_waits_for_kernels(watcher: Watcher) -> None:
     watcher.controller.warming.held = True
-    watcher.controller.warming.take = lambda session: None  # type: ignore[method-assign]
+    watcher.controller.warming.take = lambda session: None  # type: ignore[method-assign]  # in its place
     watcher.controller.guide.show_tour()
     assert watcher.controller.guide.tour is None and "kernels" in watcher.stage.notices[-1]
 

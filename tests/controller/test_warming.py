@@ -61,7 +61,7 @@ def make(compiler: Path, patient: None) -> Iterator[Callable[..., Any]]:
 
     def make(session: sv.Session) -> Any:
         show = Show(session, steps=1_000_000)
-        controller = Controller(show, FakeStage(show))  # type: ignore[arg-type]
+        controller = Controller(show, FakeStage(show))  # type: ignore[arg-type]  # a part of a stage
         made.append(controller)
         return controller
 

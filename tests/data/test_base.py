@@ -187,7 +187,7 @@ def test_code_is_not_kept_in_a_file() -> None:
     with refused(InputError, "make=draw"):
         data.Generated(draw, inputs=2, outputs=1).settings()
     with refused(InputError, "(array("):
-        data.Generated(draw(0, 1, 0), inputs=2, outputs=1)  # type: ignore[arg-type]
+        data.Generated(draw(0, 1, 0), inputs=2, outputs=1)  # type: ignore[arg-type]  # on purpose
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_textures_are_drawn_at_random_points() -> None:
 def test_a_source_is_a_text_or_a_path(tmp_path: Path) -> None:
     for bad in (object(), 3, ["a.csv"]):
         with refused(InputError, bad):
-            data.Arrays([[1.0]], [1.0], source=bad)  # type: ignore[arg-type]
+            data.Arrays([[1.0]], [1.0], source=bad)  # type: ignore[arg-type]  # on purpose
     s = sv.Session(sv.Network([1, 1]), data.Arrays([[1.0]], [1.0], source=Path("a.csv")))
     s.save(tmp_path / "run")
     assert sv.Session.load(tmp_path / "run").data.settings()["source"] == "a.csv"

@@ -188,7 +188,7 @@ def test_a_huge_file_is_not_read(read: Any, tmp_path: Path) -> None:
 
 def test_a_path_is_a_text() -> None:
     with refused(InputError, "3"):
-        data.from_csv(3)  # type: ignore[arg-type]
+        data.from_csv(3)  # type: ignore[arg-type]  # on purpose
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_arrays_are_read(tmp_path: Path, arrays: dict[str, np.ndarray], save: An
 def test_bad_arrays_are_one_sentence(
     tmp_path: Path, arrays: dict[str, np.ndarray], error: type[Exception], value: str
 ) -> None:
-    np.savez(tmp_path / "a.npz", **arrays)  # type: ignore[arg-type]
+    np.savez(tmp_path / "a.npz", **arrays)  # type: ignore[arg-type]  # of many types
     with refused(error, value):
         data.from_npz(tmp_path / "a.npz")
 

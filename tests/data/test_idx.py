@@ -164,4 +164,4 @@ def test_a_folder_without_the_files_is_refused(tmp_path: Path) -> None:
     with refused(InputError, "nowhere'"):
         read_folder(tmp_path / "nowhere")
     with refused(InputError, "3"):
-        read_folder(3)  # type: ignore[arg-type]
+        read_folder(3)  # type: ignore[arg-type]  # on purpose

@@ -151,8 +151,8 @@ def test_looking_changes_nothing_in_the_session(engine: str, operations: int) ->
 def test_a_training_that_was_looked_at_goes_on_as_one_that_was_not(engine: str) -> None:
     looked, other = session(engine), session(engine)
     for unit in ("step", "operation", "operation", "phase", "step", "step", "operation"):
-        looked.advance(1, unit)  # type: ignore[arg-type]
-        other.advance(1, unit)  # type: ignore[arg-type]
+        looked.advance(1, unit)  # type: ignore[arg-type]  # one of the units
+        other.advance(1, unit)  # type: ignore[arg-type]  # one of the units
         looked.network.weight(3)._repr_html_()
     looked.advance(20)
     other.advance(20)

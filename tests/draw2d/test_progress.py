@@ -302,7 +302,7 @@ def test_a_storyboard_has_a_bar_of_its_pictures(
     sv.storyboard(xor(), path, size=(64, 64), progress=False)
     assert len(tty.getvalue()) == length
     with refused(InputError, "progress must be True or False, not 'no'"):
-        sv.storyboard(xor(), path, progress="no")  # type: ignore[arg-type]
+        sv.storyboard(xor(), path, progress="no")  # type: ignore[arg-type]  # on purpose
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def bits() -> str:
         missing.extend(paths)
         return in_child(lambda: compile_until(paths, 0)) == (0, "None")
 
-    compile_kernel.run_child = run_child  # type: ignore[assignment]
+    compile_kernel.run_child = run_child  # type: ignore[assignment]  # in its place
     x = np.random.default_rng(0).normal(size=COUNT)
     y, g, h = np.zeros(COUNT), x[::-1].copy(), np.zeros(COUNT)
     a, b, c, d = [array.ctypes.data for array in (x, y, g, h)]

@@ -24,7 +24,7 @@ every_engine = pytest.mark.parametrize("engine", RUNNABLE)
 
 
 def rgb(engine: str, **options: object) -> sv.Network:
-    return sv.Network([3, 8, 3], "tanh", "sigmoid", engine=engine, **options)  # type: ignore[arg-type]
+    return sv.Network([3, 8, 3], "tanh", "sigmoid", engine=engine, **options)  # type: ignore[arg-type]  # of many types
 
 
 @every_engine
@@ -169,7 +169,7 @@ def test_auto_takes_the_first_that_can_run_and_says_which_and_why(
 ) -> None:
     monkeypatch.setattr("scalarviz.engines.registry._said", set())
     for name, lack in [("cuda", "a card is missing"), ("cpu", "a screwdriver is missing")]:
-        row = EngineRow(name, ENGINES[name].make, lambda lack=lack: lack)  # type: ignore[misc]
+        row = EngineRow(name, ENGINES[name].make, lambda lack=lack: lack)  # type: ignore[misc]  # mypy infers no defaults of a lambda
         monkeypatch.setitem(ENGINES, name, row)
     assert choose("auto").name == choose("auto").name == "python"
     said = "scalarviz runs on the engine python (cuda cannot run here: a card is missing; "

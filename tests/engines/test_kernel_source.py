@@ -136,7 +136,7 @@ def test_a_file_that_was_edited_after_it_was_loaded_is_refused(
     path = tmp_path / "edited.py"
     path.write_text("def steep(x):\n    return 3.0 * x\n")
     monkeypatch.syspath_prepend(tmp_path)
-    import edited  # type: ignore[import-not-found]
+    import edited  # type: ignore[import-not-found]  # made by the test
 
     path.write_text("def steep(x):\n    return 30.0 * x\n")
     linecache.checkcache()

@@ -181,7 +181,7 @@ def runs_agree(
 @pytest.mark.parametrize("loss", [*LOSSES, *ROW_LOSSES])
 def test_every_loss(engine: str, loss: str, mean: str) -> None:
     net = sv.Network([3, 5, 4], "tanh", dtype="float64")
-    chosen = sv.Loss(loss, mean=mean, factor=0.3)  # type: ignore[arg-type]
+    chosen = sv.Loss(loss, mean=mean, factor=0.3)  # type: ignore[arg-type]  # one of the names
     runs_agree(net, engine, chosen, sv.SGD(1e-3), samples=7, steps=3)
 
 

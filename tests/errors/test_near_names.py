@@ -68,14 +68,14 @@ def relu(x: float) -> float:
         (lambda: sv.Network([2, 3, 1], "lrelu"), "'lrelu'"),
         (lambda: sv.Network([2, 3, 1], "SiLU"), "'SiLU'"),
         (lambda: sv.Network([2, 3, 1], "identity"), "'identity'"),
-        (lambda: sv.Network([2, 3, 1], relu), "relu"),  # type: ignore[arg-type]
+        (lambda: sv.Network([2, 3, 1], relu), "relu"),  # type: ignore[arg-type]  # on purpose
         (lambda: sv.Network([2, 3, 1], "selu"), "'selu'"),
         (lambda: sv.Network([2, 3, 1], "tan"), "'tan'"),
         (lambda: sv.Loss("cross_entropy"), "'cross_entropy'"),
         (lambda: sv.Loss("crossentropy"), "'crossentropy'"),
         (lambda: sv.Loss("BCEWithLogitsLoss"), "'BCEWithLogitsLoss'"),
         (lambda: sv.Loss("L1Loss"), "'L1Loss'"),
-        (lambda: sv.Loss(MSELoss()), "<tests.errors"),  # type: ignore[arg-type]
+        (lambda: sv.Loss(MSELoss()), "<tests.errors"),  # type: ignore[arg-type]  # on purpose
         (lambda: sv.Schedule("CosineAnnealingLR"), "'CosineAnnealingLR'"),
         (lambda: sv.Schedule("step", step_size=3), "'step_size'"),
         (lambda: sv.Schedule("cosine", T_max=3), "'T_max'"),
@@ -83,8 +83,8 @@ def relu(x: float) -> float:
         (lambda: sv.Init("glorot_normal"), "'glorot_normal'"),
         (lambda: network().to("gpu"), "'gpu'"),
         (lambda: network().to("cuda:0"), "'cuda:0'"),
-        (lambda: sv.Network([2, 1], dtype=np.float32), "'numpy.float32'"),  # type: ignore[arg-type]
-        (lambda: sv.Network([2, 1], dtype=np.dtype("float64")), "float64"),  # type: ignore[arg-type]
+        (lambda: sv.Network([2, 1], dtype=np.float32), "'numpy.float32'"),  # type: ignore[arg-type]  # on purpose
+        (lambda: sv.Network([2, 1], dtype=np.dtype("float64")), "float64"),  # type: ignore[arg-type]  # on purpose
         (lambda: sv.Network([2, 1], dtype="half"), "'half'"),
     ],
 )
@@ -156,10 +156,10 @@ class StepLR:
 @pytest.mark.parametrize(
     ("call", "value"),
     [
-        (lambda: sv.SGD(0.1, schedule=StepLR()), "schedule takes a Schedule"),  # type: ignore[typeddict-item]
-        (lambda: sv.SGD(0.1, schedule="cosine"), "'cosine'"),  # type: ignore[typeddict-item]
-        (lambda: network().train(*PAIR, "mse", "adam", steps=1), "'adam'"),  # type: ignore[arg-type]
-        (lambda: network().train(*PAIR, "mse", sv.RMSProp, steps=1), "izer.RMSProp'>"),  # type: ignore[arg-type]
+        (lambda: sv.SGD(0.1, schedule=StepLR()), "schedule takes a Schedule"),  # type: ignore[typeddict-item]  # on purpose
+        (lambda: sv.SGD(0.1, schedule="cosine"), "'cosine'"),  # type: ignore[typeddict-item]  # on purpose
+        (lambda: network().train(*PAIR, "mse", "adam", steps=1), "'adam'"),  # type: ignore[arg-type]  # on purpose
+        (lambda: network().train(*PAIR, "mse", sv.RMSProp, steps=1), "izer.RMSProp'>"),  # type: ignore[arg-type]  # on purpose
     ],
 )
 def test_objects_of_another_library_are_answered_too(call: Callable[[], Any], value: str) -> None:
@@ -169,9 +169,9 @@ def test_objects_of_another_library_are_answered_too(call: Callable[[], Any], va
 
 def test_what_is_missing_is_said_too() -> None:
     with refused(InputError, "'shape'"):
-        sv.Flatten()  # type: ignore[call-arg]
+        sv.Flatten()  # type: ignore[call-arg]  # on purpose
     with refused(InputError, "'inputs'"):
-        network().train()  # type: ignore[call-arg]
+        network().train()  # type: ignore[call-arg]  # on purpose
 
 
 def test_a_mistake_within_a_call_keeps_its_error(monkeypatch: pytest.MonkeyPatch) -> None:

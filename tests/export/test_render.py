@@ -142,7 +142,7 @@ def test_a_size_has_a_width_and_a_height(session: sv.Session, size: Any, tmp_pat
 def test_a_size_may_be_a_list_or_an_array(session: sv.Session) -> None:
     for size in ([64, 48], np.array([64, 48])):
         assert sv.picture(session, size=size, samples=1).shape == (48, 64, 3)
-    assert RenderOptions(size=[64, 48]) == RenderOptions(size=(64, 48))  # type: ignore[arg-type]
+    assert RenderOptions(size=[64, 48]) == RenderOptions(size=(64, 48))  # type: ignore[arg-type]  # of another type, which is taken too
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_a_time_of_operations_is_a_time_and_goes_with_operations(
         sv.record(session, tmp_path / "x.gif", 1, hold=0.5)
     for hold in (0.0, 61.0, "long"):
         with refused(InputError, hold):
-            sv.record(session, tmp_path / "x.gif", 1, unit="operation", hold=hold)  # type: ignore[arg-type]
+            sv.record(session, tmp_path / "x.gif", 1, unit="operation", hold=hold)  # type: ignore[arg-type]  # on purpose
     assert session.step_index == 0
 
 

@@ -93,7 +93,7 @@ def test_a_page_asks_nobody_for_anything(stills: list[Still]) -> None:
     assert "http:" not in text and "https:" not in text
     for _, attributes in reader.elements:
         for name in ("src", "href", "action", "srcset", "data", "poster"):
-            assert attributes.get(name, "data:").startswith(("data:", "#"))  # type: ignore[union-attr]
+            assert attributes.get(name, "data:").startswith(("data:", "#"))  # type: ignore[union-attr]  # it is there
         assert not any(name.startswith("on") or name == "style" for name in attributes)
     assert "@import" not in text and "url(" not in text
 

@@ -146,7 +146,7 @@ def test_the_engine_is_chosen_when_loading(path: Path) -> None:
 
 
 def test_a_precision_of_numpy_numbers_can_be_saved(path: Path) -> None:
-    mixed = sv.Precision("mixed", np.float32(128), np.bool_(True), np.int64(5))  # type: ignore[arg-type]
+    mixed = sv.Precision("mixed", np.float32(128), np.bool_(True), np.int64(5))  # type: ignore[arg-type]  # of another type, which is taken too
     assert [type(each) for each in vars(mixed).values()] == [str, float, bool, int]
     save_network(sv.Network([2, 3], engine="cpu", precision=mixed), path)
     assert sv.load(path, "cpu").precision == mixed

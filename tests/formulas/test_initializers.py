@@ -99,7 +99,7 @@ def test_what_cannot_be_drawn_from_is_refused() -> None:
     with refused(UnknownNameError, "'xavier_unifrm'"):
         sv.Network([2, 2], init="xavier_unifrm")
     with refused(UnknownNameError, "'hi'"):
-        sv.Init("uniform", hi=2.0)  # type: ignore[call-arg]
+        sv.Init("uniform", hi=2.0)  # type: ignore[call-arg]  # on purpose
     with refused(UnknownNameError, "'mean'"):
         sv.Init("uniform", mean=2.0)
     with refused(UnknownNameError, "'fan'"):

@@ -51,7 +51,7 @@ def test_cross_entropy_on_a_sure_and_right_logit_is_0() -> None:
 def test_the_gradient_of_a_batch_is_that_of_its_loss(name: str, mean: str) -> None:
     p = np.array([[0.3, 1.7, -0.4], [0.8, 0.1, 2.2]])
     t = np.array([[0.1, 0.5, 0.4], [1.0, 0.0, 0.0]])
-    loss = sv.Loss(name, factor=0.7, mean=mean)  # type: ignore[arg-type]
+    loss = sv.Loss(name, factor=0.7, mean=mean)  # type: ignore[arg-type]  # one of the names
     loss.forward(p, t)
     gradient = loss.backward()
     h = 1e-6
@@ -68,7 +68,7 @@ def test_the_conventions_can_be_chosen() -> None:
     p, t = np.array([[1.0, 2.0], [3.0, 5.0]]), np.zeros((2, 2))
 
     def gradient(**options: object) -> list[list[float]]:
-        loss = sv.Loss("mse", **options)  # type: ignore[arg-type]
+        loss = sv.Loss("mse", **options)  # type: ignore[arg-type]  # of many types
         loss.forward(p, t)
         return loss.backward().tolist()
 
@@ -133,7 +133,7 @@ def test_what_does_not_fit_is_refused() -> None:
     with refused(UnknownNameError, "'msee'"):
         sv.Loss("msee")
     with refused(UnknownNameError, "'batch'"):
-        sv.Loss("mse", mean="batch")  # type: ignore[arg-type]
+        sv.Loss("mse", mean="batch")  # type: ignore[arg-type]  # on purpose
     with refused(InputError, "0.0"):
         sv.Loss("mse", factor=0.0)
 

@@ -167,14 +167,14 @@ def test_one_optimizer_serves_two_networks() -> None:
 )
 def test_a_bad_setting_is_refused(arguments: dict[str, object], value: str) -> None:
     with refused(InputError, value):
-        sv.Adam(**arguments)  # type: ignore[arg-type]
+        sv.Adam(**arguments)  # type: ignore[arg-type]  # on purpose
 
 
 def test_an_unknown_option_is_refused() -> None:
     with refused(UnknownNameError, "'clip_nrm'"):
-        sv.SGD(0.1, clip_nrm=1.0)  # type: ignore[call-arg]
+        sv.SGD(0.1, clip_nrm=1.0)  # type: ignore[call-arg]  # on purpose
     with refused(UnknownNameError, "'skip'"):
-        sv.SGD(0.1, not_finite="skip")  # type: ignore[arg-type]
+        sv.SGD(0.1, not_finite="skip")  # type: ignore[arg-type]  # on purpose
 
 
 def test_an_optimizer_prints_what_was_chosen() -> None:
@@ -184,10 +184,10 @@ def test_an_optimizer_prints_what_was_chosen() -> None:
 @pytest.mark.parametrize("bad", ["cosine", 3, sv.Schedule])
 def test_a_schedule_must_be_one(bad: object) -> None:
     with refused(InputError, bad):
-        sv.SGD(0.1, schedule=bad)  # type: ignore[arg-type]
+        sv.SGD(0.1, schedule=bad)  # type: ignore[arg-type]  # on purpose
     optimizer = sv.SGD(0.1)
     with refused(InputError, bad):
-        optimizer.schedule = bad  # type: ignore[assignment]
+        optimizer.schedule = bad  # type: ignore[assignment]  # on purpose
     assert optimizer.schedule.name == "constant"
 
 

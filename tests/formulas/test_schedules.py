@@ -54,13 +54,13 @@ def test_no_factor_leaves_the_range_from_0_to_1(name: str) -> None:
 )
 def test_a_bad_setting_is_refused(arguments: dict[str, object], value: str) -> None:
     with refused(InputError, value):
-        sv.Schedule(**arguments)  # type: ignore[arg-type]
+        sv.Schedule(**arguments)  # type: ignore[arg-type]  # on purpose
 
 
 def test_an_unknown_name_is_refused() -> None:
     with refused(UnknownNameError, "'cosin'"):
         sv.Schedule("cosin", steps=10)
     with refused(UnknownNameError, "'step'"):
-        sv.Schedule("cosine", step=10)  # type: ignore[call-arg]
+        sv.Schedule("cosine", step=10)  # type: ignore[call-arg]  # on purpose
     with refused(UnknownNameError, "'every'"):
         sv.Schedule("cosine", every=10)

@@ -130,7 +130,7 @@ def test_a_step_that_is_refused_leaves_the_running_numbers(engine: str) -> None:
 def test_what_is_written_past_a_session_is_done_again() -> None:
     s = session()
     s.advance(3)
-    s.network.layers[1].running_mean[:] = 7.0  # type: ignore[attr-defined]
+    s.network.layers[1].running_mean[:] = 7.0  # type: ignore[attr-defined]  # of a layer that has it
     s.advance(1)
     known = s.network.bank.state.copy()
     s.back(1)
@@ -140,7 +140,7 @@ def test_what_is_written_past_a_session_is_done_again() -> None:
 
 def test_a_file_whose_variance_is_below_0_is_refused(tmp_path: Path) -> None:
     net = sv.Network([sv.BatchNorm(1), sv.Dense(1, 1)])
-    net.layers[0].running_variance[:] = -1.0  # type: ignore[attr-defined]
+    net.layers[0].running_variance[:] = -1.0  # type: ignore[attr-defined]  # on purpose
     net.save(tmp_path / "net.safetensors")
     with refused(FileError, "BatchNorm(1 -> 1)"):
         sv.load(tmp_path / "net.safetensors")

@@ -85,7 +85,7 @@ def test_explain_lists_every_place_where_a_weight_is_used() -> None:
     x = np.random.default_rng(0).normal(size=(3, 16))
     session = sv.Session(net, (x, x[:, :2]), batch=None, engine="cpu", optimizer=sv.SGD(0.1))
     session.advance(len(net.program.moments) - 1, "operation")
-    weight = net.layers[0].perceptrons[1].weights[4]  # type: ignore[attr-defined]
+    weight = net.layers[0].perceptrons[1].weights[4]  # type: ignore[attr-defined]  # of a layer that has it
     told = session.explain(weight)
     assert len(told.x) == 3 * 4  # samples times windows
     assert told.total == pytest.approx(weight.grad)

@@ -216,7 +216,7 @@ def test_dense_is_a_matrix_product() -> None:
 def test_the_weights_of_a_perceptron_are_the_rows_of_the_matrix() -> None:
     layer = sv.Dense(4, 3)
     assert layer.perceptrons[2].weights[1].index == 2 * 4 + 1
-    assert layer.perceptrons[2].bias.index == 12 + 2  # type: ignore[union-attr]
+    assert layer.perceptrons[2].bias.index == 12 + 2  # type: ignore[union-attr]  # of a layer that has it
     assert layer.perceptrons[-1] is layer.perceptrons[2]
 
 
@@ -266,11 +266,11 @@ def test_a_layer_whose_own_bank_was_used_joins_no_network(use: Callable[[sv.Laye
 @pytest.mark.parametrize("bad", [0, -1, 2.5, "3", None, True])
 def test_sizes_are_integers_of_at_least_1(bad: object) -> None:
     for make in (
-        lambda: sv.Dense(bad, 2),  # type: ignore[arg-type]
-        lambda: sv.Dense(2, bad),  # type: ignore[arg-type]
-        lambda: sv.LayerNorm(bad),  # type: ignore[arg-type]
-        lambda: sv.FrequencyEncoding(2, bad),  # type: ignore[arg-type]
-        lambda: sv.Network([2, bad]),  # type: ignore[list-item]
+        lambda: sv.Dense(bad, 2),  # type: ignore[arg-type]  # on purpose
+        lambda: sv.Dense(2, bad),  # type: ignore[arg-type]  # on purpose
+        lambda: sv.LayerNorm(bad),  # type: ignore[arg-type]  # on purpose
+        lambda: sv.FrequencyEncoding(2, bad),  # type: ignore[arg-type]  # on purpose
+        lambda: sv.Network([2, bad]),  # type: ignore[list-item]  # on purpose
     ):
         with refused(InputError, "must be an integer of at least 1, not"):
             make()

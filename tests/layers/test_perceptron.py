@@ -21,7 +21,7 @@ X = [1.0, 1.0]
 
 def make(activation: str = "tanh") -> sv.Perceptron:
     p = sv.Perceptron(2, activation)
-    p.weights[0].value, p.weights[1].value, p.bias.value = 2.0, -1.0, 0.5  # type: ignore[union-attr]
+    p.weights[0].value, p.weights[1].value, p.bias.value = 2.0, -1.0, 0.5  # type: ignore[union-attr]  # of a layer that has it
     return p
 
 
@@ -94,7 +94,7 @@ def test_inputs_that_do_not_fit_are_refused_and_not_kept(
 ) -> None:
     p = make()
     with refused(error, value):
-        p.forward(inputs)  # type: ignore[arg-type]
+        p.forward(inputs)  # type: ignore[arg-type]  # on purpose
     assert [w.unmatched for w in p.parts] == [0, 0, 0]
 
 
@@ -113,8 +113,8 @@ def test_a_gradient_that_is_not_finite_goes_back_at_every_level(upstream: float)
     net = sv.Network([2, 1], seed=0)
     perceptron, weight = sv.Perceptron(2), sv.Weight(0.5)
     for part, x in ((weight, 1.0), (perceptron, [1.0, 1.0]), (sv.Dense(2, 1), X), (net, X)):
-        part.forward(x)  # type: ignore[attr-defined]
-        part.backward(upstream if part in (weight, perceptron) else [upstream])  # type: ignore[attr-defined]
+        part.forward(x)  # type: ignore[attr-defined]  # each of them has it
+        part.backward(upstream if part in (weight, perceptron) else [upstream])  # type: ignore[attr-defined]  # each of them has it
         assert not np.isfinite(part.bank.grad).any()
         with refused(GradientError, upstream):
             part.step()
@@ -125,7 +125,7 @@ def test_an_upstream_gradient_is_a_number(upstream: object) -> None:
     p = make()
     p.forward([1.0, 2.0])
     with pytest.raises(InputError):
-        p.backward(upstream)  # type: ignore[arg-type]
+        p.backward(upstream)  # type: ignore[arg-type]  # on purpose
     assert p.unmatched == 1
 
 

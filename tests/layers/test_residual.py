@@ -38,7 +38,7 @@ def test_rows_are_those_of_its_layers_in_order() -> None:
     layer = sv.Residual(sv.Dense(4, 2), sv.Dense(2, 4))
     assert layer.row_name(0) == "part 0, perceptron 0, weight from input 0"
     assert layer.row_name(10) == "part 1, perceptron 0, weight from input 0"
-    assert layer.weight(10) is layer.layers[1].perceptrons[0].weights[0]  # type: ignore[attr-defined]
+    assert layer.weight(10) is layer.layers[1].perceptrons[0].weights[0]  # type: ignore[attr-defined]  # of a layer that has it
 
 
 def test_one_inside_another_is_saved_and_loaded(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_layers_that_do_not_fit_are_refused() -> None:
     with pytest.raises(OwnershipError):
         sv.Residual(used)
     with refused(InputError):
-        sv.Residual(layers=3)  # type: ignore[arg-type]
+        sv.Residual(layers=3)  # type: ignore[arg-type]  # on purpose
     pictures = sv.Conv2d((1, 2, 4), 1, padding=1), sv.Reshape((1, 2, 4), (1, 4, 2))
     with refused(ShapeError, "(1, 4, 2)"):
         sv.Residual(*pictures)

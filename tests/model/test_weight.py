@@ -139,18 +139,18 @@ def test_freezing_takes_whether_to_freeze_as_a_session_does(part: Part) -> None:
 def test_a_value_must_be_a_finite_number(bad: object) -> None:
     w = sv.Weight(1.0)
     with refused(InputError, bad):
-        w.value = bad  # type: ignore[assignment]
+        w.value = bad  # type: ignore[assignment]  # on purpose
     assert w.value == 1.0
     with refused(InputError, bad):
-        sv.Weight(bad)  # type: ignore[arg-type]
+        sv.Weight(bad)  # type: ignore[arg-type]  # on purpose
 
 
 def test_an_input_that_is_no_number_is_refused_and_not_kept() -> None:
     w = sv.Weight(1.0)
     with refused(InputError, "'three'"):
-        w.forward("three")  # type: ignore[arg-type]
+        w.forward("three")  # type: ignore[arg-type]  # on purpose
     with refused(InputError, "None"):
-        w(None)  # type: ignore[arg-type]
+        w(None)  # type: ignore[arg-type]  # on purpose
     assert w.unmatched == 0
 
 
@@ -256,7 +256,7 @@ def test_a_weight_has_the_operators_of_a_value(
     expression: object, value: float, slope: float
 ) -> None:
     w = sv.Weight(2.0)
-    result = expression(w)  # type: ignore[operator]
+    result = expression(w)  # type: ignore[operator]  # a function of a parametrized test
     result.backward()
     assert (result.data, w.grad) == pytest.approx((value, slope))
 
@@ -279,7 +279,7 @@ def test_the_gradient_of_a_weight_cannot_be_an_expression() -> None:
 
 def test_what_no_weight_can_be_combined_with_is_refused() -> None:
     with refused(InputError, "'x'"):
-        _ = sv.Weight(1.0) * "x"  # type: ignore[operator]
+        _ = sv.Weight(1.0) * "x"  # type: ignore[operator]  # on purpose
 
 
 # Findings of a first user.
@@ -290,7 +290,7 @@ def test_an_upstream_gradient_that_is_no_number_is_refused_and_nothing_is_lost(b
     w = sv.Weight(1.0)
     w.forward(2.0)
     with refused(InputError, bad):
-        w.backward(bad)  # type: ignore[arg-type]
+        w.backward(bad)  # type: ignore[arg-type]  # on purpose
     assert (w.unmatched, w.grad) == (1, 0.0)
     w.backward(1.0)
     assert w.grad == 2.0
@@ -316,12 +316,12 @@ def test_clearing_the_gradients_of_an_expression_leaves_none_to_step_with() -> N
 @pytest.mark.parametrize("value", ["0.5", 10**400, b"1"])
 def test_a_value_that_only_looks_like_a_number_is_refused(value: object) -> None:
     with refused(InputError, value):
-        sv.Weight(value)  # type: ignore[arg-type]
+        sv.Weight(value)  # type: ignore[arg-type]  # on purpose
 
 
 @pytest.mark.parametrize("rows", [-1, "a", 1.5])
 def test_a_bank_has_a_whole_number_of_rows(rows: object) -> None:
     with refused(InputError, rows):
-        sv.Bank(rows)  # type: ignore[arg-type]
+        sv.Bank(rows)  # type: ignore[arg-type]  # on purpose
     with refused(InputError, "7"):
         sv.Weight.on(sv.Bank(2), 7)

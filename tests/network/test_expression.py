@@ -198,7 +198,7 @@ def functions(draw: st.DrawFn) -> tuple[Callable[..., Any], list[Value]]:
                 made.append(where(a > b, b, c))
             else:
                 made.append(call(name, *[a, b, c][: len(OPERATIONS[name].partials)]))
-        function.margin = margin(made)  # type: ignore[attr-defined]
+        function.margin = margin(made)  # type: ignore[attr-defined]  # an attribute of one's own
         return [x * 0.5 + made[place] for place in outputs]
 
     return function, parameters
@@ -221,7 +221,7 @@ def test_any_expression_has_the_numbers_and_the_gradients_of_plain_values(
     batch = np.random.default_rng(seed).normal(size=(3, 2)).round(3)
     for sample in batch.tolist():
         function(*map(Value, sample))
-        assume(function.margin > 1e-9)  # type: ignore[attr-defined]
+        assume(function.margin > 1e-9)  # type: ignore[attr-defined]  # an attribute of one's own
     expected = by_plain_values(function, parameters, batch)
     assume(all(np.abs(array).max(initial=0.0) < 1e6 for array in expected))
     for engine in ENGINES:
@@ -419,10 +419,10 @@ def test_expressions_share_their_parameters(engine: str) -> None:
 
 def test_what_is_set_on_a_value_stays_when_it_is_compiled() -> None:
     a = sv.Value(2.0, label="a")
-    a.row, a.bank = "third", "mine"  # type: ignore[attr-defined]
+    a.row, a.bank = "third", "mine"  # type: ignore[attr-defined]  # an attribute of one's own
     f = sv.compile(lambda x: a * x, inputs=1)
     assert f.parameters[0] is a and isinstance(a, sv.Value)
-    assert (a.row, a.bank, a.label) == ("third", "mine", "a")  # type: ignore[attr-defined]
+    assert (a.row, a.bank, a.label) == ("third", "mine", "a")  # type: ignore[attr-defined]  # an attribute of one's own
     a.data = 5.0
     assert f([2.0]).tolist() == [10.0] and f.bank.value.tolist() == [5.0]
 

@@ -74,7 +74,7 @@ def test_a_float32_network_is_checked_in_float64_and_left_as_it_was() -> None:
 
 @pytest.mark.parametrize("pick", [lambda n: n.layers[1], lambda n: n.layers[1].perceptrons[0]])
 def test_a_part_of_a_network_is_checked_by_itself(pick: object) -> None:
-    part = pick(sv.Network([2, 4, 2], "tanh"))  # type: ignore[operator]
+    part = pick(sv.Network([2, 4, 2], "tanh"))  # type: ignore[operator]  # a function of a parametrized test
     assert sv.gradcheck(part, [0.3, 0.4, -0.1, 0.9]).error < 1e-6
 
 

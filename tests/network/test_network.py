@@ -29,7 +29,7 @@ COLOURS = np.random.default_rng(0).random((8, 3))
 
 
 def rgb(**options: object) -> sv.Network:
-    return sv.Network([3, 8, 3], "tanh", "sigmoid", **options)  # type: ignore[arg-type]
+    return sv.Network([3, 8, 3], "tanh", "sigmoid", **options)  # type: ignore[arg-type]  # of many types
 
 
 def texture(**options: object) -> sv.Network:
@@ -39,7 +39,7 @@ def texture(**options: object) -> sv.Network:
         sv.LayerNorm(8),
         sv.Dense(8, 3, "sigmoid", bias=False),
     ]
-    return sv.Network(layers, init="xavier_uniform", **options)  # type: ignore[arg-type]
+    return sv.Network(layers, init="xavier_uniform", **options)  # type: ignore[arg-type]  # of many types
 
 
 # Shape and numbers.
@@ -95,13 +95,13 @@ def test_training_goes_through_the_methods_of_the_weights(
     for verb in calls:
         original = getattr(sv.Weight, verb)
 
-        def counted(self: sv.Weight, x: float, verb: str = verb, original=original) -> float:  # type: ignore[no-untyped-def]
+        def counted(self: sv.Weight, x: float, verb: str = verb, original=original) -> float:  # type: ignore[no-untyped-def]  # it stands for any method
             calls[verb] += 1
             result: float = original(self, x)
             return result
 
         monkeypatch.setattr(sv.Weight, verb, counted)
-    net = make()  # type: ignore[operator]
+    net = make()  # type: ignore[operator]  # a function of a parametrized test
     net.train_step(np.ones((5, net.inputs)) / 3, np.ones((5, net.outputs)), "mse", sv.SGD(0.1))
     expected = 5 * uses * len(net.bank)
     assert calls == {"forward": expected, "backward": expected}
@@ -247,9 +247,9 @@ def test_forget_drops_what_waits() -> None:
 
 def test_a_weight_has_a_name_one_can_read() -> None:
     net = rgb()
-    w = net.layers[0].perceptrons[2].weights[1]  # type: ignore[attr-defined]
+    w = net.layers[0].perceptrons[2].weights[1]  # type: ignore[attr-defined]  # of a layer that has it
     assert w.name == "layer 0, perceptron 2, weight from input 1"
-    assert net.layers[1].perceptrons[0].bias.name == "layer 1, perceptron 0, bias"  # type: ignore[attr-defined]
+    assert net.layers[1].perceptrons[0].bias.name == "layer 1, perceptron 0, bias"  # type: ignore[attr-defined]  # of a layer that has it
     assert texture().weight(12 * 8 + 8 + 3).name == "layer 2, gain of feature 3"
 
 
@@ -258,7 +258,7 @@ def test_parameters_are_the_weights_in_the_order_of_the_bank() -> None:
     parameters = net.parameters()
     assert len(parameters) == len(net.bank) == 12 * 8 + 8 + 16 + 24
     assert [w.index for w in parameters] == list(range(len(net.bank)))
-    assert parameters[5] is net.layers[1].perceptrons[0].weights[5]  # type: ignore[attr-defined]
+    assert parameters[5] is net.layers[1].perceptrons[0].weights[5]  # type: ignore[attr-defined]  # of a layer that has it
     assert parameters[-1].index == len(net.bank) - 1
     assert [w.index for w in parameters[2:4]] == [2, 3]
 
@@ -275,7 +275,7 @@ def test_a_weight_is_a_live_view_of_the_bank() -> None:
 def test_weights_of_a_million_parameters_are_made_when_asked_for() -> None:
     tracemalloc.start()
     net = sv.Network([1000, 1000, 10])
-    w = net.layers[0].perceptrons[700].weights[3]  # type: ignore[attr-defined]
+    w = net.layers[0].perceptrons[700].weights[3]  # type: ignore[attr-defined]  # of a layer that has it
     _, peak = tracemalloc.get_traced_memory()
     kept = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
@@ -373,7 +373,7 @@ def unchanged(net: sv.Network, act: object, error: type[Exception], words: str) 
     before = net.bank.value.copy(), net.bank.grad.copy(), net.bank.step_count
     waiting = [weight.unmatched for weight in net.parameters()]
     with pytest.raises(error) as caught:
-        act()  # type: ignore[operator]
+        act()  # type: ignore[operator]  # on purpose
     assert re.search(words, str(caught.value)), str(caught.value)
     assert "\n" not in str(caught.value)
     assert (net.bank.value == before[0]).all() and (net.bank.grad == before[1]).all()
@@ -487,14 +487,14 @@ def test_a_row_that_is_not_there() -> None:
 )
 def test_a_network_that_cannot_be(arguments: dict[str, object], value: str) -> None:
     with refused(InputError, value):
-        sv.Network(**arguments)  # type: ignore[arg-type]
+        sv.Network(**arguments)  # type: ignore[arg-type]  # on purpose
 
 
 def test_a_network_that_could_not_be_made_leaves_its_layers_free() -> None:
     layer = sv.Dense(3, 3)
     for arguments in ({"engine": "gpu"}, {"dtype": "float"}, {"seed": -1}, {"init": "x"}):
         with pytest.raises(InputError):
-            sv.Network([layer], **arguments)  # type: ignore[arg-type]
+            sv.Network([layer], **arguments)  # type: ignore[arg-type]  # on purpose
     sv.Network([layer])
 
 
@@ -641,11 +641,11 @@ def test_a_layer_that_stands_twice_has_one_activation(engine: str) -> None:
 @pytest.mark.parametrize("padding", [-1, 0.5, True])
 def test_padding_is_a_whole_number(padding: object) -> None:
     with refused(InputError, padding):
-        sv.Conv2d((1, 4, 4), 1, padding=padding)  # type: ignore[arg-type]
+        sv.Conv2d((1, 4, 4), 1, padding=padding)  # type: ignore[arg-type]  # on purpose
 
 
 def test_counts_may_be_numpys() -> None:
     for kind in (sv.BatchNorm, sv.Dropout):
-        assert kind(np.int64(3)).inputs == 3  # type: ignore[arg-type]
+        assert kind(np.int64(3)).inputs == 3  # type: ignore[arg-type]  # of another type, which is taken too
     with refused(InputError, "2.0"):
-        sv.BatchNorm(2.0)  # type: ignore[arg-type]
+        sv.BatchNorm(2.0)  # type: ignore[arg-type]  # on purpose

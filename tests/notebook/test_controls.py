@@ -245,7 +245,7 @@ def test_of_a_slider_that_moves_the_newest_counts_and_of_a_button_every_click(
 ) -> None:
     waiting: list[Callable[[], None]] = []
     sought: list[int] = []
-    controller.seek = sought.append  # type: ignore[method-assign, assignment]
+    controller.seek = sought.append  # type: ignore[method-assign, assignment]  # in its place
     controller.session.advance(9)
     controls = NotebookControls(controller, waiting.append)
     controls.show_state(controller.state)

@@ -160,7 +160,7 @@ def learned(name: str, model: object, *, classes: int = 0) -> None:
         y = (x @ random.normal(size=(4, classes))).argmax(axis=1)
     else:
         y = x @ random.normal(size=4)
-    model.fit(x, y)  # type: ignore[attr-defined]
+    model.fit(x, y)  # type: ignore[attr-defined]  # of scikit-learn
     options = {id(model): {"zipmap": False}} if classes else None
     made = to_onnx(model, x[:1], options=options, target_opset=17)
     (FOLDER / f"{name}.onnx").write_bytes(made.SerializeToString(deterministic=True))

@@ -201,7 +201,7 @@ def test_a_shape_that_does_not_fit_is_refused(odd: object, tmp_path: Path) -> No
 def test_only_a_network_can_be_saved(path: Path) -> None:
     for odd in ("a", None, sv.Dense(1, 1)):
         with refused(InputError, odd):
-            sv.onnx.save(odd, path)  # type: ignore[arg-type]
+            sv.onnx.save(odd, path)  # type: ignore[arg-type]  # on purpose
 
 
 def test_residuals_in_one_another_without_end_are_refused(path: Path) -> None:

@@ -71,7 +71,7 @@ def rows() -> sv.Network:
 @pytest.mark.parametrize("make", [pictures, rows])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_network_of_all_layers_comes_back(make: object, dtype: str, path: Path) -> None:
-    net = make().copy(dtype)  # type: ignore[operator]
+    net = make().copy(dtype)  # type: ignore[operator]  # a function of a parametrized test
     if dtype == "float64" and make is pictures:  # onnxruntime has no convolution of float64
         sv.onnx.save(net, path)
         again = sv.onnx.load(path, dtype=dtype)

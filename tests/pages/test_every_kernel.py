@@ -61,7 +61,7 @@ def session(
 
 def of_layers() -> dict[str, Make]:
     cases: dict[str, Make] = {
-        name: lambda dtype, make=make: session(make(), dtype=dtype)  # type: ignore[misc]
+        name: lambda dtype, make=make: session(make(), dtype=dtype)  # type: ignore[misc]  # mypy infers no defaults of a lambda
         for name, make in MAKERS.items()
     }
     cases["wide"] = lambda dtype: session(
@@ -87,10 +87,10 @@ def of_formulas() -> dict[str, Make]:
 
     cases: dict[str, Make] = {}
     for name in ACTIVATIONS:
-        cases[name] = lambda dtype, name=name: session(sv.Dense(4, 4, name), dtype=dtype)  # type: ignore[misc]
+        cases[name] = lambda dtype, name=name: session(sv.Dense(4, 4, name), dtype=dtype)  # type: ignore[misc]  # mypy infers no defaults of a lambda
     for name in {**LOSSES, **ROW_LOSSES}:
         output = "linear" if "cross_entropy" in name else "sigmoid"
-        cases[name] = lambda dtype, name=name, output=output: session(  # type: ignore[misc]
+        cases[name] = lambda dtype, name=name, output=output: session(  # type: ignore[misc]  # mypy infers no defaults of a lambda
             dtype=dtype, loss=name, output=output
         )
     settings = {"steps": 15, "every": 4, "warmup": 5}
@@ -105,7 +105,7 @@ def of_formulas() -> dict[str, Make]:
 def of_batches() -> dict[str, Make]:
     inputs, targets = table().training
     cases: dict[str, Make] = {
-        order: lambda dtype, order=order: session(  # type: ignore[misc]
+        order: lambda dtype, order=order: session(  # type: ignore[misc]  # mypy infers no defaults of a lambda
             dtype=dtype, samples=data.Arrays(inputs, targets, order=order)
         )
         for order in ("shuffled", "in_order", "picked")

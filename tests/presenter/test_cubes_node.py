@@ -213,9 +213,9 @@ def test_what_it_cannot_show_or_follow_is_said() -> None:
         sv.Cubes(3)
     for option in ("layout", "color", "cubes", "theme"):
         with refused(UnknownNameError, "'velue'"):
-            sv.Cubes(network, **{option: "velue"})  # type: ignore[arg-type]
+            sv.Cubes(network, **{option: "velue"})  # type: ignore[arg-type]  # on purpose
     with refused(UnknownNameError, "'colour'"):
-        sv.Cubes(network, colour="value")  # type: ignore[call-arg]
+        sv.Cubes(network, colour="value")  # type: ignore[call-arg]  # on purpose
     with refused(InputError, "Session"):
         sv.Cubes(network).follow(inside.made())
 

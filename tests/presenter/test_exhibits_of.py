@@ -226,7 +226,7 @@ def test_a_fine_texture_has_every_pixel_evaluated_in_portions() -> None:
     target, output, _ = [each.reshape(-1, 3) for each in pictures.pictures.values()]
     np.testing.assert_array_equal(target, colors)
     np.testing.assert_allclose(output, s.network(points), rtol=1e-6)
-    assert len(exhibit_of(s, ask).pictures["target"]) == 30  # type: ignore[union-attr]
+    assert len(exhibit_of(s, ask).pictures["target"]) == 30  # type: ignore[union-attr]  # it is there
 
 
 def test_only_a_texture_can_be_finer_and_not_with_the_python_engine() -> None:

@@ -82,4 +82,4 @@ def test_a_terminal_has_none() -> None:
     with refused(InputError, "terminal"):
         sv.watch(own.made(), terminal=True, nodes=print)
     with refused(InputError, "3"):
-        sv.watch(own.made(), nodes=3)  # type: ignore[arg-type]
+        sv.watch(own.made(), nodes=3)  # type: ignore[arg-type]  # on purpose

@@ -161,7 +161,7 @@ MOVES = {
     "lion": OptimizerRow("lion", lion, ("m",), (("beta1", 0.9), ("beta2", 0.99))),
     "heavy": OptimizerRow("heavy", heavy, ("speed",)),
     "looped": OptimizerRow("looped", looped, ("m",)),
-    "plain": OptimizerRow("plain", plain),  # type: ignore[arg-type]
+    "plain": OptimizerRow("plain", plain),  # type: ignore[arg-type]  # on purpose
     "long_way": OptimizerRow("long_way", long_way, ("m",)),
     "within": OptimizerRow("within", within, ("m",)),
     "swapped": OptimizerRow("swapped", swapped, ("m", "n")),

@@ -34,10 +34,10 @@ def test_what_is_no_show_is_refused(colours: sv.Session) -> None:
     with refused(InputError, "3"):
         Show.of(3)
     with refused(InputError, "None"):
-        Show(None)  # type: ignore[arg-type]
+        Show(None)  # type: ignore[arg-type]  # on purpose
     for wrong in ({"speed": 0}, {"frame": 0}, {"steps": 0}):
         with refused(InputError, "0"):
-            Show(colours, **wrong)  # type: ignore[arg-type]
+            Show(colours, **wrong)  # type: ignore[arg-type]  # on purpose
 
 
 def test_sizes_are_read_from_a_text() -> None:

@@ -409,7 +409,7 @@ def test_a_branch_itself_is_no_session() -> None:
         Several.of(session.branches)
     for wrong in (7, "x"):
         with refused(InputError, repr(wrong)):
-            session.copy(wrong)  # type: ignore[arg-type]
+            session.copy(wrong)  # type: ignore[arg-type]  # on purpose
 
 
 def test_the_key_to_the_marks_stands_in_the_chosen_pane(studio: Studio) -> None:

@@ -279,6 +279,16 @@ def test_a_session_can_be_exchanged_for_another(studio: Studio, stage: Stage) ->
     assert_right_colors(studio, stage)
 
 
+def test_values_are_shown_in_place_of_a_channel_that_another_session_lacks(stage: Stage) -> None:
+    def given(optimizer: sv.Optimizer) -> sv.Session:
+        return sv.Session(sv.Network([2, 1]), data.Xor(), optimizer=optimizer, engine="python")
+
+    stage.replace(given(sv.Adam(0.1)))
+    stage.color, stage.size = "m", "gradient"
+    stage.replace(given(sv.SGD(0.1)))
+    assert (stage.color, stage.size) == ("value", "gradient")
+
+
 @pytest.mark.parametrize("layout", ["posters", "crossbar"])
 def test_a_layout_can_be_exchanged(studio: Studio, stage: Stage, layout: str) -> None:
     studio.stage(stage, 0.0, SIZE)

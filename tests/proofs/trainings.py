@@ -56,7 +56,7 @@ def tables(inputs: int, outputs: int, samples: int) -> list[Callable[[], data.Da
         order = ("shuffled", "picked", "in_order")[seed]
         return data.Arrays(x.round(3), y.round(3), order=order)
 
-    return [lambda seed=seed: table(seed) for seed in range(3)]  # type: ignore[misc]
+    return [lambda seed=seed: table(seed) for seed in range(3)]  # type: ignore[misc]  # mypy infers no defaults of a lambda
 
 
 def wave() -> Any:

@@ -240,7 +240,7 @@ def play(user: User) -> None:
     """Where that leads depends on the time it takes: so from there it goes back at once."""
     s, start = user.s, user.now[0]
     speed, unit = (500.0, "operation") if user.chance.random() < 0.3 else (None, "step")
-    s.play(speed if s.engine == "cpu" else 300.0, unit)  # type: ignore[arg-type]
+    s.play(speed if s.engine == "cpu" else 300.0, unit)  # type: ignore[arg-type]  # one of the units
     time.sleep(user.chance.uniform(0.0, 0.02))
     s.pause()
     place, played = s.clock.place, bits(s)
@@ -531,7 +531,7 @@ def mistake(user: User) -> None:
         lambda: s.advance(-1),
         lambda: s.seek(-1),
         lambda: s.switch(10**6),
-        lambda: s.freeze("all"),  # type: ignore[arg-type]
+        lambda: s.freeze("all"),  # type: ignore[arg-type]  # on purpose
         lambda: s.set_activation(0, "tahn"),
         lambda: s.to("gpu"),
         lambda: s.branch("two\nlines"),

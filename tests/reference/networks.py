@@ -29,7 +29,7 @@ class Recorder(torch.Tensor):
 
 def linear_layer(weight: Recorder, bias: Recorder) -> None:
     """What PyTorch's Linear does when it is made."""
-    nn.Linear.reset_parameters(SimpleNamespace(weight=weight, bias=bias))  # type: ignore[arg-type]
+    nn.Linear.reset_parameters(SimpleNamespace(weight=weight, bias=bias))  # type: ignore[arg-type]  # all that it reads
 
 
 INITIALIZERS: dict[str, tuple[dict[str, float], Callable[[Recorder, Recorder], Any]]] = {

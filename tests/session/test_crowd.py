@@ -37,7 +37,7 @@ def row(rng: Random) -> int:
 def advance(s: sv.Session, rng: Random, path: Path) -> None:
     if s.step_index > FURTHEST:
         s.seek(int(rng.integers(FURTHEST)))
-    s.advance(count(rng, 30), str(rng.choice(UNITS[:3])))  # type: ignore[arg-type]
+    s.advance(count(rng, 30), str(rng.choice(UNITS[:3])))  # type: ignore[arg-type]  # one of the units
 
 
 def play(s: sv.Session, rng: Random, path: Path) -> None:
@@ -75,7 +75,7 @@ def copied(s: sv.Session, rng: Random, path: Path) -> None:
 
 DEEDS: dict[str, Deed] = {
     "advance": advance,
-    "back": lambda s, rng, path: s.back(count(rng), str(rng.choice(UNITS))),  # type: ignore[arg-type]
+    "back": lambda s, rng, path: s.back(count(rng), str(rng.choice(UNITS))),  # type: ignore[arg-type]  # one of the units
     "seek": lambda s, rng, path: s.seek(int(rng.integers(max(1, s.step_index)))),
     "reset": lambda s, rng, path: s.reset(),
     "edit": lambda s, rng, path: s.edit([row(rng), row(rng)], rng.normal()),

@@ -56,8 +56,8 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 def test_a_data_frame_has_the_same_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     made: dict[str, Any] = {}
     pandas = ModuleType("pandas")  # pandas itself is not among the requirements of the tests
-    pandas.RangeIndex = lambda stop, name: (stop, name)  # type: ignore[attr-defined]
-    pandas.DataFrame = lambda columns, index: made.update(columns, index=index)  # type: ignore[attr-defined]
+    pandas.RangeIndex = lambda stop, name: (stop, name)  # type: ignore[attr-defined]  # in its place
+    pandas.DataFrame = lambda columns, index: made.update(columns, index=index)  # type: ignore[attr-defined]  # in its place
     monkeypatch.setitem(sys.modules, "pandas", pandas)
     s = session()
     s.to_pandas()

@@ -155,10 +155,10 @@ def test_what_cannot_be_replicated_is_refused() -> None:
     with refused(EngineError, "python"):
         sv.replicate(session(engine="python"), range(2))
     with refused(InputError, "5"):
-        sv.replicate(session(), 5)  # type: ignore[arg-type]
+        sv.replicate(session(), 5)  # type: ignore[arg-type]  # on purpose
     for other in (sv.Network([2, 1]), 3):
         with refused(InputError, other):
-            sv.replicate(other, range(2))  # type: ignore[arg-type]
+            sv.replicate(other, range(2))  # type: ignore[arg-type]  # on purpose
     w = sv.Value(1.0)
     expression = sv.Session(sv.compile(lambda x: w * x, inputs=1), ([[1.0]], [[2.0]]))
     with refused(InputError, "expressions"):

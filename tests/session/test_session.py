@@ -276,7 +276,7 @@ def test_the_optimizer_of_a_session_is_set_there() -> None:
         with refused(InputError, name):
             setattr(shown, name, value)
     with pytest.raises(TypeError, match="does not support item assignment"):
-        shown.settings["momentum"] = 0.0  # type: ignore[index]
+        shown.settings["momentum"] = 0.0  # type: ignore[index]  # on purpose
     assert repr(s.optimizer) == repr(shown) == "Momentum(lr=0.1, momentum=0.9)"
     for another in (copy.copy(shown), copy.deepcopy(shown), pickle.loads(pickle.dumps(shown))):
         another.lr, another.settings["momentum"] = 0.3, 0.5
@@ -404,7 +404,7 @@ def test_bad_arguments_change_nothing() -> None:
     for call, error, value in [
         (lambda: s.advance(-1), InputError, "not -1"),
         (lambda: s.back(-1), InputError, "not -1"),
-        (lambda: s.advance(1, "week"), InputError, "'week'"),  # type: ignore[arg-type]
+        (lambda: s.advance(1, "week"), InputError, "'week'"),  # type: ignore[arg-type]  # on purpose
         (lambda: s.seek(-1), InputError, "not -1"),
         (lambda: s.edit(99, 0.0), ShapeError, "99"),
         (lambda: s.edit(3, math.nan), InputError, "nan"),
@@ -485,7 +485,7 @@ def test_a_weight_is_explained_down_to_its_new_value(engine: str, name: str) -> 
     s = session(engine, dtype="float64", optimizer=optimizer, batch=5)
     s.advance(4)
     layer = s.network.layers[0]
-    for weight in (layer.perceptrons[2].weights[1], layer.perceptrons[0].bias):  # type: ignore[attr-defined]
+    for weight in (layer.perceptrons[2].weights[1], layer.perceptrons[0].bias):  # type: ignore[attr-defined]  # of a layer that has it
         told = s.explain(weight)
         assert told.products is not None and told.g is not None
         assert (told.products == told.x * told.g).all() and len(told.products) == 5
@@ -775,7 +775,7 @@ def test_a_pinned_weight_has_the_gradients_of_all_steps(engine: str) -> None:
     assert s.history(w, "gradient")[1].tolist() == [told[step] for step in range(5)]
     assert s.copy().history(w.index, "gradient")[1].tolist() == [told[step] for step in range(5)]
     with refused(InputError, "'grad'"):
-        s.history(w, "grad")  # type: ignore[arg-type]
+        s.history(w, "grad")  # type: ignore[arg-type]  # on purpose
 
 
 def test_the_gradient_of_a_history_is_not_one_that_somebody_wrote() -> None:
@@ -911,7 +911,7 @@ def test_a_compiled_expression_has_sessions_too(engine: str) -> None:
     assert a.grad == 0.0 and s.loss > 0.0
     s.advance(1, "operation")
     assert a.grad != 0.0
-    told = s.explain(a)  # type: ignore[arg-type]
+    told = s.explain(a)  # type: ignore[arg-type]  # on purpose
     assert told.total == a.grad and told.lines[-1].name == "w"
     s.advance(400)
     assert told.new_value is not None and a.data == pytest.approx(2.0, abs=0.2)
@@ -938,7 +938,7 @@ def test_what_an_expression_cannot_do_is_refused() -> None:
     with refused(sv.ScalarvizError):
         s.to("cpu", "mixed")
     with refused(OwnershipError, "Value(data=3.0, grad=0)"):
-        s.edit(sv.Value(3.0), 1.0)  # type: ignore[arg-type]
+        s.edit(sv.Value(3.0), 1.0)  # type: ignore[arg-type]  # on purpose
 
 
 # What a strict reader found.
@@ -1012,7 +1012,7 @@ def test_objects_that_were_passed_can_be_changed_afterwards() -> None:
     s.edit(rows, 0.5)
     s.advance(5)
     optimizer.lr = 3.0
-    optimizer.settings["momentum"] = 0.0  # type: ignore[index]
+    optimizer.settings["momentum"] = 0.0  # type: ignore[index]  # on purpose
     rows[:] = 7
     s.advance(5)
     after = state(s)

@@ -65,7 +65,7 @@ def test_200_moments_of_20000_steps_come_back_in_2_megabytes() -> None:
         s.seek(0 if step == s.step_index else step)
         s.seek(step)
         replays.append(sum(taken))
-        starts.append(branch.frame_before(step).step)  # type: ignore[union-attr]
+        starts.append(branch.frame_before(step).step)  # type: ignore[union-attr]  # it is there
         key = branch.number, step
         found = state(s)
         assert seen.setdefault(key, found) == found
@@ -99,5 +99,5 @@ def count_steps(s: Session) -> list[int]:
         taken.append(count)
         return steps(first, count)
 
-    s.timeline.trainer.steps = counted  # type: ignore[method-assign]
+    s.timeline.trainer.steps = counted  # type: ignore[method-assign]  # in its place
     return taken

@@ -247,8 +247,8 @@ def test_slow_pictures_become_fewer_where_they_would_hold_the_training_up(
     class Never:
         asked = False
 
-    watching.picture = lambda: ""  # type: ignore[method-assign, assignment]
-    watching.go(Screen(), Never())  # type: ignore[arg-type]
+    watching.picture = lambda: ""  # type: ignore[method-assign, assignment]  # in its place
+    watching.go(Screen(), Never())  # type: ignore[arg-type]  # parts of them
     assert len(pictures) / clock.now == pytest.approx(pictures_a_second, rel=0.1)
 
 

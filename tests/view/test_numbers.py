@@ -88,7 +88,7 @@ def test_the_hovered_and_the_pinned_cube_have_their_number_always(way: str, size
     scale = stage.frame_data().division(*size).scale
     rows = numbered_rows(projection(stage), stage.frame_data(), scale)
     assert rows[40] >= SMALLEST * scale
-    fan, unit = stage.frame_data().layout.fan_of(40)  # type: ignore[misc]
+    fan, unit = stage.frame_data().layout.fan_of(40)  # type: ignore[misc]  # it has one
     whole = {*fan.rows_of(unit), fan.biases + unit}
     assert set(rows) & whole in ({40}, whole)
 

@@ -305,5 +305,5 @@ CASES = {name: case for name, case in globals().items() if name.startswith("case
 
 if __name__ == "__main__":
     Dispatcher._compile_for_args, compile_kernel.run_child = noted, noted_child
-    CFunc._compile_uncached = noted_by_address  # type: ignore[method-assign]
+    CFunc._compile_uncached = noted_by_address  # type: ignore[method-assign]  # in its place
     main(sys.argv[1:] or list(CASES), CASES)

@@ -43,7 +43,7 @@ def main(times: float) -> None:
         print("frames", frames > 4, "colors", len(colors) > 20)
         window.close()
 
-    Picture.draw = draw  # type: ignore[method-assign]
+    Picture.draw = draw  # type: ignore[method-assign]  # in its place
     timer = QTimer()
     timer.timeout.connect(look)
     timer.start(250)

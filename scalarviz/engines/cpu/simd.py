@@ -205,7 +205,7 @@ def borrowed(context: Any, x: Any) -> Emitted:
                 array = target.make_array(kind)
                 old, new = array(target, builder, items[i]), array(target, builder)
                 fields = old.data, old.shape, old.strides, old.itemsize
-                populate_array(new, *fields, meminfo=None)  # type: ignore[no-untyped-call]
+                populate_array(new, *fields, meminfo=None)  # type: ignore[no-untyped-call]  # of numba
                 items[i] = new._getvalue()
         return target.make_tuple(builder, x, items)
 

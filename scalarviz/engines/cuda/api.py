@@ -13,8 +13,7 @@ def load() -> Any:
     """Return numba's CUDA module, or None."""
     try:
         return import_module("numba.cuda")
-    # It loads NVIDIA's libraries, and raises errors of many kinds without them.
-    except Exception:
+    except Exception:  # it loads NVIDIA's libraries, which raise errors of many kinds
         return None
 
 

@@ -214,8 +214,7 @@ class CudaCalls:
         if self.shared > SHARED:
             try:
                 ask_for_shared(overload, self.shared)
-            # Whatever refuses it: blocks work with less, too.
-            except Exception:
+            except Exception:  # whatever refuses it: blocks work with less, too
                 self.do_with_less()
         if not together:
             return 0

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 
 from scalarviz.errors import EngineError
 
-# Packages that raise the errors of a GPU, of its driver, and of the compiler and linker for it.
 MOST_SAID = 120  # characters
+# Packages that raise the errors of a GPU, of its driver, and of the compiler and linker for it.
 CARD = ("numba.cuda", "numba_cuda", "cuda.")
 
 
@@ -36,7 +36,7 @@ def card_failures() -> Iterator[None]:
     """Raise EngineError for a failure of the GPU in the body."""
     try:
         yield
-    except Exception as error:
+    except Exception as error:  # drivers raise errors of many kinds; others are raised again
         if not is_of_the_card(error):
             raise
         raise card_error(error) from error

@@ -26,8 +26,7 @@ def run() -> str:
         twice = cuda.jit(kernel_on(cuda))
         twice[1, SIZE](out)
         found = out.copy_to_host()
-    # Whatever the error is, kernels cannot run.
-    except Exception as error:
+    except Exception as error:  # whatever it is, kernels cannot run
         return f"{type(error).__name__}: {' '.join(str(error).split())}"
     if found.tolist() != [2.0 * i for i in range(SIZE)]:
         return "a kernel of three lines gave wrong numbers"

@@ -68,61 +68,15 @@ def for_four(w: Any, x0: Any, x1: Any, x2: Any, x3: Any, a0: Any, a1: Any, a2: A
 
 
 @kernel
-def along(
-    weights: Numbers, w: Index, b: Index, c: Index, d: Index, inner: Index, space: Numbers,
-    column: Index, step: Index, a0: Any, b0: Any, c0: Any, d0: Any,
+def eight_sums(
+    weights: Numbers, w: Index, apart: Index, b: Index, c: Index, d: Index, inner: Index,
+    space: Numbers, column: Index, step: Index, a0: Any, b0: Any, c0: Any, d0: Any,
 ) -> Any:  # fmt: skip
     """Return eight sums over `inner` weights times two samples, which begin with a0, ..., d0.
 
-    The weights of a sum are neighbours in memory; those of the second, third and fourth row are b,
-    c and d numbers after those of the first, from w on.
-    """
-    a1, b1, c1, d1 = a0, b0, c0, d0
-    last, whole = w + inner, w + inner // FOUR * FOUR
-    step2, step3, step4 = TWO * step, THREE * step, FOUR * step
-    while w < whole:
-        x0, x1 = space[column], space[column + ONE]
-        y0, y1 = space[column + step], space[column + step + ONE]
-        u0, u1 = space[column + step2], space[column + step2 + ONE]
-        v0, v1 = space[column + step3], space[column + step3 + ONE]
-        a0, a1 = for_two(weights[w], x0, x1, a0, a1)
-        b0, b1 = for_two(weights[w + b], x0, x1, b0, b1)
-        c0, c1 = for_two(weights[w + c], x0, x1, c0, c1)
-        d0, d1 = for_two(weights[w + d], x0, x1, d0, d1)
-        a0, a1 = for_two(weights[w + ONE], y0, y1, a0, a1)
-        b0, b1 = for_two(weights[w + b + ONE], y0, y1, b0, b1)
-        c0, c1 = for_two(weights[w + c + ONE], y0, y1, c0, c1)
-        d0, d1 = for_two(weights[w + d + ONE], y0, y1, d0, d1)
-        a0, a1 = for_two(weights[w + TWO], u0, u1, a0, a1)
-        b0, b1 = for_two(weights[w + b + TWO], u0, u1, b0, b1)
-        c0, c1 = for_two(weights[w + c + TWO], u0, u1, c0, c1)
-        d0, d1 = for_two(weights[w + d + TWO], u0, u1, d0, d1)
-        a0, a1 = for_two(weights[w + THREE], v0, v1, a0, a1)
-        b0, b1 = for_two(weights[w + b + THREE], v0, v1, b0, b1)
-        c0, c1 = for_two(weights[w + c + THREE], v0, v1, c0, c1)
-        d0, d1 = for_two(weights[w + d + THREE], v0, v1, d0, d1)
-        w += FOUR
-        column += step4
-    while w < last:
-        x0, x1 = space[column], space[column + ONE]
-        a0, a1 = for_two(weights[w], x0, x1, a0, a1)
-        b0, b1 = for_two(weights[w + b], x0, x1, b0, b1)
-        c0, c1 = for_two(weights[w + c], x0, x1, c0, c1)
-        d0, d1 = for_two(weights[w + d], x0, x1, d0, d1)
-        w += ONE
-        column += step
-    return a0, a1, b0, b1, c0, c1, d0, d1
-
-
-@kernel
-def across(
-    weights: Numbers, w: Index, apart: Index, inner: Index, space: Numbers, column: Index,
-    step: Index, a0: Any, b0: Any, c0: Any, d0: Any,
-) -> Any:  # fmt: skip
-    """Return eight sums as `along` does, of weights whose four rows are neighbours in memory.
-
-    The weights of a sum are `apart` numbers apart. The four may reach beyond the last one that is
-    needed: such a sum is not written.
+    The weights of a sum are `apart` numbers apart, from w on; those of the second, third and fourth
+    sum are b, c and d numbers after those of the first; where these reach beyond the last row, the
+    caller does not write the sum.
     """
     a1, b1, c1, d1 = a0, b0, c0, d0
     last, whole = w + inner * apart, w + inner // FOUR * FOUR * apart
@@ -134,29 +88,29 @@ def across(
         u0, u1 = space[column + step2], space[column + step2 + ONE]
         v0, v1 = space[column + step3], space[column + step3 + ONE]
         a0, a1 = for_two(weights[w], x0, x1, a0, a1)
-        b0, b1 = for_two(weights[w + ONE], x0, x1, b0, b1)
-        c0, c1 = for_two(weights[w + TWO], x0, x1, c0, c1)
-        d0, d1 = for_two(weights[w + THREE], x0, x1, d0, d1)
+        b0, b1 = for_two(weights[w + b], x0, x1, b0, b1)
+        c0, c1 = for_two(weights[w + c], x0, x1, c0, c1)
+        d0, d1 = for_two(weights[w + d], x0, x1, d0, d1)
         a0, a1 = for_two(weights[w + apart], y0, y1, a0, a1)
-        b0, b1 = for_two(weights[w + apart + ONE], y0, y1, b0, b1)
-        c0, c1 = for_two(weights[w + apart + TWO], y0, y1, c0, c1)
-        d0, d1 = for_two(weights[w + apart + THREE], y0, y1, d0, d1)
+        b0, b1 = for_two(weights[w + b + apart], y0, y1, b0, b1)
+        c0, c1 = for_two(weights[w + c + apart], y0, y1, c0, c1)
+        d0, d1 = for_two(weights[w + d + apart], y0, y1, d0, d1)
         a0, a1 = for_two(weights[w + w2], u0, u1, a0, a1)
-        b0, b1 = for_two(weights[w + w2 + ONE], u0, u1, b0, b1)
-        c0, c1 = for_two(weights[w + w2 + TWO], u0, u1, c0, c1)
-        d0, d1 = for_two(weights[w + w2 + THREE], u0, u1, d0, d1)
+        b0, b1 = for_two(weights[w + b + w2], u0, u1, b0, b1)
+        c0, c1 = for_two(weights[w + c + w2], u0, u1, c0, c1)
+        d0, d1 = for_two(weights[w + d + w2], u0, u1, d0, d1)
         a0, a1 = for_two(weights[w + w3], v0, v1, a0, a1)
-        b0, b1 = for_two(weights[w + w3 + ONE], v0, v1, b0, b1)
-        c0, c1 = for_two(weights[w + w3 + TWO], v0, v1, c0, c1)
-        d0, d1 = for_two(weights[w + w3 + THREE], v0, v1, d0, d1)
+        b0, b1 = for_two(weights[w + b + w3], v0, v1, b0, b1)
+        c0, c1 = for_two(weights[w + c + w3], v0, v1, c0, c1)
+        d0, d1 = for_two(weights[w + d + w3], v0, v1, d0, d1)
         w += w4
         column += step4
     while w < last:
         x0, x1 = space[column], space[column + ONE]
         a0, a1 = for_two(weights[w], x0, x1, a0, a1)
-        b0, b1 = for_two(weights[w + ONE], x0, x1, b0, b1)
-        c0, c1 = for_two(weights[w + TWO], x0, x1, c0, c1)
-        d0, d1 = for_two(weights[w + THREE], x0, x1, d0, d1)
+        b0, b1 = for_two(weights[w + b], x0, x1, b0, b1)
+        c0, c1 = for_two(weights[w + c], x0, x1, c0, c1)
+        d0, d1 = for_two(weights[w + d], x0, x1, d0, d1)
         w += apart
         column += step
     return a0, a1, b0, b1, c0, c1, d0, d1
@@ -211,13 +165,13 @@ def affine_forward(
             a0, b0 = arena[biases + r], arena[biases + r1]
             c0, d0 = arena[biases + r2], arena[biases + r3]
         if near:
-            a0, a1, b0, b1, c0, c1, d0, d1 = across(
-                space, np.uint64(plan[op + IN_ROOM]) + r, room_apart(outputs), inputs, space,
-                x + n, step, a0, b0, c0, d0,
+            a0, a1, b0, b1, c0, c1, d0, d1 = eight_sums(
+                space, np.uint64(plan[op + IN_ROOM]) + r, room_apart(outputs), ONE, TWO, THREE,
+                inputs, space, x + n, step, a0, b0, c0, d0,
             )  # fmt: skip
         else:
-            a0, a1, b0, b1, c0, c1, d0, d1 = along(
-                arena, weights + r * inputs, (r1 - r) * inputs, (r2 - r) * inputs,
+            a0, a1, b0, b1, c0, c1, d0, d1 = eight_sums(
+                arena, weights + r * inputs, ONE, (r1 - r) * inputs, (r2 - r) * inputs,
                 (r3 - r) * inputs, inputs, space, x + n, step, a0, b0, c0, d0,
             )  # fmt: skip
         write_pair(plan, space, z, step, r, n, outputs, samples, a0, a1)
@@ -260,14 +214,15 @@ def affine_inputs(
         a0 = b0 = c0 = d0 = Real(0)
         if near:
             k1, k2, k3 = smaller(k + ONE, last), smaller(k + TWO, last), smaller(k + THREE, last)
-            a0, a1, b0, b1, c0, c1, d0, d1 = along(
-                space, np.uint64(plan[op + IN_ROOM]) + k * apart, (k1 - k) * apart,
+            a0, a1, b0, b1, c0, c1, d0, d1 = eight_sums(
+                space, np.uint64(plan[op + IN_ROOM]) + k * apart, ONE, (k1 - k) * apart,
                 (k2 - k) * apart, (k3 - k) * apart, outputs, flow, g + n, step, a0, b0, c0, d0,
             )  # fmt: skip
         else:
-            a0, a1, b0, b1, c0, c1, d0, d1 = across(
-                arena, weights + k, inputs, outputs, flow, g + n, step, a0, b0, c0, d0
-            )
+            a0, a1, b0, b1, c0, c1, d0, d1 = eight_sums(
+                arena, weights + k, inputs, ONE, TWO, THREE, outputs, flow, g + n, step,
+                a0, b0, c0, d0,
+            )  # fmt: skip
         write_pair(plan, flow, h, step, k, n, inputs, samples, a0, a1)
         write_pair(plan, flow, h, step, k + ONE, n, inputs, samples, b0, b1)
         write_pair(plan, flow, h, step, k + TWO, n, inputs, samples, c0, c1)

@@ -26,8 +26,6 @@ from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.calls import Device, configured
 from scalarviz.engines.cuda.failure import card_failures
 from scalarviz.engines.expression.engines import ExpressionEngine, Waiting
-from scalarviz.formulas.losses import Loss
-from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.trace import Trace
 
 TABLES = {1: UNARY, 2: BINARY, 3: TERNARY}
@@ -143,16 +141,3 @@ class CudaExpressionEngine(ExpressionEngine[Batch]):
             self.bank.grad[self.rows] += found
         self.bank.has_gradients = True
         return np.ascontiguousarray(by_inputs)
-
-    def step(self, optimizer: Optimizer) -> None:
-        self.bank.step(optimizer, self.rows)
-
-    def train(
-        self, inputs: FloatArray, targets: FloatArray, loss: Loss, optimizer: Optimizer
-    ) -> float:
-        error = self.learn(inputs, targets, loss)
-        self.step(optimizer)
-        return error
-
-    def learn(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
-        return self.learn_by_verbs(inputs, targets, loss)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, final
@@ -61,19 +60,21 @@ class ExpressionEngine(Engine, Generic[Kept]):
     def run(self, batches: Batches, loss: Loss) -> ExpressionRun:
         return ExpressionRun(self, batches, loss)
 
-    @abstractmethod
     def step(self, optimizer: Optimizer) -> None:
         """Update the parameters by one step of an optimizer."""
+        self.bank.step(optimizer, self.rows)
 
-    @abstractmethod
     def train(
         self, inputs: FloatArray, targets: FloatArray, loss: Loss, optimizer: Optimizer
     ) -> float:
         """Run zero_grad, forward, loss, backward and step; return the loss."""
+        error = self.learn(inputs, targets, loss)
+        self.step(optimizer)
+        return error
 
-    @abstractmethod
     def learn(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
         """Run zero_grad, forward, loss and backward; return the loss."""
+        return self.learn_by_verbs(inputs, targets, loss)
 
     @final
     def learn_by_verbs(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
@@ -144,19 +145,6 @@ class PythonExpressionEngine(ExpressionEngine[list[list[float]]]):
                     slope = partial(*inputs, numbers[place])
                     gradients[x] += gradients[place] * slope
         return gradients
-
-    def step(self, optimizer: Optimizer) -> None:
-        self.bank.step(optimizer, self.rows)
-
-    def train(
-        self, inputs: FloatArray, targets: FloatArray, loss: Loss, optimizer: Optimizer
-    ) -> float:
-        error = self.learn(inputs, targets, loss)
-        self.step(optimizer)
-        return error
-
-    def learn(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
-        return self.learn_by_verbs(inputs, targets, loss)
 
 
 @final
