@@ -73,7 +73,7 @@ def configured(kernel: Any, *sizes: Any) -> Any:
 
 @final
 class CudaCalls:
-    """One batch of a network on a GPU. k is the index of a step in a call, i of an operation."""
+    """One batch of a network on a GPU. i is the index of an operation."""
 
     def __init__(
         self,
@@ -118,54 +118,54 @@ class CudaCalls:
         if self.precision.mixed:
             self._launch(self.kernels.round_weights, self.memory.plan, self.memory.arena)
 
-    def draw(self, k: int) -> None:
-        """Draw the samples of step k."""
-        self._launch(self.kernels.draw_batch, *self._arrays, self.memory.data, k)
+    def draw(self) -> None:
+        """Draw the samples of a step."""
+        self._launch(self.kernels.draw_batch, *self._arrays, self.memory.data)
 
-    def forward(self, k: int, i: int) -> None:
-        """Run the forward of one operation on the samples of step k."""
+    def forward(self, i: int) -> None:
+        """Run the forward of one operation."""
         operation, op = self.program.operations[i], self.layout.op(i)
         if operation.about.statistics(operation):
-            self._launch(self.kernels.gather_all, *self._arrays, k, op)
-        self._launch(self.kernels.forward_all, *self._arrays, k, op)
+            self._launch(self.kernels.gather_all, *self._arrays, op)
+        self._launch(self.kernels.forward_all, *self._arrays, op)
 
-    def loss(self, k: int) -> None:
-        """Compute the loss of step k."""
-        self._launch(self.kernels.sum_errors, *self._arrays, k)
-        self._launch(self.kernels.loss_all, self.memory.plan, self.memory.scalars, k)
+    def loss(self) -> None:
+        """Compute the loss."""
+        self._launch(self.kernels.sum_errors, *self._arrays)
+        self._launch(self.kernels.loss_all, self.memory.plan, self.memory.scalars)
 
-    def loss_gradient(self, k: int) -> None:
+    def loss_gradient(self) -> None:
         """Compute the gradient of the loss with respect to the outputs."""
-        self._launch(self.kernels.loss_gradient_all, *self._arrays, k)
+        self._launch(self.kernels.loss_gradient_all, *self._arrays)
 
     def keep_upstream(self) -> None:
         """Round the gradients of the outputs that the caller passed."""
         self._launch(self.kernels.keep_upstream, self.memory.plan, self.memory.arena)
 
-    def parameter_gradient(self, k: int, i: int) -> None:
+    def parameter_gradient(self, i: int) -> None:
         """Add the gradient of an operation's parameters to that of the bank."""
         op = self.layout.op(i)
         self.memory.forget_bank()
-        self._launch(self.kernels.parameter_gradients, *self._arrays, k, op)
+        self._launch(self.kernels.parameter_gradients, *self._arrays, op)
         self._launch(self.kernels.add_all, *self._arrays, op)
 
-    def input_gradient(self, k: int, i: int) -> None:
+    def input_gradient(self, i: int) -> None:
         """Compute the gradient with respect to the inputs of an operation."""
         operation, op = self.program.operations[i], self.layout.op(i)
         if operation.about.statistics(operation):
-            self._launch(self.kernels.gather_back_all, *self._arrays, k, op)
-        self._launch(self.kernels.input_gradient_all, *self._arrays, k, op)
+            self._launch(self.kernels.gather_back_all, *self._arrays, op)
+        self._launch(self.kernels.input_gradient_all, *self._arrays, op)
 
     def clear(self) -> None:
-        """Set all gradients to 0."""
+        """Begin a step: set its index, and all gradients to 0."""
         self.memory.forget_bank()
         self._launch(self.kernels.clear_all, self.memory.plan, self.memory.arena)
 
-    def move(self, k: int) -> None:
-        """Run the optimizer's part of step k."""
+    def move(self) -> None:
+        """Run the optimizer's part of a step."""
         self.memory.forget_bank()
         self._launch(self.kernels.look_over, *self._arrays)
-        self._launch(self.kernels.move_all, *self._arrays, k)
+        self._launch(self.kernels.move_all, *self._arrays)
 
     # ---- whole steps
 
@@ -195,11 +195,12 @@ class CudaCalls:
             sizes = self._together, device.threads, device.stream, self.shared
             configured(parts.train, *sizes)(*arrays, data, count)
             return
-        for k in range(count):
-            self._launch(parts.samples_alone, *arrays, data, k, shared=self.shared)
-            self._launch(parts.sums_alone, *arrays, k)
+        for _ in range(count):
+            self.clear()
+            self._launch(parts.samples_alone, *arrays, data, shared=self.shared)
+            self._launch(parts.sums_alone, *arrays)
             self._launch(parts.squares_alone, *arrays)
-            self._launch(self.kernels.move_all, *arrays, k)
+            self._launch(self.kernels.move_all, *arrays)
 
     def _blocks_together(self, parts: Any, count: int) -> int:
         """Return how many blocks of `train` can run at the same time, at most one a chunk."""
@@ -207,7 +208,7 @@ class CudaCalls:
             return 0
         together = bool(cuda.get_current_device().COOPERATIVE_LAUNCH)
         kernel = parts.train if together else parts.samples_alone
-        arguments = *self._arrays, self.memory.data, count
+        arguments = *self._arrays, self.memory.data, *([count] if together else [])
         signature = tuple(map(kernel.typeof_pyval, arguments))
         kernel.compile(signature)
         overload = kernel.overloads[signature]

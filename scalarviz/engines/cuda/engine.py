@@ -84,7 +84,7 @@ class CudaEngine(Engine):
     def _run_forward(self, work: CudaCalls, batch: FloatArray) -> None:
         work.write(places.SPACE, self.program.inputs.offset, self.array(batch))
         for i in range(len(self.program.operations)):
-            work.forward(0, i)
+            work.forward(i)
 
     def _outputs(self, work: CudaCalls, samples: int) -> FloatArray:
         outputs = self.program.outputs
@@ -118,8 +118,8 @@ class CudaEngine(Engine):
         work.keep_upstream()
         for i in reversed(range(len(operations))):
             if operations[i].parameters:
-                work.parameter_gradient(0, i)
-            work.input_gradient(0, i)
+                work.parameter_gradient(i)
+            work.input_gradient(i)
         work.memory.take_bank(self.bank, ())
         self.bank.has_gradients = True
         self._spare.append(work)

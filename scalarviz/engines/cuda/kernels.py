@@ -1,8 +1,8 @@
 """Kernels for one moment of a step on a whole batch, for networks of any width.
 
 Each is launched with any number of blocks and threads. The workspaces of the batch are in `arena`.
-`k` is the index of a step in a call; after a refused gradient all kernels do nothing, and after an
-overflow no number of the bank changes.
+`clear_all` comes first in a step: it sets plan[STEP], which the others read. After a refused
+gradient all kernels do nothing, and after an overflow no number of the bank changes.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from scalarviz.engines.cuda.draws import batch_size, draw
 from scalarviz.engines.cuda.places import (
     BAD,
     CHUNKS,
+    DONE,
     ERRORS,
     FLOW,
     HALF,
@@ -23,6 +24,7 @@ from scalarviz.engines.cuda.places import (
     OVERFLOWED,
     ROWS,
     SPACE,
+    STEP,
     STRIDE,
     VALUE,
     WEIGHTS,
@@ -54,11 +56,12 @@ Index = Any
 
 
 @launched
-def draw_batch(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, k: Index) -> None:
+def draw_batch(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers) -> None:
     """Draw the samples of a step, and save the state before it."""
     if plan[BAD] >= 0:
         return
-    worker, count = cuda.grid(1), batch_size(plan, scalars, k)
+    worker, k = cuda.grid(1), plan[STEP]
+    count = batch_size(plan, scalars, k)
     if worker == 0:
         begin_step(plan)
     note_state(plan, scalars, worker, cuda.gridsize(1))
@@ -69,25 +72,25 @@ def draw_batch(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, k: In
 
 
 @launched
-def gather_all(plan: Whole, arena: Numbers, scalars: Exact, k: Index, op: Index) -> None:
+def gather_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
     """Compute statistics of all samples that an operation needs for its forward."""
-    if plan[BAD] < 0 and plan[OVERFLOWED] >= k:
-        gather(plan, op, arena, scalars, batch_size(plan, scalars, k))
+    if plan[BAD] < 0 and plan[OVERFLOWED] >= plan[STEP]:
+        gather(plan, op, arena, scalars, batch_size(plan, scalars, plan[STEP]))
 
 
 @launched
-def forward_all(plan: Whole, arena: Numbers, scalars: Exact, k: Index, op: Index) -> None:
+def forward_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
     """Run the forward of one operation on all samples."""
     if plan[BAD] < 0:
-        batch_forward(plan, op, arena, scalars, batch_size(plan, scalars, k))
+        batch_forward(plan, op, arena, scalars, batch_size(plan, scalars, plan[STEP]))
 
 
 @launched
-def sum_errors(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
+def sum_errors(plan: Whole, arena: Numbers, scalars: Exact) -> None:
     """Sum the errors of each chunk, one chunk a thread."""
     if plan[BAD] >= 0:
         return
-    count = batch_size(plan, scalars, k)
+    count = batch_size(plan, scalars, plan[STEP])
     for chunk in range(cuda.grid(1), plan[CHUNKS], cuda.gridsize(1)):
         total = 0.0
         for n in range(chunk_start(plan, chunk, count), chunk_start(plan, chunk + 1, count)):
@@ -96,18 +99,19 @@ def sum_errors(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
 
 
 @launched
-def loss_all(plan: Whole, scalars: Exact, k: Index) -> None:
+def loss_all(plan: Whole, scalars: Exact) -> None:
     """Compute the loss of a step, by one thread."""
     if plan[BAD] < 0 and cuda.grid(1) == 0:
+        k = plan[STEP]
         finish_loss(plan, scalars, mean_scale(plan, scalars, batch_size(plan, scalars, k)), k)
 
 
 @launched
-def loss_gradient_all(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
+def loss_gradient_all(plan: Whole, arena: Numbers, scalars: Exact) -> None:
     """Compute the gradient of the loss with respect to the outputs of all samples."""
     if plan[BAD] >= 0:
         return
-    count = batch_size(plan, scalars, k)
+    count = batch_size(plan, scalars, plan[STEP])
     loss_gradient(
         plan, scalars, count, arena, plan[SPACE], arena, plan[FLOW], plan[STRIDE], count,
         cuda.grid(1), cuda.gridsize(1),
@@ -123,10 +127,10 @@ def keep_upstream(plan: Whole, arena: Numbers) -> None:
 
 
 @launched
-def parameter_gradients(plan: Whole, arena: Numbers, scalars: Exact, k: Index, op: Index) -> None:
+def parameter_gradients(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
     """Compute the gradients of an operation's parameters for each chunk."""
     if plan[BAD] < 0:
-        batch_parameters(plan, op, arena, scalars, batch_size(plan, scalars, k))
+        batch_parameters(plan, op, arena, scalars, batch_size(plan, scalars, plan[STEP]))
 
 
 @launched
@@ -137,23 +141,25 @@ def add_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
 
 
 @launched
-def gather_back_all(plan: Whole, arena: Numbers, scalars: Exact, k: Index, op: Index) -> None:
+def gather_back_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
     """Compute statistics of all samples that an operation needs for its backward."""
     if plan[BAD] < 0:
-        gather_back(plan, op, arena, scalars, batch_size(plan, scalars, k))
+        gather_back(plan, op, arena, scalars, batch_size(plan, scalars, plan[STEP]))
 
 
 @launched
-def input_gradient_all(plan: Whole, arena: Numbers, scalars: Exact, k: Index, op: Index) -> None:
+def input_gradient_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
     """Compute the gradient with respect to the inputs of an operation, of all samples."""
     if plan[BAD] < 0:
-        batch_inputs(plan, op, arena, scalars, batch_size(plan, scalars, k))
+        batch_inputs(plan, op, arena, scalars, batch_size(plan, scalars, plan[STEP]))
 
 
 @launched
 def clear_all(plan: Whole, arena: Numbers) -> None:
-    """Set all gradients to 0."""
+    """Set all gradients to 0, and the index of the step."""
     if plan[BAD] < 0:
+        if cuda.grid(1) == 0:
+            plan[STEP] = plan[DONE]  # no thread of this kernel reads it
         clear_gradients(plan, arena, cuda.grid(1), cuda.gridsize(1))
 
 
@@ -175,7 +181,8 @@ def look_over(plan: Whole, arena: Numbers, scalars: Exact) -> None:
 
 
 @launched
-def move_all(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
+def move_all(plan: Whole, arena: Numbers, scalars: Exact) -> None:
     """Run the optimizer's part of a step."""
+    k = plan[STEP]
     if plan[BAD] < 0 and plan[OVERFLOWED] >= k:
         move(plan, arena, scalars, k)

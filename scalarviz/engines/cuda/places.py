@@ -31,12 +31,14 @@ import numpy as np
 
 # ... and those of one call: tables, optimizer, whether the network is trained, the first step, the
 # number of steps taken; and results. OVERFLOWED is the index in the call of the first step after
-# which a weight or a slot was not finite.
+# which a weight or a slot was not finite. STEP is the index in the call of the step that kernels of
+# one moment are at: every step launches the same ones, with the same arguments.
 (
     TABLE_TARGETS, OPTIMIZER, OPTIMIZER_SETTINGS, SCHEDULE, REFUSE, LEARNING, FIRST_STEP,
     STEPS_TAKEN, STEPS_TAKEN_AFTER, FIRST_BAD, BAD, DONE, OVERFLOWED, SLOT_COUNT, HAS_OWN_RATES,
-) = range(39, 54)  # fmt: skip
-PLAN_FIELDS = 54
+    STEP,
+) = range(39, 55)  # fmt: skip
+PLAN_FIELDS = 55
 
 # The columns of the table of operations; buffers are given by rows of a workspace. EACH is the
 # number of outputs that share a bias, OTHER the other buffer, STATE an index in the bank's state,

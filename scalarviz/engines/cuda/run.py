@@ -108,8 +108,8 @@ class CudaRun(Run):
         if self.whole_steps:
             self._work.whole_steps(count)
         else:
-            for k in range(count):
-                self._step(k)
+            for _ in range(count):
+                self._step()
 
     def outcome(self, optimizer: Optimizer) -> Outcome:
         """Wait for the steps of `launch`, and copy the bank from the device."""
@@ -133,31 +133,31 @@ class CudaRun(Run):
             memory.host_scalars[start : start + taken].copy(), int(memory.host_plan[places.BAD])
         )
 
-    def _step(self, k: int) -> None:
+    def _step(self) -> None:
         """Run all moments of a step, one kernel after the other."""
         self._work.clear()
-        self._work.draw(k)
+        self._work.draw()
         for moment in self.engine.program.moments:
             if moment.kind == "step":
-                self._work.move(k)
+                self._work.move()
             elif moment.kind != "zero_grad":
-                self._moment(moment, k)
+                self._moment(moment)
 
-    def _moment(self, moment: Moment, k: int) -> None:
+    def _moment(self, moment: Moment) -> None:
         """Run the kernels of one moment."""
         work, i = self._work, moment.operation
         if moment.kind == "forward":
-            work.forward(k, i)
+            work.forward(i)
         elif moment.kind == "loss":
-            work.loss(k)
+            work.loss()
         elif moment.kind == "weight gradient":
-            work.parameter_gradient(k, i)
+            work.parameter_gradient(i)
         else:
             program = self.engine.program
             if program.outputs in moment.gradients:
-                work.loss_gradient(k)
+                work.loss_gradient()
             if program.operations[i].source in moment.gradients:
-                work.input_gradient(k, i)
+                work.input_gradient(i)
 
     # ---- moment by moment
 
@@ -165,7 +165,7 @@ class CudaRun(Run):
     def begin(self, step: int) -> None:
         self._order(None, step, 1)
         self._work.memory.put_plan()
-        self._work.draw(0)
+        self._work.draw()
         self._count = self.batches.count(step)
         self._statistics = Statistics(self.engine)
         self.loss = np.nan
@@ -181,11 +181,11 @@ class CudaRun(Run):
         set_start(plan, scalars, bank, int(plan[places.FIRST_STEP]))
         self._work.begin(optimizer.row.slots if moment.kind == "step" else ())
         if moment.kind == "step":
-            self._work.move(0)
+            self._work.move()
             memory.take_plan()
             self._end_step(optimizer)
             return
-        self._moment(moment, 0)
+        self._moment(moment)
         memory.take_plan()
         memory.take_bank(bank, ())
         memory.take_state(bank)

@@ -34,6 +34,7 @@ from scalarviz.engines.cuda.places import (
     PLAN_FIELDS,
     ROOM_STRIDE,
     SPACE_ROWS,
+    STEP,
     WIDTH,
 )
 from scalarviz.engines.cuda.products import fetch_weights
@@ -145,7 +146,7 @@ def take_samples(
 
 
 @kernel
-def add_up(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
+def add_up(plan: Whole, arena: Numbers, scalars: Exact) -> None:
     """The second part: gradients from those of the chunks."""
     worker, workers = spread_worker(), cuda.gridsize(1)
     clear_gradients(plan, arena, worker, workers)
@@ -184,7 +185,7 @@ def train(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, steps: Ind
     for k in range(steps):
         take_samples(plan, arena, scalars, data, room, k)
         everybody.sync()
-        add_up(plan, arena, scalars, k)
+        add_up(plan, arena, scalars)
         everybody.sync()
         if scalars[CLIP_NORM] != np.inf:
             add_squares(plan, arena, scalars, cuda.grid(1), cuda.gridsize(1))
@@ -198,19 +199,19 @@ def train(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, steps: Ind
 
 
 @launched
-def samples_alone(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, k: Index) -> None:
-    """The first part of step k, as a kernel."""
+def samples_alone(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers) -> None:
+    """The first part of step plan[STEP], as a kernel."""
     room = cuda.shared.array(0, Real)
     if plan[BAD] < 0:
-        take_samples(plan, arena, scalars, data, room, k)
+        take_samples(plan, arena, scalars, data, room, plan[STEP])
 
 
 @launched
-def sums_alone(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
-    """The second part of step k, as a kernel, and the loss."""
+def sums_alone(plan: Whole, arena: Numbers, scalars: Exact) -> None:
+    """The second part of a step, as a kernel, and the loss."""
     if plan[BAD] < 0:
-        add_up(plan, arena, scalars, k)
-        add_errors(plan, scalars, k)
+        add_up(plan, arena, scalars)
+        add_errors(plan, scalars, plan[STEP])
 
 
 @launched

@@ -282,7 +282,7 @@ def set_start(
     plan[places.FIRST_STEP], plan[places.LEARNING] = first, learning
     plan[places.STEPS_TAKEN] = plan[places.STEPS_TAKEN_AFTER] = bank.step_count
     plan[places.FIRST_BAD], plan[places.BAD], plan[places.DONE] = places.NOBODY, NONE, 0
-    plan[places.OVERFLOWED] = places.NOBODY
+    plan[places.OVERFLOWED], plan[places.STEP] = places.NOBODY, 0
     set_state(scalars, bank)
 
 
