@@ -98,6 +98,12 @@ class Curves:
             last=view.last,
         )
 
+    def loss_at(self, step: int | None, here: Here) -> float:
+        """Return the loss of a step of the branch shown; NaN for None and an unknown one."""
+        if step is None or not 0 < step <= end_of(here.branch):
+            return math.nan
+        return here.branch.loss_at(step - 1)
+
     def name_of(self, number: int | None) -> str:
         """Return the name of a branch, given by its number; "" for None and one that is gone."""
         found = (each for each in self.session.branches if each.number == number)

@@ -216,7 +216,12 @@ class SideBySide(PointedPanes):
         """Return what stands around the panes."""
         heads = heads_of(self.stages)
         rows = [
-            ComparedRow(stage.pane.name, stage.pane.color, cells_of(stage, heads), data.curve)
+            ComparedRow(
+                stage.pane.name,
+                stage.pane.color,
+                cells_of(stage, heads),
+                replace(data.curve, reads=stage.loss_at(self.pointed)),
+            )
             for stage, data in zip(self.stages, panes, strict=True)
             if stage.pane is not None
         ]

@@ -379,12 +379,17 @@ class Stage(Pointed):
         self._fit(self._seen)
         return self._seen
 
+    def loss_at(self, step: int | None) -> float:
+        """Return the loss of a step of the branch shown; NaN for None and an unknown one."""
+        return self.reading.curves.loss_at(step, self.reading.here)
+
     def _curve(self) -> Curve:
         """Return the loss curve, with what the mouse points at on it."""
         curves, over = self.reading.curves, self.over
         return replace(
             curves.read(self.curve_view, self.reading.here),
             pointed=over.step,
+            reads=self.loss_at(over.step),
             meant=over.branch,
             name=curves.name_of(over.branch),
             on_title=over.title,

@@ -274,7 +274,7 @@ def draw_last_numbers(
     size, gap = 13.0 * scale, 12.0 * scale
     loss, number, at = text("chart.title"), curve.loss, curve.pointed
     if at is not None:
-        number, clock = value_at(curve.steps, curve.losses, at), ""
+        number, clock = curve.reads, ""
     if not math.isnan(number):
         loss = f"{loss} {number:#.3g}"
     if curve.on_title:  # a click makes it large

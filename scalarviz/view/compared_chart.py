@@ -19,7 +19,6 @@ from scalarviz.view.charts import (
     draw_axes,
     draw_thin,
     draw_ticks,
-    value_at,
 )
 from scalarviz.view.compared import Compared, ComparedRow
 from scalarviz.view.frame_data import Curve
@@ -108,8 +107,7 @@ def draw_title(
             canvas.text(end + gap, base, said, size=size, color=row.color)
             return title
     for row in compared.rows:
-        value = value_at(row.curve.steps, row.curve.losses, view.pointed)
-        words = "-" if math.isnan(value) else f"{value:#.3g}"
+        words = "-" if math.isnan(row.curve.reads) else f"{row.curve.reads:#.3g}"
         if end + gap + canvas.measure(words, size=size) > plot.right:
             break
         end += gap + canvas.text(end + gap, base, words, size=size, color=row.color)

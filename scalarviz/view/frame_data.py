@@ -111,6 +111,7 @@ class Curve:
     end       the last step of all branches
     first     the first step shown, and `last`; None: up to the end
     pointed   the step under the mouse, or None
+    reads     the loss of that step; NaN where it is not known
     meant     number of the branch whose line is under the mouse, or None; `name`, its name
     on_title  whether the mouse is on the chart's title
     large     whether the chart stands over the lower half of the stage
@@ -128,6 +129,7 @@ class Curve:
     first: float = 0.0
     last: float | None = None
     pointed: int | None = None
+    reads: float = np.nan
     meant: int | None = None
     name: str = ""
     on_title: bool = False

@@ -82,6 +82,23 @@ def click(pointer: Pointer, x: float, y: float) -> None:
     pointer.release(LEFT, x, y)
 
 
+# Numbers.
+
+
+def test_the_mouse_reads_the_loss_of_that_step_and_not_a_mean_of_its_neighbours(
+    session: sv.Session, stage: Stage, pointer: Pointer, studio: Studio
+) -> None:
+    session.advance(2_000)  # more steps than points of the curve
+    chart = chart_of(stage, studio)
+    for step in 7, 20, 21, 1_333, 2_040:
+        pointer.move(*on_curve(chart, step))
+        curve = stage.frame_data().curve
+        assert curve.pointed is not None
+        assert curve.reads == session.current_branch.loss_at(curve.pointed - 1)
+    pointer.move(chart.plot.x, chart.plot.y - 200.0)
+    assert np.isnan(stage.frame_data().curve.reads)
+
+
 # Branches.
 
 

@@ -158,7 +158,14 @@ def test_the_chart_has_a_line_for_each_network_and_says_the_losses_under_the_mou
     assert parts.chart.has(chart.plot.x, chart.plot.y)
     assert chart.step_at(chart.plot.x + 0.5 * chart.plot.width) == 100
     pointed = compared(2)
-    pointed = replace(pointed, view=replace(pointed.view, pointed=50))
+    pointed = replace(
+        pointed,
+        view=replace(pointed.view, pointed=50),
+        rows=[
+            replace(row, curve=replace(row.curve, reads=row.curve.losses[49]))
+            for row in pointed.rows
+        ],
+    )
     shown.flat(parts, pointed, THEMES["dark"], 1.0)
     for row in pointed.rows:
         assert f"{row.curve.losses[49]:#.3g}" in shown.words
