@@ -12,6 +12,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.formulas.metrics import HELD_OUT, LOSS, METRICS
 from scalarviz.presenter.curve_view import CurveView
+from scalarviz.presenter.overlay_pointer import OverlayPointer
 from scalarviz.presenter.throttle import Throttle
 from scalarviz.session.branches import Branch, means_of
 from scalarviz.session.metrics import Series
@@ -98,19 +99,26 @@ class Curves:
             last=view.last,
         )
 
-    def loss_at(self, step: int | None, here: Here) -> float:
-        """Return the loss of a step of the branch shown; NaN for None and an unknown one."""
-        if step is None or not 0 < step <= end_of(here.branch):
-            return math.nan
-        return here.branch.loss_at(step - 1)
+    def pointed(self, over: OverlayPointer, view: CurveView, here: Here) -> Curve:
+        """Return what `read` does, with what the mouse points at on it."""
+        curve = replace(
+            self.read(view, here),
+            pointed=over.step,
+            reads=loss_at(here.branch, over.step),
+            on_title=over.title,
+            large=view.large,
+        )
+        meant = self.branch_of(over.branch)
+        if meant is None or meant is here.branch:  # a click on its line went over to it
+            return curve
+        name = text("chart.branch", number=meant.number, name=meant.name)
+        there = loss_at(meant, over.step)
+        return replace(curve, meant=meant.number, name=name, there=there)
 
-    def name_of(self, number: int | None) -> str:
-        """Return the name of a branch, given by its number; "" for None and one that is gone."""
+    def branch_of(self, number: int | None) -> Branch | None:
+        """Return the branch with a number; None for None and one that is gone."""
         found = (each for each in self.session.branches if each.number == number)
-        branch = next(found, None)
-        if branch is None:
-            return ""
-        return text("chart.branch", number=branch.number, name=branch.name)
+        return next(found, None)
 
     def _measure(self, waits: bool) -> None:
         """Read the metrics that are drawn again if the clock has moved."""
@@ -120,6 +128,13 @@ class Curves:
         key = session.current_branch.number, session.step_index
         if key != self._metrics_key and not (waits and self._metrics):
             self._metrics_key, self._metrics = key, measured_of(session.metrics)
+
+
+def loss_at(branch: Branch | None, step: int | None) -> float:
+    """Return the loss of a step of a branch; NaN without either, and for an unknown step."""
+    if branch is None or step is None or not 0 < step <= end_of(branch):
+        return math.nan
+    return branch.loss_at(step - 1)
 
 
 def end_of(branch: Branch) -> int:

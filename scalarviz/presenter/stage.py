@@ -24,6 +24,7 @@ from scalarviz.presenter.captions.strip import cells_of
 from scalarviz.presenter.captions.tour import tour_caption
 from scalarviz.presenter.cards import Cards
 from scalarviz.presenter.channels import CHANGE, DIFFERENCE, Source, check_channel, names_of
+from scalarviz.presenter.curves import loss_at
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import Motion
 from scalarviz.presenter.own_input import caption_of_own
@@ -41,7 +42,7 @@ from scalarviz.session.session import Session
 from scalarviz.session.timeline import Here
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.exhibits.plane import Plane
-from scalarviz.view.frame_data import CubeValues, Curve, FrameData, NeuronMaps, Pane
+from scalarviz.view.frame_data import CubeValues, FrameData, NeuronMaps, Pane
 from scalarviz.view.legend import legend_box
 from scalarviz.view.scene.frame import Division
 
@@ -346,7 +347,7 @@ class Stage(Pointed):
                 top,
             ),
             reading.buffers(self.motion.done),
-            self._curve(),
+            self.reading.curves.pointed(self.over, self.curve_view, self.reading.here),
             self.narration.words(
                 *(self.show, self.motion, self.pinned, self.pinned_neuron),
                 clock=self.silent or self.present,
@@ -381,20 +382,7 @@ class Stage(Pointed):
 
     def loss_at(self, step: int | None) -> float:
         """Return the loss of a step of the branch shown; NaN for None and an unknown one."""
-        return self.reading.curves.loss_at(step, self.reading.here)
-
-    def _curve(self) -> Curve:
-        """Return the loss curve, with what the mouse points at on it."""
-        curves, over = self.reading.curves, self.over
-        return replace(
-            curves.read(self.curve_view, self.reading.here),
-            pointed=over.step,
-            reads=self.loss_at(over.step),
-            meant=over.branch,
-            name=curves.name_of(over.branch),
-            on_title=over.title,
-            large=self.curve_view.large,
-        )
+        return loss_at(self.reading.here.branch, step)
 
     def _learned(self) -> tuple[Exhibit | None, NeuronMaps | None]:
         """Return what is learned, and what the neurons answer if that is shown."""

@@ -309,12 +309,9 @@ def draw_last_numbers(
 
 def words_of_branch(curve: Curve) -> str:
     """Return the name of the branch under the mouse, and its loss at the step there."""
-    line = next((each for each in curve.others if each.number == curve.meant), None)
-    at = math.inf if curve.pointed is None else curve.pointed
-    value = math.nan if line is None else value_at(line.steps, line.losses, at)
-    if math.isnan(value):
+    if math.isnan(curve.there):
         return curve.name
-    return text("chart.branch.loss", name=curve.name, loss=f"{value:#.3g}")
+    return text("chart.branch.loss", name=curve.name, loss=f"{curve.there:#.3g}")
 
 
 def value_at(steps: FloatArray, values: FloatArray, step: float) -> float:

@@ -112,7 +112,8 @@ class Curve:
     first     the first step shown, and `last`; None: up to the end
     pointed   the step under the mouse, or None
     reads     the loss of that step; NaN where it is not known
-    meant     number of the branch whose line is under the mouse, or None; `name`, its name
+    meant     number of the branch whose line is under the mouse, or None; `name`, its name, and
+              `there`, its loss at the step under the mouse
     on_title  whether the mouse is on the chart's title
     large     whether the chart stands over the lower half of the stage
     marks     steps where it stopped by itself, or where something was so first, and why
@@ -132,6 +133,7 @@ class Curve:
     reads: float = np.nan
     meant: int | None = None
     name: str = ""
+    there: float = np.nan
     on_title: bool = False
     large: bool = False
     marks: Sequence[tuple[int, str]] = ()

@@ -109,6 +109,8 @@ def test_a_click_on_the_line_of_a_branch_goes_to_its_step(
     click(pointer, *on_line(chart_of(stage, studio), 52))
     assert session.current_branch.number == 0 and session.step_index == 52
     assert stage.pinned is None
+    curve = stage.frame_data().curve  # the line under the mouse is that of the branch shown now
+    assert curve.meant is None and curve.name == ""
     pointer.controller.undo()
     assert session.current_branch.number == 1 and session.step_index == 40
 
@@ -142,6 +144,21 @@ def test_the_mouse_on_the_line_of_a_branch_shows_its_name_and_its_loss(
         stage.hover_at(0.0, 0.0)
         studio.stage(stage, 0.0, SIZE)
         assert not any("loss" in each and "branch" in each for each in stage.picture().words)
+
+
+def test_on_the_line_of_a_long_branch_the_loss_is_that_of_the_step(
+    session: sv.Session, stage: Stage, studio: Studio
+) -> None:
+    session.switch(0)
+    session.seek(60)
+    session.advance(2_000)
+    session.switch(1)
+    stage.curve_view.large = True
+    losses = session.branches[0].losses
+    stage.hover_at(*on_line(chart_of(stage, studio), 1_333))
+    curve = stage.frame_data().curve
+    assert curve.meant == 0 and curve.pointed is not None
+    assert curve.there == losses[curve.pointed - 1]
 
 
 def test_only_the_newest_branches_have_lines(session: sv.Session) -> None:
