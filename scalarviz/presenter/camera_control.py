@@ -16,7 +16,8 @@ from scalarviz.view.scene.plates import Layout
 SECONDS, QUICK = 0.7, 0.2  # duration of a move, and of one that makes room for a card
 NEAR = 7.0  # visible height in cells when a single cube is framed
 FARTHEST = 2.0  # visible height, in those of the whole network, at which zooming out ends
-PARTS = 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0  # of the height of the legend
+UNDER = 0.08  # height of a name below a sphere, relative to the width of the legend
+PARTS = np.arange(1, 16) / 10.0  # of the height of the legend
 DEGREES = 0.35  # degrees of rotation per pixel of dragging
 
 
@@ -170,8 +171,12 @@ class CameraController:
         return found
 
     def _covers(self, camera: Camera, points: FloatArray, legend: Box) -> bool:
-        """Return whether something of the network would be seen in the box of the legend."""
-        xy = Projection(camera, self.inner, *self._size)(points).xy
-        x, y = xy[np.isfinite(xy).all(axis=1)].T
-        inside = (x < legend.right + 8.0) & (y > legend.y - 8.0)
-        return bool(inside.any())
+        """Return whether the network, or a name below a sphere, would be in the legend's box."""
+        see = Projection(camera, self.inner, *self._size)
+        names = self.layout.named()
+        for each, room in (points, 8.0), (names, 8.0 + UNDER * legend.width):
+            xy = see(each).xy
+            x, y = xy[np.isfinite(xy).all(axis=1)].T
+            if ((x < legend.right + 8.0) & (y > legend.y - room)).any():
+                return True
+        return False

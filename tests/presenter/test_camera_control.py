@@ -16,7 +16,7 @@ from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.view.scene.plates import Layout
 
 SIZE = (1280.0, 800.0)
-SIZES = [SIZE, (800.0, 500.0), (500.0, 900.0), (2400.0, 600.0), (3840.0, 2160.0)]
+SIZES = [SIZE, (800.0, 500.0), (640.0, 800.0), (500.0, 900.0), (2400.0, 600.0), (3840.0, 2160.0)]
 NETWORKS = {
     "3-8-3": sv.Network([3, 8, 3], "tanh", seed=0).program,
     "12-64-64-3": sv.Network([12, 64, 64, 3], "tanh", seed=0).program,
@@ -68,6 +68,9 @@ def test_the_legend_is_kept_clear(name: str) -> None:
         xy = places(eyes, size)
         assert not in_corner(xy, legend).any() and eyes.inner == division.inner
         box = division.inner
+        feet = Projection(eyes.camera, eyes.inner, *size)(eyes.layout.named()).xy
+        if legend is not None:  # names stand below spheres
+            assert not in_corner(feet + np.array([0.0, 16.0 * division.scale]), legend).any()
         assert xy.min() >= min(box.x, box.y) and (xy.max(axis=0) <= [box.right, box.bottom]).all()
     assert covered  # else this shows nothing
 
