@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-NAMES = ("cuda", "expressions", "layers", "own", "sessions")
+NAMES = ("cuda", "expressions", "graphs", "layers", "own", "sessions")
 FILES = [f"tests/engines/simulated_{name}.py" for name in NAMES]
 
 needs_numba_cuda = pytest.mark.skipif(

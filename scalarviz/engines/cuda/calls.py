@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -12,6 +13,7 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.codegen import cuda_file
 from scalarviz.engines.cuda import kernels, places, steps
 from scalarviz.engines.cuda.api import cuda
+from scalarviz.engines.cuda.graphs import Launch, Steps, nvidia
 from scalarviz.engines.cuda.memory import Memory
 from scalarviz.engines.cuda.tables import formula_rows, make_layout
 from scalarviz.errors import EngineError
@@ -49,26 +51,11 @@ class Device:
 
 def ask_for_shared(overload: Any, size: int) -> None:
     """Let a compiled kernel be launched with so many bytes of dynamic shared memory."""
-    driver = import_module("numba.cuda.cudadrv.driver")
+    driver = nvidia()
     attributes = driver.binding.CUfunction_attribute
     wanted = attributes.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
     function = overload._codelibrary.get_cufunc()
     driver.driver.cuKernelSetAttribute(wanted, size, function.handle, function.device.id)
-
-
-def configured(kernel: Any, *sizes: Any) -> Any:
-    """Return a kernel with the sizes of its launch.
-
-    numba warns of fewer than 128 blocks; a small batch has no more work.
-    """
-    if cuda.config.ENABLE_CUDASIM:
-        return kernel[sizes]
-    config = import_module("numba.cuda.dispatcher").config
-    warned, config.CUDA_LOW_OCCUPANCY_WARNINGS = config.CUDA_LOW_OCCUPANCY_WARNINGS, 0
-    try:
-        return kernel[sizes]
-    finally:
-        config.CUDA_LOW_OCCUPANCY_WARNINGS = warned
 
 
 @final
@@ -94,6 +81,8 @@ class CudaCalls:
         self.memory = Memory(self.layout, bank.dtype, device.stream)
         self._rows = formula_rows()
         self._together: int | None = None  # blocks of `train` that can run at the same time
+        self.steps = Steps(device.stream, graphs=not device.simulated)
+        self._noted: list[Launch] | None = None  # instead of being launched, while a step is noted
         self.kernels: Any = cuda_file.load(kernels.__name__, bank.dtype)
 
     @property
@@ -105,7 +94,21 @@ class CudaCalls:
 
     def _launch(self, kernel: Any, *arguments: Any, shared: int = 0) -> None:
         device = self.device
-        configured(kernel, device.blocks, device.threads, device.stream, shared)(*arguments)
+        launch = Launch(kernel, arguments, device.blocks, device.threads, shared)
+        if self._noted is None:
+            launch.on(device.stream)()
+        else:
+            self._noted.append(launch)
+
+    def repeat(self, step: Callable[[], None], count: int) -> None:
+        """Take `count` steps, each of which launches what `step` launches."""
+        launches: list[Launch] = []
+        self._noted = launches
+        try:
+            step()
+        finally:
+            self._noted = None
+        self.steps.repeat(launches, count)
 
     @property
     def _arrays(self) -> tuple[Any, Any, Any]:
@@ -192,15 +195,18 @@ class CudaCalls:
             self._together = self._blocks_together(parts, count)
         arrays, data, device = self._arrays, self.memory.data, self.device
         if self._together:
-            sizes = self._together, device.threads, device.stream, self.shared
-            configured(parts.train, *sizes)(*arrays, data, count)
-            return
-        for _ in range(count):
-            self.clear()
-            self._launch(parts.samples_alone, *arrays, data, shared=self.shared)
-            self._launch(parts.sums_alone, *arrays)
-            self._launch(parts.squares_alone, *arrays)
-            self._launch(self.kernels.move_all, *arrays)
+            sizes = self._together, device.threads, self.shared
+            Launch(parts.train, (*arrays, data, count), *sizes).on(device.stream)()
+        else:
+            self.repeat(partial(self._parts_of_step, parts), count)
+
+    def _parts_of_step(self, parts: Any) -> None:
+        """Run the parts of a whole step, one kernel after the other."""
+        self.clear()
+        self._launch(parts.samples_alone, *self._arrays, self.memory.data, shared=self.shared)
+        self._launch(parts.sums_alone, *self._arrays)
+        self._launch(parts.squares_alone, *self._arrays)
+        self._launch(self.kernels.move_all, *self._arrays)
 
     def _blocks_together(self, parts: Any, count: int) -> int:
         """Return how many blocks of `train` can run at the same time, at most one a chunk."""

@@ -108,8 +108,7 @@ class CudaRun(Run):
         if self.whole_steps:
             self._work.whole_steps(count)
         else:
-            for _ in range(count):
-                self._step()
+            self._work.repeat(self._step, count)
 
     def outcome(self, optimizer: Optimizer) -> Outcome:
         """Wait for the steps of `launch`, and copy the bank from the device."""

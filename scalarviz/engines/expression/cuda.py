@@ -23,8 +23,9 @@ from scalarviz.engines.codegen.dispatch import (
 from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.cuda import expressions
 from scalarviz.engines.cuda.api import cuda
-from scalarviz.engines.cuda.calls import Device, configured
+from scalarviz.engines.cuda.calls import Device
 from scalarviz.engines.cuda.failure import card_failures
+from scalarviz.engines.cuda.graphs import Launch
 from scalarviz.engines.expression.engines import ExpressionEngine, Waiting
 from scalarviz.model.trace import Trace
 
@@ -103,7 +104,8 @@ class CudaExpressionEngine(ExpressionEngine[Batch]):
 
     def _launch(self, kernel: Any, batch: Batch) -> None:
         device = self._device
-        configured(kernel, device.blocks, device.threads, device.stream)(batch.plan, batch.arena)
+        arrays = batch.plan, batch.arena
+        Launch(kernel, arrays, device.blocks, device.threads).on(device.stream)()
 
     @card_failures()
     def evaluate(self, batch: FloatArray) -> FloatArray:

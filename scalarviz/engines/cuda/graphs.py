@@ -1,0 +1,175 @@
+"""Steps: the kernels of one step, launched again and again, as a CUDA graph where that is possible.
+
+The host takes longer to launch a small kernel than a GPU to run it. So the launches of a step are
+captured once, and from then on one call of the driver launches them all. They are the same kernels
+with the same arguments in the same order: the bits are those of single launches.
+
+Launches are captured on a stream of their own that is not the engine's: the driver refuses work of
+others in the default stream while a stream that waits for it is capturing, and a capture that
+fails leaves nothing behind. A GPU or driver that captures nothing is not an error: kernels are
+launched one by one then.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from threading import Lock
+from typing import Any, final
+
+from scalarviz.engines.cuda.api import cuda
+
+_capturing = Lock()
+
+
+def nvidia() -> Any:
+    """Return numba's module with `driver`, whose functions raise errors, and `binding`."""
+    return import_module("numba.cuda.cudadrv.driver")
+
+
+def configured(kernel: Any, *sizes: Any) -> Any:
+    """Return a kernel with the sizes of its launch.
+
+    numba warns of fewer than 128 blocks; a small batch has no more work.
+    """
+    if cuda.config.ENABLE_CUDASIM:
+        return kernel[sizes]
+    config = import_module("numba.cuda.dispatcher").config
+    warned, config.CUDA_LOW_OCCUPANCY_WARNINGS = config.CUDA_LOW_OCCUPANCY_WARNINGS, 0
+    try:
+        return kernel[sizes]
+    finally:
+        config.CUDA_LOW_OCCUPANCY_WARNINGS = warned
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A kernel, the arguments of a launch, and its numbers of blocks, threads and shared bytes."""
+
+    kernel: Any
+    arguments: tuple[Any, ...]
+    blocks: int
+    threads: int
+    shared: int = 0
+
+    def on(self, stream: Any) -> Callable[[], None]:
+        """Return the function that launches it on a stream."""
+        sizes = self.blocks, self.threads, stream, self.shared
+        return partial(configured(self.kernel, *sizes), *self.arguments)
+
+    @property
+    def key(self) -> tuple[int, ...]:
+        """Numbers that differ from those of all other launches, as long as this one is kept."""
+        taken = [each if isinstance(each, int) else id(each) for each in self.arguments]
+        return (id(self.kernel), self.blocks, self.threads, self.shared, *taken)
+
+
+@final
+class Graph:
+    """Captured launches, which the driver launches as one."""
+
+    def __init__(self, launches: list[Launch]) -> None:
+        """Raise the driver's error if it cannot capture them."""
+        self._handle = captured(launches)
+        # At the end of the process the driver frees everything.
+        weakref.finalize(self, free, nvidia().driver, self._handle).atexit = False
+
+    def launch(self, stream: Any) -> None:
+        """Launch all on a stream."""
+        nvidia().driver.cuGraphLaunch(self._handle, stream.handle)
+
+
+def free(driver: Any, graph: Any) -> None:
+    """Free a graph; one that is running ends before."""
+    with suppress(Exception):  # of a GPU that was lost, or a driver that has ended
+        driver.cuGraphExecDestroy(graph)
+
+
+def captured(launches: list[Launch]) -> Any:
+    """Return the driver's handle of a graph of these launches, whose kernels have been loaded."""
+    module = nvidia()
+    driver, names = module.driver, module.binding
+    handle = driver.cuStreamCreate(names.CUstream_flags.CU_STREAM_NON_BLOCKING.value)
+    try:
+        # Relaxed: numba may free memory in between, which has nothing to do with these kernels.
+        mode = names.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+        driver.cuStreamBeginCapture(handle, mode)
+        try:
+            for each in launches:
+                each.on(module.Stream(handle, external=True))()
+        except BaseException:
+            with suppress(Exception):  # a capture that failed may have no graph
+                driver.cuGraphDestroy(driver.cuStreamEndCapture(handle))
+            raise
+        graph = driver.cuStreamEndCapture(handle)
+        try:
+            return driver.cuGraphInstantiate(graph, 0)
+        finally:
+            driver.cuGraphDestroy(graph)
+    finally:
+        driver.cuStreamDestroy(handle)
+
+
+@final
+class Steps:
+    """Steps on a stream.
+
+    graphs   whether they are captured; False in the simulator, and once something has refused it
+    refused  what it said
+    """
+
+    def __init__(self, stream: Any, *, graphs: bool) -> None:
+        self.graphs = graphs
+        self.refused = ""
+        self._stream = stream
+        self._launches: list[Launch] = []  # of the last step
+        self._graph: Graph | None = None  # of these
+
+    def repeat(self, launches: list[Launch], count: int) -> None:
+        """Take `count` steps, each of which consists of these launches."""
+        one_by_one = [each.on(self._stream) for each in launches]
+        if count and [each.key for each in launches] != [each.key for each in self._launches]:
+            self._launches, self._graph = launches, None
+            for launch in one_by_one:  # which compiles and loads the kernels
+                launch()
+            count -= 1
+        if count:
+            self._capture()
+        for _ in range(count):
+            if not self._launch_graph():
+                for launch in one_by_one:
+                    launch()
+
+    def _capture(self) -> None:
+        """Capture the launches of the last step, unless that is done, or another one is going on.
+
+        Whatever refuses it: the kernels can still be launched one by one.
+        """
+        if not self.graphs or self._graph is not None or not _capturing.acquire(blocking=False):
+            return
+        try:
+            self._graph = Graph(self._launches)
+        except Exception as error:
+            self._refuse(error)
+        finally:
+            _capturing.release()
+
+    def _launch_graph(self) -> bool:
+        """Launch the graph; return False if there is none, or the driver refuses it."""
+        if not self.graphs or self._graph is None:
+            return False
+        try:
+            self._graph.launch(self._stream)
+        except Exception as error:  # a GPU that is lost refuses single launches, too
+            self._refuse(error)
+        return self.graphs
+
+    def _refuse(self, error: Exception) -> None:
+        """Launch kernels one by one from now on."""
+        self.graphs, self._graph = False, None
+        self.refused = f"{type(error).__name__}: {error}"
