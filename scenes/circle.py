@@ -66,6 +66,8 @@ def scene(
         batch=batch,
         engine=engine,
         seed=seed,
+        metrics="accuracy",
+        every=100,
     )
     return Show(
         session,

@@ -32,6 +32,8 @@ def scene(folder="", channels="8,16", lr=0.01, batch=64, engine="auto", seed=0):
         batch=batch,
         engine=engine,
         seed=seed,
+        metrics="accuracy",
+        every=50,
     )
     return Show(
         session,

@@ -152,7 +152,7 @@ def test_marks_stand_on_the_curve_and_a_click_goes_there(
         pointer.release(LEFT, x + aside, chart.plot.bottom + 5.0)
         assert session.step_index == 20
     stage.hover_at(x + 3.0, chart.plot.bottom + 5.0)
-    assert stage._curve().pointed == 20
+    assert stage.frame_data().curve.pointed == 20
     session.switch(0)
     chart, _ = chart_of(stage, studio)
     assert [step for _, step in chart.marks] == [0]  # those of another branch are not drawn

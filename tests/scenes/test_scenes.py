@@ -13,6 +13,7 @@ import pytest
 from scalarviz import data
 from scalarviz.presenter.exhibits_of import exhibit_of, held_out_loss
 from scalarviz.presenter.show import Show
+from scalarviz.presenter.stage import Stage
 from scalarviz.scenefiles.find import find, load, scenes
 from scalarviz.scenefiles.options import own_options
 from scalarviz.terminal.train import train
@@ -159,6 +160,27 @@ def test_circle_has_the_other_shapes_and_holds_half_back(shape: str) -> None:
     session = play("circle", shape=shape, noise=0.1).session
     assert shape in repr(session.data).lower() and len(session.data.held_out[0]) == 250
     assert held_out_loss(session) is not None
+
+
+@pytest.mark.parametrize("name", ["circle", "digits"])
+def test_the_loss_and_the_accuracy_of_what_is_held_out_are_curves(name: str) -> None:
+    session = play(name, engine="cpu").session
+    session.advance(100)
+    curve = Stage(session).frame_data().curve
+    assert [each.name for each in curve.metrics] == ["held out", "held-out accuracy"]
+    predictions = session.network(session.data.held_out[0])
+    targets = session.data.held_out[1]
+    right = predictions.argmax(axis=1) == targets.argmax(axis=1)
+    if name == "circle":
+        right = (predictions[:, 0] > 0.0) == (targets[:, 0] > 0.0)
+    assert curve.metrics[1].values[-1] == right.mean()
+    assert len(curve.metrics[1].steps) == (1 if name == "circle" else 2)
+
+
+def test_a_circle_learned_from_all_points_has_no_such_curve() -> None:
+    session = play("circle", share=1.0).session
+    session.advance(100)
+    assert all("held" not in each.name for each in Stage(session).frame_data().curve.metrics)
 
 
 def test_circle_has_the_playgrounds_defaults() -> None:
