@@ -1,53 +1,65 @@
 """Compiles kernels in a process of its own before they are needed.
 
-    python -m scalarviz.controller.precompile cuda-float32 means
+    python -m scalarviz.controller.precompile means
 
-compiles these kinds and marks them on disk. Compiled kernels load quickly. The kind of a training
-on the cpu engine names the kernels that it needs, and no others; see `kernel_units`.
+compiles these kinds. Compiled kernels load quickly. The kind of a training names the kernels that
+it needs on an engine, and no others; see `kernel_units` and `cuda_file`. That of large pictures is
+marked on disk.
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from scalarviz.data.batches import Batches
 from scalarviz.engines.codegen import compile_kernel, cuda_file, kernel_units
-from scalarviz.engines.codegen.cache_files import cache_folder, compiled_files, is_compiled
+from scalarviz.engines.codegen.cache_files import cache_folder, is_compiled
 from scalarviz.engines.codegen.kernel_source import versions
-from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.cpu.units import units_of_training
 from scalarviz.engines.expression.cpu import units_of_expression
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import ScalarvizError
 from scalarviz.files.runs import needs_of_run
 from scalarviz.formulas.losses import Loss
-from scalarviz.layers import Conv2d, Dense, LayerNorm
+from scalarviz.layers import Conv2d
 from scalarviz.model.bank import Dtype
-from scalarviz.model.optimizer import SGD, Optimizer
+from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.trace import TraceProgram
 from scalarviz.network.base import Model
 from scalarviz.network.network import Network
 from scalarviz.presenter.scene_layout import layout_of
+from scalarviz.session.first import all_settings
 from scalarviz.session.session import Session
+from scalarviz.session.trainer import Settings
 from scalarviz.texts import text
 from scalarviz.view.cubes import mip_levels, mip_means
 
 COMMAND = ("-m", "scalarviz.controller.precompile")
-CUDA = "scalarviz.engines.cuda.kernels", "scalarviz.engines.cuda.steps"
 DTYPES: tuple[Dtype, ...] = ("float32", "float64")
 MEANS = "means"
 LOW_PRIORITY = 10  # of a process that compiles ahead; 19 is the lowest
 
-_units: dict[str, tuple[list[Unit], Dtype]] = {}  # the kernels of a kind, and their type
+
+class Files(Protocol):
+    """What is asked of `kernel_units` or `cuda_file` for kernels of theirs."""
+
+    def text_of(self, unit: Any, dtype: Dtype) -> str: ...
+    def path_of_unit(self, unit: Any, dtype: Dtype) -> Path: ...
+    def is_ready(self, unit: Any, dtype: Dtype) -> bool: ...
+
+
+# The kernels of a kind, their type, and the module that has their files.
+_units: dict[str, tuple[Sequence[Any], Dtype, Files]] = {}
 
 
 def name_of(kind: str) -> str:
@@ -61,39 +73,70 @@ def name_of(kind: str) -> str:
 def kind_of(session: Session, engine: str) -> str:
     """Return the kind of kernels that a session needs on an engine; "" for python."""
     timeline = session.timeline
-    actions = [action for branch in timeline.branches for action in branch.journal]
-    given = [each for action in actions for each in action.details.values()]
-    frames = [frame for branch in timeline.branches for frame in branch.frames]
-    trainer = timeline.trainer
-    settings = [trainer.settings, *[frame.settings for frame in frames]]
-    used = [*given, *[each for now in settings for each in (now.optimizer, now.loss)]]
+    trainer, used = timeline.trainer, list[object]()
+    for branch in timeline.branches:
+        used += formulas_of(all_settings(timeline, branch))
+        used += formulas_of([frame.settings for frame in branch.frames])
+    used += formulas_of([trainer.settings])
     return kind_of_training(session.network, trainer.batches, used, engine)
 
 
+def formulas_of(settings: Iterable[Settings]) -> list[object]:
+    """Return optimizer and loss of settings, each pair after a None."""
+    return [each for now in settings for each in (None, now.optimizer, now.loss)]
+
+
 def kind_of_training(network: Model, batches: Batches, used: Iterable[object], engine: str) -> str:
-    """Return the kind for trainings of a network on an engine: `used` are optimizers and losses."""
-    program, dtype = network.program, network.bank.dtype
+    """Return the kind for trainings of a network on an engine.
+
+    used  optimizers and losses in the order in which each takes the place of the one before; None
+          where others begin
+    """
+    program, dtype, used = network.program, network.bank.dtype, list(used)
     if engine == "python":
         return ""
     if engine != "cpu":
-        # On a GPU an expression has few kernels of its own, and none of a network's.
-        return "" if isinstance(program, TraceProgram) else f"{engine}-{dtype}"
-    used = list(used)
+        return kind_on_gpu(network, batches, used)
     moves = [each for each in used if isinstance(each, Optimizer)]
     losses = list({each.key: each for each in used if isinstance(each, Loss)}.values())
     if isinstance(program, TraceProgram):
-        return remembered(
-            f"expression-{dtype}", units_of_expression(program.trace, dtype, losses, moves), dtype
-        )
+        units = units_of_expression(program.trace, dtype, losses, moves)
+        return remembered(f"expression-{dtype}", units, dtype)
     units = units_of_training(program, batches, losses, moves, network.precision)
     return remembered(dtype, units, dtype)
 
 
-def remembered(family: str, units: list[Unit], dtype: Dtype) -> str:
+def kind_on_gpu(network: Model, batches: Batches, used: Iterable[object]) -> str:
+    """Return the kind for trainings on the engine cuda; loads numba's CUDA module."""
+    from scalarviz.engines.cuda import units as cuda
+    from scalarviz.engines.expression.cuda import UNITS
+
+    program, bank, dtype = network.program, network.bank, network.bank.dtype
+    if isinstance(program, TraceProgram):
+        return remembered(f"cuda_expression-{dtype}", UNITS, dtype, cuda_file)
+    units = cuda.units_of_training(program, bank, batches, pairs(used), network.precision)
+    return remembered(f"cuda-{dtype}", units, dtype, cuda_file)
+
+
+def pairs(used: Iterable[object]) -> Iterator[tuple[Loss, Optimizer]]:
+    """Iterate over the losses and optimizers that are used together."""
+    loss, optimizer = None, None
+    for each in used:
+        if each is None:
+            loss, optimizer = None, None
+        elif isinstance(each, Loss):
+            loss = each
+        elif isinstance(each, Optimizer):
+            optimizer = each
+        if loss is not None and optimizer is not None:
+            yield loss, optimizer
+
+
+def remembered(family: str, units: Sequence[Any], dtype: Dtype, files: Files = kernel_units) -> str:
     """Return the kind with these kernels."""
-    texts = "".join(kernel_units.text_of(unit, dtype) for unit in units)
-    kind = f"{family}:{hashlib.sha256(texts.encode()).hexdigest()[:20]}"
-    _units[kind] = units, dtype
+    texts = dict.fromkeys(files.text_of(unit, dtype) for unit in units)
+    kind = f"{family}:{hashlib.sha256(''.join(texts).encode()).hexdigest()[:20]}"
+    _units[kind] = units, dtype, files
     return kind
 
 
@@ -110,84 +153,59 @@ def kinds_of_run(path: object) -> list[str]:
 def is_ready(kind: str) -> bool:
     """Return whether a kind is compiled for the current formulas."""
     if kind in _units:
-        units, dtype = _units[kind]
-        return all(kernel_units.is_ready(unit, dtype) for unit in units)
-    if kind.startswith("cuda") and os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
-        return True  # the simulator compiles nothing
+        units, dtype, files = _units[kind]
+        return all(files.is_ready(unit, dtype) for unit in units)
     try:
-        files = mark_of(kind).read_text(encoding="utf-8").splitlines()
+        names = mark_of(kind).read_text(encoding="utf-8").splitlines()
     except OSError:
         return False
-    return bool(files) and all(Path(file).exists() for file in files)
+    return bool(names) and all(Path(name).exists() for name in names)
 
 
 def paths_of(kind: str) -> list[Path]:
-    """Return the files of the kernels of a kind."""
-    units, dtype = _units[kind]
-    return [kernel_units.path_of_unit(unit, dtype) for unit in units]
-
-
-def templates_of(kind: str) -> list[tuple[str, Any]]:
-    """Return the templates of a kind of cuda, with their working type."""
-    return [] if kind == MEANS else [(name, kind.rpartition("-")[2]) for name in CUDA]
+    """Return the files of the kernels of a kind; [] for large pictures, which have none."""
+    if kind not in _units:
+        return []
+    units, dtype, files = _units[kind]
+    return list(dict.fromkeys(files.path_of_unit(unit, dtype) for unit in units))
 
 
 def mark_of(kind: str) -> Path:
     """Return the file that marks a kind as compiled, and lists its compiled files."""
-    texts = [cuda_file.text_of(*template) for template in templates_of(kind)]
-    texts = texts or [cuda_file.module_text(mip_means.__name__), versions(), kept_means()]
-    texts.append(os.environ.get("NUMBA_CACHE_DIR", ""))
+    source = inspect.getsource(mip_means)
+    texts = [source, versions(), kept_means(), os.environ.get("NUMBA_CACHE_DIR", "")]
     digest = hashlib.sha256("".join(texts).encode()).hexdigest()[:20]
     return cache_folder() / f"compiled_{kind}_{digest}.txt"
 
 
 def words_for(kind: str) -> str:
     """Return the argument for another process, so that it compiles the same kernels."""
-    files = paths_of(kind) if kind in _units else []
-    files = files or [cuda_file.written(*template) for template in templates_of(kind)]
-    return f"{kind}={os.pathsep.join(map(str, files))}"
+    return f"{kind}={os.pathsep.join(map(str, paths_of(kind)))}"
 
 
 def compile_kind(word: str) -> None:
     """Compile a kind, from source files of another process if the word names them."""
     kind, _, names = word.partition("=")
-    paths = [Path(name) for name in names.split(os.pathsep)] if names else []
-    if ":" in kind:
-        for path in paths or paths_of(kind):
-            if not is_compiled(path):
-                compile_kernel.import_file(path).compiled.compile()
-        return
-    templates = templates_of(kind)
-    for path, template in zip(paths, templates, strict=False):
-        cuda_file.adopt(path, *template)
     if kind == MEANS:
         compile_means()
-        files = list(Path(kept_means()).glob("mip_means.*.nb?"))
-    else:
-        compile_network(kind.rpartition("-")[2], "cuda")
-        files = [file for each in templates for file in compiled_files(cuda_file.written(*each))]
-    with suppress(OSError):
-        mark_of(kind).write_text("\n".join(map(str, files)), encoding="utf-8")
+        compiled = Path(kept_means()).glob("mip_means.*.nb?")
+        with suppress(OSError):
+            mark_of(kind).write_text("\n".join(map(str, compiled)), encoding="utf-8")
+        return
+    paths = [Path(name) for name in names.split(os.pathsep)] if names else paths_of(kind)
+    for path in paths:
+        if is_compiled(path):
+            continue
+        if kind.startswith("cuda"):
+            cuda_file.compile_module(cuda_file.import_file(path))
+        else:
+            compile_kernel.import_file(path).compiled.compile()
 
 
 def kept_means() -> str:
     """Return the folder of numba's cache for the module `mip_means`."""
     kernel: Any = mip_means.block_means
     return str(kernel._cache.cache_path)
-
-
-def compile_network(dtype: Any, engine: str) -> None:
-    """Take steps of each kind, in one go and operation by operation."""
-    for batch in (1, 8):
-        layers = [Dense(2, 3, "tanh"), LayerNorm(3), Dense(3, 1, "sigmoid")]
-        network = Network(layers, dtype=dtype)
-        data = [[0.0, 1.0]] * 8, [[1.0]] * 8
-        session = Session(network, data, "mse", SGD(0.1), batch=batch, engine=engine)
-        session.advance(2)
-        session.advance(len(session.operations), "operation")
-        network([[0.0, 1.0]] * 200)
-    wide = [[0.0] * 64] * 128  # large enough for two cores
-    Session(Network([64, 64], dtype=dtype), (wide, wide), "mse", SGD(0.1), engine=engine).advance(1)
 
 
 def compile_means() -> None:

@@ -136,10 +136,9 @@ def needs_of_run(path: object) -> tuple[Network, Batches, list[object], set[str]
         details = [(kind, value) for _, _, kind, given, _ in actions for value in given.values()]
         engines = {str(value) for kind, value in details if kind == "engine"}
         chosen = [given for kind, given in details if kind in FORMULAS and isinstance(given, dict)]
-        used = [parts.reader.read(given) for given in chosen]
         start = parts.start
+        used = [start.optimizer, start.loss, *[parts.reader.read(given) for given in chosen]]
         batches = start.data.batches(start.batch, parts.seed)
-        used += [start.optimizer, start.loss]
         return parts.network, batches, used, {start.engine, *engines}
     except Exception as error:  # loading checks it in full
         raise not_made(path, "a training", error) from error

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from scalarviz.session.arrivals import arrivals
-from scalarviz.session.branches import Clock
+from scalarviz.session.branches import Branch, Clock
 from scalarviz.session.conditions import (
     LOSSES,
     MEASURED,
@@ -34,7 +34,8 @@ def first_held(timeline: Timeline, given: Sequence[object], tell: Tell) -> int |
     For "not finite" a step whose update was refused counts, too, if the clock stands in it.
     """
     conditions = [each for one in given for each in condition_of(one)]
-    settings, branch, now = all_settings(timeline), timeline.branch, timeline.clock
+    branch, now = timeline.branch, timeline.clock
+    settings = all_settings(timeline, branch)
     found: list[int] = []
     losses = branch.losses_between(0, now.step)
     for condition in read_from(LOSSES, conditions, settings):
@@ -63,10 +64,10 @@ def read_from(
     return found
 
 
-def all_settings(timeline: Timeline) -> list[Settings]:
-    """Return all settings that the branch has had."""
+def all_settings(timeline: Timeline, branch: Branch) -> list[Settings]:
+    """Return all settings that a branch has had."""
     found = [timeline.branches[0].frames[0].settings]
-    for action in timeline.branch.journal:
+    for action in branch.journal:
         found.append(settings_after(found[-1], [action]))
     return [each for i, each in enumerate(found) if not i or each is not found[i - 1]]
 

@@ -93,8 +93,6 @@ def compile_all() -> bool:
 
 def compile_type(dtype: str) -> bool:
     """Seconds until a first step, and the registers of the kernels that it took."""
-    from scalarviz.engines.codegen import cuda_file
-
     start, sizes = time.perf_counter(), [3, 4, 2] if SIMULATED else [12, 64, 64, 3]
     run = run_of(network(sizes, dtype), tables(sizes, 64))
     run.steps(adam(), 0, 1)
@@ -104,12 +102,10 @@ def compile_type(dtype: str) -> bool:
         "compile", dtype=dtype, whole_steps=round(whole, 1),
         single_kernels=round(time.perf_counter() - start - whole, 1),
     )  # fmt: skip
-    for template in ("kernels", "steps"):
-        module: Any = cuda_file.load(f"scalarviz.engines.cuda.{template}", dtype)
-        for name, kernel in vars(module).items():
-            if getattr(kernel, "overloads", None) and not kernel.targetoptions.get("device"):
-                used = list(kernel.get_regs_per_thread().values())
-                tell("compile", dtype=dtype, kernel=name, registers=used)
+    for module in run._work.kernels.modules:
+        kernel: Any = getattr(module, module.NAME)
+        used = [] if SIMULATED else list(kernel.get_regs_per_thread().values())
+        tell("compile", dtype=dtype, kernel=module.NAME, file=module.__name__, registers=used)
     return True
 
 

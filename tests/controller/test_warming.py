@@ -317,7 +317,8 @@ def test_a_run_of_an_engine_that_is_not_here_does_not_wait_for_it(
     assert kind.startswith("float32:")
     assert precompile.kinds_of_run("it") == [kind]
     monkeypatch.setitem(ENGINES, "cuda", replace(cuda, lack=str))
-    assert sorted(precompile.kinds_of_run("it")) == ["cuda-float32", kind]
+    on_gpu, on_cpu = sorted(precompile.kinds_of_run("it"))
+    assert on_cpu == kind and on_gpu.startswith("cuda-float32:")
 
 
 def test_a_compiled_function_waits_for_its_own(make: Any, compiler: Path) -> None:
@@ -436,7 +437,7 @@ def test_what_is_compiled_ahead_is_all_that_kinds_name() -> None:
     for model in models:
         samples = np.full((3, model.inputs), 0.5), np.full((3, model.outputs), 0.5)
         s = sv.Session(model, samples, "huber", sv.AdamW(0.1), batch=2, engine="python")
-        units, dtype = precompile._units[precompile.kind_of(s, "cpu")]
+        units, dtype, _ = precompile._units[precompile.kind_of(s, "cpu")]
         assert len(units) > 10 and {(unit, dtype) for unit in units} <= ahead
 
 
@@ -482,7 +483,7 @@ def test_no_training_takes_a_kernel_that_its_kind_does_not_name(
         assert not missed, missed
 
     def know(session: sv.Session) -> None:
-        units, dtype = precompile._units[precompile.kind_of(session, "cpu")]
+        units, dtype, _ = precompile._units[precompile.kind_of(session, "cpu")]
         known.clear()
         known.update((unit, dtype) for unit in units)
         assert known <= ahead
@@ -532,10 +533,3 @@ def test_what_is_compiled_ahead_gives_way_to_what_the_user_does() -> None:
     ) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == f"{precompile.LOW_PRIORITY}\n"
-
-
-def test_on_a_gpu_an_expression_waits_for_no_kernels_of_networks() -> None:
-    net, function = sv.Network([2, 3, 1]), sv.compile(lambda x, y: x * y, 2, engine="python")
-    batches = data.Xor().batches(4, 0)
-    assert precompile.kind_of_training(net, batches, [], "cuda") == "cuda-float32"
-    assert precompile.kind_of_training(function, batches, [], "cuda") == ""

@@ -6,10 +6,9 @@ It takes nvJitLink and nvdisasm, of the packages nvidia-nvjitlink (117 MB) and n
 
 from __future__ import annotations
 
-import inspect
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,11 +17,32 @@ from typing import Any
 import pytest
 
 from scalarviz.engines.codegen import cuda_file
+from scalarviz.engines.codegen.cuda_file import CudaUnit
 from scalarviz.engines.codegen.cuda_rounding import products_rounded
+from scalarviz.engines.codegen.kernel_choice import InUse
+from scalarviz.engines.codegen.unit_source import Dtype, marks_of, syntax_of
+from scalarviz.engines.cuda import expressions, kernels, steps
 from tests.conftest import FakeDevice
 
 ARCHITECTURE = "sm_90a"
+# In PTX: operations that the next compiler may fuse, in one kernel and not in another.
+NOT_ROUNDED = re.compile(r"\b(mul|add|sub|mad)\.f(32|64)\b")
 GPU = (9, 0)
+# All kernels that are launched.
+EVERY = [
+    function
+    for module in (kernels, steps, expressions)
+    for function in vars(module).values()
+    if getattr(function, "__module__", "") == module.__name__
+    and "launched" in marks_of(syntax_of(function))
+]
+# What a training of 12-64x4-3 uses: leaky_relu, sigmoid, mean squared error and Adam.
+IN_USE = [
+    ("KERNELS", "affine"), ("KERNELS", "activation"), ("WHOLE_BATCH", "affine"),
+    ("WHOLE_BATCH", "activation"), ("ACTIVATIONS", "leaky_relu"), ("ACTIVATIONS", "sigmoid"),
+    ("LOSSES", "mse"), ("KINDS_OF_LOSSES", "LOSSES"), ("OPTIMIZERS", "adam"),
+    ("SCHEDULES", "constant"), ("DRAWS", "shuffled"),
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -131,41 +151,46 @@ def cudadevrt() -> Path:
     return Path(find_static_lib("cudadevrt"))
 
 
-def signature_of(kernel: Any, dtype: str) -> tuple[Any, ...]:
-    """Return the types of a kernel's arguments, which their names tell."""
-    from numba import types
-
-    reals = getattr(types, dtype)[::1]
-    kinds: dict[str, Any] = {
-        "plan": types.int64[::1], "arena": reals, "data": reals, "scalars": types.float64[::1]
-    }  # fmt: skip
-    parameters = inspect.signature(kernel.py_func).parameters
-    return tuple([kinds.get(parameter, types.int64) for parameter in parameters])
+def unit(function: Any, rows: Iterable[tuple[str, str]] | None = None) -> CudaUnit:
+    """A kernel for rows of tables; by default for all, and for mixed precision too."""
+    if rows is None:
+        return CudaUnit(function, InUse())
+    return CudaUnit(function, InUse(frozenset(rows), mixed=False))
 
 
-def linked(
-    template: str, dtype: cuda_file.Dtype, names: list[str], folder: Path
-) -> Iterator[MachineCode]:
-    """Iterate over the machine code of kernels of a template."""
-    from cuda.core import Linker, LinkerOptions, ObjectCode
+def ptx_of(unit: CudaUnit, dtype: Dtype, gpu: tuple[int, int] = GPU) -> str:
+    """The PTX text of a kernel."""
     from numba import cuda
     from numba.cuda import dispatcher
 
-    tool = needs_a_linker()
-    module = cuda_file.load(template, dtype)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FakeDevice, "compute_capability", gpu)
         patch.setattr(dispatcher, "get_current_device", lambda: FakeDevice)
-        for name in names:
-            kernel = getattr(module, name)
-            with products_rounded():
-                text, _ = cuda.compile_ptx(kernel.py_func, signature_of(kernel, dtype), cc=GPU)
-            parts = [ObjectCode.from_ptx(text.encode())]
-            if "cudaCGSynchronize" in text:
-                parts.append(ObjectCode.from_library(cudadevrt().read_bytes()))
-            options = LinkerOptions(arch=ARCHITECTURE, ptxas_options=["-v"])
-            linker = Linker(*parts, options=options)
-            cubin = folder / f"{name}_{dtype}.cubin"
-            cubin.write_bytes(bytes(linker.link("cubin").code))
-            log = linker.get_info_log()
-            done = subprocess.run([tool, "-c", cubin], capture_output=True, text=True, check=True)
-            yield MachineCode(name, done.stdout, log, text)
+        # Device functions are compiled for the GPU that they meet first.
+        module = cuda_file.import_file(cuda_file.path_of_unit(unit, dtype))
+        kernel = getattr(module, module.NAME)
+        with products_rounded():
+            text, _ = cuda.compile_ptx(kernel.py_func, module.SIGNATURE, cc=gpu)
+    return str(text)
+
+
+def linked(unit: CudaUnit, dtype: Dtype, folder: Path) -> MachineCode:
+    """The machine code of a kernel."""
+    return link(unit.function.__name__, ptx_of(unit, dtype), folder)
+
+
+def link(name: str, text: str, folder: Path) -> MachineCode:
+    """The machine code of a PTX text."""
+    from cuda.core import Linker, LinkerOptions, ObjectCode
+
+    tool = needs_a_linker()
+    parts = [ObjectCode.from_ptx(text.encode())]
+    if "cudaCGSynchronize" in text:
+        parts.append(ObjectCode.from_library(cudadevrt().read_bytes()))
+    options = LinkerOptions(arch=ARCHITECTURE, ptxas_options=["-v"])
+    linker = Linker(*parts, options=options)
+    cubin = folder / f"{name}.cubin"
+    cubin.write_bytes(bytes(linker.link("cubin").code))
+    log = linker.get_info_log()
+    done = subprocess.run([tool, "-c", cubin], capture_output=True, text=True, check=True)
+    return MachineCode(name, done.stdout, log, text)

@@ -19,12 +19,13 @@ from scalarviz.data.batches import (
     Points,
     Shuffled,
 )
+from scalarviz.engines.codegen.kernel_choice import InUse
 from scalarviz.engines.common.reference import (
     OperationArrays,
     operation_backward,
     operation_forward,
 )
-from scalarviz.engines.cuda import places, tables
+from scalarviz.engines.cuda import places, tables, units
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.calls import CudaCalls
 from scalarviz.engines.cuda.memory import Memory
@@ -257,6 +258,28 @@ def test_every_path_has_the_same_bits(dtype: str, monkeypatch: pytest.MonkeyPatc
         reference_steps(reference, batches, sv.Loss(), optimizer, range(3, 6)), rel=1e-5
     )
     assert difference(reference.bank.value, first.value) < 100 * TOLERANCE[dtype]
+
+
+def test_kernels_for_the_formulas_in_use_give_what_those_with_all_give(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whole steps, moment by moment, and again after other formulas have been chosen."""
+
+    def bits() -> list[bytes]:
+        found = []
+        for whole in (True, False):
+            net = every_layer("float32")
+            batches = Shuffled(numbers(24, 2), np.tanh(numbers(24, 3)), 12, seed=3)
+            run = run_of(net, batches, "huber", whole=whole)
+            for first, optimizer in enumerate((sv.Adam(0.01), sv.Momentum(0.01, clip_norm=0.1))):
+                run.steps(optimizer, first, 1)
+                found.append(net.bank.value.tobytes() + net.bank.grad.tobytes())
+        return found
+
+    in_use = bits()
+    monkeypatch.setattr(units, "InUse", lambda rows, mixed: InUse(None, mixed))
+    assert bits() == in_use
+    assert in_use[:2] == in_use[2:]
 
 
 def test_what_lies_between_can_be_read() -> None:

@@ -106,19 +106,21 @@ def test_a_graph_has_the_bits_of_launches_one_by_one(
     assert run._work.steps.refused == ""
 
 
-def test_a_graph_is_kept_from_call_to_call_and_made_anew_for_other_tables(
+def test_a_graph_is_kept_from_call_to_call_and_made_anew_for_other_tables_or_formulas(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     driver, training = FakeDriver(monkeypatch), plain()
     run = run_of(training.net, training.batches, whole=False)
     capture(run)
     for step in range(4):
-        run.steps(sv.Adam(0.01) if step % 2 else sv.SGD(0.1, clip_norm=0.1), step, 1)
+        run.steps(sv.Adam(0.01) if step % 2 else sv.Adam(0.1, clip_norm=0.1), step, 1)
     assert (driver.count("cuStreamBeginCapture"), driver.count("cuGraphLaunch")) == (1, 3)
     run.batches = InOrder(*pair(training.net, 40), 19)  # more samples: other memory
     run.steps(sv.Adam(0.01), 0, 3)
     assert (driver.count("cuStreamBeginCapture"), driver.count("cuGraphLaunch")) == (2, 5)
     assert driver.count("cuGraphExecDestroy") == 1
+    run.steps(sv.SGD(0.1), 3, 3)  # another formula: other kernels
+    assert (driver.count("cuStreamBeginCapture"), driver.count("cuGraphLaunch")) == (3, 7)
 
 
 def test_a_step_takes_as_many_launches_as_it_has_kernels(monkeypatch: pytest.MonkeyPatch) -> None:

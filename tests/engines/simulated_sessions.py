@@ -4,6 +4,7 @@ Class labels, metrics, callbacks, early stopping, and a learning rate that falls
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.controller import precompile
+from scalarviz.engines.codegen import cuda_file
 from scalarviz.session.replicas import Replicas
 from tests.engines.simulator import TOLERANCE, difference, one_type_or_both
 
@@ -177,3 +180,32 @@ def test_a_replica_that_overflows_stops_before_that_step_and_the_others_go_on() 
         assert np.isfinite(bank.value).all()
         assert np.isfinite(losses[:taken]).all() and np.isnan(losses[taken:]).all()
         assert bank.step_count == taken
+
+
+# What the simulator takes in place of `train`, since its blocks cannot wait for each other.
+IN_PARTS = {"samples_alone", "sums_alone", "squares_alone"}
+
+
+@pytest.mark.parametrize("precision", ["full", "mixed"])
+def test_no_training_takes_a_kernel_that_its_kind_does_not_name(
+    precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A window compiles what kinds name before it trains; a sweep trains replicas."""
+    monkeypatch.setattr(cuda_file, "_modules", {})
+    net = sv.Network([2, 3, 3], "tanh", "linear", seed=3)
+    s = sv.Session(
+        net, labelled(), "softmax_cross_entropy", sv.SGD(RATE), batch=8, engine="cuda",
+        precision=precision,
+    )  # fmt: skip
+    named = set(precompile.paths_of(precompile.kind_of(s, "cuda")))
+    sv.replicate(s, range(2)).advance(2)
+    s.advance(2)
+    s.advance(len(s.operations), "operation")
+    net([[0.0, 1.0]] * 5)
+    s.optimizer = sv.Adam(0.1)
+    named |= set(precompile.paths_of(precompile.kind_of(s, "cuda")))
+    s.advance(1)
+    s.back(2)
+    taken = cuda_file._modules.values()
+    others = {module.NAME for module in taken if Path(str(module.__file__)) not in named}
+    assert others == IN_PARTS and len(taken) > 15

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.engines.codegen import cuda_dispatch, cuda_file, dispatch
-from scalarviz.formulas import activations
+from scalarviz.engines.codegen import cuda_dispatch, dispatch
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
@@ -15,7 +14,6 @@ from scalarviz.formulas.rowwise import ROW_FORMULAS
 from scalarviz.model.optimizer import Optimizer
 
 RANDOM = np.random.default_rng(0)
-TEMPLATE = "scalarviz.engines.cuda.draws"  # small, and looked at as text only
 
 
 @pytest.mark.parametrize("number", range(len(ACTIVATIONS)))
@@ -89,14 +87,3 @@ def test_conditions() -> None:
     )
     assert cuda_dispatch.clip_factor(25.0, math.inf) == 1.0
     assert cuda_dispatch.deviation_factor(3.5, 0.5) == 0.5
-
-
-def test_the_text_of_the_kernels_follows_the_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
-    def text() -> str:
-        return cuda_file.source(TEMPLATE, "float32").text
-
-    before = text()
-    assert before == text() != cuda_file.source(TEMPLATE, "float64").text
-    assert "numba-cuda" in before
-    monkeypatch.setattr(activations, "LEAK", 0.0625)
-    assert text() != before

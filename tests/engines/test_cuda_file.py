@@ -5,54 +5,88 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from scalarviz.engines.codegen import cache_files, cuda_file
+from scalarviz.engines.codegen.kernel_choice import InUse
+from scalarviz.engines.cuda import expressions, kernels, steps
 from scalarviz.formulas import activations, losses, rowwise
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.table import Formula
+from tests.engines.machine_code import EVERY, IN_USE, ptx_of, unit
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("numba_cuda") is None,
     reason="numba-cuda is not available for this system or Python",
 )
 
-TEMPLATE = "kernels_alone"
+TANH = unit(kernels.forward_all, [*IN_USE, ("WHOLE_BATCH", "activation"), ("ACTIVATIONS", "tanh")])
 
 
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder of a template with no kernels of its own, which can be imported by its name."""
-    folder = tmp_path_factory.mktemp("template")
-    text = "from scalarviz.engines.codegen.cuda_dispatch import kernel\n"
-    (folder / f"{TEMPLATE}.py").write_text(text, encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(folder)
-        yield folder
+def text(function: Any = steps.train, **given: Any) -> str:
+    return cuda_file.text_of(unit(function, **given), "float32")
 
 
-def text(dtype: cuda_file.Dtype = "float32") -> str:
-    return cuda_file.source(TEMPLATE, dtype).text
-
-
-@pytest.mark.usefixtures("template")
 @pytest.mark.parametrize(
-    ("module", "constant"), [(activations, "LEAK"), (losses, "FLOOR"), (rowwise, "pi")]
+    ("module", "constant", "function"),
+    [
+        (activations, "LEAK", kernels.forward_all),
+        (losses, "FLOOR", kernels.sum_errors),
+        (rowwise, "pi", kernels.forward_all),
+    ],
 )
-def test_a_constant_of_a_helper_is_in_the_text(
-    module: ModuleType, constant: str, monkeypatch: pytest.MonkeyPatch
+def test_a_constant_of_a_formula_is_in_the_texts_with_it_and_in_no_other(
+    module: ModuleType, constant: str, function: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, loaded = text(), cuda_file.load(TEMPLATE, "float32")
-    assert before == text() != text("float64")
+    def texts() -> list[str]:
+        return [text(function), text(kernels.move_all)]
+
+    before = texts()
     monkeypatch.setattr(module, constant, 0.0625)
-    assert text() != before
-    assert cuda_file.load(TEMPLATE, "float32") is not loaded
+    after = texts()
+    assert after[0] != before[0] and after[1] == before[1]
     monkeypatch.undo()
-    assert cuda_file.load(TEMPLATE, "float32") is loaded
+    assert texts() == before
+
+
+def test_a_kernel_has_the_rows_in_use_and_no_others() -> None:
+    found = text(rows=IN_USE)
+    assert "activations_leaky_relu" in found and "optimizers_adam(" in found
+    for name in ("relu(x", "tanh", "sgd", "convolution", "batch_norm", "cosine", "row_loss"):
+        assert name not in found.replace("leaky_relu(x", ""), name
+    assert len(text()) > 1.5 * len(found)
+
+
+@pytest.mark.parametrize(
+    ("function", "rows"),
+    [
+        (kernels.move_all, [("ACTIVATIONS", "tanh"), ("LOSSES", "mae"), ("KERNELS", "row")]),
+        (kernels.sum_errors, [("OPTIMIZERS", "sgd"), ("DRAWS", "points")]),
+        (kernels.draw_batch, [("LOSSES", "mae"), ("WHOLE_BATCH", "convolution")]),
+        (kernels.add_all, [("OPTIMIZERS", "sgd"), ("LOSSES", "mae"), ("DRAWS", "points")]),
+    ],
+)
+def test_a_formula_that_a_kernel_does_not_compute_leaves_its_file_as_it_is(
+    function: Any, rows: list[tuple[str, str]]
+) -> None:
+    assert text(function, rows=IN_USE) == text(function, rows=[*IN_USE, *rows])
+
+
+def test_precision_decides_whether_numbers_are_rounded_to_halves() -> None:
+    units = [
+        cuda_file.CudaUnit(function, InUse(frozenset(IN_USE), mixed))
+        for function in (kernels.loss_gradient_all, kernels.sum_errors)
+        for mixed in (False, True)
+    ]
+    full, mixed, *errors = [cuda_file.text_of(each, "float32") for each in units]
+    assert "MIXED = False" in full and "MIXED = True" in mixed
+    assert errors[0] == errors[1]  # the sum of errors writes no number that is kept
+    full, mixed = [ptx_of(each, "float32") for each in units[:2]]
+    assert "cvt.rn.f16.f32" not in full and "cvt.rn.f16.f32" in mixed
 
 
 def wavy(x: float) -> float:
@@ -63,59 +97,40 @@ def wavy_derivative(x: float, y: float) -> float:
     return 2 if x > 0 else 2 * x
 
 
-@pytest.mark.usefixtures("template")
-def test_another_process_takes_the_formulas_of_this_one(
+def test_a_row_added_later_changes_no_file_that_does_not_use_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(cuda_file, "_texts", {})
-    plain = cuda_file.text_of(TEMPLATE, "float32")
+    before = cuda_file.path_of_unit(TANH, "float32")
     monkeypatch.setitem(ACTIVATIONS, "wavy", Formula("wavy", wavy, (wavy_derivative,)))
-    path = cuda_file.written(TEMPLATE, "float32")
-    own = cuda_file.text_of(TEMPLATE, "float32")
-    assert own != plain and path.read_text() == own
-    monkeypatch.delitem(ACTIVATIONS, "wavy")
-    assert cuda_file.text_of(TEMPLATE, "float32") == plain
-    cuda_file.adopt(path, TEMPLATE, "float32")
-    assert cuda_file.text_of(TEMPLATE, "float32") == own
+    assert cuda_file.path_of_unit(TANH, "float32") == before
+    assert TANH.used.rows is not None
+    more = InUse(TANH.used.rows | {("ACTIVATIONS", "wavy")}, mixed=False)
+    after = cuda_file.path_of_unit(cuda_file.CudaUnit(kernels.forward_all, more), "float32")
+    assert after != before and before.exists()
+    assert f"formula == {list(ACTIVATIONS).index('tanh')}" in after.read_text()
 
 
-def test_versions_and_what_a_template_imports_are_in_the_text(
-    template: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert cuda_file.versions() in text() and "numba-cuda" in cuda_file.versions()
-    (template / "other.py").write_text(
-        "from scalarviz.engines.codegen.dispatch import (\n    kernel,\n)\n"
-        "from scalarviz.model.operations import NONE\n\n\n"
-        "@kernel\ndef twice(x):\n    return 2 * x\n",
-        encoding="utf-8",
-    )
-    found = cuda_file.source("other", "float32").text
-    assert "@kernel\ndef twice(x):\n    return 2 * x" in found
-    assert "# scalarviz.model.operations " in found
-    assert "dispatch import" not in found
-    read = cuda_file.module_text
-
-    def edited(module: str) -> str:
-        return read(module) + "# edited\n" * (module == "scalarviz.model.operations")
-
-    monkeypatch.setattr(cuda_file, "module_text", edited)
-    assert cuda_file.source("other", "float32").text != found
+def test_versions_of_all_that_compiles_are_in_the_text() -> None:
+    assert cuda_file.versions() in text(kernels.clear_all)
+    for name in ("numba-cuda 0.", "nvidia-nvvm ", "nvidia-nvjitlink ", "llvmlite "):
+        assert name in cuda_file.versions()
 
 
-@pytest.mark.parametrize("name", ["scalarviz.engines.cuda.kernels", "scalarviz.engines.cuda.steps"])
-def test_every_file_of_kernels_gives_each_name_one_meaning(name: str) -> None:
-    cache_files.check_names(cuda_file.text_of(name, "float32"))
+@pytest.mark.parametrize("function", EVERY)
+def test_every_file_of_kernels_gives_each_name_one_meaning(function: Any) -> None:
+    cache_files.check_names(text(function))
+    if function.__module__ != expressions.__name__:
+        cache_files.check_names(text(function, rows=IN_USE))
 
 
 NEW_ROW = """
-    from scalarviz.formulas.activations import ACTIVATIONS
-    from scalarviz.formulas.table import Formula
+    from scalarviz.formulas.activations import ACTIVATIONS, ActivationFormula
     def mine(z: float) -> float:
         return {slope} * z if z > 0.0 else 0.0
     def mine_derivative(z: float, y: float) -> float:
         return {slope} if z > 0.0 else 0.0
-    ACTIVATIONS["mine"] = Formula("mine", mine, (mine_derivative,))
+    ACTIVATIONS["mine"] = ActivationFormula("mine", mine, (mine_derivative,))
 """
 ON_EVERY_ENGINE = """
     import warnings

@@ -55,7 +55,7 @@ def a_machine_with_numba_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NUMBA_ENABLE_CUDASIM", raising=False)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(missing, "find_spec", lambda name: name)
-    monkeypatch.setattr(missing, "version", lambda name: "13.4.3")
+    monkeypatch.setattr(missing, "version_of", lambda name: "13.4.3")
     monkeypatch.setattr(missing, "missing_in_libraries", lambda here: "")
 
 

@@ -1,103 +1,52 @@
 """Every CUDA kernel compiles for the GPUs there are, and keeps what it promises, without a GPU."""
 
 import importlib.util
-import inspect
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from scalarviz.engines.codegen import cuda_file
 from scalarviz.engines.codegen.cuda_rounding import products_rounded
-from tests.conftest import FakeDevice
+from scalarviz.engines.codegen.unit_source import Dtype
+from scalarviz.engines.cuda import kernels
+from tests.engines.machine_code import EVERY, NOT_ROUNDED, ptx_of, unit
 
 if importlib.util.find_spec("numba_cuda") is None:
     pytest.skip("numba-cuda is not available for this system or Python", allow_module_level=True)
 
-# How many kernels each template has.
-TEMPLATES = {
-    "scalarviz.engines.cuda.kernels": 15,
-    "scalarviz.engines.cuda.steps": 4,
-    "scalarviz.engines.cuda.expressions": 3,
-}
 GPUS = [(7, 5), (8, 0), (9, 0)]
-NOT_ROUNDED = re.compile(r"\b(mul|add|sub|mad)\.f(32|64)\b")
-TYPES: tuple[cuda_file.Dtype, ...] = ("float32", "float64")
+
 
 # In `make test`, `test_cuda_machine_code.py` looks at the kernels with most of the work.
-CASES = [
-    pytest.param(
-        template,
-        dtype,
-        gpu,
-        id=f"{template.rpartition('.')[2]}-{dtype}-{gpu[0]}.{gpu[1]}",
-        marks=pytest.mark.slow,
-    )
-    for template in TEMPLATES
-    for dtype in TYPES
-    for gpu in GPUS
-]
+@pytest.mark.slow
+@pytest.mark.parametrize("gpu", GPUS, ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("function", EVERY)
+def test_every_kernel_compiles(function: Any, dtype: Dtype, gpu: tuple[int, int]) -> None:
+    text = ptx_of(unit(function), dtype, gpu)
+    assert f".target sm_{gpu[0]}{gpu[1]}" in text
+    assert ".entry" in text
+    # Atomic sums of floats would come in any order.
+    assert not re.search(r"\b(atom|red)\S*\.(f16|f32|f64)\b", text)
+    # The cache for constants would not see what other blocks wrote before they met: only the
+    # tables of sine and cosine may go through it.
+    cached = re.findall(r"ld\.global\.nc\.(\S+)", text)
+    assert set(cached) <= {"v2.f64", "u64", "u32"}
+    tables = re.findall(r"mov\.u64\s+%rd\d+, __cudart_i2opi", text)
+    assert len([kind for kind in cached if kind != "v2.f64"]) <= len(tables)
+    assert ("cudaCGSynchronize" in text) == (function.__name__ == "train")
+    # What is not rounded here, the next compiler could fuse with a sum, in one kernel of two.
+    assert not NOT_ROUNDED.search(text)
 
 
-def compiled(
-    template: str, dtype: cuda_file.Dtype, gpu: tuple[int, int]
-) -> Iterator[tuple[str, str]]:
-    """The name and the PTX text of every kernel of a template."""
-    from numba import cuda, types
-
-    module = cuda_file.load(template, dtype)
-    reals = getattr(types, dtype)[::1]
-    kinds: dict[str, Any] = {
-        "plan": types.int64[::1], "arena": reals, "data": reals, "scalars": types.float64[::1]
-    }  # fmt: skip
-    for name, kernel in vars(module).items():
-        if hasattr(kernel, "py_func") and not kernel.targetoptions.get("device"):
-            parameters = inspect.signature(kernel.py_func).parameters
-            signature = tuple([kinds.get(parameter, types.int64) for parameter in parameters])
-            with products_rounded():
-                text, _ = cuda.compile_ptx(kernel.py_func, signature, cc=gpu)
-            yield name, text
+def test_all_kernels_are_looked_at() -> None:
+    assert len(EVERY) == 22
 
 
-def pretend(gpu: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Device functions are compiled for one GPU, which they ask for, and then never again."""
-    from numba.cuda import dispatcher
-
-    monkeypatch.setattr(cuda_file, "_modules", {})
-    monkeypatch.setattr(FakeDevice, "compute_capability", gpu)
-    monkeypatch.setattr(dispatcher, "get_current_device", lambda: FakeDevice)
-
-
-@pytest.mark.parametrize(("template", "dtype", "gpu"), CASES)
-def test_every_kernel_compiles(
-    template: str, dtype: cuda_file.Dtype, gpu: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pretend(gpu, monkeypatch)
-    texts = dict(compiled(template, dtype, gpu))
-    assert len(texts) == TEMPLATES[template]
-    for name, text in texts.items():
-        assert f".target sm_{gpu[0]}{gpu[1]}" in text
-        assert ".entry" in text, name
-        # Atomic sums of floats would come in any order.
-        assert not re.search(r"\b(atom|red)\S*\.(f16|f32|f64)\b", text), name
-        # The cache for constants would not see what other blocks wrote before they met: only the
-        # tables of sine and cosine may go through it.
-        cached = re.findall(r"ld\.global\.nc\.(\S+)", text)
-        assert set(cached) <= {"v2.f64", "u64", "u32"}, name
-        tables = re.findall(r"mov\.u64\s+%rd\d+, __cudart_i2opi", text)
-        assert len([kind for kind in cached if kind != "v2.f64"]) <= len(tables), name
-        assert ("cudaCGSynchronize" in text) == (name == "train"), name
-        # What is not rounded here, the next compiler could fuse with a sum, in one kernel of two.
-        assert not NOT_ROUNDED.search(text), name
-
-
-def test_no_product_of_a_draw_is_fused_with_a_sum(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_product_of_a_draw_is_fused_with_a_sum() -> None:
     """Else a point near the edge of a texel would see another one than on the other engines."""
-    pretend(FakeDevice.compute_capability, monkeypatch)
-    kernels = compiled(next(iter(TEMPLATES)), "float64", FakeDevice.compute_capability)
-    draw = next(text for name, text in kernels if name == "draw_batch")
-    added = re.findall(r"fma\.rn\.f64\s+.*, (\S+);", draw)
+    text = ptx_of(unit(kernels.draw_batch), "float64")
+    added = re.findall(r"fma\.rn\.f64\s+.*, (\S+);", text)
     assert added == ["0d0000000000000000"] * 4
 
 

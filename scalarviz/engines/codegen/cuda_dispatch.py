@@ -1,8 +1,7 @@
 """Functions for CUDA kernels that select a formula by index, for one number or one sample.
 
 The counterpart of `dispatch.py`, without the loops: a thread computes one number or sample. The
-functions are compiled in the same way (see there). `cuda_file.load` writes
-these functions, and those of dispatch.py for schedules, constants and draws.
+functions are compiled in the same way (see there), by `cuda_file`.
 
 `formula` is the index of a row in its table; `x` and `y` are inputs and outputs of a formula, `p`
 and `t` predictions and targets.
@@ -42,7 +41,7 @@ from scalarviz.formulas.optimizers import OPTIMIZERS, clip, regularize
 from scalarviz.formulas.rowwise import ROW_FORMULAS, typed
 
 __all__ = [
-    "kernel", "launched", "chosen", "Real",
+    "kernel", "launched", "chosen", "Real", "MIXED",
     "activation_value", "activation_slope", "row_value", "row_gradient", "sample_error",
     "sample_gradient", "move_one", "condition_one", "clip_factor", "deviation_factor",
     "unary_value", "unary_slope", "binary_value", "binary_slope", "ternary_value", "ternary_slope",
@@ -50,7 +49,10 @@ __all__ = [
     "lowered_scale", "raised_scale",
 ]  # fmt: skip
 
-Real = np.float64  # the working type; in a file of kernels it may be another
+# In a file of kernels these may be others: the working type, and whether numbers can be rounded to
+# halves.
+Real = np.float64
+MIXED = True
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
@@ -88,17 +90,14 @@ def row_gradient(
 
 def sample_error(formula: Index, p: FloatArray, t: FloatArray) -> Any:
     """Return the weighted error of one sample; p and t are 1-D."""
-    if formula < len(LOSSES):
-        return scalar_sample_error(formula, p, t)
-    return row_sample_error(formula, p, t)
+    run = chosen(KINDS_OF_LOSSES, formula >= len(LOSSES))[0]
+    return run(formula, p, t)
 
 
 def sample_gradient(formula: Index, p: FloatArray, t: FloatArray, gradient: FloatArray) -> None:
     """gradient = derivative of the error with respect to p, the weight held constant; all 1-D."""
-    if formula < len(LOSSES):
-        scalar_sample_gradient(formula, p, t, gradient)
-    else:
-        row_sample_gradient(formula, p, t, gradient)
+    run = chosen(KINDS_OF_LOSSES, formula >= len(LOSSES))[1]
+    run(formula, p, t, gradient)
 
 
 def scalar_sample_error(formula: Index, p: FloatArray, t: FloatArray) -> Any:
@@ -129,6 +128,13 @@ def row_sample_gradient(formula: Index, p: FloatArray, t: FloatArray, gradient: 
     """Compute `sample_gradient` for a row of `ROW_LOSSES`."""
     row = nth(ROW_LOSSES, formula, LOSSES)
     row.gradient(p, t, gradient)
+
+
+# By the name of the table that a loss is in: its error and its gradient.
+KINDS_OF_LOSSES = {
+    "LOSSES": (scalar_sample_error, scalar_sample_gradient),
+    "ROW_LOSSES": (row_sample_error, row_sample_gradient),
+}
 
 
 def unary_value(formula: Index, x: Any) -> Any:

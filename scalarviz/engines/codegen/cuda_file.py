@@ -1,35 +1,31 @@
-"""Files of kernels for GPUs: written from the tables of formulas, compiled once, cached on disk.
+"""Files of kernels for GPUs: each kernel in a file of its own, compiled once and cached on disk.
 
-A file of kernels contains the formulas of all tables for one working type, the functions of
-`cuda_dispatch.py`, and a *template*: a module of scalarviz whose functions are marked as kernels.
-The file name contains a hash of the text, and so of everything that a kernel depends on: a change
-of a formula, a constant or a row results in another file. So numba's cache for it is never out of
-date.
+A file contains the functions and constants that its kernel needs, for one working type, and of the
+tables of formulas the rows in use only: a kernel with all of them has three times the instructions,
+takes more registers and compiles several times longer. A formula keeps its bits: every operation of
+it is rounded by itself, see `cuda_rounding`.
+
+The file name contains a hash of the text, and so of everything that the kernel depends on: a change
+of a formula, a constant or a row in use results in another file. So numba's cache for it is never
+out of date, and another row, or another size of a network, changes no file.
 """
 
 from __future__ import annotations
 
-import ast
-import hashlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any
 
-from scalarviz.engines.codegen import (
-    cuda_dispatch,
-    dispatch,
-    fast_math,
-    float_bits,
-    kernel_source,
-)
+from scalarviz.draw2d.progress import Progress
+from scalarviz.engines.codegen import cuda_dispatch, dispatch, fast_math, kernel_source
 from scalarviz.engines.codegen.cache_files import (
-    compiled_files,
     drop_damaged,
+    is_compiled,
     path_of,
     remove_old,
     write,
@@ -37,12 +33,18 @@ from scalarviz.engines.codegen.cache_files import (
 from scalarviz.engines.codegen.compiling import aside, keep_whole
 from scalarviz.engines.codegen.cuda_rounding import round_products
 from scalarviz.engines.codegen.kernel_cache import keep_apart
-from scalarviz.engines.codegen.kernel_choice import with_choices, write_dispatcher
-from scalarviz.engines.codegen.kernel_source import AnyFunction, KernelWriter, ingredients
+from scalarviz.engines.codegen.kernel_choice import InUse
+from scalarviz.engines.codegen.kernel_source import AnyFunction, ingredients
+from scalarviz.engines.codegen.unit_source import (
+    IN_FLOAT64,
+    Dtype,
+    Style,
+    UnitWriter,
+    joined,
+    syntax_of,
+)
 from scalarviz.engines.common.cores import Guard, Refused, may_call_kernels, start_threads
-from scalarviz.errors.messages import inform
-
-Dtype = Literal["float32", "float64"]
+from scalarviz.errors.messages import inform, is_informed
 
 # On a GPU a formula is compiled into the kernels that call it. The simulator runs kernels in plain
 # Python, where math.exp(1000) would raise an OverflowError.
@@ -71,28 +73,43 @@ exact = elementary = formula = kernel
 launched = cuda.jit(cache=True, **({{}} if cuda.config.ENABLE_CUDASIM else {{"lto": False}}))
 Real = types.{dtype}
 '''
+FOOT = """
+NAME = "{name}"
+SIGNATURE = () if cuda.config.ENABLE_CUDASIM else ({types},)
+"""
+TOOLCHAIN = "numba-cuda", "nvidia-nvvm", "nvidia-nvjitlink"
 
-# Functions of cuda_dispatch.py in the working type, and those always in float64; then formulas that
-# kernels call directly.
-IN_WORKING_TYPE = (
-    "activation_value", "activation_slope", "row_value", "row_gradient", "scalar_sample_error",
-    "row_sample_error", "sample_error", "scalar_sample_gradient", "row_sample_gradient",
-    "sample_gradient", "move_one", "condition_one",
-)  # fmt: skip
-# These only in the files of templates that call them.
-OF_EXPRESSIONS = (
-    "unary_value", "unary_slope", "binary_value", "binary_slope", "ternary_value", "ternary_slope",
-)  # fmt: skip
-IN_FLOAT64 = ("schedule_factor", "optimizer_constants", "clip_factor", "deviation_factor")
-PLAIN = (
-    "philox", "scramble", "unit", "uniform", "normal", "drop_word", "lowered_scale", "raised_scale",
-)  # fmt: skip
+# Types of a kernel's arguments by their names; all others are whole numbers.
+ARRAYS = {
+    "plan": "types.int64[::1]", "arena": "Real[::1]", "data": "Real[::1]",
+    "scalars": "types.float64[::1]",
+}  # fmt: skip
 
-SECONDS = 40  # approximate time of compiling
+STYLE = Style(
+    (dispatch.__name__, cuda_dispatch.__name__),
+    "kernel",
+    ("kernel", "launched"),
+    (*IN_FLOAT64, cuda_dispatch.clip_factor, cuda_dispatch.deviation_factor),
+    dict.fromkeys(("float32", "float64"), fast_math.STANDARD),
+)
+
+SECONDS = 1 / 4000  # approximate time of compiling for each character of a file
 
 _lock = Guard()
-_texts: dict[tuple[str, Dtype], Text] = {}
+_texts: dict[tuple[CudaUnit, Dtype], Text] = {}
 _modules: dict[str, ModuleType] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class CudaUnit:
+    """A kernel that is compiled by itself.
+
+    function  the kernel, marked `launched`
+    used      the rows of tables that it is made for
+    """
+
+    function: AnyFunction
+    used: InUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,57 +121,94 @@ class Text:
     ingredients: list[Any]
 
 
-def load(template: str, dtype: Dtype) -> ModuleType | Refused:
-    """Return the kernels of a template, such as "scalarviz.engines.cpu.entry", in a working type.
+def load(units: Sequence[CudaUnit], dtype: Dtype) -> list[ModuleType | Refused]:
+    """Return the modules of kernels in a working type; what is not on disk is compiled first.
 
-    Each kernel is compiled on its first call, unless it is cached on disk. A row added to a table
-    or a constant changed in this process takes effect at the next `load`. After a fork, each kernel
-    raises an EngineError when it is called.
+    A kernel has the name of its function. A constant changed in this process, or another row of a
+    table, takes effect at the next call. After a fork, each kernel raises an EngineError when it is
+    called.
     """
     if not may_call_kernels():
-        return Refused()
+        return [Refused() for _ in units]
     with _lock:
-        text = text_of(template, dtype)
-        if text not in _modules:
-            _modules[text] = import_text(text, stem_of(template, dtype))
-        return _modules[text]
+        found = []
+        for unit in units:
+            text = text_of(unit, dtype)
+            if text not in _modules:
+                _modules[text] = import_file(path_of_unit(unit, dtype))
+            found.append(_modules[text])
+        compile_missing([module for module in dict.fromkeys(found) if not is_there(module)])
+        return list(found)
 
 
-def text_of(template: str, dtype: Dtype) -> str:
-    """Return the text of a file of kernels for the current tables."""
+def is_there(module: ModuleType) -> bool:
+    """Whether the kernel of a module is compiled, here or on disk; the simulator needs none."""
+    kernel, path = getattr(module, module.NAME), Path(str(module.__file__))
+    return is_simulated() or bool(kernel.overloads) or is_compiled(path)
+
+
+def compile_missing(modules: list[ModuleType]) -> None:
+    """Compile the kernels of modules, with a bar, or a message where none is seen."""
+    if not modules:
+        return
+    count = "a kernel" if len(modules) == 1 else f"{len(modules)} kernels"
+    with Progress(len(modules), is_informed(), "kernels") as bar:
+        size = sum(Path(str(module.__file__)).stat().st_size for module in modules)
+        seconds = max(round(SECONDS * size), 1)
+        inform(
+            f"scalarviz compiles {count} for the GPU, once; this takes about {seconds} s",
+            is_shown=bar.will_be_seen,
+        )
+        done: list[ModuleType] = []
+
+        def compile_all() -> None:
+            for module in modules:
+                compile_module(module)
+                done.append(module)
+
+        aside(compile_all, meanwhile=lambda: bar.tell(len(done)))
+
+
+def compile_module(module: ModuleType) -> None:
+    """Compile the kernel of a module, or load it from disk."""
+    getattr(module, module.NAME).compile(module.SIGNATURE)
+
+
+def is_simulated() -> bool:
+    """Whether numba simulates a GPU, which compiles nothing."""
+    return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
+
+
+def is_ready(unit: CudaUnit, dtype: Dtype) -> bool:
+    """Whether a kernel is on disk, or there is nothing to compile."""
+    return is_simulated() or is_compiled(path_of(text_of(unit, dtype), stem_of(unit, dtype)))
+
+
+def text_of(unit: CudaUnit, dtype: Dtype) -> str:
+    """Return the text of the file of a kernel for the current tables."""
     with _lock:
-        known = _texts.get((template, dtype))
+        known = _texts.get((unit, dtype))
         if known is None or known.ingredients != ingredients(known.functions):
-            known = _texts[template, dtype] = source(template, dtype)
+            known = _texts[unit, dtype] = source(unit, dtype)
         return known.text
 
 
-def written(template: str, dtype: Dtype) -> Path:
-    """Write the file of kernels that `load` would load, and return it for `adopt`."""
-    text = text_of(template, dtype)
-    path = path_of(text, stem_of(template, dtype))
-    write(path, text)
+def path_of_unit(unit: CudaUnit, dtype: Dtype) -> Path:
+    """Write the file of a kernel, and return its path."""
+    text, stem = text_of(unit, dtype), stem_of(unit, dtype)
+    path = path_of(text, stem)
+    if write(path, text):
+        remove_old(path, stem)
+    drop_damaged(path)
     return path
 
 
-def adopt(path: Path, template: str, dtype: Dtype) -> None:
-    """Use the file of kernels that another process has written, with the formulas in it."""
-    _texts[template, dtype] = Text(path.read_text(encoding="utf-8"), (), [])
+def stem_of(unit: CudaUnit, dtype: Dtype) -> str:
+    return f"cuda_{unit.function.__name__}_{dtype}"
 
 
-def stem_of(template: str, dtype: Dtype) -> str:
-    place = template.removeprefix("scalarviz.engines.").replace(".", "_")
-    return f"{place}_{dtype}"
-
-
-def import_text(text: str, stem: str) -> ModuleType:
-    """Write a text to its file, and return the module imported from it."""
-    write(path := path_of(text, stem), text)
-    remove_old(path, stem)
-    drop_damaged(path)
-    if not compiled_files(path) and os.environ.get("NUMBA_ENABLE_CUDASIM", "0") == "0":
-        message = f"scalarviz compiles its kernels, once; this takes about {SECONDS} s"
-        inform(message)
+def import_file(path: Path) -> ModuleType:
+    """Return the module of a file with a kernel, which is neither compiled nor loaded yet."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
@@ -169,66 +223,17 @@ def import_text(text: str, stem: str) -> ModuleType:
 # ---- the text -----------------------------------------------------------------------------------
 
 
-def source(template: str, dtype: Dtype) -> Text:
-    """Generate the text of a file of kernels."""
-    marks = dict.fromkeys((fast_math.__name__, float_bits.__name__), "elementary")
-    writer = KernelWriter(f"np.{dtype}", fast_math.STANDARD, "formula", marks)
-    wide = KernelWriter("np.float64", fast_math.STANDARD, "exact", prefix="wide_")
-    calls = module_text(template)
-    names = [*IN_WORKING_TYPE, *[name for name in OF_EXPRESSIONS if name in calls]]
-    chosen = [write_dispatcher(writer, getattr(cuda_dispatch, name)) for name in names]
-    chosen += [write_dispatcher(wide, getattr(cuda_dispatch, name)) for name in IN_FLOAT64]
-    plain = [f"{name} = {wide.name(getattr(dispatch, name))}" for name in PLAIN]
-    parts = [
-        HEAD.format(versions=versions(), dtype=dtype),
-        "\n".join([*writer.constants.values(), *wide.constants.values()]),
-        *writer.sources,
-        *wide.sources,
-        "\n".join(plain),
-        *chosen,
-        *template_parts(template, []),
-    ]
-    keys = [*writer.names, *wide.names]
-    written = tuple(key[0] if isinstance(key, tuple) else key for key in keys)
-    text = "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
-    return Text(text, written, ingredients(written))
+def source(unit: CudaUnit, dtype: Dtype) -> Text:
+    """Generate the text of the file of a kernel."""
+    writer = UnitWriter(dtype, None, unit.used, STYLE)
+    name = writer.name(unit.function)
+    arguments = [each.arg for each in syntax_of(unit.function).args.args]
+    types = ", ".join(ARRAYS.get(each, "types.int64") for each in arguments)
+    head = HEAD.format(versions=versions(), dtype=dtype)
+    text = joined([head, *writer.parts(), FOOT.format(name=name, types=types)])
+    return Text(text, writer.written, ingredients(writer.written))
 
 
 def versions() -> str:
-    """Return the versions of Python and of the packages that compile kernels."""
-    return kernel_source.versions("numba-cuda")
-
-
-def template_parts(module: str, done: list[str]) -> Iterator[str]:
-    """Iterate over the text of a template's imported kernel modules, then that of the template.
-
-    Modules in `done` are left out. Other modules of scalarviz are not copied; a comment has their
-    name and hash.
-    """
-    done.append(module)
-    text = module_text(module)
-    lines = with_choices(module, text).splitlines()
-    outside = []
-    for node in ast.parse("\n".join(lines)).body:
-        if not isinstance(node, ast.ImportFrom) or node.module is None:
-            continue
-        name = node.module
-        if name.startswith("scalarviz.engines."):
-            assert not any(alias.asname for alias in node.names), f"{module} renames an import"
-            if name not in (dispatch.__name__, cuda_dispatch.__name__, *done):
-                yield from template_parts(name, done)
-        elif name.startswith("scalarviz."):
-            outside.append(f"# {name} {hashlib.sha256(module_text(name).encode()).hexdigest()}")
-            continue
-        elif name != "__future__":
-            continue
-        assert node.end_lineno is not None
-        lines[node.lineno - 1 : node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
-    yield "\n".join([*outside, *lines])
-
-
-def module_text(module: str) -> str:
-    """Return the source of a module, without importing it."""
-    found = importlib.util.find_spec(module)
-    assert found is not None and found.origin is not None
-    return Path(found.origin).read_text(encoding="utf-8")
+    """Return the versions of Python and of the packages that compile kernels for GPUs."""
+    return kernel_source.versions(*TOOLCHAIN)

@@ -121,8 +121,8 @@ def nth(table: Table, formula: Index, before: Table | None = None) -> Any:
 def chosen(kernels: Mapping[str, tuple[Any, ...]], kind: Index) -> tuple[Any, ...]:
     """Return the row of a table of kernels for a kind of operation, by index.
 
-    A kernel whose first line is `run = chosen(KERNELS, kind)[PURPOSE]` is compiled to one that
-    compares the kind once and then calls its kernel; see `kernel_choice.with_choices`.
+    A function whose first line is `run = chosen(KERNELS, kind)[PURPOSE]` is compiled to one that
+    compares the kind once and then calls its kernel; see `kernel_choice.choose`.
     """
     return list(kernels.values())[int(kind)]
 

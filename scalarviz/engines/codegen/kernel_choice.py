@@ -10,7 +10,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator, Mapping
-from importlib import import_module
+from dataclasses import dataclass
 from typing import Any
 
 from scalarviz.engines.codegen.kernel_source import (
@@ -25,17 +25,41 @@ from scalarviz.engines.codegen.kernel_tiles import ROW, SAMPLE, WHOLE, write_til
 INDENT = "    "
 
 
+@dataclass(frozen=True, slots=True)
+class InUse:
+    """The rows of tables that a kernel is made for: it has no branch for any other row.
+
+    rows   pairs of the name of a table in the source, such as "LOSSES", and the name of a row; None
+           for all rows of all tables
+    mixed  whether numbers can be rounded to halves
+    """
+
+    rows: frozenset[tuple[str, str]] | None = None
+    mixed: bool = True
+
+    def numbered(self, name: str, table: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
+        """Iterate over the rows in use of a table, each with its index among all of them."""
+        for number, (row_name, row) in enumerate(table.items()):
+            if self.rows is None or (name, row_name) in self.rows:
+                yield number, row
+
+
+EVERYTHING = InUse()
+
+
 def write_dispatcher(
-    writer: KernelWriter, function: AnyFunction, mark: str = "kernel", row: Any = None
-) -> str:
+    writer: KernelWriter, function: AnyFunction, mark: str = "kernel", row: Any = None,
+    used: InUse = EVERYTHING,
+) -> str:  # fmt: skip
     """Return the source of a function of dispatch.py or cuda_dispatch.py; of one row if given."""
     writer.names[function] = function.__name__
     syntax, known = parse(function), variables(function)
     head = f"@{mark}\ndef {syntax.name}({ast.unparse(syntax.args)}):\n"
     if not ast.unparse(syntax.body[0]).startswith("row = nth("):
+        choose(syntax, known, used)
         return head + body_text(writer, Lengths(known).visit(syntax), known)
     bodies: dict[str, list[int]] = {}
-    rows = numbered_rows(syntax.body[0], known) if row is None else [(0, row)]
+    rows = numbered_rows(syntax.body[0], known, used) if row is None else [(0, row)]
     for number, each in rows:
         branch = parse(function)
         choice = RowBody(writer, each)
@@ -45,33 +69,33 @@ def write_dispatcher(
     return head + branches(bodies)
 
 
-def with_choices(module: str, text: str) -> str:
-    """Return the source of a module with each `run = chosen(KERNELS, kind)[PURPOSE]` expanded.
+def choose(
+    syntax: ast.FunctionDef, known: Mapping[str, Any], used: InUse = EVERYTHING
+) -> dict[str, AnyFunction]:
+    """Expand a first line `run = chosen(KERNELS, kind)[PURPOSE]`; return kernels by their names.
 
-    The statements after it are repeated for every kind, with the name of its kernel.
+    The statements after it are repeated for every row in use, with the name of its kernel.
     """
-    if "= chosen(" not in text:
-        return text
-    lines, tables = text.splitlines(), vars(import_module(module))
-    functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-    for function in reversed(functions):
-        docstring = ast.get_docstring(function) is not None
-        first, *rest = function.body[docstring:]
-        if not ast.unparse(first).startswith("run = chosen("):
-            continue
-        assert isinstance(first, ast.Assign) and isinstance(first.value, ast.Subscript)
-        call = first.value.value
-        assert isinstance(call, ast.Call) and rest
-        table, kind = map(ast.unparse, call.args)
-        column = tables[ast.unparse(first.value.slice)]
-        body = "\n".join(ast.unparse(statement) for statement in rest)
-        bodies: dict[str, list[int]] = {}
-        for number, row in enumerate(tables[table].values()):
-            own = textwrap.indent(renamed(body, "run", row[column].__name__), INDENT)
-            bodies.setdefault(own, []).append(number)
-        chain = [f"{INDENT}formula = {kind}", branches(bodies)]
-        lines[first.lineno - 1 : function.end_lineno] = "\n".join(chain).splitlines()
-    return "\n".join(lines)
+    first, *rest = syntax.body
+    if not ast.unparse(first).startswith("run = chosen("):
+        return {}
+    assert isinstance(first, ast.Assign) and isinstance(first.value, ast.Subscript)
+    call = first.value.value
+    assert isinstance(call, ast.Call) and rest
+    table, kind = map(ast.unparse, call.args)
+    purpose = ast.unparse(first.value.slice)
+    column = known[purpose] if purpose in known else int(purpose)
+    body = "\n".join(ast.unparse(statement) for statement in rest)
+    kernels: dict[str, AnyFunction] = {}
+    bodies: dict[str, list[int]] = {}
+    for number, row in used.numbered(table, known[table]):
+        kernels[row[column].__name__] = row[column]
+        own = textwrap.indent(renamed(body, "run", row[column].__name__), INDENT)
+        bodies.setdefault(own, []).append(number)
+    question = f"{INDENT}chosen_kind = {kind}\n" if len(bodies) > 1 else ""
+    text = question + branches(bodies, "chosen_kind")
+    syntax.body = ast.parse(textwrap.dedent(text)).body
+    return kernels
 
 
 def renamed(text: str, name: str, other: str) -> str:
@@ -100,20 +124,24 @@ def body_text(writer: KernelWriter, syntax: ast.FunctionDef, known: Mapping[str,
     return writer.translate(syntax, known).partition("\n")[2]
 
 
-def numbered_rows(first: ast.stmt, known: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
+def numbered_rows(
+    first: ast.stmt, known: Mapping[str, Any], used: InUse = EVERYTHING
+) -> Iterator[tuple[int, Any]]:
     """Iterate over indices and rows of the table of `row = nth(TABLE, formula, OTHER)`."""
     assert isinstance(first, ast.Assign) and isinstance(first.value, ast.Call)
     table, _, *before = [ast.unparse(argument) for argument in first.value.args]
-    return enumerate(known[table].values(), sum(len(known[other]) for other in before))
+    start = sum(len(known[other]) for other in before)
+    return ((start + number, row) for number, row in used.numbered(table, known[table]))
 
 
-def branches(bodies: Mapping[str, list[int]]) -> str:
+def branches(bodies: Mapping[str, list[int]], name: str = "formula") -> str:
     """Return the text of `if formula == 0: ... elif ...: ... else: ...`, one branch a body."""
+    assert bodies, "a kernel calls a function for which nothing is in use"
     if len(bodies) == 1:
         return next(iter(bodies))
     parts = []
     for i, (body, formulas) in enumerate(bodies.items()):
-        question = " or ".join(f"formula == {formula}" for formula in formulas)
+        question = " or ".join(f"{name} == {formula}" for formula in formulas)
         head = "else:" if i == len(bodies) - 1 else f"{'elif' if i else 'if'} {question}:"
         parts.append(f"{INDENT}{head}\n{textwrap.indent(body, INDENT)}")
     return "\n".join(parts)

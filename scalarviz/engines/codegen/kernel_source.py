@@ -16,7 +16,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -255,5 +255,14 @@ def ingredients(functions: Iterable[AnyFunction]) -> list[Any]:
 @cache
 def versions(*more: str) -> str:
     """Return the versions of Python, and of the packages that compile kernels."""
-    packages = [f"{name} {version(name)}" for name in ("numba", "numpy", "llvmlite", *more)]
+    names = "numba", "numpy", "llvmlite", *more
+    packages = [f"{name} {version_of(name) or 'of the system'}" for name in names]
     return ", ".join([f"Python {platform.python_version()}", *packages])
+
+
+def version_of(package: str) -> str:
+    """Return the version of an installed package, or ""."""
+    try:
+        return version(package)
+    except PackageNotFoundError:  # libraries may be installed on the system
+        return ""

@@ -1,10 +1,11 @@
-"""Source of one kernel that is called by its address, with all that it needs, for the compiler.
+"""Source of one kernel, with all that it needs, for the compiler.
 
-A kernel is a function of scalarviz marked `by_address`. Its file contains the functions and
-constants that it uses, found by their names: functions of `dispatch.py` with the formula of one
-row of a table, formulas in the working type, and the functions of an engine as they stand. So a
-file depends on nothing but what its kernel needs, and another row of a table changes no file but
-its own.
+Its file contains the functions and constants that it uses, found by their names: functions of
+`dispatch.py` with the formula of one row of a table, formulas in the working type, and the
+functions of an engine as they stand. So a file depends on nothing but what its kernel needs, and
+another row of a table changes no file but its own.
+
+A kernel of the cpu engine is marked `by_address`; those of the cuda engine are in `cuda_file`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import hashlib
 import inspect
 import sys
 import textwrap
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import FunctionType, ModuleType
@@ -22,11 +24,12 @@ from typing import Any, Literal
 import numpy as np
 
 from scalarviz.engines.codegen import dispatch, fast_math, float_bits
-from scalarviz.engines.codegen.kernel_choice import write_dispatcher
+from scalarviz.engines.codegen.kernel_choice import EVERYTHING, InUse, choose, write_dispatcher
 from scalarviz.engines.codegen.kernel_source import (
     AnyFunction,
     KernelWriter,
     ingredients,
+    parse,
     plain_text,
     variables,
     versions,
@@ -73,6 +76,30 @@ IN_FLOAT64 = (
     dispatch.unit, dispatch.uniform, dispatch.normal, dispatch.drop_word, dispatch.lowered_scale,
     dispatch.raised_scale,
 )  # fmt: skip
+NOT_COMPILED = dispatch.nth, dispatch.chosen  # of the modules with dispatchers
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How the files of an engine are written.
+
+    dispatchers  the modules whose functions have formulas of tables
+    mark         decorator of these functions
+    marks        decorators of the engine's functions that are kept
+    in_float64   functions and formulas that are computed in float64 whatever the working type
+    functions    replacements of the elementary functions, by working type
+    """
+
+    dispatchers: tuple[str, ...]
+    mark: str
+    marks: tuple[str, ...]
+    in_float64: tuple[AnyFunction, ...]
+    functions: Mapping[str, Mapping[AnyFunction, AnyFunction]]
+
+
+ON_CPU = Style(
+    (dispatch.__name__,), "inner", ("inner", "exact", "inlined"), IN_FLOAT64, fast_math.FAST
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,34 +131,34 @@ def source_of(unit: Unit, dtype: Dtype) -> Source:
     writer = UnitWriter(dtype, unit.row)
     name = writer.name(unit.function)
     syntax = syntax_of(unit.function)
-    parts = [
-        HEAD.format(versions=versions(), dtype=dtype),
-        "\n".join(sorted(writer.imports)),
-        "\n".join(
-            [
-                *writer.formulas.constants.values(),
-                *writer.wide.constants.values(),
-                *writer.constants.values(),
-            ]
-        ),
-        *writer.sources,
-        FOOT.format(
-            name=name, count=len(syntax.args.args), parallel="in_parallel" in marks_of(syntax)
-        ),
-    ]
-    text = "\n\n\n".join(part.strip("\n") for part in parts if part.strip("\n")) + "\n"
-    keys = [*writer.formulas.names, *writer.wide.names]
-    formulas = tuple(key[0] if isinstance(key, tuple) else key for key in keys)
-    return Source(text, formulas, ingredients(formulas), unit)
+    parallel = "in_parallel" in marks_of(syntax)
+    head = HEAD.format(versions=versions(), dtype=dtype)
+    foot = FOOT.format(name=name, count=len(syntax.args.args), parallel=parallel)
+    return Source(
+        joined([head, *writer.parts(), foot]), writer.written, ingredients(writer.written), unit
+    )
+
+
+def joined(parts: Iterable[str]) -> str:
+    """Return the text of a file with these parts, those that are empty left out."""
+    stripped = [part.strip("\n") for part in parts]
+    return "\n\n\n".join(part for part in stripped if part) + "\n"
 
 
 class UnitWriter:
-    """Writes the source of functions and constants, each once, before what uses them."""
+    """Writes the source of functions and constants, each once, before what uses them.
 
-    def __init__(self, dtype: Dtype, row: Any) -> None:
-        self.row = row
+    row    the row of a table whose formula all functions have; None for those in use
+    used   the rows in use
+    style  how the files of the engine are written
+    """
+
+    def __init__(
+        self, dtype: Dtype, row: Any, used: InUse = EVERYTHING, style: Style = ON_CPU
+    ) -> None:
+        self.row, self.used, self.style = row, used, style
         marks = dict.fromkeys((fast_math.__name__, float_bits.__name__), "elementary")
-        self.formulas = KernelWriter(f"np.{dtype}", fast_math.FAST[dtype], "formula", marks)
+        self.formulas = KernelWriter(f"np.{dtype}", style.functions[dtype], "formula", marks)
         self.wide = KernelWriter("np.float64", fast_math.STANDARD, "exact", prefix="wide_")
         self.sources: list[str] = []
         self.formulas.sources = self.wide.sources = self.sources
@@ -139,35 +166,54 @@ class UnitWriter:
         self.constants: dict[str, str] = {}
         self.names: dict[Any, str] = {}
 
+    def parts(self) -> list[str]:
+        """Return the parts of a file: imports, constants, and functions."""
+        constants = [
+            *self.formulas.constants.values(), *self.wide.constants.values(),
+            *self.constants.values(),
+        ]  # fmt: skip
+        return ["\n".join(sorted(self.imports)), "\n".join(constants), *self.sources]
+
+    @property
+    def written(self) -> tuple[AnyFunction, ...]:
+        """The formulas, and functions with formulas, that were written."""
+        keys = [*self.formulas.names, *self.wide.names]
+        return tuple(key[0] if isinstance(key, tuple) else key for key in keys)
+
     def name(self, function: AnyFunction) -> str:
         """Return the name of a function in the file, and write its source on first use."""
         if function not in self.names:
             self.names[function] = function.__name__
-            if function.__module__ == dispatch.__name__:
+            if function.__module__ in self.style.dispatchers:
                 self.write_dispatched(function)
-            elif function in IN_FLOAT64:
+            elif function in self.style.in_float64:
                 self.sources.append(f"{function.__name__} = {self.wide.name(function)}")
             else:
                 self.write_kernel(function)
         return self.names[function]
 
     def write_dispatched(self, function: AnyFunction) -> None:
-        """Write a function of dispatch.py, for the formula of this kernel's row."""
-        writer = self.wide if function in IN_FLOAT64 else self.formulas
-        for used in variables(function).values():
-            is_dispatched = getattr(used, "__module__", "") == dispatch.__name__
-            if isinstance(used, FunctionType) and is_dispatched and used is not dispatch.nth:
-                writer.names[used] = self.name(used)
-        self.sources.append(write_dispatcher(writer, function, "inner", self.row))
+        """Write a function of dispatch.py, for the formula of this kernel's row or those in use."""
+        style, known = self.style, variables(function)
+        writer = self.wide if function in style.in_float64 else self.formulas
+        found = choose(parse(function), known, self.used)
+        for called in [*known.values(), *found.values()]:
+            is_dispatched = getattr(called, "__module__", "") in style.dispatchers
+            if isinstance(called, FunctionType) and is_dispatched and called not in NOT_COMPILED:
+                writer.names[called] = self.name(called)
+        source = write_dispatcher(writer, function, style.mark, self.row, self.used)
+        self.sources.append(source)
 
     def write_kernel(self, function: AnyFunction) -> None:
         """Write a function of an engine as it stands, after all that it uses."""
-        syntax = syntax_of(function)
-        marks = [f"@{mark}" for mark in marks_of(syntax) if mark in ("inner", "exact", "inlined")]
+        syntax, known = syntax_of(function), variables(function)
+        marks = [f"@{mark}" for mark in marks_of(syntax) if mark in self.style.marks]
         syntax.decorator_list = []
+        known |= choose(syntax, known, self.used)
+        names = {node.id for node in ast.walk(syntax) if isinstance(node, ast.Name)}
         renamed = {}
-        for name, value in variables(function).items():
-            found = self.use(name, value)
+        for name, value in known.items():
+            found = self.use(name, value) if name in names else name
             if found != name:
                 renamed[name] = found
         for node in ast.walk(syntax):
@@ -179,6 +225,8 @@ class UnitWriter:
         """Return the name in the file of what a function knows by `name`, and write it."""
         if isinstance(value, ModuleType) or value is np or name in ("prange", "Real"):
             return name
+        if name == "MIXED":
+            value = self.used.mixed
         module = getattr(value, "__module__", None) or ""
         if module.startswith("numba."):
             self.imports.add(f"from {module} import {name}")

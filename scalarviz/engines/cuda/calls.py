@@ -4,20 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, final
 
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.engines.codegen import cuda_file
+from scalarviz.data.batches import Batches
 from scalarviz.engines.cuda import kernels, places, steps
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.graphs import Launch, Steps, nvidia
 from scalarviz.engines.cuda.memory import Memory
-from scalarviz.engines.cuda.tables import formula_rows, make_layout
+from scalarviz.engines.cuda.tables import (
+    fits,
+    formula_rows,
+    make_layout,
+    set_batches,
+    set_loss,
+    set_optimizer,
+)
+from scalarviz.engines.cuda.units import (
+    KernelsInUse,
+    Launched,
+    rows_of_batches,
+    rows_of_loss,
+    rows_of_optimizer,
+)
 from scalarviz.errors import EngineError
+from scalarviz.formulas.losses import Loss
 from scalarviz.model.bank import Bank
+from scalarviz.model.operations import Operation
+from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program
 
@@ -36,6 +52,7 @@ class Device:
     threads: int
     stream: Any
     shared: int = SHARED  # bytes of shared memory that a block may have, besides static arrays
+    can_wait: bool = False  # whether the threads of all blocks can wait for each other
 
     @staticmethod
     def current() -> Device:
@@ -46,7 +63,8 @@ class Device:
         blocks = card.MULTIPROCESSOR_COUNT * BLOCKS_EACH
         # More than 48 KiB are there for kernels that ask for it, see `ask_for_shared`.
         most = max(SHARED, card.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN - RESERVED)
-        return Device(False, blocks, THREADS, cuda.stream(), most)
+        together = bool(card.COOPERATIVE_LAUNCH)
+        return Device(False, blocks, THREADS, cuda.stream(), most, together)
 
 
 def ask_for_shared(overload: Any, size: int) -> None:
@@ -80,20 +98,42 @@ class CudaCalls:
         self.layout = make_layout(program, bank, precision, samples, device.shared, learning)
         self.memory = Memory(self.layout, bank.dtype, device.stream)
         self._rows = formula_rows()
-        self._together: int | None = None  # blocks of `train` that can run at the same time
+        self._together = 0  # blocks of `train` that can run at the same time
+        self._prepared: Any = None  # the kernel that `_together` is of
         self.steps = Steps(device.stream, graphs=not device.simulated)
         self._noted: list[Launch] | None = None  # instead of being launched, while a step is noted
-        self.kernels: Any = cuda_file.load(kernels.__name__, bank.dtype)
+        self.kernels = KernelsInUse(program, bank.dtype, precision)
 
     @property
     def outdated(self) -> bool:
         """Whether a formula of the user's own has been added since the kernels were made."""
         return self._rows != formula_rows()
 
+    # ---- formulas in use: the fields of the plan, and the kernels made for them
+
+    def use_loss(self, loss: Loss) -> None:
+        memory, outputs = self.memory, self.program.outputs.size
+        set_loss(memory.host_plan, memory.host_scalars, loss, outputs)
+        self.kernels.use("loss", rows_of_loss(loss))
+
+    def use_optimizer(self, optimizer: Optimizer) -> None:
+        set_optimizer(self.memory.host_plan, self.memory.host_scalars, optimizer)
+        self.kernels.use("optimizer", rows_of_optimizer(optimizer))
+
+    def use_batches(self, batches: Batches) -> None:
+        set_batches(self.memory.host_plan, self.memory.host_scalars, batches)
+        self.kernels.use("batches", rows_of_batches(batches))
+
     # ---- launches
 
-    def _launch(self, kernel: Any, *arguments: Any, shared: int = 0) -> None:
-        device = self.device
+    def _launch(
+        self,
+        function: Launched,
+        *arguments: Any,
+        operation: Operation | None = None,
+        shared: int = 0,
+    ) -> None:
+        kernel, device = self.kernels.of(function, operation), self.device
         launch = Launch(kernel, arguments, device.blocks, device.threads, shared)
         if self._noted is None:
             launch.on(device.stream)()
@@ -119,68 +159,63 @@ class CudaCalls:
         self.memory.put_plan()
         self.memory.put_bank(self.bank, slots)
         if self.precision.mixed:
-            self._launch(self.kernels.round_weights, self.memory.plan, self.memory.arena)
+            self._launch(kernels.round_weights, self.memory.plan, self.memory.arena)
 
     def draw(self) -> None:
         """Draw the samples of a step."""
-        self._launch(self.kernels.draw_batch, *self._arrays, self.memory.data)
+        self._launch(kernels.draw_batch, *self._arrays, self.memory.data)
 
     def forward(self, i: int) -> None:
         """Run the forward of one operation."""
         operation, op = self.program.operations[i], self.layout.op(i)
         if operation.about.statistics(operation):
-            self._launch(self.kernels.gather_all, *self._arrays, op)
-        self._launch(self.kernels.forward_all, *self._arrays, op)
+            self._launch(kernels.gather_all, *self._arrays, op, operation=operation)
+        self._launch(kernels.forward_all, *self._arrays, op, operation=operation)
 
     def loss(self) -> None:
         """Compute the loss."""
-        self._launch(self.kernels.sum_errors, *self._arrays)
-        self._launch(self.kernels.loss_all, self.memory.plan, self.memory.scalars)
+        self._launch(kernels.sum_errors, *self._arrays)
+        self._launch(kernels.loss_all, self.memory.plan, self.memory.scalars)
 
     def loss_gradient(self) -> None:
         """Compute the gradient of the loss with respect to the outputs."""
-        self._launch(self.kernels.loss_gradient_all, *self._arrays)
+        self._launch(kernels.loss_gradient_all, *self._arrays)
 
     def keep_upstream(self) -> None:
         """Round the gradients of the outputs that the caller passed."""
-        self._launch(self.kernels.keep_upstream, self.memory.plan, self.memory.arena)
+        self._launch(kernels.keep_upstream, self.memory.plan, self.memory.arena)
 
     def parameter_gradient(self, i: int) -> None:
         """Add the gradient of an operation's parameters to that of the bank."""
-        op = self.layout.op(i)
+        operation, op = self.program.operations[i], self.layout.op(i)
         self.memory.forget_bank()
-        self._launch(self.kernels.parameter_gradients, *self._arrays, op)
-        self._launch(self.kernels.add_all, *self._arrays, op)
+        self._launch(kernels.parameter_gradients, *self._arrays, op, operation=operation)
+        self._launch(kernels.add_all, *self._arrays, op)
 
     def input_gradient(self, i: int) -> None:
         """Compute the gradient with respect to the inputs of an operation."""
         operation, op = self.program.operations[i], self.layout.op(i)
         if operation.about.statistics(operation):
-            self._launch(self.kernels.gather_back_all, *self._arrays, op)
-        self._launch(self.kernels.input_gradient_all, *self._arrays, op)
+            self._launch(kernels.gather_back_all, *self._arrays, op, operation=operation)
+        self._launch(kernels.input_gradient_all, *self._arrays, op, operation=operation)
 
     def clear(self) -> None:
         """Begin a step: set its index, and all gradients to 0."""
         self.memory.forget_bank()
-        self._launch(self.kernels.clear_all, self.memory.plan, self.memory.arena)
+        self._launch(kernels.clear_all, self.memory.plan, self.memory.arena)
 
     def move(self) -> None:
         """Run the optimizer's part of a step."""
         self.memory.forget_bank()
-        self._launch(self.kernels.look_over, *self._arrays)
-        self._launch(self.kernels.move_all, *self._arrays)
+        self._launch(kernels.look_over, *self._arrays)
+        self._launch(kernels.move_all, *self._arrays)
 
     # ---- whole steps
 
     @property
     def fits(self) -> bool:
-        """Whether blocks can take samples through whole steps, with room in shared memory.
-
-        Not possible with statistics of the whole batch, for which all samples must have arrived.
-        """
-        operations = self.program.operations
-        alone = not any(each.about.statistics(each) for each in operations)
-        return alone and bool(self.layout.plan[places.WIDTH] > 0)
+        """Whether blocks can take samples through whole steps."""
+        return fits(self.program, self.layout)
 
     @property
     def shared(self) -> int:
@@ -190,30 +225,30 @@ class CudaCalls:
     def whole_steps(self, count: int) -> None:
         """Run many steps in one launch; part by part where blocks cannot synchronize."""
         self.memory.forget_bank()
-        parts = cuda_file.load(steps.__name__, self.bank.dtype)
-        if self._together is None:
-            self._together = self._blocks_together(parts, count)
+        waiting = self.device.can_wait
+        first = self.kernels.of(steps.train if waiting else steps.samples_alone)
+        if self._prepared is not first:
+            self._together, self._prepared = self._blocks_together(first, count), first
         arrays, data, device = self._arrays, self.memory.data, self.device
         if self._together:
             sizes = self._together, device.threads, self.shared
-            Launch(parts.train, (*arrays, data, count), *sizes).on(device.stream)()
+            Launch(first, (*arrays, data, count), *sizes).on(device.stream)()
         else:
-            self.repeat(partial(self._parts_of_step, parts), count)
+            self.repeat(self._parts_of_step, count)
 
-    def _parts_of_step(self, parts: Any) -> None:
+    def _parts_of_step(self) -> None:
         """Run the parts of a whole step, one kernel after the other."""
         self.clear()
-        self._launch(parts.samples_alone, *self._arrays, self.memory.data, shared=self.shared)
-        self._launch(parts.sums_alone, *self._arrays)
-        self._launch(parts.squares_alone, *self._arrays)
-        self._launch(self.kernels.move_all, *self._arrays)
+        self._launch(steps.samples_alone, *self._arrays, self.memory.data, shared=self.shared)
+        self._launch(steps.sums_alone, *self._arrays)
+        self._launch(steps.squares_alone, *self._arrays)
+        self._launch(kernels.move_all, *self._arrays)
 
-    def _blocks_together(self, parts: Any, count: int) -> int:
+    def _blocks_together(self, kernel: Any, count: int) -> int:
         """Return how many blocks of `train` can run at the same time, at most one a chunk."""
         if self.device.simulated:
             return 0
-        together = bool(cuda.get_current_device().COOPERATIVE_LAUNCH)
-        kernel = parts.train if together else parts.samples_alone
+        together = self.device.can_wait
         arguments = *self._arrays, self.memory.data, *([count] if together else [])
         signature = tuple(map(kernel.typeof_pyval, arguments))
         kernel.compile(signature)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.data.batches import IN_ORDER, PICKED, POINTS
-from scalarviz.engines.codegen.cuda_dispatch import Real, kernel, philox, scramble, unit
+from scalarviz.data.batches import IN_ORDER
+from scalarviz.engines.codegen.cuda_dispatch import Real, chosen, kernel, philox, scramble, unit
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.places import (
     DRAW,
@@ -46,40 +46,6 @@ def batch_size(plan: Whole, scalars: Exact, k: Index) -> Index:
     """Return the number of samples in the batch of a step."""
     _, place = epoch_place(plan, scalars, k)
     return min(plan[SIZE], plan[SAMPLES] - place)
-
-
-@kernel
-def draw(
-    plan: Whole, scalars: Exact, data: Numbers, k: Index, first: Index, space: Numbers, base: Index,
-    stride: Index, count: Index, worker: Index, workers: Index,
-) -> None:  # fmt: skip
-    """Write the samples `first`, `first` + 1, ... of a batch to the columns of a workspace."""
-    inputs, outputs = plan[IN_SIZE], plan[OUT_SIZE]
-    goals = base + plan[GOALS] * stride
-    for n in range(worker, count, workers):
-        if plan[DRAW] == POINTS:
-            u, v = draw_pair(plan, STREAM_POINTS, k, first + n)
-            space[base + n] = Real(u)
-            space[base + stride + n] = Real(v)
-            row = texel(scalars, u, v)
-        else:
-            row = draw_row(plan, scalars, k, first + n)
-            for i in range(inputs):
-                space[base + i * stride + n] = data[row * inputs + i]
-        for i in range(outputs):
-            space[goals + i * stride + n] = data[plan[TABLE_TARGETS] + row * outputs + i]
-
-
-@kernel
-def draw_row(plan: Whole, scalars: Exact, k: Index, i: Index) -> Index:
-    """Return the row in the tables of sample i of a step."""
-    epoch, place = epoch_place(plan, scalars, k)
-    if plan[DRAW] == IN_ORDER:
-        return place + i
-    if plan[DRAW] == PICKED:
-        u, _ = draw_pair(plan, STREAM_PICKS, k, i)
-        return np.int64(u * plan[SAMPLES])
-    return shuffled_row(plan, epoch, place + i)
 
 
 @kernel
@@ -125,3 +91,103 @@ def texel(scalars: Exact, u: float, v: float) -> Index:
     x = np.int64(min(max(across * width, 0.0), width - 1.0))
     y = np.int64(min(max(down * height, 0.0), height - 1.0))
     return y * np.int64(width) + x
+
+
+# ---- one sample ---------------------------------------------------------------------------------
+
+
+@kernel
+def row_in_order(
+    plan: Whole, scalars: Exact, k: Index, i: Index, space: Numbers, place: Index, stride: Index
+) -> Index:
+    """Return the row of sample i of a step, in the order of the table."""
+    _, before = epoch_place(plan, scalars, k)
+    return before + i
+
+
+@kernel
+def row_shuffled(
+    plan: Whole, scalars: Exact, k: Index, i: Index, space: Numbers, place: Index, stride: Index
+) -> Index:
+    """Return the row of sample i of a step, in the order of its epoch."""
+    epoch, before = epoch_place(plan, scalars, k)
+    return shuffled_row(plan, epoch, before + i)
+
+
+@kernel
+def row_picked(
+    plan: Whole, scalars: Exact, k: Index, i: Index, space: Numbers, place: Index, stride: Index
+) -> Index:
+    """Return a row drawn with replacement."""
+    u, _ = draw_pair(plan, STREAM_PICKS, k, i)
+    return np.int64(u * plan[SAMPLES])
+
+
+@kernel
+def texel_of_point(
+    plan: Whole, scalars: Exact, k: Index, i: Index, space: Numbers, place: Index, stride: Index
+) -> Index:
+    """Write a point to the workspace, and return the row of its texel."""
+    u, v = draw_pair(plan, STREAM_POINTS, k, i)
+    space[place] = Real(u)
+    space[place + stride] = Real(v)
+    return texel(scalars, u, v)
+
+
+@kernel
+def copy_inputs(
+    plan: Whole, data: Numbers, row: Index, space: Numbers, place: Index, stride: Index
+) -> None:
+    """Copy the inputs of a row of the table to a column of a workspace."""
+    inputs = plan[IN_SIZE]
+    for i in range(inputs):
+        space[place + i * stride] = data[row * inputs + i]
+
+
+@kernel
+def no_inputs(
+    plan: Whole, data: Numbers, row: Index, space: Numbers, place: Index, stride: Index
+) -> None:
+    """No-op: the inputs are the point that was drawn."""
+
+
+# How a sample is drawn, and what copies its inputs, in the order of the codes of `data/batches.py`.
+DRAWS = {
+    "in order": (row_in_order, copy_inputs),
+    "shuffled": (row_shuffled, copy_inputs),
+    "picked": (row_picked, copy_inputs),
+    "points": (texel_of_point, no_inputs),
+}
+ROW, COPY = range(2)
+
+
+@kernel
+def drawn_row(
+    plan: Whole, scalars: Exact, k: Index, i: Index, space: Numbers, place: Index, stride: Index
+) -> Index:
+    """Return the row in the tables of sample i of a step, whose column begins at `place`."""
+    run = chosen(DRAWS, plan[DRAW])[ROW]
+    return run(plan, scalars, k, i, space, place, stride)
+
+
+@kernel
+def take_inputs(
+    plan: Whole, data: Numbers, row: Index, space: Numbers, place: Index, stride: Index
+) -> None:
+    """Write the inputs of a row of the tables, if they are in the tables."""
+    run = chosen(DRAWS, plan[DRAW])[COPY]
+    run(plan, data, row, space, place, stride)
+
+
+@kernel
+def draw(
+    plan: Whole, scalars: Exact, data: Numbers, k: Index, first: Index, space: Numbers, base: Index,
+    stride: Index, count: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """Write the samples `first`, `first` + 1, ... of a batch to the columns of a workspace."""
+    outputs, goals = plan[OUT_SIZE], base + plan[GOALS] * stride
+    for n in range(worker, count, workers):
+        row = drawn_row(plan, scalars, k, first + n, space, base + n, stride)
+        take_inputs(plan, data, row, space, base + n, stride)
+        for i in range(outputs):
+            space[goals + i * stride + n] = data[plan[TABLE_TARGETS] + row * outputs + i]

@@ -16,12 +16,12 @@ import subprocess
 import sys
 from contextlib import suppress
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from scalarviz.engines.codegen.cache_files import cache_folder, replace_file
+from scalarviz.engines.codegen.kernel_source import version_of
 from scalarviz.engines.cuda import probe
 from scalarviz.process import children
 
@@ -112,14 +112,6 @@ def ask(function: Any, *arguments: int) -> int:
 def toolkit_version() -> int:
     """Return the major version of the CUDA libraries installed for numba-cuda; 0 if unknown."""
     return int(version_of("cuda-toolkit").partition(".")[0] or 0)
-
-
-def version_of(package: str) -> str:
-    """Return the version of an installed package, or ""."""
-    try:
-        return version(package)
-    except PackageNotFoundError:  # libraries may be installed on the system
-        return ""
 
 
 def machine(driver: Any) -> str:

@@ -15,9 +15,6 @@ from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda.failure import card_failures
 from scalarviz.engines.cuda.tables import (
     MOST_STEPS,
-    set_batches,
-    set_loss,
-    set_optimizer,
     set_start,
 )
 from scalarviz.errors import EngineError
@@ -52,8 +49,7 @@ class CudaRun(Run):
         self._work = engine.take_work(self.batches.size)
         self._on_device: Batches | None = None  # whose tables are on the device
         self._own_rates = NO_OWN_RATES  # which are on the device
-        memory, outputs = self._work.memory, engine.program.outputs.size
-        set_loss(memory.host_plan, memory.host_scalars, self.loss_function, outputs)
+        self._work.use_loss(self.loss_function)
 
     # ---- whole steps
 
@@ -240,7 +236,7 @@ class CudaRun(Run):
         if batches is not self._on_device:
             memory.put_data(self.engine.array(batches.inputs), self.engine.array(batches.targets))
             self._on_device = batches
-        set_batches(plan, scalars, batches)
+        self._work.use_batches(batches)
         set_start(plan, scalars, self.engine.bank, first)
         if optimizer is not None:
             self._set_optimizer(optimizer)
@@ -248,7 +244,7 @@ class CudaRun(Run):
     def _set_optimizer(self, optimizer: Optimizer) -> None:
         """Set the fields of an optimizer, and copy rates of single weights to the device."""
         memory = self._work.memory
-        set_optimizer(memory.host_plan, memory.host_scalars, optimizer)
+        self._work.use_optimizer(optimizer)
         if optimizer.own_rates and optimizer.own_rates != self._own_rates:
             rates = optimizer.own_rates.array(memory.rows)
             memory.write(int(memory.host_plan[places.OWN_RATES]), rates)

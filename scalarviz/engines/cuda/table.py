@@ -153,7 +153,8 @@ def inputs_by_number(plan: Whole, op: Index, arena: Numbers, scalars: Exact, cou
 
 
 # The first three purposes for a whole batch: number by number, unless a kind has its own.
-WHOLE_BATCH = dict.fromkeys(KERNELS, (forward_by_number, parameters_by_number, inputs_by_number))
+BY_NUMBER = forward_by_number, parameters_by_number, inputs_by_number
+WHOLE_BATCH = dict.fromkeys(KERNELS, BY_NUMBER)
 WHOLE_BATCH["affine"] = affine_forward_all, affine_parameters_all, affine_inputs_all
 
 

@@ -179,6 +179,15 @@ def tile_width(share: int, a_sample: int, shared: int) -> int:
     return width if width >= min(share, LEAST_WIDTH) else 0
 
 
+def fits(program: Program, layout: MemoryLayout) -> bool:
+    """Whether blocks can take samples through whole steps, with room in shared memory.
+
+    Not possible with statistics of the whole batch, for which all samples must have arrived.
+    """
+    alone = not any(each.about.statistics(each) for each in program.operations)
+    return alone and bool(layout.plan[places.WIDTH] > 0)
+
+
 def room_stride(width: int) -> int:
     """Return the step from a row to the next in a tile: odd, and so in another memory bank."""
     return width + 1 + width % 2

@@ -14,7 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.engines.codegen.cuda_dispatch import Real, kernel, sample_error, sample_gradient
+from scalarviz.engines.codegen.cuda_dispatch import (
+    MIXED,
+    Real,
+    kernel,
+    sample_error,
+    sample_gradient,
+)
 from scalarviz.engines.cuda.places import (
     CHUNKS,
     ERRORS_ROW,
@@ -40,7 +46,7 @@ Index = Any
 @kernel
 def kept(plan: Whole, x: Any) -> Any:
     """Return x as it is stored: rounded to half precision if the plan says so."""
-    if plan[HALF] != 0:
+    if MIXED and plan[HALF] != 0:
         return Real(np.float16(x))
     return x
 

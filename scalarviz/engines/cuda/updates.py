@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from scalarviz.engines.codegen.cuda_dispatch import (
+    MIXED,
     Real,
     clip_factor,
     condition_one,
@@ -161,7 +162,7 @@ def add_chunks(
     first = plan[op + WEIGHT_ROW]
     for i in range((worker - first) % workers, plan[op + COUNT], workers):
         total = sum_of_chunks(plan, arena, plan[PARTIALS] + plan[op + PARTIAL] + i)
-        if plan[HALF] != 0:
+        if MIXED and plan[HALF] != 0:
             total = kept(plan, total) * by_scale
         arena[plan[GRAD] + first + i] += total
 
@@ -311,7 +312,7 @@ def move_rows(
                 finite = finite and is_finite(slots[place])
             if not finite:
                 cuda.atomic.min(plan, OVERFLOWED, k)
-            if plan[HALF] != 0:
+            if MIXED and plan[HALF] != 0:
                 arena[plan[WEIGHTS] + row] = kept(plan, value[0])
 
 

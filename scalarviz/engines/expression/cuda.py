@@ -13,6 +13,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.codegen import cuda_file
+from scalarviz.engines.codegen.cuda_file import CudaUnit
 from scalarviz.engines.codegen.dispatch import (
     BINARY,
     BINARY_PARTIALS,
@@ -20,14 +21,22 @@ from scalarviz.engines.codegen.dispatch import (
     TERNARY_PARTIALS,
     UNARY,
 )
+from scalarviz.engines.codegen.kernel_choice import EVERYTHING
 from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.cuda import expressions
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.calls import Device
 from scalarviz.engines.cuda.failure import card_failures
 from scalarviz.engines.cuda.graphs import Launch
+from scalarviz.engines.cuda.units import Launched
 from scalarviz.engines.expression.engines import ExpressionEngine, Waiting
 from scalarviz.model.trace import Trace
+
+# An expression is a table that these kernels read, so that they are made for all formulas.
+LAUNCHED: list[Launched] = [
+    expressions.expression_forward, expressions.expression_backward, expressions.expression_sums,
+]  # fmt: skip
+UNITS = [CudaUnit(function, EVERYTHING) for function in LAUNCHED]
 
 TABLES = {1: UNARY, 2: BINARY, 3: TERNARY}
 PARTIALS = {1: UNARY, 2: BINARY_PARTIALS, 3: TERNARY_PARTIALS}
@@ -99,11 +108,12 @@ class CudaExpressionEngine(ExpressionEngine[Batch]):
         return Device.current()
 
     @cached_property
-    def _kernels(self) -> Any:
-        return cuda_file.load(expressions.__name__, self.bank.dtype)
+    def _kernels(self) -> list[Any]:
+        return [*cuda_file.load(UNITS, self.bank.dtype)]
 
-    def _launch(self, kernel: Any, batch: Batch) -> None:
-        device = self._device
+    def _launch(self, function: Launched, batch: Batch) -> None:
+        module = self._kernels[LAUNCHED.index(function)]
+        kernel, device = getattr(module, function.__name__), self._device
         arrays = batch.plan, batch.arena
         Launch(kernel, arrays, device.blocks, device.threads).on(device.stream)()
 
@@ -122,7 +132,7 @@ class CudaExpressionEngine(ExpressionEngine[Batch]):
         made = Batch(self.trace, len(batch), self.bank.dtype, self._device)
         made.write(0, np.concatenate([self.trace.constants, self.bank.value[self.rows]]))
         made.write(made.values, self.array(batch).T)
-        self._launch(self._kernels.expression_forward, made)
+        self._launch(expressions.expression_forward, made)
         return made
 
     def _results(self, batch: Batch) -> FloatArray:
@@ -135,8 +145,8 @@ class CudaExpressionEngine(ExpressionEngine[Batch]):
     def backward(self, upstream: FloatArray) -> FloatArray:
         batch, trace = self._passes.pop().kept, self.trace
         batch.write(batch.upstream, self.array(upstream).T)
-        self._launch(self._kernels.expression_backward, batch)
-        self._launch(self._kernels.expression_sums, batch)
+        self._launch(expressions.expression_backward, batch)
+        self._launch(expressions.expression_sums, batch)
         found = batch.read(batch.gradients, 1, len(trace.parameters))[0]
         by_inputs = batch.read(batch.flows, trace.inputs, batch.samples).T
         with np.errstate(all="ignore"):

@@ -1,0 +1,58 @@
+"""What it takes to compile the kernels of a training for a GPU, where there is none.
+
+    python -m tests.benchmarks.cuda_compile
+
+compiles (libnvvm) and links (nvJitLink) the kernels of 12-64x4-3 with Adam for the formulas in use,
+and the same kernels with all formulas, and prints seconds of the processor, registers and
+instructions. The time of numba before libnvvm counts as compiling.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.engines.codegen.cuda_file import CudaUnit
+from scalarviz.engines.cuda import steps
+from scalarviz.engines.cuda.units import units_of_training
+from tests.engines import machine_code
+
+SIZES = [12, 64, 64, 64, 64, 3]
+
+
+def measured(unit: CudaUnit, label: str, folder: Path) -> float:
+    """Print a line for a kernel; return the seconds that it took."""
+    start = time.process_time()
+    text = machine_code.ptx_of(unit, "float32")
+    compiled = time.process_time() - start
+    code = machine_code.link(unit.function.__name__, text, folder)
+    linked = time.process_time() - start - compiled
+    print(
+        f"    {label:<36}{compiled:6.1f} s {linked:6.1f} s {code.registers:8} "
+        f"{len(code.instructions):12,}",
+        flush=True,
+    )
+    return compiled + linked
+
+
+def main() -> None:
+    net = sv.Network(SIZES, "leaky_relu", "sigmoid")
+    pair = sv.Loss.of("mse"), sv.Adam(0.01)
+    batches = data.Rgb("invert").batches(1024, 0)
+    units = units_of_training(net.program, net.bank, batches, [pair], net.precision)
+    everything = [machine_code.unit(each) for each in dict.fromkeys(u.function for u in units)]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        measured(everything[-1], "(loading libraries)", folder)
+        for title, group in (("formulas in use", units), ("all formulas", everything)):
+            print(f"{title:<40}compiling  linking  registers  instructions")
+            seconds = {each: measured(each, each.function.__name__, folder) for each in group}
+            whole = sum(s for each, s in seconds.items() if each.function is steps.train)
+            print(f"    whole steps {whole:.1f} s; all {sum(seconds.values()):.1f} s")
+
+
+if __name__ == "__main__":
+    main()

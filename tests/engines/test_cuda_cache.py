@@ -1,0 +1,224 @@
+"""Kernels for GPUs are compiled once, for the formulas in use, and kept on disk for every process.
+
+No GPU is needed for that: numba compiles, links and keeps, and loads nothing into a GPU.
+"""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.controller import precompile
+from scalarviz.engines.codegen import cuda_file
+from scalarviz.engines.cuda import kernels, steps
+from scalarviz.engines.cuda.units import units_of_training
+from scalarviz.model.precision import Precision
+from tests.engines.machine_code import needs_a_linker
+from tests.engines.no_gpu import compile_without_gpu, compiled_again
+
+if importlib.util.find_spec("numba_cuda") is None:
+    pytest.skip("numba-cuda is not available for this system or Python", allow_module_level=True)
+
+LOADED, COMPILED = (1, 0), (0, 1)
+SMALL = kernels.clear_all, kernels.add_all, kernels.sum_errors, kernels.look_over
+
+
+def units(
+    net: sv.Network, loss: str = "mse", optimizer: sv.Optimizer | None = None, batch: int = 4
+) -> list[cuda_file.CudaUnit]:
+    pair = sv.Loss.of(loss), optimizer or sv.SGD(0.1)
+    batches = data.Xor().batches(batch, 0)
+    return units_of_training(net.program, net.bank, batches, [pair], net.precision)
+
+
+def files(found: Iterable[cuda_file.CudaUnit]) -> set[str]:
+    return {cuda_file.path_of_unit(each, "float32").name for each in found}
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache folder, and a process without a kernel."""
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setattr(cuda_file, "_modules", {})
+    return tmp_path
+
+
+@pytest.mark.usefixtures("cache")
+def test_another_size_of_network_or_batch_takes_the_kernels_that_are_there() -> None:
+    known = files(units(sv.Network([2, 3, 1], "tanh")))
+    assert files(units(sv.Network([2, 30, 30, 30, 1], "tanh"), batch=2)) == known
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize(
+    ("other", "changed"),
+    [
+        ({"net": sv.Network([2, 3, 1], "relu")}, {"train", "forward_all", "input_gradient_all"}),
+        ({"loss": "mae"}, {"train", "sum_errors", "loss_gradient_all"}),
+        ({"optimizer": sv.Adam(0.1)}, {"train", "look_over", "move_all"}),
+        (
+            {"optimizer": sv.SGD(0.1, schedule=sv.Schedule("cosine", steps=9))},
+            {"train", "look_over"},
+        ),
+    ],
+    ids=["activation", "loss", "optimizer", "schedule"],
+)
+def test_another_formula_changes_the_files_of_kernels_that_compute_it(
+    other: dict[str, Any], changed: set[str]
+) -> None:
+    known = files(units(sv.Network([2, 3, 1], "tanh")))
+    now = files(units(**{"net": sv.Network([2, 3, 1], "tanh"), **other}))
+    assert {name.removeprefix("cuda_").partition("_float")[0] for name in now - known} == changed
+    assert len(now) == len(known)
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_kernel_of_an_operation_is_shared_by_all_that_compute_the_same() -> None:
+    found = units(sv.Network([2, 3, 3, 3, 1], "tanh"))
+    forward = [each for each in found if each.function is kernels.forward_all]
+    assert len(forward) == 2  # the products, and tanh
+    net = sv.Network([sv.Dense(2, 3, "tanh"), sv.BatchNorm(3), sv.Dense(3, 1)])
+    gathers = [each for each in units(net) if each.function is kernels.gather_all]
+    assert len(gathers) == 1
+    assert not [each for each in units(net) if each.function is steps.train]
+
+
+def test_mixed_precision_has_kernels_of_its_own(cache: Path) -> None:
+    net = sv.Network([2, 3, 1], "tanh")
+    full = units(net)
+    pair = sv.Loss.of("mse"), sv.SGD(0.1)
+    mixed = units_of_training(
+        net.program, net.bank, data.Xor().batches(4, 0), [pair], Precision("mixed")
+    )
+    names = {each.function for each in mixed} - {each.function for each in full}
+    assert names == {kernels.round_weights}
+    assert not files(full) & {name for name in files(mixed) if "forward_all" in name}
+
+
+def test_kernels_are_compiled_once_and_then_loaded(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    needs_a_linker()
+    compile_without_gpu(monkeypatch)
+    found = [each for each in units(sv.Network([2, 3, 1], "tanh")) if each.function in SMALL]
+    assert len(found) == len(SMALL) and not any(
+        cuda_file.is_ready(each, "float32") for each in found
+    )
+    first = cuda_file.load(found, "float32")
+    assert [compiled_again(each) for each in first] == [COMPILED] * len(SMALL)
+    assert all(cuda_file.is_ready(each, "float32") for each in found)
+    assert cuda_file.load(found, "float32") == first
+    assert ["compiles 4 kernels for the GPU, once" in said for said in caplog.messages] == [True]
+    for _ in range(2):
+        monkeypatch.setattr(cuda_file, "_modules", {})  # as in another process
+        again = cuda_file.load(found, "float32")
+        assert [compiled_again(each) for each in again] == [LOADED] * len(SMALL)
+    # Another loss: one of the four has it. What was there before stays.
+    other = [each for each in units(sv.Network([2, 3, 1]), "mae") if each.function in SMALL]
+    modules = cuda_file.load(other, "float32")
+    assert sorted(map(compiled_again, modules)) == [COMPILED, LOADED, LOADED, LOADED]
+    assert len(caplog.messages) == 2
+    monkeypatch.setattr(cuda_file, "_modules", {})
+    assert [compiled_again(each) for each in cuda_file.load(found, "float32")] == [LOADED] * 4
+
+
+PROGRAM = """
+import pytest
+from tests.engines.no_gpu import compile_without_gpu
+patch = pytest.MonkeyPatch()
+compile_without_gpu(patch)
+import sys
+from scalarviz.controller import precompile
+
+
+for word in sys.argv[1:]:
+    precompile.compile_kind(word)
+"""
+LOAD = """
+import sys
+from pathlib import Path
+from tests.engines.no_gpu import compiled_again
+from scalarviz.engines.codegen import cuda_file
+for name in sys.argv[1:]:
+    print(*compiled_again(cuda_file.import_file(Path(name))))
+"""
+
+
+def run(program: str, *words: str) -> str:
+    settings = {**os.environ, "PYTHONHASHSEED": "random"}
+    command = [sys.executable, "-c", program, *words]
+    done = subprocess.run(command, env=settings, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_what_one_process_compiles_ahead_all_others_load(cache: Path) -> None:
+    needs_a_linker()
+    net = sv.Network([12, 64, 64, 64, 64, 3], "leaky_relu", "sigmoid")
+    s = sv.Session(net, ([[0.0] * 12], [[0.0] * 3]), "mse", sv.Adam(0.01), engine="python")
+    kind = precompile.kind_of(s, "cuda")
+    assert kind.startswith("cuda-float32:") and not precompile.is_ready(kind)
+    names = list(map(str, precompile.paths_of(kind)))
+    assert len(names) == 17
+    run(PROGRAM, precompile.words_for(kind))
+    assert precompile.is_ready(kind)
+    for _ in range(2):
+        assert run(PROGRAM.partition("from scalarviz.controller")[0] + LOAD, *names) == "1 0\n" * 17
+    # Where the cache is empty, every process writes files of the same names.
+    assert run(TEXTS, str(cache / "other")).split() == sorted(Path(name).name for name in names)
+
+
+TEXTS = """
+import os, sys
+os.environ["SCALARVIZ_CACHE_DIR"] = sys.argv[1]
+import scalarviz as sv
+from scalarviz.controller import precompile
+net = sv.Network([12, 64, 64, 64, 64, 3], "leaky_relu", "sigmoid")
+s = sv.Session(net, ([[0.0] * 12], [[0.0] * 3]), "mse", sv.Adam(0.01), engine="python")
+print(*sorted(path.name for path in precompile.paths_of(precompile.kind_of(s, "cuda"))))
+"""
+
+
+@pytest.mark.usefixtures("cache")
+def test_the_kind_of_a_training_covers_what_it_has_used_together() -> None:
+    def trains(session: sv.Session) -> int:
+        names = precompile.paths_of(precompile.kind_of(session, "cuda"))
+        return len([path for path in names if path.name.startswith("cuda_train_")])
+
+    s = sv.Session(sv.Network([2, 3, 1]), data.Xor(), "mse", sv.SGD(0.1), engine="python")
+    before = precompile.kind_of(s, "cuda")
+    assert trains(s) == 1
+    s.advance(2)
+    assert precompile.kind_of(s, "cuda") == before
+    s.optimizer = sv.Adam(0.1)
+    s.advance(1)
+    assert trains(s) == 2
+    s.loss_function = "mae"
+    s.advance(1)
+    assert trains(s) == 3  # mse with sgd, mse with adam, mae with adam
+    s.back(3)
+    assert trains(s) == 3
+
+
+@pytest.mark.usefixtures("cache")
+def test_the_kind_of_a_compiled_function_on_a_gpu_is_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    function = sv.compile(lambda x, y: x * y, 2, engine="python")
+    other = sv.compile(lambda x: x.tanh(), 1, engine="python")
+    kind, same = [
+        precompile.kind_of_training(each, data.Xor().batches(4, 0), [], "cuda")
+        for each in (function, other)
+    ]
+    assert kind == same and precompile.name_of(kind) == "float64 functions on the GPU"
+    assert len(precompile.paths_of(kind)) == 3
+    monkeypatch.setenv("NUMBA_ENABLE_CUDASIM", "1")
+    assert precompile.is_ready(kind)
