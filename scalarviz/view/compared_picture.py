@@ -16,6 +16,7 @@ from scalarviz.draw2d.renderer import Renderer
 from scalarviz.draw2d.theme import Theme
 from scalarviz.view import overlay
 from scalarviz.view.charts import Chart
+from scalarviz.view.chips import draw_chips
 from scalarviz.view.compared import Compared
 from scalarviz.view.compared_chart import draw_losses
 from scalarviz.view.compared_table import draw_line, draw_table
@@ -74,7 +75,7 @@ class ComparedPicture:
             self.chart = draw_losses(canvas, panes.chart, compared, theme, scale)
         division = panes.division
         self.buttons = overlay.draw_offers(canvas, offers_box(panes), compared.offers, theme, scale)
-        self.buttons += overlay.draw_chips(canvas, division, compared, 0.0, theme)[0]
+        self.buttons += draw_chips(canvas, division, compared, 0.0, theme)[0]
         overlay.draw_help(canvas, division, compared.help, theme)
         self.words = canvas.words
         return canvas

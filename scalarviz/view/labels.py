@@ -183,9 +183,26 @@ class Obstacles:
         """Return whether a box would cover something."""
         if any(map(box.meets, self.boxes)) or is_on(box, self.spheres):
             return True
-        across, down = np.linspace(box.x, box.right, 7), np.linspace(box.y, box.bottom, 3)
-        points = np.stack(np.meshgrid(across, down), axis=-1).reshape(-1, 2)
+        points = points_in(box, 7, 3)
         return any(bool(inside(points, polygon).any()) for polygon in self.polygons)
+
+    def covered(self, box: Box) -> float:
+        """Return the share of a box with something of the network or its labels under it."""
+        points = points_in(box, 25, 7)
+        x, y, radius = self.spheres.T
+        apart = np.hypot(points[:, :1] - x, points[:, 1:] - y)
+        found = (apart < radius).any(axis=1)
+        for polygon in self.polygons:
+            found |= inside(points, polygon)
+        for each in self.boxes:
+            found |= [each.has(*point) for point in points.tolist()]
+        return float(found.mean())
+
+
+def points_in(box: Box, across: int, down: int) -> FloatArray:
+    """Return points of a grid over a box, (across * down, 2)."""
+    grid = np.meshgrid(np.linspace(box.x, box.right, across), np.linspace(box.y, box.bottom, down))
+    return np.stack(grid, axis=-1).reshape(-1, 2)
 
 
 def is_on(box: Box, spheres: FloatArray) -> bool:

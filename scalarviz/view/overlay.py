@@ -1,4 +1,4 @@
-"""Text over the picture: title, band with the loss, messages, buttons, help."""
+"""Text over the picture: title, band with the loss, buttons, help."""
 
 from __future__ import annotations
 
@@ -9,15 +9,10 @@ from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
 from scalarviz.view.charts import Chart, draw_loss
-from scalarviz.view.compared import Compared
 from scalarviz.view.frame_data import FrameData, Pane, Words
 from scalarviz.view.scene.frame import Box, Division
 from scalarviz.view.told import caption_box
 
-MESSAGE = 560.0  # largest width in pixels
-MOST_LINES, FEW_LINES = 5, 3  # of a message; with few it stays in its corner
-CORNER, LEAST = 0.4, 240.0  # share of the width for the network in its corner; pixels at least
-LINE = 17.0  # height in pixels
 LEAST_LETTERS = 8.0  # pixels of the name of a pane; smaller ones are left out
 Button = tuple[Box, str]  # the box and the label of a button
 
@@ -94,63 +89,6 @@ def draw_large_loss(
     inner = box.inside(6.0 * scale)
     chart = draw_loss(canvas, inner, frame_data.curve, theme, frame_data.words.clock, scale)
     return None if chart is None else replace(chart, box=box)
-
-
-def draw_chips(
-    canvas: Canvas2D,
-    division: Division,
-    frame_data: FrameData | Compared,
-    head: float,
-    theme: Theme,
-) -> tuple[list[Button], list[Box]]:
-    """Draw messages in the head, right of its text, which ends at x = `head`.
-
-    Messages that are too long for that stand in the upper left corner of the stage, where there are
-    hardly any neurons. Work in the background is the first, filled as far as it is done. Returns
-    the buttons, and the boxes of all messages.
-    """
-    inner, scale = division.inner, division.scale
-    size, line, pad = 13.0 * scale, LINE * scale, 14.0 * scale
-    most = min(max(inner.width - 2.0 * pad, 40.0), MESSAGE * scale)
-    end, y = division.head.right - 16.0 * scale, division.scene.y + 8.0 * scale
-    buttons, boxes = [], []
-    work = frame_data.work
-    first = [] if work is None else [(work.text, work.action, work.part)]
-    for words, action, done in [*first, *((*chip, None) for chip in frame_data.chips)]:
-        more = canvas.measure(action, size=size, bold=True) + pad if action else 0.0
-        wide, lines = canvas.measure(words, size=size) + more, [words]
-        high = 30.0 * scale
-        if division.head.height and end - wide - 2.0 * pad > head + 2.0 * pad:
-            box = Box(end - wide - 2.0 * pad, 7.0 * scale, wide + 2.0 * pad, high)
-            end = box.x - 8.0 * scale
-        else:
-            corner = min(most, max(CORNER * inner.width, LEAST * scale))
-            if wide > corner:
-                lines = canvas.wrap(words, corner, MOST_LINES, size=size)
-                wide = corner
-                if len(lines) > FEW_LINES or " ".join(lines) != words:  # it needs more room
-                    wide, lines = most, canvas.wrap(words, most, MOST_LINES, size=size)
-                if canvas.measure(lines[-1], size=size) + more > wide:
-                    lines.append("")  # the button gets a line of its own
-            high += line * (len(lines) - 1)
-            if y + high > division.scene.bottom:
-                break
-            box = Box(inner.x, y, wide + 2.0 * pad, high)
-            y += high + 6.0 * scale
-        boxes.append(box)
-        canvas.box(*box.place, theme.panel[:7], radius=15.0 * scale, outline=theme.rim)
-        if done is not None:
-            with canvas.clip(box.x, box.y, done * box.width, box.height):
-                canvas.box(*box.place, theme.accent + "50", radius=15.0 * scale)
-        for i, part in enumerate(lines):
-            base = box.y + 19.5 * scale + line * i
-            canvas.text(box.x + pad, base, part, size=size, color=theme.ink)
-        if action:
-            right, base = box.right - pad, box.bottom - 10.5 * scale
-            color = theme.accent
-            canvas.text(right, base, action, size=size, color=color, bold=True, anchor="right")
-            buttons.append((box, action))
-    return buttons, boxes
 
 
 def draw_offers(

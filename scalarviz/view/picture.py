@@ -15,10 +15,12 @@ from scalarviz.view import overlay
 from scalarviz.view.beads import beads_of
 from scalarviz.view.callout import draw_callout
 from scalarviz.view.charts import Chart
+from scalarviz.view.chips import draw_chips
 from scalarviz.view.cubes.cubes import CubesNode
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.highlights import draw_marks
 from scalarviz.view.inspector import draw_inspector
+from scalarviz.view.labels import Obstacles
 from scalarviz.view.legend import draw_legend, explain_arrows, legend_box
 from scalarviz.view.lights import Lights, lights
 from scalarviz.view.marks_key import draw_marks_key
@@ -138,7 +140,7 @@ class Picture:
                 draw_errors(canvas, see, frame_data, self.theme)
             draw_marks(canvas, see, frame_data, self.theme)
             draw_callout(canvas, see, frame_data, taken, self.theme, division.scale)
-        self._write(canvas, division, frame_data, see, arrows)
+        self._write(canvas, division, frame_data, see, taken, arrows)
         self.words = canvas.words
         return canvas
 
@@ -148,6 +150,7 @@ class Picture:
         division: Division,
         frame_data: FrameData,
         see: Projection,
+        taken: Obstacles,
         arrows: bool,
     ) -> None:
         theme = self.theme
@@ -163,7 +166,7 @@ class Picture:
         told = draw_told(canvas, division, frame_data, theme)
         messages: list[Box] = []
         if frame_data.pane is None:
-            buttons, messages = overlay.draw_chips(canvas, division, frame_data, head, theme)
+            buttons, messages = draw_chips(canvas, division, frame_data, head, theme, taken)
             self.buttons += buttons
         if arrows:
             explain_arrows(canvas, division, head, theme, messages)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 from unittest.mock import patch
 
@@ -15,8 +16,10 @@ from scalarviz.draw2d.colors import contrast, rgb
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.session.caption import Caption, plain_lines
 from scalarviz.view import overlay
+from scalarviz.view.chips import clearest, corners, draw_chips
 from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.frame_data import Buffers, Card, CubeValues, FrameData, Line, Words
+from scalarviz.view.labels import Obstacles
 from scalarviz.view.legend import explain_arrows, legend_box
 from scalarviz.view.picture import Picture
 from scalarviz.view.scene.camera import CAMERAS, Camera
@@ -283,7 +286,7 @@ def test_a_message_below_the_head_leaves_room_to_the_neurons_beside_it(
         sight_of(words=Words("It " * 99), chips=[(said, "return")]),
         Canvas2D(*size),
     )
-    _, (box,) = overlay.draw_chips(canvas, parts, frame_data, size[0], DARK)
+    _, (box,) = draw_chips(canvas, parts, frame_data, size[0], DARK)
     assert box.width < max(0.45 * parts.inner.width, 270.0)
     assert box.bottom < parts.scene.y + 0.2 * size[1]
 
@@ -295,7 +298,7 @@ def test_what_arrows_mean_is_written_beside_messages(size: tuple[int, int], titl
     chips = [("Compiling for float32 networks: 10 s", ""), ("Once on each machine", "skip")]
     frame_data, canvas = sight_of(words=Words(title), chips=chips), Canvas2D(*size)
     end = overlay.draw_head(canvas, parts, frame_data.words, DARK)
-    _, boxes = overlay.draw_chips(canvas, parts, frame_data, end, DARK)
+    _, boxes = draw_chips(canvas, parts, frame_data, end, DARK)
     with patch.object(Canvas2D, "text") as written:
         explain_arrows(canvas, parts, end, DARK, boxes)
     x, base, words = written.call_args.args
@@ -311,10 +314,40 @@ def test_messages_stand_beside_the_title_where_there_is_room() -> None:
     for title, in_head in (("It", 2), ("It learns " * 11, 1), ("It learns " * 30, 0)):
         frame_data, canvas = sight_of(words=Words(title), chips=chips), Canvas2D(1280, 800)
         end = overlay.draw_head(canvas, parts, frame_data.words, DARK)
-        _, boxes = overlay.draw_chips(canvas, parts, frame_data, end, DARK)
+        _, boxes = draw_chips(canvas, parts, frame_data, end, DARK)
         assert sum(box.bottom < parts.head.bottom for box in boxes) == in_head
         assert all(box.x > end or box.y >= parts.scene.y for box in boxes)
         assert not boxes[0].meets(boxes[1])
+
+
+def test_a_message_stands_in_the_corner_where_it_covers_least() -> None:
+    parts = Division.of(860, 760)
+    upper, right, low, left = corners(parts, 300.0, 40.0, [])
+    assert upper.x == left.x < right.x == low.x and upper.y == right.y < left.y <= low.y
+    legend = legend_box(parts)
+    assert legend is not None and left.bottom <= legend.y
+    nothing, none = np.zeros((0, 3)), Obstacles([], np.zeros((0, 3)), [])
+    assert clearest([upper, right], none) is upper
+    wall = np.array([[0.0, 0.0], [500.0, 0.0], [500.0, 300.0], [0.0, 300.0]])
+    assert clearest([upper, right, low, left], Obstacles([], nothing, [wall])) is right
+    spheres = np.array([[right.x + 5.0, right.y + 5.0, 30.0], [low.x, low.y, 5.0]])
+    taken = Obstacles([upper.inside(-1.0)], spheres, [])
+    assert clearest([upper, right, low, left], taken) is left
+    assert taken.covered(upper) == 1.0 and taken.covered(left) == 0.0
+    assert 0.0 < taken.covered(low) < taken.covered(right) < 0.5
+
+
+def test_messages_in_one_corner_stand_one_after_the_other() -> None:
+    parts = Division.of(860, 760)
+    boxes: list[Box] = []
+    for _ in range(4):
+        boxes.append(corners(parts, 300.0, 60.0, boxes)[0])
+    assert [box.x for box in boxes] == [parts.inner.x] * 4
+    assert all(b.y > a.bottom for a, b in pairwise(boxes))
+    lows = [corners(parts, 300.0, 60.0, [])[2]]
+    lows.append(corners(parts, 300.0, 60.0, lows)[2])
+    assert lows[1].bottom < lows[0].y and lows[1].x == lows[0].x
+    assert corners(parts, 300.0, 900.0, []) == []
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (800, 500), (640, 380), (2560, 1600)])
