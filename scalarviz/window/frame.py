@@ -56,7 +56,7 @@ from scalarviz.view.scene.frame import Division
 from scalarviz.view.scene.panes import Panes
 from scalarviz.window.controls import ControlBar
 from scalarviz.window.farewell import Farewell
-from scalarviz.window.look import dress
+from scalarviz.window.look import dress, first_size
 from scalarviz.window.menus import Menus
 from scalarviz.window.picture import View
 
@@ -127,7 +127,7 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(self._make_body())
         self.setAcceptDrops(True)
         self.setMinimumSize(*SMALLEST)
-        self.resize(*SIZE)
+        self.resize(first_size(self, SIZE))
         self.view.widget.setFocus()
         self._show_state()
         self._timer = QTimer(self, singleShot=True)

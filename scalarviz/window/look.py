@@ -1,4 +1,4 @@
-"""Appearance of the window's controls: themes, and icons in the text color."""
+"""Appearance of windows: their size, themes, and icons in the text color."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from PySide6.QtWidgets import QApplication, QStyle, QToolTip, QWidget
 
 from scalarviz.draw2d.theme import THEMES, ControlColors
 
+TITLE_BAR = 40  # pixels that a window's title takes at most
+
 
 def theme_of(name: str) -> str:
     """Return the name of a theme; "auto" is the system's."""
@@ -15,6 +17,11 @@ def theme_of(name: str) -> str:
         return name
     hints = QGuiApplication.styleHints()
     return "light" if hints.colorScheme() == Qt.ColorScheme.Light else "dark"
+
+
+def first_size(window: QWidget, wanted: tuple[int, int]) -> QSize:
+    """Return the size in which a window opens: the wanted one, as far as its screen has room."""
+    return QSize(*wanted).boundedTo(window.screen().availableSize() - QSize(0, TITLE_BAR))
 
 
 def palette_of(look: ControlColors) -> QPalette:

@@ -27,7 +27,7 @@ from scalarviz.texts import text
 from scalarviz.view.offscreen import is_of_opengl, lost, turn
 from scalarviz.window.application import application, quick_turns
 from scalarviz.window.canvas import make_canvas
-from scalarviz.window.look import dress, theme_of
+from scalarviz.window.look import dress, first_size, theme_of
 
 FRAME = 100  # milliseconds between two pictures while it trains
 SIZE = 1280, 800
@@ -79,7 +79,7 @@ class SweepWindow(QMainWindow):
         self.setCentralWidget(self._body())
         self.setWindowTitle(text("sweep.window.title"))
         self.setMinimumSize(*SMALLEST)
-        self.resize(*SIZE)
+        self.resize(first_size(self, SIZE))
         dress(self, theme)
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._tick)

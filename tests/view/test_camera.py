@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scalarviz.errors import InputError
 from scalarviz.presenter.camera_control import CameraController
 from scalarviz.view.scene.camera import CAMERAS, STEEPEST, Camera, along_path
-from scalarviz.view.scene.frame import Box, Division, Projection
+from scalarviz.view.scene.frame import UPRIGHT, Box, Division, Projection
 from scalarviz.view.scene.layout import LAYOUTS
 from tests.studio import plate
 from tests.wording import refused
@@ -187,6 +187,11 @@ def test_the_parts_of_a_picture_lie_inside_it_and_apart(
     for above, below in itertools.pairwise(rows):
         assert above.bottom == pytest.approx(below.y) and below.width == width
     beside = [inner, *(each for each in (parts.card, parts.exhibit) if each.width)]
+    if parts.exhibit.y > inner.y:  # the exhibit is below the network
+        assert not card and width < UPRIGHT * scene.height
+        beside, whole = beside[:1], parts.exhibit
+        assert inner.bottom < whole.y and (inner.x, inner.right) == (whole.x, whole.right)
+        assert whole.bottom < parts.strip.y and inner.height > whole.height
     for left, right in itertools.pairwise(beside):
         assert left.right < right.x and right.y == inner.y and right.bottom == inner.bottom
     assert beside[-1].right < width

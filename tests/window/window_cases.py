@@ -21,11 +21,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
-from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QPalette, QWheelEvent
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QSize, Qt, QTimer, QUrl
+from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QPalette, QScreen, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
@@ -1238,7 +1239,10 @@ def case_a_window_has_the_size_that_is_asked_for() -> None:
         opened().close()
 
     with_fake_stage(look, size=(900, 600))
-    assert sizes == [(900, 600)]
+    with_fake_stage(look)
+    with patch.object(QScreen, "availableSize", return_value=QSize(1024, 600)):  # a small laptop
+        with_fake_stage(look)
+    assert sizes == [(900, 600), (1280, 800), (1024, 560)]
 
 
 def case_a_colour_is_put_in_while_it_is_picked_and_taken_back_by_cancel() -> None:

@@ -233,14 +233,15 @@ class Plane(Exhibit):
         answers = line * (len(self.answers) + 0.5) if self.answers else 0.0
         answers = answers if below and answers <= spare else 0.0
         left = plot.x - box.x - margin
-        side = min(plot.width, plot.height) + 2.0 * margin
+        least = min(plot.width, plot.height)
+        side = least + 2.0 * margin
         whole = Box(
             box.x + 0.5 * (box.width - side - left),
             box.y + 0.5 * (spare - answers),
             side + left,
             side + line,
         )
-        plot = axes.plot(canvas, whole)
+        plot = Box(whole.x + left + margin, whole.y + margin, least, least)
         self._plots[:] = [plot]
         self._paint_map(canvas, plot, theme)
         axes.paint(canvas, whole, plot, theme)

@@ -21,7 +21,7 @@ SHALLOW = 200.0  # height in pixels below which there is no strip and no band
 PANE_HEAD = 26.0  # height of the head of a pane, and the share of the pane that it takes at most
 PANE_SHARE = 0.25
 PANE_LEAST = 64.0  # width in pixels below which a pane has no exhibit; height, if it is below
-UPRIGHT = 1.12  # width by height of a pane below which the exhibit stands below the network
+UPRIGHT = 1.25  # width by height, of scene or pane, below which the exhibit is below the network
 PANE_CARD = 560.0  # width in pixels below which a pane has no card
 
 
@@ -123,8 +123,10 @@ class Division:
         if card:
             card = min(max(card, CARD[0] * scale), CARD[1] * scale, SHARE * width)
             exhibit = 0.0 if width < NARROW else exhibit
-        exhibit = min(exhibit, SHARE * width)
-        free, at_end = taken(free, exhibit, margin)
+        if exhibit and not card and width < UPRIGHT * scene.height:
+            free, at_end = below(free, margin, LEAST)
+        else:
+            free, at_end = taken(free, min(exhibit, SHARE * width), margin)
         free, beside = taken(free, card, margin)
         return Division(
             Box(0.0, 0.0, width, height),
@@ -158,15 +160,24 @@ class Division:
             card = min(max(card, CARD[0] * scale), CARD[1] * scale, SHARE * width)
             free, beside = taken(free, card, margin)
         elif exhibit and width < UPRIGHT * scene.height:
-            high = SHARE * free.height
-            if high >= PANE_LEAST and free.width >= PANE_LEAST:
-                at_end = Box(free.x, free.bottom - high, free.width, high)
-                free = Box(free.x, free.y, free.width, free.height - high - margin)
+            free, at_end = below(free, margin, PANE_LEAST)
         else:
             free, at_end = taken(free, min(exhibit, SHARE * width), margin, PANE_LEAST)
         whole, none = Box(0.0, 0.0, width, height), Box(0.0, height, width, 0.0)
         parts = (Box(0.0, 0.0, width, head), scene, at_end, beside, free, none, none)
         return Division(whole, *parts, scale, legend=False)
+
+
+def below(box: Box, margin: float, least: float) -> tuple[Box, Box]:
+    """Return what is left of a box after its lower part is taken for an exhibit, and that part.
+
+    Nothing is taken if the part would be narrower or lower than `least`.
+    """
+    high = SHARE * box.height
+    if min(high, box.width) < least:
+        return box, Box(box.right, box.y, 0.0, box.height)
+    part = Box(box.x, box.bottom - high, box.width, high)
+    return Box(box.x, box.y, box.width, box.height - high - margin), part
 
 
 def taken(box: Box, width: float, margin: float, least: float = LEAST) -> tuple[Box, Box]:
