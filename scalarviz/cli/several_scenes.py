@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -155,7 +156,7 @@ def watch_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any]) 
     """Open a window on several scenes; return the exit code."""
     from scalarviz.faces import watch
 
-    words = " ".join(sys.argv[2:]) or "rgb xor"
+    words = shlex.join(sys.argv[2:]) or "rgb xor"
     code: int = watch(
         {name: show for name, (show, _) in made.items()},
         *(given["steps"], given["speed"], given["theme"], None),

@@ -9,6 +9,7 @@ import ast
 import os.path
 import reprlib
 import runpy
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +36,10 @@ def find(name: str) -> Path:
     if name in known:
         return known[name]
     shown = reprlib.repr(name)
+    if name.partition("#")[0].partition("?")[0] in known:
+        raise InputError(
+            f"{shown} is a link to a moment: go there by `scalarviz open {shlex.quote(name)}`"
+        )
     if os.path.isdir(name):
         raise InputError(
             f"{shown} is a folder: pass the path of a scene, which is a .py file, or a name"

@@ -83,7 +83,8 @@ def corners(division: Division, wide: float, high: float, others: Sequence[Box])
     inner, scene, gap = division.inner, division.scene, 8.0 * division.scale
     legend = legend_box(division)
     right = max(inner.right - wide, inner.x)
-    top, low = scene.y + gap, scene.bottom - gap - high
+    bottom = min(scene.bottom - gap, inner.bottom)  # what is learned may stand below the network
+    top, low = scene.y + gap, bottom - high
     low_left = low if legend is None else legend.y - gap - high
     places = []
     for x, y, way in (

@@ -348,6 +348,9 @@ def test_messages_in_one_corner_stand_one_after_the_other() -> None:
     lows.append(corners(parts, 300.0, 60.0, lows)[2])
     assert lows[1].bottom < lows[0].y and lows[1].x == lows[0].x
     assert corners(parts, 300.0, 900.0, []) == []
+    upright = Division.of(400, 440, exhibit=200.0)
+    assert upright.exhibit.y > upright.inner.bottom
+    assert not any(upright.exhibit.meets(box) for box in corners(upright, 200.0, 40.0, []))
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (800, 500), (640, 380), (2560, 1600)])
