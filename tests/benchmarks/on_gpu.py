@@ -106,6 +106,15 @@ def compile_type(dtype: str) -> bool:
         kernel: Any = getattr(module, module.NAME)
         used = [] if SIMULATED else list(kernel.get_regs_per_thread().values())
         tell("compile", dtype=dtype, kernel=module.NAME, file=module.__name__, registers=used)
+    if importlib.util.find_spec("pytest") is not None:
+        from tests.engines.simulator import all_formulas
+
+        start = time.perf_counter()
+        with all_formulas():  # for the tests of `matrix`
+            run = run_of(network(sizes, dtype), tables(sizes, 64))
+            run.steps(adam(), 0, 1)
+            step_by_moments(run, 1)
+        tell("compile", dtype=dtype, all_formulas=round(time.perf_counter() - start, 1))
     return True
 
 

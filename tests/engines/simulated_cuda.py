@@ -4,6 +4,7 @@ pytest does not collect this file by itself: the simulator must be chosen before
 `test_cuda.py` runs it in a process of its own.
 """
 
+import os
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ from tests.engines.simulator import (
     SAMPLES,
     TOLERANCE,
     Array,
+    all_formulas,
     both_types,
     difference,
     engine_of,
@@ -276,9 +278,10 @@ def test_kernels_for_the_formulas_in_use_give_what_those_with_all_give(
                 found.append(net.bank.value.tobytes() + net.bank.grad.tobytes())
         return found
 
+    monkeypatch.setattr(units, "InUse", InUse)
     in_use = bits()
-    monkeypatch.setattr(units, "InUse", lambda rows, mixed: InUse(None, mixed))
-    assert bits() == in_use
+    with all_formulas():
+        assert bits() == in_use
     assert in_use[:2] == in_use[2:]
 
 
@@ -863,6 +866,37 @@ def test_a_session_whose_card_is_lost_goes_on_on_cpu(monkeypatch: pytest.MonkeyP
     assert lost.step_index == 5
     assert lost.losses == pytest.approx(whole.losses)
     assert difference(other.bank.value, net.bank.value) < 1e-9
+
+
+def test_threads_that_take_turns_show_where_they_do_not_wait_for_each_other() -> None:
+    if not cuda.config.ENABLE_CUDASIM or os.environ.get("SIMULATED_BLOCKS") == "numba":
+        pytest.skip("threads that run at the same time may be right by chance")
+
+    def exchange(out: Array) -> None:
+        shared, i = cuda.shared.array(4, np.float64), cuda.threadIdx.x
+        shared[i] = i
+        cuda.syncthreads()
+        if i == out[4]:
+            raise ValueError("on purpose")
+        cuda.syncthreads()
+        out[i] = shared[3 - i]
+
+    kernel, found = cuda.jit(exchange), np.full(5, -1.0)
+    for _ in range(10):
+        kernel[1, 4](found)
+        assert found[:4].tolist() == [3.0, 2.0, 1.0, 0.0]
+    found[4] = 2.0
+    with pytest.raises(ValueError, match="on purpose"):
+        kernel[1, 4](found)
+
+    def too_early(out: Array) -> None:
+        shared, i = cuda.shared.array(4, np.float64), cuda.threadIdx.x
+        shared[i] = i
+        out[i] = shared[3 - i]
+
+    found = np.zeros(4)
+    cuda.jit(too_early)[1, 4](found)
+    assert np.isnan(found).any()
 
 
 def test_the_simulator_is_what_runs_here() -> None:

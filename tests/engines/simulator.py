@@ -4,21 +4,27 @@ The simulator runs a Python thread for each CUDA thread, hence the small network
 four threads, and sizes that divide by neither.
 """
 
+import os
 import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
+from numba import types
 
 import scalarviz as sv
 from scalarviz.data.batches import Batches
+from scalarviz.engines.codegen.kernel_choice import InUse
+from scalarviz.engines.cuda import units
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.engine import CudaEngine
 from scalarviz.engines.cuda.run import CudaRun
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
+from tests.engines.simulated_blocks import Turns
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -43,34 +49,47 @@ one_type_or_both = pytest.mark.parametrize("dtype", ["float64", *slow("float32")
 whole_or_not = pytest.mark.parametrize("whole", [True, False], ids=["whole steps", "kernels"])
 
 
+def all_formulas() -> Any:
+    """Have kernels made for all formulas: hundreds of tests then compile each of them once."""
+    return mock.patch.object(units, "InUse", return_value=InUse())
+
+
 @pytest.fixture(scope="module", autouse=True)
 def simulator() -> Iterator[None]:
-    """Threads take turns often; and two of them do not both make the one shared array.
+    """Threads of a block take turns; and two of them do not both make the one shared array.
 
-    On a GPU, where `tests.benchmarks.on_gpu` runs the same tests, there is nothing to do.
+    With SIMULATED_BLOCKS=numba they run at the same time, and are interrupted often. On a GPU,
+    where `tests.benchmarks.on_gpu` runs the same tests, kernels are made for all formulas.
     """
     if not cuda.config.ENABLE_CUDASIM:
-        yield
+        with all_formulas():
+            yield
         return
+    from numba.cuda.simulator import kernel
     from numba.cuda.simulator.kernelapi import FakeCUDAShared
+    from numba.np.numpy_support import as_dtype
 
     lock, plain = threading.Lock(), FakeCUDAShared.array
 
     def array(self: Any, shape: int, dtype: Any) -> Any:
         if shape == 0:
             return plain(self, shape, dtype)
-        # It tells arrays apart by the line that asks for them, which must not be one of this file.
+        # Arrays are told apart by the line that asks for them.
         caller = sys._getframe(1)
         with lock:
             place = (caller.f_code.co_filename, caller.f_lineno)
             if place not in self._allocations:
-                self._allocations[place] = plain(self, shape, dtype).copy()
+                kind = as_dtype(dtype) if isinstance(dtype, types.Type) else dtype
+                self._allocations[place] = np.full(shape, np.nan, kind)
             return self._allocations[place]
 
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(5e-5)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(FakeCUDAShared, "array", array)
+        if os.environ.get("SIMULATED_BLOCKS") == "numba":
+            sys.setswitchinterval(5e-5)
+        else:
+            patch.setattr(kernel, "BlockManager", Turns)
         yield
     sys.setswitchinterval(interval)
 
@@ -158,7 +177,7 @@ def layers_on_pictures() -> dict[str, list[sv.Layer]]:
         "pools": a_picture(
             sv.MaxPool2d(shape, kernel=2, stride=1, padding=1), sv.AvgPool2d((2, 5, 6), kernel=3)
         ),
-        "features": [sv.Dense(40, 3), sv.BatchNorm(3), sv.Dense(3, 2)],
+        "features": [sv.Dense(40, 7), sv.BatchNorm(7), sv.Dense(7, 2)],  # more than blocks
         "channels": a_picture(sv.BatchNorm(shape, eps=0.1, momentum=0.3), sv.BatchNorm(shape)),
         "dropout": a_picture(sv.Dropout(shape, 0.4), sv.Dropout(40, 0.1)),
         "residual": a_picture(

@@ -12,29 +12,39 @@ ROOT = Path(__file__).parent.parent.parent
 NAMES = ("cuda", "expressions", "graphs", "layers", "own", "sessions")
 FILES = [f"tests/engines/simulated_{name}.py" for name in NAMES]
 
+TOGETHER = [FILES[:1], FILES[1:]]  # two halves, for two processes that run tests
+
 needs_numba_cuda = pytest.mark.skipif(
     importlib.util.find_spec("numba_cuda") is None,
     reason="numba-cuda is not available for this system or Python",
 )
 
 
-def simulate(*options: str) -> None:
-    """Run the tests of `FILES` in the simulator."""
+def simulate(*words: str, blocks: str = "turns") -> None:
+    """Run tests in the simulator; its blocks are those of `simulated_blocks`, or numba's."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += ["-p", "tests.engines.simulator"]
     # Numbers there are numpy's, and numpy warns where a GPU overflows.
-    command += ["-W", "ignore::RuntimeWarning", *FILES, *options]
-    settings = os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
+    command += ["-W", "ignore::RuntimeWarning", *words]
+    settings = os.environ | {"NUMBA_ENABLE_CUDASIM": "1", "SIMULATED_BLOCKS": blocks}
     done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
 
 
 @needs_numba_cuda
-def test_the_cuda_engine_gives_what_the_objects_give() -> None:
-    simulate()
+@pytest.mark.parametrize("files", TOGETHER, ids=["numbers", "layers, graphs and sessions"])
+def test_the_cuda_engine_gives_what_the_objects_give(files: list[str]) -> None:
+    simulate(*files)
 
 
 @pytest.mark.slow
 @needs_numba_cuda
 def test_long_runs_on_the_cuda_engine_stay_with_the_objects() -> None:
-    simulate("-m", "slow")
+    simulate(*FILES, "-m", "slow")
+
+
+@pytest.mark.slow
+@needs_numba_cuda
+@pytest.mark.parametrize("files", TOGETHER, ids=["numbers", "layers, graphs and sessions"])
+def test_threads_that_are_interrupted_anywhere_give_the_same(files: list[str]) -> None:
+    simulate(*files, blocks="numba")
