@@ -35,18 +35,23 @@ def check(code: MachineCode) -> None:
 
 
 def test_products_take_few_instructions_in_whole_steps(tmp_path: Path) -> None:
-    """With the weights in shared memory: forward, gradients of the inputs, and of the weights."""
+    """Forward, gradients of the inputs, and of the weights, wherever these are."""
     code = linked(unit(steps.train, IN_USE), "float32", tmp_path)
     check(code)
     # With all formulas it is 50,000 instructions and 200 registers.
-    assert len(code.instructions) <= 19_000
-    assert code.registers <= 184
-    loops = [loop for loop in code.loops if loop.products >= 32 and not loop.count(r"\bLDG")]
-    assert len(loops) >= 3
-    assert max(loop.per_product for loop in loops) <= MOST_A_PRODUCT
-    # With the weights in the memory of the GPU: each load takes two more instructions.
-    others = [loop for loop in code.loops if loop.count(r"\bLDG") >= 16 <= loop.products]
-    assert others and max(loop.per_product for loop in others) <= 3.0
+    assert len(code.instructions) <= 21_000
+    assert code.registers <= 176
+    loops = [loop for loop in code.loops if loop.products >= 32]
+    near = [loop for loop in loops if not loop.count(r"\bLDG")]
+    assert len(near) >= 3
+    assert max(loop.per_product for loop in near) <= MOST_A_PRODUCT
+    # With the weights in the memory of the GPU each load takes an instruction more, and serves four
+    # multiply-adds. The compiler has these loops twice: for 16 weights, and for what is left.
+    far = [loop for loop in loops if loop.count(r"\bLDG") == 32 and loop.products == 128]
+    assert len(far) >= 2
+    assert max(loop.per_product for loop in far) <= MOST_A_PRODUCT
+    rest = [loop for loop in loops if loop.count(r"\bLDG") and loop not in far]
+    assert max(loop.per_product for loop in rest) <= 3.0
     # The gradients of the chunks are added in order, and loaded many at a time.
     sums = [loop for loop in code.loops if loop.count(r"\bLDG") == loop.count(r"\bFADD") == 16]
     assert len(sums) == 1

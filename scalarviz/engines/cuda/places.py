@@ -11,7 +11,8 @@ Each array costs time in a launch, so there are four of them:
 
 The plan has the index in `arena` of each part. A workspace has a row for each number of a sample:
 number r of sample n is at r * STRIDE + n. In the memory of a block, with tiles of WIDTH samples, it
-is at r * ROOM_STRIDE + n: there is at least a column more, which reads of two samples may reach.
+is at r * ROOM_STRIDE + n: there is at least a column more, which reads of two samples may reach;
+those of four reach the next row too, or numbers after the last one.
 Besides the buffers of the program, the workspace of values has rows for the targets, for what
 operations keep for backward, and one for the errors. The gradient of a buffer is in the same rows
 of the other workspace.

@@ -110,7 +110,7 @@ def take_chunk(
     for first in range(start, end, width):
         n = min(width, end - first)
         draw(plan, scalars, data, k, first, room, 0, stride, n, worker, workers)
-        cuda.syncthreads()
+        cuda.syncthreads()  # also after the weights were fetched
         tile_forward(plan, arena, scalars, room, first, n)
         errors(plan, room, 0, stride, n, worker, workers)
         loss_gradient(plan, scalars, samples, room, 0, room, flow, stride, n, worker, workers)
@@ -140,7 +140,6 @@ def take_samples(
     for i in range(plan[OPERATIONS]):
         if plan[place_of(i) + IN_ROOM] >= 0 and cuda.blockIdx.x < plan[CHUNKS]:
             fetch_weights(plan, place_of(i), arena, room, cuda.threadIdx.x, cuda.blockDim.x)
-    cuda.syncthreads()
     for chunk in range(cuda.blockIdx.x, plan[CHUNKS], cuda.gridDim.x):
         take_chunk(plan, arena, scalars, data, room, chunk, samples, k)
 

@@ -28,6 +28,7 @@ Whole = npt.NDArray[np.int64]
 LEAST_SHARE = 8  # samples in a chunk; a smaller one is not worth a block
 MOST_CHUNKS = 128
 MOST_PARTIALS = 2**25  # largest size of the gradients of all chunks
+BEYOND = 2  # numbers after the last of a block's memory that reads of four samples may reach
 LEAST_WIDTH = 4  # smallest number of samples in a tile of a whole step
 MOST_STEPS = 1024  # at most in one launch
 
@@ -92,13 +93,14 @@ def make_layout(
     share = -(-samples // int(plan[places.CHUNKS]))
     item = np.dtype(bank.dtype).itemsize
     in_room, numbers = weights_in_room(program)
+    shared -= BEYOND * item
     width = tile_width(share, rows * item, shared - numbers * item)
     if width < min(share, LEAST_SHARE):  # the weights stay where they are
         in_room, numbers = [NONE] * len(program.operations), 0
         width = tile_width(share, rows * item, shared)
     stride = room_stride(width)
     plan[places.WIDTH], plan[places.ROOM_STRIDE] = width, stride
-    plan[places.ROOM] = rows * stride + numbers
+    plan[places.ROOM] = rows * stride + numbers + BEYOND
     table = plan[places.PLAN_FIELDS :].reshape(-1, places.COLUMNS)
     losses = int(plan[places.ERRORS] + plan[places.CHUNKS] + plan[places.GROUPS])
     settings, before = fill_operations(table, program, settings_place, losses + MOST_STEPS)
