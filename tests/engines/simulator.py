@@ -80,7 +80,8 @@ def simulator() -> Iterator[None]:
             place = (caller.f_code.co_filename, caller.f_lineno)
             if place not in self._allocations:
                 kind = as_dtype(dtype) if isinstance(dtype, types.Type) else dtype
-                self._allocations[place] = np.full(shape, np.nan, kind)
+                unset = np.nan if np.issubdtype(kind, np.floating) else -(2**31)
+                self._allocations[place] = np.full(shape, unset, kind)
             return self._allocations[place]
 
     interval = sys.getswitchinterval()

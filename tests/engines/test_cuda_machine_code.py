@@ -80,6 +80,51 @@ def test_a_kernel_of_one_formula_is_small(tmp_path: Path) -> None:
     assert not code.count(r"\b(MUFU.(EX2|LG2|TANH)|STS|LDS)")  # no other formula, no tile
 
 
+CONVOLUTION = [("WHOLE_BATCH", "convolution"), ("KERNELS", "convolution")]
+
+
+def test_gradients_of_convolutions_are_products_of_matrices(tmp_path: Path) -> None:
+    code = linked(unit(kernels.parameter_gradients, CONVOLUTION), "float32", tmp_path)
+    check(code)
+    products = [loop for loop in code.loops if loop.products]
+    assert len(products) == 1
+    assert products[0].count(r"\bLDS") and products[0].per_product <= MOST_A_PRODUCT
+    loads = [loop for loop in code.loops if loop.count(r"\bLDG")]  # of both factors' parts
+    assert len(loads) == 2
+    assert max(len(each.instructions) / each.count(r"\bLDG") for each in loads) <= 20
+    assert not any(loop.count(r"\bCALL") for loop in code.loops)  # divisions of 64 bits
+
+
+@pytest.mark.parametrize("function", [kernels.forward_all, kernels.input_gradient_all])
+def test_outputs_and_inputs_of_convolutions_take_few_instructions(
+    function: Any, tmp_path: Path
+) -> None:
+    code = linked(unit(function, CONVOLUTION), "float32", tmp_path)
+    check(code)
+    products = [loop for loop in code.loops if loop.products]
+    two, *one = sorted(products, key=lambda loop: -loop.products)
+    # Both factors are in the memory of the GPU, where each load takes two more instructions.
+    assert two.products == 32 and two.per_product <= 2.6
+    assert max(loop.per_product for loop in one) <= 3.0  # of what is left: a product for each
+    assert not any(loop.count(r"\bCALL") for loop in code.loops)
+
+
+@pytest.mark.slow
+def test_convolutions_take_few_instructions_in_whole_steps(tmp_path: Path) -> None:
+    rows = [*CONVOLUTION, *IN_USE[4:]]
+    check(linked(unit(steps.train, rows), "float64", tmp_path))
+    code = linked(unit(steps.train, rows), "float32", tmp_path)
+    check(code)
+    loops = [loop for loop in code.loops if loop.count(r"\bLDS") and loop.count(r"\bFFMA") >= 32]
+    # With the weights in the memory of the GPU, and few registers left for where they are.
+    outputs = [loop for loop in loops if loop.count(r"\bLDG")]
+    assert len(outputs) == 2 and max(loop.per_product for loop in outputs) <= 3.5
+    # Of weights: windows inside the picture, and those at its edge, with tests of each number.
+    inside, edge = sorted(loop.per_product for loop in loops if loop not in outputs)
+    assert inside <= MOST_A_PRODUCT and edge <= 5.0
+    assert not any(loop.count(r"\bCALL") for loop in loops)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("function", EVERY)

@@ -138,8 +138,7 @@ def sum_of(arena: Numbers, x: Index, rows: Index, stride: Index, count: Index) -
     for share in range(cuda.threadIdx.x, SHARES, cuda.blockDim.x):
         total = 0.0
         for i in range(share, rows * count, SHARES):
-            r = i // count
-            total += np.float64(arena[x + r * stride + i - r * count])
+            total += np.float64(arena[np.uint64(x) + number_at(i, count, stride)])
         shares[share] = total
     return sum_of_shares(shares)
 
@@ -153,20 +152,27 @@ def sum_of_products(
     for share in range(cuda.threadIdx.x, SHARES, cuda.blockDim.x):
         total = 0.0
         for i in range(share, rows * count, SHARES):
-            r = i // count
-            place = r * stride + i - r * count
-            total += (np.float64(arena[x + place]) - mean) * (np.float64(arena[y + place]) - mean)
+            place = number_at(i, count, stride)
+            first, second = arena[np.uint64(x) + place], arena[np.uint64(y) + place]
+            total += (np.float64(first) - mean) * (np.float64(second) - mean)
         shares[share] = total
     return sum_of_shares(shares)
 
 
 @kernel
 def sum_of_shares(shares: Numbers) -> Any:
-    """Sum the shares of a block in order; all threads synchronize."""
+    """Sum the shares of a block in order, by one thread; all threads synchronize.
+
+    Many GPUs have few units for float64.
+    """
     cuda.syncthreads()
-    total = 0.0
-    for share in range(SHARES):
-        total += shares[share]
+    if cuda.threadIdx.x == 0:
+        total = 0.0
+        for share in range(SHARES):
+            total += shares[share]
+        shares[0] = total
+    cuda.syncthreads()
+    total = shares[0]
     cuda.syncthreads()
     return total
 

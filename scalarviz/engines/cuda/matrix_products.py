@@ -124,16 +124,10 @@ def part_of_product(
             fetch(arena, a + start * a_across, a_down, a_across, rows, width, left)
             fetch(arena, b + start * b_down, b_across, b_down, columns, width, right)
             cuda.syncthreads()
-            p, q, last = r, c, r + width * TILE
-            while p < last:
-                x0, x1 = right[q], right[q + across]
-                x2, x3 = right[q + TWO * across], right[q + THREE * across]
-                a0, a1, a2, a3 = for_four(left[p], x0, x1, x2, x3, a0, a1, a2, a3)
-                b0, b1, b2, b3 = for_four(left[p + down], x0, x1, x2, x3, b0, b1, b2, b3)
-                c0, c1, c2, c3 = for_four(left[p + TWO * down], x0, x1, x2, x3, c0, c1, c2, c3)
-                d0, d1, d2, d3 = for_four(left[p + THREE * down], x0, x1, x2, x3, d0, d1, d2, d3)
-                p += TILE
-                q += TILE
+            a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sums_of_panels(
+                left, right, r, c, width, down, across,
+                a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
+            )  # fmt: skip
             cuda.syncthreads()
             start += DEPTH
         if mine:
@@ -145,6 +139,29 @@ def part_of_product(
             r += down
             write_row(plan, arena, out, out_down, r, c, rows, columns, d0, d1, d2, d3, rounded)
         turn += np.uint64(cuda.blockDim.x)
+
+
+@kernel
+def sums_of_panels(
+    left: Numbers, right: Numbers, p: Index, q: Index, width: Index, down: Index, across: Index,
+    a0: Any, a1: Any, a2: Any, a3: Any, b0: Any, b1: Any, b2: Any, b3: Any, c0: Any, c1: Any,
+    c2: Any, c3: Any, d0: Any, d1: Any, d2: Any, d3: Any,
+) -> Any:  # fmt: skip
+    """Return sixteen sums with `width` products added: of rows from p on, and columns from q on.
+
+    The four rows of a panel are `down` apart, the four columns `across`.
+    """
+    last = p + width * TILE
+    while p < last:
+        x0, x1 = right[q], right[q + across]
+        x2, x3 = right[q + TWO * across], right[q + THREE * across]
+        a0, a1, a2, a3 = for_four(left[p], x0, x1, x2, x3, a0, a1, a2, a3)
+        b0, b1, b2, b3 = for_four(left[p + down], x0, x1, x2, x3, b0, b1, b2, b3)
+        c0, c1, c2, c3 = for_four(left[p + TWO * down], x0, x1, x2, x3, c0, c1, c2, c3)
+        d0, d1, d2, d3 = for_four(left[p + THREE * down], x0, x1, x2, x3, d0, d1, d2, d3)
+        p += TILE
+        q += TILE
+    return a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3
 
 
 @kernel

@@ -22,6 +22,7 @@ from scalarviz.engines.cuda.convolution import (
     convolution_inputs,
     convolution_parameters,
 )
+from scalarviz.engines.cuda.convolution_products import convolution_parameters_all
 from scalarviz.engines.cuda.elementwise import (
     activation_forward,
     activation_inputs,
@@ -156,6 +157,7 @@ def inputs_by_number(plan: Whole, op: Index, arena: Numbers, scalars: Exact, cou
 BY_NUMBER = forward_by_number, parameters_by_number, inputs_by_number
 WHOLE_BATCH = dict.fromkeys(KERNELS, BY_NUMBER)
 WHOLE_BATCH["affine"] = affine_forward_all, affine_parameters_all, affine_inputs_all
+WHOLE_BATCH["convolution"] = forward_by_number, convolution_parameters_all, inputs_by_number
 
 
 @kernel

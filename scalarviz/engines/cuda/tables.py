@@ -29,7 +29,7 @@ LEAST_SHARE = 8  # samples in a chunk; a smaller one is not worth a block
 MOST_CHUNKS = 128
 MOST_PARTIALS = 2**25  # largest size of the gradients of all chunks
 BEYOND = 2  # numbers after the last of a block's memory that reads of four samples may reach
-LEAST_WIDTH = 4  # smallest number of samples in a tile of a whole step
+LEAST_WIDTH = 4  # samples in a tile of a whole step: as many, a multiple, or a whole chunk
 MOST_STEPS = 1024  # at most in one launch
 
 
@@ -174,11 +174,15 @@ def count_chunks(samples: int, partial_size: int) -> int:
 
 
 def tile_width(share: int, a_sample: int, shared: int) -> int:
-    """Return the number of samples in a tile of a block; 0 if too few fit."""
+    """Return the number of samples in a tile of a block; 0 if too few fit.
+
+    A chunk is cut between groups of four, which belong together in sums of `convolution`.
+    """
     most = shared // a_sample
     width = next((n for n in (most - 1, most - 2) if n > 0 and room_stride(n) <= most), 0)
-    width = min(share, width)
-    return width if width >= min(share, LEAST_WIDTH) else 0
+    if width >= share:
+        return share
+    return width // LEAST_WIDTH * LEAST_WIDTH
 
 
 def fits(program: Program, layout: MemoryLayout) -> bool:

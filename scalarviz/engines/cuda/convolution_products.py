@@ -1,0 +1,190 @@
+"""Gradients of the weights of a convolution as products of matrices, for a whole batch.
+
+A row is a convolution kernel, a column a tap of its window, or the bias; what is summed over are
+the windows of some samples. The matrices are not in memory: the threads of a block load parts of
+both into shared memory, where the inner loop of `matrix_products` adds up 4 x 4 numbers a thread.
+The order of a sum is that of `convolution`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scalarviz.engines.codegen.cuda_dispatch import Real, kernel
+from scalarviz.engines.cuda.api import cuda
+from scalarviz.engines.cuda.convolution import geometry, write_gradient
+from scalarviz.engines.cuda.matrix_products import sums_of_panels
+from scalarviz.engines.cuda.places import (
+    CHUNKS,
+    EACH,
+    FLOW,
+    FOUR,
+    HAS_BIASES,
+    MATRIX_TILE,
+    OUTPUTS,
+    PANEL,
+    SOURCE,
+    SPACE,
+    STRIDE,
+    TARGET,
+    TILE,
+)
+from scalarviz.engines.cuda.products import quarter
+from scalarviz.engines.cuda.teams import chunk_start, partial_of, row_of
+
+Numbers = Any
+Whole = Any
+Exact = Any
+Index = Any
+
+TABLE = 3 * MATRIX_TILE  # of the taps of a tile: places, lines and columns in the first window
+
+
+@kernel
+def convolution_parameters_all(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
+) -> None:
+    """Gradients of weights and biases for each chunk, a tile of 64 x 64 a block."""
+    channels, height, width, tall, broad, apart, padding, high, wide = geometry(plan, op, arena)
+    kernels, taps = plan[op + OUTPUTS] // plan[op + EACH], channels * tall * broad
+    columns = taps + (1 if plan[op + HAS_BIASES] != 0 else 0)
+    across = -(-columns // MATRIX_TILE)
+    tiles = across * -(-kernels // MATRIX_TILE)
+    table = cuda.shared.array(TABLE, np.int64)
+    for job in range(cuda.blockIdx.x, plan[CHUNKS] * tiles, cuda.gridDim.x):
+        chunk = job // tiles
+        tile = job - chunk * tiles
+        first = tile % across * MATRIX_TILE
+        here = min(columns - first, MATRIX_TILE)
+        for i in range(cuda.threadIdx.x, here, cuda.blockDim.x):
+            channel = np.int64(row_of(first + i, tall * broad))
+            line = np.int64(row_of(first + i, broad)) - channel * tall
+            column = first + i - (channel * tall + line) * broad - padding
+            line -= padding
+            table[i] = ((channel * height + line) * width + column) * plan[STRIDE]
+            table[MATRIX_TILE + i] = line
+            table[2 * MATRIX_TILE + i] = column
+        cuda.syncthreads()
+        part_of_gradients(
+            plan, op, arena, table, chunk, count, tile // across * MATRIX_TILE, first, here,
+            kernels, taps, height, width, apart, high, wide,
+        )  # fmt: skip
+        cuda.syncthreads()
+
+
+@kernel
+def part_of_gradients(
+    plan: Whole, op: Index, arena: Numbers, table: Whole, chunk: Index, count: Index, o: Index,
+    first: Index, columns: Index, kernels: Index, taps: Index, height: Index, width: Index,
+    apart: Index, high: Index, wide: Index,
+) -> None:  # fmt: skip
+    """One tile, for a chunk: `columns` taps from `first` on, of the kernels from o on.
+
+    A block with fewer threads than the tile has parts takes several turns.
+    """
+    left = cuda.shared.array(PANEL, Real)
+    right = cuda.shared.array(PANEL, Real)
+    stride, pixels, step = plan[STRIDE], plan[op + EACH], apart * plan[STRIDE]
+    x0 = plan[SPACE] + plan[op + SOURCE] * stride
+    g0 = plan[FLOW] + (plan[op + TARGET] + o * pixels) * stride
+    start, end = chunk_start(plan, chunk, count), chunk_start(plan, chunk + 1, count)
+    begin, rows = partial_of(plan, op, chunk), min(kernels - o, MATRIX_TILE)
+    down, across = quarter(np.uint64(rows)), quarter(np.uint64(columns))
+    parts = np.int64(down * across)
+    for turn in range(0, parts, cuda.blockDim.x):
+        job = turn + cuda.threadIdx.x
+        r = np.int64(row_of(job, across)) if job < parts else 0
+        c = job - r * np.int64(across) if job < parts else 0
+        a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = Real(0)
+        c0 = c1 = c2 = c3 = d0 = d1 = d2 = d3 = Real(0)
+        for n in range(start, end, 4):
+            for line in range(high):
+                g, x = g0 + line * wide * stride + n, x0 + line * width * step + n
+                for place in range(0, wide, 4):
+                    windows = min(wide - place, 4)
+                    fetch_gradients(
+                        arena, g + place * stride, pixels * stride, stride, rows, windows, end - n,
+                        left,
+                    )  # fmt: skip
+                    fetch_inputs(
+                        arena, x + place * step, step, table, columns, taps - first, line * apart,
+                        place * apart, apart, windows, end - n, height, width, right,
+                    )  # fmt: skip
+                    cuda.syncthreads()
+                    a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sums_of_panels(
+                        left, right, np.uint64(r), np.uint64(c), np.uint64(windows * 4), down,
+                        across, a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
+                    )  # fmt: skip
+                    cuda.syncthreads()
+        if job < parts:
+            step_down = np.int64(down)
+            write_quarters(arena, begin, taps, kernels, o, r, first, c, columns, a0, a1, a2, a3)
+            r += step_down
+            write_quarters(arena, begin, taps, kernels, o, r, first, c, columns, b0, b1, b2, b3)
+            r += step_down
+            write_quarters(arena, begin, taps, kernels, o, r, first, c, columns, c0, c1, c2, c3)
+            r += step_down
+            write_quarters(arena, begin, taps, kernels, o, r, first, c, columns, d0, d1, d2, d3)
+
+
+@kernel
+def fetch_gradients(
+    arena: Numbers, g: Index, apart: Index, stride: Index, rows: Index, windows: Index,
+    samples: Index, panel: Numbers,
+) -> None:  # fmt: skip
+    """Load gradients of some windows of four samples to panel[inner, row]; 0 for missing samples.
+
+    That of the first window and kernel is at g; those of the next kernel are `apart` after it.
+    """
+    for i in range(cuda.threadIdx.x, rows << 2, cuda.blockDim.x):
+        row, s = i >> 2, i & 3
+        at, to = np.uint64(g + row * apart + s), np.uint64(s * MATRIX_TILE + row)
+        for _ in range(windows):
+            panel[to] = arena[at] if s < samples else Real(0)
+            at += np.uint64(stride)
+            to += FOUR * TILE
+
+
+@kernel
+def fetch_inputs(
+    arena: Numbers, x: Index, step: Index, table: Whole, columns: Index, bias: Index, line: Index,
+    place: Index, apart: Index, windows: Index, samples: Index, height: Index, width: Index,
+    panel: Numbers,
+) -> None:  # fmt: skip
+    """Load what taps read, in neighbouring windows of four samples, to panel[inner, column].
+
+    The first window begins at line and column `line` and `place`, and is at x in memory; the next
+    is `step` after it. Beyond the picture there is 0, and 1 in the column `bias`.
+    """
+    for i in range(cuda.threadIdx.x, columns << 2, cuda.blockDim.x):
+        column, s = i >> 2, i & 3
+        at, to = np.uint64(x + table[column] + s), np.uint64(s * MATRIX_TILE + column)
+        # A negative number is a large one without its sign.
+        down = np.uint64(line + table[MATRIX_TILE + column])
+        across = np.uint64(place + table[2 * MATRIX_TILE + column])
+        there = s < samples and column != bias and down < np.uint64(height)
+        beyond = Real(1) if s < samples and column == bias else Real(0)
+        for _ in range(windows):
+            panel[to] = arena[at] if there and across < np.uint64(width) else beyond
+            at += np.uint64(step)
+            across += np.uint64(apart)
+            to += FOUR * TILE
+
+
+@kernel
+def write_quarters(
+    arena: Numbers, begin: Index, taps: Index, kernels: Index, o: Index, r: Index, first: Index,
+    c: Index, columns: Index, x0: Any, x1: Any, x2: Any, x3: Any,
+) -> None:  # fmt: skip
+    """Write four gradients of kernel o + r, a quarter of the columns apart, those that exist."""
+    if o + r < kernels and r < MATRIX_TILE:
+        across = (columns + 3) // 4
+        write_gradient(arena, begin, taps, kernels, o + r, first + c, x0)
+        if c + across < columns:
+            write_gradient(arena, begin, taps, kernels, o + r, first + c + across, x1)
+        if c + 2 * across < columns:
+            write_gradient(arena, begin, taps, kernels, o + r, first + c + 2 * across, x2)
+        if c + 3 * across < columns:
+            write_gradient(arena, begin, taps, kernels, o + r, first + c + 3 * across, x3)
