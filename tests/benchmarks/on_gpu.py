@@ -14,6 +14,7 @@ unpacked beside the results and found first.
     matrix     the tests of the simulator, on the card
     agreement  gradients and steps against the engine cpu, at real sizes, and in mixed precision
     bits       the same bits in every run, on every path, with every size of the grid
+    fused      the same bits by the fused kernel, which is off by default
     sanitizer  memory errors, races and barriers of a few small steps, by compute-sanitizer
     speed      a step beside PyTorch and JAX on the same card, see `on_gpu_speed`
     texture    seconds of training until a picture is learnt to 21 dB
@@ -317,6 +318,33 @@ def bits() -> bool:
     return good
 
 
+def fused() -> bool:
+    """Whether the fused kernel runs, and has the bits of the other ones."""
+    import scalarviz as sv
+    from scalarviz.engines.cuda.fused.launch import SWITCH
+
+    sizes, batch, steps = ([3, 5, 2], 7, 2) if SIMULATED else ([12, 64, 64, 64, 64, 3], 1024, 200)
+    rows = [("the floors", network(sizes, "float32"), sv.Adam(1e-3), batch, steps)]
+    rows += [(*each, 24, 3) for each in formulas()]
+    good = True
+    for name, net, optimizer, size, count in rows:
+        batches, found, run = tables([net.inputs, net.outputs], size), [], None
+        for switch in ("0", "1"):
+            os.environ[SWITCH] = switch
+            copy = net.copy()
+            run = run_of(copy, batches)
+            run.steps(optimizer, 0, count)
+            found.append(digest(copy.bank))
+        same, kernel = len(set(found)) == 1, run._work._fused
+        taken = SIMULATED or kernel.launches > 0 or name == "kinds of layers"
+        good = good and same and taken
+        tell(
+            "fused", what=name, digests=found, good=same, launches=kernel.launches,
+            wrong=str(kernel.wrong),
+        )  # fmt: skip
+    return good
+
+
 def sanitizer() -> bool:
     """A few small steps under compute-sanitizer."""
     tool = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
@@ -375,6 +403,7 @@ PARTS: dict[str, tuple[Callable[[], bool], int]] = {
     "matrix": (matrix, 150),
     "agreement": (agreement, 80),
     "bits": (bits, 80),
+    "fused": (fused, 60),
     "sanitizer": (sanitizer, 100),
     "speed": (speed, 240),
     "texture": (texture, 40),

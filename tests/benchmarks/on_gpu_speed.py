@@ -56,8 +56,18 @@ def ours(sizes: list[int], batch: int, mixed: bool = False, a_call: int = STEPS)
     def steps() -> None:
         for first in range(0, STEPS, a_call):
             run.steps(optimizer, first, a_call)
+        kernel = run._work._fused
+        if kernel.wrong is not None:  # else the other kernels would be measured
+            raise kernel.wrong
 
     return steps
+
+
+def ours_fused(sizes: list[int], batch: int) -> Step:
+    from scalarviz.engines.cuda.fused.launch import SWITCH
+
+    os.environ[SWITCH] = "1"
+    return ours(sizes, batch)
 
 
 def torch_parts(sizes: list[int], batch: int, **how: Any) -> tuple[Any, Any, Any, Any]:
@@ -186,8 +196,12 @@ def jax_steps(sizes: list[int], batch: int, in_a_loop: bool) -> Step:
     return steps
 
 
+FUSED = "cuda, fused kernel"
+KEPT = 1.5  # times faster than the other kernels, or it is taken out again
+
 SIDES: dict[str, tuple[str, Callable[[list[int], int], Step]]] = {
     "cuda, 500 steps a call": ("scalarviz", ours),
+    FUSED: ("scalarviz", ours_fused),
     "cuda, a step a call": ("scalarviz", lambda s, b: ours(s, b, a_call=1)),
     "cuda, mixed (emulated)": ("scalarviz", lambda s, b: ours(s, b, mixed=True)),
     "PyTorch eager": ("torch", torch_eager),
@@ -276,13 +290,16 @@ def compare(tell: Tell, what: str, names: list[str], sizes: list[int], batch: in
                 what, side=each.name, sizes=sizes, batch=batch, us=round(1e6 * middle, 2),
                 us_from_to=[round(1e6 * end, 2) for end in ends], times_ours=ratio,
             )  # fmt: skip
+    if FUSED in medians:
+        faster = round(mine / medians[FUSED], 2)
+        tell(what, verdict_on=FUSED, times_faster=faster, kept=faster >= KEPT)
     return not any(each.wrong for each in sides if each.name.startswith("cuda"))
 
 
 OURS = "cuda, 500 steps a call"
-# Who is compared first, since time may run out: ours in three ways, and the likely best of others.
+# Who is compared first, since time may run out: ours in four ways, and the likely best of others.
 FIRST = [
-    OURS, "cuda, a step a call", "cuda, mixed (emulated)", "PyTorch eager",
+    OURS, FUSED, "cuda, a step a call", "cuda, mixed (emulated)", "PyTorch eager",
     "PyTorch graph, fused Adam", "JAX, 500 steps a call",
 ]  # fmt: skip
 
@@ -290,7 +307,7 @@ FIRST = [
 def speed(tell: Tell) -> bool:
     """A step of the network of the floors, and of a small one, beside PyTorch and JAX."""
     good = compare(tell, "speed", FIRST, MAIN, BATCHES[-1])
-    few = [OURS, "PyTorch graph, fused Adam", "JAX, 500 steps a call"]
+    few = [OURS, FUSED, "PyTorch graph, fused Adam", "JAX, 500 steps a call"]
     for batch in BATCHES:
         good = compare(tell, "speed", few, SMALL, batch) and good
     others = [name for name in SIDES if name not in FIRST]

@@ -12,6 +12,7 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.cuda import kernels, places, steps
 from scalarviz.engines.cuda.api import cuda
+from scalarviz.engines.cuda.fused.launch import FusedSteps
 from scalarviz.engines.cuda.graphs import Launch, Steps, nvidia
 from scalarviz.engines.cuda.memory import Memory
 from scalarviz.engines.cuda.tables import (
@@ -98,6 +99,7 @@ class CudaCalls:
         self.layout = make_layout(program, bank, precision, samples, device.shared, learning)
         self.memory = Memory(self.layout, bank.dtype, device.stream)
         self._rows = formula_rows()
+        self._fused = FusedSteps()
         self._together = 0  # blocks of `train` that can run at the same time
         self._prepared: Any = None  # the kernel that `_together` is of
         self.steps = Steps(device.stream, graphs=not device.simulated)
@@ -225,6 +227,8 @@ class CudaCalls:
     def whole_steps(self, count: int) -> None:
         """Run many steps in one launch; part by part where blocks cannot synchronize."""
         self.memory.forget_bank()
+        if self._fused.take(self, count):
+            return
         waiting = self.device.can_wait
         first = self.kernels.of(steps.train if waiting else steps.samples_alone)
         if self._prepared is not first:

@@ -106,7 +106,7 @@ def take_chunk(
     worker, workers, width = cuda.threadIdx.x, cuda.blockDim.x, plan[WIDTH]
     start, end = chunk_start(plan, chunk, samples), chunk_start(plan, chunk + 1, samples)
     stride = plan[ROOM_STRIDE]
-    flow, total = plan[SPACE_ROWS] * stride, 0.0
+    flow, total = plan[SPACE_ROWS] * stride, np.float64(0)
     for first in range(start, end, width):
         n = min(width, end - first)
         draw(plan, scalars, data, k, first, room, 0, stride, n, worker, workers)

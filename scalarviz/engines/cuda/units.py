@@ -175,10 +175,13 @@ class KernelsInUse:
         """The files of the kernels that were loaded, as modules."""
         return list(dict.fromkeys(self._modules.values()))
 
+    def units(self, group: Iterable[Launched]) -> dict[tuple[Launched, Rows], CudaUnit]:
+        """Return `units_of_group` for what is in use now."""
+        rows = Rows().union(*self._parts.values())
+        return units_of_group(group, self._program, self._precision, rows)
+
     def _load(self, function: Launched) -> None:
         """Load a kernel, and those that are needed at the same time."""
-        group = next(group for group in GROUPS if function in group)
-        rows = Rows().union(*self._parts.values())
-        units = units_of_group(group, self._program, self._precision, rows)
+        units = self.units(next(group for group in GROUPS if function in group))
         modules = cuda_file.load([*units.values()], self._dtype)
         self._modules.update(zip(units, modules, strict=True))

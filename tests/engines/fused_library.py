@@ -1,0 +1,59 @@
+"""The fused kernel compiled for the host by g++, see fused_host.h."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from scalarviz.engines.cuda.fused import compiling, launch
+from scalarviz.engines.cuda.fused.compiling import Choice
+from scalarviz.package_files import text_beside
+
+HERE = Path(__file__).parent
+OPTIONS = ("-std=c++20", "-O1", "-ffp-contract=off", "-pthread", "-Wall", "-Wno-unknown-pragmas")
+
+
+def needs_a_compiler() -> None:
+    """Skip the tests of a module where there is no g++."""
+    if shutil.which("g++") is None:
+        pytest.skip("the fused kernel runs on the host by g++", allow_module_level=True)
+
+
+def source_of(choice: Choice, threads: int, lanes: int, last: str) -> str:
+    """Return the source: constants, host, kernel, and the file `last`."""
+    kernel = text_beside(launch.__file__, "steps.cu")
+    parts = [(HERE / name).read_text() for name in ("fused_host.h", last)]
+    return compiling.constants_of(choice, threads, lanes) + parts[0] + kernel + parts[1]
+
+
+@cache
+def folder() -> Path:
+    """Return a folder that is removed when the tests have ended."""
+    made = Path(tempfile.mkdtemp(prefix="scalarviz-fused-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
+
+
+@cache
+def build(choice: Choice, threads: int, lanes: int) -> Path:
+    """Return the path of a library with the kernel."""
+    return compiled(source_of(choice, threads, lanes, "fused_run.cpp"), "-shared", "-fPIC")
+
+
+def compiled(source: str, *options: str) -> Path:
+    """Compile a source without a warning; return the path of the result."""
+    name = hashlib.sha256("\n".join([source, *options]).encode()).hexdigest()[:20]
+    text, made = folder() / f"{name}.cpp", folder() / f"{name}.so"
+    text.write_text(source)
+    command = ["g++", *OPTIONS, *options, str(text), "-o", str(made)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert not done.stderr, done.stderr[-4000:]
+    return made
