@@ -15,6 +15,7 @@ from scalarviz.engines.cuda import places, tables
 from scalarviz.engines.cuda.fused import compiling, launch, shape
 from scalarviz.engines.cuda.fused.compiling import KERNEL, Choice
 from scalarviz.engines.cuda.fused.formulas import fused_functions
+from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.model.precision import Precision
@@ -148,10 +149,10 @@ def test_a_gpu_gets_all_blocks_at_once_and_the_memory_that_they_need(
     card = launch.find_card()
     assert card is not None and (card.blocks, card.shared) == (132, 232_448)
     table = shape.Table(np.zeros(3, np.int32), 1, 132, 100_000)
-    assert card.kernel(choice_of(["tanh"], "mse", "sgd"), table) is kernel
+    prepared = card.kernel(choice_of(["tanh"], "mse", "sgd"), table)
     assert asked == [b"code", "fused_steps", ("most shared", 100_000, "handle", 7)]
     array = SimpleNamespace(device_ctypes_pointer=SimpleNamespace(value=4096))
-    card.launch(kernel, table, "stream", [array, array], 5)
+    card.launch(prepared, table, "stream", [array, array], 5)
     sizes = {"grid": 132, "block": 256, "shmem_size": 100_000, "is_cooperative": True}
     assert asked[-1] == ("stream", sizes, kernel, 4096, 4096, 5)
     device.COOPERATIVE_LAUNCH = 0
@@ -211,7 +212,7 @@ CASES: list[Any] = [
         pytest.param(choice, capability, marks=pytest.mark.slow)
         for choice, capability in [
             (choice_of(["leaky_relu", "sigmoid"], "mse", "adam"), (8, 0)),
-            (choice_of(["leaky_relu", "sigmoid"], "mse", "adam", own=8), (9, 0)),
+            (choice_of([*ACTIVATIONS], "mse", "adamw", "cosine", own=8), (9, 0)),
             (
                 choice_of(["tanh", "gelu", "sin"], "softmax_cross_entropy", "adamw", "cosine"),
                 (10, 0),

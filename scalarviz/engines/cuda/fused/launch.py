@@ -65,13 +65,14 @@ class Gpu:
         kernel = code.get_kernel(KERNEL)
         size = driver.binding.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         driver.driver.cuKernelSetAttribute(size, table.shared, kernel.handle, self.device.id)
-        return kernel
-
-    def launch(self, kernel: Any, table: Table, stream: Any, arrays: list[Any], steps: int) -> None:
-        core: Any = import_module("cuda.core")
         config = core.LaunchConfig(
             grid=table.blocks, block=THREADS, shmem_size=table.shared, is_cooperative=True
         )
+        return kernel, config
+
+    def launch(self, kernel: Any, table: Table, stream: Any, arrays: list[Any], steps: int) -> None:
+        core: Any = import_module("cuda.core")
+        kernel, config = kernel
         pointers = [int(array.device_ctypes_pointer.value) for array in arrays]
         core.launch(stream, config, kernel, *pointers, steps)
 
