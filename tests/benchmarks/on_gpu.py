@@ -4,24 +4,30 @@
 
 First whether it is right, then how fast it is; less than ten minutes in all. Each part is a process
 of its own with a limit of time, and appends its results, one JSON object a line, to on_gpu.jsonl in
-FOLDER (by default build/on_gpu) as soon as it has them. If the first part fails, the others are not
-tried. No network is needed: PyTorch, JAX, pytest and compute-sanitizer are used where they are
-installed, and a line says which were not. Wheels in FOLDER/wheels, such as an older numpy, are
-unpacked beside the results and found first.
+FOLDER (by default build/on_gpu) as soon as it has them. If one of the first two parts fails, the
+others are not tried. No network is needed: PyTorch, JAX, pytest and compute-sanitizer are used
+where they are installed, and a line says which were not. Wheels in FOLDER/wheels, such as an older
+numpy, are unpacked beside the results and found first; without one of numpy before 2.5, the name
+that numba-cuda misses in it is defined anew for the parts, and a line says so.
 
     versions   card, driver, clocks, packages; whether a kernel of three lines runs
+    smoke      a few steps in two processes: grid barrier, shared memory beyond 48 KiB, halves
     compile    seconds until the first step, and registers, in both types
     matrix     the tests of the simulator, on the card
     agreement  gradients and steps against the engine cpu, at real sizes, and in mixed precision
     bits       the same bits in every run, on every path, with every size of the grid
     fused      the same bits by the fused kernel, which is off by default
+    graphs     the same bits by CUDA graphs and by single launches
+    elsewhere  the same bits in another process, on a busy card, and back and on in a session
     sanitizer  memory errors, races and barriers of a few small steps, by compute-sanitizer
     speed      a step beside PyTorch and JAX on the same card, see `on_gpu_speed`
+    large      networks that run kernel by kernel, with graphs and without, beside PyTorch
     texture    seconds of training until a picture is learnt to 21 dB
-    growth     a step over sizes of batches and networks
+    growth     a step over sizes of batches and networks, on both paths
+    profile    instructions and stalls of one launch, by Nsight Compute
 
-In numba's simulator (NUMBA_ENABLE_CUDASIM=1) the parts compile, agreement, bits and speed run on
-tiny networks: so the script itself was tried. No number has been taken by it on a card yet.
+In numba's simulator (NUMBA_ENABLE_CUDASIM=1) most parts run on tiny networks: so the script itself
+was tried. No number has been taken by it on a card yet.
 """
 
 from __future__ import annotations
@@ -30,12 +36,16 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -48,6 +58,7 @@ PACKAGES = (
 )  # fmt: skip
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
 DTYPES = ("float32", "float64")
+MATRIX_SECONDS = {"not slow": 100.0, "slow": 45.0}
 
 
 def tell(part: str, **found: Any) -> None:
@@ -131,16 +142,26 @@ def matrix() -> bool:
         "sessions",
     )  # formulas of users would compile everything anew
     files = [f"tests/engines/simulated_{name}.py" for name in names]
-    command = [sys.executable, "-m", "pytest", "-q", "--noconftest", "-o", "addopts="]
+    command = [sys.executable, "-m", "pytest", "-v", "--noconftest", "-o", "addopts="]
     command += ["-o", "filterwarnings=", "-p", "no:cacheprovider", "-p", "tests.engines.simulator"]
     command += ["--import-mode=importlib", "-k", "not simulator_is_what", "--tb=short", *files]
-    done = subprocess.run(command, capture_output=True, text=True)
-    lines = done.stdout.strip().splitlines()
-    failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
-    tell("matrix", status=done.returncode, last=lines[-1:], failed=failed)
-    if done.returncode:
-        print(done.stdout[-12_000:])
-    return done.returncode == 0
+    good = True
+    for which in ("not slow", "slow"):  # results so far are in the file if the time is over
+        path = Path(os.environ.get(RESULTS, "on_gpu.jsonl")).with_name(f"matrix_{which[:3]}.txt")
+        with path.open("w") as file:
+            process = subprocess.Popen([*command, "-m", which], stdout=file, stderr=file)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(MATRIX_SECONDS[which])
+            process.kill()
+        text = path.read_text(errors="replace")
+        ends = re.findall(r"^(\S+::.*?) (PASSED|FAILED|ERROR)", text, re.MULTILINE)
+        failed = [name for name, end in ends if end != "PASSED"]
+        good = good and process.wait() in (0, -signal.SIGKILL) and not failed
+        tell(
+            "matrix", which=which, status=process.returncode, passed=len(ends) - len(failed),
+            failed=failed, last=text.splitlines()[-1:],
+        )  # fmt: skip
+    return good
 
 
 # ---- trainings ----------------------------------------------------------------------------------
@@ -357,82 +378,51 @@ def fused() -> bool:
     return good
 
 
-def sanitizer() -> bool:
-    """A few small steps under compute-sanitizer."""
-    tool = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
-    if not Path(tool).exists():
-        tell("sanitizer", left_out="compute-sanitizer is not installed")
-        return True
-    good, going = True, []
-    for kind in ("memcheck", "racecheck", "synccheck"):
-        command = [tool, "--tool", kind, "--error-exitcode", "3", sys.executable, "-m"]
-        command += ["tests.benchmarks.on_gpu", "part", "few_steps"]
-        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        going.append((kind, subprocess.Popen(command, **streams)))  # type: ignore[call-overload]  # of many types
-    for kind, process in going:
-        try:
-            said = process.communicate(timeout=85)[0]
-            status = process.returncode
-        except subprocess.TimeoutExpired:
-            process.kill()
-            said, status = process.communicate()[0] + " (out of time)", None
-        good = good and status in (0, None)
-        tell("sanitizer", tool=kind, status=status, last=said.strip().splitlines()[-1:])
-    return good
-
-
-def few_steps() -> bool:
-    """What the sanitizer watches: each path, three steps."""
-    for path in ("whole", "kernels", "moments"):
-        trained(every_layer("float32"), tables([2, 3], 24), adam(), 3, path=path)
-    return True
-
-
-def speed() -> bool:
-    from tests.benchmarks.on_gpu_speed import speed as measure
-
-    return measure(tell)
-
-
-def texture() -> bool:
-    from tests.benchmarks.on_gpu_speed import texture as measure
-
-    return measure(tell)
-
-
-def growth() -> bool:
-    from tests.benchmarks.on_gpu_speed import growth as measure
-
-    return measure(tell)
+def of(module: str, name: str) -> bool:
+    """Run a part of another file."""
+    return bool(getattr(import_module(f"tests.benchmarks.{module}"), name)(tell))
 
 
 # ---- all of them --------------------------------------------------------------------------------
 
-# Parts in their order, with the most seconds that each may take.
-PARTS: dict[str, tuple[Callable[[], bool], int]] = {
-    "versions": (versions, 60),
-    "compile": (compile_all, 150),
-    "matrix": (matrix, 150),
-    "agreement": (agreement, 80),
-    "bits": (bits, 80),
-    "fused": (fused, 60),
-    "sanitizer": (sanitizer, 100),
-    "speed": (speed, 240),
-    "texture": (texture, 40),
-    "growth": (growth, 60),
+CHECKS, SPEED = "on_gpu_checks", "on_gpu_speed"
+# Parts in their order: the seconds that are kept for each, and the most that it may take.
+PARTS: dict[str, tuple[Callable[[], bool], int, int]] = {
+    "versions": (versions, 20, 60),
+    "smoke": (partial(of, CHECKS, "smoke"), 30, 80),
+    "compile": (compile_all, 40, 120),
+    "matrix": (matrix, 60, 150),
+    "agreement": (agreement, 40, 80),
+    "bits": (bits, 40, 80),
+    "fused": (fused, 20, 60),
+    "graphs": (partial(of, CHECKS, "graphs"), 20, 40),
+    "elsewhere": (partial(of, CHECKS, "elsewhere"), 20, 40),
+    "sanitizer": (partial(of, CHECKS, "sanitizer"), 40, 100),
+    "speed": (partial(of, SPEED, "speed"), 90, 200),
+    "large": (partial(of, SPEED, "large"), 40, 80),
+    "texture": (partial(of, SPEED, "texture"), 20, 40),
+    "growth": (partial(of, SPEED, "growth"), 20, 60),
+    "profile": (partial(of, CHECKS, "profile"), 10, 40),
 }
+# What takes a card, or too long without one.
+ON_A_CARD = ("smoke", "matrix", "sanitizer", "texture", "growth", "profile")
 ALONE: dict[str, Callable[[], bool]] = {
-    **{name: run for name, (run, _) in PARTS.items()},
+    **{name: run for name, (run, _, _) in PARTS.items()},
     **{f"compile_{dtype}": partial(compile_type, dtype) for dtype in DTYPES},
-    "few_steps": few_steps,
+    "few_steps": partial(of, CHECKS, "few_steps"),
+    "smoke_once": partial(of, CHECKS, "smoke_once"),
+    "print_digest": partial(of, CHECKS, "print_digest"),
+    "one_step": partial(of, CHECKS, "one_step"),
 }
 MOST_SECONDS = 585.0
 SLOWER = 20 if SIMULATED else 1
+# numba-cuda 0.30.4 uses a name that numpy 2.5 has not.
+SHIM = "import numpy\n\nnumpy.row_stack = numpy.vstack\n"
 
 
 def environment(folder: Path) -> dict[str, str]:
     """The environment of the parts: results, kernels and wheels are in FOLDER."""
-    found = {**os.environ, RESULTS: str(folder / "on_gpu.jsonl")}
+    found = dict(os.environ)
     found.setdefault("SCALARVIZ_CACHE_DIR", str(folder / "kernels"))
     found.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     found["NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS"] = "0"
@@ -443,8 +433,27 @@ def environment(folder: Path) -> dict[str, str]:
     if wheels:
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
         subprocess.run([*command, "--target", str(site), *map(str, wheels)], check=True)
-        found["PYTHONPATH"] = os.pathsep.join([str(site), found.get("PYTHONPATH", "")])
+    newest = tuple([int(each) for each in version("numpy").split(".")[:2]])
+    if newest >= (2, 5) and not list((folder / "wheels").glob("numpy-*.whl")):
+        site.mkdir(exist_ok=True)
+        (site / "sitecustomize.py").write_text(SHIM)
+        tell("versions", shim="numpy.row_stack is numpy.vstack, for numba-cuda")
+    found["PYTHONPATH"] = os.pathsep.join([str(site), found.get("PYTHONPATH", "")])
     return found
+
+
+def run_part(name: str, known: dict[str, str], limit: float) -> int | str:
+    """Run a part with all the processes that it starts; return its status."""
+    command = [sys.executable, "-m", "tests.benchmarks.on_gpu", "part", name]
+    process = subprocess.Popen(command, env=known, start_new_session=True)
+    try:
+        return process.wait(limit)
+    except subprocess.TimeoutExpired:
+        return "out of time"
+    finally:
+        with suppress(ProcessLookupError):  # none is left
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def main(words: Sequence[str]) -> int:
@@ -454,23 +463,23 @@ def main(words: Sequence[str]) -> int:
     chosen = [word for word in words if word in PARTS] or list(PARTS)
     folder = Path(next((word for word in words if word not in PARTS), FOLDER)).resolve()
     (folder / "wheels").mkdir(parents=True, exist_ok=True)
+    os.environ[RESULTS] = str(folder / "on_gpu.jsonl")
     known, start, wrong = environment(folder), time.monotonic(), []
-    os.environ[RESULTS] = known[RESULTS]
-    for name in chosen:
+    for i, name in enumerate(chosen):
+        kept = sum(PARTS[later][1] for later in chosen[i + 1 :])
         left = MOST_SECONDS - (time.monotonic() - start)
-        limit = min(PARTS[name][1], left) * SLOWER
+        limit = min(PARTS[name][2], left, max(left - kept, PARTS[name][1])) * SLOWER
+        if SIMULATED and name in ON_A_CARD:
+            tell(name, left_out="this is the simulator")
+            continue
         if limit < 5:
             tell(name, left_out="no time is left")
             continue
         began = time.monotonic()
-        command = [sys.executable, "-m", "tests.benchmarks.on_gpu", "part", name]
-        try:
-            status: int | str = subprocess.run(command, env=known, timeout=limit).returncode
-        except subprocess.TimeoutExpired:
-            status = "out of time"
+        status = run_part(name, known, limit)
         tell(name, status=status, seconds=round(time.monotonic() - began, 1))
         wrong += [name] if status else []
-        if wrong == ["versions"]:
+        if wrong in (["versions"], ["smoke"]):
             break
     print(f"{folder / 'on_gpu.jsonl'}: " + (f"WRONG: {', '.join(wrong)}" if wrong else "all right"))
     return 1 if wrong else 0

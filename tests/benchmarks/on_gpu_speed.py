@@ -29,6 +29,7 @@ Tell = Callable[..., None]
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
 MAIN = [2, 3, 1] if SIMULATED else [12, 64, 64, 64, 64, 3]
 SMALL = [3, 2, 1] if SIMULATED else [3, 16, 16, 3]
+WIDE = [2, 3, 1] if SIMULATED else [12, 512, 512, 512, 512, 3]
 BATCHES = (1, 3) if SIMULATED else (1, 32, 1024)
 STEPS = 2 if SIMULATED else 500  # in one measurement
 WARM_UP = 20
@@ -44,13 +45,23 @@ def samples(sizes: list[int], batch: int) -> tuple[Any, Any]:
 # ---- the sides: functions that take STEPS steps and wait for the card ---------------------------
 
 
-def ours(sizes: list[int], batch: int, mixed: bool = False, a_call: int = STEPS) -> Step:
+def ours(
+    sizes: list[int], batch: int, mixed: bool = False, a_call: int = STEPS, norm: bool = False,
+    graphs: bool = True,
+) -> Step:  # fmt: skip
+    """scalarviz; norm: with batch norm before activations; graphs: False: kernel by kernel."""
     import scalarviz as sv
     from scalarviz.data.batches import InOrder
 
-    net = sv.Network(sizes, "leaky_relu", "sigmoid", seed=1)
+    net: Any = sv.Network(sizes, "leaky_relu", "sigmoid", seed=1)
+    if norm:
+        layers: list[Any] = []
+        for a, b in pairwise(sizes[:-1]):
+            layers += [sv.Dense(a, b, bias=False), sv.BatchNorm(b), sv.Activation(b, "leaky_relu")]
+        net = sv.Network([*layers, sv.Dense(*sizes[-2:], "sigmoid")], seed=1)
     net.to("cuda", precision="mixed" if mixed else "full")
     run = net._engine.run(InOrder(*samples(sizes, batch)), sv.Loss("mse"))
+    run._work.steps.graphs = run._work.steps.graphs and graphs
     optimizer = sv.Adam(1e-3)
 
     def steps() -> None:
@@ -70,13 +81,17 @@ def ours_fused(sizes: list[int], batch: int) -> Step:
     return ours(sizes, batch)
 
 
-def torch_parts(sizes: list[int], batch: int, **how: Any) -> tuple[Any, Any, Any, Any]:
+def torch_parts(
+    sizes: list[int], batch: int, norm: bool = False, **how: Any
+) -> tuple[Any, Any, Any, Any]:
     import torch
 
     layers: list[Any] = []
     for i, (a, b) in enumerate(pairwise(sizes)):
         last = i == len(sizes) - 2
-        layers += [torch.nn.Linear(a, b), torch.nn.Sigmoid() if last else torch.nn.LeakyReLU()]
+        layers += [torch.nn.Linear(a, b, bias=last or not norm)]
+        layers += [torch.nn.BatchNorm1d(b)] if norm and not last else []
+        layers += [torch.nn.Sigmoid() if last else torch.nn.LeakyReLU()]
     model = torch.nn.Sequential(*layers).cuda()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, **how)
     on_card = [torch.tensor(x, dtype=torch.float32, device="cuda") for x in samples(sizes, batch)]
@@ -213,7 +228,14 @@ SIDES: dict[str, tuple[str, Callable[[list[int], int], Step]]] = {
     "PyTorch autocast": ("torch", torch_autocast),
     "JAX, a step a call": ("jax", lambda s, b: jax_steps(s, b, False)),
     "JAX, 500 steps a call": ("jax", lambda s, b: jax_steps(s, b, True)),
-}
+    "cuda, single launches": ("scalarviz", lambda s, b: ours(s, b, graphs=False)),
+    "cuda, batch norm": ("scalarviz", lambda s, b: ours(s, b, norm=True)),
+    "cuda, batch norm, single launches": (
+        "scalarviz", lambda s, b: ours(s, b, norm=True, graphs=False)
+    ),
+    "PyTorch eager, batch norm": ("torch", lambda s, b: torch_eager(s, b, norm=True)),
+    "PyTorch graph, batch norm": ("torch", lambda s, b: torch_graph(s, b, norm=True, fused=True)),
+}  # fmt: skip
 
 
 def side(name: str, sizes: list[int], batch: int) -> None:
@@ -304,13 +326,27 @@ FIRST = [
 ]  # fmt: skip
 
 
+# Of networks that run kernel by kernel.
+WIDE_ONES = [OURS, "cuda, single launches", "PyTorch eager", "PyTorch graph, fused Adam"]
+NORMED = [
+    "cuda, batch norm", "cuda, batch norm, single launches", "PyTorch eager, batch norm",
+    "PyTorch graph, batch norm",
+]  # fmt: skip
+
+
+def large(tell: Tell) -> bool:
+    """Networks that run kernel by kernel: with a graph for a step, and without."""
+    good = compare(tell, "large", NORMED, MAIN, BATCHES[-1])
+    return compare(tell, "large", WIDE_ONES, WIDE, BATCHES[-1]) and good
+
+
 def speed(tell: Tell) -> bool:
     """A step of the network of the floors, and of a small one, beside PyTorch and JAX."""
     good = compare(tell, "speed", FIRST, MAIN, BATCHES[-1])
     few = [OURS, FUSED, "PyTorch graph, fused Adam", "JAX, 500 steps a call"]
     for batch in BATCHES:
         good = compare(tell, "speed", few, SMALL, batch) and good
-    others = [name for name in SIDES if name not in FIRST]
+    others = [name for name in SIDES if name not in [*FIRST, *WIDE_ONES, *NORMED]]
     return compare(tell, "speed", [OURS, *others], MAIN, BATCHES[-1]) and good
 
 
@@ -350,16 +386,18 @@ def growth(tell: Tell) -> bool:
         net = sv.Network(sizes, "leaky_relu", "sigmoid", seed=1).to("cuda")
         run = net._engine.run(InOrder(*samples(sizes, batch)), sv.Loss("mse"))
         optimizer = sv.Adam(1e-3)
-        run.steps(optimizer, 0, 2)
-        times = []
-        for _ in range(3):
-            start = time.perf_counter()
-            run.steps(optimizer, 0, 20)
-            times.append((time.perf_counter() - start) / 20)
-        tell(
-            "growth", sizes=sizes, batch=batch, whole_steps=run.whole_steps,
-            us=round(1e6 * statistics.median(times), 1),
-        )  # fmt: skip
+        for whole in [True, False][not run.whole_steps :]:
+            run.whole_steps = whole
+            run.steps(optimizer, 0, 2)
+            times = []
+            for _ in range(3):
+                start = time.perf_counter()
+                run.steps(optimizer, 0, 20)
+                times.append((time.perf_counter() - start) / 20)
+            tell(
+                "growth", sizes=sizes, batch=batch, whole_steps=whole,
+                us=round(1e6 * statistics.median(times), 1),
+            )  # fmt: skip
     return True
 
 
