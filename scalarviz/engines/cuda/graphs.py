@@ -47,7 +47,7 @@ def configured(kernel: Any, *sizes: Any) -> Any:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Launch:
     """A kernel, the arguments of a launch, and its numbers of blocks, threads and shared bytes."""
 
