@@ -1,7 +1,7 @@
 """Formulas of users on the cuda engine in numba's simulator; see simulated_cuda.py.
 
-All kernels of one file have the formulas of all tables, by their indices: a formula that is added
-while a training runs must not shift them.
+A plan has the indices of formulas in their tables: one that is added while a training runs must not
+shift them.
 """
 
 import pytest
@@ -15,6 +15,7 @@ from tests.additions.test_own_losses import chosen, square, squares, squares_gra
 from tests.additions.test_own_optimizers import constants, my_adam, plain
 from tests.engines.simulator import (
     difference,
+    engine_of,
     pair,
     reference_steps,
     run_of,
@@ -80,6 +81,37 @@ def test_what_is_added_again_from_the_same_source_goes_on() -> None:
     sv.loss(chosen)
     sv.optimizer(plain)
     agree(run, net, kind(0.1), range(2, 4))
+
+
+def half_of(z: float) -> float:
+    return 0.5 * z
+
+
+def half_slope(z: float, a: float) -> float:
+    return 0.5
+
+
+def quarter_of(z: float) -> float:
+    return 0.25 * z
+
+
+def quarter_slope(z: float, a: float) -> float:
+    return 0.25
+
+
+def test_all_kernels_of_a_network_have_the_newest_activation_of_a_name() -> None:
+    sv.activation(half_of, half_slope, name="scaled")
+    net = sv.Network([3, 4, 2], "scaled", dtype="float64", seed=1)
+    batches = InOrder(*pair(net))
+    engine = engine_of(net)
+    run = engine.run(batches, sv.Loss.of("mse"))
+    before = run.steps(sv.SGD(0.0), 0, 1).losses[0]
+    engine.evaluate(batches.inputs)
+    sv.activation(quarter_of, quarter_slope, name="scaled")
+    twin = sv.Network([3, 4, 2], "scaled", dtype="float64", seed=1)
+    agree(run, twin, sv.SGD(0.1), range(2))
+    assert difference(twin(batches.inputs), engine.evaluate(batches.inputs)) < 1e-12
+    assert before != run.steps(sv.SGD(0.0), 2, 1).losses[0]
 
 
 def test_what_was_replaced_is_refused() -> None:

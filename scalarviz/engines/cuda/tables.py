@@ -13,6 +13,7 @@ from scalarviz.data.batches import IN_ORDER, Batches
 from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda.table import KERNELS
 from scalarviz.errors import EngineError
+from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.randomness import MASK
@@ -50,8 +51,9 @@ class MemoryLayout:
 
 
 def formula_rows() -> tuple[object, ...]:
-    """Return the rows of losses and optimizers, which a run may meet after its kernels are made."""
-    return (*LOSSES.values(), *ROW_LOSSES.values(), *OPTIMIZERS.values())
+    """Return the rows of formulas that users add, also after the kernels of a run are made."""
+    tables = ACTIVATIONS, LOSSES, ROW_LOSSES, OPTIMIZERS
+    return tuple(row for table in tables for row in table.values())
 
 
 def index_of(row: Any, rows: list[Any], kind: str) -> int:
