@@ -4,6 +4,7 @@ PTX is not that yet: registers are given out, loops unrolled and indices compute
 """
 
 import importlib.util
+import re
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ def check(code: MachineCode) -> None:
     """What every kernel promises."""
     assert code.registers <= MOST_REGISTERS
     assert code.spilled == 0
+    # A function of ours that is called, and not inlined, has few registers, and spills the others.
+    assert not re.search(r"\.func\b.*_ZN\d+cuda_", code.ptx)
     # A sum by atomic additions has other bits in every run. The smallest bad row has not.
     smallest = code.count(r"\bATOMG\.E\.MIN\.S64|\bREDG\.E\.MIN\.S64")
     assert code.count(r"\b(ATOM|RED)G") == smallest
@@ -40,7 +43,7 @@ def test_products_take_few_instructions_in_whole_steps(tmp_path: Path) -> None:
     check(code)
     # With all formulas it is 50,000 instructions and 200 registers.
     assert len(code.instructions) <= 21_000
-    assert code.registers <= 176
+    assert code.registers <= 192
     loops = [loop for loop in code.loops if loop.products >= 32]
     near = [loop for loop in loops if not loop.count(r"\bLDG")]
     assert len(near) >= 3

@@ -24,6 +24,7 @@ from scalarviz.engines.codegen.dispatch import (
     Index,
     chosen,
     drop_word,
+    inlined,
     kernel,
     lowered_scale,
     nth,
@@ -41,7 +42,7 @@ from scalarviz.formulas.optimizers import OPTIMIZERS, clip, regularize
 from scalarviz.formulas.rowwise import ROW_FORMULAS, typed
 
 __all__ = [
-    "kernel", "launched", "chosen", "Real", "MIXED",
+    "kernel", "inlined", "launched", "chosen", "Real", "MIXED",
     "activation_value", "activation_slope", "row_value", "row_gradient", "sample_error",
     "sample_gradient", "move_one", "condition_one", "clip_factor", "deviation_factor",
     "unary_value", "unary_slope", "binary_value", "binary_slope", "ternary_value", "ternary_slope",

@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from scalarviz.draw2d.progress import Progress
 from scalarviz.engines.codegen import cuda_dispatch, dispatch, fast_math, kernel_source
@@ -38,6 +37,7 @@ from scalarviz.engines.codegen.kernel_source import AnyFunction, ingredients
 from scalarviz.engines.codegen.unit_source import (
     IN_FLOAT64,
     Dtype,
+    Source,
     Style,
     UnitWriter,
     joined,
@@ -68,6 +68,12 @@ def kernel(function):
     return function if cuda.config.ENABLE_CUDASIM else cuda.jit(function, device=True)
 
 
+def inlined(function):
+    if cuda.config.ENABLE_CUDASIM:
+        return function
+    return cuda.jit(function, device=True, forceinline=True)
+
+
 exact = elementary = formula = kernel
 # Link-time optimization is off, see `cuda_rounding`; the simulator knows no such option.
 launched = cuda.jit(cache=True, **({{}} if cuda.config.ENABLE_CUDASIM else {{"lto": False}}))
@@ -88,7 +94,7 @@ ARRAYS = {
 STYLE = Style(
     (dispatch.__name__, cuda_dispatch.__name__),
     "kernel",
-    ("kernel", "launched"),
+    ("kernel", "inlined", "launched"),
     (*IN_FLOAT64, cuda_dispatch.clip_factor, cuda_dispatch.deviation_factor),
     dict.fromkeys(("float32", "float64"), fast_math.STANDARD),
 )
@@ -96,7 +102,7 @@ STYLE = Style(
 SECONDS = 1 / 4000  # approximate time of compiling for each character of a file
 
 _lock = Guard()
-_texts: dict[tuple[CudaUnit, Dtype], Text] = {}
+_sources: dict[tuple[CudaUnit, Dtype], Source] = {}
 _modules: dict[str, ModuleType] = {}
 
 
@@ -110,15 +116,6 @@ class CudaUnit:
 
     function: AnyFunction
     used: InUse
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """The text of a file of kernels, the functions in it, and their `ingredients` at that time."""
-
-    text: str
-    functions: tuple[AnyFunction, ...]
-    ingredients: list[Any]
 
 
 def load(units: Sequence[CudaUnit], dtype: Dtype) -> list[ModuleType | Refused]:
@@ -187,9 +184,9 @@ def is_ready(unit: CudaUnit, dtype: Dtype) -> bool:
 def text_of(unit: CudaUnit, dtype: Dtype) -> str:
     """Return the text of the file of a kernel for the current tables."""
     with _lock:
-        known = _texts.get((unit, dtype))
+        known = _sources.get((unit, dtype))
         if known is None or known.ingredients != ingredients(known.functions):
-            known = _texts[unit, dtype] = source(unit, dtype)
+            known = _sources[unit, dtype] = source_of(unit, dtype)
         return known.text
 
 
@@ -223,15 +220,15 @@ def import_file(path: Path) -> ModuleType:
 # ---- the text -----------------------------------------------------------------------------------
 
 
-def source(unit: CudaUnit, dtype: Dtype) -> Text:
-    """Generate the text of the file of a kernel."""
+def source_of(unit: CudaUnit, dtype: Dtype) -> Source:
+    """Return the source of the file of a kernel."""
     writer = UnitWriter(dtype, None, unit.used, STYLE)
     name = writer.name(unit.function)
     arguments = [each.arg for each in syntax_of(unit.function).args.args]
     types = ", ".join(ARRAYS.get(each, "types.int64") for each in arguments)
     head = HEAD.format(versions=versions(), dtype=dtype)
     text = joined([head, *writer.parts(), FOOT.format(name=name, types=types)])
-    return Text(text, writer.written, ingredients(writer.written))
+    return Source(text, writer.written, ingredients(writer.written), unit)
 
 
 def versions() -> str:

@@ -123,7 +123,7 @@ class Source:
     text: str
     functions: tuple[AnyFunction, ...]
     ingredients: list[Any]
-    unit: Unit
+    unit: Any  # which keeps what is known by its id alive
 
 
 def source_of(unit: Unit, dtype: Dtype) -> Source:

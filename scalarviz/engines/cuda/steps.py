@@ -6,6 +6,8 @@ the block's shared memory. Then the gradients of all chunks are added up; then t
 gradients; at last the weights are updated.
 
 Where all threads can synchronize, `train` takes many steps. Each part is a kernel by itself, too.
+Functions that are called once, and contain most of a kernel, are marked `inlined`: the compiler
+would call a large one, with too few registers for it.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.engines.codegen.cuda_dispatch import Real, kernel, launched
+from scalarviz.engines.codegen.cuda_dispatch import Real, inlined, kernel, launched
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.draws import batch_size, draw
 from scalarviz.engines.cuda.places import (
@@ -64,7 +66,7 @@ def place_of(i: Index) -> Index:
     return PLAN_FIELDS + i * COLUMNS
 
 
-@kernel
+@inlined
 def tile_forward(
     plan: Whole, arena: Numbers, scalars: Exact, room: Numbers, first: Index, n: Index
 ) -> None:
@@ -77,7 +79,7 @@ def tile_forward(
         cuda.syncthreads()
 
 
-@kernel
+@inlined
 def tile_backward(
     plan: Whole, arena: Numbers, scalars: Exact, room: Numbers, chunk: Index, fresh: bool, n: Index
 ) -> None:
@@ -97,7 +99,7 @@ def tile_backward(
             cuda.syncthreads()
 
 
-@kernel
+@inlined
 def take_chunk(
     plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, room: Numbers, chunk: Index,
     samples: Index, k: Index,
@@ -128,7 +130,7 @@ def take_chunk(
             arena[place + i] = Real(0)
 
 
-@kernel
+@inlined
 def take_samples(
     plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, room: Numbers, k: Index
 ) -> None:
@@ -144,7 +146,7 @@ def take_samples(
         take_chunk(plan, arena, scalars, data, room, chunk, samples, k)
 
 
-@kernel
+@inlined
 def add_up(plan: Whole, arena: Numbers, scalars: Exact) -> None:
     """The second part: gradients from those of the chunks."""
     worker, workers = spread_worker(), cuda.gridsize(1)
