@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from scalarviz.engines.codegen.cuda_dispatch import launched
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.draws import batch_size, draw
@@ -92,7 +94,7 @@ def sum_errors(plan: Whole, arena: Numbers, scalars: Exact) -> None:
         return
     count = batch_size(plan, scalars, plan[STEP])
     for chunk in range(cuda.grid(1), plan[CHUNKS], cuda.gridsize(1)):
-        total = 0.0
+        total = np.float64(0)
         for n in range(chunk_start(plan, chunk, count), chunk_start(plan, chunk + 1, count)):
             total += error_of(plan, arena, plan[SPACE], plan[STRIDE], n)
         scalars[plan[ERRORS] + chunk] = total
