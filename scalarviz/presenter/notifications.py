@@ -10,7 +10,7 @@ from typing import final
 
 from scalarviz.view.frame_data import Work
 
-SECONDS = 8.0  # shortest time that a notice stays
+SECONDS, BUTTON = 8.0, 15.0  # shortest time that a notice stays, and one with a button
 LETTERS = 15.0  # reading speed in characters per second
 MOST = 2
 
@@ -27,7 +27,7 @@ class Notice:
     @property
     def seconds(self) -> float:
         """How long it stays."""
-        return max(SECONDS, len(self.text) / LETTERS)
+        return max(BUTTON if self.action else SECONDS, len(self.text) / LETTERS)
 
 
 @final

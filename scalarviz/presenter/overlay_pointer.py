@@ -31,9 +31,11 @@ class OverlayPointer:
         self.branch: int | None = None
         self.title = False
         self.legend = False
+        self._place = -1.0, -1.0  # of the mouse
 
     def hover(self, picture: Picture | None, x: float, y: float) -> bool:
         """Point at what is at a pixel; return whether it is on the caption or its panel."""
+        self._place = x, y
         over = piece_at(picture, x, y)
         self.piece = over if over is not None and over.words else None
         self.cell = cell_at(picture, x, y)
@@ -45,6 +47,10 @@ class OverlayPointer:
         legend = None if picture is None else picture.legend
         self.legend = legend is not None and legend.has(x, y)
         return over is not None
+
+    def again(self, picture: Picture | None) -> None:
+        """Point at what is under the mouse now: the picture moves, the mouse may rest."""
+        self.hover(picture, *self._place)
 
     def click(self, picture: Picture | None, x: float, y: float) -> bool:
         """Open the panel for a click on what opens it, close it for any; return whether it did."""

@@ -69,6 +69,7 @@ class PointedPanes(WithMessages):
         self.keys: list[tuple[str, str]] = []
         self.pointed: int | None = None  # the step under the mouse in the chart
         self.on_title = False  # whether the mouse is on the title of the chart
+        self._mouse = -1.0, -1.0
 
     pinned: int | None = of_chosen("pinned")
     pinned_neuron: Neuron | None = of_chosen("pinned_neuron")
@@ -166,7 +167,12 @@ class PointedPanes(WithMessages):
                 stage.hover_at(inner_x, inner_y)
             elif not stage.walking:
                 stage.hover_at(-1.0, -1.0)
-        chart = self.chart
+        self._mouse = x, y
+        self._point_at_chart()
+
+    def _point_at_chart(self) -> None:
+        """Point at the step that is under the mouse now: the chart moves while it trains."""
+        (x, y), chart = self._mouse, self.chart
         on_curve = chart is not None and chart.grip.has(x, y)
         self.pointed = chart.step_at(x) if chart is not None and on_curve else None
         self.on_title = chart is not None and chart.title.has(x, y)

@@ -214,6 +214,7 @@ class SideBySide(PointedPanes):
 
     def compared(self, panes: list[FrameData]) -> Compared:
         """Return what stands around the panes."""
+        self._point_at_chart()
         heads = heads_of(self.stages)
         rows = [
             ComparedRow(

@@ -319,6 +319,7 @@ class Stage(Pointed):
         if self.pane is None and not self._is_read:
             self.read()
         self._is_read = False
+        self.over.again(self._picture)
         self.motion.follow(self._now)
         source = self._source()
         moment, part = self.motion.shown() if self.own is None else (None, 1.0)

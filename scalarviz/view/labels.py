@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,13 +14,14 @@ from scalarviz.texts import text
 from scalarviz.view.cubes.mip_levels import spread_of
 from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.frame_data import FrameData
-from scalarviz.view.legend import legend_box
+from scalarviz.view.legend import legend_box, words_of
 from scalarviz.view.neurons import bias_box
 from scalarviz.view.scene.frame import Box, Projection
 from scalarviz.view.scene.plates import Label
 
 FAR = 4.0  # pixels of a cell below which the spread of a layer is written
 SIZE = 12.0  # logical pixels of the letters of layers
+LETTER, TALL = 6.9, 40.0  # width of a letter of the legend; height from which it has such words
 
 
 def draw_labels(
@@ -217,6 +218,9 @@ def obstacles(see: Projection, frame_data: FrameData, scale: float) -> Obstacles
     """Return what labels must not cover, as seen, before there are labels of layers."""
     layout = frame_data.layout
     legend = legend_box(frame_data.division(see.width, see.height))
+    if legend is not None and legend.height > TALL * scale:  # with a line of words of its own
+        wide = LETTER * scale * len(words_of(frame_data.cubes))
+        legend = replace(legend, width=max(legend.width, wide))
     boxes = [box for line in layout.neurons for box in bias_box(see, line, scale)]
     boxes += [legend] if legend is not None else []
     groups = [(line.points, line.radius) for line in layout.neurons if not line.shape]

@@ -99,6 +99,25 @@ def test_the_mouse_reads_the_loss_of_that_step_and_not_a_mean_of_its_neighbours(
     assert np.isnan(stage.frame_data().curve.reads)
 
 
+def test_under_a_mouse_that_rests_the_step_is_that_of_the_chart_as_it_is_now(
+    session: sv.Session, stage: Stage, pointer: Pointer, studio: Studio
+) -> None:
+    x, y = on_curve(chart_of(stage, studio), 30)
+    pointer.move(x, y)
+    assert stage.frame_data().curve.pointed == 30
+    session.advance(500)
+    chart = chart_of(stage, studio)
+    pointed = stage.frame_data().curve.pointed
+    assert pointed == chart.step_at(x) and pointed > 200
+    assert pointer.controller.press("g")  # the large chart stands elsewhere
+    chart_of(stage, studio)
+    pointer.controller.press("g")
+    pointer.move(*on_curve(chart, 100))
+    pointer.controller.press("g")
+    chart_of(stage, studio)
+    assert stage.frame_data().curve.pointed is None
+
+
 # Branches.
 
 
