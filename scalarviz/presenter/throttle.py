@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import final
 
 REST = 4.0  # pause after the work, relative to its duration
+LONGEST = 2.0  # seconds of a pause: the first time, work may take long that is quick from then on
 
 
 @final
@@ -36,4 +37,4 @@ class Throttle:
             yield
         finally:
             now = perf_counter()
-            self._next = now + REST * (now - start)
+            self._next = now + min(REST * (now - start), LONGEST)
