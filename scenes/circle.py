@@ -67,7 +67,7 @@ def scene(
         engine=engine,
         seed=seed,
         metrics="accuracy",
-        every=100,
+        every=250,
     )
     return Show(
         session,

@@ -5,6 +5,8 @@ import pytest
 from scalarviz.cli import bench
 from scalarviz.cli.bench import measure, words_for
 from scalarviz.engines.registry import ENGINES
+from scalarviz.presenter.show import Show
+from scalarviz.scenefiles.find import find, load
 
 
 def test_a_row_a_scene_and_a_column_an_engine_that_runs_here(
@@ -20,6 +22,15 @@ def test_a_row_a_scene_and_a_column_an_engine_that_runs_here(
     assert table["scene"] == ["weights", "batch", "python"]
     assert table["rgb"][:2] == ["59", "8"] and float(table["rgb"][2].replace(",", "")) > 10
     assert table["texture"] == ["13,507", "1,024", "too", "slow"]
+
+
+def test_a_rate_is_that_of_steps_without_what_a_scene_measures(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bench, "SECONDS", 0.2)
+    session = Show.of(load(find("circle"))(engine="cpu")).session
+    assert bench.steps_a_second(session) > 0.0 and session.step_index > 250
+    assert not any(len(steps) for steps, _ in session.metrics.values())
 
 
 @pytest.mark.parametrize(
