@@ -196,7 +196,8 @@ class Obstacles:
         for polygon in self.polygons:
             found |= inside(points, polygon)
         for each in self.boxes:
-            found |= [each.has(*point) for point in points.tolist()]
+            low, high = (each.x, each.y), (each.right, each.bottom)
+            found |= ((points >= low) & (points < high)).all(axis=1)
         return float(found.mean())
 
 

@@ -22,12 +22,6 @@ from scalarviz.engines.codegen.cuda_rounding import products_rounded
 from scalarviz.engines.codegen.kernel_choice import InUse
 from scalarviz.engines.codegen.unit_source import Dtype, marks_of, syntax_of
 from scalarviz.engines.cuda import expressions, kernels, steps
-from scalarviz.engines.cuda.draws import DRAWS
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.formulas.rowwise import ROW_FORMULAS
-from scalarviz.formulas.schedules import SCHEDULES
 from tests.conftest import FakeDevice
 
 ARCHITECTURE = "sm_90a"
@@ -49,23 +43,6 @@ IN_USE = [
     ("LOSSES", "mse"), ("KINDS_OF_LOSSES", "LOSSES"), ("OPTIMIZERS", "adam"),
     ("SCHEDULES", "constant"), ("DRAWS", "shuffled"),
 ]  # fmt: skip
-
-TABLES: dict[str, Iterable[str]] = {
-    "ACTIVATIONS": ACTIVATIONS,
-    "ROW_FORMULAS": ROW_FORMULAS,
-    "LOSSES": LOSSES,
-    "ROW_LOSSES": ROW_LOSSES,
-    "KINDS_OF_LOSSES": ("LOSSES", "ROW_LOSSES"),
-    "OPTIMIZERS": OPTIMIZERS,
-    "SCHEDULES": SCHEDULES,
-    "DRAWS": DRAWS,
-}
-
-
-def of_kinds(kinds: Iterable[str]) -> list[tuple[str, str]]:
-    """All rows of formulas, and of the kernels those of dense layers and of some more kinds."""
-    found = [(table, name) for table, names in TABLES.items() for name in names]
-    return [*found, *(("KERNELS", kind) for kind in ("affine", "activation", *kinds))]
 
 
 @dataclass(frozen=True)

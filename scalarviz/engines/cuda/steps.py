@@ -180,23 +180,28 @@ def spread_worker() -> Index:
 
 @launched
 def train(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, steps: Index) -> None:
-    """Take `steps` steps. Launched cooperatively: all blocks run at the same time."""
+    """Take `steps` steps. Launched cooperatively: all blocks run at the same time.
+
+    What lives for a whole step takes registers of all operations: so the grid is asked for anew at
+    each meeting, and no range counts how many steps are left.
+    """
     room = cuda.shared.array(0, Real)
-    everybody = cuda.cg.this_grid()
-    for k in range(steps):
+    k = 0
+    while k < steps:
         take_samples(plan, arena, scalars, data, room, k)
-        everybody.sync()
+        cuda.cg.this_grid().sync()
         add_up(plan, arena, scalars)
-        everybody.sync()
+        cuda.cg.this_grid().sync()
         if scalars[CLIP_NORM] != np.inf:
             add_squares(plan, arena, scalars, cuda.grid(1), cuda.gridsize(1))
-            everybody.sync()
+            cuda.cg.this_grid().sync()
         add_errors(plan, scalars, k)
         if not move(plan, arena, scalars, k):
             break
-        everybody.sync()
+        cuda.cg.this_grid().sync()
         if plan[OVERFLOWED] <= k:
             break
+        k += 1
 
 
 @launched
