@@ -134,8 +134,9 @@ def closing(show: Show, start: int, end: int) -> str:
     session = show.session
     losses, step = session.losses[start:], session.step_index
     course = text("terminal.closing.nothing")
-    if step:  # a kept training that was only looked at
-        course = text("terminal.closing.since", step=step)
+    learned = step or (session.origin.step if session.origin else 0)
+    if learned:  # a kept training, or one that was made of another, that was only looked at
+        course = text("terminal.closing.since", step=learned)
     if len(losses):
         course = text("terminal.closing.loss", first=losses[0], last=losses[-1])
     held_out = held_out_loss(session) if len(losses) else None

@@ -21,6 +21,7 @@ from scalarviz.view.scene.frame import Box, Projection
 SIZE, PAD, GAP = 14.0, 8.0, 8.0  # letters, space around them, and from what they name
 # What it costs to cover a pixel of each, and to be a pixel further away.
 WORDS, SPHERE, TOLD, CUBE, FAR = 4.0, 4.0, 1.0, 0.3, 6.0
+FARTHEST = 7.0  # from what they name, in gaps
 AWAY = (0.0, 1.0, 2.0)  # distances that are tried, in heights of the box
 ASIDE = (0.0, -1.0, 1.0, -0.5, 0.5, -0.75, 0.75, -0.25, 0.25)  # from its middle to its sides
 STEP = 4  # logical pixels of which the width of the box is a multiple
@@ -111,7 +112,7 @@ def place_for(
     see: Projection,
     covers: list[tuple[Box, float]],
 ) -> Box:
-    """Return where the words cover little: above, below or aside, further away if need be.
+    """Return where the words cover little: above, below or aside, a little away if need be.
 
     covers  boxes, and what a covered pixel of each costs
     """
@@ -129,7 +130,9 @@ def place_for(
             x = min(max(x, view.x), max(view.x, view.right - wide))
             y = min(max(y, view.y), max(view.y, view.bottom - high))
             boxes.append(Box(x, y, wide, high))
-            costs.append(FAR * away * high + covered(boxes[-1], subject, covers))
+            start, end = shortest(boxes[-1], subject)
+            is_far = bool(np.hypot(*(end - start)) > FARTHEST * gap)
+            costs.append(FAR * away * high + covered(boxes[-1], subject, covers) + is_far * 1e5)
     return boxes[int(np.argmin(costs))]
 
 

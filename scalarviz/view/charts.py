@@ -19,6 +19,7 @@ from scalarviz.view.scene.frame import Box
 AXIS = 46.0  # pixels left of a curve
 DOTS = 5.0  # pixels from one dot to the next
 MEANS = 200  # points of a smoothed curve
+SHARES = 44.0  # and right of one, where shares have a scale
 LOW = 60.0  # height of a chart in which there is no room for names
 REACH = 6.0  # pixels from the line of a branch, or from a mark, that still mean it
 NO_POINTS = np.zeros((0, 2))
@@ -118,11 +119,16 @@ def draw_loss(
     too; `clock` stands at the right. Returns None if there is no room.
     """
     axis, top, below = AXIS * scale, 22.0 * scale, 15.0 * scale
-    plot = Box(box.x + axis, box.y + top, box.width - axis - 4.0, box.height - top - below)
+    height = box.height - top - below
+    of_shares = next((each for each in curve.metrics if each.share and height >= LOW * scale), None)
+    right = SHARES * scale if of_shares else 4.0
+    plot = Box(box.x + axis, box.y + top, box.width - axis - right, height)
     if plot.height < 8.0 or plot.width < 40.0:
         return None
     right = draw_last_numbers(canvas, plot, box.y + 16.0 * scale, curve, theme, clock, scale)
     draw_axes(canvas, plot, curve, theme, scale)
+    if of_shares is not None:
+        draw_shares(canvas, plot, color_of(of_shares, theme), scale)
     grip = Box(plot.x - 6.0, plot.y - 4.0, plot.width + 12.0, box.bottom - plot.y + 4.0)
     title = Box(plot.x - 6.0, box.y, right - plot.x + 12.0, grip.y - box.y)
     chart = Chart(box, title, grip, plot, *curve.span, curve.whole)
@@ -185,6 +191,13 @@ def draw_ticks(canvas: Canvas2D, scales: Scales, theme: Theme, scale: float) -> 
         words, x = f"{value:g}", plot.x - 6.0 * scale
         base, size = y + 4.0 * scale, 12.0 * scale
         canvas.text(x, base, words, size=size, color=theme.quiet, anchor="right")
+
+
+def draw_shares(canvas: Canvas2D, plot: Box, color: str, scale: float) -> None:
+    """Write the scale of shares at the right of a plot."""
+    for share in (0.0, 0.5, 1.0):
+        y, x = plot.bottom - share * plot.height, plot.right + 6.0 * scale
+        canvas.text(x, y + 4.0 * scale, f"{share:.0%}", size=12.0 * scale, color=color)
 
 
 def draw_lines(
@@ -282,7 +295,11 @@ def draw_last_numbers(
         ends = (plot.x, base + 3.0 * scale), (plot.x + wide, base + 3.0 * scale)
         canvas.segments([ends[0]], [ends[1]], theme.accent, width=1.5 * scale)
     end = title = plot.x + canvas.text(plot.x, base, loss, size=size, color=theme.ink)
+    told = [(words_of(each, at), color_of(each, theme)) for each in curve.metrics]
     right = plot.right
+    if clock == step_words(curve) and told:  # the axis says so; what is measured needs the room
+        wide = sum(canvas.measure(words, size=size) + gap for words, _ in told)
+        clock = clock if end + wide + gap + canvas.measure(clock, size=size) < right else ""
     if clock and canvas.measure(clock, size=size) + 8.0 < right - end:
         right -= canvas.text(right, base, clock, size=size, color=theme.quiet, anchor="right") + gap
     marked = next((why for step, why in curve.marks if step == at), "")
@@ -290,21 +307,38 @@ def draw_last_numbers(
         words = canvas.fit(marked, right - end - gap, size=size)
         canvas.text(end + gap, base, words, size=size, color=theme.accent)
         return title
-    told = [(words_of(each, at), color_of(each, theme)) for each in curve.metrics]
     if curve.meant is not None and plot.height >= LOW * scale:
         words = canvas.fit(words_of_branch(curve), right - end - gap, size=size)
         canvas.text(end + gap, base, words, size=size, color=theme.quiet)
         return title
+    rest = []
     for words, color in told or [(text("chart.scale"), theme.quiet)]:
         if end + gap + canvas.measure(words, size=size) < right:
             end += gap + canvas.text(end + gap, base, words, size=size, color=color)
-        elif told and at is None and not curve.others and curve.span == (0.0, curve.whole):
-            small, left = 12.0 * scale, plot.x + 2.0 * gap
-            room = plot.right - canvas.measure(step_words(curve), size=small) - gap - left
-            if canvas.measure(words, size=small) < room:
-                middle, under = left + room / 2.0, plot.bottom + 12.5 * scale
-                canvas.text(middle, under, words, size=small, color=color, anchor="center")
+        else:
+            rest.append((words, color))
+    if told and at is None and not curve.others and curve.span == (0.0, curve.whole):
+        write_below(canvas, plot, rest, step_words(curve), scale)
     return title
+
+
+def write_below(
+    canvas: Canvas2D, plot: Box, told: Sequence[tuple[str, str]], right: str, scale: float
+) -> None:
+    """Write words in their colors below a plot, as many as there is room for left of `right`."""
+    size, gap = 12.0 * scale, 12.0 * scale
+    left = plot.x + 2.0 * gap
+    room = plot.right - canvas.measure(right, size=size) - gap - left
+    shown: list[tuple[str, str]] = []
+    taken = 0.0
+    for words, color in told:
+        wide = canvas.measure(words, size=size) + gap * bool(shown)
+        if taken + wide < room:
+            shown.append((words, color))
+            taken += wide
+    x = left + (room - taken) / 2.0
+    for words, color in shown:
+        x += gap + canvas.text(x, plot.bottom + 12.5 * scale, words, size=size, color=color)
 
 
 def words_of_branch(curve: Curve) -> str:

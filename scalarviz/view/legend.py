@@ -132,12 +132,18 @@ def sides_of(numbers: FloatArray) -> FloatArray:
 
 
 def explain_arrows(
-    canvas: Canvas2D, division: Division, head: float, theme: Theme, messages: Sequence[Box] = ()
+    canvas: Canvas2D,
+    division: Division,
+    head: float,
+    theme: Theme,
+    messages: Sequence[Box] = (),
+    callout: Box | None = None,
 ) -> None:
     """Write what arrows on cubes mean: at the end of the head, whose text ends at x = `head`.
 
     Without room there, it stands in the upper left corner of the stage if that is wide; the key to
-    the marks has it, too. In both places it stands beside the boxes of `messages`.
+    the marks has it, too. In both places it stands beside the boxes of `messages`, and below that
+    of a `callout`.
     """
     size, margin, words = 13.0 * division.scale, 20.0 * division.scale, text("legend.pushes")
     wide = canvas.measure(words, size=size)
@@ -148,6 +154,8 @@ def explain_arrows(
         if inner.width < WIDE * division.scale:
             return
         x, y = inner.x, max([inner.y, *below]) + size
+    if callout is not None and callout.meets(Box(x, y - size, wide, 1.3 * size)):
+        y = callout.bottom + 1.3 * size
     canvas.text(x, y, words, size=size, color=theme.quiet, outline=theme.ground)
 
 

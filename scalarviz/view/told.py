@@ -28,7 +28,7 @@ Group = list[Piece]  # pieces that stay in one row
 LOSS = 320.0, 160.0  # width of the loss curve in a wide and in a narrow picture
 TITLE, SIZE = 18.0, 15.0  # letters
 LEAST = 1.25  # distance of rows, in letters
-LATER = "…"  # in place of a result while its light is on its way
+LATER = "…", "·"  # in place of a result while its light is on its way: the wider one that fits
 BAR, SEEN = 3.0, 3.0  # height of a bar, and the least contrast of its color
 MORE = Piece("…", opens=True)
 SIGNS = " + ", " = ", " ≈ "
@@ -227,7 +227,9 @@ def draw_rows(
                 draw_bar(canvas, Box(x, y + 0.22 * size, wide, BAR), piece, frame_data, theme)
                 found.append((box, piece))
             color = theme.accent if piece.opens else theme.ink if is_about(piece) else theme.quiet
-            words = piece.words if is_known or not is_result else LATER
+            words = piece.words
+            if is_result and not is_known:
+                words = LATER[canvas.measure(LATER[0], size=size) > wide]
             canvas.text(x, y, words, size=size, color=color)
             x += wide
     return found

@@ -3,6 +3,7 @@
 import re
 import signal
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from scalarviz.controller import autosave
 from scalarviz.controller.autosave import Keep
 from scalarviz.errors import FileError, GradientError, InputError
 from scalarviz.presenter.show import Show
+from scalarviz.session.growing import add_neurons
 from scalarviz.terminal.train import closing, train
 from tests.wording import refused
 
@@ -49,6 +51,8 @@ def test_what_was_only_looked_at_has_learned_nothing_since_its_step(show: Show) 
     assert "yet" in closing(show, 0, 0)
     show.session.advance(5)
     assert "since step 5" in closing(show, 5, 5)
+    grown = add_neurons(show.session, 0)
+    assert "since step 5" in closing(replace(show, session=grown), 0, 0)
 
 
 def test_so_many_steps_are_refused_that_their_losses_cannot_be_kept(show: Show) -> None:

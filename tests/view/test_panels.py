@@ -6,7 +6,7 @@ import pytest
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import THEMES
-from scalarviz.view.charts import draw_history, draw_loss, thinned, ticks
+from scalarviz.view.charts import AXIS, SHARES, draw_history, draw_loss, thinned, ticks
 from scalarviz.view.frame_data import BranchLine, Card, Curve, History, Line, Measured, Table
 from scalarviz.view.inspector import draw_inspector, wrapped
 from scalarviz.view.scene.frame import Box
@@ -35,13 +35,13 @@ def curve(**more: object) -> Curve:
     return Curve(np.arange(1.0, 12.0), LOSSES, 11.0, float(LOSSES[-1]), **more)
 
 
-def plot_of(box: Box) -> Box:
-    return Box(box.x + 46.0, box.y + 22.0, box.width - 50.0, box.height - 37.0)
+def plot_of(box: Box, right: float = 4.0) -> Box:
+    return Box(box.x + AXIS, box.y + 22.0, box.width - AXIS - right, box.height - 37.0)
 
 
-def loss_place(step: float, loss: float, last: float = 11.0) -> np.ndarray:
+def loss_place(step: float, loss: float, last: float = 11.0, right: float = 4.0) -> np.ndarray:
     """On a scale from .01 to 1."""
-    plot = plot_of(BOX)
+    plot = plot_of(BOX, right)
     up = (np.log10(loss) + 2.0) / 2.0
     return np.array([plot.x + step / last * plot.width, plot.bottom - up * plot.height])
 
@@ -120,11 +120,12 @@ def test_metrics_have_curves_and_numbers(studio: Studio) -> None:
     draw_loss(canvas, BOX, curve(metrics=metrics), DARK)
     pixels = studio.paper(canvas)
     held_out = drawn_in(pixels, DARK.ink, 40)
-    assert np.hypot(*(held_out - loss_place(9.5, 0.3)).T).min() < 1.5
-    accuracy, plot = drawn_in(pixels, DARK.metric, 40), plot_of(BOX)
+    assert np.hypot(*(held_out - loss_place(9.5, 0.3, right=SHARES)).T).min() < 1.5
+    accuracy, plot = drawn_in(pixels, DARK.metric, 40), plot_of(BOX, SHARES)
     place = plot.x + 9.5 / 11.0 * plot.width, plot.bottom - 0.75 * plot.height
     assert np.hypot(*(accuracy - place).T).min() < 1.5
     assert {"loss 0.0100", "held out 0.300", "accuracy 75%"} <= set(canvas.words)
+    assert {"0%", "50%", "100%"} <= set(canvas.words)
     assert "logarithmic" not in canvas.words
 
 
