@@ -1,43 +1,51 @@
-"""Everything that is to be known about the cuda engine on a real GPU, in one command.
+"""Everything that is to be known about the cuda engine on a real GPU, in two commands.
 
-    python -m tests.benchmarks.on_gpu [FOLDER] [PART ...]
+    python -m tests.benchmarks.on_gpu [FOLDER] [right | fast | PART ...]
 
-First whether it is right, then how fast it is; less than ten minutes in all. Each part is a process
-of its own with a limit of time, and appends its results, one JSON object a line, to on_gpu.jsonl in
-FOLDER (by default build/on_gpu) as soon as it has them. If one of the first two parts fails, the
-others are not tried. No network is needed: PyTorch, JAX, pytest and compute-sanitizer are used
-where they are installed, and a line says which were not. Wheels in FOLDER/wheels, such as an older
-numpy, are unpacked beside the results and found first; without one of numpy before 2.5, the name
-that numba-cuda misses in it is defined anew for the parts, and a line says so.
+`right` says whether it is right, `fast` how fast it is; each takes less than ten minutes, and all
+parts, without a word, have ten minutes together. Each part is a process of its own with a limit of
+time. It appends its results, an object of JSON a line, to on_gpu.jsonl in FOLDER (by default
+build/on_gpu/results) as soon as it has them; what it prints besides is in on_gpu.txt. If `versions`
+or `smoke` fails, the others are not tried. The last lines printed are the summary: whatever was
+wrong, left out or measured.
+
+On a machine with a GPU, in the root of the repository:
+
+    python -m tests.benchmarks.on_gpu results right
+    python -m tests.benchmarks.on_gpu results fast
+
+No network is needed, and scalarviz need not be installed: numba, numba-cuda and numpy are enough.
+PyTorch, JAX, pytest, compute-sanitizer and ncu are used where they are installed, and a
+line says which were not. What else such a machine may lack, `on_gpu_machine` downloads before, for
+build/on_gpu/carried. Compiled kernels stay in build/on_gpu/kernels for the next command, and
+kernels.tar.gz of the results has them for another machine of this kind: in build/on_gpu/carried
+it is unpacked there. Results are at most six files without folders.
 
     versions   card, driver, clocks, packages; whether a kernel of three lines runs
     smoke      a few steps in two processes: grid barrier, shared memory beyond 48 KiB, halves
-    compile    seconds until the first step, and registers, in both types
-    matrix     the tests of the simulator, on the card
+    compile    all kernels that the other parts launch, on all cores; their registers
     agreement  gradients and steps against the engine cpu, at real sizes, and in mixed precision
     bits       the same bits in every run, on every path, with every size of the grid
     fused      the same bits by the fused kernel, which is off by default
     graphs     the same bits by CUDA graphs and by single launches
     elsewhere  the same bits in another process, on a busy card, and back and on in a session
     sanitizer  memory errors, races and barriers of a few small steps, by compute-sanitizer
+    matrix     the tests of the simulator, on the card
     speed      a step beside PyTorch and JAX on the same card, see `on_gpu_speed`
     large      networks that run kernel by kernel, with graphs and without, beside PyTorch
     texture    seconds of training until a picture is learnt to 21 dB
     growth     a step over sizes of batches and networks, on both paths
     profile    instructions and stalls of one launch, by Nsight Compute
 
-In numba's simulator (NUMBA_ENABLE_CUDASIM=1) most parts run on tiny networks: so the script itself
-was tried. No number has been taken by it on a card yet.
+In numba's simulator (NUMBA_ENABLE_CUDASIM=1) all parts run on tiny networks, with PyTorch and JAX
+on the processor: so the script itself is tested. No number has been taken by it on a card yet.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import os
-import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -46,19 +54,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path("build/on_gpu")
+from tests.benchmarks.on_gpu_machine import (
+    BUILD,
+    SIMULATED,
+    environment,
+    install_carried,
+    keep_kernels,
+)
+
+FOLDER = BUILD / "results"
 RESULTS = "ON_GPU_RESULTS"  # environment variable: the file that parts append to
-PACKAGES = (
-    "numba", "numba-cuda", "numpy", "cuda-core", "cuda-bindings", "cuda-toolkit", "torch", "jax",
-    "pytest", "scikit-image",
-)  # fmt: skip
-SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
 DTYPES = ("float32", "float64")
-MATRIX_SECONDS = {"not slow": 100.0, "slow": 45.0}
 
 
 def tell(part: str, **found: Any) -> None:
@@ -69,99 +78,6 @@ def tell(part: str, **found: Any) -> None:
     if path:
         with open(path, "a", encoding="utf-8") as file:
             file.write(line + "\n")
-
-
-# ---- what there is ------------------------------------------------------------------------------
-
-
-def versions() -> bool:
-    """Card and packages; False if the engine cannot run."""
-    from scalarviz.engines.cuda.missing import missing_for_cuda
-
-    asked = "name,driver_version,clocks.sm,clocks.max.sm,clocks.mem,power.limit,memory.total"
-    if shutil.which("nvidia-smi"):
-        command = ["nvidia-smi", f"--query-gpu={asked}", "--format=csv,noheader"]
-        done = subprocess.run(command, capture_output=True, text=True)
-        tell("versions", card=done.stdout.strip() or done.stderr.strip())
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = None
-    tell("versions", python=sys.version.split()[0], **found)
-    lack = missing_for_cuda()
-    tell("versions", can_run=not lack, lack=lack)
-    return not lack
-
-
-def compile_all() -> bool:
-    """Both types at the same time."""
-    command = [sys.executable, "-m", "tests.benchmarks.on_gpu", "part"]
-    going = [subprocess.Popen([*command, f"compile_{dtype}"]) for dtype in DTYPES]
-    codes = [child.wait() for child in going]
-    return not any(codes)
-
-
-def compile_type(dtype: str) -> bool:
-    """Seconds until a first step, and the registers of the kernels that it took."""
-    start, sizes = time.perf_counter(), [3, 4, 2] if SIMULATED else [12, 64, 64, 3]
-    run = run_of(network(sizes, dtype), tables(sizes, 64))
-    run.steps(adam(), 0, 1)
-    whole = time.perf_counter() - start
-    step_by_moments(run, 1)
-    tell(
-        "compile", dtype=dtype, whole_steps=round(whole, 1),
-        single_kernels=round(time.perf_counter() - start - whole, 1),
-    )  # fmt: skip
-    for module in run._work.kernels.modules:
-        kernel: Any = getattr(module, module.NAME)
-        used = [] if SIMULATED else list(kernel.get_regs_per_thread().values())
-        tell("compile", dtype=dtype, kernel=module.NAME, file=module.__name__, registers=used)
-    if importlib.util.find_spec("pytest") is not None:
-        from tests.engines.simulator import all_formulas
-
-        start = time.perf_counter()
-        with all_formulas():  # for the tests of `matrix`
-            run = run_of(network(sizes, dtype), tables(sizes, 64))
-            run.steps(adam(), 0, 1)
-            step_by_moments(run, 1)
-        tell("compile", dtype=dtype, all_formulas=round(time.perf_counter() - start, 1))
-    return True
-
-
-def matrix() -> bool:
-    """The tests of the simulator, on the card."""
-    if importlib.util.find_spec("pytest") is None:
-        tell("matrix", left_out="pytest is not installed")
-        return True
-    names = (
-        "cuda",
-        "expressions",
-        "layers",
-        "sessions",
-    )  # formulas of users would compile everything anew
-    files = [f"tests/engines/simulated_{name}.py" for name in names]
-    command = [sys.executable, "-m", "pytest", "-v", "--noconftest", "-o", "addopts="]
-    command += ["-o", "filterwarnings=", "-p", "no:cacheprovider", "-p", "tests.engines.simulator"]
-    command += ["--import-mode=importlib", "-k", "not simulator_is_what", "--tb=short", *files]
-    good = True
-    for which in ("not slow", "slow"):  # results so far are in the file if the time is over
-        path = Path(os.environ.get(RESULTS, "on_gpu.jsonl")).with_name(f"matrix_{which[:3]}.txt")
-        with path.open("w") as file:
-            process = subprocess.Popen([*command, "-m", which], stdout=file, stderr=file)
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(MATRIX_SECONDS[which])
-            process.kill()
-        text = path.read_text(errors="replace")
-        ends = re.findall(r"^(\S+::.*?) (PASSED|FAILED|ERROR)", text, re.MULTILINE)
-        failed = [name for name, end in ends if end != "PASSED"]
-        good = good and process.wait() in (0, -signal.SIGKILL) and not failed
-        tell(
-            "matrix", which=which, status=process.returncode, passed=len(ends) - len(failed),
-            failed=failed, last=text.splitlines()[-1:],
-        )  # fmt: skip
-    return good
 
 
 # ---- trainings ----------------------------------------------------------------------------------
@@ -218,11 +134,12 @@ def step_by_moments(run: Any, steps: int, optimizer: Any = None, first: int = 0)
 
 
 def difference(a: Any, b: Any) -> float:
-    """The largest difference over the largest value."""
+    """The largest difference over the largest value; infinite if all of these are 0."""
     import numpy as np
 
     x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    return float(abs(x - y).max(initial=0.0) / max(abs(x).max(initial=0.0), 1e-300))
+    most = abs(x).max(initial=0.0)
+    return float(abs(x - y).max(initial=0.0) / most) if most else float("inf")
 
 
 def agreement() -> bool:
@@ -238,7 +155,7 @@ def agreement() -> bool:
                 run_of(net, tables(sizes, batch), engine, mixed).steps(adam(), 0, 1)
                 banks.append(net.bank)
             apart = difference(banks[0].grad, banks[1].grad)
-            good = good and apart < near
+            good = good and apart < near  # not so if one of them is not a number
             tell(
                 "agreement", what="gradient of step 1", dtype=dtype, mixed=mixed, sizes=sizes,
                 batch=batch, apart=apart, near=near, good=apart < near,
@@ -278,15 +195,19 @@ def digest(bank: Any) -> str:
 
 def trained(net: Any, batches: Any, optimizer: Any, steps: int, **how: Any) -> str:
     """The digest after some steps: whole, kernel by kernel, or moment by moment."""
-    copy = net.copy()
+    import numpy as np
+
+    copy, path = net.copy(), how.get("path", "whole")
     run = run_of(copy, batches, mixed=how.get("mixed", False))
     device = run.engine.device
     device.blocks, device.threads = how.get("grid", (device.blocks, device.threads))
-    run.whole_steps = run.whole_steps and how.get("path", "whole") == "whole"
-    if how.get("path") == "moments":
+    assert run.whole_steps or path != "whole", "a block has no room: whole steps are not looked at"
+    run.whole_steps = path == "whole"
+    if path == "moments":
         step_by_moments(run, steps, optimizer)
     else:
         run.steps(optimizer, 0, steps)
+    assert np.isfinite(copy.bank.value).all() and digest(copy.bank) != digest(net.bank)
     return digest(copy.bank)
 
 
@@ -310,32 +231,44 @@ def formulas() -> Iterator[tuple[str, Any, Any]]:
 def bits() -> bool:
     """Whether all digests of a training are equal."""
     import scalarviz as sv
+    from tests.engines.every_formula import all_formulas
 
     main = [3, 5, 2] if SIMULATED else [12, 64, 64, 64, 64, 3]
     batch, steps, runs = (7, 2, 2) if SIMULATED else (1024, 200, 10)
     net, batches = network(main, "float32"), tables(main, batch)
-    found = [trained(net, batches, sv.Adam(1e-3), steps) for _ in range(runs)]
-    good = len(set(found)) == 1
-    tell("bits", what=f"{runs} runs", digests=sorted(set(found)), good=good)
+    each_run = [trained(net, batches, sv.Adam(1e-3), steps) for _ in range(runs)]
+    good = same_bits(f"{runs} runs", sorted(set(each_run)))
     grids: list[tuple[int, int]] = (
         [(2, 3)] if SIMULATED else [(1, 64), (7, 128), (66, 256), (128, 256), (528, 128)]
     )
+    few_steps = min(steps, 20)
+    expected = trained(net, batches, sv.Adam(1e-3), few_steps)
     for grid in grids:
         for path in ("whole", "kernels"):
-            each = trained(net, batches, sv.Adam(1e-3), min(steps, 20), grid=grid, path=path)
-            same = each == trained(net, batches, sv.Adam(1e-3), min(steps, 20))
-            good = good and same
-            tell("bits", what=f"{path}, grid {grid}", digests=[each], good=same)
-    for name, each_net, optimizer in formulas():
-        few = tables([each_net.inputs, each_net.outputs], 24)
-        for mixed in (False, True):
-            three = [
-                trained(each_net, few, optimizer, 3, path=path, mixed=mixed)
-                for path in ("whole", "kernels", "moments")
-            ]
-            same = len(set(three)) == 1
-            good = good and same
-            tell("bits", what=f"{name}, mixed: {mixed}", digests=three, good=same)
+            each = trained(net, batches, sv.Adam(1e-3), few_steps, grid=grid, path=path)
+            good = same_bits(f"{path}, grid {grid}", [expected, each]) and good
+    rows = [("every activation", one_of_each(), adam()), ("layers", every_layer("float32"), adam())]
+    found = [same_bits_on_every_path(f"{name}, in use", *row) for name, *row in rows]
+    with all_formulas():  # else each optimizer would be compiled for itself
+        each = trained(net, batches, sv.Adam(1e-3), few_steps)
+        good = same_bits("kernels for all formulas", [expected, each]) and good
+        found += [same_bits_on_every_path(*row) for row in formulas()]
+    return good and all(found)
+
+
+def same_bits_on_every_path(name: str, net: Any, optimizer: Any) -> bool:
+    batch, count = (5, 1) if SIMULATED else (24, 3)
+    few, good = tables([net.inputs, net.outputs], batch), True
+    for mixed in (False, True):
+        paths = ("whole", "kernels", "moments")
+        three = [trained(net, few, optimizer, count, path=path, mixed=mixed) for path in paths]
+        good = same_bits(f"{name}, mixed: {mixed}", three) and good
+    return good
+
+
+def same_bits(what: str, digests: Sequence[str]) -> bool:
+    good = len(set(digests)) == 1
+    tell("bits", what=what, digests=digests, good=good)
     return good
 
 
@@ -348,104 +281,91 @@ def one_of_each() -> Any:
     return sv.Network([sv.Dense(5, 5, name) for name in names], dtype="float32", seed=1)
 
 
+def fused_rows() -> list[tuple[str, Any, Any, int, int]]:
+    """What the fused kernel takes: a name, a network, its optimizer, a batch, and steps."""
+    sizes, batch, steps = ([3, 5, 2], 7, 2) if SIMULATED else ([12, 64, 64, 64, 64, 3], 1024, 200)
+    optimizers = [each for each in formulas() if each[0].startswith("optimizer")]
+    rows = [("every activation", one_of_each(), adam()), *optimizers]
+    return [("the floors", network(sizes, "float32"), adam(), batch, steps)] + [
+        (*row, 7 if SIMULATED else 24, 3) for row in rows
+    ]
+
+
 def fused() -> bool:
     """Whether the fused kernel runs, and has the bits of the other ones."""
-    import scalarviz as sv
     from scalarviz.engines.cuda.fused.launch import SWITCH
+    from tests.engines.every_formula import all_formulas
 
-    sizes, batch, steps = ([3, 5, 2], 7, 2) if SIMULATED else ([12, 64, 64, 64, 64, 3], 1024, 200)
-    rows = [("the floors", network(sizes, "float32"), sv.Adam(1e-3), batch, steps)]
-    every = [each for each in formulas() if not each[0].startswith("activation")]
-    rows += [
-        (*each, 24, 3) for each in [("every activation", one_of_each(), sv.Adam(1e-3)), *every]
-    ]
     good = True
-    for name, net, optimizer, size, count in rows:
-        batches, found, run = tables([net.inputs, net.outputs], size), [], None
-        for switch in ("0", "1"):
-            os.environ[SWITCH] = switch
-            copy = net.copy()
-            run = run_of(copy, batches)
-            run.steps(optimizer, 0, count)
-            found.append(digest(copy.bank))
-        same, kernel = len(set(found)) == 1, run._work._fused
-        taken = SIMULATED or kernel.launches > 0 or name == "kinds of layers"
-        good = good and same and taken
+    for name, net, optimizer, size, count in fused_rows():
+        batches = tables([net.inputs, net.outputs], size)
+        os.environ[SWITCH] = "0"
+        with all_formulas():
+            found = [trained(net, batches, optimizer, count)]
+        os.environ[SWITCH] = "1"
+        copy = net.copy()
+        run = run_of(copy, batches)
+        run.steps(optimizer, 0, count)
+        found.append(digest(copy.bank))
+        kernel = run._work._fused
+        same = len(set(found)) == 1 and (SIMULATED or kernel.launches > 0)
+        good = good and same
         tell(
-            "fused", what=name, digests=found, good=same, launches=kernel.launches,
-            wrong=str(kernel.wrong),
+            "fused", what=name, digests=found, launches=kernel.launches, wrong=str(kernel.wrong),
+            good=same,
         )  # fmt: skip
     return good
 
 
-def of(module: str, name: str) -> bool:
+def of(module: str, name: str, *words: str) -> bool:
     """Run a part of another file."""
-    return bool(getattr(import_module(f"tests.benchmarks.{module}"), name)(tell))
+    return bool(getattr(import_module(f"tests.benchmarks.{module}"), name)(tell, *words))
 
 
 # ---- all of them --------------------------------------------------------------------------------
 
+MACHINE, COMPILE, MATRIX = "on_gpu_machine", "on_gpu_compile", "on_gpu_matrix"
 CHECKS, SPEED = "on_gpu_checks", "on_gpu_speed"
 # Parts in their order: the seconds that are kept for each, and the most that it may take.
-PARTS: dict[str, tuple[Callable[[], bool], int, int]] = {
-    "versions": (versions, 20, 60),
+PARTS: dict[str, tuple[Callable[..., bool], int, int]] = {
+    "versions": (partial(of, MACHINE, "versions"), 10, 60),
     "smoke": (partial(of, CHECKS, "smoke"), 30, 80),
-    "compile": (compile_all, 40, 120),
-    "matrix": (matrix, 60, 150),
-    "agreement": (agreement, 40, 80),
-    "bits": (bits, 40, 80),
+    "compile": (partial(of, COMPILE, "compile_all"), 40, 200),
+    "agreement": (agreement, 30, 80),
+    "bits": (bits, 30, 100),
     "fused": (fused, 20, 60),
-    "graphs": (partial(of, CHECKS, "graphs"), 20, 40),
-    "elsewhere": (partial(of, CHECKS, "elsewhere"), 20, 40),
-    "sanitizer": (partial(of, CHECKS, "sanitizer"), 40, 100),
-    "speed": (partial(of, SPEED, "speed"), 90, 200),
-    "large": (partial(of, SPEED, "large"), 40, 80),
-    "texture": (partial(of, SPEED, "texture"), 20, 40),
-    "growth": (partial(of, SPEED, "growth"), 20, 60),
-    "profile": (partial(of, CHECKS, "profile"), 10, 40),
+    "graphs": (partial(of, CHECKS, "graphs"), 20, 60),
+    "elsewhere": (partial(of, CHECKS, "elsewhere"), 20, 60),
+    "sanitizer": (partial(of, CHECKS, "sanitizer"), 40, 150),
+    "matrix": (partial(of, MATRIX, "matrix"), 60, 240),
+    "speed": (partial(of, SPEED, "speed"), 90, 240),
+    "large": (partial(of, SPEED, "large"), 40, 100),
+    "texture": (partial(of, SPEED, "texture"), 20, 60),
+    "growth": (partial(of, SPEED, "growth"), 20, 80),
+    "profile": (partial(of, CHECKS, "profile"), 10, 60),
 }
-# What takes a card, or too long without one.
-ON_A_CARD = ("smoke", "matrix", "sanitizer", "texture", "growth", "profile")
-ALONE: dict[str, Callable[[], bool]] = {
+RIGHT = list(PARTS)[: list(PARTS).index("matrix")]
+GROUPS = {"right": RIGHT, "fast": ["versions", *[name for name in PARTS if name not in RIGHT]]}
+FIRST = ("versions", "smoke")  # without these no other part can be right
+ALONE: dict[str, Callable[..., bool]] = {
     **{name: run for name, (run, _, _) in PARTS.items()},
-    **{f"compile_{dtype}": partial(compile_type, dtype) for dtype in DTYPES},
-    "few_steps": partial(of, CHECKS, "few_steps"),
-    "smoke_once": partial(of, CHECKS, "smoke_once"),
-    "print_digest": partial(of, CHECKS, "print_digest"),
+    "compile_share": partial(of, COMPILE, "compile_share"),
+    **{name: partial(of, CHECKS, name) for name in ("few_steps", "smoke_once", "print_digest")},
     "one_step": partial(of, CHECKS, "one_step"),
 }
 MOST_SECONDS = 585.0
 SLOWER = 20 if SIMULATED else 1
-# numba-cuda 0.30.4 uses a name that numpy 2.5 has not.
-SHIM = "import numpy\n\nnumpy.row_stack = numpy.vstack\n"
+LAST = 30  # lines that a part printed which are shown if it was wrong
+SHOWN = ("speed", "large", "texture", "growth", "profile")  # whose results are in the summary
 
 
-def environment(folder: Path) -> dict[str, str]:
-    """The environment of the parts: results, kernels and wheels are in FOLDER."""
-    found = dict(os.environ)
-    found.setdefault("SCALARVIZ_CACHE_DIR", str(folder / "kernels"))
-    found.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-    found["NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS"] = "0"
-    if "CUDA_HOME" not in found and Path("/usr/local/cuda/nvvm").exists():
-        found["CUDA_HOME"] = "/usr/local/cuda"
-    wheels = sorted((folder / "wheels").glob("*.whl"))
-    site = folder / "site"
-    if wheels:
-        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
-        subprocess.run([*command, "--target", str(site), *map(str, wheels)], check=True)
-    newest = tuple([int(each) for each in version("numpy").split(".")[:2]])
-    if newest >= (2, 5) and not list((folder / "wheels").glob("numpy-*.whl")):
-        site.mkdir(exist_ok=True)
-        (site / "sitecustomize.py").write_text(SHIM)
-        tell("versions", shim="numpy.row_stack is numpy.vstack, for numba-cuda")
-    found["PYTHONPATH"] = os.pathsep.join([str(site), found.get("PYTHONPATH", "")])
-    return found
-
-
-def run_part(name: str, known: dict[str, str], limit: float) -> int | str:
+def run_part(name: str, known: dict[str, str], limit: float, log: Path) -> int | str:
     """Run a part with all the processes that it starts; return its status."""
-    command = [sys.executable, "-m", "tests.benchmarks.on_gpu", "part", name]
-    process = subprocess.Popen(command, env=known, start_new_session=True)
+    command = [sys.executable, "-u", "-m", "tests.benchmarks.on_gpu", "part", name]
+    with log.open("a", encoding="utf-8") as file:
+        process = subprocess.Popen(
+            command, env=known, start_new_session=True, stdout=file, stderr=subprocess.STDOUT
+        )
     try:
         return process.wait(limit)
     except subprocess.TimeoutExpired:
@@ -456,32 +376,55 @@ def run_part(name: str, known: dict[str, str], limit: float) -> int | str:
         process.wait()
 
 
+def limit_of(name: str, later: Sequence[str], left: float) -> float:
+    """The seconds that a part may take, so that each later one has those that are kept for it."""
+    kept = sum(PARTS[each][1] for each in later)
+    return min(PARTS[name][2], left, max(left - kept, PARTS[name][1])) * SLOWER
+
+
+def summary(lines: Sequence[str]) -> list[str]:
+    """The results that matter at first sight: what was not good, left out, or measured."""
+    found = []
+    for line in lines:
+        row = json.loads(line)
+        wrong = row.get("good") is False or row.get("status") or row.get("wrong", "None") != "None"
+        if wrong or "left_out" in row or row["part"] in SHOWN:
+            found.append(line if len(line) < 600 else line[:600] + " ...")
+    return found
+
+
 def main(words: Sequence[str]) -> int:
     """Run the parts; the status is 0 if all were right."""
     if words[:1] == ["part"]:
-        return 0 if ALONE[words[1]]() else 1
-    chosen = [word for word in words if word in PARTS] or list(PARTS)
-    folder = Path(next((word for word in words if word not in PARTS), FOLDER)).resolve()
-    (folder / "wheels").mkdir(parents=True, exist_ok=True)
-    os.environ[RESULTS] = str(folder / "on_gpu.jsonl")
-    known, start, wrong = environment(folder), time.monotonic(), []
+        return 0 if ALONE[words[1]](*words[2:]) else 1
+    chosen = [part for word in words for part in GROUPS.get(word, [word] if word in PARTS else [])]
+    chosen = [name for name in PARTS if name in chosen] or list(PARTS)
+    others = [word for word in words if word not in PARTS and word not in GROUPS]
+    folder = Path(next(iter(others), FOLDER)).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    results, log = folder / "on_gpu.jsonl", folder / "on_gpu.txt"
+    before = len(results.read_text(encoding="utf-8")) if results.exists() else 0
+    os.environ[RESULTS] = str(results)
+    known, start, wrong = environment(tell), time.monotonic(), []
     for i, name in enumerate(chosen):
-        kept = sum(PARTS[later][1] for later in chosen[i + 1 :])
-        left = MOST_SECONDS - (time.monotonic() - start)
-        limit = min(PARTS[name][2], left, max(left - kept, PARTS[name][1])) * SLOWER
-        if SIMULATED and name in ON_A_CARD:
-            tell(name, left_out="this is the simulator")
-            continue
+        limit = limit_of(name, chosen[i + 1 :], MOST_SECONDS - (time.monotonic() - start))
         if limit < 5:
             tell(name, left_out="no time is left")
             continue
         began = time.monotonic()
-        status = run_part(name, known, limit)
+        status = run_part(name, known, limit, log)
+        if status and name == "versions" and (wheels := install_carried(known)):
+            tell(name, status=status, again_with=wheels)
+            status = run_part(name, known, limit, log)
         tell(name, status=status, seconds=round(time.monotonic() - began, 1))
-        wrong += [name] if status else []
-        if wrong in (["versions"], ["smoke"]):
+        if status:
+            wrong.append(name)
+            print(*log.read_text(errors="replace").splitlines()[-LAST:], sep="\n", flush=True)
+        if name in FIRST and status:
             break
-    print(f"{folder / 'on_gpu.jsonl'}: " + (f"WRONG: {', '.join(wrong)}" if wrong else "all right"))
+    keep_kernels(folder)
+    print("\n", *summary(results.read_text(encoding="utf-8")[before:].splitlines()), sep="\n")
+    print(f"{results}: " + (f"WRONG: {', '.join(wrong)}" if wrong else "all right"))
     return 1 if wrong else 0
 
 

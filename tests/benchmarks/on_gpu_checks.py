@@ -6,13 +6,15 @@ that goes back; what compute-sanitizer says, and a profile of one launch.
 
 from __future__ import annotations
 
+import csv
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from tests.benchmarks.on_gpu import (
-    SIMULATED,
     adam,
     digest,
     every_layer,
@@ -29,11 +30,19 @@ from tests.benchmarks.on_gpu import (
     tables,
     trained,
 )
+from tests.benchmarks.on_gpu_machine import SIMULATED, TOOLKIT, Tell
 
-Tell = Callable[..., None]
 MAIN = [3, 5, 2] if SIMULATED else [12, 64, 64, 64, 64, 3]
-BATCH, STEPS = (7, 3) if SIMULATED else (1024, 60)
+BATCH, STEPS = (5, 2) if SIMULATED else (1024, 60)
 DIGEST = "digest:"
+FEW = 3 if SIMULATED else 24  # samples that the sanitizer watches
+SANITIZER_SECONDS = 120.0
+# The last line of each tool of the sanitizer if it found nothing.
+CLEAN = {
+    "memcheck": r"ERROR SUMMARY: 0 errors",
+    "racecheck": r"RACECHECK SUMMARY: 0 hazards displayed \(0 errors, 0 warnings\)",
+    "synccheck": r"ERROR SUMMARY: 0 errors",
+}
 # Of a launch: duration, instructions, share of cycles in which one was issued, bytes of the L2.
 METRICS = (
     "gpu__time_duration.sum", "sm__inst_executed.sum", "lts__t_bytes.sum",
@@ -70,10 +79,12 @@ def smoke_once(tell: Tell) -> bool:
     good = True
     for mixed in (False, True):
         run = run_of(network(MAIN, "float32"), tables(MAIN, BATCH), mixed=mixed)
-        losses = run.steps(adam(), 0, 3).losses
-        good = good and len(losses) == 3 and bool(np.isfinite(losses).all())
+        losses, work = run.steps(adam(), 0, 3).losses, run._work
+        # In how many blocks the one kernel ran; 0: kernel by kernel, since they cannot wait.
+        blocks = 1 if SIMULATED else work._together
+        good = good and len(losses) == 3 and bool(np.isfinite(losses).all()) and blocks > 0
         tell(
-            "smoke", mixed=mixed, whole_steps=run.whole_steps, shared=run._work.shared,
+            "smoke", mixed=mixed, whole_steps=run.whole_steps, shared=work.shared, blocks=blocks,
             losses=losses.tolist(), good=good,
         )  # fmt: skip
     return good
@@ -102,7 +113,7 @@ def graphs(tell: Tell) -> bool:
     """Whether steps launched as graphs have the bits of kernels launched one by one."""
     good = True
     for name, net, sizes in without_room():
-        batches = tables(sizes, 9 if SIMULATED else 300, 24 if SIMULATED else 1000)
+        batches = tables(sizes, 5 if SIMULATED else 300, 12 if SIMULATED else 1000)
         found = []
         for captured in (True, False):
             copy = net.copy()
@@ -110,8 +121,8 @@ def graphs(tell: Tell) -> bool:
             run.whole_steps = False
             steps = run._work.steps
             steps.graphs = steps.graphs and captured
-            run.steps(adam(), 0, STEPS)
-            run.steps(adam(), STEPS, 1)
+            run.steps(adam(), 0, STEPS - 1)
+            run.steps(adam(), STEPS - 1, 1)
             found.append(digest(copy.bank))
             if captured and not SIMULATED:
                 good = good and steps.graphs and steps.refused == ""
@@ -138,53 +149,64 @@ def print_digest(tell: Tell) -> bool:
 
 
 @contextmanager
-def busy() -> Iterator[bool]:
-    """Let PyTorch multiply matrices on the card meanwhile; False without PyTorch."""
-    if SIMULATED or importlib.util.find_spec("torch") is None:
-        yield False
-        return
+def busy() -> Iterator[list[int]]:
+    """Let PyTorch multiply matrices on the card meanwhile; the list grows as it does."""
     import torch
 
-    ended = threading.Event()
+    begun, ended, products = threading.Event(), threading.Event(), list[int]()
 
     def work() -> None:
-        stream, x = torch.cuda.Stream(), torch.randn(4096, 4096, device="cuda")
-        with torch.cuda.stream(stream):
+        size, device = (64, "cpu") if SIMULATED else (4096, "cuda")
+        stream, x = None if SIMULATED else torch.cuda.Stream(), torch.randn(size, size)
+        with torch.cuda.stream(stream):  # its own: ours would wait for the default one
+            x = x.to(device)
             while not ended.is_set():
                 torch.mm(x, x)
-                stream.synchronize()
+                if stream is not None:
+                    stream.synchronize()
+                products.append(1)
+                begun.set()
 
     thread = threading.Thread(target=work)
     thread.start()
     try:
-        yield True
+        begun.wait(60.0)
+        yield products
     finally:
         ended.set()
         thread.join()
 
 
-def elsewhere(tell: Tell) -> bool:
-    """Digests in another process, on a busy card, and of a session that goes back and on again."""
+def a_session(engine: str) -> Any:
     import scalarviz as sv
 
+    inputs, targets = np.random.default_rng(0).random((2, 8 if SIMULATED else 64, 3))
+    net = sv.Network([3, 4 if SIMULATED else 16, 3], "tanh", seed=1)
+    return sv.Session(net, sv.data.Arrays(inputs, targets), optimizer=adam(), engine=engine)
+
+
+def elsewhere(tell: Tell) -> bool:
+    """Digests in another process, on a busy card, and of a session that goes back and on again."""
     expected = a_digest()
     found = {"another process": part("print_digest").stdout.rpartition(DIGEST)[2].strip()}
-    with busy() as there:
-        if there:
-            found["a busy card"] = a_digest()
-        else:
-            tell("elsewhere", what="a busy card", left_out="PyTorch is not installed")
     good = True
+    if importlib.util.find_spec("torch") is None:
+        tell("elsewhere", what="a busy card", left_out="PyTorch is not installed")
+    else:
+        with busy() as products:
+            before = len(products)
+            found["a busy card"] = a_digest()
+            meanwhile = len(products) - before
+        good = meanwhile > 0
+        tell("elsewhere", what="products of matrices meanwhile", count=meanwhile, good=good)
     for name, each in found.items():
         good = good and each == expected
         tell("elsewhere", what=name, digests=[expected, each], good=each == expected)
-    inputs, targets = np.random.default_rng(0).random((2, 64, 3))
-    net = sv.Network([3, 16, 3], "tanh", seed=1)
-    session = sv.Session(net, sv.data.Arrays(inputs, targets), optimizer=adam(), engine="cuda")
+    session = a_session("cuda")
     session.advance(STEPS)
-    there_and_back = [digest(net.bank)]
-    session.back(STEPS - 2)
-    session.advance(STEPS - 2)
+    there_and_back = [digest(session.network.bank)]
+    session.back(STEPS - 1)
+    session.advance(STEPS - 1)
     there_and_back.append(digest(session.network.bank))
     same = there_and_back[0] == there_and_back[1]
     tell("elsewhere", what="back and on again", digests=there_and_back, good=same)
@@ -194,49 +216,71 @@ def elsewhere(tell: Tell) -> bool:
 # ---- tools of NVIDIA -----------------------------------------------------------------------------
 
 
+def tool_of_nvidia(name: str) -> str:
+    """The path of a tool; "" if it is not installed."""
+    found = shutil.which(name) or str(TOOLKIT / "bin" / name)
+    return found if Path(found).exists() else ""
+
+
 def sanitizer(tell: Tell) -> bool:
-    """A few small steps under compute-sanitizer."""
-    tool = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
-    if not Path(tool).exists():
+    """A few small steps under the tools of compute-sanitizer, which run side by side."""
+    tool, good, going = tool_of_nvidia("compute-sanitizer"), True, []
+    if not tool:
         tell("sanitizer", left_out="compute-sanitizer is not installed")
         return True
-    good, going = True, []
-    for kind in ("memcheck", "racecheck", "synccheck"):
-        command = [tool, "--tool", kind, "--error-exitcode", "3", sys.executable, "-m"]
-        command += ["tests.benchmarks.on_gpu", "part", "few_steps"]
+    for kind in CLEAN:
+        # A call of the driver that fails is an answer to a question of ours, as for more memory.
+        command = [tool, "--tool", kind, "--error-exitcode", "3"]
+        command += ["--report-api-errors", "no"] if kind == "memcheck" else []
+        command += [sys.executable, "-m", "tests.benchmarks.on_gpu", "part", "few_steps"]
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         going.append((kind, subprocess.Popen(command, **streams)))  # type: ignore[call-overload]  # of many types
+    limit = time.monotonic() + SANITIZER_SECONDS
     for kind, process in going:
         try:
-            said = process.communicate(timeout=85)[0]
-            status = process.returncode
+            said = process.communicate(timeout=max(limit - time.monotonic(), 0.1))[0]
         except subprocess.TimeoutExpired:
             process.kill()
-            said, status = process.communicate()[0] + " (out of time)", None
-        good = good and status in (0, None)
-        tell("sanitizer", tool=kind, status=status, last=said.strip().splitlines()[-1:])
+            said = process.communicate()[0]
+            tell("sanitizer", tool=kind, left_out=f"it did not end in {SANITIZER_SECONDS:.0f} s")
+            continue
+        lines = said.strip().splitlines()
+        clean = process.returncode == 0 and bool(re.search(CLEAN[kind], said))
+        good = good and clean
+        tell(
+            "sanitizer", tool=kind, status=process.returncode, good=clean,
+            last=lines[-1:] if clean else [line for line in lines if line.startswith("====")][:40],
+        )  # fmt: skip
     return good
 
 
 def few_steps(tell: Tell) -> bool:
     """What the sanitizer watches: each path, three steps."""
     for path in ("whole", "kernels", "moments"):
-        trained(every_layer("float32"), tables([2, 3], 24), adam(), 3, path=path)
+        trained(every_layer("float32"), tables([2, 3], FEW), adam(), 3, path=path)
     return True
 
 
 def profile(tell: Tell) -> bool:
-    """One launch of one whole step by Nsight Compute; what a card forbids is not an error."""
-    tool = shutil.which("ncu") or "/usr/local/cuda/bin/ncu"
-    if not Path(tool).exists():
+    """The second launch of a whole step, by Nsight Compute; what a card forbids is no error."""
+    tool = tool_of_nvidia("ncu")
+    if not tool:
         tell("profile", left_out="ncu is not installed")
         return True
-    command = [tool, "--clock-control", "none", "-k", "regex:train", "-c", "1", "--csv"]
+    command = [tool, "--clock-control", "none", "-k", "regex:train", "-s", "1", "-c", "1", "--csv"]
     command += ["--metrics", ",".join(METRICS)]
     command += [sys.executable, "-m", "tests.benchmarks.on_gpu", "part", "one_step"]
     done = subprocess.run(command, capture_output=True, text=True)
     lines = (done.stdout + done.stderr).strip().splitlines()
-    tell("profile", status=done.returncode, last=lines[-len(METRICS) - 1 :])
+    measured = {
+        row[-3]: f"{row[-1]} {row[-2]}".strip()
+        for row in csv.reader(lines)
+        if len(row) > 3 and row[-3] in METRICS
+    }
+    if measured:
+        tell("profile", **measured)
+    else:
+        tell("profile", left_out="ncu measured nothing", last=lines[-len(METRICS) :])
     return True
 
 

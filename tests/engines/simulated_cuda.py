@@ -43,12 +43,12 @@ from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.own_rates import NO_OWN_RATES
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Moment
+from tests.engines.every_formula import all_formulas
 from tests.engines.simulator import (
     PICTURES,
     SAMPLES,
     TOLERANCE,
     Array,
-    all_formulas,
     both_types,
     difference,
     engine_of,
@@ -620,7 +620,7 @@ def test_an_operation_of_a_kind_without_kernels_is_refused(monkeypatch: pytest.M
 
 
 def test_a_network_that_no_block_has_room_for_runs_kernel_by_kernel() -> None:
-    wide = sv.Network([2, 3000, 1])
+    wide = sv.Network([2, 30_000, 1])  # a block has at most 227 KiB
     assert not engine_of(wide).run(InOrder(*pair(wide, 9)), sv.Loss()).whole_steps
 
 

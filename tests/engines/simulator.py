@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -17,13 +16,12 @@ from numba import types
 
 import scalarviz as sv
 from scalarviz.data.batches import Batches
-from scalarviz.engines.codegen.kernel_choice import InUse
-from scalarviz.engines.cuda import units
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.engine import CudaEngine
 from scalarviz.engines.cuda.run import CudaRun
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
+from tests.engines.every_formula import all_formulas
 from tests.engines.simulated_blocks import Turns
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -47,11 +45,6 @@ one_type_or_both = pytest.mark.parametrize("dtype", ["float64", *slow("float32")
 
 
 whole_or_not = pytest.mark.parametrize("whole", [True, False], ids=["whole steps", "kernels"])
-
-
-def all_formulas() -> Any:
-    """Have kernels made for all formulas: hundreds of tests then compile each of them once."""
-    return mock.patch.object(units, "InUse", return_value=InUse())
 
 
 @pytest.fixture(scope="module", autouse=True)
