@@ -124,6 +124,10 @@ def test_at_rest_and_while_it_plays_there_is_a_caption(stage: Stage) -> None:
     stage.session.edit([3], [0.5])
     words = f"After 3 steps the loss was {stage.session.loss:.3g}, before your change."
     assert stage.frame_data().words.caption.title == words
+    stage.session.undo()
+    assert stage.frame_data().words.caption.title == caption.title
+    stage.session.data = data.Rgb("grey", levels=4)
+    assert stage.frame_data().words.caption.title == words
     stage.session.play(20.0)
     try:
         assert stage.frame_data().words.caption.title.startswith("Each step moves")

@@ -15,6 +15,7 @@ from scalarviz.texts import plural, text
 from scalarviz.view.frame_data import Words
 
 NOTHING = Caption("")
+OF_THE_LOSS = "edit", "numbers", "data", "samples", "loss", "activation"  # actions that change it
 KEPT = 64  # captions of operations that can be undone
 
 
@@ -102,7 +103,7 @@ class Narration:
         steps, loss = session.step_index, session.loss
         clock, branch = session.timeline.clock, session.timeline.branch
         done = branch.actions_at(clock.place)[: clock.actions]
-        is_edited = any(action.kind == "edit" for action in done)
+        is_edited = any(action.kind in OF_THE_LOSS for action in done)
         said = f"{loss:.3g}"
         if is_edited:
             title = plural("captions.rest.edited", steps, loss=said)
