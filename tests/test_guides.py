@@ -1,6 +1,7 @@
 """The pages of docs/guide: their examples run, and their links lead somewhere."""
 
 import re
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ def test_the_examples_of_a_page_run(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert run(page) > 1
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scalarviz.controller import growing
+from scalarviz.controller.branch_windows import open_branches
 from scalarviz.controller.branches import rename, switch
 from scalarviz.controller.control import Control
 from scalarviz.controller.edits import type_value
@@ -120,6 +121,16 @@ CHANGE_CONTROLS = [
         menu="Time",
         text="Rename the branch",
         key="f2",
+    ),
+    Control(
+        "branches beside",
+        "button",
+        "Show the branches side by side",
+        lambda controller, _: open_branches(controller),
+        enabled=lambda state: len(state.branches) > 1,
+        menu="Time",
+        text="Branches side by side",
+        window=True,
     ),
     Control(
         "value",

@@ -17,6 +17,7 @@ from typing import Any, final
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.controller import choosing, keys, stopping, trail, undoing
+from scalarviz.controller.branch_windows import BranchWindows
 from scalarviz.controller.clicks import as_sentence
 from scalarviz.controller.computing import computes
 from scalarviz.controller.edits import Edits, as_number
@@ -92,6 +93,7 @@ class Controller:
         self.trail = trail.Trail()
         self.preset: Change | None = None
         self.exports = Exports()
+        self.branch_windows = BranchWindows()
         self.search = stopping.Search()
         self.last_words: list[str] = []
         self._is_left = self._plays_soon = self._resumes = False
@@ -168,6 +170,8 @@ class Controller:
             self.play_soon()
         for result, failed in self.exports.results().items():
             self.tell(result, text("exports.seen") * failed, lambda: None)
+        for why in self.branch_windows.failures():
+            self.tell(why)
         self.stage.work = self.search.work or self.exports.work
         if playing.ended:
             self.pause()
