@@ -4,7 +4,8 @@
 
 compiles (libnvvm) and links (nvJitLink) the kernels of 12-64x4-3 with Adam for the formulas in use,
 and the same kernels with all formulas, and prints seconds of the processor, registers and
-instructions. The time of numba before libnvvm counts as compiling.
+instructions. The time of numba before libnvvm counts as compiling. Then it prints how many
+instructions a multiply-add takes in the loops of a convolution.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from pathlib import Path
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.engines.codegen.cuda_file import CudaUnit
-from scalarviz.engines.cuda import steps
+from scalarviz.engines.cuda import kernels, steps
 from scalarviz.engines.cuda.units import units_of_training
 from tests.engines import machine_code
 
+CONVOLUTION = [("KERNELS", "convolution"), ("WHOLE_BATCH", "convolution")]
 SIZES = [12, 64, 64, 64, 64, 3]
 
 
@@ -38,6 +40,27 @@ def measured(unit: CudaUnit, label: str, folder: Path) -> float:
     return compiled + linked
 
 
+def print_loops(folder: Path) -> None:
+    """Print the loops of a convolution's kernels: multiply-adds, and instructions for each."""
+    print(
+        "convolution                             registers  multiply-adds in a loop: instructions"
+    )
+    for function, rows in (
+        (kernels.forward_all, CONVOLUTION),
+        (kernels.input_gradient_all, CONVOLUTION),
+        (kernels.parameter_gradients, CONVOLUTION),
+        (steps.train, [*CONVOLUTION, *machine_code.IN_USE[4:]]),
+    ):
+        code = machine_code.linked(machine_code.unit(function, rows), "float32", folder)
+        loops = sorted(
+            (-loop.products, f"{loop.per_product:.2f}")
+            for loop in code.loops
+            if loop.products >= 16
+        )
+        text = ", ".join(f"{-products}: {each}" for products, each in loops)
+        print(f"    {function.__name__:<36}{code.registers:9}  {text}", flush=True)
+
+
 def main() -> None:
     net = sv.Network(SIZES, "leaky_relu", "sigmoid")
     pair = sv.Loss.of("mse"), sv.Adam(0.01)
@@ -52,6 +75,7 @@ def main() -> None:
             seconds = {each: measured(each, each.function.__name__, folder) for each in group}
             whole = sum(s for each, s in seconds.items() if each.function is steps.train)
             print(f"    whole steps {whole:.1f} s; all {sum(seconds.values()):.1f} s")
+        print_loops(folder)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from scalarviz.data.batches import InOrder, Shuffled
 from scalarviz.engines.cuda import places, tables
 from scalarviz.engines.cuda.table import KERNELS, WHOLE_BATCH
 from scalarviz.engines.python.engine import PythonEngine
-from scalarviz.errors import UpdateError
+from scalarviz.errors import EngineError, UpdateError
 from scalarviz.model.operations import KINDS, NONE
 from scalarviz.model.precision import Precision
 from tests.engines.simulator import (
@@ -91,6 +91,12 @@ def test_every_geometry_of_a_convolution(
         assert each.bank.value.tobytes() == nets[0].bank.value.tobytes()
 
 
+def test_a_convolution_of_more_samples_than_threads_share() -> None:
+    """In a whole batch a thread has four samples, APART from each other."""
+    net = sv.Network([sv.Conv2d((1, 2, 2), 2, (2, 1))], dtype="float64", seed=5)
+    gradients_agree(net, numbers(4 * places.APART + 3, net.inputs))
+
+
 def test_a_chunk_is_cut_between_groups_of_four() -> None:
     """So a sum over a chunk is the same for every size of a tile."""
     for most in range(40):
@@ -98,6 +104,15 @@ def test_a_chunk_is_cut_between_groups_of_four() -> None:
             width = tables.tile_width(share, 1, most)
             assert width == share or (width % 4 == 0 and width < share)
             assert width == 0 or tables.room_stride(width) <= most
+
+
+def test_a_network_whose_weights_need_indices_of_more_than_32_bits_is_refused() -> None:
+    plan = np.zeros(places.PLAN_FIELDS, np.int64)
+    plan[places.ROWS], plan[places.STRIDE] = 2**28, 1
+    assert tables.place_parts(plan, 7, True)[places.PARTIALS] < 2**32
+    plan[places.ROWS] = 2**30
+    with pytest.raises(EngineError, match="1,073,741,824 parameters"):
+        tables.place_parts(plan, 7, True)
 
 
 def test_every_kind_has_its_kernels_in_one_order() -> None:

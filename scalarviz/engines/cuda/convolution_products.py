@@ -14,7 +14,8 @@ import numpy as np
 
 from scalarviz.engines.codegen.cuda_dispatch import Real, kernel
 from scalarviz.engines.cuda.api import cuda
-from scalarviz.engines.cuda.convolution import geometry, write_gradient
+from scalarviz.engines.cuda.convolution import geometry
+from scalarviz.engines.cuda.convolution_weights import write_gradient
 from scalarviz.engines.cuda.matrix_products import sums_of_panels
 from scalarviz.engines.cuda.places import (
     CHUNKS,

@@ -32,8 +32,8 @@ class Memory:
         self.host_scalars = np.zeros(layout.scalars)
         self.plan = cuda.to_device(layout.plan, stream=stream)
         self.scalars = cuda.to_device(self.host_scalars, stream=stream)
-        # One more, which reads of two samples may reach.
-        self.arena = cuda.device_array(layout.arena + 1, self.dtype, stream=stream)
+        size = layout.arena + places.BEYOND_ARENA
+        self.arena = cuda.device_array(size, self.dtype, stream=stream)
         self.data = cuda.device_array(1, self.dtype, stream=stream)
         self.bank_size = (most_slots() + 3) * self.rows
         self._staged = cuda.pinned_array(max(1, self.bank_size), self.dtype)

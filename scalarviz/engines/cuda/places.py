@@ -70,6 +70,8 @@ ZERO, ONE, TWO, THREE, FOUR = [np.uint64(n) for n in range(5)]
 MATRIX_TILE = 64  # a matrix product is cut into tiles of 64 x 64
 TILE, DEPTH = np.uint64(MATRIX_TILE), np.uint64(16)
 PANEL = 1024  # numbers of a factor that are in shared memory: TILE x DEPTH
+APART = 16  # from a sample of a thread to the next, in convolutions of a whole batch
+BEYOND_ARENA = 4 * APART  # numbers after the last that reads of four samples may reach
 GROUP = 256  # rows whose squares are summed by one thread
 # Arguments of an update; and with the norm's scale before them and the schedule's factor after.
 MOST_ARGUMENTS, SCHEDULED, STEP_ARGS = 16, 17, 18

@@ -19,10 +19,12 @@ from scalarviz.engines.cuda.batch_norm import (
 )
 from scalarviz.engines.cuda.convolution import (
     convolution_forward,
+    convolution_forward_all,
     convolution_inputs,
-    convolution_parameters,
+    convolution_inputs_all,
 )
 from scalarviz.engines.cuda.convolution_products import convolution_parameters_all
+from scalarviz.engines.cuda.convolution_weights import convolution_parameters
 from scalarviz.engines.cuda.elementwise import (
     activation_forward,
     activation_inputs,
@@ -157,7 +159,9 @@ def inputs_by_number(plan: Whole, op: Index, arena: Numbers, scalars: Exact, cou
 BY_NUMBER = forward_by_number, parameters_by_number, inputs_by_number
 WHOLE_BATCH = dict.fromkeys(KERNELS, BY_NUMBER)
 WHOLE_BATCH["affine"] = affine_forward_all, affine_parameters_all, affine_inputs_all
-WHOLE_BATCH["convolution"] = forward_by_number, convolution_parameters_all, inputs_by_number
+WHOLE_BATCH["convolution"] = (
+    convolution_forward_all, convolution_parameters_all, convolution_inputs_all
+)  # fmt: skip
 
 
 @kernel

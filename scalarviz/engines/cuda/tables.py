@@ -150,7 +150,10 @@ def memo_rows(operation: Operation) -> int:
 
 
 def place_parts(plan: Whole, settings: int, learning: bool) -> dict[int, int]:
-    """Return where the parts of `arena` begin; NONE: settings, PLAN_FIELDS: the end."""
+    """Return where the parts of `arena` begin; NONE: settings, PLAN_FIELDS: the end.
+
+    Raise EngineError if the index of a weight would have more than 32 bits, see `convolution`.
+    """
     rows, samples = int(plan[places.ROWS]), int(plan[places.STRIDE])
     parts = [
         (places.VALUE, rows),
@@ -166,7 +169,13 @@ def place_parts(plan: Whole, settings: int, learning: bool) -> dict[int, int]:
     ]
     ends = np.cumsum([size for _, size in parts]).tolist()
     fields = [*[field for field, _ in parts], places.PLAN_FIELDS]
-    return dict(zip(fields, [0, *ends], strict=True))
+    found = dict(zip(fields, [0, *ends], strict=True))
+    if found[places.PARTIALS] > 2**32:
+        raise EngineError(
+            f"a network of {rows:,} parameters is too large for the engine cuda, which can address "
+            f"{2**32 * rows // found[places.PARTIALS]:,}: choose the engine cpu"
+        )
+    return found
 
 
 def count_chunks(samples: int, partial_size: int) -> int:
