@@ -40,6 +40,7 @@ from scalarviz.session.branches import Branch
 from scalarviz.session.session import Session, Unit
 from scalarviz.session.settings_now import settings_now
 from scalarviz.session.undo import Change
+from scalarviz.session.units import check_unit
 from scalarviz.texts import text
 
 CHANNELS = {"color": "color", "size": "size"}
@@ -240,7 +241,7 @@ class Controller:
     def set_unit(self, unit: str) -> None:
         """Choose the unit of `step`; if it is the operation, that of playing, too."""
         with self.reporting_errors():
-            self.session.timeline.check_unit(unit)
+            check_unit(self.session.timeline, unit)
             self.unit = self.playing.unit = pick(UNITS, unit, "unit")
 
     def set_speed(self, speed: float | None) -> None:

@@ -23,9 +23,9 @@ from scalarviz.formulas.table import pick
 from scalarviz.presenter.answers import AT_ONCE as PATIENCE
 from scalarviz.presenter.several import Several
 from scalarviz.presenter.side_by_side import SideBySide
+from scalarviz.session.here import Here
 from scalarviz.session.session import Unit
 from scalarviz.session.shared_clock import Halted, SharedClock
-from scalarviz.session.timeline import Here
 from scalarviz.texts import text
 
 

@@ -11,7 +11,7 @@ from scalarviz.presenter.handles import Handle
 from scalarviz.presenter.own_input import Grip
 from scalarviz.presenter.show import Show
 from scalarviz.session.caption import Neuron
-from scalarviz.session.timeline import Here
+from scalarviz.session.here import Here
 from scalarviz.view.charts import Chart
 from scalarviz.view.frame_data import Work
 

@@ -6,10 +6,10 @@ that no copies have to be kept in step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from itertools import repeat
-from typing import Any, Literal, NoReturn, final
+from typing import Any, Literal, NoReturn
 from weakref import ref
 
 import numpy as np
@@ -30,13 +30,14 @@ from scalarviz.errors import (
     NotFiniteError,
     OrderError,
     ShapeError,
-    UnknownSlotError,
     UpdateError,
 )
 from scalarviz.formulas.table import pick
+from scalarviz.model.away import Away
 from scalarviz.model.not_finite import first_not_finite, written_error
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
+from scalarviz.model.slots import Slots
 from scalarviz.process.memory import enough_memory
 
 Dtype = Literal["float32", "float64"]
@@ -121,6 +122,7 @@ class Bank:
     ) -> None:
         self._value, self._grad, self._frozen, self._state = value, grad, frozen, state
         self._blocks = blocks
+        self.away = Away()
         self._cleared: npt.NDArray[np.bool_] = np.zeros(len(value), np.bool_)
         self._moved: npt.NDArray[np.bool_] = np.zeros(len(value), np.bool_)
         self._state[0] = 1.0
@@ -134,6 +136,8 @@ class Bank:
     @property
     def value(self) -> FloatArray:
         """The parameters, 1-D, of `dtype`."""
+        if self.away.keeper is not None:
+            self.fetch()
         return self._value
 
     @value.setter
@@ -143,6 +147,8 @@ class Bank:
     @property
     def grad(self) -> FloatArray:
         """The gradients, 1-D, of `dtype`."""
+        if self.away.keeper is not None:
+            self.fetch()
         return self._grad
 
     @grad.setter
@@ -233,7 +239,13 @@ class Bank:
                 f"written is {np.asarray(numbers)[row]}: nothing was changed"
             )
         with self.guard:
+            self.fetch()
             array[:] = found
+
+    def fetch(self) -> None:
+        """Copy numbers that an engine has left on a device to the arrays; see `Away`."""
+        if self.away.keeper is not None:
+            self.away.fetch(self.guard)
 
     def number(self, value: object, what: str) -> float:
         """Return `value` as a float; raise InputError unless finite in the dtype of this bank.
@@ -259,13 +271,19 @@ class Bank:
 
     def slot_block(self, names: tuple[str, ...]) -> FloatArray:
         """Return the optimizer slots `names` as an array of shape (slots, rows), at first zeros."""
-        if names not in self._blocks:
+        if names not in self.blocks:
             self._blocks[names] = np.zeros((len(names), len(self)), self.dtype)
         return self._blocks[names]
 
     @property
     def blocks(self) -> dict[tuple[str, ...], FloatArray]:
         """All optimizer slots: tuples of names, and arrays of shape (slots, rows)."""
+        self.fetch()
+        return self._blocks
+
+    @property
+    def host_blocks(self) -> dict[tuple[str, ...], FloatArray]:
+        """`blocks` in host memory, which may be older than those on a device."""
         return self._blocks
 
     @property
@@ -275,8 +293,9 @@ class Bank:
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out lock and session, and row names if their layer or network is copied too."""
+        self.fetch()
         named = hasattr(getattr(self.name_of, "__self__", None), "bank")
-        about = {"guard": nullcontext(), "_session": no_session}
+        about = {"guard": nullcontext(), "_session": no_session, "away": Away()}
         return {**self.__dict__, **about, **({"name_of": None} if named else {})}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -285,7 +304,7 @@ class Bank:
 
     def restart_optimizer(self) -> None:
         """Set all optimizer slots and the number of steps taken to 0."""
-        for block in self._blocks.values():
+        for block in self.blocks.values():
             block[:] = 0.0
         self.restart_count(0)
 
@@ -459,37 +478,3 @@ class Bank:
     def __repr__(self) -> str:
         slots = "".join(f", {name}" for name in self.slots)
         return f"Bank({len(self)} rows of {self.dtype}: value, grad{slots}; step {self.step_count})"
-
-
-@final
-class Slots(Mapping[str, FloatArray]):
-    """Mapping of slot names to the optimizer state of each row of a bank: Adam's "m" and "v".
-
-    Values are views of the bank; assigning to a name writes into the bank.
-    """
-
-    def __init__(self, bank: Bank) -> None:
-        self._bank = bank
-        self._rows = {
-            name: row
-            for names, block in bank.blocks.items()
-            for name, row in zip(names, block, strict=True)
-        }
-
-    def __getitem__(self, name: str) -> FloatArray:
-        if name not in self._rows:
-            raise UnknownSlotError(name, [*self._rows])
-        row: FloatArray = self._rows[name]
-        return row
-
-    def __setitem__(self, name: str, numbers: object) -> None:
-        self._bank.write(f"slots[{name!r}]", self[name], numbers)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __repr__(self) -> str:
-        return f"Slots({', '.join(self._rows)})"

@@ -60,6 +60,7 @@ class Part(ABC):
     def freeze(self, on: bool = True) -> None:
         """Freeze these parameters, so that steps do not move them; `on=False` unfreezes them."""
         with self.bank.guard:
+            self.bank.fetch()
             self.bank.frozen[self.rows] = bool(on)
 
     @final
@@ -151,6 +152,7 @@ class Weight(Part):
     def value(self, value: float) -> None:
         checked = self._bank.number(value, f"the value of {self.name}")
         with self._bank.guard:
+            self._bank.fetch()
             self._value[()] = checked
 
     @property

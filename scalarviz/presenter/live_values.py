@@ -11,7 +11,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.braille_curve import round_up
 from scalarviz.engines.common.snapshot import HostSnapshot, SnapshotValues
-from scalarviz.errors import ScalarvizError
+from scalarviz.errors import EngineError, ScalarvizError
 from scalarviz.formulas.metrics import predictions_of
 from scalarviz.model.program import Moment, Program
 from scalarviz.presenter.answers import Answer
@@ -22,8 +22,8 @@ from scalarviz.presenter.sample_pass import SampleContext, SamplePass, backward,
 from scalarviz.presenter.scene_layout import tints_of
 from scalarviz.presenter.throttle import Throttle
 from scalarviz.session.explanation import is_written
+from scalarviz.session.here import Here
 from scalarviz.session.session import Session
-from scalarviz.session.timeline import Here
 from scalarviz.session.trainer import Trainer
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.frame_data import Buffers
@@ -122,7 +122,10 @@ class LiveValues:
         if playing:  # the numbers and the clock of one moment
             if not shot.ready:
                 return self._go_on()
-            found, here = shot.read(), shot.moment
+            try:
+                found, here = shot.read(), shot.moment
+            except EngineError:  # of a GPU that has failed: the player says so
+                return self._go_on()
             shot.request()
             if len(old.value) <= LARGE and shot.ready:  # it is idle between two operations
                 found, here = shot.read(), shot.moment

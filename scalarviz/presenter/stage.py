@@ -38,8 +38,8 @@ from scalarviz.presenter.show import Show
 from scalarviz.presenter.shown_network import NetworkReading
 from scalarviz.presenter.view_box import ViewBox
 from scalarviz.session.caption import Caption
+from scalarviz.session.here import Here
 from scalarviz.session.session import Session
-from scalarviz.session.timeline import Here
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.exhibits.plane import Plane
 from scalarviz.view.frame_data import CubeValues, FrameData, NeuronMaps, Pane

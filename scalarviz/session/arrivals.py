@@ -34,6 +34,7 @@ def asked(timeline: Timeline, function: Function, name: str) -> bool:
 
     Raises InputError unless it says True or False, OrderError if it changes the network.
     """
+    timeline.trainer.bank.fetch()
     timeline.remember()
     try:
         with timeline.visits.calling():

@@ -18,16 +18,25 @@ class Doing:
     session_lock  the lock
     timeline      numbers and clock that agree again at the end, also after an error
     check_owner   raises OwnershipError if another session has taken over the network
+    plays         whether it is a portion of background play: numbers may stay where the engine has
+                  left them, and are fetched now and then; else they are in the bank, also held
+                  arrays of it
     """
 
-    __slots__ = ("_check_owner", "_lock", "_takes", "_timeline")
+    __slots__ = ("_check_owner", "_lock", "_plays", "_takes", "_timeline")
 
     def __init__(
-        self, session_lock: SessionLock, timeline: Timeline, check_owner: Callable[[], None]
+        self,
+        session_lock: SessionLock,
+        timeline: Timeline,
+        check_owner: Callable[[], None],
+        *,
+        plays: bool = False,
     ) -> None:
         self._lock = session_lock
         self._timeline = timeline
         self._check_owner = check_owner
+        self._plays = plays
         self._takes = False  # whether the lock is acquired here, and not by a caller
 
     def __enter__(self) -> None:
@@ -50,9 +59,16 @@ class Doing:
         self._check_owner()
 
     def _begin(self) -> None:
+        timeline, bank = self._timeline, self._timeline.trainer.bank
         try:
-            self._timeline.journal_outside_writes()
-            self._timeline.show()
+            timeline.plays = self._plays
+            is_away = bank.away.keeper is not None
+            if is_away and (bank.away.is_due or not self._plays):
+                bank.fetch()
+            timeline.journal_outside_writes()
+            if is_away and bank.away.keeper is None:
+                timeline.keep_frame()
+            timeline.show()
         except BaseException:
             self._end(failed=True)
             raise
@@ -62,7 +78,10 @@ class Doing:
         try:
             if failed:  # Ctrl-C too: numbers and clock must agree again
                 timeline.repair()
+            if failed or not self._plays:
+                timeline.trainer.bank.fetch()
         finally:
+            timeline.plays = False
             timeline.remember()
             timeline.show()
 

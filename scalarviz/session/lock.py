@@ -10,8 +10,7 @@ from typing import Any, final
 
 from scalarviz.checks.numbers import not_copied
 from scalarviz.engines.common.cores import Guard
-from scalarviz.engines.common.snapshot import HostSnapshot, Snapshot, SnapshotValues
-from scalarviz.model.bank import Bank
+from scalarviz.engines.common.snapshot import Snapshot, SnapshotValues
 from scalarviz.session.worker import check_end, hold_at_end
 
 PATIENCE = 0.25  # seconds that background play waits for threads that want the lock
@@ -101,18 +100,21 @@ class SharedSnapshot(Snapshot):
     """Snapshot of a bank that is filled in between two portions of training, without waiting.
 
     session_lock  of the session
-    bank          whose numbers are copied
+    make          returns the Snapshot that the copy is requested from
     where         returns the moment of the session; `moment` is that of the last copy
     """
 
     def __init__(
-        self, session_lock: SessionLock, bank: Bank, where: Callable[[], Any] = lambda: None
+        self,
+        session_lock: SessionLock,
+        make: Callable[[], Snapshot],
+        where: Callable[[], Any] = lambda: None,
     ) -> None:
         self._session_lock = session_lock
-        self._bank = bank
+        self._make = make
         self._where = where
         self.moment: Any = None
-        self._copy: HostSnapshot | None = None
+        self._copy: Snapshot | None = None
 
     __reduce_ex__ = not_copied(
         "the snapshot of a session, which shares its locks", "keep what its read() gives"
@@ -122,9 +124,9 @@ class SharedSnapshot(Snapshot):
         self._copy = None
         self._session_lock.ask(self)
 
-    def take(self) -> HostSnapshot:
-        """Copy the numbers; the caller must hold the lock."""
-        copy = HostSnapshot(self._bank)
+    def take(self) -> Snapshot:
+        """Request a copy of the numbers; the caller must hold the lock."""
+        copy = self._make()
         copy.request()
         self.moment = self._where()
         self._copy = copy
@@ -134,7 +136,8 @@ class SharedSnapshot(Snapshot):
     def ready(self) -> bool:
         if self._copy is None:
             self._session_lock.serve()
-        return self._copy is not None
+        copy = self._copy
+        return copy is not None and copy.ready
 
     def read(self) -> SnapshotValues:
         copy = self._copy

@@ -40,7 +40,7 @@ from scalarviz.session.trainer import (
     rows_of,
     settings_of,
 )
-from scalarviz.session.units import advance, advance_with_bar, back
+from scalarviz.session.units import advance, advance_with_bar, back, check_unit
 from scalarviz.session.user_actions import UserActions
 from scalarviz.session.weight_history import WeightHistory, copy_at_start
 
@@ -152,6 +152,7 @@ class Session(UserActions):
         self._player = Player(self._session_lock)
         self._weight_history = WeightHistory(timeline, self._session_lock)
         self._focus = 0
+        self._rests = False  # whether background play rests between portions
         timeline.between = self._session_lock.between
         timeline.trainer.bank.guard = self._session_lock.lock
         timeline.trainer.bank.session = self
@@ -170,7 +171,7 @@ class Session(UserActions):
         Raises GradientError if a gradient is not finite, UpdateError if a step would make a weight
         infinite; the session then stands before that step.
         """
-        self.timeline.check_unit(unit)
+        check_unit(self.timeline, unit)
         if progress is not True:
             progress = true_or_false(progress, "progress")
         if size(n, "n", least=0):
@@ -180,7 +181,7 @@ class Session(UserActions):
 
     def back(self, n: int = 1, unit: Unit = "step") -> None:
         """Go back by `n` of a `unit`, at most to the start; arguments as in `advance`."""
-        self.timeline.check_unit(unit)
+        check_unit(self.timeline, unit)
         if size(n, "n", least=0):
             with self.doing():
                 back(self.timeline, int(n), unit)
@@ -213,12 +214,15 @@ class Session(UserActions):
 
         Returns at once. Raises the error that ended the previous play if no `pause` has raised it.
         """
-        self.timeline.check_unit(unit)
+        check_unit(self.timeline, unit)
         if unit == "epoch":
             steps = self.timeline.trainer.batches.steps_an_epoch
             speed, unit = (None if speed is None else speed * steps), "step"
         self.timeline.visits.stopped = ""
+        self._rests = speed is not None
         self._player.play(self._portion, speed, unit)
+        if self._rests:
+            self.network.bank.fetch()
 
     def pause(self, timeout: float | None = None) -> None:
         """Stop background play after the current portion; safe to call at any time.
@@ -229,7 +233,10 @@ class Session(UserActions):
         """
         if timeout is not None:
             timeout = number(timeout, "the timeout", 0.0)
-        self._player.pause(timeout)
+        try:
+            self._player.pause(timeout)
+        finally:
+            self.network.bank.fetch()
 
     def follow(self, leader: Player) -> None:
         """Let a SharedClock advance this session in the background; its own play ends.
@@ -273,7 +280,7 @@ class Session(UserActions):
         `read()` waits for it, and so does `await s.snapshot()` in a coroutine.
         """
         timeline = self.timeline
-        return SharedSnapshot(self._session_lock, self.network.bank, lambda: timeline.here)
+        return SharedSnapshot(self._session_lock, timeline.trainer.snapshot, lambda: timeline.here)
 
     # Branches, and what is shown.
 
@@ -394,12 +401,14 @@ class Session(UserActions):
 
     def _portion(self, most: int | None, unit: str) -> int:
         """Advance by at most `most` units, for about PORTION seconds; return by how many."""
-        with self.doing():
+        with Doing(self._session_lock, self.timeline, self._check_owner, plays=True):
             count = max(1, int(self.timeline.pace)) if unit == "step" else 1
             count = count if most is None else min(count, most)
             advance(self.timeline, count, unit)
             if self.timeline.visits.stopped:
                 self._player.stop()
+        if self._rests or not self.playing:
+            self.network.bank.fetch()  # the next portion may be long in coming
         return count
 
     def doing(self) -> Doing:

@@ -17,6 +17,7 @@ from scalarviz.session.background import Player
 from scalarviz.session.branches import Clock
 from scalarviz.session.lock import SessionLock
 from scalarviz.session.session import Session, Unit
+from scalarviz.session.units import check_unit
 
 ROUND = 0.01  # seconds in which all sessions go on to the same step, while it plays
 MOST_STEPS = 100_000  # in one round
@@ -205,7 +206,7 @@ class SharedClock:
 
     def _check(self, unit: str) -> None:
         for session in self.sessions:
-            session.timeline.check_unit(unit)
+            check_unit(session.timeline, unit)
 
     def _steps(self, unit: str) -> int:
         """Return the steps of a unit, of the first session."""

@@ -27,6 +27,7 @@ from scalarviz.session.samples_moved import SamplesMoved, samples_that_moved
 from scalarviz.session.stops import in_one_text
 from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import one_row
+from scalarviz.session.units import check_sample
 from scalarviz.session.weight_history import KINDS, Recorded, WeightHistory
 
 
@@ -205,7 +206,7 @@ class SessionState(ABC):
 
     @focus.setter
     def focus(self, sample: int) -> None:
-        self._focus = self.timeline.check_sample(sample)
+        self._focus = check_sample(self.timeline, sample)
 
     @final
     def numbers(self, operation: str) -> OperationNumbers:

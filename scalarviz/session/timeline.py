@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, final
+from typing import Any, final
 from weakref import WeakMethod
 
 import numpy as np
@@ -18,11 +18,10 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray, shorten
 from scalarviz.engines.common.base import Outcome
 from scalarviz.errors import GradientError, InputError, OrderError
-from scalarviz.formulas.table import pick
 from scalarviz.model.bank import NONE
-from scalarviz.model.program import Moment
 from scalarviz.session.branch_names import branch_of_name
 from scalarviz.session.branches import Action, Branch, Clock, Keyframes
+from scalarviz.session.here import Here
 from scalarviz.session.kept import Kept
 from scalarviz.session.origin import Origin
 from scalarviz.session.outside_writes import BankDiff
@@ -32,24 +31,8 @@ from scalarviz.session.undo import Spot, UndoLog
 from scalarviz.session.visits import Visits
 
 PORTION = 0.005  # seconds of training between two keyframes, and until a pause is noticed
-UNITS = {name: name for name in ("operation", "phase", "sample", "step", "epoch")}
 MOST_STEPS = 100_000  # at most in one portion
 TIMES = 15  # portions that the time of a step is measured over
-
-
-class Here(NamedTuple):
-    """A consistent view of a Timeline for other threads; replaced as a whole, never changed.
-
-    `leaps` counts the moves by more than single operations, such as whole steps; `end` is that of
-    the branch at this moment, which grows while the training goes on.
-    """
-
-    clock: Clock
-    branch: Branch
-    moments: tuple[Moment, ...]
-    loss: float
-    leaps: int
-    end: Clock
 
 
 @final
@@ -76,6 +59,7 @@ class Timeline:
         self.visits = Visits()  # what is done at some steps
         self.stops = Stops()  # where it stops by itself
         self.undo_log = UndoLog()  # what the user changed
+        self.plays = False  # in a portion of background play, after which numbers may stay away
         self.asking = False  # while it visits another moment to look something up
         self._interrupted = False  # numbers and clock may disagree, e.g. after Ctrl-C
         self._outside_writes = BankDiff(trainer)
@@ -107,25 +91,6 @@ class Timeline:
         """Whether a portion or a visit is under way, e.g. while a batch is being made."""
         return self._interrupted or self.visits.under_way
 
-    # Checks of arguments.
-
-    def check_unit(self, unit: str) -> None:
-        """Raise InputError if the unit is unknown or not available for this batch size."""
-        pick(UNITS, unit, "unit")
-        count = self.trainer.batches.size
-        if unit == "sample" and count != 1:
-            raise InputError(
-                f"the batch has {count} samples, which go through each operation together: "
-                "go by operations, phases, steps or epochs"
-            )
-
-    def check_sample(self, sample: object) -> int:
-        """Return the index of a sample of the batch; raise InputError if out of range."""
-        count = self.trainer.batches.size
-        if not isinstance(sample, (int, np.integer)) or not 0 <= sample < count:
-            raise InputError(f"the batch has samples 0 to {count - 1}, and no {shorten(sample)}")
-        return int(sample)
-
     # Moving the clock.
 
     def go(self, target: Clock) -> None:
@@ -149,7 +114,21 @@ class Timeline:
         self._interrupted = False
 
     def forward(self, target: Clock) -> None:
-        """Advance to a moment, replaying the actions of the journal on the way."""
+        """Advance to a moment, replaying the actions of the journal on the way.
+
+        Meanwhile an engine may leave the numbers of the bank on its device.
+        """
+        bank = self.trainer.bank
+        before, bank.away.allowed = bank.away.allowed, True
+        try:
+            self._forward(target)
+            if bank.away.keeper is not None and not self.plays:
+                bank.fetch()
+                self.keep_frame()
+        finally:
+            bank.away.allowed = before
+
+    def _forward(self, target: Clock) -> None:
         while self.clock < target:
             is_due = is_looked_at = is_refused = False
             first = self.clock.step
@@ -166,6 +145,7 @@ class Timeline:
             self.branch.end = max(self.branch.end, self.clock)
             self.show()
             if is_due:
+                self.trainer.bank.fetch()  # for functions of the user
                 self.visits.measure(self)
             if is_looked_at:
                 self.visits.stopped = self.stops.arrive(self, first)
@@ -218,7 +198,7 @@ class Timeline:
 
     def repair(self) -> None:
         """After an interrupted portion, recompute the numbers that belong to the clock."""
-        if self._interrupted:
+        if self._interrupted or self.trainer.bank.away.is_lost:
             now = self.clock
             self.restore(now.step)
             try:
@@ -258,10 +238,21 @@ class Timeline:
             self._stop_before_step()
             self._interrupted = False
             return self.stops.refuse(self, outcome.overflow)
-        self._keep_frame()
+        self._bring_back()
         self.each_portion()
         self._interrupted = False
         return False
+
+    def _bring_back(self) -> None:
+        """Fetch numbers that were away for long, in a call of `advance`; keep a keyframe of them.
+
+        In background play the next portion does so when it begins, see `Doing`.
+        """
+        bank = self.trainer.bank
+        if bank.away.is_due and not self.plays:
+            bank.fetch()
+        if bank.away.keeper is None:
+            self.keep_frame()
 
     def _cut(self, first: int, outcome: Outcome) -> Outcome:
         """Return the outcome of steps up to the first one that stops; those after it are undone."""
@@ -307,13 +298,15 @@ class Timeline:
         self.clock = self.after_operation()
         if self.clock.operation == 0:
             self.branch.record.record(step, np.array([self.loss]))
-            self._keep_frame()
+            self.keep_frame()
             self.each_portion()
         self._interrupted = False
         return False
 
-    def _keep_frame(self) -> None:
-        """Keep a keyframe of this moment unless the last one is less than a portion ago."""
+    def keep_frame(self) -> None:
+        """Keep a keyframe of this arrival at a step, unless the last is less than a portion ago."""
+        if self.clock.operation or self.clock.actions:
+            return
         last = self.branch.frame_before(self.clock.step)
         if last is None or self.clock.step - last.step >= self.pace:
             self.keyframes.add(self.branch, self.trainer.frame(self.clock.step))
@@ -481,13 +474,18 @@ class Timeline:
     @property
     def remembered(self) -> FloatArray:
         """The weights when the session last touched them, at the moment of its clock."""
+        self.trainer.bank.fetch()
         return self._outside_writes.value.array
 
     def journal_outside_writes(self) -> None:
         """Journal what was written into the bank since the last `remember`.
 
-        Raises OrderError if engine or activations of the network were changed without the session.
+        Numbers that a device has lost are those of the last keyframe. Raises OrderError if engine
+        or activations of the network were changed without the session.
         """
+        if self.trainer.bank.away.is_lost:
+            self.restore(self.clock.step)
+            self.remember()
         for kind, details in self._outside_writes.changes():
             self.note(kind, details)
         try:

@@ -18,6 +18,7 @@ from scalarviz.checks.targets import labels_as_rows
 from scalarviz.data import DataSet
 from scalarviz.data.base import TableSet
 from scalarviz.engines.common.base import Outcome, Run
+from scalarviz.engines.common.snapshot import Snapshot
 from scalarviz.engines.common.watch import Watch
 from scalarviz.errors import InputError, OrderError, ShapeError
 from scalarviz.formulas.losses import Loss
@@ -98,12 +99,17 @@ class Trainer:
         """Perform whole steps, and return numbers of each; None if the engine does not do so."""
         return self.run.steps_watched(self.settings.optimizer, first, count, watch)
 
+    def snapshot(self) -> Snapshot:
+        """Return a snapshot of the bank, from where its newest numbers are."""
+        return self.run.snapshot(self.bank)
+
     def frame(self, step: int) -> Frame:
         """Return a keyframe of the present numbers and settings, on arrival at a step."""
         return Frame.of(self.bank, step, self.settings)
 
     def restore(self, frame: Frame) -> None:
         """Set numbers and settings to those of a keyframe."""
+        self.bank.away.end()
         self.adopt(frame.settings)
         frame.restore(self.bank)
 
@@ -203,6 +209,7 @@ def set_values(bank: Bank, rows: Any, values: FloatArray) -> None:
 
 
 def set_frozen(bank: Bank, rows: Any, on: bool) -> None:
+    bank.fetch()  # else the engine would not look at the marks
     bank.frozen[rows] = on
 
 

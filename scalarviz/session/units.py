@@ -2,10 +2,36 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from scalarviz.checks.numbers import shorten
 from scalarviz.draw2d.progress import Progress
+from scalarviz.errors import InputError
+from scalarviz.formulas.table import pick
 from scalarviz.process.memory import check_losses
 from scalarviz.session.branches import Clock
 from scalarviz.session.timeline import Timeline
+
+UNITS = {name: name for name in ("operation", "phase", "sample", "step", "epoch")}
+
+
+def check_unit(timeline: Timeline, unit: str) -> None:
+    """Raise InputError if the unit is unknown or not available for this batch size."""
+    pick(UNITS, unit, "unit")
+    count = timeline.trainer.batches.size
+    if unit == "sample" and count != 1:
+        raise InputError(
+            f"the batch has {count} samples, which go through each operation together: "
+            "go by operations, phases, steps or epochs"
+        )
+
+
+def check_sample(timeline: Timeline, sample: object) -> int:
+    """Return the index of a sample of the batch; raise InputError if out of range."""
+    count = timeline.trainer.batches.size
+    if not isinstance(sample, (int, np.integer)) or not 0 <= sample < count:
+        raise InputError(f"the batch has samples 0 to {count - 1}, and no {shorten(sample)}")
+    return int(sample)
 
 
 def advance(timeline: Timeline, count: int, unit: str) -> None:

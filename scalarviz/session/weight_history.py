@@ -76,6 +76,8 @@ class WeightHistory:
 
     def note(self) -> None:
         """Record the present numbers, if the clock stands between two steps."""
+        if not self._known:
+            return
         bank = self._timeline.trainer.bank
         self._note("value", bank.value)
         self._note("gradient", bank.grad)

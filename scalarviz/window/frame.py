@@ -50,7 +50,7 @@ from scalarviz.controller.files import drop
 from scalarviz.controller.group import Group
 from scalarviz.controller.startup import Opening
 from scalarviz.process.interrupt import Stop
-from scalarviz.session.timeline import Here
+from scalarviz.session.here import Here
 from scalarviz.texts import text
 from scalarviz.view.scene.frame import Division
 from scalarviz.view.scene.panes import Panes

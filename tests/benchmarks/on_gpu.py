@@ -35,6 +35,7 @@ it is unpacked there. Results are at most six files without folders.
     large      networks that run kernel by kernel, with graphs and without, beside PyTorch
     texture    seconds of training until a picture is learnt to 21 dB
     growth     a step over sizes of batches and networks, on both paths
+    held       a step while a session plays and somebody takes snapshots, see `on_gpu_held`
     profile    instructions and stalls of one launch, by Nsight Compute
 
 In numba's simulator (NUMBA_ENABLE_CUDASIM=1) all parts run on tiny networks, with PyTorch and JAX
@@ -342,6 +343,7 @@ PARTS: dict[str, tuple[Callable[..., bool], int, int]] = {
     "large": (partial(of, SPEED, "large"), 40, 100),
     "texture": (partial(of, SPEED, "texture"), 20, 60),
     "growth": (partial(of, SPEED, "growth"), 20, 80),
+    "held": (partial(of, "on_gpu_held", "held"), 30, 60),
     "profile": (partial(of, CHECKS, "profile"), 10, 60),
 }
 RIGHT = list(PARTS)[: list(PARTS).index("matrix")]
@@ -356,7 +358,8 @@ ALONE: dict[str, Callable[..., bool]] = {
 MOST_SECONDS = 585.0
 SLOWER = 20 if SIMULATED else 1
 LAST = 30  # lines that a part printed which are shown if it was wrong
-SHOWN = ("speed", "large", "texture", "growth", "profile")  # whose results are in the summary
+# Whose results are in the summary.
+SHOWN = ("speed", "large", "texture", "growth", "held", "profile")
 
 
 def run_part(name: str, known: dict[str, str], limit: float, log: Path) -> int | str:

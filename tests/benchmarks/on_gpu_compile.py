@@ -80,7 +80,7 @@ def jobs() -> list[Job]:
 def trainings() -> Iterator[tuple[Any, Any, bool]]:
     """Networks that parts train by Adam, their batches, and whether in mixed precision."""
     from scalarviz.data.batches import InOrder
-    from tests.benchmarks import on_gpu_checks, on_gpu_speed
+    from tests.benchmarks import on_gpu_checks, on_gpu_held, on_gpu_speed
 
     main, small = on_gpu_checks.MAIN, [3, 5, 2]
     for dtype, mixed in (("float32", False), ("float32", True), ("float64", False)):
@@ -94,7 +94,8 @@ def trainings() -> Iterator[tuple[Any, Any, bool]]:
         for mixed in (False, True):
             yield net, InOrder(*on_gpu_speed.samples([main[0], main[-1]], 3)), mixed
     yield network(small, "float32"), tables(small, 24), False
-    for session in (on_gpu_checks.a_session("cpu"), on_gpu_speed.texture_of(0)):
+    sessions = [on_gpu_held.session_of(*each, engine="cpu") for each in on_gpu_held.NETWORKS]
+    for session in (*sessions, on_gpu_checks.a_session("cpu"), on_gpu_speed.texture_of(0)):
         yield session.network, session.timeline.trainer.batches, False
 
 

@@ -634,26 +634,21 @@ def uploads(run: CudaRun, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, in
     """The parts of the bank that are copied to the device from here on: place and size."""
     memory, found = run._work.memory, []
 
-    class Arena:
-        def __init__(self, array: Any, place: int = -1) -> None:
-            self.array, self.place = array, place
-
-        def __getitem__(self, part: slice) -> Any:
-            return Arena(self.array[part], part.start or 0)
+    class Part:
+        def __init__(self, array: Any, part: tuple[int, int]) -> None:
+            self.array, self.part, self.copy_to_host = array, part, array.copy_to_host
 
         def copy_to_device(self, numbers: Any, stream: Any) -> None:
-            found.append((self.place, len(numbers)))
+            found.append(self.part)
             self.array.copy_to_device(numbers, stream=stream)
 
-    put = memory.put_bank
+    view = memory._view
 
-    def counted(*arguments: Any) -> None:
-        plain = memory.arena
-        memory.arena = Arena(plain)
-        put(*arguments)
-        memory.arena = plain
+    def counted(part: tuple[int, int]) -> Any:
+        on_device, mirror = view(part)
+        return Part(on_device, part), mirror
 
-    monkeypatch.setattr(memory, "put_bank", counted)
+    monkeypatch.setattr(memory, "_view", counted)
     return found
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-NAMES = ("cuda", "expressions", "graphs", "layers", "own", "sessions")
+NAMES = ("cuda", "away", "expressions", "graphs", "layers", "own", "sessions")
 FILES = [f"tests/engines/simulated_{name}.py" for name in NAMES]
 
-TOGETHER = [FILES[:1], FILES[1:]]  # two halves, for two processes that run tests
+TOGETHER = [FILES[:2], FILES[2:]]  # two halves, for two processes that run tests
 
 needs_numba_cuda = pytest.mark.skipif(
     importlib.util.find_spec("numba_cuda") is None,

@@ -122,7 +122,7 @@ class Engine(ABC):
 
     @final
     def snapshot(self) -> Snapshot:
-        """Return a snapshot of the bank, which is current between calls on every engine."""
+        """Return a snapshot of the bank; a session asks its `Run` instead."""
         return HostSnapshot(self.bank)
 
     @final
@@ -222,6 +222,10 @@ class Run(ABC):
         For "step": raises GradientError if a gradient, UpdateError if a weight, slot or running
         statistic would not be finite; nothing is changed then.
         """
+
+    def snapshot(self, bank: Bank) -> Snapshot:
+        """Return a snapshot of the bank, which asks a device where the newest numbers are there."""
+        return HostSnapshot(bank)
 
     def finish_backward(self) -> None:  # noqa: B027  # most have nothing to do
         """Called after the last moment before "step": leave no unmatched forward."""

@@ -2,7 +2,8 @@
 
 `request()` asks for a copy, `ready` says whether it has arrived, `read()` returns it, and waits if
 necessary; `await snapshot` waits, too, and lets the other tasks of an asyncio loop go on. The
-interface is the same on every engine; in host memory the copy is made at once.
+interface is the same on every engine: in host memory the copy is made at once; numbers that a
+session has left on a GPU are on their way for a while, see `scalarviz.engines.cuda.snapshot`.
 """
 
 from __future__ import annotations

@@ -158,8 +158,12 @@ class CudaCalls:
 
     def begin(self, slots: tuple[str, ...] = ()) -> None:
         """Copy plan and bank to the device."""
-        self.memory.put_plan()
         self.memory.put_bank(self.bank, slots)
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Copy the plan to the device, which has the bank."""
+        self.memory.put_plan()
         if self.precision.mixed:
             self._launch(kernels.round_weights, self.memory.plan, self.memory.arena)
 

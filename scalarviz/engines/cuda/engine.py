@@ -1,6 +1,7 @@
 """CudaEngine: runs the program of a network by numba-CUDA kernels on whole batches.
 
-It uses operations and buffers, not layers. Between calls the bank in host memory is current.
+It uses operations and buffers, not layers. Between calls the bank in host memory is current, but
+for what a session lets a run leave on the GPU: see `scalarviz.model.away`.
 """
 
 from __future__ import annotations

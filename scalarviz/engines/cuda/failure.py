@@ -2,7 +2,8 @@
 
 A call of the engine copies the bank back only after all its kernels have ended. So when one fails,
 the bank in host memory has the numbers from before the call, and a training can go on from there on
-another engine.
+another engine. A session may have left numbers on the GPU that are lost then: it goes back to its
+last keyframe, in host memory.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from contextlib import contextmanager
 from scalarviz.errors import EngineError
 
 MOST_SAID = 120  # characters
+BEFORE = "the numbers are those from before this call"
+KEYFRAME = "the session goes back to its last keyframe"
 # Packages that raise the errors of a GPU, of its driver, and of the compiler and linker for it.
 CARD = ("numba.cuda", "numba_cuda", "cuda.")
 
@@ -22,21 +25,21 @@ def is_of_the_card(error: BaseException) -> bool:
     return isinstance(error, Exception) and type(error).__module__.startswith(CARD)
 
 
-def card_error(error: BaseException) -> EngineError:
-    """Return the error for a GPU that failed."""
+def card_error(error: BaseException, kept: str = BEFORE) -> EngineError:
+    """Return the error for a GPU that failed; `kept` says which numbers there are now."""
     said = " ".join(str(error).split())[:MOST_SAID] or type(error).__name__
     return EngineError(
-        f"the GPU failed ({said}): the numbers are those from before this call; go on "
-        "without the GPU by session.to('cpu') or net.to('cpu'), or begin a new process to use it"
+        f"the GPU failed ({said}): {kept}; go on without the GPU by session.to('cpu') or "
+        "net.to('cpu'), or begin a new process to use it"
     )
 
 
 @contextmanager
-def card_failures() -> Iterator[None]:
-    """Raise EngineError for a failure of the GPU in the body."""
+def card_failures(kept: str = BEFORE) -> Iterator[None]:
+    """Raise EngineError for a failure of the GPU in the body; see `card_error`."""
     try:
         yield
     except Exception as error:  # drivers raise errors of many kinds; others are raised again
         if not is_of_the_card(error):
             raise
-        raise card_error(error) from error
+        raise card_error(error, kept) from error

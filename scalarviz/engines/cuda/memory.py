@@ -1,9 +1,10 @@
 """Memory: the arrays of a training on a GPU, and copies between host and device.
 
-Between calls the bank in host memory is current: whoever holds one of its arrays sees every step,
-and so a snapshot, a save or a picture asks the GPU for nothing. The bank stays on the device, too,
-beside a copy of what it has there. Each call begins with `put_bank`, which compares and copies only
-the parts that were written since, and ends with `take_bank`.
+A call of the engine begins with `put_bank`, which compares the bank in host memory with a mirror of
+what the device has of it, and copies only the parts that were written since. It ends with
+`take_bank`, which copies values, gradients and the slots in use to the host; or, between portions
+of a session, without it: then the bank has them fetched when somebody reads it, see
+`scalarviz.model.away`.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from __future__ import annotations
 from typing import Any, final
 
 import numpy as np
+import numpy.typing as npt
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda.api import cuda
-from scalarviz.engines.cuda.tables import MemoryLayout, most_slots
+from scalarviz.engines.cuda.tables import MemoryLayout
 from scalarviz.model.bank import Bank
 
 
@@ -35,10 +37,11 @@ class Memory:
         size = layout.arena + places.BEYOND_ARENA
         self.arena = cuda.device_array(size, self.dtype, stream=stream)
         self.data = cuda.device_array(1, self.dtype, stream=stream)
-        self.bank_size = (most_slots() + 3) * self.rows
-        self._staged = cuda.pinned_array(max(1, self.bank_size), self.dtype)
-        self._known = np.zeros(self.bank_size, self.dtype)  # what the device has of the bank
-        self._is_known = False
+        self.grad_place = int(layout.plan[places.GRAD])
+        self.bank_size = self.grad_place + self.rows
+        self._mirror = cuda.pinned_array(max(1, self.bank_size), self.dtype)
+        self._known: set[tuple[int, int]] = set()  # parts that are the same on both sides
+        self._views: dict[tuple[int, int], tuple[Any, FloatArray]] = {}
         self.write(layout.settings_place, layout.settings.ravel())
 
     def write(self, place: int, numbers: FloatArray) -> None:
@@ -93,42 +96,59 @@ class Memory:
         if not self.rows:
             return
         for start, numbers in self._parts(bank, slots):
-            known = self._known[start : start + numbers.size]
-            # Bytes are compared: NaN is not equal to itself, and -0.0 equal to 0.0.
-            if self._is_known and known.tobytes() == numbers.tobytes():
+            part = start, numbers.size
+            on_device, mirror = self._view(part)
+            # Bits are compared: NaN is not equal to itself, and -0.0 equal to 0.0.
+            if part in self._known and (bits(mirror) == bits(numbers)).all():
                 continue
-            known[:] = numbers
-            staged = self._staged[start : start + numbers.size]
-            staged[:] = numbers
-            part = self.arena[start : start + numbers.size]
-            part.copy_to_device(staged, stream=self.stream)
-        self._is_known = True
+            mirror[:] = numbers
+            on_device.copy_to_device(mirror, stream=self.stream)
+            self._known.add(part)
 
     def forget_bank(self) -> None:
-        """Note that kernels write the bank on the device, until `take_bank`.
+        """Note that kernels write the bank on the device, but for frozen marks, until `take_bank`.
 
         A call that is interrupted in between leaves other numbers there than the host has.
         """
-        self._is_known = False
+        self._known &= {(self.rows, self.rows)}
 
     def _parts(self, bank: Bank, slots: tuple[str, ...]) -> list[tuple[int, FloatArray]]:
         """Return where the parts of the bank begin in `arena`, and their numbers, 1-D."""
         rows = self.rows
         kept = [(2 * rows, bank.slot_block(slots).ravel())] if slots else []
         frozen = bank.frozen.astype(self.dtype)
-        last = self.bank_size - rows
-        return [(0, bank.value), (rows, frozen), *kept, (last, bank.grad)]
+        return [(0, bank.value), (rows, frozen), *kept, (self.grad_place, bank.grad)]
+
+    def moving_parts(self, slots: int) -> list[tuple[int, int]]:
+        """Return start and size of the parts of `arena` that steps with so many slots change."""
+        rows = self.rows
+        kept = [(2 * rows, slots * rows)] if slots else []
+        return [(0, rows), *kept, (self.grad_place, rows)]
+
+    def _view(self, part: tuple[int, int]) -> tuple[Any, FloatArray]:
+        """Return a part of the bank on the device, and of its mirror."""
+        if part not in self._views:
+            where = slice(part[0], sum(part))
+            self._views[part] = self.arena[where], self._mirror[where]
+        return self._views[part]
 
     def take_bank(self, bank: Bank, slots: tuple[str, ...]) -> None:
-        """Copy the bank, with an optimizer's slots, from the device."""
-        rows, staged = self.rows, self._staged
-        if not rows:
+        """Copy values, gradients and an optimizer's slots from the device."""
+        if not self.rows:
             return
-        self.arena[: self.bank_size].copy_to_host(staged, stream=self.stream)
+        parts = self.moving_parts(len(slots))
+        self._known.difference_update(parts)
+        for part in parts:
+            on_device, mirror = self._view(part)
+            on_device.copy_to_host(mirror, stream=self.stream)
         self.stream.synchronize()
-        self._known[:], self._is_known = staged, True
-        bank.value[:] = staged[:rows]
-        bank.grad[:] = staged[self.bank_size - rows :]
-        if slots:
-            block = bank.slot_block(slots)
-            block[:] = staged[2 * rows : 2 * rows + block.size].reshape(block.shape)
+        self._known.update(parts)
+        arrays = [bank.value, *([bank.slot_block(slots)] if slots else []), bank.grad]
+        for part, array in zip(parts, arrays, strict=True):
+            array[...] = self._view(part)[1].reshape(array.shape)
+
+
+def bits(numbers: FloatArray) -> npt.NDArray[np.unsignedinteger[Any]]:
+    """Return the bits of an array of numbers as integers."""
+    found: npt.NDArray[np.unsignedinteger[Any]] = numbers.view(f"u{numbers.itemsize}")
+    return found

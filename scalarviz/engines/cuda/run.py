@@ -12,13 +12,16 @@ from scalarviz.engines.common.base import Outcome, Run
 from scalarviz.engines.common.before import Before
 from scalarviz.engines.common.statistics import Statistics
 from scalarviz.engines.cuda import places
-from scalarviz.engines.cuda.failure import card_failures
+from scalarviz.engines.cuda.failure import BEFORE, KEYFRAME, card_failures
+from scalarviz.engines.cuda.memory import Memory
+from scalarviz.engines.cuda.snapshot import Asides, CudaSnapshot
 from scalarviz.engines.cuda.tables import (
     MOST_STEPS,
     set_start,
 )
 from scalarviz.errors import EngineError
 from scalarviz.formulas.losses import Loss
+from scalarviz.model.bank import Bank
 from scalarviz.model.operations import NONE, Buffer
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.own_rates import NO_OWN_RATES
@@ -46,10 +49,18 @@ class CudaRun(Run):
     def _make_work(self) -> None:
         """Make kernels and memory for the formulas that there are now."""
         engine = self.engine
+        engine.bank.fetch()  # from the memory so far
         self._work = engine.take_work(self.batches.size)
+        self.slots: tuple[str, ...] = ()  # of the optimizer of the last steps
+        self._asides: Asides | None = None
         self._on_device: Batches | None = None  # whose tables are on the device
         self._own_rates = NO_OWN_RATES  # which are on the device
         self._work.use_loss(self.loss_function)
+
+    @property
+    def memory(self) -> Memory:
+        """The arrays of this training on the GPU."""
+        return self._work.memory
 
     # ---- whole steps
 
@@ -63,14 +74,17 @@ class CudaRun(Run):
         return True
 
     def steps(self, optimizer: Optimizer, first: int, count: int) -> Outcome:
-        # A failure of the GPU leaves the numbers from before the call, also in a later launch.
-        bank = self.engine.bank
-        before = Before(bank, optimizer, gradients=True) if count > MOST_STEPS else None
+        # A failure of the GPU leaves the numbers from before the call, also in a later launch; a
+        # session that leaves its numbers on the GPU has keyframes instead.
+        bank, before = self.engine.bank, None
+        if count > MOST_STEPS and not bank.away.allowed:
+            before = Before(bank, optimizer, gradients=True)
         try:
-            with card_failures():
+            with card_failures(KEYFRAME if bank.away.allowed else BEFORE):
                 return self._launches(optimizer, first, count)
-        except EngineError:
-            if before is not None:
+        except BaseException as error:
+            bank.away.end()
+            if before is not None and isinstance(error, EngineError):
                 before.restore()
             raise
 
@@ -88,6 +102,23 @@ class CudaRun(Run):
             bad, done = outcome.bad, done + steps
         return Outcome(np.concatenate(losses), bad)
 
+    # ---- numbers that stay on the GPU between calls of `steps`
+
+    def fetch(self) -> None:
+        """Copy values, gradients and slots to the bank; see `scalarviz.model.away`."""
+        with card_failures(KEYFRAME):
+            self.memory.take_bank(self.engine.bank, self.slots)
+
+    def snapshot(self, bank: Bank) -> CudaSnapshot:
+        return CudaSnapshot(self)
+
+    @property
+    def asides(self) -> Asides:
+        """The memory for snapshots."""
+        if self._asides is None:
+            self._asides = Asides(self.memory)
+        return self._asides
+
     def share_tables(self, other: CudaRun) -> None:
         """Use the tables of another run, if they are on the device and those of this one."""
         there, here = other._on_device, self.batches
@@ -100,17 +131,28 @@ class CudaRun(Run):
     def launch(self, optimizer: Optimizer, first: int, count: int) -> None:
         """Queue at most MOST_STEPS steps; `outcome` waits for them."""
         self._order(optimizer, first, count)
-        self._work.begin(optimizer.row.slots)
+        away, slots = self.engine.bank.away, optimizer.row.slots
+        if away.keeper is self and slots == self.slots:
+            self._work.go_on()
+        else:
+            self._work.begin(slots)
+        self.slots = slots
+        if away.allowed:
+            away.leave(self)
         if self.whole_steps:
             self._work.whole_steps(count)
         else:
             self._work.repeat(self._step, count)
 
     def outcome(self, optimizer: Optimizer) -> Outcome:
-        """Wait for the steps of `launch`, and copy the bank from the device."""
-        bank, memory, slots = self.engine.bank, self._work.memory, optimizer.row.slots
+        """Wait for the steps of `launch`; copy the bank from the device, unless it may stay."""
+        bank, memory, slots = self.engine.bank, self.memory, optimizer.row.slots
         memory.take_plan()
-        memory.take_bank(bank, slots)
+        plan = memory.host_plan
+        is_whole = plan[places.BAD] == NONE and plan[places.OVERFLOWED] == places.NOBODY
+        if not (is_whole and bank.away.allowed):
+            bank.away.end()
+            memory.take_bank(bank, slots)
         # A refused step has not changed running statistics either.
         refused = not self.whole_steps and memory.host_plan[places.BAD] != NONE
         memory.take_state(bank, before=bool(refused))

@@ -1,0 +1,644 @@
+"""Numbers that the cuda engine leaves on the GPU between portions; run by `test_cuda.py`.
+
+In numba's simulator. The training with which they are compared brings the bank back after every
+call of the engine, as all of them did before there was `Away`.
+"""
+
+import copy
+import pickle
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.engines.cuda.calls import CudaCalls
+from scalarviz.engines.cuda.memory import Memory
+from scalarviz.engines.cuda.run import CudaRun
+from scalarviz.errors import EngineError
+from scalarviz.model import away
+from scalarviz.model.away import Away
+from tests.engines.simulator import slow
+from tests.wording import refused
+
+NEVER = 1e9  # seconds
+ENOUGH = 60.0  # seconds that a background thread may take for some steps
+
+
+@pytest.fixture(autouse=True)
+def rarely(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers that nobody reads are not fetched, but for the first time."""
+    monkeypatch.setattr(away, "EVERY", NEVER)
+
+
+def session(seed: int = 3, engine: str = "cuda", *, norm: bool = False) -> sv.Session:
+    """A small training; with a batch norm it runs kernel by kernel, and has running statistics."""
+    net = sv.Network([2, 3, 1], "tanh", dtype="float64", seed=seed)
+    if norm:
+        layers = [sv.Dense(2, 2, "tanh"), sv.BatchNorm(2), sv.Dense(2, 1)]
+        net = sv.Network(layers, dtype="float64", seed=seed)
+    inputs = np.random.default_rng(1).uniform(-1.0, 1.0, (11, 2))
+    data = sv.data.Arrays(inputs, np.sin(inputs.sum(axis=1, keepdims=True)))
+    return sv.Session(net, data, "mse", sv.Adam(0.1), batch=4, engine=engine)
+
+
+def brought_back(s: sv.Session) -> sv.Session:
+    """The session with numbers that never stay away."""
+    bank = s.network.bank
+
+    class Home(Away):  # type: ignore[misc]  # final, but for this
+        allowed = property(lambda self: False, lambda self, on: None)  # type: ignore[assignment]  # of another kind
+
+    bank.away = Home()
+    return s
+
+
+def until(s: sv.Session, step: int) -> None:
+    end = time.monotonic() + ENOUGH
+    while s.step_index < step:
+        assert time.monotonic() < end and s.playing
+        time.sleep(0.001)
+
+
+class Copies:
+    """Counts copies of the bank between host and GPU, and calls of `steps`."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.fetched = self.put = self.calls = 0
+        take, view, steps = Memory.take_bank, Memory._view, CudaRun.steps
+        counts = self
+
+        def taken(memory: Memory, *arguments: Any) -> None:
+            counts.fetched += 1
+            take(memory, *arguments)
+
+        class Part:
+            def __init__(self, array: Any) -> None:
+                self.array, self.copy_to_host = array, array.copy_to_host
+
+            def copy_to_device(self, *arguments: Any, **options: Any) -> None:
+                counts.put += 1
+                self.array.copy_to_device(*arguments, **options)
+
+        def counted(memory: Memory, part: Any) -> Any:
+            on_device, mirror = view(memory, part)
+            return Part(on_device), mirror
+
+        def called(run: CudaRun, *arguments: Any) -> Any:
+            counts.calls += 1
+            return steps(run, *arguments)
+
+        patch.setattr(Memory, "take_bank", taken)
+        patch.setattr(Memory, "_view", counted)
+        patch.setattr(CudaRun, "steps", called)
+
+    def clear(self) -> None:
+        self.fetched = self.put = self.calls = 0
+
+
+@pytest.fixture
+def copies(monkeypatch: pytest.MonkeyPatch) -> Copies:
+    return Copies(monkeypatch)
+
+
+@pytest.fixture
+def interrupted(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    with monkeypatch.context() as patch:
+        yield patch
+
+
+# ---- how often the bank is copied ---------------------------------------------------------------
+
+
+def test_background_play_copies_the_bank_when_somebody_looks(copies: Copies) -> None:
+    s = session()
+    s.advance(1)
+    copies.clear()
+    s.play()
+    until(s, 12)
+    playing = copies.calls, copies.fetched, copies.put
+    s.pause()
+    assert playing[0] >= 3 and playing[1:] == (0, 0), "nobody has looked yet"
+    assert copies.fetched == 1 and copies.put == 0, "the pause has fetched it"
+    s.play()
+    until(s, s.step_index + 5)
+    before = copies.fetched
+    with s.still(ENOUGH):
+        assert s.network.bank.value.size
+        assert copies.fetched == before + 1
+    s.pause()
+    s.play(100.0)  # it rests after each portion
+    until(s, s.step_index + 2)
+    assert copies.fetched >= before + 3
+    s.pause()
+
+
+def test_background_play_brings_the_bank_back_as_often_as_it_should(
+    copies: Copies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = 0.3
+    monkeypatch.setattr(away, "EVERY", every)
+    s = session()
+    held, seen = s.network.bank.value, set()
+    start = time.perf_counter()
+    s.play()
+    while len(seen) < 4:
+        assert time.perf_counter() - start < ENOUGH and s.playing
+        seen.add(held.tobytes())
+        time.sleep(0.001)
+    fetched, calls, most = copies.fetched, copies.calls, (time.perf_counter() - start) / every
+    s.pause()
+    assert 3 <= fetched <= most + 2 and calls > fetched
+
+
+def test_a_long_advance_copies_the_bank_at_its_end(copies: Copies) -> None:
+    s = session()
+    s.advance(20)
+    assert copies.calls > 3 and copies.fetched <= 2 and copies.put <= 4
+    copies.clear()
+    s.advance(1)
+    assert (copies.calls, copies.fetched, copies.put) == (1, 1, 0)
+
+
+def test_a_fetch_that_takes_long_is_made_more_rarely(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+
+    class Slow:
+        def fetch(self) -> None:
+            now[0] += 0.2
+
+    place = Away()
+    place.leave(Slow())
+    assert place.is_due
+    monkeypatch.setattr(away, "EVERY", 1 / 60)
+    place.fetch(None)
+    place.leave(Slow())
+    for seconds, due in ((1.9, False), (0.2, True)):
+        now[0] += seconds
+        assert place.is_due is due
+
+
+def test_a_snapshot_is_of_its_moment_and_brings_nothing_back(copies: Copies) -> None:
+    s, other = session(), brought_back(session())
+    s.advance(1)
+    copies.clear()
+    s.play()
+    shots = [s.snapshot() for _ in range(3)]
+    for n, shot in enumerate(shots):
+        until(s, 3 * n + 4)
+        shot.request()
+    while not all(shot.ready for shot in shots):
+        time.sleep(0.001)
+    found = [shot.read() for shot in shots]
+    assert copies.fetched == 0 and s.network.bank.away.keeper is not None
+    s.pause()
+    for shot, numbers in zip(shots, found, strict=True):
+        other.seek(shot.moment.clock.step)
+        bank = other.network.bank
+        assert numbers.value.tobytes() == bank.value.tobytes()
+        assert numbers.grad.tobytes() == bank.grad.tobytes()
+        assert numbers.state.tobytes() == bank.state.tobytes()
+        for name, slot in bank.slots.items():
+            assert numbers.slots[name].tobytes() == slot.tobytes()
+
+
+# ---- the arrays of a bank are current ------------------------------------------------------------
+
+
+def held(net: sv.Network) -> dict[str, Any]:
+    """Arrays of a bank that somebody holds, and a handle on a weight."""
+    bank = net.bank
+    return {"value": bank.value, "grad": bank.grad, "state": bank.state, "weight": net.weight(2)}
+
+
+def bits(arrays: dict[str, Any], bank: sv.Bank) -> list[bytes]:
+    weight = np.array([arrays["weight"].value, arrays["weight"].grad])
+    found = [arrays[name].tobytes() for name in ("value", "grad", "state")]
+    slots = {name: slot.tobytes() for name, slot in bank.slots.items()}
+    return [*found, weight.tobytes(), *(slots[name] for name in sorted(slots))]
+
+
+def test_held_arrays_are_current_after_each_call() -> None:
+    s, other = session(), brought_back(session())
+    ours, theirs = held(s.network), held(other.network)
+
+    def same() -> None:
+        assert ours["value"].tobytes() == theirs["value"].tobytes()
+        assert bits(ours, s.network.bank) == bits(theirs, other.network.bank)
+
+    for each in (s, other):
+        each.advance(5)
+    same()
+    s.play()
+    until(s, 9)
+    s.pause()
+    other.advance(s.step_index - 5)
+    same()
+    for each in (s, other):
+        each.advance(3, "operation")
+    same()
+    for each in (s, other):
+        each.seek(4)
+    same()
+
+
+def test_what_a_callback_and_a_metric_see_is_current() -> None:
+    seen: dict[str, list[float]] = {}
+
+    def run(name: str, s: sv.Session) -> None:
+        weight, values = s.network.weight(1), seen.setdefault(name, [])
+
+        def look(view: Any) -> None:
+            values.extend([weight.value, weight.grad, *view.values])
+
+        s.on_step(look, every=3)
+        s.stop_when(lambda view: bool(view.step == 8 and weight.value != view.values[1]))
+        s.advance(10)
+        assert s.step_index == 10
+
+    run("away", session())
+    run("here", brought_back(session()))
+    assert seen["away"] == seen["here"] and len(seen["away"]) > 10
+
+
+def test_a_written_weight_reaches_the_gpu_before_the_next_step() -> None:
+    s = session()
+    held_array = s.network.bank.value
+    s.advance(4)
+    held_array[3] = 0.5
+    s.advance(2)
+    s.play()
+    until(s, 9)
+    s.network.weight(1).value = 0.25  # waits for the portion
+    s.network.weight(4).freeze()
+    frozen = s.network.weight(4).value
+    until(s, s.step_index + 3)
+    s.pause()
+    assert s.network.weight(4).value == frozen
+    kinds = [action.kind for action in s.timeline.branch.journal]
+    assert kinds == ["edit", "edit", "freeze"]
+    values, last = s.network.bank.value.copy(), s.step_index
+    s.seek(0)
+    s.seek(last)
+    assert s.network.bank.value.tobytes() == values.tobytes()
+
+
+def test_a_write_past_the_bank_while_it_plays_is_journalled(monkeypatch: Any) -> None:
+    monkeypatch.setattr(away, "EVERY", 0.05)
+    s = session()
+    array = s.network.bank.value
+    s.play()
+    until(s, 2)
+    end = time.monotonic() + ENOUGH
+    while not s.timeline.branch.journal:  # it may be written into while numbers arrive
+        assert time.monotonic() < end
+        array[3] = 0.5
+        time.sleep(0.02)
+    until(s, s.step_index + 2)
+    s.pause()
+    s.advance(1)
+    first = s.timeline.branch.journal[0]
+    assert first.kind == "edit" and first.details["rows"].tolist() == [3]
+    assert first.details["values"].tolist() == [0.5]
+    values, last = s.network.bank.value.copy(), s.step_index
+    s.seek(0)
+    s.seek(last)
+    assert s.network.bank.value.tobytes() == values.tobytes()
+
+
+def one_value(net: sv.Network) -> None:
+    net.weight(1).value = 0.25  # a handle that was made before
+
+
+def all_values(net: sv.Network) -> None:
+    net.bank.value = np.full(len(net.bank), 0.25)
+
+
+def kernel(net: sv.Network) -> None:
+    net.layers[0].kernel = np.full((3, 2), 0.25)
+
+
+WRITES = {
+    "value": one_value,
+    "values": all_values,
+    "kernel": kernel,
+    "freeze": lambda net: net.weight(4).freeze(),
+    "frozen": lambda net: setattr(net.bank, "frozen", [True] * len(net.bank)),
+    "state dict": lambda net: net.load_state_dict(net.state_dict()),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_whoever_writes_has_the_bank_fetched(name: str) -> None:
+    s = session()
+    s.network.parameters()[:]
+    s.play()
+    until(s, 4)
+    with s.still(ENOUGH):
+        s._player.stop()
+        assert s.network.bank.away.keeper is not None
+        WRITES[name](s.network)
+        assert s.network.bank.away.keeper is None, "the next step compares it with the GPU's"
+        written, step = s.network.bank.value.copy(), s.step_index
+    s.pause()
+    s.advance(1)
+    s.seek(step)
+    s.advance(0)
+    with s.doing():
+        s.timeline.enter(step)
+    assert s.network.bank.value.tobytes() == written.tobytes()
+
+
+def test_what_is_replayed_of_the_journal_reaches_the_gpu() -> None:
+    pair = session(), brought_back(session())
+    for s in pair:
+        s.advance(6)
+        s.freeze(2)
+        s.advance(3)
+        s.freeze(2, on=False)
+        s.edit(3, 0.5)
+        s.advance(3)
+        s.timeline.pace = 50.0
+        s.timeline.keyframes.budget = 1  # so that none is left on the way
+        s.advance(3)
+        s.seek(0)
+        s.seek(15)
+    ours, theirs = [s.network.bank for s in pair]
+    assert len(pair[0].timeline.keyframes) == 2
+    assert ours.value.tobytes() == theirs.value.tobytes()
+
+
+def test_copies_of_a_network_that_plays_have_its_numbers() -> None:
+    s = session()
+    s.play()
+    until(s, 6)
+    with s.still(ENOUGH):
+        bank = s.network.bank
+        assert bank.away.keeper is not None
+        twins = [
+            pickle.loads(pickle.dumps(s.network)), copy.deepcopy(s.network), s.network.copy(),
+        ]  # fmt: skip
+        for twin in twins:
+            assert twin.bank.value.tobytes() == bank.value.tobytes()
+            assert twin.bank.slots["m"].tobytes() == bank.slots["m"].tobytes()
+            assert twin.bank.step_count == s.step_index and twin.bank.away.keeper is None
+    s.pause()
+
+
+def test_a_forked_child_asks_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    s = session()
+    s.advance(2)
+    s.play()
+    until(s, 6)
+    with s.still(ENOUGH), monkeypatch.context() as child:
+        child.setattr("os.getpid", lambda: -1)
+        child.setattr(Memory, "take_bank", None)
+        assert s.network.bank.away.keeper is not None
+        assert np.isfinite(s.network.bank.value).all()
+
+
+# ---- any actions give the numbers of a bank that is always brought back -------------------------
+
+
+def play(s: sv.Session, steps: int) -> None:
+    """Steps in the background; the other session takes as many at once."""
+    s.play()
+    until(s, s.step_index + steps)
+    s.pause()
+
+
+def pin(s: sv.Session, n: int) -> None:
+    s.pin(n % 5)
+    s.history(n % 5, wait=True)  # the simulator runs the kernels of one thread only
+    if n % 3 == 0:
+        s.pin(n % 5, False)
+
+
+ACTIONS = {
+    "advance": lambda s, n: s.advance(int(n)),
+    "play": lambda s, n: None,
+    "operation": lambda s, n: s.advance(int(n), "operation"),
+    "back": lambda s, n: s.back(int(n)),
+    "seek": lambda s, n: s.seek(int(n)),
+    "edit": lambda s, n: s.edit(int(n) % 5, 0.1 * n),
+    "write": lambda s, n: s.network.bank.value.__setitem__(int(n) % 5, 0.2),
+    "set": lambda s, n: setattr(s.network.weight(int(n) % 5), "value", 0.3),
+    "freeze": lambda s, n: s.freeze(int(n) % 5, bool(n % 2)),
+    "rate": lambda s, n: setattr(s, "learning_rate", 0.01 * n),
+    "optimizer": lambda s, n: setattr(s, "optimizer", sv.SGD(0.1) if n % 2 else sv.Adam(0.05)),
+    "batch": lambda s, n: setattr(s, "batch", 1 + int(n) % 5),
+    "engine": lambda s, n: s.to("cpu" if s.engine == "cuda" else "cuda"),
+    "undo": lambda s, n: s.undo() if s.timeline.undo_log.done else None,
+    "redo": lambda s, n: s.redo() if s.timeline.undo_log.undone else None,
+    "branch": lambda s, n: s.branch(),
+    "switch": lambda s, n: s.switch(int(n) % len(s.branches)),
+    "pin": pin,
+    "explain": lambda s, n: s.explain(int(n) % 5) if s.step_index else None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", [1, 2, *slow(*range(3, 9))])
+def test_any_actions_give_the_same_numbers(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    norm = seed % 2 == 0
+    pair = [session(seed, norm=norm), brought_back(session(seed, norm=norm))]
+    s, other = pair
+    ours, theirs = held(s.network), held(other.network)
+    for _ in range(25):
+        name, n = str(rng.choice([*ACTIONS])), int(rng.integers(1, 9))
+        if name == "play":
+            if s.clock.operation == 0:
+                play(s, n)
+                other.advance(s.step_index - other.step_index)
+        else:
+            for each in pair:
+                ACTIONS[name](each, n)
+        assert s.clock == other.clock, name
+        assert ours["value"].tobytes() == theirs["value"].tobytes(), name
+        if rng.random() < 0.5:
+            assert bits(ours, s.network.bank) == bits(theirs, other.network.bank), name
+        if rng.random() < 0.3:
+            found = [each.snapshot().read() for each in pair]
+            assert found[0].value.tobytes() == found[1].value.tobytes(), name
+            assert found[0].slots.keys() == found[1].slots.keys()
+    assert s.losses.tobytes() == other.losses.tobytes()
+    journals = [list(map(str, each.timeline.branch.journal)) for each in pair]
+    assert journals[0] == journals[1]
+    s.save(tmp_path / "run")
+    loaded = sv.Session.load(tmp_path / "run")
+    assert loaded.network.bank.value.tobytes() == s.network.bank.value.tobytes()
+    assert loaded.clock == s.clock
+    loaded.advance(2)
+    s.advance(2)
+    assert loaded.network.bank.value.tobytes() == s.network.bank.value.tobytes()
+
+
+def test_a_formula_that_is_added_meanwhile_changes_the_memory(interrupted: Any) -> None:
+    s, other = session(), brought_back(session())
+    s.advance(1)
+    asked, found = [0], []
+
+    def outdated(calls: CudaCalls) -> bool:
+        asked[0] += 1
+        found.append(s.network.bank.away.keeper is not None)
+        return asked[0] == 4
+
+    interrupted.setattr(CudaCalls, "outdated", property(outdated))
+    s.advance(12)
+    assert asked[0] > 4 and found[3]
+    other.advance(13)
+    assert s.network.bank.value.tobytes() == other.network.bank.value.tobytes()
+
+
+def test_another_engine_while_it_plays() -> None:
+    s, other = session(), brought_back(session())
+    s.play()
+    until(s, 4)
+    s.to("cpu")
+    changed = s.timeline.branch.journal[0].step
+    until(s, changed + 2)
+    s.pause()
+    other.advance(changed)
+    other.to("cpu")
+    other.advance(s.step_index - changed)
+    assert s.network.bank.value.tobytes() == other.network.bank.value.tobytes()
+
+
+# ---- what goes wrong meanwhile -------------------------------------------------------------------
+
+
+def raising_after(calls: int, plain: Any, error: BaseException) -> Any:
+    left = [calls]
+
+    def function(*arguments: Any) -> Any:
+        left[0] -= 1
+        if left[0] == 0:
+            raise error
+        return plain(*arguments)
+
+    return function
+
+
+@pytest.mark.parametrize("calls", [1, 4])
+@pytest.mark.parametrize("name", ["take_plan", "put_plan"])
+def test_ctrl_c_within_steps(name: str, calls: int, interrupted: pytest.MonkeyPatch) -> None:
+    s, other = session(), brought_back(session())
+    array = s.network.bank.value
+    s.advance(3)
+    plain = getattr(Memory, name)
+    interrupted.setattr(Memory, name, raising_after(calls, plain, KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        s.advance(20)
+    other.advance(s.step_index)
+    assert array.tobytes() == other.network.bank.value.tobytes()
+    s.advance(4)
+    other.advance(4)
+    assert array.tobytes() == other.network.bank.value.tobytes()
+    assert not s.timeline.branch.journal
+
+
+def test_ctrl_c_while_numbers_arrive(interrupted: pytest.MonkeyPatch) -> None:
+    s, other = session(), brought_back(session())
+    array = s.network.bank.value
+    s.play()
+    until(s, 5)
+
+    def half(memory: Memory, bank: sv.Bank, slots: Any) -> None:
+        bank.value[:3] = 77.0
+        raise KeyboardInterrupt
+
+    with s.still(ENOUGH):
+        s._player.stop()
+        with interrupted.context() as patch:
+            patch.setattr(Memory, "take_bank", half)
+            with pytest.raises(KeyboardInterrupt):
+                assert s.network.bank.value.size
+        assert array[0] == 77.0
+    s.pause()
+    other.advance(s.step_index)
+    assert array.tobytes() == other.network.bank.value.tobytes()
+    s.advance(1)
+    assert not s.timeline.branch.journal
+
+
+def test_after_steps_that_failed_nothing_is_fetched(interrupted: pytest.MonkeyPatch) -> None:
+    s = session()
+    run, bank = s.timeline.trainer.run, s.network.bank
+    bank.away.allowed = True
+    run.steps(sv.Adam(0.1), 0, 1)
+    assert bank.away.keeper is run
+    interrupted.setattr(Memory, "take_plan", raising_after(1, None, KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        run.steps(sv.Adam(0.1), 1, 1)
+    assert bank.away.keeper is None
+
+
+class CudaAPIError(Exception):
+    """As the driver raises it."""
+
+    __module__ = "numba.cuda.cudadrv.driver"
+
+
+def lose(*_: object) -> None:
+    raise CudaAPIError("[999] lost")
+
+
+def test_a_card_that_is_lost_while_it_has_the_numbers(interrupted: pytest.MonkeyPatch) -> None:
+    s, other = session(), session(engine="python")
+    s.advance(2)
+    s.play()
+    until(s, 6)
+    with s.still(ENOUGH):
+        s._player.stop()
+        for name in ("take_bank", "take_plan"):
+            interrupted.setattr(Memory, name, lose)
+        with refused(EngineError, "lost"):
+            assert s.network.bank.value.size
+    s.pause()
+    assert s.network.bank.away.is_lost
+    s.to("cpu")
+    assert s.step_index == s.branches[0].frames[-1].step < 6
+    s.advance(6 - s.step_index)
+    other.advance(6)
+    assert s.network.bank.value == pytest.approx(other.network.bank.value, rel=1e-9)
+    assert s.losses == pytest.approx(other.losses)
+    s.advance(1)
+    assert s.step_index == 7
+
+
+def test_a_card_that_is_lost_within_a_portion(interrupted: pytest.MonkeyPatch) -> None:
+    s = session()
+    s.advance(2)
+    s.play()
+    until(s, 5)
+    interrupted.setattr(Memory, "take_plan", lose)
+    interrupted.setattr(Memory, "take_bank", lose)
+    while s.playing:
+        time.sleep(0.001)
+    with refused(EngineError, "lost"):
+        s.pause()
+    kept = s.timeline.branch.frames[-1].step
+    assert s.step_index == kept < 5 and not s.network.bank.away.is_lost
+    s.to("cpu")
+    s.advance(1)
+    assert s.step_index == kept + 1
+
+
+def test_threads_that_read_while_it_plays() -> None:
+    s, other = session(), brought_back(session())
+    s.advance(1)
+    other.advance(1)
+    s.play()
+    end = time.monotonic() + 1.5
+    while time.monotonic() < end:
+        assert np.isfinite(s.network.bank.value).all()
+        assert np.isfinite(s.network.bank.slots["v"]).all()
+        s.network.weight(0).value  # noqa: B018  # as a picture does
+        s.snapshot().read()
+    s.pause()
+    other.advance(s.step_index - 1)
+    assert s.network.bank.value.tobytes() == other.network.bank.value.tobytes()
