@@ -199,7 +199,17 @@ def application(words: Sequence[str]) -> Typer:
     def _(for_class: bool = wanted) -> None:
         doctor(for_class)
 
-    simple("warm", "Compile all kernels now: for a class, a container, CI.")(warm)
+    which = typer.Option(
+        "cpu",
+        metavar="NAME",
+        help="cpu: all kernels; cuda: those of the scenes; auto: the fastest that works here.",
+        autocompletion=beginning(["cpu", "cuda", "auto"]),
+    )
+
+    @simple("warm", "Compile kernels now: for a class, a container, CI.")
+    def _(engine: str = which) -> None:
+        warm(engine)
+
     simple("bench", "Measure steps a second, in some 20 seconds.")(bench)
     return app
 
@@ -441,11 +451,11 @@ def doctor(for_class: bool) -> None:
     sys.exit(examine(for_class=for_class))
 
 
-def warm() -> None:
-    """Compile all kernels."""
+def warm(engine: str) -> None:
+    """Compile kernels of an engine."""
     from scalarviz.cli.warm import warm as compile_kernels
 
-    compile_kernels()
+    compile_kernels(engine)
 
 
 def bench() -> None:

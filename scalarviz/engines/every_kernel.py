@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from scalarviz.engines.codegen import compile_kernel, dispatch, kernel_units
 from scalarviz.engines.codegen.cache_files import is_compiled
@@ -41,8 +42,18 @@ def compile_all() -> Iterator[tuple[int, int]]:
     Raises EngineError if a kernel cannot be compiled.
     """
     paths = [kernel_units.path_of_unit(*each) for each in lacking_kernels()]
+    yield from compile_files(paths, compile_kernel.start_child)
+
+
+def compile_files(
+    paths: Sequence[Path], start_child: Callable[[Sequence[Path]], Any]
+) -> Iterator[tuple[int, int]]:
+    """Compile files of kernels as `compile_all` does, each child process a part of them.
+
+    start_child  returns a child process that compiles files
+    """
     workers = max(min(os.cpu_count() or 1, len(paths) // 8), -(-len(paths) // MOST), 1)
-    going = [compile_kernel.start_child(paths[i::workers]) for i in range(workers) if paths]
+    going = [start_child(paths[i::workers]) for i in range(workers) if paths]
     try:
         while any(child.poll() is None for child in going):
             yield count_compiled(paths), len(paths)
@@ -60,5 +71,5 @@ def compile_all() -> Iterator[tuple[int, int]]:
         )
 
 
-def count_compiled(paths: list[Path]) -> int:
+def count_compiled(paths: Sequence[Path]) -> int:
     return sum(map(is_compiled, paths))

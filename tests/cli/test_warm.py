@@ -1,18 +1,23 @@
 """`scalarviz warm`: it compiles what is lacking, and says so."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from scalarviz.cli import warm
+from scalarviz.cli.commands import main
 from scalarviz.controller import precompile
 from scalarviz.engines import every_kernel
 from scalarviz.engines.codegen import cache_files, kernel_units
 from scalarviz.engines.codegen.dispatch import by_address
 from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.expression.kernels import unary, unary_back
-from scalarviz.errors import EngineError
+from scalarviz.engines.registry import ENGINES
+from scalarviz.errors import EngineError, InputError
 from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.scenefiles.find import find
+from tests.engines.test_cuda import needs_numba_cuda
 from tests.wording import refused
 
 SMALL = [
@@ -56,3 +61,74 @@ def test_a_kernel_that_cannot_be_compiled_is_named(monkeypatch: pytest.MonkeyPat
     with refused(EngineError, "1 kernels", "test_wrong_float32", varies="_[0-9a-f]{20}"):
         for _ in every_kernel.compile_all():
             pass
+
+
+# ---- for a GPU ----------------------------------------------------------------------------------
+
+# In the place of the process that compiles for a GPU: it leaves the files that numba would leave.
+COMPILER = """
+import os, pathlib, sys
+kind, _, names = sys.argv[1].partition("=")
+assert kind == "cuda"
+for name in names.split(os.pathsep):
+    path = pathlib.Path(name)
+    assert "cuda.jit" in path.read_text()
+    (path.parent / "__pycache__").mkdir(exist_ok=True)
+    for ending in (".nbi", ".nbc"):
+        (path.parent / "__pycache__" / f"{path.stem}.kernel-7{ending}").write_bytes(b".")
+"""
+
+
+@pytest.fixture
+def a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU, two scenes, of which one needs what is not installed, and nothing to draw."""
+    monkeypatch.setattr(warm, "choose", lambda name: ENGINES["cuda"])
+    monkeypatch.setattr(precompile, "COMMAND", ("-c", COMPILER))
+    plain = precompile.is_ready
+    monkeypatch.setattr(precompile, "is_ready", lambda kind: kind == "means" or plain(kind))
+    monkeypatch.setattr(warm, "scenes", lambda: {name: find(name) for name in ("rgb", "digits")})
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+
+
+@needs_numba_cuda
+def test_the_kernels_of_the_scenes_are_compiled_for_a_gpu(
+    a_gpu: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warm.warm("cuda")
+    said = capsys.readouterr()
+    compiled = [path.stem for path in tmp_path.glob("cuda_*.py")]
+    assert len(compiled) > 10 and all(cache_files.is_compiled(p) for p in tmp_path.glob("cuda_*"))
+    assert any(name.startswith("cuda_train_float32") for name in compiled)
+    kept = f"kept in {tmp_path}\n"
+    assert said.out == f"{len(compiled)} kernels of the scenes compiled for the GPU, {kept}"
+    assert "the scene digits is left out" in said.err and "scikit-learn" in said.err
+    warm.warm("cuda")
+    assert capsys.readouterr().out == f"all kernels of the scenes are compiled for the GPU, {kept}"
+
+
+def test_without_a_gpu_a_sentence_says_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        "scalarviz.engines.cuda.missing.missing_for_cuda", lambda: "no GPU is visible"
+    )
+    with pytest.raises(SystemExit, match="1"):
+        main(["warm", "--engine", "cuda"])
+    said = capsys.readouterr().err
+    assert said == "scalarviz: the engine 'cuda' cannot run here: no GPU is visible\n"
+
+
+def test_an_engine_without_kernels_is_refused() -> None:
+    with refused(InputError, "python"):
+        warm.warm("python")
+
+
+def test_the_fastest_engine_is_compiled_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        "scalarviz.engines.cuda.missing.missing_for_cuda", lambda: "no GPU is visible"
+    )
+    monkeypatch.setattr(precompile, "is_ready", lambda kind: True)
+    warm.warm("auto")
+    assert capsys.readouterr().out.startswith("2 kernels compiled")
