@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -137,26 +137,30 @@ def explain_arrows(
     head: float,
     theme: Theme,
     messages: Sequence[Box] = (),
-    callout: Box | None = None,
+    covers: Callable[[Box], bool] = lambda box: False,
 ) -> None:
     """Write what arrows on cubes mean: at the end of the head, whose text ends at x = `head`.
 
-    Without room there, it stands in the upper left corner of the stage if that is wide; the key to
-    the marks has it, too. In both places it stands beside the boxes of `messages`, and below that
-    of a `callout`.
+    Without room there, it stands in an upper corner of the stage if that is wide, and if the words
+    cover nothing of the network; the key to the marks has it, too. Everywhere they stand beside the
+    boxes of `messages`.
+
+    covers  returns whether words in a box of the stage would cover something
     """
     size, margin, words = 13.0 * division.scale, 20.0 * division.scale, text("legend.pushes")
     wide = canvas.measure(words, size=size)
     inner, in_head = division.inner, [box.x for box in messages if box.y < division.head.bottom]
     below = [box.bottom + size for box in messages if box.y >= division.head.bottom]
     x, y = min([division.head.right, *in_head]) - margin - wide, 28.0 * division.scale
+    places = [(x, y)]
     if not division.head.height or x < head + margin:
-        if inner.width < WIDE * division.scale:
-            return
-        x, y = inner.x, max([inner.y, *below]) + size
-    if callout is not None and callout.meets(Box(x, y - size, wide, 1.3 * size)):
-        y = callout.bottom + 1.3 * size
-    canvas.text(x, y, words, size=size, color=theme.quiet, outline=theme.ground)
+        y = max([inner.y, *below]) + size
+        corners = inner.x, inner.right - wide
+        is_wide = inner.width >= max(WIDE * division.scale, wide)
+        places = [(x, y) for x in corners if not covers(Box(x, y - size, wide, 1.3 * size))]
+        places = places if is_wide else []
+    for x, y in places[:1]:
+        canvas.text(x, y, words, size=size, color=theme.quiet, outline=theme.ground)
 
 
 def name_of(channel: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
@@ -285,8 +287,17 @@ def draw_way(canvas: Canvas2D, see: Projection, line: Neurons, bright: float, th
         canvas.arrow(start, end, color, width=width, head=5.0 * width, depth=float(seen.depth[-1]))
 
 
-def draw_errors(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Draw how far each output, as the loss reads it, is off its target: a bar and a number."""
+def draw_errors(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    theme: Theme,
+    labels: Sequence[Box] = (),
+) -> None:
+    """Draw how far each output, as the loss reads it, is off its target: a bar and a number.
+
+    They stand right of outputs below each other, and else below them, and below `labels` there.
+    """
     target, answers = frame_data.buffers.target, frame_data.buffers.answers
     lines = frame_data.layout.neurons
     if target is None or answers is None or not lines:
@@ -317,6 +328,10 @@ def draw_errors(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
             low += 15.0 * scale * bool(line.names)
             canvas.box(x - wide / 2, y + low, wide, reach, colors[i], radius=2.0)
             below, anchor = y + low + reach + size + 2.0, "center"
+            half = 0.5 * canvas.measure(words, size=size)
+            x = min(x, see.width - half - 4.0)
+            place = Box(x - half, below - size, 2.0 * half, 1.2 * size)
+            below = max([below, *(each.bottom + size for each in labels if each.meets(place))])
         else:
             canvas.box(x + low, y - wide / 2, reach, wide, colors[i], radius=2.0)
             x, below, anchor = x + low + reach + 5.0, y + 0.35 * size, "left"

@@ -137,12 +137,12 @@ class Picture:
             taken = draw_scenery(canvas, see, frame_data, lit, self.theme, division.scale)
             draw_ghosts(canvas, see, frame_data, self.theme)
             if frame_data.moment is not None and frame_data.moment.kind == "loss":
-                draw_errors(canvas, see, frame_data, self.theme)
+                draw_errors(canvas, see, frame_data, self.theme, taken.boxes)
             draw_marks(canvas, see, frame_data, self.theme)
             callout = draw_callout(canvas, see, frame_data, taken, self.theme, division.scale)
             if callout is not None:
                 taken.boxes.append(callout)
-        self._write(canvas, division, frame_data, see, taken, callout, arrows)
+        self._write(canvas, division, frame_data, see, taken, arrows)
         self.words = canvas.words
         return canvas
 
@@ -153,7 +153,6 @@ class Picture:
         frame_data: FrameData,
         see: Projection,
         taken: Obstacles,
-        callout: Box | None,
         arrows: bool,
     ) -> None:
         theme = self.theme
@@ -172,7 +171,7 @@ class Picture:
             buttons, messages = draw_chips(canvas, division, frame_data, head, theme, taken)
             self.buttons += buttons
         if arrows:
-            explain_arrows(canvas, division, head, theme, messages, callout)
+            explain_arrows(canvas, division, head, theme, messages, taken.meets)
         draw_hovered(canvas, self.cells, frame_data, theme, division.scale)
         draw_hover(canvas, see, frame_data, theme, division)
         self.told = [*draw_opened(canvas, division, frame_data, theme), *told]

@@ -308,6 +308,16 @@ def test_what_arrows_mean_is_written_beside_messages(size: tuple[int, int], titl
     assert x > end or base - high >= parts.scene.y
 
 
+def test_what_arrows_mean_covers_nothing_of_the_network() -> None:
+    parts, places = Division.of(800, 460), []
+    for covers in (lambda box: False, lambda box: box.x < 100.0, lambda box: True):
+        with patch.object(Canvas2D, "text") as written:
+            explain_arrows(Canvas2D(800, 460), parts, 800.0, DARK, (), covers)
+        places.append([call.args[0] for call in written.call_args_list])
+    (left,), (right,), nowhere = places
+    assert left == parts.inner.x and right > 400.0 and nowhere == []
+
+
 def test_messages_stand_beside_the_title_where_there_is_room() -> None:
     parts = Division.of(1280, 800)
     chips = [("something that goes on for a while", "press"), ("short", "undo")]
