@@ -72,6 +72,8 @@ def jobs() -> list[Job]:
         (slow if name in ("train", "samples_alone") else quick).append(job)
     for row in fused_rows():
         slow.append((f"fused {row[0]}", partial(compile_fused, row)))
+    for row in fused_rows()[:2]:
+        slow.append((f"fused {row[0]} mixed", partial(compile_fused, row, mixed=True)))
     for dtype, mixed in (*[(dtype, False) for dtype in DTYPES], ("float32", True)):
         slow.append((f"cpu {dtype} mixed: {mixed}", partial(compile_cpu, dtype, mixed)))
     return [*slow, *quick]
@@ -128,13 +130,13 @@ def compile_unit(unit: CudaUnit, dtype: Any) -> dict[str, Any]:
     return {"registers": [] if SIMULATED else list(kernel.get_regs_per_thread().values())}
 
 
-def compile_fused(row: tuple[Any, ...]) -> dict[str, Any]:
+def compile_fused(row: tuple[Any, ...], mixed: bool = False) -> dict[str, Any]:
     from scalarviz.engines.cuda.fused.launch import SWITCH
 
     _, net, optimizer, batch, _ = row
     os.environ[SWITCH] = "1"
     try:
-        run = run_of(net.copy(), tables([net.inputs, net.outputs], batch))
+        run = run_of(net.copy(), tables([net.inputs, net.outputs], batch), mixed=mixed)
         run.steps(optimizer, 0, 1)
     finally:
         del os.environ[SWITCH]

@@ -1,4 +1,4 @@
-"""The fused kernel compiled for the host by g++, see fused_host.h."""
+"""The fused kernels compiled for the host by g++, see fused_host.h."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from scalarviz.engines.cuda.fused import compiling, launch
-from scalarviz.engines.cuda.fused.compiling import Choice
-from scalarviz.package_files import text_beside
+from scalarviz.engines.cuda.fused import compiling
+from scalarviz.engines.cuda.fused.compiling import MOMENTS, Choice
 
 HERE = Path(__file__).parent
 OPTIONS = ("-std=c++20", "-O1", "-ffp-contract=off", "-pthread", "-Wall", "-Wno-unknown-pragmas")
@@ -29,9 +28,9 @@ def needs_a_compiler() -> None:
 
 def source_of(choice: Choice, threads: int, lanes: int, last: str) -> str:
     """Return the source: constants, host, kernel, and the file `last`."""
-    kernel = text_beside(launch.__file__, "steps.cu")
-    parts = [(HERE / name).read_text() for name in ("fused_host.h", last)]
-    return compiling.constants_of(choice, threads, lanes) + parts[0] + kernel + parts[1]
+    host = (HERE / "fused_host.h").read_text()
+    kernel = compiling.source_of(choice.text, host)
+    return compiling.constants_of(choice, threads, lanes) + kernel + (HERE / last).read_text()
 
 
 @cache
@@ -45,7 +44,8 @@ def folder() -> Path:
 @cache
 def build(choice: Choice, threads: int, lanes: int) -> Path:
     """Return the path of a library with the kernel."""
-    return compiled(source_of(choice, threads, lanes, "fused_run.cpp"), "-shared", "-fPIC")
+    last = "fused_product.cpp" if choice.text is MOMENTS else "fused_run.cpp"
+    return compiled(source_of(choice, threads, lanes, last), "-shared", "-fPIC")
 
 
 def compiled(source: str, *options: str) -> Path:

@@ -6,12 +6,9 @@ product with a sum, which is not that of floats. So one product that is fused on
 one sum in another order, is seen: numbers are compared bit by bit.
 """
 
-import ctypes
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 import scalarviz as sv
@@ -23,10 +20,8 @@ from scalarviz.data.batches import (
     Points,
     Shuffled,
 )
-from scalarviz.engines.codegen import cuda_file
-from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda.fused import launch, shape
-from scalarviz.engines.cuda.fused.compiling import FUNCTIONS, Choice
+from scalarviz.engines.cuda.fused.compiling import Choice
 from scalarviz.engines.cuda.fused.shape import Table
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
@@ -34,102 +29,14 @@ from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.model.operations import NONE
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.own_rates import NO_OWN_RATES
-from tests.engines.fused_library import build, needs_a_compiler
+from scalarviz.model.precision import Precision
+from tests.engines.fused_card import HostCard, bits, fused_product
+from tests.engines.fused_library import needs_a_compiler
 from tests.engines.simulator import numbers, pair, run_of, slow
 
 needs_a_compiler()
 
 THREADS, LANES, BLOCKS = 6, 2, 3
-MOST = places.MOST_ARGUMENTS  # numbers behind a pointer of a thread
-C_TYPES: dict[str, Any] = {
-    "v": None, "i": ctypes.c_int32, "l": ctypes.c_int64, "f": ctypes.c_float, "d": ctypes.c_double
-}  # fmt: skip
-NUMPY: dict[str, Callable[[Any], Any]] = {"f": np.float32, "l": int, "i": int, "d": np.float64}
-
-
-def same(x: Any) -> Any:
-    return x
-
-
-def fused_product(a: Any, b: Any, c: Any) -> Any:
-    """a b + c, rounded once, or nearly so: as `multiply_add` of fused_host.h."""
-    if not isinstance(c, np.float32):
-        return a * b + c
-    return np.float32(np.float64(a) * np.float64(b) + np.float64(c))
-
-
-class HostCard:
-    """Runs the kernel on threads of the host."""
-
-    def __init__(self, blocks: int = BLOCKS, shared: int = 20_000) -> None:
-        self.blocks = blocks
-        self.shared = shared
-        self.launches: list[tuple[int, int]] = []  # steps, and how often all threads waited
-        self.tables: list[Table] = []
-
-    def kernel(self, choice: Choice, table: Table) -> Any:
-        self.tables.append(table)
-        library = ctypes.CDLL(str(build(choice, THREADS, LANES)))
-        return library, choice
-
-    def launch(self, kernel: Any, table: Table, stream: Any, arrays: list[Any], steps: int) -> None:
-        library, choice = kernel
-        host = [array.copy_to_host() for array in arrays]
-        failed: list[Exception] = []
-        given = give_formulas(library, choice, host, failed)
-        library.run.restype = ctypes.c_int64
-        met = library.run(
-            ctypes.c_uint(table.blocks), ctypes.c_long(table.shared),
-            *[ctypes.c_void_p(array.ctypes.data) for array in host[:-1]], ctypes.c_int64(steps),
-        )  # fmt: skip
-        assert given and not failed, failed
-        self.launches.append((steps, met))
-        for array, numbers_of in zip(arrays, host, strict=True):
-            array.copy_to_device(numbers_of)
-
-
-def give_formulas(
-    library: Any, choice: Choice, arrays: list[Any], failed: list[Exception]
-) -> list[Any]:
-    """Set the functions that the kernel calls: those that the simulator's kernels call."""
-    known = {array.ctypes.data: array for array in arrays}
-
-    def array_at(pointer: Any, length: int) -> Any:
-        place = ctypes.cast(pointer, ctypes.c_void_p).value
-        if place in known:
-            return known[place]
-        return np.ctypeslib.as_array(pointer, (min(length, MOST),))
-
-    module: Any = cuda_file.import_file(cuda_file.path_of_unit(choice.unit, "float32"))
-    module.cuda = SimpleNamespace(fma=fused_product)  # which the simulator has in kernels only
-    module.array_at = array_at
-    given = []
-    for name, kinds in FUNCTIONS.items():
-        c_types = [C_TYPES.get(k) or ctypes.POINTER(C_TYPES[k.lower()]) for k in kinds[1:]]
-        callback = ctypes.CFUNCTYPE(C_TYPES[kinds[0]], *c_types)(
-            typed(getattr(module, name), kinds, failed)
-        )
-        ctypes.c_void_p.in_dll(library, name).value = ctypes.cast(callback, ctypes.c_void_p).value
-        given.append(callback)
-    return given
-
-
-def typed(function: Callable[..., Any], kinds: str, failed: list[Exception]) -> Callable[..., Any]:
-    """A function that is called with numpy's numbers, as the simulator's kernels call it."""
-    result, *given = kinds
-
-    def call(*arguments: Any) -> Any:
-        try:
-            with np.errstate(all="ignore"):
-                found = function(
-                    *[NUMPY.get(k, same)(x) for k, x in zip(given, arguments, strict=True)]
-                )
-            return None if result == "v" else int(found) if result == "l" else float(found)
-        except Exception as error:  # it cannot pass through the library
-            failed.append(error)
-            return None if result == "v" else 0
-
-    return call
 
 
 @pytest.fixture(autouse=True)
@@ -146,13 +53,9 @@ def same_products(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def card(monkeypatch: pytest.MonkeyPatch) -> HostCard:
-    made = HostCard()
+    made = HostCard(BLOCKS, THREADS, LANES, shared=20_000)
     monkeypatch.setattr(launch, "find_card", lambda: made)
     return made
-
-
-def bits(array: Any) -> Any:
-    return np.ascontiguousarray(array).view(np.uint32 if array.dtype == np.float32 else np.uint64)
 
 
 def both(
@@ -212,6 +115,7 @@ def test_every_size(
     assert card.launches == [(3, 6), (2, 4)]  # two barriers a step
 
 
+@pytest.mark.slow
 def test_layers_without_biases_or_activations(
     card: HostCard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,6 +152,7 @@ def test_every_optimizer(name: str, card: HostCard, monkeypatch: pytest.MonkeyPa
     both(net, InOrder(*pair(net, 17)), monkeypatch, optimizer=optimizer)
 
 
+@pytest.mark.slow
 def test_a_norm_takes_a_third_barrier(card: HostCard, monkeypatch: pytest.MonkeyPatch) -> None:
     net = network(9, 30, 20, 3)  # 993 rows: groups of 256 in each block, and one that is not full
     card.blocks, card.shared = 2, 40_000
@@ -267,11 +172,13 @@ DRAWS: list[Batches] = [
 POINTS = Points(PICTURE, 17, 40, 4, PictureTransform(1.7, -0.4, 0.3, 0.9, -0.31, 0.17))
 
 
-@pytest.mark.parametrize("batches", [POINTS, *slow(*DRAWS)])
+@pytest.mark.slow
+@pytest.mark.parametrize("batches", [POINTS, *DRAWS])
 def test_every_draw(batches: Batches, card: HostCard, monkeypatch: pytest.MonkeyPatch) -> None:
     both(network(2, 4, 3), batches, monkeypatch)
 
 
+@pytest.mark.slow
 def test_frozen_weights_and_rates_of_single_weights(
     card: HostCard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -290,7 +197,8 @@ def with_a_large_input(step: int, size: float) -> InOrder:
     return InOrder(inputs, targets, 24, first=2)
 
 
-@pytest.mark.parametrize("conditions", [{}, *slow({"clip_norm": 0.5})], ids=["plain", "norm"])
+@pytest.mark.slow
+@pytest.mark.parametrize("conditions", [{}, {"clip_norm": 0.5}], ids=["plain", "norm"])
 def test_a_bad_gradient_in_the_third_step_of_five_is_not_taken(
     conditions: dict[str, Any], card: HostCard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -312,6 +220,7 @@ def test_bad_gradients_count_as_zero_if_they_may(
     assert outcome.bad == NONE and len(outcome.losses) == 5
 
 
+@pytest.mark.slow
 def test_a_step_that_overflows_is_the_last_one(
     card: HostCard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -321,7 +230,8 @@ def test_a_step_that_overflows_is_the_last_one(
     assert outcome.overflow is not None and len(outcome.losses) == 2
 
 
-@pytest.mark.parametrize("sizes", [(1, 3_450), *slow((1, 20_000), (5, 3_600))])
+@pytest.mark.slow
+@pytest.mark.parametrize("sizes", [(1, 3_450), (1, 20_000), (5, 3_600)])
 def test_neither_the_size_of_the_grid_nor_that_of_a_tile_changes_a_bit(
     sizes: tuple[int, int], card: HostCard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -371,22 +281,45 @@ def test_without_a_gpu_or_its_compiler_the_other_kernels_run(
         def kernel(self, choice: Choice, table: Table) -> Any:
             raise ModuleNotFoundError("No module named 'cuda.core'")
 
+    lacking = Lacking(BLOCKS, THREADS, LANES, shared=20_000)
     net = network(3, 5, 2)
     assert launch.find_card() is None  # in the simulator
     monkeypatch.setenv(launch.SWITCH, "1")
-    for find in (lambda: None, Lacking):
+    for find in (lambda: None, lambda: lacking):
         monkeypatch.setattr(launch, "find_card", find)
         run = run_of(net, InOrder(*pair(net, 4)))
         assert len(run.steps(sv.SGD(0.01), 0, 1).losses) == 1
 
 
+@pytest.mark.parametrize("precision", ["full", "mixed"])
+def test_a_launch_that_is_refused_leaves_the_steps_to_the_other_kernels(
+    precision: Any, card: HostCard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is tried once, and `wrong` says why."""
+    tried, net = [], network(3, 5, 2)
+
+    def launch_refused(*arguments: Any) -> None:
+        tried.append(arguments)
+        raise RuntimeError("CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE")
+
+    monkeypatch.setattr(shape, "MOST_OWN", 128)
+    monkeypatch.setattr(card, "kernel", lambda choice, table: None)
+    monkeypatch.setattr(card, "launch", launch_refused)
+    monkeypatch.setenv(launch.SWITCH, "1")
+    run = run_of(net, InOrder(*pair(net, 4)), precision=Precision(precision))
+    for step in range(2):
+        assert len(run.steps(sv.SGD(0.01), step, 1).losses) == 1
+    fused = run._work._fused
+    assert len(tried) == 1 and "TOO_LARGE" in str(fused.wrong) and fused.launches == 0
+
+
 def test_it_is_off_unless_it_is_switched_on(
     card: HostCard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    net = network(3, 5, 2)
+    net = network(*QUICK[0])
     monkeypatch.delenv(launch.SWITCH, raising=False)
-    run_of(net, InOrder(*pair(net, 4))).steps(sv.SGD(0.01), 0, 1)
+    run_of(net, InOrder(*pair(net, 4))).steps(sv.Adam(0.05), 0, 1)
     assert card.launches == []
     monkeypatch.setenv(launch.SWITCH, "1")
-    run_of(net, InOrder(*pair(net, 4))).steps(sv.SGD(0.01), 1, 1)
+    run_of(net, InOrder(*pair(net, 4))).steps(sv.Adam(0.05), 1, 1)
     assert card.launches == [(1, 2)]

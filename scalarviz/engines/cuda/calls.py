@@ -12,10 +12,11 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.cuda import kernels, places, steps
 from scalarviz.engines.cuda.api import cuda
-from scalarviz.engines.cuda.fused.launch import FusedSteps
+from scalarviz.engines.cuda.fused.launch import FORWARD, INPUTS_BACK, WEIGHTS_BACK, FusedSteps
 from scalarviz.engines.cuda.graphs import Launch, Steps, nvidia
 from scalarviz.engines.cuda.memory import Memory
 from scalarviz.engines.cuda.tables import (
+    MemoryLayout,
     fits,
     formula_rows,
     make_layout,
@@ -96,15 +97,21 @@ class CudaCalls:
         self.bank = bank
         self.device = device
         self.samples = samples
-        self.layout = make_layout(program, bank, precision, samples, device.shared, learning)
+        self._fused = FusedSteps(program, bank.dtype, precision, samples)
+        self.layout = self._layout(device.shared)
         self.memory = Memory(self.layout, bank.dtype, device.stream)
         self._rows = formula_rows()
-        self._fused = FusedSteps()
         self._together = 0  # blocks of `train` that can run at the same time
         self._prepared: Any = None  # the kernel that `_together` is of
         self.steps = Steps(device.stream, graphs=not device.simulated)
         self._noted: list[Launch] | None = None  # instead of being launched, while a step is noted
         self.kernels = KernelsInUse(program, bank.dtype, precision)
+
+    def _layout(self, shared: int) -> MemoryLayout:
+        least = self._fused.least_share
+        return make_layout(
+            self.program, self.bank, self.precision, self.samples, shared, self.learning, least
+        )
 
     @property
     def outdated(self) -> bool:
@@ -136,11 +143,23 @@ class CudaCalls:
         shared: int = 0,
     ) -> None:
         kernel, device = self.kernels.of(function, operation), self.device
-        launch = Launch(kernel, arguments, device.blocks, device.threads, shared)
+        self._run(Launch(kernel, arguments, device.blocks, device.threads, shared))
+
+    def _run(self, launch: Launch) -> None:
+        """Launch a kernel, or note that it is to be."""
         if self._noted is None:
-            launch.on(device.stream)()
+            launch.on(self.device.stream)()
         else:
             self._noted.append(launch)
+
+    def _product(self, function: Launched, which: int, i: int) -> None:
+        """Launch a kernel of an operation, or that of a product in halves which replaces it."""
+        launch = self._fused.product(self, which, i)
+        if launch is None:
+            operation, op = self.program.operations[i], self.layout.op(i)
+            self._launch(function, *self._arrays, op, operation=operation)
+        else:
+            self._run(launch)
 
     def repeat(self, step: Callable[[], None], count: int) -> None:
         """Take `count` steps, each of which launches what `step` launches."""
@@ -176,7 +195,7 @@ class CudaCalls:
         operation, op = self.program.operations[i], self.layout.op(i)
         if operation.about.statistics(operation):
             self._launch(kernels.gather_all, *self._arrays, op, operation=operation)
-        self._launch(kernels.forward_all, *self._arrays, op, operation=operation)
+        self._product(kernels.forward_all, FORWARD, i)
 
     def loss(self) -> None:
         """Compute the loss."""
@@ -193,17 +212,16 @@ class CudaCalls:
 
     def parameter_gradient(self, i: int) -> None:
         """Add the gradient of an operation's parameters to that of the bank."""
-        operation, op = self.program.operations[i], self.layout.op(i)
         self.memory.forget_bank()
-        self._launch(kernels.parameter_gradients, *self._arrays, op, operation=operation)
-        self._launch(kernels.add_all, *self._arrays, op)
+        self._product(kernels.parameter_gradients, WEIGHTS_BACK, i)
+        self._launch(kernels.add_all, *self._arrays, self.layout.op(i))
 
     def input_gradient(self, i: int) -> None:
         """Compute the gradient with respect to the inputs of an operation."""
         operation, op = self.program.operations[i], self.layout.op(i)
         if operation.about.statistics(operation):
             self._launch(kernels.gather_back_all, *self._arrays, op, operation=operation)
-        self._launch(kernels.input_gradient_all, *self._arrays, op, operation=operation)
+        self._product(kernels.input_gradient_all, INPUTS_BACK, i)
 
     def clear(self) -> None:
         """Begin a step: set its index, and all gradients to 0."""
@@ -277,9 +295,7 @@ class CudaCalls:
         Raises EngineError if that is too little.
         """
         self.device.shared = SHARED
-        self.layout = make_layout(
-            self.program, self.bank, self.precision, self.samples, SHARED, self.learning
-        )
+        self.layout = self._layout(SHARED)
         if not self.fits:
             raise EngineError(
                 "the GPU gives its blocks too little shared memory for this network: go on "

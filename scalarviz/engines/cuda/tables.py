@@ -77,13 +77,15 @@ def make_layout(
     samples: int,
     shared: int,
     learning: bool = True,
+    least_share: int = LEAST_SHARE,
 ) -> MemoryLayout:
     """Return the layout for batches of `samples` samples; a block has `shared` bytes.
 
-    learning  False: without room for the gradients of the chunks and of the workspace
+    learning     False: without room for the gradients of the chunks and of the workspace
+    least_share  samples in a chunk, if there are as many
     """
     plan = np.zeros(places.PLAN_FIELDS + len(program.operations) * places.COLUMNS, np.int64)
-    for field, number in sizes(program, bank, precision, samples).items():
+    for field, number in sizes(program, bank, precision, samples, least_share).items():
         plan[field] = number
     parts = place_parts(plan, len(program.operations) * places.MOST_SETTINGS, learning)
     settings_place, size = parts.pop(NONE), parts.pop(places.PLAN_FIELDS)
@@ -113,15 +115,17 @@ def make_layout(
     )
 
 
-def sizes(program: Program, bank: Bank, precision: Precision, samples: int) -> dict[int, int]:
+def sizes(
+    program: Program, bank: Bank, precision: Precision, samples: int, least_share: int
+) -> dict[int, int]:
     """Return the fields of the plan for a network, a precision, and a batch without drawing."""
     memos = sum(map(memo_rows, program.operations))
     space_rows = program.workspace + program.outputs.size + memos + 1
-    partial_size = sum(len(operation.parameters) for operation in program.operations)
+    gradients = partial_size(program)
     return {
         places.ROWS: len(bank),
         places.OPERATIONS: len(program.operations),
-        places.CHUNKS: count_chunks(samples, partial_size),
+        places.CHUNKS: count_chunks(samples, gradients, least_share),
         places.STRIDE: samples,
         places.IN_SIZE: program.inputs.size,
         places.OUT: program.outputs.offset,
@@ -130,7 +134,7 @@ def sizes(program: Program, bank: Bank, precision: Precision, samples: int) -> d
         places.ERRORS_ROW: space_rows - 1,
         places.SPACE_ROWS: space_rows,
         places.FLOW_ROWS: program.workspace,
-        places.PARTIAL_SIZE: partial_size,
+        places.PARTIAL_SIZE: gradients,
         places.FIRST_NEEDED: program.first_parameters + 1,
         places.GROUPS: -(-len(bank) // places.GROUP),
         places.HALF: precision.mixed,
@@ -178,10 +182,15 @@ def place_parts(plan: Whole, settings: int, learning: bool) -> dict[int, int]:
     return found
 
 
-def count_chunks(samples: int, partial_size: int) -> int:
+def partial_size(program: Program) -> int:
+    """Return how many gradients of parameters a chunk has."""
+    return sum(len(operation.parameters) for operation in program.operations)
+
+
+def count_chunks(samples: int, gradients: int, least_share: int = LEAST_SHARE) -> int:
     """Return the number of chunks of a batch, which depends on no device."""
-    room = max(1, MOST_PARTIALS // max(1, partial_size))
-    return max(1, min(MOST_CHUNKS, samples // LEAST_SHARE, room))
+    room = max(1, MOST_PARTIALS // max(1, gradients))
+    return max(1, min(MOST_CHUNKS, samples // least_share, room))
 
 
 def tile_width(share: int, a_sample: int, shared: int) -> int:

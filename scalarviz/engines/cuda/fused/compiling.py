@@ -1,4 +1,4 @@
-"""Compiles the kernel in steps.cu for a GPU, with the formulas that a training uses.
+"""Compiles a kernel of this folder for a GPU, with the formulas that a training uses.
 
 numba compiles the functions of `formulas`, which are those of the other kernels, to LTO-IR with the
 C ABI; NVRTC does the same with the C++; nvJitLink inlines the first into the second. Products are
@@ -33,42 +33,77 @@ from scalarviz.engines.cuda.fused.shape import (
 from scalarviz.errors.messages import inform
 from scalarviz.package_files import text_beside
 
-KERNEL = "fused_steps"
 STEM = "cuda_fused"
 PACKAGES = ("cuda-core", "cuda-bindings", "nvidia-cuda-nvrtc")  # and those of `cuda_file`
 SECONDS = 4  # approximate time of compiling
 
-# Fields of the plan and places in `scalars` that steps.cu uses by name.
+# Fields of the plan and places in `scalars` that kernels use by name.
 PLACES = (
     "ROWS", "CHUNKS", "VALUE", "FROZEN", "GRAD", "SLOTS", "OWN_RATES", "PARTIALS", "PARTIAL_SIZE",
     "GROUP", "GROUPS", "ERRORS", "DRAW", "TABLE_TARGETS", "REFUSE", "HAS_OWN_RATES", "STEPS_TAKEN",
     "STEPS_TAKEN_AFTER", "FIRST_BAD", "BAD", "DONE", "OVERFLOWED", "NOBODY", "ARGUMENTS",
     "CLIP_NORM", "CLIP_VALUE", "L1", "L2", "LOSS_SCALE", "MOST_ARGUMENTS", "SCHEDULED",
-    "STEP_ARGS",
+    "STEP_ARGS", "DYNAMIC", "STEP", "STRIDE", "SPACE", "FLOW", "WEIGHTS", "SOURCE", "TARGET",
 )  # fmt: skip
 
-# The functions of `formulas`: types of the result and of the arguments, as steps.cu declares them.
-# Capitals are pointers.
+# The functions of `formulas`: types of the result and of the arguments, as network.cu declares
+# them. Capitals are pointers.
 FUNCTIONS = {
     "fused_value": "fif", "fused_slope": "fiff", "fused_error": "fFFl",
     "fused_loss_gradient": "vFFFl", "fused_move": "vFfFF", "fused_condition": "fffffff",
     "fused_draw": "lLDllF", "fused_batch_size": "lLDl", "fused_mean_scale": "dLDl",
-    "fused_norm_scale": "dLD", "fused_arguments": "vLD",
+    "fused_norm_scale": "dLD", "fused_arguments": "vLD", "fused_conclude": "vLDll",
 }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """What the machine code depends on, besides its source.
+class CudaText:
+    """A kernel in CUDA C++.
 
+    name       of the kernel
+    files      in their order, after gpu.cuh
+    functions  that it calls
+    together   whether all blocks must run at the same time
+    """
+
+    name: str
+    files: tuple[str, ...]
+    functions: tuple[str, ...]
+    together: bool = True
+
+
+IN_SINGLES = CudaText(
+    "fused_steps",
+    ("network.cu", "singles.cu", "samples.cu", "rows.cu", "steps.cu"),
+    tuple(name for name in FUNCTIONS if name != "fused_conclude"),
+)
+IN_HALVES = CudaText(
+    "fused_steps",
+    ("network.cu", "products.cu", "halves.cu", "samples.cu", "rows.cu", "steps.cu"),
+    tuple(FUNCTIONS),
+)
+MOMENTS = CudaText(
+    "fused_product",
+    ("network.cu", "products.cu", "moments.cu"),
+    ("fused_batch_size",),
+    together=False,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the machine code depends on.
+
+    text   the kernel
     unit   the functions, for the formulas in use
     slots  of the optimizer
     own    rows of the bank that a thread has
     """
 
+    text: CudaText
     unit: CudaUnit
-    slots: int
-    own: int
+    slots: int = 0
+    own: int = 1
 
 
 def machine_code(choice: Choice, capability: tuple[int, int]) -> bytes:
@@ -76,7 +111,7 @@ def machine_code(choice: Choice, capability: tuple[int, int]) -> bytes:
 
     capability  compute capability, such as (9, 0)
     """
-    source = constants_of(choice) + text()
+    source = constants_of(choice) + source_of(choice.text)
     functions = cuda_file.text_of(choice.unit, "float32")
     packages = [f"{package} {version_of(package)}" for package in PACKAGES]
     made_of = "\n".join([functions, source, *packages, architecture(capability)])
@@ -84,7 +119,7 @@ def machine_code(choice: Choice, capability: tuple[int, int]) -> bytes:
     path = cache_folder() / name
     if not path.is_file():
         inform(f"scalarviz compiles a kernel for the GPU, once; this takes about {SECONDS} s")
-        code, _ = link(aside(ltoir_of, choice.unit, capability), source, capability)
+        code, _ = link(aside(ltoir_of, choice, capability), source, capability)
         replace_file(path, code)
         remove_old(path, STEM)
     return path.read_bytes()
@@ -95,13 +130,14 @@ def architecture(capability: tuple[int, int]) -> str:
     return f"sm_{capability[0]}{capability[1]}{'a' * (capability[0] >= 9)}"
 
 
-def text() -> str:
-    """Return the C++ source of the kernel."""
-    return text_beside(__file__, "gpu.cuh") + text_beside(__file__, "steps.cu")
+def source_of(text: CudaText, host: str = "") -> str:
+    """Return the C++ source of a kernel; `host`: instead of gpu.cuh, which tests have."""
+    files = [text_beside(__file__, name) for name in text.files]
+    return "\n".join([host or text_beside(__file__, "gpu.cuh"), *files])
 
 
 def constants_of(choice: Choice, threads: int = THREADS, lanes: int = 32) -> str:
-    """Return definitions of the constants of steps.cu; tests choose another number of threads."""
+    """Return definitions of the constants of a kernel; tests choose another number of threads."""
     found = {name: getattr(places, name) for name in PLACES} | {
         "THREADS": threads, "LANES": lanes, "OWN": choice.own, "SLOTS_EACH": choice.slots,
         "HEAD_BYTES": HEAD_BYTES, "SHAPE_FIELDS": SHAPE_FIELDS, "LAYER_FIELDS": LAYER_FIELDS,
@@ -117,8 +153,8 @@ def constants_of(choice: Choice, threads: int = THREADS, lanes: int = 32) -> str
 # ---- formulas -----------------------------------------------------------------------------------
 
 
-def ltoir_of(unit: CudaUnit, capability: tuple[int, int]) -> list[bytes]:
-    """Compile the functions with the C ABI."""
+def ltoir_of(choice: Choice, capability: tuple[int, int]) -> list[bytes]:
+    """Compile the functions that a kernel calls, with the C ABI."""
     cuda: Any = import_module("numba.cuda")
     types: Any = import_module("numba.cuda.types")
     plain = {
@@ -126,10 +162,10 @@ def ltoir_of(unit: CudaUnit, capability: tuple[int, int]) -> list[bytes]:
         "d": types.float64,
     }  # fmt: skip
     known = {**plain, **{key.upper(): types.CPointer(plain[key]) for key in "lfd"}}
-    module = cuda_file.import_file(cuda_file.path_of_unit(unit, "float32"))
+    module = cuda_file.import_file(cuda_file.path_of_unit(choice.unit, "float32"))
     found = []
-    for name, kinds in FUNCTIONS.items():
-        result, *arguments = [known[kind] for kind in kinds]
+    for name in choice.text.functions:
+        result, *arguments = [known[kind] for kind in FUNCTIONS[name]]
         with products_rounded():
             code, _ = cuda.compile(
                 getattr(module, name).py_func, result(*arguments), device=True, abi="c",

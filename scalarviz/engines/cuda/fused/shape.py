@@ -1,4 +1,7 @@
-"""Which networks the kernel in steps.cu takes, and the table that it reads for one of them."""
+"""Which networks the fused kernel takes, and the table that it reads for one of them.
+
+The memory of a block in halves is laid out by `half_shape`.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,13 @@ from scalarviz.model.operations import NONE, Operation
 from scalarviz.model.program import Program
 
 THREADS = 256
-# What the structs of steps.cu hold: fields of 32 bits of the first two, and bytes of the third.
-SHAPE_FIELDS, LAYER_FIELDS, HEAD_BYTES = 9, 13, 2048
+# What the structs of network.cu hold: fields of 32 bits of the first two, and bytes of the third.
+SHAPE_FIELDS, LAYER_FIELDS, HEAD_BYTES = 12, 14, 2048
 MOST_LAYERS, MOST_TILE = 16, 32
 MOST_OWN = 8  # rows of a thread, which are in its registers
 
 Whole = npt.NDArray[np.int32]
+Stack = list[tuple[Operation, Operation | None]]  # affine operations, and the activation after each
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +32,14 @@ class Table:
     own      rows of a thread
     blocks   of the grid
     shared   bytes of a block
+    image    halves of all weights, padded as in a block's memory; none in float32
     """
 
     numbers: Whole
     own: int
     blocks: int
     shared: int
+    image: int = 0
 
 
 def table_of(
@@ -48,16 +54,14 @@ def table_of(
     clipped  whether squares of gradients are added up, in groups of `GROUP` rows in one block
     """
     stack = dense_layers(program)
-    rows = sum(len(affine.parameters) for affine, _ in stack)
-    if not stack or len(stack) > MOST_LAYERS:
+    owned = rows_of_blocks(stack, blocks, clipped)
+    if owned is None:
         return None
-    step = places.GROUP if clipped else 4
-    each = -(-rows // (blocks * step)) * step
-    own = 1 << (-(-each // THREADS) - 1).bit_length()  # so that few kernels are compiled
+    each, own = owned
     fixed, a_sample = sizes(stack)
     room = (shared - HEAD_BYTES) // 4
     tile = min(share, MOST_TILE, (room - fixed) // a_sample)
-    if own > MOST_OWN or tile < 1 or room < max(chunks, each):
+    if tile < 1 or room < max(chunks, each):
         return None
     layers, shape = fill(stack, tile)
     used = max(fixed + tile * a_sample, min(each * chunks, room))
@@ -66,13 +70,22 @@ def table_of(
     return Table(numbers, own, blocks, HEAD_BYTES + 4 * used)
 
 
-def dense_layers(program: Program) -> list[tuple[Operation, Operation | None]]:
+def rows_of_blocks(stack: Stack, blocks: int, clipped: bool) -> tuple[int, int] | None:
+    """Return how many rows of the bank a block has, and a thread; None if none or too many."""
+    rows = sum(len(affine.parameters) for affine, _ in stack)
+    step = places.GROUP if clipped else 4
+    each = -(-rows // (blocks * step)) * step
+    own = 1 << (-(-each // THREADS) - 1).bit_length()  # so that few kernels are compiled
+    return (each, own) if rows and own <= MOST_OWN else None
+
+
+def dense_layers(program: Program) -> Stack:
     """Return the affine operations, each with the activation after it, if there is no other kind.
 
-    [] also where the gradients of a chunk are in another order than the rows of the bank, as where
-    layers share weights.
+    [] also if there are more than MOST_LAYERS, and where the gradients of a chunk are in another
+    order than the rows of the bank, as where layers share weights.
     """
-    stack: list[tuple[Operation, Operation | None]] = []
+    stack: Stack = []
     before, rows = program.inputs, 0
     for operation in program.operations:
         if operation.source != before:
@@ -85,7 +98,7 @@ def dense_layers(program: Program) -> list[tuple[Operation, Operation | None]]:
             stack[-1] = stack[-1][0], operation
         else:
             return []
-    return stack if before == program.outputs else []
+    return stack if before == program.outputs and len(stack) <= MOST_LAYERS else []
 
 
 def row_step(width: int) -> int:
@@ -97,7 +110,7 @@ def row_step(width: int) -> int:
     return 4 * (fours + 1 - fours % 2)
 
 
-def sizes(stack: list[tuple[Operation, Operation | None]]) -> tuple[int, int]:
+def sizes(stack: Stack) -> tuple[int, int]:
     """Return how many numbers a block holds: for all samples, and for each one."""
     fixed = a_sample = 0
     for affine, activation in stack:
@@ -108,7 +121,7 @@ def sizes(stack: list[tuple[Operation, Operation | None]]) -> tuple[int, int]:
     return fixed, a_sample + 2 * widest + row_step(first) + row_step(last) + 4
 
 
-def fill(stack: list[tuple[Operation, Operation | None]], tile: int) -> tuple[list[int], list[int]]:
+def fill(stack: Stack, tile: int) -> tuple[list[int], list[int]]:
     """Return the fields of the layers, and those of the shape from `goals` on."""
     end = 0
 
@@ -128,8 +141,9 @@ def fill(stack: list[tuple[Operation, Operation | None]], tile: int) -> tuple[li
         y = take(tile * y_step) if activation else z
         formula = activation.formula_place if activation else NONE
         layers += [inputs, outputs, affine.biases != NONE, affine.weights, formula]
-        layers += [weights, step, biases, x, x_step, z, y, y_step]
+        layers += [weights, step, biases, x, x_step, 1, z, y, y_step]
         x, x_step = y, y_step
     goals, errors = take(tile * x_step), take(tile * 4)
     widest = tile * max(row_step(affine.target.size) for affine, _ in stack)
-    return layers, [goals, x_step, errors, take(widest), take(widest)]
+    flow, other = take(widest), take(widest)
+    return layers, [goals, y, flow, x_step, errors, flow, other, 0]
