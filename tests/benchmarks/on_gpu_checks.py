@@ -296,9 +296,15 @@ def sanitizer(tell: Tell) -> bool:
 
 
 def few_steps(tell: Tell) -> bool:
-    """What the sanitizer watches: each path, three steps."""
+    """What the sanitizer watches: each path, three steps; then the fused kernels."""
+    from scalarviz.engines.cuda.fused.launch import SWITCH
+
     for path in ("whole", "kernels", "moments"):
         trained(every_layer("float32"), tables([2, 3], FEW), adam(), 3, path=path)
+    os.environ[SWITCH] = "1"
+    net = network([3, 17, 2], "float32")
+    for path, mixed in (("whole", False), ("whole", True), ("moments", True)):
+        trained(net, tables([3, 2], FEW), adam(), 3, path=path, mixed=mixed)
     return True
 
 
