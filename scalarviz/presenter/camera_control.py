@@ -9,6 +9,8 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.formulas.table import pick
+from scalarviz.view.legend import SIZE
+from scalarviz.view.neurons import boxes_below
 from scalarviz.view.scene.camera import CAMERAS, EDGE, Camera
 from scalarviz.view.scene.frame import Box, Division, Projection
 from scalarviz.view.scene.plates import Layout
@@ -16,7 +18,7 @@ from scalarviz.view.scene.plates import Layout
 SECONDS, QUICK = 0.7, 0.2  # duration of a move, and of one that makes room for a card
 NEAR = 7.0  # visible height in cells when a single cube is framed
 FARTHEST = 2.0  # visible height, in those of the whole network, at which zooming out ends
-UNDER = 0.08  # height of a name below a sphere, relative to the width of the legend
+GAP = 8.0  # pixels from the network to the legend
 PARTS = np.arange(1, 16) / 10.0  # of the height of the legend
 DEGREES = 0.35  # degrees of rotation per pixel of dragging
 
@@ -173,10 +175,10 @@ class CameraController:
     def _covers(self, camera: Camera, points: FloatArray, legend: Box) -> bool:
         """Return whether the network, or a name below a sphere, would be in the legend's box."""
         see = Projection(camera, self.inner, *self._size)
-        names = self.layout.named()
-        for each, room in (points, 8.0), (names, 8.0 + UNDER * legend.width):
-            xy = see(each).xy
-            x, y = xy[np.isfinite(xy).all(axis=1)].T
-            if ((x < legend.right + 8.0) & (y > legend.y - room)).any():
-                return True
-        return False
+        xy = see(points).xy
+        x, y = xy[np.isfinite(xy).all(axis=1)].T
+        if ((x < legend.right + GAP) & (y > legend.y - GAP)).any():
+            return True
+        lines, scale = self.layout.neurons, legend.width / SIZE[0]
+        names = [box for line in lines for box in boxes_below(see, line, scale)]
+        return any(box.x < legend.right + GAP and box.bottom > legend.y - GAP for box in names)

@@ -10,6 +10,7 @@ from scalarviz.model.program import Program
 from scalarviz.presenter.camera_control import QUICK, CameraController
 from scalarviz.presenter.scene_layout import shape_of
 from scalarviz.view.legend import legend_box
+from scalarviz.view.neurons import boxes_below
 from scalarviz.view.scene.camera import EDGE
 from scalarviz.view.scene.frame import Box, Division, Projection
 from scalarviz.view.scene.layout import LAYOUTS
@@ -68,9 +69,10 @@ def test_the_legend_is_kept_clear(name: str) -> None:
         xy = places(eyes, size)
         assert not in_corner(xy, legend).any() and eyes.inner == division.inner
         box = division.inner
-        feet = Projection(eyes.camera, eyes.inner, *size)(eyes.layout.named()).xy
         if legend is not None:  # names stand below spheres
-            assert not in_corner(feet + np.array([0.0, 16.0 * division.scale]), legend).any()
+            see = Projection(eyes.camera, eyes.inner, *size)
+            names = [boxes_below(see, line, division.scale) for line in eyes.layout.neurons]
+            assert not any(box.meets(legend) for boxes in names for box in boxes)
         assert xy.min() >= min(box.x, box.y) and (xy.max(axis=0) <= [box.right, box.bottom]).all()
     assert covered  # else this shows nothing
 

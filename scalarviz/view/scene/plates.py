@@ -334,16 +334,6 @@ class Layout:
             ]
         )
 
-    def named(self) -> FloatArray:
-        """Return the lowest points of the spheres that have names below them, (n, 3)."""
-        low = [
-            points - line.radius * UP
-            for line in self.neurons
-            for points in (line.points if len(line.names) else None, line.one)
-            if points is not None
-        ]
-        return np.vstack([np.zeros((0, 3)), *low])
-
     def fan_of(self, index: int) -> tuple[Fan, int] | None:
         """Return the fan of a bank index and the unit whose sum it belongs to, if there is one."""
         for fan in self.fans:
