@@ -15,7 +15,9 @@ from typing import Any, Protocol, final
 from scalarviz.errors import EngineError
 
 EVERY = 1 / 60  # seconds after which numbers are fetched that nobody has read
-SHARE = 0.1  # of the time, at most, that is spent on that
+# Of the time, at most, that is spent on copies that nobody has asked for; the keyframe and the
+# comparison that follow one take twice as long.
+SHARE = 1 / 30
 
 
 class Keeper(Protocol):

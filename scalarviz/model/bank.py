@@ -72,6 +72,9 @@ class Bank:
     refer to them: `bank.value = array` copies the numbers of `array` into `bank.value`, and raises
     InputError, with nothing written, unless there is one finite number for each row.
 
+    While a session plays, the engine cuda has newer numbers than the arrays; to read `value`,
+    `grad` or `slots` copies them, unless steps are under way: then they are those of the last copy.
+
     rows   number of parameters, at least 0
     dtype  "float32", the default, or "float64"
     state  number of places in `state` after `scaling`; by default 0

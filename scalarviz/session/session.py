@@ -17,6 +17,7 @@ from scalarviz.errors import InputError, OwnershipError
 from scalarviz.formulas.losses import AnyLoss, Loss
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.leaf_calls import load_run, save_run, session_caption
+from scalarviz.model.away import EVERY
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.weight import Weight
@@ -152,7 +153,7 @@ class Session(UserActions):
         self._player = Player(self._session_lock)
         self._weight_history = WeightHistory(timeline, self._session_lock)
         self._focus = 0
-        self._rests = False  # whether background play rests between portions
+        self._rests = False  # whether background play rests for long between portions
         timeline.between = self._session_lock.between
         timeline.trainer.bank.guard = self._session_lock.lock
         timeline.trainer.bank.session = self
@@ -219,7 +220,7 @@ class Session(UserActions):
             steps = self.timeline.trainer.batches.steps_an_epoch
             speed, unit = (None if speed is None else speed * steps), "step"
         self.timeline.visits.stopped = ""
-        self._rests = speed is not None
+        self._rests = speed is not None and speed * EVERY < 1.0
         self._player.play(self._portion, speed, unit)
         if self._rests:
             self.network.bank.fetch()

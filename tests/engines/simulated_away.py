@@ -21,6 +21,8 @@ from scalarviz.engines.cuda.run import CudaRun
 from scalarviz.errors import EngineError
 from scalarviz.model import away
 from scalarviz.model.away import Away
+from scalarviz.presenter.live_values import LiveValues
+from scalarviz.session.branches import Clock
 from tests.engines.simulator import slow
 from tests.wording import refused
 
@@ -130,9 +132,10 @@ def test_background_play_copies_the_bank_when_somebody_looks(copies: Copies) -> 
         assert s.network.bank.value.size
         assert copies.fetched == before + 1
     s.pause()
-    s.play(100.0)  # it rests after each portion
+    s.play(20.0)  # it rests after each portion
     until(s, s.step_index + 2)
     assert copies.fetched >= before + 3
+    s.play(1e6)
     s.pause()
 
 
@@ -163,6 +166,48 @@ def test_a_long_advance_copies_the_bank_at_its_end(copies: Copies) -> None:
     assert (copies.calls, copies.fetched, copies.put) == (1, 1, 0)
 
 
+def test_a_portion_of_several_launches_copies_nothing_between_them(
+    copies: Copies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    s, other = session(), brought_back(session())
+    s.advance(1)
+    copies.clear()
+    monkeypatch.setattr("scalarviz.engines.cuda.run.MOST_STEPS", 2)
+    s.timeline.pace = 50.0
+    s.advance(11)
+    assert (copies.calls, copies.fetched, copies.put) == (1, 1, 0)
+    other.advance(12)
+    assert s.network.bank.value.tobytes() == other.network.bank.value.tobytes()
+
+
+class Enough(Exception):
+    """Ends an advance between two portions."""
+
+
+def test_a_long_advance_brings_the_bank_back_and_keeps_keyframes(
+    copies: Copies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = 0.1
+    monkeypatch.setattr(away, "EVERY", every)
+    s = session()
+    array, seen, start = s.network.bank.value, set[bytes](), time.perf_counter()
+
+    def look() -> None:
+        seen.add(array.tobytes())
+        if len(seen) > 4 or time.perf_counter() > start + ENOUGH:
+            raise Enough
+
+    monkeypatch.setattr(s.timeline, "between", look)
+    with pytest.raises(Enough):
+        s.timeline.forward(Clock(100_000))
+    assert len(seen) > 4 and copies.fetched <= (time.perf_counter() - start) / every + 2
+    frames = {frame.value.tobytes() for frame in s.timeline.branch.frames}
+    assert len(frames & seen) > 2
+    monkeypatch.setattr(s.timeline, "between", lambda: None)
+    s.timeline.forward(Clock(s.step_index + 3))
+    assert s.network.bank.away.keeper is None
+
+
 def test_a_fetch_that_takes_long_is_made_more_rarely(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
@@ -177,7 +222,7 @@ def test_a_fetch_that_takes_long_is_made_more_rarely(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(away, "EVERY", 1 / 60)
     place.fetch(None)
     place.leave(Slow())
-    for seconds, due in ((1.9, False), (0.2, True)):
+    for seconds, due in ((5.9, False), (0.2, True)):
         now[0] += seconds
         assert place.is_due is due
 
@@ -204,6 +249,28 @@ def test_a_snapshot_is_of_its_moment_and_brings_nothing_back(copies: Copies) -> 
         assert numbers.state.tobytes() == bank.state.tobytes()
         for name, slot in bank.slots.items():
             assert numbers.slots[name].tobytes() == slot.tobytes()
+
+
+def test_a_picture_takes_snapshots_of_what_plays(copies: Copies) -> None:
+    s, other = session(), brought_back(session())
+    s.advance(1)
+    reading = LiveValues(s, patience=0.0)
+    copies.clear()
+    s.play()
+    end, seen = time.monotonic() + ENOUGH, {}
+    while len(seen) < 3:
+        assert time.monotonic() < end and s.playing
+        reading.refresh()
+        seen[reading.here.clock.step] = reading.numbers
+        time.sleep(0.001)
+    assert copies.fetched == 0
+    s.pause()
+    reading.refresh()
+    assert reading.numbers.value.tobytes() == s.network.bank.value.tobytes()
+    for step, numbers in seen.items():
+        other.seek(step)
+        assert numbers.value.tobytes() == other.network.bank.value.tobytes()
+        assert numbers.grad.tobytes() == other.network.bank.grad.tobytes()
 
 
 # ---- the arrays of a bank are current ------------------------------------------------------------
@@ -246,7 +313,8 @@ def test_held_arrays_are_current_after_each_call() -> None:
     same()
 
 
-def test_what_a_callback_and_a_metric_see_is_current() -> None:
+@pytest.mark.parametrize("stops", [False, True])
+def test_what_functions_of_the_user_see_is_current(stops: bool) -> None:
     seen: dict[str, list[float]] = {}
 
     def run(name: str, s: sv.Session) -> None:
@@ -256,7 +324,8 @@ def test_what_a_callback_and_a_metric_see_is_current() -> None:
             values.extend([weight.value, weight.grad, *view.values])
 
         s.on_step(look, every=3)
-        s.stop_when(lambda view: bool(view.step == 8 and weight.value != view.values[1]))
+        if stops:
+            s.stop_when(lambda view: bool(view.step == 8 and weight.value != view.values[1]))
         s.advance(10)
         assert s.step_index == 10
 
@@ -305,9 +374,34 @@ def test_a_write_past_the_bank_while_it_plays_is_journalled(monkeypatch: Any) ->
     assert first.kind == "edit" and first.details["rows"].tolist() == [3]
     assert first.details["values"].tolist() == [0.5]
     values, last = s.network.bank.value.copy(), s.step_index
+    s.seek(first.step)
+    assert array[3] != 0.5, "on arrival there, before the edit"
     s.seek(0)
     s.seek(last)
     assert s.network.bank.value.tobytes() == values.tobytes()
+
+
+READS = {
+    "value": lambda bank: bank.value,
+    "grad": lambda bank: bank.grad,
+    "slots": lambda bank: bank.slots["m"],
+    "block": lambda bank: bank.slot_block(("m", "v")),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_whoever_reads_has_the_bank_fetched(name: str) -> None:
+    s, other = session(), brought_back(session())
+    s.play()
+    until(s, 4)
+    with s.still(ENOUGH):
+        s._player.stop()
+        assert s.network.bank.away.keeper is not None
+        found = READS[name](s.network.bank).tobytes()
+        assert s.network.bank.away.keeper is None
+        other.advance(s.step_index)
+    assert found == READS[name](other.network.bank).tobytes()
+    s.pause()
 
 
 def one_value(net: sv.Network) -> None:
@@ -353,6 +447,24 @@ def test_whoever_writes_has_the_bank_fetched(name: str) -> None:
     assert s.network.bank.value.tobytes() == written.tobytes()
 
 
+def test_the_history_of_a_weight_that_is_pinned_while_it_plays() -> None:
+    s, other = session(), brought_back(session())
+    s.advance(1)
+    s.play()
+    until(s, 5)
+    with s.still(ENOUGH):
+        s._player.stop()
+        assert s.network.bank.away.keeper is not None
+        s.pin(2)
+        time.sleep(0.05)  # its thread waits for the session
+    steps, values = s.history(2, wait=True)
+    s.pause()
+    assert s.step_index in steps
+    for step, value in zip(steps.tolist(), values.tolist(), strict=True):
+        other.seek(step)
+        assert other.network.bank.value[2] == value
+
+
 def test_what_is_replayed_of_the_journal_reaches_the_gpu() -> None:
     pair = session(), brought_back(session())
     for s in pair:
@@ -362,6 +474,7 @@ def test_what_is_replayed_of_the_journal_reaches_the_gpu() -> None:
         s.freeze(2, on=False)
         s.edit(3, 0.5)
         s.advance(3)
+        s.optimizer = sv.SGD(0.05)  # sets the slots to 0
         s.timeline.pace = 50.0
         s.timeline.keyframes.budget = 1  # so that none is left on the way
         s.advance(3)
@@ -369,6 +482,7 @@ def test_what_is_replayed_of_the_journal_reaches_the_gpu() -> None:
         s.seek(15)
     ours, theirs = [s.network.bank for s in pair]
     assert len(pair[0].timeline.keyframes) == 2
+    assert ours.slots["m"].tobytes() == theirs.slots["m"].tobytes()
     assert ours.value.tobytes() == theirs.value.tobytes()
 
 
@@ -541,6 +655,19 @@ def test_ctrl_c_within_steps(name: str, calls: int, interrupted: pytest.MonkeyPa
     assert not s.timeline.branch.journal
 
 
+def test_ctrl_c_between_portions(interrupted: pytest.MonkeyPatch) -> None:
+    s, other = session(), brought_back(session())
+    array = s.network.bank.value
+    s.advance(1)
+    between = s.timeline.between
+    interrupted.setattr(s.timeline, "between", raising_after(3, between, KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        s.advance(20)
+    assert 2 < s.step_index < 21
+    other.advance(s.step_index)
+    assert array.tobytes() == other.network.bank.value.tobytes()
+
+
 def test_ctrl_c_while_numbers_arrive(interrupted: pytest.MonkeyPatch) -> None:
     s, other = session(), brought_back(session())
     array = s.network.bank.value
@@ -608,6 +735,18 @@ def test_a_card_that_is_lost_while_it_has_the_numbers(interrupted: pytest.Monkey
     assert s.losses == pytest.approx(other.losses)
     s.advance(1)
     assert s.step_index == 7
+
+
+def test_a_card_that_is_lost_at_the_end_of_a_call(interrupted: pytest.MonkeyPatch) -> None:
+    s = session()
+    array = s.network.bank.value
+    s.advance(2)
+    interrupted.setattr(Memory, "take_bank", lose)
+    with refused(EngineError, "lost"):
+        s.advance(20)
+    frame = s.timeline.branch.frames[-1]
+    assert s.step_index == frame.step < 22
+    assert array.tobytes() == frame.value.tobytes()
 
 
 def test_a_card_that_is_lost_within_a_portion(interrupted: pytest.MonkeyPatch) -> None:

@@ -137,7 +137,6 @@ class Memory:
         if not self.rows:
             return
         parts = self.moving_parts(len(slots))
-        self._known.difference_update(parts)
         for part in parts:
             on_device, mirror = self._view(part)
             on_device.copy_to_host(mirror, stream=self.stream)
