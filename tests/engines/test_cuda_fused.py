@@ -139,6 +139,18 @@ def test_machine_code_is_compiled_once_and_kept(
     assert len([*tmp_path.glob("cuda_fused_*.cubin")]) == 5
 
 
+def test_a_launch_is_configured_for_any_version_of_cuda_core() -> None:
+    def before(*, grid: int, cooperative_launch: bool) -> tuple[int, bool]:
+        return grid, cooperative_launch
+
+    def now(*, grid: int, is_cooperative: bool) -> tuple[int, bool]:
+        return grid, is_cooperative
+
+    for version in (before, now):
+        core = SimpleNamespace(LaunchConfig=version)
+        assert launch.launch_config(core, True, {"grid": 3}) == (3, True)
+
+
 def test_a_gpu_gets_all_blocks_at_once_and_the_memory_that_they_need(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

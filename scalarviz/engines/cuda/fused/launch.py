@@ -98,11 +98,8 @@ class Gpu:
         kernel = code.get_kernel(choice.text.name)
         size = driver.binding.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         driver.driver.cuKernelSetAttribute(size, table.shared, kernel.handle, self.device.id)
-        config = core.LaunchConfig(
-            grid=table.blocks, block=THREADS, shmem_size=table.shared,
-            is_cooperative=choice.text.together,
-        )  # fmt: skip
-        return kernel, config
+        sizes = {"grid": table.blocks, "block": THREADS, "shmem_size": table.shared}
+        return kernel, launch_config(core, choice.text.together, sizes)
 
     def launch(
         self, kernel: Any, table: Table, stream: Any, arrays: list[Any], *numbers: int
@@ -111,6 +108,14 @@ class Gpu:
         kernel, config = kernel
         pointers = [int(array.device_ctypes_pointer.value) for array in arrays]
         core.launch(stream, config, kernel, *pointers, *numbers)
+
+
+def launch_config(core: Any, together: bool, sizes: dict[str, int]) -> Any:
+    """Return cuda.core's configuration of a launch; `together`: blocks wait for each other."""
+    try:
+        return core.LaunchConfig(**sizes, is_cooperative=together)
+    except TypeError:  # its name before version 1.0
+        return core.LaunchConfig(**sizes, cooperative_launch=together)
 
 
 def find_card() -> Card | None:
