@@ -5,7 +5,8 @@
 compiles (libnvvm) and links (nvJitLink) the kernels of 12-64x4-3 with Adam for the formulas in use,
 and the same kernels with all formulas, and prints seconds of the processor, registers and
 instructions. The time of numba before libnvvm counts as compiling. Then it prints how many
-instructions a multiply-add takes in the loops of a convolution.
+instructions a multiply-add takes in the loops of a convolution, and how many the loops of row
+formulas have, which the compiler unrolls four times.
 """
 
 from __future__ import annotations
@@ -61,6 +62,19 @@ def print_loops(folder: Path) -> None:
         print(f"    {function.__name__:<36}{code.registers:9}  {text}", flush=True)
 
 
+def print_rows(folder: Path) -> None:
+    """Print the instructions of loops over a row, each with its loads from the GPU's memory."""
+    print("row formulas                            registers  instructions of a loop: loads")
+    for name in ("layer_norm", "rms_norm", "softmax", "frequency_encoding"):
+        rows = [("KERNELS", "row"), ("WHOLE_BATCH", "row"), ("ROW_FORMULAS", name)]
+        for function in (kernels.forward_all, kernels.input_gradient_all):
+            code = machine_code.linked(machine_code.unit(function, rows), "float32", folder)
+            loops = [(len(each.instructions), each.count(r"\bLDG")) for each in code.loops]
+            text = ", ".join(f"{length}: {loads}" for length, loads in loops if length > 32)
+            label = f"{name} {'back' if function is kernels.input_gradient_all else 'forward'}"
+            print(f"    {label:<36}{code.registers:9}  {text}", flush=True)
+
+
 def main() -> None:
     net = sv.Network(SIZES, "leaky_relu", "sigmoid")
     pair = sv.Loss.of("mse"), sv.Adam(0.01)
@@ -76,6 +90,7 @@ def main() -> None:
             whole = sum(s for each, s in seconds.items() if each.function is steps.train)
             print(f"    whole steps {whole:.1f} s; all {sum(seconds.values()):.1f} s")
         print_loops(folder)
+        print_rows(folder)
 
 
 if __name__ == "__main__":

@@ -177,6 +177,30 @@ def test_pictures_have_the_same_bits_on_every_path(
         assert (losses_found == expected).all()
 
 
+def test_row_formulas_have_the_same_bits_on_every_path() -> None:
+    layers = [
+        sv.FrequencyEncoding(2, 3), sv.Dense(12, 19), sv.LayerNorm(19), sv.Dense(19, 9),
+        sv.RMSNorm(9), sv.Dense(9, 3), sv.Softmax(3),
+    ]  # fmt: skip
+    net, optimizer = sv.Network(layers, seed=4), sv.SGD(0.1)
+    batches = InOrder(*pair(net, 19), 19)
+    nets = [net.copy() for _ in range(5)]
+    paths = [(True, 3, 4), (True, 2, 3), (False, 3, 4), (False, 1, 5)]
+    for each, (whole, blocks, threads) in zip(nets, paths, strict=False):
+        run = run_of(each, batches, whole=whole)
+        run._work.device.blocks, run._work.device.threads = blocks, threads
+        run.steps(optimizer, 0, 2)
+    run = run_of(nets[4], batches, whole=False)
+    for step in range(2):
+        run.begin(step)
+        for moment in net.program.moments:
+            run.perform(moment, optimizer)
+    assert (nets[0].bank.value != net.bank.value).any()
+    for each in nets[1:]:
+        assert each.bank.value.tobytes() == nets[0].bank.value.tobytes()
+        assert each.bank.grad.tobytes() == nets[0].bank.grad.tobytes()
+
+
 @pytest.mark.parametrize("name", ["convolution", *slow(*TRAINED[1:])])
 def test_what_lies_between_pictures_is_that_of_the_objects(name: str) -> None:
     net = on_pictures(name)

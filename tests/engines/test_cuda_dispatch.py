@@ -10,7 +10,6 @@ from scalarviz.engines.codegen import cuda_dispatch, dispatch
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.formulas.rowwise import ROW_FORMULAS
 from scalarviz.model.optimizer import Optimizer
 
 RANDOM = np.random.default_rng(0)
@@ -24,31 +23,6 @@ def test_an_activation(number: int) -> None:
         dispatch.activation_backward(number, np.array([x]), y, slope)
         assert cuda_dispatch.activation_value(number, x) == y[0]
         assert cuda_dispatch.activation_slope(number, x, y[0]) == slope[0]
-
-
-SETTINGS = {
-    "layer_norm": [5.0, 1e-5],
-    "rms_norm": [5.0, 1e-5],
-    "frequency_encoding": [3.0],
-    "softmax": [5.0],
-    "max_pool": [1.0, 1.0, 5.0, 3.0, 1.0, 1.0],
-    "average_pool": [1.0, 1.0, 5.0, 3.0, 1.0, 1.0, 1.0 / 9.0],
-}
-
-
-@pytest.mark.parametrize("name", ROW_FORMULAS)
-def test_a_row_formula(name: str) -> None:
-    number, settings = list(ROW_FORMULAS).index(name), np.array(SETTINGS[name])
-    x, outputs = RANDOM.normal(size=(5, 1)), 30 if name == "frequency_encoding" else 5
-    upstream = RANDOM.normal(size=(outputs, 1))
-    (y, g), (tile_y, tile_g) = [(np.zeros((outputs, 1)), np.zeros((5, 1))) for _ in range(2)]
-    memo = np.zeros(1)
-    dispatch.row_forward(number, x, tile_y, memo, settings, 1)
-    dispatch.row_backward(number, x, tile_y, memo, upstream, tile_g, settings, 1)
-    assert cuda_dispatch.row_value(number, x[:, 0], y[:, 0], settings) == memo[0]
-    cuda_dispatch.row_gradient(number, x[:, 0], y[:, 0], memo[0], upstream[:, 0], g[:, 0], settings)
-    assert (y == tile_y).all()
-    assert (g == tile_g).all()
 
 
 @pytest.mark.parametrize("number", range(len(LOSSES) + len(ROW_LOSSES)))

@@ -12,6 +12,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from scalarviz.engines.codegen import cuda_file
@@ -58,16 +59,20 @@ def slope(f: Any, k: int) -> Any:
     return probe
 
 
+PLACES = tuple(np.uint64(n) for n in (0, 8, 16, 24, 32))
+ONE = np.uint64(1)
+
+
 def row(f: Any, k: int) -> Any:
     def probe(out: Any, x: Any) -> None:
-        out[9] = f(k, x[0:4], out, x[4:11])
+        f(k, *PLACES[:3], out, ONE, 4, 8, x[20:], 1, 0, 1, x[4:11])
 
     return probe
 
 
 def row_back(f: Any, k: int) -> Any:
     def probe(out: Any, x: Any) -> None:
-        f(k, x[0:4], x[4:8], x[8], x[9:13], out, x[13:20])
+        f(k, *PLACES, x, out, ONE, 4, 8, x[20:], 1, 0, 1, x[4:11])
 
     return probe
 
@@ -112,8 +117,8 @@ FORWARD, BACK = kernels.forward_all, kernels.input_gradient_all
 ALL = [
     Chosen("activation_value", FORWARD, "ACTIVATIONS", {**ACTIVATIONS}, number),
     Chosen("activation_slope", BACK, "ACTIVATIONS", {**ACTIVATIONS}, slope),
-    Chosen("row_value", FORWARD, "ROW_FORMULAS", {**ROW_FORMULAS}, row),
-    Chosen("row_gradient", BACK, "ROW_FORMULAS", {**ROW_FORMULAS}, row_back),
+    Chosen("row_values", FORWARD, "ROW_FORMULAS", {**ROW_FORMULAS}, row),
+    Chosen("row_gradients", BACK, "ROW_FORMULAS", {**ROW_FORMULAS}, row_back),
     Chosen("sample_error", kernels.sum_errors, "LOSSES", {**LOSSES}, error),
     Chosen("sample_gradient", kernels.loss_gradient_all, "LOSSES", {**LOSSES}, error_back),
     Chosen("sample_error", kernels.sum_errors, "ROW_LOSSES", {**ROW_LOSSES}, error, LATER),

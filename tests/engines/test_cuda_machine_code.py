@@ -111,6 +111,17 @@ def test_outputs_and_inputs_of_convolutions_take_few_instructions(
     assert not any(loop.count(r"\bCALL") for loop in code.loops)
 
 
+@pytest.mark.parametrize("function", [kernels.forward_all, kernels.input_gradient_all])
+def test_loops_over_a_row_take_few_instructions(function: Any, tmp_path: Path) -> None:
+    rows = [("KERNELS", "row"), ("WHOLE_BATCH", "row"), ("ROW_FORMULAS", "layer_norm")]
+    code = linked(unit(function, rows), "float32", tmp_path)
+    check(code)
+    assert code.registers <= 128
+    loops = [loop for loop in code.loops if loop.count(r"\bLDG")]  # unrolled four times
+    assert len(loops) >= 3 and all(loop.count(r"\bLDG") in (4, 8) for loop in loops)
+    assert max(len(loop.instructions) / loop.count(r"\bLDG") for loop in loops) <= 40
+
+
 @pytest.mark.slow
 def test_convolutions_take_few_instructions_in_whole_steps(tmp_path: Path) -> None:
     rows = [*CONVOLUTION, *IN_USE[4:]]

@@ -35,6 +35,7 @@ from scalarviz.engines.codegen.dispatch import (
     scramble,
     unit,
 )
+from scalarviz.engines.codegen.kernel_teams import in_team
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.elementary import sqrt
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
@@ -43,7 +44,7 @@ from scalarviz.formulas.rowwise import ROW_FORMULAS, typed
 
 __all__ = [
     "kernel", "inlined", "launched", "chosen", "Real", "MIXED",
-    "activation_value", "activation_slope", "row_value", "row_gradient", "sample_error",
+    "activation_value", "activation_slope", "row_values", "row_gradients", "sample_error",
     "sample_gradient", "move_one", "condition_one", "clip_factor", "deviation_factor",
     "unary_value", "unary_slope", "binary_value", "binary_slope", "ternary_value", "ternary_slope",
     "schedule_factor", "optimizer_constants", "philox", "scramble", "unit", "drop_word",
@@ -74,19 +75,35 @@ def activation_slope(formula: Index, x: Any, y: Any) -> Any:
     return row.derivative(x, y)
 
 
-def row_value(formula: Index, x: FloatArray, y: FloatArray, settings: FloatArray) -> Any:
-    """Compute y = f(x) for one sample, 1-D; return the number that backward needs."""
-    row = nth(ROW_FORMULAS, formula)
-    return row.forward(x, y, *typed(row.forward, settings))
-
-
-def row_gradient(
-    formula: Index, x: FloatArray, y: FloatArray, memo: Any, upstream: FloatArray,
-    gradient: FloatArray, settings: FloatArray,
+def row_values(
+    formula: Index, x: Index, y: Index, memo: Index, space: FloatArray, step: Index, inputs: Index,
+    outputs: Index, room: FloatArray, samples: Index, worker: Index, workers: Index,
+    settings: FloatArray,
 ) -> None:  # fmt: skip
-    """Write the gradient of the inputs of one sample to `gradient`; all 1-D."""
+    """Compute y = f(x), and the number that backward needs, of samples of a workspace, by a team.
+
+    x, y and memo are the places of the first number of the first sample, unsigned as `step`; `room`
+    is an array of TEAM_ROOM numbers for at most TEAM_SAMPLES samples, see `kernel_teams`. At the
+    end all threads synchronize.
+    """
     row = nth(ROW_FORMULAS, formula)
-    row.backward(x, y, memo, upstream, gradient, *typed(row.backward, settings))
+    in_team(row.forward)(
+        x, y, *typed(row.forward, settings), space, space, memo, step, inputs, outputs, room,
+        samples, worker, workers,
+    )  # fmt: skip
+
+
+def row_gradients(
+    formula: Index, x: Index, y: Index, memo: Index, upstream: Index, gradient: Index,
+    space: FloatArray, flow: FloatArray, step: Index, inputs: Index, outputs: Index,
+    room: FloatArray, samples: Index, worker: Index, workers: Index, settings: FloatArray,
+) -> None:  # fmt: skip
+    """Write the gradients of the inputs of samples to `gradient`, see `row_values`."""
+    row = nth(ROW_FORMULAS, formula)
+    in_team(row.backward)(
+        x, y, memo, upstream, gradient, *typed(row.backward, settings), space, flow, memo, step,
+        inputs, outputs, room, samples, worker, workers,
+    )  # fmt: skip
 
 
 def sample_error(formula: Index, p: FloatArray, t: FloatArray) -> Any:

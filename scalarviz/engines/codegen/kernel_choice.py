@@ -20,6 +20,7 @@ from scalarviz.engines.codegen.kernel_source import (
     parse,
     variables,
 )
+from scalarviz.engines.codegen.kernel_teams import write_team
 from scalarviz.engines.codegen.kernel_tiles import ROW, SAMPLE, WHOLE, write_tile
 
 INDENT = "    "
@@ -205,12 +206,18 @@ class RowBody(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> Any:
+        if ast.unparse(node.func) == "in_team":
+            function = self._formula(node)
+            assert function is not None
+            return expression(write_team(self.writer, function))
         node.args = list(self._spread(node.args, self._formula(node.func)))
         node.func = self.visit(node.func)
         return node
 
     def _formula(self, node: ast.expr) -> AnyFunction | None:
         """Return the function of an expression such as `row.value`; None for anything else."""
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "in_team":
+            (node,) = node.args
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "row":
             function: AnyFunction = getattr(self.row, node.attr)
             return function

@@ -71,7 +71,7 @@ class Tile(ast.NodeTransformer):
         self.known = variables(function)
         self.rows = {name for name in kind if kind[name] == ROW}
         samples = {name for name in kind if kind[name] == SAMPLE}
-        self.by_sample = self._depending_on_samples(syntax, samples)
+        self.by_sample = depending_names(syntax, samples | self.rows) - self.rows
         self.returns = False
         if assigned_names(syntax) & set(kind):
             raise NotByTileError
@@ -80,31 +80,13 @@ class Tile(ast.NodeTransformer):
         self.body = [statement(f"{name} = np.empty({COUNT}, {number})") for name in arrays]
         self.body += list(self._statements(syntax.body))
 
-    def _depending_on_samples(self, syntax: ast.FunctionDef, found: set[str]) -> set[str]:
-        """Return the names of variables that differ between samples; `found` are known ones."""
-        found = set(found)
-        while True:
-            before = len(found)
-            for node in ast.walk(syntax):
-                if isinstance(node, ast.Assign | ast.AugAssign) and self._depends(
-                    node.value, found
-                ):
-                    found |= assigned_names(node)
-            if len(found) == before:
-                return found
-
-    def _depends(self, node: ast.AST, by_sample: set[str]) -> bool:
-        """Whether an expression differs between samples; len(x) does not."""
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "len":
-            return False
-        if isinstance(node, ast.Name):
-            return node.id in by_sample | self.rows
-        return any(self._depends(child, by_sample) for child in ast.iter_child_nodes(node))
+    def _depends(self, node: ast.AST) -> bool:
+        return depends(node, self.by_sample | self.rows)
 
     def _statements(self, body: list[ast.stmt]) -> Iterator[ast.stmt]:
         for node in body:
             if isinstance(node, ast.For):
-                if self._depends(node.iter, self.by_sample) or node.orelse:
+                if self._depends(node.iter) or node.orelse:
                     raise NotByTileError
                 node.body = list(self._statements(node.body))
                 yield node
@@ -132,7 +114,7 @@ class Tile(ast.NodeTransformer):
         """Rewrite `number = function(row)` as a call of that function's version for a tile."""
         function = self.known.get(ast.unparse(call.func))
         kinds = [ROW if self._is_row(argument) else WHOLE for argument in call.args]
-        others = [a for a in call.args if not self._is_row(a) and self._depends(a, self.by_sample)]
+        others = [a for a in call.args if not self._is_row(a) and self._depends(a)]
         if function is None or others or not isinstance(target, ast.Name):
             raise NotByTileError
         tile = write_tile(self.writer, function, kinds)
@@ -151,7 +133,7 @@ class Tile(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         if isinstance(node.value, ast.Name) and node.value.id == RESULT:
             return node
-        if not self._is_row(node.value) or self._depends(node.slice, self.by_sample):
+        if not self._is_row(node.value) or self._depends(node.slice):
             raise NotByTileError
         node.slice = ast.Tuple([node.slice, expression(LANE)], ast.Load())
         return node
@@ -167,6 +149,27 @@ class Tile(ast.NodeTransformer):
         if node.id in self.by_sample:
             return ast.Subscript(ast.Name(node.id, ast.Load()), expression(LANE), node.ctx)
         return node
+
+
+def depending_names(syntax: ast.FunctionDef, found: set[str]) -> set[str]:
+    """Return the names of variables that differ between samples; `found` are known ones."""
+    found = set(found)
+    while True:
+        before = len(found)
+        for node in ast.walk(syntax):
+            if isinstance(node, ast.Assign | ast.AugAssign) and depends(node.value, found):
+                found |= assigned_names(node)
+        if len(found) == before:
+            return found
+
+
+def depends(node: ast.AST, by_sample: set[str]) -> bool:
+    """Whether an expression differs between samples; len(x) does not."""
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "len":
+        return False
+    if isinstance(node, ast.Name):
+        return node.id in by_sample
+    return any(depends(child, by_sample) for child in ast.iter_child_nodes(node))
 
 
 def statement(text: str) -> ast.stmt:

@@ -41,8 +41,8 @@ from scalarviz.model.program import Program
 
 THREADS = 256
 BLOCKS_EACH = 4  # blocks per multiprocessor
-SHARED = 47 * 1024  # bytes; a block has 48 KiB on every GPU, of which static arrays take some
-RESERVED = 2 * 1024  # bytes of a block's memory that static arrays and the driver take
+SHARED = 44 * 1024  # bytes; a block has 48 KiB on every GPU, of which static arrays take some
+RESERVED = 5 * 1024  # bytes of a block's memory that static arrays and the driver take
 
 
 @dataclass

@@ -17,20 +17,24 @@ from typing import Any
 import numpy as np
 
 from scalarviz.engines.codegen.cuda_dispatch import (
+    MIXED,
     Real,
     activation_slope,
     activation_value,
     drop_word,
     kernel,
-    row_gradient,
-    row_value,
+    row_gradients,
+    row_values,
 )
+from scalarviz.engines.codegen.kernel_teams import TEAM_ROOM, TEAM_SAMPLES
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.places import (
     BIAS_ROW,
     COUNT,
     EACH,
+    FLOW,
     FORMULA,
+    HALF,
     HAS_BIASES,
     INPUTS,
     LEARNING,
@@ -40,9 +44,11 @@ from scalarviz.engines.cuda.places import (
     OUTPUTS,
     SETTINGS,
     SOURCE,
+    SPACE,
     STATE,
     STATE_NUMBERS,
     STEPS_TAKEN_AFTER,
+    STRIDE,
     TARGET,
     WEIGHT_ROW,
     WEIGHTS,
@@ -104,18 +110,30 @@ def row_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """y = f(x), one sample a thread."""
-    x, y = base + plan[op + SOURCE] * stride, base + plan[op + TARGET] * stride
-    inputs, outputs = plan[op + INPUTS], plan[op + OUTPUTS]
+    """y = f(x), by the threads of a block: loops over a row are spread, see `kernel_teams`."""
+    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    memo, outputs = row_at(base, plan[op + MEMO], stride), plan[op + OUTPUTS]
     settings = arena[plan[op + SETTINGS] : plan[op + SETTINGS] + MOST_SETTINGS]
-    for n in range(worker, count, workers):
-        written = space[y + n : y + n + outputs * stride : stride]
-        read = space[x + n : x + n + inputs * stride : stride]
-        space[base + plan[op + MEMO] * stride + n] = row_value(
-            plan[op + FORMULA], read, written, settings
-        )
-        for r in range(outputs):
-            written[r] = kept(plan, written[r])
+    room = cuda.shared.array(TEAM_ROOM, Real)
+    for i in range(0, count, TEAM_SAMPLES):
+        n = np.uint64(i)
+        row_values(
+            plan[op + FORMULA], x + n, y + n, memo + n, space, np.uint64(stride), plan[op + INPUTS],
+            outputs, room, min(TEAM_SAMPLES, count - i), worker, workers, settings,
+        )  # fmt: skip
+    round_rows(plan, space, y, outputs, stride, count, worker, workers)
+
+
+@kernel
+def round_rows(
+    plan: Whole, space: Numbers, start: Index, rows: Index, stride: Index, count: Index,
+    worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """Round rows of a workspace as they are stored."""
+    if MIXED and plan[HALF] != 0:
+        for i in range(worker, rows * count, workers):
+            place = start + number_at(i, count, stride)
+            space[place] = kept(plan, space[place])
 
 
 @kernel
@@ -123,25 +141,41 @@ def row_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Gradient of the inputs by the formula's backward, one sample a thread."""
-    inputs, outputs = plan[op + INPUTS], plan[op + OUTPUTS]
-    source, target = plan[op + SOURCE] * stride, plan[op + TARGET] * stride
+    """Gradient of the inputs by the formula's backward, by the threads of a block."""
+    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    h = row_at(flow_base, plan[op + SOURCE], stride)
+    g = row_at(flow_base, plan[op + TARGET], stride)
+    memo, inputs = row_at(base, plan[op + MEMO], stride), plan[op + INPUTS]
     settings = arena[plan[op + SETTINGS] : plan[op + SETTINGS] + MOST_SETTINGS]
-    for n in range(worker, count, workers):
-        x, y = base + source + n, base + target + n
-        h, g = flow_base + source + n, flow_base + target + n
-        gradient = flow[h : h + inputs * stride : stride]
-        row_gradient(
-            plan[op + FORMULA],
-            space[x : x + inputs * stride : stride],
-            space[y : y + outputs * stride : stride],
-            space[base + plan[op + MEMO] * stride + n],
-            flow[g : g + outputs * stride : stride],
-            gradient,
-            settings,
-        )
-        for k in range(inputs):
-            gradient[k] = kept(plan, gradient[k])
+    room = cuda.shared.array(TEAM_ROOM, Real)
+    for i in range(0, count, TEAM_SAMPLES):
+        n = np.uint64(i)
+        row_gradients(
+            plan[op + FORMULA], x + n, y + n, memo + n, g + n, h + n, space, flow,
+            np.uint64(stride), inputs, plan[op + OUTPUTS], room, min(TEAM_SAMPLES, count - i),
+            worker, workers, settings,
+        )  # fmt: skip
+    round_rows(plan, flow, h, inputs, stride, count, worker, workers)
+
+
+@kernel
+def row_forward_all(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
+    """`row_forward` on all samples, some a block at a time."""
+    for n in range(cuda.blockIdx.x * TEAM_SAMPLES, count, cuda.gridDim.x * TEAM_SAMPLES):
+        row_forward(
+            plan, op, arena, scalars, arena, plan[SPACE] + n, plan[STRIDE], n,
+            min(TEAM_SAMPLES, count - n), cuda.threadIdx.x, cuda.blockDim.x,
+        )  # fmt: skip
+
+
+@kernel
+def row_inputs_all(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
+    """`row_inputs` on all samples, some a block at a time."""
+    for n in range(cuda.blockIdx.x * TEAM_SAMPLES, count, cuda.gridDim.x * TEAM_SAMPLES):
+        row_inputs(
+            plan, op, arena, scalars, arena, plan[SPACE] + n, arena, plan[FLOW] + n, plan[STRIDE],
+            min(TEAM_SAMPLES, count - n), cuda.threadIdx.x, cuda.blockDim.x,
+        )  # fmt: skip
 
 
 # ---- scale --------------------------------------------------------------------------------------

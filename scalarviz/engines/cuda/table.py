@@ -34,7 +34,9 @@ from scalarviz.engines.cuda.elementwise import (
     dropout_inputs,
     no_parameters,
     row_forward,
+    row_forward_all,
     row_inputs,
+    row_inputs_all,
     scale_forward,
     scale_inputs,
     scale_parameters,
@@ -158,6 +160,7 @@ def inputs_by_number(plan: Whole, op: Index, arena: Numbers, scalars: Exact, cou
 # The first three purposes for a whole batch: number by number, unless a kind has its own.
 BY_NUMBER = forward_by_number, parameters_by_number, inputs_by_number
 WHOLE_BATCH = dict.fromkeys(KERNELS, BY_NUMBER)
+WHOLE_BATCH["row"] = row_forward_all, parameters_by_number, row_inputs_all
 WHOLE_BATCH["affine"] = affine_forward_all, affine_parameters_all, affine_inputs_all
 WHOLE_BATCH["convolution"] = (
     convolution_forward_all, convolution_parameters_all, convolution_inputs_all

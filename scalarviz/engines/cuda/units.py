@@ -30,7 +30,7 @@ from scalarviz.model.program import Program
 Launched = Callable[..., None]
 Rows = frozenset[tuple[str, str]]  # a table's name in the kernels, and a row's
 
-MOST_SHARED = 225 * 1024  # bytes of shared memory for a block, on the GPU with most of it
+MOST_SHARED = 222 * 1024  # bytes of shared memory for a block, on the GPU with most of it
 
 # Kernels of one operation; then all, those together that are needed at the same time.
 OF_OPERATIONS = (
