@@ -166,6 +166,7 @@ def test_a_gpu_gets_all_blocks_at_once_and_the_memory_that_they_need(
         ObjectCode=SimpleNamespace(from_cubin=lambda found: asked.append(found) or code),
         LaunchConfig=lambda **sizes: sizes,
         launch=lambda *arguments: asked.append(arguments),
+        Stream=SimpleNamespace(from_handle=lambda number: f"stream {number}"),
     )
     attributes = SimpleNamespace(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES="most shared")
     driver = SimpleNamespace(
@@ -182,13 +183,14 @@ def test_a_gpu_gets_all_blocks_at_once_and_the_memory_that_they_need(
     prepared = card.kernel(choice_of(["tanh"], "mse", "sgd"), table)
     assert asked == [b"code", "fused_steps", ("most shared", 100_000, "handle", 7)]
     array = SimpleNamespace(device_ctypes_pointer=SimpleNamespace(value=4096))
-    card.launch(prepared, table, "stream", [array, array], 5)
+    streams = [SimpleNamespace(__cuda_stream__=lambda i=i: (0, i)) for i in range(2)]
+    card.launch(prepared, table, streams[0], [array, array], 5)
     sizes = {"grid": 132, "block": 256, "shmem_size": 100_000, "is_cooperative": True}
-    assert asked[-1] == ("stream", sizes, kernel, 4096, 4096, 5)
+    assert asked[-1] == ("stream 0", sizes, kernel, 4096, 4096, 5)
     product = launch.OfCard(card, card.kernel(PRODUCTS, table), table)
-    product[132, 256, "captured", 100_000](array, array, array, array, 1, 2, 3)
+    product[132, 256, streams[1], 100_000](array, array, array, array, 1, 2, 3)
     sizes["is_cooperative"] = False  # a graph captures it, and no block waits for another one
-    assert asked[-1] == ("captured", sizes, kernel, *[4096] * 4, 1, 2, 3)
+    assert asked[-1] == ("stream 1", sizes, kernel, *[4096] * 4, 1, 2, 3)
     device.COOPERATIVE_LAUNCH = 0
     assert launch.find_card() is None
     device.COOPERATIVE_LAUNCH, device.compute_capability = 1, (7, 5)

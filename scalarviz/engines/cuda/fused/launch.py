@@ -107,7 +107,8 @@ class Gpu:
         core: Any = import_module("cuda.core")
         kernel, config = kernel
         pointers = [int(array.device_ctypes_pointer.value) for array in arrays]
-        core.launch(stream, config, kernel, *pointers, *numbers)
+        own = core.Stream.from_handle(int(stream.__cuda_stream__()[1]))  # not one of numba's
+        core.launch(own, config, kernel, *pointers, *numbers)
 
 
 def launch_config(core: Any, together: bool, sizes: dict[str, int]) -> Any:

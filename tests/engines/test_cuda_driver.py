@@ -1,0 +1,102 @@
+"""How the cuda engine calls NVIDIA's driver, with a stand-in for it: see stub_driver.c.
+
+Kernels are compiled and linked as on a GPU, and launched; only that nothing computes them.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scalarviz.engines.cuda import places
+from tests.engines.machine_code import needs_a_linker
+from tests.engines.test_cuda import ROOT, needs_numba_cuda
+
+HERE = Path(__file__).parent
+
+pytestmark = [
+    needs_numba_cuda,
+    pytest.mark.skipif(sys.platform != "linux", reason="the stand-in is a library of Linux"),
+    pytest.mark.skipif(shutil.which("gcc") is None, reason="the stand-in is compiled by gcc"),
+]
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the driver, and of the kernels that are compiled for it."""
+    needs_a_linker()
+    folder = tmp_path_factory.mktemp("driver")
+    command = ["gcc", "-shared", "-fPIC", "-Wall", "-Werror", str(HERE / "stub_driver.c")]
+    subprocess.run([*command, "-ldl", "-o", str(folder / "libcuda.so.1")], check=True)
+    return folder
+
+
+def run(driver: Path, *ways: str, **settings: str) -> tuple[dict[str, Any], Counter[str]]:
+    """What `on_stub_driver` gives, and how often each kernel was launched, or prepared, how."""
+    log = driver / "log.txt"
+    log.write_text("")
+    known = os.environ | {
+        "LD_LIBRARY_PATH": str(driver), "STUB_LOG": str(log), "STUB_DONE": str(places.DONE),
+        "SCALARVIZ_CACHE_DIR": str(driver / "kernels"), "PYTHONPATH": str(ROOT),
+    } | settings  # fmt: skip
+    command = [sys.executable, str(HERE / "on_stub_driver.py"), *ways]
+    done = subprocess.run(command, env=known, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-4000:]
+    lines = re.sub(r"_ZN\d+cuda_(\w+?)_float(32|64)_\S*", r"\1", log.read_text()).splitlines()
+    return json.loads(done.stdout.splitlines()[-1]), Counter(lines)
+
+
+def test_the_engine_can_run_where_a_kernel_of_three_lines_did(driver: Path) -> None:
+    found, log = run(driver, "lack")
+    assert found["lack"] == "" and sum(log.values()) == 1
+
+
+@pytest.mark.slow
+def test_what_the_driver_lacks_is_said_and_what_it_has_remembered(driver: Path) -> None:
+    found, _ = run(driver, "lack", STUB_WRONG="1", CUDA_VISIBLE_DEVICES="0")
+    assert "a kernel of three lines gave wrong numbers" in found["lack"]
+    found, _ = run(driver, "lack", STUB_VERSION="12080")
+    assert "the NVIDIA driver is too old: it knows CUDA 12.8" in found["lack"]
+    for launches in (1, 0):
+        found, log = run(driver, "lack", CUDA_VISIBLE_DEVICES="0")
+        assert found["lack"] == "" and sum(log.values()) == launches
+
+
+@pytest.mark.slow
+def test_every_way_to_train_and_evaluate_calls_the_driver(driver: Path) -> None:
+    found, log = run(driver, "whole", "kernels")
+    assert found["whole"] == {"taken": 5, "blocks": 128, "refused": ""}
+    # One launch a call, of blocks that wait for each other, with the weights near them.
+    assert log["attribute train 8 92180"] == 1
+    assert log["cooperative train 128 92180"] == 2
+    assert log["launch move_all 528 0"] == 2  # one of them is captured, and taken later
+    # After the first step its launches are captured, and from then on launched as one.
+    assert found["kernels"] == {"taken": 5, "blocks": 0, "refused": ""}
+    assert log["captured graph 36 1"] == 1 and log["launch graph 0 0"] == 4
+    found, log = run(driver, "moments", "verbs", "session", "expression")
+    assert found == {"moments": 0, "verbs": [5000, 3], "session": 3, "expression": [5, 2]}
+    assert log["launch expression_backward 528 0"] == log["launch keep_upstream 528 0"] == 1
+
+
+@pytest.mark.slow
+def test_products_in_cuda_c_are_captured_with_the_kernels_of_numba(driver: Path) -> None:
+    found, log = run(driver, "products")
+    assert found["products"] == {"taken": 5, "blocks": 0, "refused": ""}
+    (line,) = [line for line in log if line.startswith("captured graph")]
+    assert line.endswith(" 1") and log["launch graph 0 0"] == 4
+    assert [line for line in log if line.startswith("launch fused_")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["fused", "halves"])
+def test_the_fused_kernel_is_launched(way: str, driver: Path) -> None:
+    found, log = run(driver, way)
+    assert found[way] == {"launches": 1, "wrong": "None"}
+    assert sum(line.startswith("cooperative fused_") for line in log) == 1
