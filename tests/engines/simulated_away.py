@@ -173,10 +173,11 @@ def test_a_portion_of_several_launches_copies_nothing_between_them(
     s.advance(1)
     copies.clear()
     monkeypatch.setattr("scalarviz.engines.cuda.run.MOST_STEPS", 2)
-    s.timeline.pace = 50.0
-    s.advance(11)
-    assert (copies.calls, copies.fetched, copies.put) == (1, 1, 0)
-    other.advance(12)
+    monkeypatch.setattr("scalarviz.session.timeline.PORTION", NEVER)
+    s.timeline.pace, s.timeline.most_steps = 4.0, lambda: 4
+    s.advance(12)
+    assert (copies.calls, copies.fetched, copies.put) == (3, 1, 0)
+    other.advance(13)
     assert s.network.bank.value.tobytes() == other.network.bank.value.tobytes()
 
 
