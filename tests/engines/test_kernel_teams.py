@@ -114,6 +114,17 @@ def twice_set(x: Any, y: Any) -> float:
     return 0.0
 
 
-@pytest.mark.parametrize("function", [last_of_all, neighbours, read_later, twice_set])
+def twice_added(x: Any, y: Any) -> float:
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i]
+        total += y[i]
+    return total
+
+
+ONE_BY_ONE = [last_of_all, neighbours, read_later, twice_set, twice_added]
+
+
+@pytest.mark.parametrize("function", ONE_BY_ONE)
 def test_a_loop_whose_rounds_depend_on_each_other_is_not_divided(function: Any) -> None:
     assert not any(phase.spread for phase in Team(parse(function)).phases)

@@ -149,7 +149,7 @@ class Team(ast.NodeTransformer):
                         return None
                 elif isinstance(target, ast.Name) and target.id not in own:
                     adds = isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)
-                    if not adds or target.id in names_in(loop, ast.Load):
+                    if not adds or target.id in {*names_in(loop, ast.Load), *sums}:
                         return None
                     sums.append(target.id)
         return sums
