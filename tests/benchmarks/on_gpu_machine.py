@@ -23,7 +23,7 @@ from typing import Any, Protocol
 BUILD = Path("build/on_gpu").resolve()
 CARRIED = BUILD / "carried"
 KERNELS = BUILD / "kernels"
-KEPT_KERNELS = "kernels.tar.gz"  # in `CARRIED`, from another machine; and among the results
+KEPT_KERNELS = "kernels.tar.xz"  # in `CARRIED`, from another machine; and among the results
 TOOLKIT = Path("/usr/local/cuda")
 NVVM = "nvvm.tar.xz"
 
@@ -182,7 +182,7 @@ def install_carried(known: dict[str, str]) -> list[str]:
 def keep_kernels(folder: Path) -> None:
     """Pack the compiled kernels for another machine, with the times of their files."""
     if KERNELS.exists():
-        with tarfile.open(folder / KEPT_KERNELS, "w:gz", compresslevel=6) as file:
+        with tarfile.open(folder / KEPT_KERNELS, "w:xz", preset=3) as file:
             file.add(KERNELS, KERNELS.name)
 
 
