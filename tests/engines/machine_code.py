@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -179,18 +180,38 @@ def linked(unit: CudaUnit, dtype: Dtype, folder: Path) -> MachineCode:
     return link(unit.function.__name__, ptx_of(unit, dtype), folder)
 
 
+def as_launched(unit: CudaUnit, dtype: Dtype, folder: Path) -> MachineCode:
+    """The machine code of a kernel as numba makes it before a launch, with all its options."""
+    from numba.cuda import codegen, dispatcher
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dispatcher, "get_current_device", lambda: FakeDevice)
+        patch.setattr(codegen.devices, "get_context", lambda *_: SimpleNamespace(device=FakeDevice))
+        module = cuda_file.import_file(cuda_file.path_of_unit(unit, dtype))
+        kernel = getattr(module, module.NAME)
+        with products_rounded():
+            made = dispatcher._Kernel(kernel.py_func, module.SIGNATURE, **kernel.targetoptions)
+            code = bytes(made._codelibrary.get_cubin().code)
+    return disassembled(module.NAME, code, folder)
+
+
+def disassembled(name: str, code: bytes, folder: Path, log: str = "", ptx: str = "") -> MachineCode:
+    """Machine code with what the linker said, and what it was given."""
+    cubin = folder / f"{name}.cubin"
+    cubin.write_bytes(code)
+    tool = needs_a_linker()
+    done = subprocess.run([tool, "-c", cubin], capture_output=True, text=True, check=True)
+    return MachineCode(name, done.stdout, log, ptx)
+
+
 def link(name: str, text: str, folder: Path) -> MachineCode:
     """The machine code of a PTX text."""
     from cuda.core import Linker, LinkerOptions, ObjectCode
 
-    tool = needs_a_linker()
     parts = [ObjectCode.from_ptx(text.encode())]
     if "cudaCGSynchronize" in text:
         parts.append(ObjectCode.from_library(cudadevrt().read_bytes()))
     options = LinkerOptions(arch=ARCHITECTURE, ptxas_options=["-v"])
     linker = Linker(*parts, options=options)
-    cubin = folder / f"{name}.cubin"
-    cubin.write_bytes(bytes(linker.link("cubin").code))
-    log = linker.get_info_log()
-    done = subprocess.run([tool, "-c", cubin], capture_output=True, text=True, check=True)
-    return MachineCode(name, done.stdout, log, text)
+    code = bytes(linker.link("cubin").code)
+    return disassembled(name, code, folder, linker.get_info_log(), text)

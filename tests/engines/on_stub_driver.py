@@ -51,6 +51,18 @@ def whole() -> dict[str, Any]:
     return trained(run_of(network()))
 
 
+def sizes() -> list[int]:
+    """Networks of one formula and of several sizes, which train in turn by one kernel."""
+    nets = [sv.Network([12, *inner, 3], "leaky_relu", "sigmoid") for inner in ([64] * 4, [80] * 2)]
+    runs = [run_of(net) for net in nets]
+    return [len(run.steps(sv.Adam(1e-3), 0, 2).losses) for run in (*runs, runs[0])]
+
+
+def parts() -> dict[str, Any]:
+    """A GPU with room for no block of `train`: whole steps are taken part by part."""
+    return trained(run_of(network()))
+
+
 def halves() -> dict[str, Any]:
     return fused("mixed")
 
@@ -117,7 +129,20 @@ def expression() -> list[int]:
 
 WAYS = {
     each.__name__: each
-    for each in (lack, whole, fused, halves, kernels, products, moments, verbs, session, expression)
+    for each in (
+        lack,
+        whole,
+        sizes,
+        parts,
+        fused,
+        halves,
+        kernels,
+        products,
+        moments,
+        verbs,
+        session,
+        expression,
+    )
 }
 
 if __name__ == "__main__":

@@ -169,7 +169,9 @@ Result cuPointerGetAttribute(void *out, int attribute, Handle place) {
     return SUCCESS;
 }
 
-/* ---- machine code; a kernel is its name */
+/* ---- machine code; a kernel is its name, before which stands what it may have of shared memory */
+
+#define MOST_SHARED(kernel) (((int64_t *)(kernel))[-1])
 
 NOTHING(cuLibraryUnload)
 NOTHING(cuFuncSetCacheConfig)
@@ -181,7 +183,10 @@ Result cuLibraryLoadData(Handle *made, const void *code) {
 }
 
 Result cuLibraryGetKernel(Handle *kernel, Handle library, const char *name) {
-    *kernel = (Handle)strdup(name);
+    int64_t *made = malloc(sizeof *made + strlen(name) + 1);
+    if (!made) return OUT_OF_MEMORY;
+    *made = 49152;
+    *kernel = (Handle)strcpy((char *)(made + 1), name);
     return SUCCESS;
 }
 
@@ -206,6 +211,7 @@ Result cuKernelGetAttribute(int *out, int attribute, Handle kernel, int device) 
 
 Result cuKernelSetAttribute(int attribute, int value, Handle kernel, int device) {
     if (attribute == 8 && value > 232448) return INVALID_VALUE;
+    if (attribute == 8) MOST_SHARED(kernel) = value;
     say("attribute", (const char *)kernel, attribute, value);
     return SUCCESS;
 }
@@ -214,7 +220,7 @@ Result cuFuncSetAttribute(Handle kernel, int attribute, int value) {
     return cuKernelSetAttribute(attribute, value, kernel, 0);
 }
 
-ANSWERS(cuOccupancyMaxActiveBlocksPerMultiprocessor, int, 1)
+ANSWERS(cuOccupancyMaxActiveBlocksPerMultiprocessor, int, setting("STUB_BLOCKS", 1))
 ANSWERS(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int, 1)
 
 /* ---- launches, and graphs of them */
@@ -256,7 +262,7 @@ Result cuLaunchKernelEx(const Config *config, Handle kernel, void **fields, void
     const Attribute *attributes = config->attributes;
     for (unsigned i = 0; i < config->count; i++)
         if (attributes[i].id == 2) cooperative = attributes[i].value;
-    if (config->shared > 232448) return INVALID_VALUE;
+    if (config->shared > MOST_SHARED(kernel)) return INVALID_VALUE;
     captured += capturing;
     pretend((const char *)kernel, fields);
     say(cooperative ? "cooperative" : "launch", (const char *)kernel, config->blocks[0], config->shared);

@@ -16,10 +16,12 @@ from typing import Any
 import pytest
 
 from scalarviz.engines.cuda import places
+from scalarviz.engines.cuda.calls import RESERVED
 from tests.engines.machine_code import needs_a_linker
 from tests.engines.test_cuda import ROOT, needs_numba_cuda
 
 HERE = Path(__file__).parent
+MOST = 232_448 - RESERVED  # bytes of shared memory that a block may have besides static arrays
 
 pytestmark = [
     needs_numba_cuda,
@@ -74,7 +76,7 @@ def test_every_way_to_train_and_evaluate_calls_the_driver(driver: Path) -> None:
     found, log = run(driver, "whole", "kernels")
     assert found["whole"] == {"taken": 5, "blocks": 128, "refused": ""}
     # One launch a call, of blocks that wait for each other, with the weights near them.
-    assert log["attribute train 8 92180"] == 1
+    assert log[f"attribute train 8 {MOST}"] == 1
     assert log["cooperative train 128 92180"] == 2
     assert log["launch move_all 528 0"] == 2  # one of them is captured, and taken later
     # After the first step its launches are captured, and from then on launched as one.
@@ -83,6 +85,20 @@ def test_every_way_to_train_and_evaluate_calls_the_driver(driver: Path) -> None:
     found, log = run(driver, "moments", "verbs", "session", "expression")
     assert found == {"moments": 0, "verbs": [5000, 3], "session": 3, "expression": [5, 2]}
     assert log["launch expression_backward 528 0"] == log["launch keep_upstream 528 0"] == 1
+
+
+@pytest.mark.slow
+def test_a_smaller_network_takes_no_memory_from_a_larger_one(driver: Path) -> None:
+    found, log = run(driver, "sizes")
+    assert found["sizes"] == [2, 2, 2] and log[f"attribute train 8 {MOST}"] == 2
+    assert log["cooperative train 128 92180"] == 2 and log["cooperative train 128 55292"] == 1
+
+
+@pytest.mark.slow
+def test_parts_of_whole_steps_have_the_memory_of_a_block_too(driver: Path) -> None:
+    found, log = run(driver, "parts", STUB_BLOCKS="0")
+    assert found["parts"] == {"taken": 5, "blocks": 0, "refused": ""}
+    assert log[f"attribute samples_alone 8 {MOST}"] == 1
 
 
 @pytest.mark.slow

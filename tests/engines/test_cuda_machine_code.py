@@ -11,7 +11,15 @@ from typing import Any
 import pytest
 
 from scalarviz.engines.cuda import kernels, steps
-from tests.engines.machine_code import EVERY, IN_USE, NOT_ROUNDED, MachineCode, linked, unit
+from tests.engines.machine_code import (
+    EVERY,
+    IN_USE,
+    NOT_ROUNDED,
+    MachineCode,
+    as_launched,
+    linked,
+    unit,
+)
 
 if importlib.util.find_spec("numba_cuda") is None:
     pytest.skip("numba-cuda is not available for this system or Python", allow_module_level=True)
@@ -35,6 +43,15 @@ def check(code: MachineCode) -> None:
     assert constants == 0 or "__cudart_" in code.text
     # What is not rounded here could be fused with a sum, in one kernel and not in another.
     assert not NOT_ROUNDED.search(code.ptx)
+
+
+def test_a_gpu_runs_what_is_counted_here(tmp_path: Path) -> None:
+    """No option of numba has the kernel compiled once more, which would fuse products and sums."""
+    used = unit(kernels.move_all, IN_USE)
+    counted, launched = linked(used, "float32", tmp_path), as_launched(used, "float32", tmp_path)
+    for operation in ("FFMA", "FMUL", "FADD", "DFMA", "DMUL", "DADD"):
+        pattern = rf"\b{operation}\b"
+        assert counted.count(pattern) == launched.count(pattern) > 0, operation
 
 
 def test_products_take_few_instructions_in_whole_steps(tmp_path: Path) -> None:

@@ -74,9 +74,14 @@ def inlined(function):
     return cuda.jit(function, device=True, forceinline=True)
 
 
+def launched(function):
+    # Link-time optimization is off, see `cuda_rounding`; the simulator knows no such option, and
+    # `cuda.jit(lto=False)`, without a function, forgets it.
+    options = {{}} if cuda.config.ENABLE_CUDASIM else {{"lto": False}}
+    return cuda.jit(function, cache=True, **options)
+
+
 exact = elementary = formula = kernel
-# Link-time optimization is off, see `cuda_rounding`; the simulator knows no such option.
-launched = cuda.jit(cache=True, **({{}} if cuda.config.ENABLE_CUDASIM else {{"lto": False}}))
 Real = types.{dtype}
 '''
 FOOT = """

@@ -70,7 +70,10 @@ class Device:
 
 
 def ask_for_shared(overload: Any, size: int) -> None:
-    """Let a compiled kernel be launched with so many bytes of dynamic shared memory."""
+    """Let a compiled kernel be launched with so many bytes of dynamic shared memory, at most.
+
+    All trainings with these formulas launch it: so it is asked for all that a block may have.
+    """
     driver = nvidia()
     attributes = driver.binding.CUfunction_attribute
     wanted = attributes.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -274,20 +277,25 @@ class CudaCalls:
         """Return how many blocks of `train` can run at the same time, at most one a chunk."""
         if self.device.simulated:
             return 0
-        together = self.device.can_wait
-        arguments = *self._arrays, self.memory.data, *([count] if together else [])
+        arguments, most = (*self._arrays, self.memory.data), 0
+        if self.device.can_wait:
+            overload = self._ready(kernel, *arguments, count)
+            most = overload.max_cooperative_grid_blocks(self.device.threads, self.shared)
+        if not most:  # part by part
+            self._ready(self.kernels.of(steps.samples_alone), *arguments)
+        return int(min(most, max(self.layout.plan[places.CHUNKS], 1)))
+
+    def _ready(self, kernel: Any, *arguments: Any) -> Any:
+        """Return a kernel compiled for some arguments, which may have the memory that it needs."""
         signature = tuple(map(kernel.typeof_pyval, arguments))
         kernel.compile(signature)
         overload = kernel.overloads[signature]
         if self.shared > SHARED:
             try:
-                ask_for_shared(overload, self.shared)
+                ask_for_shared(overload, self.device.shared)
             except Exception:  # whatever refuses it: blocks work with less, too
                 self.do_with_less()
-        if not together:
-            return 0
-        most = overload.max_cooperative_grid_blocks(self.device.threads, self.shared)
-        return int(min(most, max(self.layout.plan[places.CHUNKS], 1)))
+        return overload
 
     def do_with_less(self) -> None:
         """Lay the memory of a block out anew, in what every GPU gives without being asked.

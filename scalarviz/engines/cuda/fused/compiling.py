@@ -90,6 +90,11 @@ MOMENTS = CudaText(
 )
 
 
+# Options of NVRTC, and of nvJitLink: neither fuses a product with a sum.
+COMPILED = {"link_time_optimization": True, "relocatable_device_code": True, "fma": False}
+LINKED = "-lto", "-fma=0", "-Xptxas=-v", "-verbose"
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """What the machine code depends on.
@@ -114,7 +119,8 @@ def machine_code(choice: Choice, capability: tuple[int, int]) -> bytes:
     source = constants_of(choice) + source_of(choice.text)
     functions = cuda_file.text_of(choice.unit, "float32")
     packages = [f"{package} {version_of(package)}" for package in PACKAGES]
-    made_of = "\n".join([functions, source, *packages, architecture(capability)])
+    options = [f"{COMPILED}", *LINKED]
+    made_of = "\n".join([functions, source, *packages, *options, architecture(capability)])
     name = f"{STEM}_{hashlib.sha256(made_of.encode()).hexdigest()[:20]}.cubin"
     path = cache_folder() / name
     if not path.is_file():
@@ -188,12 +194,9 @@ def link(
     core: Any = import_module("cuda.core")
     linker: Any = import_module("cuda.bindings.nvjitlink")
     arch = architecture(capability)
-    options = core.ProgramOptions(
-        arch=arch, link_time_optimization=True, relocatable_device_code=True, fma=False
-    )
-    program = core.Program(c_source, "c++", options)
+    program = core.Program(c_source, "c++", core.ProgramOptions(arch=arch, **COMPILED))
     parts = [bytes(program.compile("ltoir").code), *functions]
-    chosen = [f"-arch={arch}", "-lto", "-fma=0", "-Xptxas=-v", "-verbose", *["-ptx"] * ptx]
+    chosen = [f"-arch={arch}", *LINKED, *["-ptx"] * ptx]
     handle = linker.create(len(chosen), chosen)
     try:
         for i, part in enumerate(parts):

@@ -97,7 +97,8 @@ class Gpu:
         code = core.ObjectCode.from_cubin(machine_code(choice, self.capability))
         kernel = code.get_kernel(choice.text.name)
         size = driver.binding.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        driver.driver.cuKernelSetAttribute(size, table.shared, kernel.handle, self.device.id)
+        handle = getattr(kernel, "handle", None) or kernel._handle  # its name before version 0.6
+        driver.driver.cuKernelSetAttribute(size, table.shared, handle, self.device.id)
         sizes = {"grid": table.blocks, "block": THREADS, "shmem_size": table.shared}
         return kernel, launch_config(core, choice.text.together, sizes)
 
