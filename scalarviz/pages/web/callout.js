@@ -14,6 +14,7 @@ const CALLOUT = {
   told: 1, // of cubes with arithmetic,
   cubes: 0.3, // and of others,
   far: 6, // and to be a pixel further away
+  farthest: 7, // from what they name, in gaps
   away: [0, 1, 2], // distances that are tried, in heights of the box
   aside: [0, -1, 1, -0.5, 0.5, -0.75, 0.75, -0.25, 0.25], // from its middle to its sides
   step: 4, // logical pixels of which the width of the box is a multiple
@@ -81,7 +82,7 @@ function cubeBox({ see, frame }, row) {
   return new Box(left, top, Math.max(...x) - left, Math.max(...y) - top);
 }
 
-/** Where the words cover little: above, below or aside, further away if need be; `covers` are boxes
+/** Where the words cover little: above, below or aside, a little away if need be; `covers` are boxes
  * with what a covered pixel of each costs.
  */
 function placeForWords({ see, scale }, subject, wide, high, covers) {
@@ -99,7 +100,9 @@ function placeForWords({ see, scale }, subject, wide, high, covers) {
       const across = Math.min(Math.max(x, view.x), Math.max(view.x, view.right - wide));
       const down = Math.min(Math.max(y, view.y), Math.max(view.y, view.bottom - high));
       const box = new Box(across, down, wide, high);
-      const own = CALLOUT.far * away * high + (box.meets(subject) ? 1e6 : 0);
+      const [start, end] = shortestLine(box, subject);
+      const isFar = Math.hypot(end[0] - start[0], end[1] - start[1]) > CALLOUT.farthest * CALLOUT.gap * scale;
+      const own = CALLOUT.far * away * high + (box.meets(subject) ? 1e6 : 0) + (isFar ? 1e5 : 0);
       const cost = covers.reduce((sum, [other, price]) => sum + price * overlap(box, other), own);
       if (cost < least) [best, least] = [box, cost];
     }

@@ -1,6 +1,7 @@
 // The camera of the picture, with smooth moves between views; as presenter/camera_control.py.
 
 import { Camera, Projection } from "./camera.js";
+import { boxesBelow } from "./neurons.js";
 
 const EYES = {
   seconds: 0.7, // duration of a move
@@ -10,6 +11,7 @@ const EYES = {
   edge: 0.01, // share of the free stage that stays empty on each side
   degrees: 0.35, // of rotation per pixel of dragging
   clear: 8, // pixels around the legend that stay free
+  legend: 240, // width of the legend where letters have their usual size
 };
 
 /** A camera that keeps the whole network in the picture until the user moves it. */
@@ -133,7 +135,7 @@ export class Eyes {
     let found = camera.framing(points, box.width / box.height, EYES.edge);
     if (!legend || !this.covers(found, points, legend)) return found;
     // The network goes above the legend: as far as it must.
-    for (let tenth = 1; tenth <= 10; tenth++) {
+    for (let tenth = 1; tenth <= 15; tenth++) {
       const lost = (tenth / 10) * legend.height;
       const above = box.height - lost;
       found = camera.framing(points, box.width / above, EYES.edge);
@@ -144,9 +146,14 @@ export class Eyes {
     return found;
   }
 
-  /** Whether something of the network would be seen in the box of the legend. */
+  /** Whether the network, or a name below a sphere, would be in the legend's box. */
   covers(camera, points, legend) {
-    const { x, y } = new Projection(camera, this.inner, ...this.size).see(points);
-    return x.some((each, i) => each < legend.right + EYES.clear && y[i] > legend.y - EYES.clear);
+    const see = new Projection(camera, this.inner, ...this.size);
+    const [right, top] = [legend.right + EYES.clear, legend.y - EYES.clear];
+    const { x, y } = see.see(points);
+    if (x.some((each, i) => each < right && y[i] > top)) return true;
+    const scale = legend.width / EYES.legend;
+    const names = this.layout.neurons.flatMap((line) => boxesBelow(see, line, scale));
+    return names.some((box) => box.x < right && box.bottom > top);
   }
 }
