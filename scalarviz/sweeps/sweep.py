@@ -443,7 +443,7 @@ def first_of_each_setting(tasks: list[Task]) -> list[Task]:
 @answered
 def sweep(
     make: Make,
-    grid: Mapping[str, Iterable[Any]] | Iterable[Mapping[str, Any]],
+    grid: Mapping[str, Any] | Iterable[Mapping[str, Any]],
     seeds: Iterable[int] = range(10),
     *,
     success: object = "auto",
