@@ -66,7 +66,11 @@ def import_file(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except EOFError:  # Python wrote a part of its bytecode, as where a disk is full
+        Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
+        spec.loader.exec_module(module)
     module.compiled.enable_caching()
     keep_apart(module)
     return module
