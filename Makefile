@@ -21,16 +21,20 @@ BROWSER = chromium firefox-esr
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
 unexport PYTHONDONTWRITEBYTECODE
 .NOTPARALLEL:
-.PHONY: help watch notebooks docs pages test test-all proofs bench lint format clean again
+.PHONY: help watch notebooks lesson-pictures docs pages test test-all proofs bench lint format clean again
 
 help: ## list the targets (this text)
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 11
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 17
 
 watch: .venv/ready-to-run ## train a scene and watch it: make watch SCENE=rgb
 	@.venv/bin/scalarviz watch $(SCENE)
 
 notebooks: .venv/ready-for-notebooks ## open the lessons in JupyterLab
 	@.venv/bin/python -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) --notebook-dir=notebooks
+
+lesson-pictures: .venv/ready-to-test ## run the lessons and store what they draw now; README's picture of one, too
+	@.venv/bin/python -m tests.lessons
+	@.venv/bin/python -m tests.notebook.readme_picture
 
 test: lint ## style, types and the tests
 	@.venv/bin/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder

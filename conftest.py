@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +10,30 @@ import pytest
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
+from tests import lessons
 
 TABLES: tuple[dict[str, Any], ...] = (ACTIVATIONS, LOSSES, ROW_LOSSES, OPTIMIZERS)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if file_path.suffix != ".ipynb":
+        return None
+    return LessonFile.from_parent(parent, path=file_path)
+
+
+class LessonFile(pytest.File):
+    def collect(self) -> Iterator[pytest.Item]:
+        yield LessonItem.from_parent(self, name="it runs and draws the pictures that are stored")
+
+
+class LessonItem(pytest.Item):
+    """A lesson runs, its hidden checks too, and its stored pictures are those of today."""
+
+    def runtest(self) -> None:
+        stored, book = lessons.read(self.path), lessons.read(self.path)
+        lessons.run(book)
+        found = lessons.former(stored, book)
+        assert not found, f"pictures have changed, {found}: make lesson-pictures stores them"
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from PIL import Image
 
 from scalarviz import picture
-from scalarviz.pages.index_page import INDEX, Entry, Still, index_of
+from scalarviz.pages.index_page import INDEX, Entry, Still, index_of, links_of
 from scalarviz.pages.page import page_of, size_words
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import about, find, load
@@ -79,15 +79,17 @@ SCENES = {
 
 def main(folder: Path) -> None:
     """Write the pages and their list into a folder; raise ValueError for one that is too large."""
-    pages, entries = {}, []
-    for name, scene in SCENES.items():
+    pages = {}
+    entries = [
+        Entry(name, about(find(name)), scene.title, scene.sees) for name, scene in SCENES.items()
+    ]
+    for k, (name, scene) in enumerate(SCENES.items()):
         path = find(name)
-        text = page_of(played(load(path), scene.options)).text
+        text = page_of(played(load(path), scene.options), links=links_of(entries, name)).text
         if len(text) > LARGEST:
             raise ValueError(f"the page of {name} has {size_words(len(text))}, more than is kept")
-        still = still_of(path, scene)
-        entries.append(Entry(name, about(path), scene.title, scene.sees, still))
-        pages[entries[-1].file] = text
+        entries[k] = entries[k]._replace(still=still_of(path, scene))
+        pages[entries[k].file] = text
     pages[INDEX] = index_of(entries)
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.html"):

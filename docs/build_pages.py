@@ -67,6 +67,8 @@ def main(folder: Path) -> None:
 def write_guide(folder: Path) -> None:
     """Write the pages of the guide, and a list of them."""
     rows = ["# Guide", ""]
+    for example in (ROOT / "docs" / "guide").glob("*.py"):
+        shutil.copy(example, folder)
     for path in sorted((ROOT / "docs" / "guide").glob("*.md")):
         text = path.read_text(encoding="utf-8")
         put(folder / f"{path.stem}.html", page(markdown(text), "../../"))
@@ -138,6 +140,8 @@ def block(paragraph: str) -> str:
     """Return a paragraph of a docstring as Markdown."""
     if paragraph.lstrip().startswith(">>>"):
         return f"```python\n{paragraph}\n```"
+    if all(line.startswith("    ") for line in paragraph.split("\n")):
+        return paragraph  # code already
     if not ARGUMENT.match(paragraph):  # a star is a product, not emphasis
         return re.sub(r"(`[^`]+`)|[*_]", lambda found: found[1] or f"\\{found[0]}", paragraph)
     rows: list[tuple[str, str]] = []

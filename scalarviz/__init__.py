@@ -1,11 +1,37 @@
 """scalarviz: see a neural network learn, every weight an object.
 
-The public names are loaded when they are first used, so `import scalarviz` is quick and pulls in
-neither a window toolkit nor a compiler.
+    numbers       Value where maximum minimum compile gradcheck
+    one by one    Weight Perceptron Bank
+    layers        Network Layer Dense Conv2d MaxPool2d AvgPool2d Flatten Reshape Activation Softmax
+                  BatchNorm LayerNorm RMSNorm Dropout Residual FrequencyEncoding
+    start         Init Precision
+    loss          Loss
+    optimizers    Optimizer SGD Momentum Nesterov RMSProp Adam AdamW Schedule
+    your own      activation loss optimizer
+    samples       data: data.Arrays, data.from_csv, data.Rgb, data.Digits and more
+    training      Session EarlyStopping ReduceOnPlateau
+    many          replicate sweep
+    growing       add_neurons remove_neuron insert_layer remove_layer reinitialize set_biases
+    seeing        watch picture record storyboard page Show Cubes shader predict
+    files         load onnx: onnx.load, onnx.save
+    errors        ScalarvizError, and its kinds in errors
+
+A training is four lines, and the fifth shows it:
+
+    net = sv.Network([3, 8, 3], "tanh", output="sigmoid")
+    s = sv.Session(net, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8)
+    s.advance(1000)
+    print(s.loss, net([0.2, 0.4, 0.9]))
+    sv.watch(s)
+
+`help(sv.Network)` and so on tell the rest; `scalarviz list` on the command line has the scenes.
+The names are loaded when they are first used, so `import scalarviz` is quick and pulls in neither a
+window toolkit nor a compiler.
 """
 
 from __future__ import annotations
 
+import sys
 from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -79,8 +105,6 @@ _HOMES = {
     "onnx": "onnx",
 }
 
-__all__ = sorted(_HOMES)
-
 if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz import data as data
     from scalarviz import onnx as onnx
@@ -149,6 +173,8 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
 
 def __getattr__(name: str) -> object:
     """Load a public name when it is first used."""
+    if name == "__all__" and sys._getframe(1).f_globals.get("__name__") != "pydoc":
+        return sorted(_HOMES)  # help(sv) lists the names by subject, and not all their pages
     if name not in _HOMES:
         meant = import_module("scalarviz.errors.near_names").meaning(
             "public name",
@@ -162,6 +188,8 @@ def __getattr__(name: str) -> object:
         nearest = [meant] if meant in _HOMES else get_close_matches(name, _HOMES, n=1)
         hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
         hint = f": {meant}" if meant and meant not in _HOMES else hint
+        if name in dir(import_module("scalarviz.errors")):
+            hint = f": write sv.errors.{name}"
         raise AttributeError(f"scalarviz has no public name {name!r}{hint}")
     module = import_module(f"scalarviz.{_HOMES[name]}")
     value = module if _HOMES[name] == name else getattr(module, name)
@@ -170,4 +198,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*sorted(_HOMES), "__version__"]

@@ -1,6 +1,8 @@
-"""`python -m scalarviz` is `scalarviz`."""
+"""`python -m scalarviz` and the program `scalarviz`."""
 
-if __name__ == "__main__":
+
+def run() -> None:
+    """Run the command line of this process; Ctrl-C while it is loaded ends it without a word."""
     try:
         import os
         import signal
@@ -11,3 +13,7 @@ if __name__ == "__main__":
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     main()
+
+
+if __name__ == "__main__":
+    run()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +12,14 @@ from scalarviz.controller.autosave import Keep
 from scalarviz.controller.options import Recipe
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.errors import DisplayError, InputError
-from scalarviz.errors.visible_text import say
 from scalarviz.export.render_options import RenderOptions
 from scalarviz.formulas.table import pick
-from scalarviz.notebook.place import in_notebook
+from scalarviz.notebook.place import in_marimo, in_notebook
 from scalarviz.presenter.several import Several
 from scalarviz.presenter.show import Show
-from scalarviz.process.opening import opening_over
 from scalarviz.scenefiles.find import find, load
 from scalarviz.sweeps.look import SweepLook, sweep_look
 from scalarviz.sweeps.sweep import STEPS, Sweep
-from scalarviz.texts import text
 from scalarviz.window.display import check_window
 
 INSTEAD = (
@@ -51,12 +46,13 @@ def watch(
     reduced_motion: bool = False,
     present: bool = False,
     nodes: Callable[[Any], object] | None = None,
+    color: str = "value",
+    cubes: str = "value",
     pin: object = None,
     networks: str | None = None,
     order: str | None = None,
     group: str | None = None,
     against: int | None = None,
-    instead: str = INSTEAD,
 ) -> Any:
     """Open a window on a session, or on several, and play; return the exit code.
 
@@ -85,6 +81,9 @@ def watch(
     nodes           puts vispy visuals of your own beside the cubes: called with the view of the
                     picture, a ViewBox, whenever one is made, as by
                     lambda view: Markers(pos=points, parent=view.scene); by default none
+    color           what the colors of cubes show in a window and a notebook: "value", the default,
+                    "gradient", ...
+    cubes           what their sizes show there; by default "value"
     pin             a Weight or its row of the bank, or a Perceptron, which a window shows pinned;
                     None, the default: none. Side by side also a list, with one or None for each
     networks        how a Sweep shows each network: as a wall of "cubes", the default, by a map of
@@ -95,10 +94,9 @@ def watch(
     group           column by whose values a Sweep groups its settings; None, the default: none
     against         number of the setting with which a Sweep compares the others; None, the
                     default: that of least loss
-    instead         what an error suggests where no window can be opened
 
-    If only PySide6 is missing, it prints so and draws in the terminal. Raises InputError for
-    invalid arguments, and DisplayError, which says what is missing, where no window can be opened.
+    Raises InputError for invalid arguments, and DisplayError, which says what is missing, where no
+    window can be opened.
     """
     look = sweep_look(show, networks, order, group, against)
     if isinstance(show, Sweep):
@@ -116,6 +114,8 @@ def watch(
         "reduced_motion": reduced_motion,
         "present": present,
         "nodes": nodes,
+        "color": color,
+        "cubes": cubes,
     }
     if nodes is not None and (terminal or not callable(nodes)):
         raise InputError(
@@ -131,7 +131,7 @@ def watch(
         check_several(terminal=terminal, tour=tour, keep=keep)
     else:
         recipes = recipes[0]
-    if not terminal and in_notebook():
+    if not terminal and (in_notebook() or in_marimo()):
         return notebook.watch(shown, steps, speed, theme, recipes, **options)
     if isinstance(shown, Show) and terminal:
         return in_terminal.watch(shown, steps, speed, theme, keep)
@@ -139,13 +139,7 @@ def watch(
         check_window()
         return window.watch(shown, steps, speed, theme, keep, recipes, pin=pin, **options)
     except DisplayError as lack:
-        is_one = isinstance(shown, Show)
-        if is_one and find_spec("PySide6") is None and sys.stdout.isatty():
-            opening_over()
-            say(text("terminal.instead", lack=lack))
-            return in_terminal.watch(shown, steps, speed, theme, keep)
-        if not is_one and instead == INSTEAD:
-            instead = INSTEAD_OF_SEVERAL
+        instead = INSTEAD if isinstance(shown, Show) else INSTEAD_OF_SEVERAL
         raise DisplayError(f"{lack}; without a window {instead}") from lack
 
 

@@ -92,7 +92,14 @@ def load_network(path: object, engine: str, limit: int | None) -> Network:
     return load_network(path, engine, limit)
 
 
-def export_network(network: Network, path: object, precision: str) -> None:
+def save_onnx(network: Network, path: object) -> None:
+    """Write a network as an ONNX model."""
+    from scalarviz.onnx.writing import save_model
+
+    save_model(network, path)
+
+
+def export_network(network: Network, path: object, precision: str = "float32") -> None:
     """Write a network as a shader or as named arrays; the ending of the name says which."""
     from scalarviz.shaders.export import export_network
 

@@ -1,21 +1,30 @@
 """Runs the lessons and keeps what comes out, so that they can be read without running them.
 
-    python -m tests.lessons             all of them
+    python -m tests.lessons             all of them, as `make lesson-pictures` does
     python -m tests.lessons 04          those whose names begin so
 
 Only what a reader sees is kept: the same lesson gives the same file.
 """
 
+import base64
+import re
 import sys
 import time
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import nbformat
+import numpy as np
+import PIL.Image
 from nbclient import NotebookClient
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 WIDGET = "application/vnd.jupyter.widget-view+json"
+PNG = "image/png"
+SQUARE, ALIKE, MOST = 8, 16.0, 0.003  # pixels, levels of 255, a share of the squares
+HIGH = 400  # pixels; lower are plots, which are matplotlib's
+STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 SECONDS = 300  # that one cell may take
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
@@ -57,8 +66,69 @@ def tidy(book: Any, name: str) -> None:
         cell.metadata = nbformat.from_dict(kept)
         if "outputs" in cell:
             for output in cell.outputs:
-                output.get("data", {}).pop(WIDGET, None)  # it would only say: there is no kernel
+                data = output.get("data", {})
+                data.pop(WIDGET, None)  # it would only say: there is no kernel
+                if "text/html" in data:  # without what it is needed for
+                    data["text/html"] = STYLE.sub("", data["text/html"])
+                if PNG in data:
+                    data[PNG] = small(data[PNG])
             cell.outputs = [output for output in cell.outputs if not is_empty(output)]
+
+
+def small(png: str) -> str:
+    return base64.b64encode(small_file(base64.b64decode(png))).decode()
+
+
+def small_file(png: bytes) -> bytes:
+    """A picture with 256 colours, in a third of the room."""
+    with PIL.Image.open(BytesIO(png)) as picture:
+        # With two rounds of k-means, what is large and of one colour keeps it to the bit.
+        few = picture.convert("RGB").quantize(256, kmeans=2, dither=PIL.Image.Dither.NONE)
+    file = BytesIO()
+    few.save(file, "png", optimize=True)
+    return file.getvalue()
+
+
+def pictures(book: Any) -> list[tuple[str, Any]]:
+    """Every picture of a network in a book, as numbers, and where it is."""
+    found = [
+        (f"cell {i}", pixels(output.data[PNG]))
+        for i, cell in enumerate(book.cells)
+        for output in cell.get("outputs", [])
+        if PNG in output.get("data", {})
+    ]
+    return [(place, picture) for place, picture in found if len(picture) >= HIGH]
+
+
+def pixels(png: str) -> Any:
+    with PIL.Image.open(BytesIO(base64.b64decode(png))) as picture:
+        return np.asarray(picture.convert("RGB"), float)
+
+
+def difference(one: Any, other: Any) -> float:
+    """Which share of two pictures is not alike, seen in squares of SQUARE pixels.
+
+    A driver, a font or an edge that is smoothed in another way changes a square but little.
+    """
+    if one.shape != other.shape:
+        return 1.0
+    apart = np.abs(squares(one) - squares(other)).max(axis=2)
+    return float((apart > ALIKE).mean())
+
+
+def squares(picture: Any) -> Any:
+    high, wide = (side // SQUARE for side in picture.shape[:2])
+    whole = picture[: high * SQUARE, : wide * SQUARE]
+    return whole.reshape(high, SQUARE, wide, SQUARE, 3).mean(axis=(1, 3))
+
+
+def former(stored: Any, drawn: Any) -> list[str]:
+    """The pictures of a book as it is stored that are not those that it draws when it is run."""
+    old, new = pictures(stored), pictures(drawn)
+    if [place for place, _ in old] != [place for place, _ in new]:
+        return [f"stored are {[place for place, _ in old]}, drawn {[place for place, _ in new]}"]
+    parts = [(place, difference(was, now)) for (place, was), (_, now) in zip(old, new, strict=True)]
+    return [f"{place}: {part:.1%}" for place, part in parts if part > MOST]
 
 
 def is_empty(output: Any) -> bool:

@@ -82,6 +82,7 @@ LEAF_CALLS = {
     "session_caption": "presenter.captions.edits",
     "save_network": "files.networks",
     "load_network": "files.networks",
+    "save_onnx": "onnx.writing",
     "export_network": "shaders.export",
     "save_run": "files.runs",
     "save_text": "files.tables",

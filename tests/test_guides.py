@@ -19,6 +19,7 @@ def test_the_examples_of_a_page_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.syspath_prepend(page.parent)  # microgpt.py
     assert run(page) > 1
 
 

@@ -1,6 +1,6 @@
 """The lessons as they are stored: each has its parts, shows its pictures, and is small.
 
-That they run is tested by nbmake, which is told to in setup.cfg.
+That they run and draw the stored pictures is tested by the items that conftest.py makes of them.
 """
 
 import base64
@@ -13,7 +13,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from tests.lessons import WIDGET, is_check, lessons, read
+from tests.lessons import MOST, WIDGET, difference, former, is_check, lessons, pictures, read
 
 ROOT = Path(__file__).parent.parent
 LARGEST = 600 * 1024  # bytes
@@ -127,3 +127,18 @@ def test_a_lesson_keeps_no_empty_output(path: Path) -> None:
     for cell in read(path).cells:
         for output in cell.get("outputs", []):
             assert output.output_type != "display_data" or any(output.data.values())
+
+
+def test_a_stored_picture_of_another_design_is_told_from_that_of_another_driver() -> None:
+    book, other = read(lessons()[3]), read(lessons()[3])
+    place, now = pictures(book)[0]
+    assert former(book, other) == []
+    shaken = np.clip(now + np.random.default_rng(0).normal(0.0, 8.0, now.shape), 0.0, 255.0)
+    assert difference(now, shaken) == 0.0
+    moved = now.copy()
+    moved[200:240, 300:340] = moved[0, 0]  # some cubes are gone
+    assert difference(now, moved) > MOST
+    shown = [output for output in outputs(other) if "image/png" in output.get("data", {})]
+    shown[0].data["image/png"] = shown[1].data["image/png"]
+    (told,) = former(other, book)
+    assert told.startswith(place)

@@ -48,7 +48,9 @@ class Ran:
             (fakes / name).chmod(0o755)
         for i, answer in enumerate(answers):
             (prepared / f"{i:03}").write_text(answer, encoding="utf-8")
-        environment = os.environ | {
+        # What `make test PYTHON=...` passes on to each make below it.
+        own = {name: os.environ[name] for name in os.environ if not name.startswith("MAKE")}
+        environment = own | {
             "PATH": f"{fakes}:/usr/bin:/bin",
             "TOLD": str(told),
             "ANSWERS": str(prepared),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pydoc
 import re
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz import errors
 from scalarviz.errors import UnknownNameError
 from scalarviz.export import render
 from scalarviz.export.render_options import RenderOptions
@@ -156,3 +158,23 @@ def test_numbers_in_an_expression_become_the_values_that_a_user_would_make() -> 
         leaf = next(each for each in made._prev if each is not x)
         assert vars(leaf) == vars(sv.Value(known)) and type(leaf) is sv.Value
         assert (leaf.data, leaf.grad, leaf._op) == (known, 0, "")
+
+
+def test_help_is_a_page_of_the_names_by_subject() -> None:
+    page = pydoc.plain(pydoc.render_doc(sv)).partition("PACKAGE CONTENTS")
+    assert len("".join(page).splitlines()) < 100
+    assert {*sv.__all__} <= {*re.findall(r"\w+", page[0])}
+    names: dict[str, object] = {}
+    exec("from scalarviz import *", names)
+    assert {*sv.__all__} <= {*names}
+
+
+def test_completion_offers_data_sets_alone() -> None:
+    assert dir(sv.data) == sorted(sv.data.__all__)
+
+
+def test_completion_offers_the_errors() -> None:
+    found = [getattr(errors, name) for name in dir(errors)]
+    assert errors.ShapeError in found and all(issubclass(each, BaseException) for each in found)
+    with refused(AttributeError, "sv.errors.ShapeError"):
+        _ = sv.ShapeError

@@ -7,6 +7,7 @@ are the rows of `OPERATIONS`; this module has the graph of Values and the chain 
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from scalarviz.autograd import copies as copies
 from scalarviz.autograd import graph as graph
+from scalarviz.autograd.plain_math import check_call
 from scalarviz.checks.attributes import Absent, Elsewhere
 from scalarviz.checks.numbers import answered
 from scalarviz.formulas.arithmetic import OPERATIONS, by_some, no_gradient, one
@@ -234,6 +236,7 @@ class Value:
     __reduce_ex__ = copies.reduce
 
     def __float__(self) -> float:
+        check_call(sys._getframe(1))
         return float(self.data)
 
     def __int__(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -39,12 +39,17 @@ def serve(scenes: Sequence[str], address: str, port: int) -> int:
     with bound(numeric(address), port) as server:
         pages = {f"{name}.html": made(path) for name, path in paths.items()}
         pages[INDEX] = index_of(Entry(name, about(path)) for name, path in paths.items())
-        say(*greeting(address, server.port))
-        try:
-            server.serve(pages)
-        except KeyboardInterrupt:
-            count = len({visitor for visitor, _ in server.visitors})
-            say(plural("class.ended", count))
+        return until_ctrl_c(server, pages, address)
+
+
+def until_ctrl_c(server: PageServer, pages: Mapping[str, bytes], address: str) -> int:
+    """Say where pages are, and serve them until Ctrl-C; return the exit code."""
+    say(*greeting(address, server.port))
+    try:
+        server.serve(pages)
+    except KeyboardInterrupt:
+        count = len({visitor for visitor, _ in server.visitors})
+        say(plural("class.ended", count))
     return INTERRUPTED
 
 

@@ -7,9 +7,9 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
-from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.cli import several_scenes
@@ -18,6 +18,7 @@ from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.errors.visible_text import LONGEST_LINE, say, visible
 from scalarviz.process.interrupt import Program
 from scalarviz.process.opening import opening
+from scalarviz.process.streams import lossy_streams
 from scalarviz.scenefiles.find import Scene, about, find, load, print_scenes, scenes
 from scalarviz.scenefiles.user_code import answer
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from scalarviz.controller.autosave import Keep
     from scalarviz.presenter.show import Show
 
+FIRST = "rgb"  # the scene of `scalarviz` alone
 INTERRUPTED = 130
 LINK = "link"
 CONTEXT = "_context"  # key of typer's context, which tells typed options from defaults
@@ -71,7 +73,8 @@ def main(words: Sequence[str] | None = None) -> None:
     Exit codes: 0 for success, 1 for an error, 2 for an unknown name, 130 after Ctrl-C, 143 after
     SIGTERM.
     """
-    with Program(last=words is None):
+    is_last = words is None
+    with lossy_streams() if is_last else nullcontext(), Program(last=is_last):
         obey(list(sys.argv[1:] if words is None else words))
 
 
@@ -79,9 +82,7 @@ def obey(words: Sequence[str]) -> None:
     """Run a command line; print errors of scalarviz and of scenes as sentences."""
     try:
         if not words and not is_completing():
-            if sys.stdout.isatty():
-                sys.exit(start())
-            words = ["--help"]
+            words = ["watch", FIRST] if sys.stdout.isatty() else ["--help"]
         application(words or words_to_complete())(words, prog_name="scalarviz")
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
@@ -295,14 +296,6 @@ def open_command() -> Callable[..., None]:
     return run
 
 
-def start() -> int:
-    """Open a window on the first scene, or its page in a browser; return the exit code."""
-    with opening():
-        from scalarviz.cli.start import SCENE, start
-
-        return start(without_a_window(load(find(SCENE)), SCENE))
-
-
 def watch_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
     """Open a window on a scene; return the exit code."""
     with opening(not given["terminal"]):
@@ -311,33 +304,15 @@ def watch_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collec
 
 def watch_soon(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
     """Open a window on a scene, once what it needs is imported; return the exit code."""
+    from scalarviz.cli.watching import watch_anywhere
     from scalarviz.controller.options import Recipe
-    from scalarviz.faces import watch
     from scalarviz.scenefiles.making import make_show
 
     keep = keep_of(given, "")
     show = make_show(scene, given, typed)
     keep.check(show.session)
-    code: int = watch(
-        *(show, given["steps"], given["speed"], given["theme"], keep, Recipe(scene, given)),
-        terminal=given["terminal"],
-        instead=without_a_window(scene, name),
-        tour=given["tour"],
-        reduced_motion=given["reduced_motion"],
-        present=given["present"],
-    )
-    return code
-
-
-def without_a_window(scene: Scene, name: str) -> str:
-    """Return what to type where no window can be opened."""
-    word = name if name in scenes() else shlex.quote(scene.__globals__["__file__"])
-    kind, what = (".mp4", "video") if find_spec("av") else (".png", "picture")
-    return (
-        f"`scalarviz watch {word} --terminal` draws in the terminal, "
-        f"`scalarviz render {word} -o {shlex.quote(name + kind)}` writes a {what}, and "
-        f"`scalarviz page {word} -o {shlex.quote(name + '.html')}` a page that trains in a browser"
-    )
+    plays = None if given["resume"] is None or given["steps"] is not None else False
+    return watch_anywhere(show, given, name, keep, Recipe(scene, given), play=plays)
 
 
 def train_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
@@ -426,7 +401,7 @@ def replay_soon(
 ) -> None:
     """Open a saved training, or its newest branches, once what it needs is imported."""
     from scalarviz.cli.several_scenes import branches_of
-    from scalarviz.faces import watch
+    from scalarviz.cli.watching import watch_anywhere
     from scalarviz.presenter.show import Show
     from scalarviz.session.session import Session
 
@@ -437,11 +412,8 @@ def replay_soon(
     session = Session.load(path, limit=limit)
     is_one = not branches or len(session.branches) == 1
     show = Show(session, title=os.path.basename(path)) if is_one else branches_of(session)
-    other = (
-        f"`scalarviz replay {shlex.quote(path)} --terminal` draws in the terminal, and in Python "
-        f"sv.picture(sv.Session.load({path!r}), 'run.png') writes a picture"
-    )
-    sys.exit(watch(show, theme=theme, terminal=terminal, instead=other, play=False))
+    given = {"theme": theme, "terminal": terminal}
+    sys.exit(watch_anywhere(show, given, Path(path).stem, play=False))
 
 
 def doctor(for_class: bool) -> None:

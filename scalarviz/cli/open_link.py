@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os.path
-import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from scalarviz.checks.numbers import shorten
+from scalarviz.cli.watching import watch_anywhere
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.options import Recipe
 from scalarviz.draw2d.progress import Progress
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.errors.visible_text import say
 from scalarviz.export.rate import Portions
-from scalarviz.faces import watch
 from scalarviz.presenter.show import Show
 from scalarviz.process.interrupt import Stop
 from scalarviz.process.memory import check_losses
@@ -53,17 +53,9 @@ def open_link(words: str, given: Mapping[str, Any]) -> int:
     speed = link.play if given["speed"] is None else given["speed"]
     plays = link.play is not None or given["speed"] is not None or not link.names_moment
     theme = link.theme if given["theme"] == "auto" and link.theme else given["theme"]
-    code: int = watch(
-        *(show, given["steps"], speed, theme, keep, recipe),
-        terminal=given["terminal"],
-        instead=f"`scalarviz open {shlex.quote(words)} --terminal` draws in the terminal",
-        tour=given["tour"],
-        reduced_motion=given["reduced_motion"],
-        present=given["present"],
-        play=plays,
-        pin=pinned,
-    )
-    return code
+    name = Path(link.target).stem
+    chosen = {**given, "speed": speed, "theme": theme}
+    return watch_anywhere(show, chosen, name, keep, recipe, play=plays, pin=pinned)
 
 
 def opened(link: Link, given: Mapping[str, Any]) -> tuple[Show, Recipe | None]:

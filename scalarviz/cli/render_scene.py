@@ -54,7 +54,8 @@ def draw(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> None:
     check_kind(chosen, path.name, kind)
     slow = kind == ".html" or chosen["operations"]
     look = look_of(chosen, kind)
-    start, end = show.session.step_index, end_of(show, given["steps"])
+    start = show.session.step_index
+    end = end_of(show, given["steps"], least=int(kind in VIDEOS))
     if kind in VIDEOS:
         steps = given["steps"] or (1 if slow else end - start)
         with saving(keep, show) as progress:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import shlex
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -154,37 +153,22 @@ def branches_of(session: Any) -> dict[str, Any]:
 
 def watch_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any]) -> int:
     """Open a window on several scenes; return the exit code."""
-    from scalarviz.faces import watch
+    from scalarviz.cli.watching import watch_anywhere
 
-    words = shlex.join(sys.argv[2:]) or "rgb xor"
-    code: int = watch(
-        {name: show for name, (show, _) in made.items()},
-        *(given["steps"], given["speed"], given["theme"], None),
-        recipe=[recipe for _, recipe in made.values()],
-        terminal=given["terminal"],
-        instead=f"`scalarviz render {words} -o both.png` writes a picture",
-        tour=given["tour"],
-        reduced_motion=given["reduced_motion"],
-        present=given["present"],
-    )
-    return code
+    shows = {name: show for name, (show, _) in made.items()}
+    return watch_anywhere(shows, given, "", recipe=[recipe for _, recipe in made.values()])
 
 
 def render_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any]) -> int:
     """Train several scenes on one clock and draw them into a file; return the exit code."""
-    from scalarviz.checks.numbers import size as count_of
     from scalarviz.cli.render_scene import KINDS, VIDEOS, check_kind, look_of, write_video
-    from scalarviz.draw2d.progress import Progress
+    from scalarviz.cli.train_several import steps_of, train_all
     from scalarviz.errors.visible_text import say
-    from scalarviz.export.rate import Portions
     from scalarviz.export.render import picture
     from scalarviz.files.atomic import check_place
     from scalarviz.formulas.table import pick
     from scalarviz.presenter.several import Several
-    from scalarviz.process.interrupt import Stop
     from scalarviz.scenefiles.options import RENDERING
-    from scalarviz.session.shared_clock import SharedClock
-    from scalarviz.terminal.train import closing
 
     several = Several.of({name: show for name, (show, _) in made.items()})
     assert several is not None, "a dict is several"
@@ -195,31 +179,18 @@ def render_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any])
     if kind == ".html":
         raise InputError(f"a page shows one scene, not {len(shown)}: write a .png, .mp4 or .gif")
     check_kind(chosen, path.name, kind)
-    look, clock = look_of(chosen, kind), SharedClock(several.sessions)
-    steps = several.steps if given["steps"] is None else count_of(given["steps"], "steps")
+    look = look_of(chosen, kind)
     if kind in VIDEOS:
+        steps = steps_of(several, given["steps"], 1)
         default = 1 if chosen["operations"] else steps
         write_video(shown, path, given["steps"] or default, chosen, look)
         return 0
     check_place(path)
     look.check(several)
-    starts = [session.step_index for session in clock.sessions]
-    end = clock.step_index + steps
-    portions = Portions(clock)
-    with Stop() as stop, Progress(steps) as bar:
-        while clock.step_index < end and not stop.asked and not clock.halted:
-            portions.take(end - clock.step_index)
-            bar.tell(steps - (end - clock.step_index), clock.loss)
-    if stop.asked:
-        return INTERRUPTED
+    if code := train_all(several, given["steps"]):
+        return code
     picture(shown, path, look=look)
-    say(
-        *[
-            f"{show.title}: {closing(replace(show, hint=''), start, end)}"
-            for show, start in zip(several.shows, starts, strict=True)
-        ],
-        str(path),
-    )
+    say(str(path))
     return 0
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from scalarviz.checks.numbers import number
 from scalarviz.errors import FileError, GradientError, InputError, ScalarvizError
 from scalarviz.errors.visible_text import say
+from scalarviz.files.checked_safetensors import as_own_path
 from scalarviz.files.runs import check_saving
 from scalarviz.session.session import Session
 from scalarviz.texts import text
@@ -37,11 +38,11 @@ class Keep:
             number(seconds, "the seconds of --autosave", 0.0, open_low=True)
             if path is None:
                 raise InputError("--autosave needs a file: add --save run.safetensors")
-        if path is not None and not path.absolute().parent.is_dir():
+        if path is not None and not path.parent.is_dir():
             raise FileError(f"there is no folder {str(path.parent)!r} to save in: make it first")
         if path is not None and path.is_dir():
             raise FileError(f"{str(path)!r} is a folder: pass the name of a file in it")
-        self.path = path
+        self.path = None if path is None else as_own_path(path, "run")
         self.seconds = seconds
         self.name = name
         self._last = monotonic()
@@ -52,7 +53,7 @@ class Keep:
             return
         check_saving(session.timeline)
         try:
-            with TemporaryFile(dir=self.path.absolute().parent):
+            with TemporaryFile(dir=self.path.parent):
                 pass
         except OSError as error:
             raise FileError(

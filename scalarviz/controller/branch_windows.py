@@ -75,8 +75,8 @@ def open_branches(controller: Controller) -> None:
     """Open a window with the branches side by side."""
     if len(controller.session.branches) == 1:
         return controller.tell(text("notices.one_branch"))
-    opened = partial(controller.tell, text("notices.branch_window"))
-    session, theme = controller.session, controller.stage.theme
     return controller.do(
-        partial(controller.branch_windows.open, session, theme), lambda _: opened(), branching=False
+        partial(controller.branch_windows.open, controller.session, controller.stage.theme),
+        lambda _: controller.tell(text("notices.branch_window")),
+        branching=False,
     )

@@ -127,12 +127,12 @@ class Controller:
             self.play()
 
     @computes
-    def play(self) -> None:
-        """Play in the background."""
+    def play(self, *, anew: bool = True) -> None:
+        """Play in the background; `anew`: beyond the step where it pauses, if it is there."""
         self.guide.stop()
         self.withdraw()
         with self.reporting_errors():
-            self.playing.play()
+            self.playing.play(anew=anew)
 
     def play_soon(self) -> None:
         """Play, as soon as the kernels are compiled."""
@@ -174,20 +174,17 @@ class Controller:
         for why in self.branch_windows.failures():
             self.tell(why)
         self.stage.work = self.search.work or self.exports.work
-        if playing.ended:
-            self.pause()
-            stopping.tell_stop(self)
-        elif playing.arrived:
-            goal = playing.until if playing.errand else None
+        if playing.arrived:
+            is_errand = playing.errand
             self.pause()
             playing.until = None
-            if goal is None and self.stage.own is None:
+            stopping.tell_stop(self)
+            if not is_errand and self.stage.own is None:
                 offer_more(self)
-            elif goal is not None:
-                self.seek(goal)
-        elif self.session.playing:
-            playing.quicken()
-        else:  # the last portion may have failed after the pause
+        elif playing.ended:
+            self.pause()
+            stopping.tell_stop(self)
+        elif not self.session.playing:  # the last portion may have failed after the pause
             self._stop(partial(self.session.pause, 0.0))
 
     def step(self, direction: int, times: int = 1) -> None:

@@ -53,11 +53,16 @@ def open_with(controller: Controller, path: str | Path, kinds: list[str]) -> Non
 
     def begin(session: Session) -> None:
         same = session.data.name == controller.session.data.name
-        show = replace(controller.show, session=session) if same else Show.of(session)
+        controller.pause()
+        if same:
+            title = session.timeline.title or controller.show.title
+            show = replace(controller.show, session=session, title=title)
+        else:
+            show = Show.of(session)
         recipe = controller.options.recipe if same else None
         options = Options(recipe, show, elsewhere=not same or controller.options.elsewhere)
         go_on(controller, show, options, text("changes.file", file=Path(path).name))
-        controller.tell(text("notices.resumed", path=path))
+        controller.tell(text("notices.resumed", path=path, step=session.step_index))
 
     said = text("scenes.opening", name=Path(path).name)
     return controller.do(partial(Session.load, path), begin, said=said)
@@ -77,13 +82,13 @@ def save(controller: Controller, path: str | Path) -> None:
 
 @computes
 def save_network(controller: Controller, path: str | Path) -> None:
-    """Save the network as it is now: its weights (.safetensors), or as `Network.export` does."""
+    """Save the network as it is now; the ending of the path says how."""
     session = controller.session
 
     def act() -> None:
-        network, is_ours = check_saving(session.timeline), Path(path).suffix == ".safetensors"
+        network = check_saving(session.timeline)
         with session.doing():
-            network.save(path) if is_ours else network.export(path)
+            network.save(path)
 
     controller.do(act, lambda _: controller.tell(text("notices.saved", path=path)), kept=True)
 

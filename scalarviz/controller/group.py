@@ -228,19 +228,15 @@ class Group:
             else:
                 self._walk.end()
         self.measured = playing.measured() if self.clock.playing else 0.0
-        if playing.ended:
-            self.pause()
-        elif playing.arrived:
-            goal = playing.until if playing.errand else None
+        if playing.arrived:
+            is_errand = playing.errand
             self.pause()
             playing.until = None
-            if goal is not None:
-                self.seek(goal)
-            else:
+            if not is_errand:
                 self.stage.notice(text("compared.arrived", step=self.clock.step_index))
-        elif self.clock.playing:
-            playing.quicken()
-        else:  # the last portion may have failed after the pause
+        elif playing.ended:
+            self.pause()
+        elif not self.clock.playing:  # the last portion may have failed after the pause
             self._stop(partial(self.clock.pause, 0.0))
 
     def state(self, here: Here | None = None) -> State:

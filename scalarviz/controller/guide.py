@@ -8,7 +8,7 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, final
 
-from scalarviz.controller.tour import Tour, note_seen
+from scalarviz.controller.tour import SLOWEST, STEP, Tour, note_seen
 from scalarviz.presenter.batch_sum import can_add_up
 from scalarviz.session.branches import Clock
 from scalarviz.session.session import Session, Unit
@@ -121,7 +121,7 @@ class Guide:
         self.walk = Walk()
         self.tour: Tour | None = None
         self.adding: Adding | None = None
-        self._began = 0.0
+        self._seconds = self._looked = 0.0  # of the tour, and when that was last asked
         self._left: Clock | None = None  # where the tour has led, or left, the session
         self._then: Callable[[], None] = lambda: None
 
@@ -168,10 +168,7 @@ class Guide:
 
     def _play_on(self) -> None:
         """Play as before, up to the same step."""
-        playing = self.controller.playing
-        until = playing.until
-        self.controller.play()
-        playing.until = until
+        self.controller.play(anew=False)
 
     # The batch.
 
@@ -223,8 +220,8 @@ class Guide:
             return controller.tell(text("notices.wait"))
         controller.pause()
         self._then = then or (self._play_on if plays else lambda: None)
-        self.tour = Tour(session.timeline.here.moments)
-        self._began = math.nan
+        self.tour = Tour(session.timeline.here.moments, stills=controller.stage.reduced_motion)
+        self._seconds, self._looked = 0.0, math.inf
         self._lead(1 if session.clock.operation else 0, "step")
         controller.stage.offer({text("notices.skip"): self.skip})
         return self._show("stand")
@@ -257,9 +254,11 @@ class Guide:
             self.interrupt()
 
     def _tour_on(self, tour: Tour) -> None:
-        if math.isnan(self._began):
-            self._began = perf_counter()
-        seconds = perf_counter() - self._began
+        before, self._looked = self._looked, perf_counter()
+        seconds = self._seconds + min(max(0.0, self._looked - before), SLOWEST)
+        if self._seconds <= STEP and self.controller.warming.said:
+            seconds = min(seconds, STEP)  # the python engine stands in, which takes few steps
+        self._seconds = seconds
         steps, operations = tour.due(seconds)
         tour.count(steps, operations)
         self._lead(steps, "step")
@@ -275,6 +274,9 @@ class Guide:
         """Advance the session, and note where it is to stand then."""
         session = self.controller.session
         now = self._left or session.clock
+        until = self.controller.playing.until
+        if unit == "step" and until is not None:
+            count = max(0, min(count, until - now.step))
         self._left = now
         if count and unit == "step":
             self._left = Clock(now.step + count)

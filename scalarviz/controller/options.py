@@ -14,6 +14,7 @@ from scalarviz.controller.training_options import TRAINING, Basis, basis_of, cho
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError
 from scalarviz.formulas.table import pick
+from scalarviz.layers import Dense
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import Scene, name_of
 from scalarviz.scenefiles.making import as_kind, make_show, parsed
@@ -124,8 +125,10 @@ class Options:
 
     def anew(self, show: Show) -> Options:
         """Return the same options of another show, whose session was made from this one's."""
-        basis, chosen = self._basis, self._chosen
-        return Options(self.recipe, show, elsewhere=self.elsewhere, basis=basis, chosen=chosen)
+        basis, chosen, recipe = self._basis, self._chosen, self.recipe
+        if recipe is not None:
+            recipe = recipe.changed(recipe.values | sizes_now(recipe, show.session))
+        return Options(recipe, show, elsewhere=self.elsewhere, basis=basis, chosen=chosen)
 
     def changes(self, name: str) -> str:
         """Return what an option changes in a session, "" if it restarts; "data" without a scene."""
@@ -229,6 +232,20 @@ class Options:
 
     def _note(self, settings: Settings, values: dict[str, Any], title: str) -> None:
         self._made.append(AppliedChoice(parts_of(settings), values, title))
+
+
+def sizes_now(recipe: Recipe, session: Session) -> dict[str, Any]:
+    """Return the options of a scene that say how wide its hidden layers are, and how many."""
+    layers = session.network.layers
+    if "hidden" not in recipe.own or not all(isinstance(each, Dense) for each in layers):
+        return {}
+    widths = [layer.outputs for layer in layers[:-1]]
+    if recipe.own["hidden"].kind is str:
+        return {"hidden": ",".join(map(str, widths))} if widths else {}
+    if len(set(widths)) > 1:  # one number cannot say that
+        return {}
+    found = {"hidden": widths[0] if widths else 0}
+    return found | ({"depth": len(widths)} if widths and "depth" in recipe.own else {})
 
 
 def settings_of(data: DataSet) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from scalarviz.checks.numbers import FloatArray
@@ -29,6 +29,7 @@ class PictureProtocol(Protocol):
     marks: bool
     walking: bool  # whether the keyboard points at cubes and neurons
     present: bool  # whether controls are hidden
+    reduced_motion: bool  # whether one picture follows the other without a motion between
     nodes: Callable[[Any], object] | None  # called with the view of each picture that is made
     color: str  # the channels chosen
     size: str
@@ -49,6 +50,8 @@ class PictureProtocol(Protocol):
     asleep: bool  # whether to compute nothing
     curve_view: CurveView  # the steps that the loss curve shows
 
+    @property
+    def stages(self) -> Sequence[Any]: ...  # the stage of each session
     @property
     def channels(self) -> list[str]: ...
     @property

@@ -9,14 +9,12 @@ from time import perf_counter
 from typing import final
 
 from scalarviz.checks.numbers import number, size
-from scalarviz.export.rate import DOUBLING, SECONDS
 from scalarviz.presenter.answers import AT_ONCE
 from scalarviz.presenter.show import Show
 from scalarviz.session.branches import Clock
 from scalarviz.session.session import Session
 from scalarviz.session.shared_clock import SharedClock
 
-FASTEST = 1e5  # steps a second; a faster opening goes on at full speed
 SLOW = 36.0  # operations a second, up to which they are done one by one: more cannot be seen
 WALK = 1.0  # operations a second at which it plays first where the unit is the operation
 LAGS = 0.8  # share of the wanted speed below which a training cannot keep up
@@ -33,7 +31,7 @@ class Playing:
     speed  steps a second, 0 for as fast as possible; None: the speed of the show
 
     It plays by steps, or by one operation after the other if that is its `unit`; each has a speed
-    of its own. During an opening the speed of steps is doubled at intervals.
+    of its own, which stays as it was chosen.
     """
 
     def __init__(
@@ -45,10 +43,9 @@ class Playing:
     ) -> None:
         if speed is not None:
             number(speed, "the speed", 0.0)
-        self.opening = show.speed if speed is None else None
         self._unit = "step"
         self._walk = WALK  # operations a second of that
-        self._steps = self.opening or speed or None  # steps a second otherwise
+        self._steps = (show.speed if speed is None else speed) or None  # steps a second otherwise
         self.begin(show, steps, clock)
 
     def begin(self, show: Show, steps: int | None = None, clock: SharedClock | None = None) -> None:
@@ -58,18 +55,16 @@ class Playing:
         steps = show.steps if steps is None else size(steps, "steps")
         self.until: int | None = self.session.step_index + steps
         self.errand = False  # whether it plays only to reach `until`, at full speed
-        self._played = 0.0  # seconds before the last pause
-        self._since = 0.0
         self._long: Clock | None = None  # clock within a step that took longer than AT_ONCE
         self._seen: deque[tuple[float, float]] = deque(maxlen=11)
 
-    def play(self) -> None:
-        """Play in the background."""
-        if self.until is not None and self.session.step_index >= self.until:
+    def play(self, *, anew: bool = True) -> None:
+        """Play in the background; `anew`: beyond the step where it pauses, if it is there."""
+        if anew and self.until is not None and self.session.step_index >= self.until:
             self.until = None
         self._seen.clear()
         self._start(None if self.errand else self.speed)
-        self.asked, self._since = True, perf_counter()
+        self.asked = True
 
     def run_to(self, step: int) -> None:
         """Play to a step at full speed."""
@@ -78,7 +73,6 @@ class Playing:
 
     def pause(self) -> None:
         """Pause; raise the error that has stopped the session, if there is one."""
-        self._played = self.seconds
         self.asked, self.errand = False, False
         self._seen.clear()
         self.session.pause(AT_ONCE)
@@ -87,11 +81,6 @@ class Playing:
     def speed(self) -> float | None:
         """Steps a second that are wanted, None for as fast as possible."""
         return self._walk / len(self.session.operations) if self.by_operation else self._steps
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of playing."""
-        return self._played + (perf_counter() - self._since if self.asked else 0.0)
 
     @property
     def ended(self) -> bool:
@@ -121,7 +110,7 @@ class Playing:
         return wanted is None or self.measured() < LAGS * wanted
 
     def set_speed(self, speed: float | None) -> None:
-        """Play at a speed from now on, None for as fast as possible; ends an opening.
+        """Play at a speed from now on, None for as fast as possible.
 
         speed  steps a second; where the unit is the operation, at most SLOW operations a second
 
@@ -133,7 +122,6 @@ class Playing:
             rate = math.inf if speed is None else speed * len(self.session.operations)
             self._walk = min(rate, SLOW)
         else:
-            self.opening = None
             self._steps = speed
         self._go_on()
 
@@ -152,17 +140,6 @@ class Playing:
     def by_operation(self) -> bool:
         """Whether it does one operation after the other."""
         return self._unit == "operation"
-
-    def quicken(self) -> None:
-        """Double the speed of an opening if it is time."""
-        if self.opening is None or not self.asked or self.errand or self.by_operation:
-            return
-        doubled = max(0, int((self.seconds - SECONDS) // DOUBLING) + 1)
-        speed = self.opening * 2.0 ** min(doubled, 100)
-        wanted = speed if speed < FASTEST else None
-        if wanted != self._steps:
-            self._steps = wanted
-            self._go_on()
 
     def undisturbed(self, work: Callable[[], None]) -> None:
         """Call `work`, such as drawing, while the python engine waits.
@@ -186,6 +163,6 @@ class Playing:
         """Play by steps, or by operations if they are slow enough to be seen."""
         rate = math.inf if speed is None else speed * len(self.session.operations)
         if rate <= SLOW * (1.0 + 1e-9):
-            self.session.play(rate, "operation")
+            self.session.play(rate, "operation", self.until)
         else:
-            self.session.play(speed, "step")
+            self.session.play(speed, "step", self.until)

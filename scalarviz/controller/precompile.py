@@ -173,7 +173,7 @@ def paths_of(kind: str) -> list[Path]:
 def mark_of(kind: str) -> Path:
     """Return the file that marks a kind as compiled, and lists its compiled files."""
     source = inspect.getsource(mip_means)
-    texts = [source, versions(), kept_means(), os.environ.get("NUMBA_CACHE_DIR", "")]
+    texts = [source, versions(), kept_means()]
     digest = hashlib.sha256("".join(texts).encode()).hexdigest()[:20]
     return cache_folder() / f"compiled_{kind}_{digest}.txt"
 
@@ -188,7 +188,7 @@ def compile_kind(word: str) -> None:
     kind, _, names = word.partition("=")
     if kind == MEANS:
         compile_means()
-        compiled = Path(kept_means()).glob("mip_means.*.nb?")
+        compiled = Path(kept_means()).glob("mip_means.*.nbc")
         with suppress(OSError):
             mark_of(kind).write_text("\n".join(map(str, compiled)), encoding="utf-8")
         return

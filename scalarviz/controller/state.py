@@ -230,7 +230,7 @@ def state_of(controller: Controller, here: Here | None = None) -> State:
         pinned=pinned_of(session, stage.pinned),
         pinned_layer=pinned_layer(session, stage.pinned, stage.pinned_neuron),
         undoable=len(timeline.undo_log.done) + controller.trail.has_earlier(session),
-        redoable=len(timeline.undo_log.undone) + len(controller.trail.after),
+        redoable=len(timeline.undo_log.undone) + len(controller.trail.later(session)),
         own=None if stage.own is None else tuple(stage.own.tolist()),
         own_color=session.data.input_tint == "rgb",
         offered=stage.offered,

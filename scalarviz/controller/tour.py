@@ -1,4 +1,7 @@
-"""Tour: the first ten seconds of a training, as a schedule."""
+"""Tour: the first ten seconds of a training, as a schedule.
+
+Its seconds are counted only while pictures follow each other, at most SLOWEST for each.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,9 @@ PARTS = {
 }
 # Steps a second at the end, for equally long: as many steps as small networks need to learn.
 SPEEDS = 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0
-LATE = 0.3  # seconds after the end, from which steps that are still due are left out
+SLOWEST = 0.35  # seconds from one picture to the next; more do not count
 LONG = 0.1  # seconds of steps at once
+LONGEST = 1.5  # seconds of all steps, after which those that are still due are left out
 SEEN = "tour-seen"
 
 
@@ -49,20 +53,23 @@ class Tour:
     """One step in its operations, and then some more, faster and faster.
 
     moments  of the step; however many they are, the tour takes ten seconds
+    stills   whether each part is one picture, for readers without motion; by default False
 
     `count` tells it what has been done. Of a network whose steps take long it takes fewer.
     """
 
-    def __init__(self, moments: Sequence[Moment]) -> None:
+    def __init__(self, moments: Sequence[Moment], *, stills: bool = False) -> None:
         kinds = [moment.kind for moment in moments]
         loss = kinds.index("loss")
         self._times = [
             STAND,  # clears the gradients, together with the first operation
-            *(spread(STAND, FORWARD, loss - 1)),
+            *(spread(STAND, STAND if stills else FORWARD, loss - 1)),
             FORWARD,
-            *(spread(ERROR, BACKWARD, len(kinds) - loss - 2)),
+            *(spread(ERROR, ERROR if stills else BACKWARD, len(kinds) - loss - 2)),
             BACKWARD,
         ]
+        self._stills = stills
+        self._spent = 0.0  # seconds of steps
         self._operations = self._steps = 0
         self._most = 1.0  # steps at once
 
@@ -71,9 +78,10 @@ class Tour:
         operations = sum(time <= seconds for time in self._times) - self._operations
         if operations:
             return 0, operations
-        if seconds > END + LATE:
+        if seconds <= STEP or self._spent > LONGEST:
             return 0, 0
-        return int(min(steps_after(seconds) - self._steps, self._most)), 0
+        steps = steps_after(END if self._stills else seconds)
+        return int(min(steps - self._steps, self._most)), 0
 
     def count(self, steps: int, operations: int) -> None:
         """Note what has been begun."""
@@ -82,6 +90,7 @@ class Tour:
 
     def took(self, steps: int, seconds: float) -> None:
         """Note how long so many steps have taken."""
+        self._spent += seconds
         self._most = max(1.0, LONG * steps / max(seconds, 1e-6))
 
     def part(self, seconds: float) -> str:

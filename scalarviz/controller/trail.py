@@ -11,6 +11,7 @@ from scalarviz.presenter.captions.names import sentence
 from scalarviz.presenter.several import sizes_of
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
+from scalarviz.session.undo import Change
 from scalarviz.texts import text
 
 if TYPE_CHECKING:
@@ -22,11 +23,15 @@ MOST = 10  # trainings that are kept for the way back
 @final
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A training that was left, with its options; `did` says what lies between it and the next."""
+    """A training that was left, with its options; `did` says what lies between it and the next.
+
+    undone  if it was left by Undo: the list of the training before it, which a change replaces
+    """
 
     show: Show
     options: Options
     did: str
+    undone: list[Change] | None = None
 
 
 @final
@@ -41,6 +46,11 @@ class Trail:
         """Return whether there is a way back from a session."""
         return bool(self.before) or has_source(session)
 
+    def later(self, session: Session) -> list[Place]:
+        """Return the trainings after a session, newest last; none if it was changed since."""
+        undone = session.timeline.undo_log.undone
+        return self.after if self.after and self.after[-1].undone is undone else []
+
 
 def has_source(session: Session) -> bool:
     """Return whether the session is there that this one was made from."""
@@ -52,6 +62,7 @@ def go_on(controller: Controller, show: Show, options: Options, did: str) -> Non
     trail = controller.trail
     trail.before.append(Place(controller.show, controller.options, did))
     trail.after.clear()
+    controller.session.timeline.undo_log.undone = []
     controller.replace(show, options)
 
 
@@ -70,7 +81,8 @@ def back(controller: Controller) -> str:
         place = source_of(controller)
     else:
         return ""
-    trail.after.append(Place(controller.show, controller.options, place.did))
+    undone = place.show.session.timeline.undo_log.undone
+    trail.after.append(Place(controller.show, controller.options, place.did, undone))
     controller.replace(place.show, place.options)
     return place.did
 

@@ -30,7 +30,7 @@ def redo(controller: Controller) -> None:
     """Do the change that was undone last again, or show the training after this one."""
     session = controller.session
     log = session.timeline.undo_log
-    if not log.undone and controller.trail.after:
+    if not log.undone and controller.trail.later(session):
         controller.stand_still()
         return tell(controller, "redo", trail.forward(controller))
     return change(controller, "redo", log.undone, session.redo)

@@ -52,6 +52,10 @@ DATA_SETS: dict[str, type[DataSet]] = table(
 )
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def remake(name: str, settings: dict[str, Any], budget: Budget | None = None) -> DataSet:
     """Return the data set that `data.name` and `data.settings()` came from; opens no file.
 

@@ -17,6 +17,8 @@ from scalarviz.checks.targets import check_binary
 from scalarviz.data.adding import MOST_ADDED, Room, as_samples
 from scalarviz.data.batches import Batches, InOrder, Pair, Picked, Shuffled
 from scalarviz.data.tables import (
+    MOST_NAMES,
+    as_labels,
     as_table,
     checked_names,
     columns_in,
@@ -295,7 +297,8 @@ class Arrays(TableSet):
 
     inputs    shape (samples, inputs)
     targets   shape (samples, outputs); or (samples,) for one output or for class labels from 0 on,
-              which a Session with a loss on logits takes for a network with one output a class
+              which a Session with a loss on logits takes for a network with one output a class;
+              names of classes, texts, become labels in sorted order, and output_names
     share     share of the samples for training, up to 1.0, the default; the rest is held out
     seed      seed of the choice of held-out samples; by default 0
     order     "shuffled", the default: each sample once an epoch; "in_order"; or "picked": each
@@ -342,10 +345,11 @@ class Arrays(TableSet):
                 f"not {shorten(source)}"
             )
         source = source if source is None else os.fsdecode(source)
-        whole = as_table(inputs, targets)
+        labels, names = as_labels(targets)
+        whole = as_table(inputs, labels)
         tests = None
         if held_out is not None:
-            whole, tests = with_tests(whole, held_out, share)
+            whole, tests = with_tests(whole, held_out, share, names)
         share, seed = share_of(share), check_seed(seed)
         settings: dict[str, Any] = {
             "source": source,
@@ -372,6 +376,7 @@ class Arrays(TableSet):
         if output_names is None:
             has_labels = self.outputs == 1 and is_labels(self.training[1])
             output_names = [] if has_labels else columns_in(targets, self.outputs)
+            output_names = names if 0 < len(names) <= MOST_NAMES else output_names
         self.output_names = output_names
 
     @property
@@ -413,6 +418,8 @@ class Arrays(TableSet):
             return self.changed("classes", classes)
         if self.outputs == 1:
             check_binary(self.training[1], classes)
+            if len(self.output_names) == classes:  # the output is the logit of the second class
+                return self.changed("output_names", [*self.output_names[1:]])
         return self
 
     @classmethod

@@ -25,6 +25,7 @@ from scalarviz.formulas.table import pick
 from scalarviz.process.memory import in_units
 
 PIECE = 2**20  # bytes read at once
+MISSING = ("", "na", "n/a", "null", "?", "-")  # cells of tables that lack a number
 ZIPPED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # as np.savez and np.savez_compressed do
 
 Columns = str | int | Sequence[str | int]
@@ -74,7 +75,7 @@ def from_csv(
         names = [cell.strip() for cell in first[1]] if header else []
         wanted, answers = choose_columns(inputs, targets, names, width, path)
         rows = lines if header else chain([first], lines)
-        table = read_numbers(rows, wanted + answers, width, path, budget)
+        table, classes = read_numbers(rows, wanted + answers, len(answers), width, path, budget)
     if not len(table):
         raise InputError(
             f"{called(path)} has names in line 1, and no samples: add lines of numbers"
@@ -82,7 +83,7 @@ def from_csv(
     count = len(wanted)
     return Arrays(
         table[:, :count],
-        table[:, count:],
+        [classes[int(place)] for place in table[:, -1]] if classes else table[:, count:],
         share=share,
         seed=seed,
         order=order,
@@ -146,10 +147,13 @@ class Lines:
 
 
 def read_numbers(
-    rows: Rows, columns: list[int], width: int, path: Path, budget: Budget
-) -> FloatArray:
-    """Return the numbers in these columns, one row a line."""
-    numbers = array("d")
+    rows: Rows, columns: list[int], targets: int, width: int, path: Path, budget: Budget
+) -> tuple[FloatArray, list[str]]:
+    """Return the numbers in these columns, one row a line, and the names of classes.
+
+    The last columns are `targets`; with names of classes, the only one has places in their list.
+    """
+    numbers, classes = array("d"), dict[str, int]()
     for line, row in rows:
         if DOUBLE * len(numbers) > budget.limit:
             budget.take(DOUBLE * len(numbers), f"{called(path)} up to line {line:,}")
@@ -159,11 +163,32 @@ def read_numbers(
                 f"{width}: give every line as many"
             )
         cells = [row[column] for column in columns]
+        if targets == 1 and (classes or (not numbers and is_name(cells[-1]))):
+            name = to_name(cells[-1], path, line, columns[-1])
+            cells[-1] = str(classes.setdefault(name, len(classes)))
         found = as_numbers(cells)
         if not found:
-            found = [to_number(row[column], path, line, column) for column in columns]
+            places = zip(cells, columns, strict=True)
+            found = [to_number(cell, path, line, column) for cell, column in places]
         numbers.extend(found)
-    return np.frombuffer(numbers, np.float64).reshape(-1, len(columns))
+    return np.frombuffer(numbers, np.float64).reshape(-1, len(columns)), [*classes]
+
+
+def is_name(cell: str) -> bool:
+    """Return whether a cell holds a text that can be the name of a class."""
+    is_missing = cell.strip().lower() in MISSING
+    return not is_missing and not is_number(cell) and any(map(str.isalpha, cell))
+
+
+def to_name(cell: str, path: Path, line: int, column: int) -> str:
+    """Return the name of a class, or raise an error with its line and column, from 1."""
+    if is_name(cell):
+        return cell.strip()
+    raise InputError(
+        f"{called(path)}, line {line}, column {column + 1}: {shorten(cell)} is not the name of a "
+        "class, as those in the lines before: correct it, leave the line out, or say header=True "
+        "if line 1 holds names"
+    )
 
 
 def as_numbers(cells: list[str]) -> list[float]:
@@ -178,11 +203,13 @@ def as_numbers(cells: list[str]) -> list[float]:
 def to_number(cell: str, path: Path, line: int, column: int) -> float:
     """Return the number in a cell, or raise an error with its line and column, from 1."""
     place = f"{called(path)}, line {line}, column {column + 1}"
+    if cell.strip().lower() in MISSING:
+        what = f"{shorten(cell)} stands for no number" if cell.strip() else "the cell is empty"
+        raise InputError(f"{place}: {what}: fill it, leave the line out, or choose other columns")
     if not is_number(cell):
-        what = f"{shorten(cell)} is not a number" if cell.strip() else "the cell is empty"
         raise InputError(
-            f"{place}: {what}: correct it, choose other columns, or say header=True if line 1 "
-            "holds names"
+            f"{place}: {shorten(cell)} is not a number: correct it, choose other columns, or say "
+            "header=True if line 1 holds names"
         )
     value = float(cell)
     if not math.isfinite(value):

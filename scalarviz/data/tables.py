@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from scalarviz.checks.numbers import FloatArray, as_batch, as_floats, number, sh
 from scalarviz.checks.targets import one_hot
 from scalarviz.data.batches import Pair
 from scalarviz.errors import InputError, ShapeError
+from scalarviz.formulas.table import pick
 
 MOST_NAMES = 128  # names of columns that are kept: there is no room for more in a picture
 LARGEST_SET = 2**24  # largest number of samples that a data set makes itself
@@ -24,11 +26,6 @@ def with_columns(pair: Pair) -> Pair:
 def as_table(inputs: object, targets: object) -> Pair:
     """Return inputs and targets as new float64 arrays, one row a sample; raise InputError."""
     x = as_floats(inputs, "the array of inputs")
-    if is_text(targets):
-        raise InputError(
-            f"the targets are texts, {shorten(targets)}: make class labels 0, 1, 2 of them by "
-            "names, labels = np.unique(targets, return_inverse=True)"
-        )
     y = as_floats(targets, "the array of targets")
     if y.ndim == 1 and x.ndim == 2:
         y = y[:, np.newaxis]
@@ -47,12 +44,44 @@ def as_table(inputs: object, targets: object) -> Pair:
     return x, y
 
 
-def is_text(targets: object) -> bool:
-    """Return whether targets are a list, tuple or array of texts."""
-    if isinstance(targets, np.ndarray) and targets.dtype.kind != "O":
-        return bool(targets.dtype.kind == "U")
-    given = targets if isinstance(targets, (list, tuple, np.ndarray)) else ()
-    return len(given) > 0 and all(isinstance(each, str) for each in given)
+def as_labels(targets: object, names: Sequence[str] = ()) -> tuple[object, Sequence[str]]:
+    """Return labels from 0 on and the names of the classes, for targets that are texts.
+
+    names  those of the classes that there are; by default those of the texts, sorted
+
+    Targets that are no texts are returned as they are.
+    """
+    given = texts_in(targets)
+    if not given:
+        return targets, names
+    known = names or sorted({*given})
+    places = {name: place for place, name in enumerate(known)}
+    return [
+        places[each] if each in places else pick(places, each, "class") for each in given
+    ], known
+
+
+def texts_in(targets: object) -> list[str]:
+    """Return targets that are texts, one a sample: a list, an array, or a column of a table.
+
+    Returns [] for other targets; raises InputError for some that only begin with a text.
+    """
+    if not isinstance(targets, (list, tuple)):
+        try:
+            array = np.asarray(targets)
+        except Exception:  # tensors and tables raise errors of many kinds
+            return []
+        is_column = array.ndim in (1, 2) and array.size == len(array) and array.dtype.kind in "OUT"
+        targets = array.ravel().tolist() if is_column else []
+    if not targets or not isinstance(targets[0], str):
+        return []
+    for row, each in enumerate(targets):
+        if not isinstance(each, str):
+            raise InputError(
+                f"the targets are names of classes, and that of row {row} is {shorten(each)}: name "
+                "its class, or leave the sample out"
+            )
+    return list(targets)
 
 
 def rows_of_labels(targets: FloatArray, classes: object) -> FloatArray:
@@ -104,10 +133,13 @@ def split(whole: Pair, share: float) -> tuple[Pair, Pair | None]:
     return (inputs[:count], targets[:count]), held_out
 
 
-def with_tests(whole: Pair, held_out: object, share: object) -> tuple[Pair, int]:
+def with_tests(
+    whole: Pair, held_out: object, share: object, names: Sequence[str]
+) -> tuple[Pair, int]:
     """Return samples followed by those held out, and the number of these; raise InputError.
 
-    `held_out` is a pair of arrays, or the number of samples at the end of `whole`.
+    `held_out` is a pair of arrays, or the number of samples at the end of `whole`; `names` are
+    those of the classes.
     """
     if share != 1.0:
         raise InputError(f"pass share={shorten(share)} or held_out, not both")
@@ -118,7 +150,7 @@ def with_tests(whole: Pair, held_out: object, share: object) -> tuple[Pair, int]
             f"held_out is a pair of arrays (inputs, targets) or a number of samples, not "
             f"{len(held_out)} arrays"
         )
-    tests = as_table(*held_out)
+    tests = as_table(held_out[0], as_labels(held_out[1], names)[0])
     widths = [tuple(table.shape[1] for table in pair) for pair in (whole, tests)]
     if widths[0] != widths[1]:
         raise ShapeError(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.displays.cells import Scale, cell
 from scalarviz.displays.page import factors, never_raises, number_text
 from scalarviz.displays.svg import LARGE, LOOK, NORMAL, SMALL, SvgDrawing, image, shorten, width_of
-from scalarviz.errors import EngineError
 from scalarviz.texts import plural, text
 
 if TYPE_CHECKING:
@@ -134,7 +133,8 @@ def explained(weight: Weight) -> tuple[str, Explanation | None]:
     timeline = session.timeline
     if session.playing:
         return text("displays.weight.playing", step=timeline.clock.step), None
-    with held(weight.bank) as is_free:
+    guard: Any = weight.bank.guard  # that of the session
+    with guard.within(PATIENCE) as is_free:
         if not is_free:
             return text("displays.weight.at_work"), None
         step, operation = timeline.clock.place
@@ -153,20 +153,6 @@ def explained(weight: Weight) -> tuple[str, Explanation | None]:
         with kept(weight.bank):
             explanation: Explanation = session.explain(weight.index)
         return title, explanation
-
-
-@contextmanager
-def held(bank: Bank) -> Iterator[bool]:
-    """Hold the lock of a bank; yields False if it is not free within PATIENCE."""
-    acquire = getattr(bank.guard, "acquire", None)
-    is_free = False
-    with suppress(EngineError):  # in a forked child, whose lock may be lost
-        is_free = acquire is not None and acquire(PATIENCE)
-    try:
-        yield is_free
-    finally:
-        if is_free:
-            bank.guard.release()  # type: ignore[attr-defined]  # a lock: it was acquired
 
 
 @contextmanager

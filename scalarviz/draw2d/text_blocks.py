@@ -207,6 +207,8 @@ def digits(value: float, width: int) -> str:
     sign = "?" if math.isnan(value) else "-" if value < 0.0 else "+" if value > 0.0 else "0"
     if width < 4:
         return sign
+    if float(two) == 0.0:
+        return "0"
     return next((t for t in (two, pointed, one, f"{value:+.0f}", short) if len(t) <= width), sign)
 
 

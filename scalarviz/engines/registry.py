@@ -119,7 +119,7 @@ def missing_for_cpu() -> str:
     return "" if find_spec("numba") else "numba is not installed (pip install numba)"
 
 
-# In order of preference: "auto" takes the first that can run.
+# In order of preference, see `choose_best`.
 ENGINES = table(
     [
         EngineRow("cuda", make_cuda, why_no_cuda, kinds_of_cuda),
@@ -141,13 +141,21 @@ EXPRESSION_ENGINES = table(
     ]
 )
 AUTO = "auto"
+# "auto" takes cuda from this number of multiply-adds of a step on. One thread of the engine cpu
+# does 4.7e10 a second (BENCHMARKS.md: 3 x 13,248 products of 1,024 samples in 859 us), so this many
+# in .2 ms. A step on a GPU costs .05 ms at least if many are launched at once, and 1.2 ms of the
+# host if it is the only one. These two are counted and estimated, not measured on a card.
+LARGE = 10**7
 _said: set[str] = set()
 
 
-def choose(name: str) -> EngineRow:
-    """Return the row of an engine; raise EngineError if it cannot run. "auto" is the best one."""
+def choose(name: str, work: int = 0) -> EngineRow:
+    """Return the row of an engine; raise EngineError if it cannot run. "auto" is the best one.
+
+    work  multiply-adds of a step; by default few
+    """
     if name == AUTO:
-        return choose_best()
+        return choose_best(work)
     row = pick({**ENGINES, AUTO: next(iter(ENGINES.values()))}, name, "engine")
     if row.lack():
         raise EngineError(f"the engine {name!r} cannot run here: {row.lack()}")
@@ -166,16 +174,18 @@ def choose_for_expression(name: str) -> EngineRow:
     return EXPRESSION_ENGINES[row.name]
 
 
-def choose_best() -> EngineRow:
-    """Return the first engine that can run here; log once which one it is, and why."""
+def choose_best(work: int) -> EngineRow:
+    """Return the fastest engine that can run here; log once which one it is, and why."""
     lacks = {name: row.lack() for name, row in ENGINES.items()}
-    best = next(row for name, row in ENGINES.items() if not lacks[name])
-    better = list(ENGINES)[: list(ENGINES).index(best.name)]
-    why = "; ".join(f"{name} cannot run here: {lacks[name]}" for name in better)
-    announce(
-        f"scalarviz runs on the engine {best.name}" + (f" ({why})" if why else ", the fastest")
-    )
-    return best
+    if not lacks["cuda"] and not lacks["cpu"]:
+        best = "cuda" if work >= LARGE else "cpu"
+        why = f"cuda is the faster one from {LARGE:,} multiply-adds a step on"
+    else:
+        best = next(name for name in ENGINES if not lacks[name])
+        better = list(ENGINES)[: list(ENGINES).index(best)]
+        why = "; ".join(f"{name} cannot run here: {lacks[name]}" for name in better)
+    announce(f"scalarviz runs on the engine {best} ({why})")
+    return ENGINES[best]
 
 
 def announce(text: str) -> None:

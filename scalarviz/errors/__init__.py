@@ -42,6 +42,11 @@ MOST_SEARCHED = 2000  # most names searched for the nearest one
 LONGEST_SEARCHED = 100  # characters
 
 
+def __dir__() -> list[str]:
+    classes = [each for each in globals().values() if isinstance(each, type)]
+    return [each.__name__ for each in classes if issubclass(each, BaseException)]
+
+
 class ScalarvizError(Exception):
     """Base of all errors that scalarviz raises on purpose.
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 import sys
+import warnings
+from traceback import walk_stack
 
 from scalarviz.errors.visible_text import say
 
@@ -34,6 +36,13 @@ def inform(message: str, *, is_shown: bool = False) -> None:
     is_shown  something else shows it on this screen: only handlers of an application get it
     """
     LOG.info("%s", message, extra={"is_shown": is_shown})
+
+
+def caution(message: str) -> None:
+    """Warn of what is surely a mistake, at the line that called into this package."""
+    frames = [frame for frame, _ in walk_stack(sys._getframe(1))]
+    ours = [each.f_globals.get("__name__", "").startswith(f"{LOG.name}.") for each in frames]
+    warnings.warn(message, stacklevel=2 + [*ours, False].index(False))
 
 
 def is_informed() -> bool:

@@ -250,6 +250,9 @@ ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("lr", "learningrate", "optimizer"), "write net.step(sv.SGD(lr))"),
     },
     "Weight": dict.fromkeys(("numpy", "detach"), "value"),
+    "LossValue": {
+        "backward": "it is a float: write net.backward(loss.backward()), after loss.forward(p, t)",
+    },
     "Value": {
         "numpy": "write value.data, or float(value)",
         "detach": "write sv.Value(value.data)",

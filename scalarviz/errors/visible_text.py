@@ -49,7 +49,9 @@ def shortened(text: str, longest: int) -> str:
 
 
 def say(*lines: str, file: TextIO | None = None) -> None:
-    """Print lines at once, all characters visible; by default to standard output."""
+    """Print lines at once, all characters visible; by default to standard output, if any."""
     file = sys.stdout if file is None else file
+    if file is None:
+        return
     file.write("".join(f"{visible(line, LONGEST_LINE)}\n" for line in lines))
     file.flush()

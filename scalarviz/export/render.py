@@ -225,6 +225,16 @@ def record(
         moments = by_steps(clock, steps, every, stop)
         total = 1 - (-steps // every)
     encoder = encoder_for(path, look.size, look.ratio, fps)
+    fixed = bool(cameras) or move != "orbit"  # else each camera is fitted to the network
+
+    def seen_from(count: int) -> Frame:
+        """Return a frame, of which `count` came before, from its place on the camera's path."""
+        for each, path_of in zip(stage.stages, paths, strict=True):
+            if path_of:
+                camera = along_path(path_of, count / max(1, total - 1))
+                each.eyes.camera = camera if fixed else each.eyes.whole(camera)
+        return drawn(canvas, stage, look)
+
     with (
         look.canvas() as canvas,  # closed last: it frees what the stage releases
         look.on(show) as stage,
@@ -232,21 +242,19 @@ def record(
         telling(progress, total, clock) as tell,
         encoder,
     ):
-        paths = []
         for each in stage.stages:
             each.motion.cuts = each.eyes.cuts = unit == "step"
-            paths.append(camera_path(each, move, cameras))
-        frame = drawn(canvas, stage, look)
+        frame = drawn(canvas, stage, look)  # to which the cameras are fitted
+        paths = [camera_path(each, move, cameras) for each in stage.stages]
+        if any(paths):
+            frame = seen_from(0)
         encoder.add(frame)
         count = 1
         for _ in moments:
             if stop.asked:
                 raise KeyboardInterrupt  # raised between frames
-            for each, path_of in zip(stage.stages, paths, strict=True):
-                if path_of:
-                    each.eyes.camera = along_path(path_of, count / max(1, total - 1))
             stage.tick(count / fps)
-            frame = drawn(canvas, stage, look)
+            frame = seen_from(count)
             encoder.add(frame)
             count += 1
             tell(count, total)
@@ -373,8 +381,7 @@ def camera_path(stage: Stage, move: str, cameras: Sequence[Camera]) -> list[Came
         return list(cameras)
     now = stage.eyes.camera
     if move == "orbit":
-        turns = [stage.eyes.whole(now.orbited(angle, 0.0)) for angle in (-22.0, 0.0, 22.0)]
-        return [*turns, turns[1]]
+        return [now.orbited(angle, 0.0) for angle in (-22.0, 0.0, 22.0, 0.0)]
     if move == "approach":
         return [now.zoomed(0.6), now, now.zoomed(1.8)]
     return []

@@ -84,8 +84,8 @@ def replace_file(path: object, data: Data) -> None:
 def check_place(path: object) -> None:
     """Raise FileError if `replace_file` could not write here; called before long work."""
     given = as_path(path)
-    target = Path(os.path.realpath(given))
     try:
+        target = Path(os.path.realpath(given))
         mode = target.parent.stat().st_mode
     except FileNotFoundError:
         mode = 0

@@ -42,6 +42,16 @@ KINDS = {
     "run": "sv.Session.load(path)",
     "sweep": "sv.sweep(..., folder=path)",
 }
+# Endings of files of other programs, and what a network and a run are written as.
+FOREIGN = frozenset(
+    ".ckpt .csv .doc .docx .gif .glsl .h5 .hdf5 .hlsl .html .joblib .jpg .json .keras .mat .mp4 "
+    ".npy .npz .onnx .parquet .pb .pdf .pickle .pkl .png .pt .pth .svg .tflite .tsv .txt .xlsx "
+    ".zip".split()
+)
+WRITTEN_AS = {
+    "network": ".safetensors, .onnx, .npz, .glsl or .hlsl",
+    "run": ".safetensors; s.to_csv(path) writes its losses and metrics",
+}
 
 # Supported dtypes: names in safetensors and in numpy.
 DTYPES = {"U8": "uint8", "I64": "int64", "F32": "float32", "F64": "float64", "BOOL": "bool"}
@@ -56,8 +66,18 @@ NO_CHECKSUM = "0" * 64
 
 def write(path: object, kind: str, description: Description, arrays: Mapping[str, Array]) -> None:
     """Save a description, as JSON allows, and arrays; an existing file is replaced."""
-    as_path(path)
-    replace_file(path, encode(kind, description, arrays))
+    replace_file(as_own_path(path, kind), encode(kind, description, arrays))
+
+
+def as_own_path(path: object, kind: str) -> Path:
+    """Return the path of a file to write; raise InputError if it is named like another format."""
+    found = as_path(path)
+    if found.suffix.lower() in FOREIGN:
+        raise InputError(
+            f"{shown(found)} would be taken for a file of another program: a {kind} is saved as "
+            f"{WRITTEN_AS.get(kind, '.safetensors')}"
+        )
+    return found
 
 
 def read(path: object, kind: str) -> tuple[Description, dict[str, Array]]:
@@ -168,9 +188,11 @@ def read_head(path: Path, file: IO[bytes], size: int) -> bytes:
     first = file.read(LENGTH_BYTES)
     length = header_length(first)
     if size < LENGTH_BYTES or length > min(size - LENGTH_BYTES, LARGEST_HEADER):
+        is_onnx = path.suffix.lower() == ".onnx"
+        remedy = "pass one that scalarviz has saved, whole"
         raise FileError(
-            f"{shown(path)} is no file of scalarviz, or it was cut short: pass one that "
-            "scalarviz has saved, whole"
+            f"{shown(path)} is no file of scalarviz, or it was cut short: "
+            f"{'read it with sv.onnx.load(path)' if is_onnx else remedy}"
         )
     return first + file.read(length)
 

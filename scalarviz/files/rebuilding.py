@@ -75,7 +75,9 @@ class Rebuilding:
         for place, layer in enumerate(self.network.layers):
             self.places.setdefault(layer, []).append(place)
         self.actions = Actions(self.reader, self.network)
-        self.start = self._settings(field(description, "start", dict))
+        start = self._settings(field(description, "start", dict))
+        given = map(self.actions.read, description.get("given", []))
+        self.start = settings_after(start, given)
 
     def timeline(self) -> Timeline:
         """Return the training, at the clock of the description."""

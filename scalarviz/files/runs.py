@@ -22,12 +22,12 @@ from scalarviz.data import DataSet
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import ORDER_OF_SUMS
 from scalarviz.errors import InputError
-from scalarviz.errors.visible_text import visible
+from scalarviz.errors.visible_text import LONGEST_LINE, visible
 from scalarviz.files.atomic import as_path, shown
-from scalarviz.files.checked_safetensors import Array, Description, read, write
+from scalarviz.files.checked_safetensors import Array, Description, as_own_path, read, write
 from scalarviz.files.marks import describe_marks, restore_marks
 from scalarviz.files.metrics import describe_metrics, metric_arrays, restore_metrics
-from scalarviz.files.networks import describe, not_made
+from scalarviz.files.networks import describe, field, not_made
 from scalarviz.files.origin import describe_origin
 from scalarviz.files.own_formulas import describe_own
 from scalarviz.files.rebuilding import Rebuilding, build_timeline
@@ -37,6 +37,7 @@ from scalarviz.model.bank import Bank
 from scalarviz.network.network import Network
 from scalarviz.session.branches import Action, Clock, Frame
 from scalarviz.session.conditions import OWN
+from scalarviz.session.stops import set_conditions
 from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import Settings
 
@@ -48,7 +49,7 @@ FORMULAS = ("optimizer", "loss")  # kinds of actions that choose other ones
 def save_timeline(timeline: Timeline, path: object) -> None:
     """Save a training; an existing file is replaced atomically."""
     network = check_saving(timeline)
-    as_path(path)
+    as_own_path(path, KIND)  # before the work
     write(path, KIND, *describe_timeline(timeline, network))
 
 
@@ -79,6 +80,8 @@ def load_timeline(
         timeline = build_timeline(description, arrays, given, limit)
         lacks = restore_metrics(timeline.visits, description, rows)
         restore_marks(timeline, description)
+        if "title" in description:
+            timeline.title = visible(field(description, "title", str), LONGEST_LINE)
     except Exception as error:  # also errors that no check has foreseen, in hostile files
         raise not_made(path, "a run that can go on here", error) from error
     if lacks:
@@ -150,9 +153,8 @@ def needs_of_run(path: object) -> tuple[Network, Batches, list[object], set[str]
 def describe_timeline(timeline: Timeline, network: Network) -> tuple[Description, dict[str, Array]]:
     """Return a training as a JSON object and arrays."""
     trainer, here, start = timeline.trainer, timeline.clock, settings_at_start(timeline)
-    timeline.go(Clock(here.step))
-    now = trainer.frame(here.step)
-    timeline.forward(here)
+    with timeline.visit(Clock(here.step)):
+        now = trainer.frame(here.step)
     owner = timeline.branch.owner_of(now.step)
     writer = SettingsWriter()
     places = {branch: i for i, branch in enumerate(timeline.branches)}
@@ -180,6 +182,7 @@ def describe_timeline(timeline: Timeline, network: Network) -> tuple[Description
         "seed": trainer.seed,
         "memory": timeline.keyframes.budget,
         "start": describe_settings(start, writer),
+        "given": [describe_action(action, writer) for action in given_at_start(start)],
         "branches": branches,
         "branch": places[timeline.branch],
         "clock": list(here.key),
@@ -188,6 +191,7 @@ def describe_timeline(timeline: Timeline, network: Network) -> tuple[Description
         **describe_metrics(timeline.visits),
         **describe_marks(timeline),
         **describe_origin(timeline.origin),
+        **({"title": timeline.title} if timeline.title else {}),
         **own_of(timeline),
     }
     return description, arrays | writer.arrays
@@ -219,6 +223,16 @@ def describe_settings(settings: Settings, writer: SettingsWriter) -> Description
         "precision": writer.write(settings.precision),
         "activations": list(settings.activations),
     }
+
+
+def given_at_start(start: Settings) -> list[Action]:
+    """Return own rates and conditions that a training began with as the actions that set them."""
+    found = [
+        Action(0, 0, "own rate", {"rows": np.arange(span.first, span.end), "rate": span.rate})
+        for span in start.optimizer.own_rates.spans
+    ]
+    stops = set_conditions(start)
+    return [*found, *([Action(0, 0, "stop when", {"conditions": stops})] if stops else [])]
 
 
 def describe_action(action: Action, writer: SettingsWriter) -> list[Any]:

@@ -164,8 +164,12 @@ def build_optimizer(value: Description) -> Optimizer:
 
 
 def classes_of_optimizers() -> dict[str, Any]:
-    """Return the classes of optimizers by name of their row; the user's own as they are now."""
-    kinds: list[Any] = Optimizer.__subclasses__()
+    """Return the classes of optimizers by name of their row; those of `sv.optimizer` as they are.
+
+    Other subclasses that users define have rows of these.
+    """
+    found: list[Any] = Optimizer.__subclasses__()
+    kinds = [kind for kind in found if kind._own or kind.__module__ == Optimizer.__module__]
     rows: dict[Any, OptimizerRow] = {kind: kind._own or kind().row for kind in kinds}
     return {row.name: kind for kind, row in rows.items() if OPTIMIZERS.get(row.name) is row}
 

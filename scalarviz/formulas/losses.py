@@ -13,18 +13,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, final, get_args
+from weakref import WeakValueDictionary
 
 import numpy as np
 
+from scalarviz.checks.attributes import Absent
 from scalarviz.checks.numbers import FloatArray, answered, as_batch, number
 from scalarviz.checks.targets import as_targets
 from scalarviz.errors import InputError, OrderError
+from scalarviz.errors.messages import caution
 from scalarviz.formulas.activations import ACTIVATIONS, sigmoid
 from scalarviz.formulas.elementary import exp, log, log1p
 from scalarviz.formulas.table import FloatFunction, pick, table
 
 EVERYWHERE = (-math.inf, math.inf)
+# Predictions that a loss was computed of, by id, as long as somebody has them.
+JUDGED: WeakValueDictionary[int, FloatArray] = WeakValueDictionary()
 FLOOR = 0.01  # keeps the relative losses finite where the divisor is 0
 
 
@@ -244,6 +249,14 @@ Mean = Literal["all", "samples", "none"]
 MEANS: dict[str, Mean] = {mean: mean for mean in get_args(Mean)}
 
 
+@final
+class LossValue(float):
+    """A loss: a float, whose missing attribute `backward` raises an error that says where it is."""
+
+    if not TYPE_CHECKING:
+        backward = Absent()
+
+
 class Loss:
     """The loss of a batch of predictions, as one number: `Loss("mse")`.
 
@@ -370,8 +383,15 @@ class Loss:
                 f"the last layer's activation is {activation!r}: make it 'linear', or choose a "
                 "loss such as 'mse'"
             )
+        if self.row.logits and row is not None and reach and min(reach) >= 0.0 <= row.value(-1.0):
+            caution(
+                f"the loss {self.name!r} takes logits of both signs, and the last layer's "
+                f"activation {activation!r} gives none below 0: make it 'linear'"
+            )
 
     def _batch(self, prediction: object, target: object) -> tuple[FloatArray, FloatArray, bool]:
+        if isinstance(prediction, np.ndarray):
+            JUDGED[id(prediction)] = prediction
         # A diverging network predicts inf: the loss is then inf or NaN, which is no error.
         p, single = as_batch(prediction, None, "a loss", finite=False)
         who = f"the target of a prediction of shape {p.shape}"
@@ -399,7 +419,7 @@ class Loss:
                 total += sum(
                     row.value(a, b) * row.weight(a, b) for a, b in zip(ps, ts, strict=True)
                 )
-        return total * self.scale(p.shape)
+        return LossValue(total * self.scale(p.shape))
 
     def _gradient(self, p: FloatArray, t: FloatArray) -> FloatArray:
         row = self.row

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, Protocol, final
 
 from scalarviz.errors import EngineError
@@ -87,14 +88,10 @@ class Away:
         if self._process != os.getpid():  # a device has nothing for a forked child
             self.keeper = None
             return
-        acquire = getattr(guard, "acquire", None)
-        if acquire is not None and not acquire(0.0):
-            return
-        try:
-            self._fetch()
-        finally:
-            if acquire is not None:
-                guard.release()
+        within = getattr(guard, "within", None)
+        with nullcontext(True) if within is None else within(0.0) as is_free:
+            if is_free:
+                self._fetch()
 
     def _fetch(self) -> None:
         keeper, watcher, start = self.keeper, self.watcher(), time.perf_counter()

@@ -10,10 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, final, overload
 
+import numpy as np
+
 from scalarviz.autograd.graph import LEAF
 from scalarviz.autograd.value import Operand, Value
 from scalarviz.checks.attributes import Absent
-from scalarviz.checks.numbers import answered
+from scalarviz.checks.numbers import answered, shorten
 from scalarviz.errors import InputError, OrderError
 from scalarviz.leaf_calls import weight_html
 from scalarviz.model.bank import Bank, Rows
@@ -57,16 +59,39 @@ class Part(ABC):
         self.bank.step(optimizer, self.rows)
 
     @final
-    def freeze(self, on: bool = True) -> None:
-        """Freeze these parameters, so that steps do not move them; `on=False` unfreezes them."""
-        with self.bank.guard:
-            self.bank.fetch()
-            self.bank.frozen[self.rows] = bool(on)
+    def freeze(self, on: bool | str | Sequence[str] = True) -> None:
+        """Freeze these parameters, so that steps do not move them; `on=False` unfreezes them.
+
+        on  True, the default, or False; or names of parameters of a network, which alone are
+            frozen: "0.weight", the beginning "0", a pattern such as "*.bias", or a list of these
+
+        Raises UnknownNameError for a name that fits no parameter, InputError for other arguments.
+        """
+        if isinstance(on, (bool, np.bool_)):
+            self._freeze(None, bool(on))
+        else:
+            self._freeze(on, True)
 
     @final
-    def unfreeze(self) -> None:
-        """Let steps move these parameters again."""
-        self.freeze(False)
+    def unfreeze(self, names: str | Sequence[str] | None = None) -> None:
+        """Let steps move these parameters again.
+
+        names  those of a network to unfreeze, as for `freeze`; None, the default: all
+        """
+        self._freeze(names, False)
+
+    def _freeze(self, names: str | Sequence[str] | None, on: bool) -> None:
+        rows = self.rows if names is None else self._rows_named(names)
+        with self.bank.guard:
+            self.bank.fetch()
+            self.bank.frozen[rows] = on
+
+    def _rows_named(self, names: str | Sequence[str]) -> Rows:
+        """Return the rows of parameters by name; a network has some."""
+        raise InputError(
+            f"{type(self).__name__} has no parameters with names, such as {shorten(names)}: write "
+            "net.freeze('0.weight') of a network, or freeze() for all of it"
+        )
 
     @final
     @property

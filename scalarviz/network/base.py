@@ -16,7 +16,8 @@ from scalarviz.engines.common.base import Engine, Run
 from scalarviz.engines.common.snapshot import Snapshot
 from scalarviz.engines.registry import EngineRow
 from scalarviz.errors import InputError, lost_by_forward
-from scalarviz.formulas.losses import Loss
+from scalarviz.errors.messages import caution
+from scalarviz.formulas.losses import JUDGED, Loss
 from scalarviz.layers import Layer
 from scalarviz.model.bank import Bank
 from scalarviz.model.precision import Precision
@@ -49,8 +50,8 @@ class Model(Part):
         """Return the program, made anew."""
 
     @abstractmethod
-    def _choose(self, engine: str) -> EngineRow:
-        """Return the row of the engine for such a model; raise EngineError if it cannot run."""
+    def _choose(self, engine: str, samples: int) -> EngineRow:
+        """Return the row of the engine for batches of so many samples; raise EngineError."""
 
     @abstractmethod
     def _ones(self) -> tuple[FloatArray, bool]:
@@ -121,21 +122,21 @@ class Model(Part):
     @final
     def _run_on(self, row: EngineRow, precision: Precision) -> None:
         """Make the first engine, which has been checked."""
-        self._singles: list[bool] = []  # per unmatched forward: whether of one sample
+        self._waiting: list[tuple[FloatArray, bool]] = []  # outputs, and whether of one sample
         self._engine = row.make(self.layers, self.program, self._bank, precision)
 
     @final
     def to(self, engine: str, precision: str | Precision | None = None) -> Self:
         """Run on another engine from now on, and return the model itself.
 
-        engine     "python", "cpu", "cuda" or "auto", the fastest that works here
+        engine     "python", "cpu", "cuda" or "auto", the fastest here for one sample
         precision  "full", "mixed" or a Precision; None, the default: unchanged
 
         Forwards that wait for their backward are dropped. Raises EngineError if the engine cannot
         run here, or not this model in this precision.
         """
         chosen, before = Precision.of(precision or self.precision), self.precision
-        row = self._choose(engine)
+        row = self._choose(engine, 1)
         row.check(self._bank, chosen, self.program)
         made = row.make(self.layers, self.program, self._bank, chosen)
         self.forget()
@@ -146,16 +147,17 @@ class Model(Part):
 
     @final
     def check_engine(
-        self, engine: str, precision: str | Precision | None = None
+        self, engine: str, precision: str | Precision | None = None, samples: int = 1
     ) -> tuple[str, Precision]:
         """Return the engine and precision that this model would run with, without changing it.
 
         engine     "python", "cpu", "cuda" or "auto"
         precision  "full", "mixed" or a Precision; None, the default: unchanged
+        samples    in a batch; on a GPU a small network is slower than on "cpu"
 
         Raises EngineError if the engine cannot run this model in this precision.
         """
-        row = self._choose(engine)
+        row = self._choose(engine, samples)
         chosen = self.precision if precision is None else Precision.of(precision)
         row.check(self._bank, chosen, self.program)
         return row.name, chosen
@@ -205,8 +207,9 @@ class Model(Part):
             self._bank.state[:] = before
             self._engine.forget()
             raise lost_by_forward(lost)
-        self._singles.append(single)
-        return one_or_all(outputs, single)
+        result = one_or_all(outputs, single)
+        self._waiting.append((result, single))
+        return result
 
     @final
     def backward(self, upstream: object = None) -> FloatArray:
@@ -216,20 +219,25 @@ class Model(Part):
         Raises OrderError without an unmatched forward, ShapeError for another shape.
         """
         if upstream is None:
+            if any(JUDGED.get(id(each)) is each for each, _ in self._waiting[-1:]):
+                caution(
+                    "backward took ones, the gradient of the sum of the outputs, and not that of "
+                    "the loss: write net.backward(loss.backward()), after loss.forward"
+                )
             batch, single = self._ones()
         else:
             who = f"backward of {self.CALLED}"
             batch, single = as_batch(upstream, self.outputs, who, finite=False)
         self._engine.check_backward(len(batch))
         by_inputs = self._engine.backward(batch)
-        del self._singles[-1:]
+        del self._waiting[-1:]
         return one_or_all(by_inputs, single)
 
     @final
     def forget(self) -> None:
         """Drop all forwards that wait for their backward."""
         self._engine.forget()
-        self._singles.clear()
+        self._waiting.clear()
 
     # Layers.
 
@@ -264,16 +272,17 @@ class Model(Part):
         return [i for i, other in enumerate(self.layers) if other is self.layers[layer]]
 
     @final
-    def set_activation(self, layer: int, name: str) -> None:
+    def set_activation(self, layer: int, name: str, *, anew: bool = False) -> None:
         """Set the activation of a layer; forwards that wait for their backward are dropped.
 
         layer  index of the layer
         name   name of an activation, such as "tanh"
+        anew   whether to set it even if the layer has it; by default False
 
         Raises InputError for a layer without activation, UnknownNameError for an unknown name.
         """
         place = self.check_activation(layer, name)
-        if self.layers[place].activation != name:
+        if anew or self.layers[place].activation != name:
             self.layers[place].set_activation(name)
             self.program = self._lowered()  # at once: other threads may read it
             self.to(self.engine)

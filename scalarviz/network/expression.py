@@ -129,11 +129,11 @@ class Expression(Model):
     def _lowered(self) -> TraceProgram:
         return TraceProgram(self.recording, self._places)
 
-    def _choose(self, engine: str) -> EngineRow:
+    def _choose(self, engine: str, samples: int) -> EngineRow:
         return choose_for_expression(engine)
 
     def _ones(self) -> tuple[FloatArray, bool]:
-        return np.ones((self._engine.newest_batch(), self.outputs)), self._singles[-1]
+        return np.ones((self._engine.newest_batch(), self.outputs)), self._waiting[-1][1]
 
     def name_of(self, row: int) -> str:
         """Return the label of the parameter on a `row` of the bank, or p0, p1, ..."""

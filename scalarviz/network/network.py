@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, final, overload
 
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray, answered, shorten, size, true_or_false
+from scalarviz.checks.patterns import matching
 from scalarviz.checks.targets import as_pairs
 from scalarviz.draw2d.progress import Progress
 from scalarviz.engines.common.portions import Tell, take_steps
@@ -19,14 +21,23 @@ from scalarviz.formulas.randomness import check_seed
 from scalarviz.layers import Layer
 from scalarviz.layers.arrays import ParameterArray, named_layers, own_parameters
 from scalarviz.layers.chain import as_layers
-from scalarviz.leaf_calls import export_network, load_network, network_html, save_network
-from scalarviz.model.bank import SCALING, Bank
+from scalarviz.leaf_calls import (
+    export_network,
+    load_network,
+    network_html,
+    save_network,
+    save_onnx,
+)
+from scalarviz.model.bank import SCALING, Bank, Rows
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program, columns
 from scalarviz.model.weight import Parameters, Part, Weight
 from scalarviz.network.base import Model
 from scalarviz.network.state_dict import LoadedKeys, copies_of, load_arrays
+
+# What `save` writes besides its own format, by the ending of the name.
+WRITERS = {".onnx": save_onnx, **dict.fromkeys((".npz", ".glsl", ".hlsl"), export_network)}
 
 if TYPE_CHECKING:
 
@@ -54,7 +65,7 @@ class Network(Model):
     init        initializer of the weights and biases, a name or an Init; by default "pytorch"
     seed        seed of the initial numbers, an integer from 0; by default 0
     dtype       "float32", the default, or "float64"
-    engine      "python", the default, "cpu", "cuda" or "auto", the fastest that works here
+    engine      "python", the default, "cpu", "cuda" or "auto", the fastest here for small networks
     precision   "full", the default, "mixed", or a Precision
 
     Raises InputError for layers that do not fit together, UnknownNameError for an unknown name,
@@ -128,8 +139,8 @@ class Network(Model):
     def rows(self) -> slice:
         return slice(0, len(self._bank))
 
-    def _choose(self, engine: str) -> EngineRow:
-        return choose(engine)
+    def _choose(self, engine: str, samples: int) -> EngineRow:
+        return choose(engine, 3 * samples * self.program.products)  # once forward, twice back
 
     def _ones(self) -> tuple[FloatArray, bool]:
         return np.ones((self._engine.newest_batch(), self.outputs)), False
@@ -283,11 +294,20 @@ class Network(Model):
         return layer.weight(row - layer.first_row)
 
     def find_rows(self, part: object) -> object:
-        """Return the rows of a `part` of this network; return anything but a Part unchanged."""
+        """Return the rows of a `part` of this network, or of names; return others unchanged."""
+        if isinstance(part, str):
+            return self._rows_named(part)
         if not isinstance(part, Part):
             return part
         self.check_owns(part)
         return part.index if isinstance(part, Weight) else np.arange(len(self._bank))[part.rows]
+
+    def _rows_named(self, names: str | Sequence[str]) -> Rows:
+        """Return the rows of parameters by their names, beginnings of names, or patterns."""
+        known, chosen = dict(self.named_parameters()), np.zeros(len(self._bank), np.bool_)
+        for name in matching([*known], [names] if isinstance(names, str) else names, "names"):
+            chosen[known[name].rows] = True
+        return np.flatnonzero(chosen)
 
     def check_owns(self, part: Part) -> None:
         """Raise OwnershipError if a `part` (a Weight, Layer, ...) belongs to another network."""
@@ -324,14 +344,18 @@ class Network(Model):
     def save(self, path: object, *, progress: bool = True) -> None:
         """Write layers, numbers and optimizer slots to a file, for `sv.load(path)`.
 
-        path      the file; one of that name is replaced, whole or not at all
+        path      the file, .safetensors; one of that name is replaced, whole or not at all. With
+                  the ending .onnx it is written as by `sv.onnx.save`, with .npz, .glsl or .hlsl as
+                  by `export`: for other programs, without the slots
         progress  True, the default: a progress bar in a terminal or a notebook, if writing takes
                   longer than a second; False: none
 
-        Raises FileError if the file cannot be written.
+        Raises InputError for the ending of another program's files, and FileError if the file
+        cannot be written.
         """
+        name = os.fsdecode(path) if isinstance(path, (str, os.PathLike)) else ""
         with Progress(0, true_or_false(progress, "progress"), "megabytes"):
-            save_network(self, path)
+            WRITERS.get(os.path.splitext(name)[1].lower(), save_network)(self, path)
 
     def export(self, path: object, precision: str = "float32") -> None:
         """Write the network for other programs: a shader (.glsl, .hlsl) or arrays (.npz).

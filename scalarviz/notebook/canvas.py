@@ -25,8 +25,12 @@ from scalarviz.package_files import text_beside
 from scalarviz.texts import text
 from scalarviz.view.canvas import Canvas
 
+COARSEST = 0.1
 SHARPEST = 2.0  # device pixels per pixel; more take time without visible gain
-LARGEST = 4096  # pixels along a side
+SMALLEST, LARGEST = 16, 4096  # pixels along a side
+# The largest numbers of a message that has an effect.
+LIMITS = dict.fromkeys(("x", "y", "dx", "dy"), 1e4)
+LIMITS |= dict.fromkeys(("width", "height", "ratio", "button"), 1e12)
 NOTCH = 100.0  # scroll distance of a wheel notch
 KEYS = {
     " ": "space",
@@ -46,6 +50,14 @@ MADE = "export default"
 PICTURE = f"\nconst PICTURE = {json.dumps(text('notebook.picture'))}"
 SCRIPT = f"{PICTURE}\n{text_beside(__file__, 'canvas.js')}"
 STYLE = "\n" + text_beside(__file__, "canvas.css")
+
+
+def is_in_reach(item: tuple[str, object]) -> bool:
+    """Whether a field of a message is none of LIMITS, or a number within its limit."""
+    name, value = item
+    if name not in LIMITS:
+        return True
+    return isinstance(value, (int, float)) and abs(value) <= LIMITS[name]  # NaN is not
 
 
 @final
@@ -130,7 +142,8 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
         self._later(self._rfb_maybe_draw)
 
     def _rfb_handle_msg(self, widget: object, content: dict[str, Any], buffers: object) -> None:
-        if content.get("type") != "close":  # also sent from here, without a listener
+        # "close" is also sent from here, without a listener
+        if content.get("type") != "close" and all(map(is_in_reach, content.items())):
             self._later(partial(super()._rfb_handle_msg, widget, content, buffers))
 
     def handle_event(self, event: dict[str, Any]) -> None:
@@ -141,9 +154,9 @@ class LiveCanvas(RemoteFrameBuffer):  # type: ignore[misc]  # it has no types
         elif kind == "gone":
             self.views -= 1
         elif kind == "resize":
-            self._canvas.width = min(max(2, round(event["width"])), LARGEST)
-            self._canvas.height = min(max(2, round(event["height"])), LARGEST)
-            self._ratio = min(event["ratio"], SHARPEST)
+            self._canvas.width = min(max(SMALLEST, round(event["width"])), LARGEST)
+            self._canvas.height = min(max(SMALLEST, round(event["height"])), LARGEST)
+            self._ratio = min(max(event["ratio"], COARSEST), SHARPEST)
         elif kind == "theme":
             self._light(event["light"])
         elif kind == "not_copied":

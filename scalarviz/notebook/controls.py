@@ -209,7 +209,9 @@ class NotebookControls:
                 told["tooltip"], value = f"{shown.about}: {value}", None
             self._set(made, **told, value=float(f"{value or 0.0:.6g}"))
         elif row.kind in SLIDERS:
-            self._set(made, **told, max=shown.scale.last, value=shown.scale.place(value))
+            last, at = shown.scale.last, shown.scale.place(value)
+            with made.hold_trait_notifications():  # a message may have changed both ends
+                self._set(made, **told, min=0, max=last, value=at)
         else:
             self._set(made, tooltip=shown.about, value=str(value))
 

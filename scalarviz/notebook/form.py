@@ -23,7 +23,7 @@ def form_of(prediction: Prediction) -> Any:
         field = ipywidgets.ToggleButtons(options=prediction.choices, value=None)
         field.style.button_width = "auto"
     else:
-        field = ipywidgets.Text(placeholder=text("predict.number"), layout={"width": "140px"})
+        field = ipywidgets.Text(placeholder=text("predict.field"), layout={"width": "140px"})
     check = ipywidgets.Button(description=text("predict.check"), layout={"width": "80px"})
     shown = ipywidgets.Button(description=text("predict.show"), layout={"width": "90px"})
     shown.layout.display = "none"
@@ -57,4 +57,4 @@ def form_of(prediction: Prediction) -> Any:
         field.observe(look, "value")
         field.continuous_update = False  # Return submits like the button
         row = [field, check, shown]
-    return ipywidgets.VBox([question, ipywidgets.HBox(row), said])
+    return ipywidgets.VBox([question, ipywidgets.HBox(row), said]).add_class("scalarviz")

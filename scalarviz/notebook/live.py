@@ -11,6 +11,8 @@ from time import perf_counter
 from typing import Any, final
 
 import ipywidgets
+import numpy as np
+import numpy.typing as npt
 from IPython.display import Image
 
 from scalarviz.controller.controller import Controller
@@ -45,8 +47,8 @@ class Live(Shown):
     """The view of a controller, or of a group, in a notebook.
 
     `snapshot()` returns the current picture, `refresh()` updates it from within a long-running
-    cell, `close()` removes it from the page. It does not update by itself while a cell runs; a
-    playing training continues.
+    cell, `close()` leaves the stored picture in its place. It does not update by itself while a
+    cell runs; a playing training continues.
     """
 
     def __init__(
@@ -111,13 +113,13 @@ class Live(Shown):
         """Update the picture within a running cell, at most once per FRAME."""
         if perf_counter() - self._sent > FRAME and not self.closed:
             self.group.stage.tick(perf_counter())
-            self.canvas.send_frame(self.canvas.get_frame())
+            self.canvas.send_frame(self._newest())
             if not self.group.is_playing:  # else they are shown with the picture
                 self.controls.show_state(self.group.state())
             self._sent = perf_counter()
 
     def close(self) -> None:
-        """Remove it from the page; pause the training unless another picture shows it."""
+        """Leave the stored picture; pause the training unless another picture shows it."""
         if self.closed:
             return
         self.closed = True
@@ -140,19 +142,33 @@ class Live(Shown):
         return any(member.session is each for member in group.members for each in own)
 
     def bundle(self) -> dict[str, Any]:
-        """Return what the notebook stores: the widget, and a picture for use without a kernel."""
+        """Return the picture that the notebook stores."""
         picture = base64.b64encode(self._whole_picture()).decode()
-        view: dict[str, Any] = self.widget._repr_mimebundle_()
-        return view | {"text/plain": repr(self), "image/png": picture}
+        return {"text/plain": repr(self), "image/png": picture}
+
+    def live(self) -> Any:
+        return self.widget
 
     def _whole_picture(self) -> bytes:
         """Return a complete picture as PNG, however long that takes."""
         stage, before = self.group.stage, self.group.stage.patience
         stage.patience = math.inf
         try:
-            return png(self.canvas.get_frame())
+            return png(self._newest())
         finally:
             stage.patience = before
+
+    def _newest(self) -> npt.NDArray[np.uint8]:
+        """Return a picture of the last operation, to which the light jumps."""
+        motions = [each.motion for each in self.group.stage.stages]
+        before = [motion.cuts for motion in motions]
+        try:
+            for motion in motions:
+                motion.cuts = True
+            return self.canvas.get_frame()
+        finally:
+            for motion, cuts in zip(motions, before, strict=True):
+                motion.cuts = cuts
 
     def __repr__(self) -> str:
         state = self.group.state()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from html import escape
 from importlib.util import find_spec
 from typing import Any
 
 from scalarviz.checks.numbers import not_copied
 from scalarviz.errors.visible_text import say
+from scalarviz.package_files import text_beside
 from scalarviz.process.surroundings import shell
+from scalarviz.texts import text
 
 
 def run_of(found: Any) -> tuple[str, int]:
@@ -28,6 +31,12 @@ def in_colab() -> bool:
     return "google.colab" in sys.modules
 
 
+def in_marimo() -> bool:
+    """Return whether cells of a notebook of marimo are run here, which is no IPython."""
+    marimo = sys.modules.get("marimo")
+    return marimo is not None and marimo.running_in_notebook()
+
+
 def has_widgets() -> bool:
     """Return whether ipywidgets is installed."""
     return find_spec("ipywidgets") is not None
@@ -36,7 +45,9 @@ def has_widgets() -> bool:
 class Shown:
     """Shows itself in its cell at once, and not again as the cell's last value.
 
-    `bundle` returns its representations by mime type, for the notebook.
+    `bundle` returns its representations by mime type, which need no kernel. `live` returns what
+    needs one, a widget, or None: it is an output of its own, as readers of a notebook show an
+    output by one representation, and prefer widgets. A style hides the one or the other.
     """
 
     _cell: int | None = None
@@ -49,12 +60,20 @@ class Shown:
     def bundle(self) -> dict[str, Any]:
         raise NotImplementedError
 
+    def live(self) -> Any:
+        return None
+
     def show(self) -> None:
         """Show it in the running cell; nothing outside a notebook."""
         found = shell()
         if found is not None:
             self._cell = found.execution_count
             found.display_pub.publish(self.bundle())
+            if (widget := self.live()) is not None:
+                words, style = text("notebook.again"), text_beside(__file__, "again.css")
+                again = f'<p class="scalarviz-again">{escape(words)}</p><style>{style}</style>'
+                found.display_pub.publish({"text/plain": words, "text/html": again})
+                found.display_pub.publish({**widget._repr_mimebundle_(), "text/plain": ""})
 
     def _ipython_display_(self) -> None:
         found = shell()

@@ -12,10 +12,11 @@ from typing import Any, final
 
 from scalarviz.checks.numbers import answered, number, shorten
 from scalarviz.errors import InputError
-from scalarviz.notebook.place import Shown, has_widgets, in_notebook
+from scalarviz.notebook.place import Shown, has_widgets
 from scalarviz.texts import text
 
 NEAR = 0.02  # relative tolerance of a numeric guess
+ZERO = 1e-12  # an answer up to this is 0, as of a sum whose terms cancel
 
 Answer = float | str | Callable[[], float | str]
 
@@ -29,16 +30,19 @@ def predict(
     choices: Sequence[str] = (),
     hint: str = "",
 ) -> Prediction:
-    """Ask for a number, or for one of several choices, and check the guess.
+    """Ask for a number, a word, or one of several choices, and check the guess.
 
     question  text that is shown
-    answer    a number, a choice, or a function that returns it, called when a guess is checked
-    near      largest relative error of a number that counts as right; by default 0.02
-    choices   words to choose from; by default none: a number is asked for
+    answer    a number, a word, a choice, or a function that returns it, called when a guess is
+              checked
+    near      largest relative error of a number that counts as right, of 0 the largest absolute
+              one; by default 0.02
+    choices   words to choose from; by default none: a number or a word is typed
     hint      text that is shown beside a wrong guess; by default none
 
     In a notebook, a form is shown below the cell; formulas are written between dollars and code
-    between backticks. Returns a Prediction. Raises InputError if the answer is none of the choices.
+    between backticks. A word may be typed in capitals, too. Returns a Prediction. Raises InputError
+    if the answer is none of the choices, an empty text or no finite number.
 
     >>> guess = predict("What is 2 times 3?", 6)
     >>> guess
@@ -79,14 +83,17 @@ class Prediction(Shown):
 
     def check(self, guess: float | str) -> bool:
         """Return whether a guess is right; a number may be given as text, also as a fraction."""
+        given: float | str
         answer = self.answer
         self.known = in_words(answer)
         if isinstance(answer, str):
-            given: float | str = str(guess)
-            self.right = given == answer
+            given = typed = str(guess)
+            plain = str if self.choices else as_typed
+            self.right = plain(typed) == plain(answer)
         else:
             given = as_number(guess)
-            self.right = math.isclose(given, answer, rel_tol=self.near, abs_tol=1e-12)
+            of_zero = self.near if abs(answer) <= ZERO else 0.0
+            self.right = math.isclose(given, answer, rel_tol=self.near, abs_tol=of_zero + ZERO)
         self.guesses.append(given)
         return self.right
 
@@ -98,6 +105,8 @@ class Prediction(Shown):
                     f"{', '.join(map(repr, self.choices))}"
                 )
             return str(answer)
+        if isinstance(answer, str) and answer.strip():
+            return answer
         return number(answer, "the answer")
 
     @property
@@ -122,14 +131,14 @@ class Prediction(Shown):
         return text("predict.html", question=self.as_html(self.question))
 
     def bundle(self) -> dict[str, Any]:
-        """Return the question, with a form to answer it if widgets are available."""
-        kept = f"<p>{self.html}</p>"
-        bundle: dict[str, Any] = {"text/plain": repr(self), "text/html": kept}
-        if in_notebook() and has_widgets():
-            form = import_module("scalarviz.notebook.form").form_of(self)
-            bundle |= form._repr_mimebundle_()
-            bundle["text/plain"] = repr(self)
-        return bundle
+        """Return the question."""
+        return {"text/plain": repr(self), "text/html": f"<p>{self.html}</p>"}
+
+    def live(self) -> Any:
+        """Return the form to answer it, if widgets are available."""
+        if not has_widgets():
+            return None
+        return import_module("scalarviz.notebook.form").form_of(self)
 
 
 def as_number(guess: object) -> float:
@@ -141,6 +150,11 @@ def as_number(guess: object) -> float:
         except (ValueError, ZeroDivisionError) as error:
             raise InputError("type a number, like 0.25, -3 or 1/3") from error
     return number(guess, "a guess")
+
+
+def as_typed(word: str) -> str:
+    """Return a word without capitals and spaces around it."""
+    return word.strip().casefold()
 
 
 def in_words(answer: float | str) -> str:

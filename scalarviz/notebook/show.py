@@ -21,7 +21,7 @@ from scalarviz.export.render import picture, story
 from scalarviz.export.render_options import PAGE, RenderOptions
 from scalarviz.export.step_page_2d import plain_story
 from scalarviz.export.video import png
-from scalarviz.notebook.place import Shown, in_colab
+from scalarviz.notebook.place import Shown, in_colab, in_marimo
 from scalarviz.pages.page import page_of
 from scalarviz.presenter.answers import AT_ONCE
 from scalarviz.presenter.several import Several
@@ -31,7 +31,7 @@ from scalarviz.presenter.stage import Stage
 from scalarviz.texts import text
 
 SIZE = 800, 500
-SPEED = 10.0  # steps a second at first, slow enough to see it learn
+SPEED = 10.0  # steps a second, slow enough to see it learn
 FRAME = "width: 100%; height: 800px; border: 0; border-radius: 6px"
 PICTURE = 1000, 620
 PACKAGES = ("ipywidgets", "jupyter_rfb", "PIL")
@@ -50,12 +50,14 @@ def watch(
     reduced_motion: bool = False,
     present: bool = False,
     nodes: Callable[[Any], object] | None = None,
+    color: str = "value",
+    cubes: str = "value",
 ) -> Any:
     """Show a training below the running cell; return what shows it.
 
     show            a Show, or Several
     steps           number of steps after which it pauses, the first time; None: no limit
-    speed           steps a second, 0 for as fast as possible; None: accelerating from a slow start
+    speed           steps a second, 0 for as fast as possible; None: that of the show, else 10
     theme           "dark", "light", or "auto" for the page's
     recipe          makes the options of the scene available; of several, one for each
     size            width and height of the picture in pixels; by default (800, 500)
@@ -64,6 +66,7 @@ def watch(
     reduced_motion  whether animations are off
     present         whether letters are larger, without title, loss and controls; keys work
     nodes           called with the view of each picture that is made
+    color           what the colors of cubes show; `cubes` what their sizes show
     """
     size = RenderOptions(size=size).size
     if why := lack():
@@ -76,11 +79,13 @@ def watch(
     if isinstance(show, Several):
         panes = SideBySide(show, chosen, **given)
         panes.present, panes.nodes, panes.by_card = present, nodes, True
+        panes.color, panes.size = color, cubes
         recipes = recipe if isinstance(recipe, Sequence) else ()
         group = Group.side_by_side(panes, recipes, steps=steps, speed=speed)
     else:
         stage = Stage(show, chosen, **given)
         stage.present, stage.nodes, stage.by_card = present, nodes, True
+        stage.color, stage.size = color, cubes
         one = recipe if isinstance(recipe, Recipe) else None
         group = Group.of(Controller(show, stage, one, steps=steps, speed=speed))
     if steps is None:
@@ -106,6 +111,8 @@ def lack() -> str:
     """Return why there are no live pictures here; "" if there are."""
     if in_colab():
         return text("notebook.colab")
+    if in_marimo():
+        return text("notebook.marimo")
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
         return text("notebook.lack", package=missing[0])
@@ -130,11 +137,11 @@ class Told(Shown):
 
     def bundle(self) -> dict[str, Any]:
         picture = {} if self._png is None else {"image/png": b64encode(self._png).decode()}
-        return {
-            "text/plain": repr(self),
-            "text/html": f"<p>{escape(repr(self))}</p>{self._content}",
-            **picture,
-        }
+        return {"text/plain": repr(self), "text/html": self._repr_html_(), **picture}
+
+    def _repr_html_(self) -> str:
+        """Return what marimo shows of a cell's last value, where there is no IPython."""
+        return f"<p>{escape(repr(self))}</p>{self._content}"
 
     def __repr__(self) -> str:
         return text(f"notebook.told.{self._shows}", why=self.why)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from importlib import import_module
 from string import Template
@@ -97,6 +97,15 @@ def card_of(entry: Entry) -> str:
     if entry.sees:
         parts.append(f'<p class="sees">{escape(entry.sees)}</p>')
     return f'<li><a href="{escape(quote(entry.file))}">{"".join(parts)}</a></li>'
+
+
+def links_of(entries: Sequence[Entry], name: str) -> str:
+    """Return the links of the page of a name to the list and, from the next one on, the others."""
+    own = [each.name for each in entries].index(name)
+    others = [*entries[own + 1 :], *entries[:own]]
+    links = [(INDEX, text("page.index.all"))] + [(e.file, e.title or e.name) for e in others]
+    rows = (f'<a href="{escape(quote(file))}">{escape(said)}</a>' for file, said in links)
+    return f'<nav class="links">{"".join(rows)}</nav>'
 
 
 def version() -> str:

@@ -155,7 +155,12 @@ def packed_bytes(data: bytes) -> str:
 
 
 def html(
-    markup: str, words: Mapping[str, str], style: str, script: str, data: Mapping[str, object]
+    markup: str,
+    words: Mapping[str, str],
+    style: str,
+    script: str,
+    data: Mapping[str, object],
+    links: str = "",
 ) -> str:
     """Return the document.
 
@@ -164,6 +169,7 @@ def html(
     style   of the page
     script  as `bundle` returns it
     data    for the script, as JSON
+    links   to other pages, as HTML
     """
     sources = {"style": fingerprint(style), "script": fingerprint(script)}
     policy = "; ".join(f"{name} {allowed}" for name, allowed in POLICY.items())
@@ -173,6 +179,7 @@ def html(
         style=style,
         script=script,
         data=as_json(data),
+        links=links,
     )
 
 
@@ -183,5 +190,5 @@ def fingerprint(code: str) -> str:
 
 def names_of(markup: str) -> Iterator[str]:
     """Yield the names in a markup that stand for texts."""
-    known = {"policy", "style", "script", "data"}
+    known = {"policy", "style", "script", "data", "links"}
     yield from (name for name in Template(markup).get_identifiers() if name not in known)

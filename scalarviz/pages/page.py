@@ -155,14 +155,26 @@ def page_of(
     engine: bool | None = None,
     steps: int = STEPS,
     every: int = 1,
+    links: str = "",
 ) -> Page:
-    """Return the page of a session; see `page`. Raise InputError if it is too large."""
+    """Return the page of a session; see `page`. Raise InputError if it is too large.
+
+    links  to other pages, as `links_of` returns them
+    """
     if theme is not None:
         pick(THEMES, theme, "theme")
     steps, every = size(steps, "steps"), size(every, "every")
     show = Show.of(session)
     if title != "":
         show = replace(show, title=title)  # raises InputError unless it is a text
+    with show.session.doing():  # what a page has is of one moment
+        return made_page(show, theme, engine, steps, every, links)
+
+
+def made_page(
+    show: Show, theme: str | None, engine: bool | None, steps: int, every: int, links: str
+) -> Page:
+    """Return the page of a session that stands still; see `page_of`."""
     does_train = trains(show.session, engine)
     markup = text_beside(__file__, "page.html")
     probe, made, measured = probe_of(show.session), None, None
@@ -205,7 +217,7 @@ def page_of(
 
     def whole() -> bytes:
         data = {"spec": spec, "texts": texts_of(script, texts()), **parts}
-        written = html(markup, words, style_of_page(), script, data)
+        written = html(markup, words, style_of_page(), script, data, links)
         return written.encode("utf-8", "replace")  # half of a pair of letters is none
 
     content = whole()

@@ -133,8 +133,9 @@ class PageServer(ThreadingHTTPServer):
             return
         try:
             super().process_request(request, client_address)
-        except BaseException:  # Ctrl-C, too: there is no thread that will release it
-            self._room.release()
+        except BaseException:  # Ctrl-C, too
+            with suppress(ValueError):  # a thread that had begun has released it
+                self._room.release()
             raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:

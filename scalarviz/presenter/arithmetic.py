@@ -23,17 +23,14 @@ from scalarviz.presenter.captions.format import (
     fill,
     last_place,
     said,
-    stripped,
     value_of,
 )
 from scalarviz.session.explanation import Explanation
 from scalarviz.session.formula_lines import FormulaLine
-from scalarviz.texts import text
+from scalarviz.texts import decimals, text
 from scalarviz.view.frame_data import Line, Table
 
 ROWS = 40  # rows of a table that are written out
-FINEST = 8  # decimals; smaller numbers have an exponent
-HUGE = 6  # digits before the point; larger numbers have one, too
 LONGEST = 110  # letters of a formula that is written out
 SPREAD = 5  # digits of the largest number of a column
 NAME = re.compile(r"\b[A-Za-z_]\w*\b")
@@ -123,7 +120,7 @@ class Column:
         place = total_place - (len(values) > 1)
         if not has_total:
             total_place = place = max(top - digits, finest)
-        if top < HUGE:
+        if top < decimals.MOST:
             total_place, place = min(total_place, 0), min(place, 0)
         rest = np.cumsum(values[::-1])[::-1]
         terms, rests = rounded(values, place), rounded(np.append(rest, 0.0), place)
@@ -140,7 +137,7 @@ class Column:
 
 def exponent_of(value: float) -> int:
     """Return the power of ten of the first digit."""
-    return math.floor(math.log10(abs(value))) if value else -FINEST
+    return math.floor(math.log10(abs(value))) if value else decimals.LEAST
 
 
 def rounded(values: FloatArray, place: int) -> FloatArray:
@@ -149,29 +146,22 @@ def rounded(values: FloatArray, place: int) -> FloatArray:
 
 
 def written(value: float, place: int, exponent: int) -> str:
-    """Return a number that ends at a decimal place; very small ones with an exponent."""
+    """Return a number that ends at a decimal place, in a column whose largest has this exponent."""
     if value == 0.0:
         return "0"
-    if -place > FINEST or exponent >= HUGE:
-        return f"{stripped(f'{value / 10.0**exponent:.{max(0, exponent - place)}f}')}e{exponent}"
-    return stripped(f"{value + 0.0:.{max(0, -place)}f}")
+    if decimals.LEAST <= exponent < decimals.MOST:
+        return decimals.stripped(f"{value + 0.0:.{max(0, -place)}f}")
+    mantissa = decimals.stripped(f"{value / 10.0**exponent:.{max(0, exponent - place)}f}")
+    return f"{mantissa}e{exponent}"
 
 
 def factors(product: Product, result: float, place: int) -> tuple[str, str]:
     """Return two factors with as few digits as make their product the written one."""
     for digits in range(FEW, MOST + 3):
-        shown = in_column(product.first, digits), in_column(product.second, digits)
+        shown = said(product.first, digits), said(product.second, digits)
         if abs(float(shown[0]) * float(shown[1]) - result) < 0.4999 * 10.0**place:
             break
     return shown
-
-
-def in_column(value: float, digits: int) -> str:
-    """Return a number with some digits, in a column only very small ones with an exponent."""
-    top = exponent_of(value)
-    if not 0.0 < abs(value) < 1.0 or top < -FINEST:
-        return said(value, digits)
-    return stripped(f"{value:.{digits - 1 - top}f}")
 
 
 def rests_of(values: FloatArray, column: Column | str, most: int) -> list[tuple[str, ...]]:
@@ -296,7 +286,7 @@ def equation_of(
     own: Mapping[str, str] | None = None,
     result: str = "",
 ) -> Line:
-    """Return a formula with numbers: "new w = .54 - .5 × .036 = .52".
+    """Return a formula with numbers: "new w = 0.54 - 0.5 × 0.036 = 0.52".
 
     line      the formula
     name      what its value is called

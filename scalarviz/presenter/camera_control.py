@@ -27,7 +27,8 @@ DEGREES = 0.35  # degrees of rotation per pixel of dragging
 class CameraController:
     """A camera, the name of its preset in `CAMERAS`, and the move in progress.
 
-    Until the user moves it, it keeps the whole network in the picture.
+    Until the user moves it or zooms, it keeps the whole network in the picture, also when the user
+    has turned it.
     """
 
     def __init__(self, layout: Layout, name: str = "perspective", *, cuts: bool = False) -> None:
@@ -43,7 +44,7 @@ class CameraController:
         self._goal = self.camera
         self._started: float | None = None
         self._seconds = SECONDS
-        self.frame(self._size)
+        self.camera = self.whole(self.camera)
 
     @property
     def inner(self) -> Box:
@@ -58,10 +59,11 @@ class CameraController:
         legend  a box in its lower left corner that the network keeps clear of
         """
         before = self._inner if size == self._size else None
+        is_as_before = (size, inner, legend) == (self._size, self._inner, self._legend)
         self._size, self._inner, self._legend = size, inner, legend
         if self._framed and not self.cuts and before is not None and self.inner != before:
             self._refit(before)
-        if self._framed and self._from is None:
+        if self._framed and self._from is None and not is_as_before:
             self.camera = self.whole(self.camera)
 
     def _refit(self, before: Box) -> None:
@@ -79,10 +81,13 @@ class CameraController:
         self.look(self.name)
 
     def follow(self, layout: Layout) -> None:
-        """Show another layout of the same network, from its own side until the user moves it."""
+        """Show another layout of the same network, from its own side until the user turns it."""
+        now, own = self.camera if self._from is None else self._goal, self._preset(self.name)
+        is_turned = (now.azimuth, now.elevation) != (own.azimuth, own.elevation)
         self.layout = layout
         if self._framed:
-            self.camera, self._from = self.whole(self._preset(self.name)), None
+            goal = now if is_turned else self._preset(self.name)
+            self.camera, self._from = self.whole(goal), None
 
     def _preset(self, name: str) -> Camera:
         chosen = pick(CAMERAS, name, "camera")
@@ -121,14 +126,15 @@ class CameraController:
         part = (now - self._started) / self._seconds
         if part >= 1.0:
             self.camera, self._from = self._goal, None
-            self.frame(self._size, self._inner, self._legend)
+            self.camera = self.whole(self.camera) if self._framed else self.camera
         else:
             self.camera = self._from.blended(self._goal, max(part, 0.0))
         return True
 
     def orbit(self, right: float, down: float) -> None:
-        """Rotate by dragging, in pixels."""
-        self._stay()
+        """Rotate by dragging, in pixels; the next change of the free stage fits it again."""
+        ends = self._framed and self._from is not None  # a move to where the network fits
+        self.camera, self._from = self._goal if ends else self.camera, None
         if self.name == "flat" and (right or down):
             self.name = "orthographic"
         self.camera = self.camera.orbited(-DEGREES * right, DEGREES * down)

@@ -11,6 +11,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.formulas.metrics import HELD_OUT, LOSS, METRICS
+from scalarviz.presenter.captions.names import sentence
 from scalarviz.presenter.curve_view import CurveView
 from scalarviz.presenter.overlay_pointer import OverlayPointer
 from scalarviz.presenter.throttle import Throttle
@@ -41,6 +42,7 @@ class Curves:
         self._reading = Throttle()
         self._key: tuple[Any, ...] = ()
         self._curve = Curve()
+        self._earlier = earlier_losses(session)
         self._lines: dict[Branch, tuple[tuple[int, int, int], BranchLine]] = {}
         self._metrics: Sequence[Measured] = ()
         self._metrics_key: tuple[int, ...] = ()
@@ -65,6 +67,8 @@ class Curves:
             self._key = key
         now = float(here.clock.step)
         marks = [(mark.step, mark.text) for mark in session.timeline.stops.marks_of(branch)]
+        if session.origin is not None and len(self._earlier):
+            marks.insert(0, (0, sentence(session.origin.did)))
         curve = replace(self._curve, at=now, loss=here.loss, metrics=self._metrics)
         return replace(curve, marks=marks) if marks else curve
 
@@ -78,6 +82,11 @@ class Curves:
         if first >= end:
             first, stop = 0, end
         steps, losses = points_of(branch, first, stop, POINTS)
+        if not view.is_zoomed:
+            stretch = max(1, -(-len(self._earlier) // POINTS))
+            middles, means = means_of(self._earlier, stretch)
+            steps = np.concatenate([middles + 1.0 - len(self._earlier), steps])
+            losses = np.concatenate([means, losses])
         before, self._lines = self._lines, {}
         points = MANY if view.large else FEW
         for each in others:
@@ -95,6 +104,7 @@ class Curves:
             others=lines,
             smoothed=smoothed,
             end=float(end),
+            before=float(len(self._earlier)),
             first=view.first,
             last=view.last,
         )
@@ -130,6 +140,15 @@ class Curves:
             self._metrics_key, self._metrics = key, measured_of(session.metrics)
 
 
+def earlier_losses(session: Session) -> FloatArray:
+    """Return the losses of the trainings that a session was made from, as far as they are known."""
+    parts, origin = [np.zeros(0)], session.origin
+    while origin is not None and origin.session is not None:
+        parts.append(origin.session.current_branch.losses_between(0, origin.step))
+        origin = origin.session.origin
+    return np.concatenate(parts[::-1])
+
+
 def loss_at(branch: Branch | None, step: int | None) -> float:
     """Return the loss of a step of a branch; NaN without either, and for an unknown step."""
     if branch is None or step is None or not 0 < step <= end_of(branch):
@@ -157,7 +176,7 @@ def points_of(branch: Branch, first: int, stop: int, most: int) -> tuple[FloatAr
 
     The first loss is drawn at step 1, where its step ends.
     """
-    middles, losses = means_of(branch.losses_between(first, stop), most)
+    middles, losses = branch.means(first, stop, most)
     return first + 1.0 + middles, losses
 
 

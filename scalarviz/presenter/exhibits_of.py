@@ -174,7 +174,12 @@ def answers(ask: Ask, inputs: FloatArray, targets: FloatArray) -> list[str]:
         return []
     said = ask(inputs)
     return [
-        text("exhibits.answer", x=numbers(x, "g"), output=numbers(y, ".3f"), target=numbers(t, "g"))
+        text(
+            "exhibits.answer",
+            x=numbers(x, "g"),
+            output=numbers(y.round(3) + 0.0, ".3f"),
+            target=numbers(t, "g"),
+        )
         for x, y, t in zip(inputs, said, targets, strict=True)
     ]
 
@@ -286,12 +291,12 @@ class Fine(NamedTuple):
 FINE = {"texture": Fine(fine_pictures, fine_points)}
 
 
-def held_out_loss(session: Session) -> float | None:
-    """Return the loss on held-out samples; None if there are none."""
+def held_out_loss(session: Session, most: int | None = MOST) -> float | None:
+    """Return the loss on the first `most` held-out samples (None: all); None without any."""
     if session.data.held_out is None:
         return None
     inputs, targets = session.data.held_out
-    return session.timeline.trainer.loss(session.network(inputs[:MOST]), targets[:MOST])
+    return session.timeline.trainer.loss(session.network(inputs[:most]), targets[:most])
 
 
 def plates_of(session: Session) -> list[TextPlate]:

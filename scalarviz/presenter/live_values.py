@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar, final
 
 import numpy as np
@@ -21,7 +22,7 @@ from scalarviz.presenter.own_input import pad_of, target_of
 from scalarviz.presenter.sample_pass import SampleContext, SamplePass, backward, forward
 from scalarviz.presenter.scene_layout import tints_of
 from scalarviz.presenter.throttle import Throttle
-from scalarviz.session.explanation import is_written
+from scalarviz.session.explanation import OperationNumbers, is_written
 from scalarviz.session.here import Here
 from scalarviz.session.session import Session
 from scalarviz.session.trainer import Trainer
@@ -86,7 +87,8 @@ class LiveValues:
         self._earlier = Answer(self.numbers.value)
         self._batch: Answer[Any] = Answer(None)
         self._first: Answer[Any] = Answer(None)
-        self.answers: list[Answer[Any]] = [self._earlier, self._batch, self._first]
+        self._done: Answer[dict[str, OperationNumbers]] = Answer({})
+        self.answers: list[Answer[Any]] = [self._earlier, self._batch, self._first, self._done]
         self._follow()
 
     def ask(self, answer: Answer[Value], key: object, question: Callable[[], Value]) -> Value:
@@ -113,6 +115,13 @@ class LiveValues:
     @property
     def place(self) -> tuple[int, int, int]:
         return self.key[0], self.key[1], self.key[3]
+
+    @property
+    def last_operation(self) -> tuple[int, int] | None:
+        """Step and number of the operation that was the last move; None if that was a leap."""
+        step, done, _ = self.place
+        walked = self.session.timeline.walked == (self.leaps, self.here.clock)
+        return (step, done) if done else (step - 1, len(self.moments)) if walked else None
 
     def refresh(self) -> None:
         """Read the session again; while it is busy, its last published state."""
@@ -199,6 +208,11 @@ class LiveValues:
             return
         inputs, targets = batch
         focus = min(session.focus, len(inputs) - 1)
+        done: dict[str, OperationNumbers] = {}
+        if was_changed_within(self.here):
+            done = self.ask(self._done, self.key, partial(numbers_of_step, session))
+            if self._done.pending:
+                return
         # A replaced optimizer counts its steps from 0.
         taken = bank.step_count - (0 if leaps else now - step)
         place = SampleContext(bank.state, taken, focus)
@@ -210,6 +224,11 @@ class LiveValues:
             backward(self.program, *numbers)
         except (ScalarvizError, ArithmeticError):  # e.g. a loss that is undefined for these outputs
             way.flows.clear()
+        for name, found in done.items():  # with the weights of before the change
+            if found.outputs is not None:
+                way.values[name] = found.outputs[focus].astype(np.float64)
+            if found.upstream is not None:
+                way.flows[name] = found.upstream[focus].astype(np.float64)
 
     def buffers(self, done: int) -> Buffers:
         """Return the sample after `done` moments of the step; 0: after all of them."""
@@ -359,6 +378,19 @@ class LiveValues:
 def is_equal(first: FloatArray, second: FloatArray) -> bool:
     """Return whether two arrays have the same numbers, of which NaN is one."""
     return np.array_equal(first, second, equal_nan=True)
+
+
+def was_changed_within(here: Here) -> bool:
+    """Return whether something was changed between the operations of the present step."""
+    step, operation = here.clock.place
+    return any(here.branch.actions_at((step, each)) for each in range(1, operation + 1))
+
+
+def numbers_of_step(session: Session) -> dict[str, OperationNumbers]:
+    """Return what the operations of a step have computed, by the names of their results."""
+    with session.doing():
+        operations = session.network.program.stepped
+        return {each.target.name: session.numbers(each.name) for each in operations}
 
 
 def key_of(here: Here) -> tuple[int, ...]:

@@ -27,13 +27,14 @@ FINE = 200_000  # larger banks are not animated
 class Passage:
     """One operation to be shown.
 
-    moment         the operation, and its `number` in the step, from 1
+    moment         the operation, its `step`, and its `number` in the step, from 1
     before, after  the numbers of the bank before and after it
     samples        the focus sample before and after its results are there; None: the present one
     forward        False: it is undone
     """
 
     moment: Moment
+    step: int
     number: int
     before: SnapshotValues
     after: SnapshotValues
@@ -67,10 +68,11 @@ class Motion:
         self._moved_at = -np.inf
         self._now = 0.0
         self._remember()
-        done = reading.place[1]
-        if done:  # the session stands within a step: show its last operation
-            now, moment = reading.numbers, reading.moments[done - 1]
-            self._waiting.append(Passage(moment, done, now, now, (None, None), True))
+        last, now = reading.last_operation, reading.numbers
+        if last is not None:
+            before = replace(now, value=reading.before()[0])
+            moment = reading.moments[last[1] - 1]
+            self._waiting.append(Passage(moment, *last, before, now, (None, None), True))
 
     def _remember(self) -> None:
         reading = self.reading
@@ -87,16 +89,17 @@ class Motion:
         self._now = now
         reading, old = self.reading, self._place
         place = reading.place
-        if place == old:
-            self._numbers, self._sample = reading.numbers, reading.sample
-            return
-        if place[2] != old[2] or reading.leaps != self._leaps:
+        if place[2] != old[2] or (place != old and reading.leaps != self._leaps):
             return self.stop()
         places = passed(old[:2], place[:2], len(reading.moments))
-        if not places or places.skips:
+        if place != old and (not places or places.skips):
             self.stop()
         if places:
             self._append(places, now)
+        if self.cuts and self._waiting:
+            self._waiting = deque([self._waiting[-1]])
+            self._part = 1.0
+            self._hold()
         return self._remember()
 
     def _append(self, places: Passed, now: float) -> None:
@@ -108,9 +111,6 @@ class Motion:
             self._waiting.clear()
             self._part = 0.0
         self._waiting.extend(self._passages(places))
-        if self.cuts:
-            self._waiting = deque([self._waiting[-1]])
-            self._part = 1.0
         self._hold()
 
     def _passages(self, places: Passed) -> list[Passage]:
@@ -125,8 +125,8 @@ class Motion:
         for i, moment in enumerate(moments):
             before, after = sorted_ends(numbers, i, forward=places.forward)
             first, last = (self._sample if old else None for old in places.olds[i])
-            numbered = moment, places.numbers[i]
-            passages.append(Passage(*numbered, before, after, (first, last), places.forward))
+            place = places.steps[i], places.numbers[i]
+            passages.append(Passage(moment, *place, before, after, (first, last), places.forward))
         return passages
 
     def stop(self) -> None:
@@ -185,6 +185,12 @@ class Motion:
         return self._waiting[0].number - (self._shown is None)
 
     @property
+    def place(self) -> tuple[int, int]:
+        """While operations are shown, where a session stands after that: step and operation."""
+        count = len(self.reading.moments)
+        return divmod(self._waiting[0].step * count + self.current, count)
+
+    @property
     def coming(self) -> int:
         """What `current` is when everything that waits has been shown."""
         if not self._waiting:
@@ -240,12 +246,13 @@ class Motion:
 
 @dataclass(frozen=True)
 class Passed:
-    """The operations between two moments: their numbers in their steps, in order.
+    """The operations between two moments: their steps, and their numbers in these, in order.
 
     olds   whether each is shown with the sample of the first moment, before and after its results
     skips  whether there were more, in other steps
     """
 
+    steps: Sequence[int]
     numbers: Sequence[int]
     olds: Sequence[tuple[bool, bool]]
     forward: bool
@@ -273,7 +280,8 @@ def passed(old: tuple[int, int], new: tuple[int, int], count: int) -> Passed:
     # Between two steps the sample is still that of the step before.
     back = not forward and not new[1]
     olds = [(back or at // count != new[0], back or (at + 1) // count != new[0]) for at in places]
-    return Passed([place % count + 1 for place in places], olds, forward, skips)
+    steps, numbers = [at // count for at in places], [at % count + 1 for at in places]
+    return Passed(steps, numbers, olds, forward, skips)
 
 
 def chain(

@@ -8,11 +8,25 @@ from typing import final
 
 import numpy as np
 
+from scalarviz.autograd.value import Value
 from scalarviz.checks.numbers import answers, number, shorten, size
 from scalarviz.errors import InputError
 from scalarviz.errors.visible_text import visible
+from scalarviz.model.weight import Part
+from scalarviz.network.base import Model
+from scalarviz.session.replicas import Replicas
 from scalarviz.session.session import Session
 from scalarviz.texts import text
+
+# What to write for things that are no session, by their class.
+A_SESSION = "write sv.Session(network, data)"
+INSTEAD = (
+    (Model, A_SESSION),
+    (Replicas, "write sv.sweep(make, {}, seeds), whose networks are shown"),
+    (Part, "show the session that trains it, and it with pin="),
+    (Value, "a notebook shows its graph, and v.to_dot() writes it"),
+    (object, A_SESSION),
+)
 
 STEPS = 2000
 LONGEST_TITLE = 200
@@ -72,7 +86,8 @@ class Show:
              network's description
     hint     what to try next, shown at the end; by default nothing
     about    a sentence below the title; by default "Each cube is one weight."
-    speed    steps a second at first, then accelerating; None, the default: as fast as possible
+    speed    steps a second, from which only the terminal speeds up; None, the default: as fast as
+             possible
     frame    steps from one picture to the next; None, the default: as many as time allows
     steps    steps of a training unless another number is given; by default 2000
 
@@ -103,13 +118,15 @@ class Show:
             if not isinstance(words, str):
                 raise InputError(f"the {name} of a show is a text, not {shorten(words)}")
         object.__setattr__(self, "title", visible(self.title, LONGEST_TITLE))
+        if self.title:
+            self.session.timeline.title = self.title  # which is saved with it
 
     @staticmethod
     def of(shown: object, about: object = None) -> Show:
         """Return a Show of a Session, or `shown` itself if it is a Show.
 
-        `about` has the docstring that a missing title is taken from; else the network's description
-        is. Raises InputError for anything else.
+        A missing title is that with which the session was saved; else it is taken from the
+        docstring of `about`, or from the network. Raises InputError for anything else.
         """
         if isinstance(shown, Session):
             shown = Show(shown)
@@ -119,12 +136,13 @@ class Show:
                 f"alone, and here is a {type(shown).__name__}: pass one of them"
             )
         if not isinstance(shown, Show):
+            remedy = next(words for kind, words in INSTEAD if isinstance(shown, kind))
             raise InputError(
-                f"only a Session or a Show can be shown, not {shorten(shown)}: "
-                "write sv.Session(network, data)"
+                f"only a Session or a Show can be shown, not {shorten(shown)}: {remedy}"
             )
         if shown.title:
             return shown
         doc = (inspect.getdoc(about) if about is not None else "") or ""
         fallback = repr(shown.session.network).partition(":")[0]
-        return replace(shown, title=doc.partition("\n")[0].rstrip(".") or fallback)
+        title = shown.session.timeline.title or doc.partition("\n")[0].rstrip(".") or fallback
+        return replace(shown, title=title)

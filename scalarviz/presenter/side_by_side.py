@@ -56,7 +56,7 @@ class SideBySide(PointedPanes):
         self.names = list(several.names)
         self.scales = Scales()
         self.silent = False
-        self.present = False
+        self.present, self.reduced_motion = False, self.stages[0].reduced_motion
         self.travel: Callable[[int], object] = lambda operations: None
         self.still: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(True)
         self._is_read = False
@@ -351,4 +351,5 @@ def legend_of(panes: list[FrameData]) -> CubeValues:
 def common_axis(curves: list[Curve]) -> Curve:
     """Return a curve with the steps of all, for the axis."""
     first = max(curves, key=lambda curve: curve.whole)
-    return replace(first, end=first.whole, others=(), metrics=())
+    before = max(curve.before for curve in curves)
+    return replace(first, end=first.whole, before=before, others=(), metrics=())

@@ -201,9 +201,5 @@ def old_gradient(timeline: Timeline, row: int) -> float:
     frame = timeline.branch.frame_before(now.step)
     if frame is not None and frame.step == now.step and not actions:
         return float(frame.grad[row])
-    try:
-        timeline.go(Clock(now.step, 0, len(actions)))
+    with timeline.visit(Clock(now.step, 0, len(actions))):
         return float(timeline.trainer.bank.grad[row])
-    finally:
-        timeline.repair()
-        timeline.forward(now)

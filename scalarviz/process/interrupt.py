@@ -21,6 +21,7 @@ from types import FrameType, TracebackType
 from typing import Any, NoReturn, Self, final
 
 from scalarviz.process.children import end_all
+from scalarviz.process.whole import ctrl_c
 
 # Windows has no SIGHUP
 HEARD = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -78,7 +79,7 @@ class Stop:
         self.hurried = True
         if self.at_once is not None:
             self.at_once()
-        else:
+        elif not ctrl_c.delays(frame):
             self._interrupt()
 
 
@@ -86,9 +87,10 @@ class Stop:
 class Program:
     """Context manager around a whole program, which ends it on Ctrl-C wherever it is.
 
-    The first signal outside of every Stop raises KeyboardInterrupt. If the program still runs GRACE
-    seconds after the second, process and children are killed. Exit status: 130 after Ctrl-C, 143
-    after SIGTERM, 129 after SIGHUP.
+    The first signal outside of every Stop raises KeyboardInterrupt, during an import after it: the
+    code of some modules would turn it into another error. If the program still runs GRACE seconds
+    after the second, process and children are killed. Exit status: 130 after Ctrl-C, 143 after
+    SIGTERM, 129 after SIGHUP.
 
     last  whether the process ends with this block
     """
@@ -146,6 +148,17 @@ class Program:
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
         note(number)
+        if ctrl_c.delays(frame):
+            return
+        importer = importer_of(frame)
+        if importer is None:
+            self.interrupt()
+        else:
+            importer.f_trace = self._after_import
+            sys.settrace(lambda *_: None)
+
+    def _after_import(self, *_: object) -> None:
+        sys.settrace(None)
         self.interrupt()
 
     def _listen(self, ears: socket.socket) -> None:
@@ -178,6 +191,16 @@ def note(number: int) -> None:
         be_silent()
     if _program is not None:
         _program.code = _program.code or 128 + number
+
+
+def importer_of(frame: FrameType | None) -> FrameType | None:
+    """Return the frame with the outermost import that is under way; None without one."""
+    found = None
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            found = frame.f_back
+        frame = frame.f_back
+    return found
 
 
 def settings_of_terminal() -> tuple[Any, Any] | None:

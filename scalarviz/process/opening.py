@@ -6,6 +6,8 @@ with opening():
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Timer
@@ -18,13 +20,20 @@ LATE = 2.0  # seconds
 _timer: Timer | None = None
 
 
+def has_display() -> bool:
+    """Return whether there is a screen to open a window on."""
+    if sys.platform != "linux":
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
 @contextmanager
 def opening(wanted: bool = True) -> Iterator[None]:
     """Say that a window is being opened if that takes longer than LATE; not if not `wanted`."""
     global _timer
     _timer = Timer(LATE, inform, [text("start.opening")])
     _timer.daemon = True
-    if wanted:
+    if wanted and has_display():
         _timer.start()
     try:
         yield

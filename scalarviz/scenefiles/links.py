@@ -183,7 +183,7 @@ def read_neuron(text: str) -> dict[str, Any] | None:
 
 def read_hide(text: str) -> dict[str, Any] | None:
     names = tuple(name.strip() for name in text.split(",") if name.strip())
-    return {"hide": names} if set(names) <= set(HIDEABLE) else None
+    return {"hide": names} if names and set(names) <= set(HIDEABLE) else None
 
 
 def read_play(text: str) -> dict[str, Any] | None:

@@ -83,7 +83,7 @@ def made_again(session: Session, given: Mapping[str, Any]) -> Session:
 def keep_stops(old: Session, new: Session) -> None:
     """Let a new session stop where an old one does, as far as its network has the same rows."""
     rows = {row: row for row in range(len(new.network.bank))}
-    if stops := with_rows(set_conditions(old.timeline), rows):
+    if stops := with_rows(set_conditions(old.timeline.trainer.settings), rows):
         with new.timeline.undo_log.off():
             new.timeline.note(KIND, {"conditions": stops})
 

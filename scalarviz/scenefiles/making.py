@@ -104,7 +104,7 @@ def show_of(scene: Scene, given: Mapping[str, Any], typed: Collection[str]) -> S
             f"{str(given['resume'])!r} holds a training on the data {session.data.name}, and this "
             f"scene trains on {show.session.data.name}: name the scene that it came from"
         )
-    show = replace(show, session=session)
+    show = replace(show, session=session, title=session.timeline.title or show.title)
     with told_by_option(values):
         if "lr" in values and session.clock.operation:
             session.back(1)  # within a step, a new rate would take effect only after it

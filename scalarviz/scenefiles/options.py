@@ -152,6 +152,9 @@ WATCHING = {
         bool, False, "for an audience: larger letters, and few of them; controls at the lower end"
     ),
     "reduced_motion": Option(bool, False, "no smooth moves: one picture, then the next"),
+    "serve": Option(bool, False, "no window: a page and a picture, then the page until Ctrl-C"),
+    "address": Option(str, "", "serve on this address, 0.0.0.0 for the whole network"),
+    "port": Option(int, 8000, "port to serve on"),
 }
 # A scene may have parameters of these names, which replace the options.
 RENDERING = {

@@ -9,7 +9,7 @@ import reprlib
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -55,13 +55,15 @@ def answer(error: Exception) -> ScalarvizError | None:
     """Return the error to print on a command line; None for a bug, which needs its traceback.
 
     Errors of scalarviz are returned as they are, errors in users' code as SceneError, and errors of
-    the operating system about a file as FileError.
+    the operating system about a file, or about the current folder, as FileError.
     """
     if isinstance(error, ScalarvizError):
         return error
     told = scene_error(error)
     if told is None and isinstance(error, OSError) and error.filename is not None:
         return FileError(f"{reprlib.repr(error.filename)}: {error.strerror}: choose another file")
+    if told is None and isinstance(error, FileNotFoundError):  # raised by os.getcwd
+        return FileError("the current folder was removed: change to another one")
     return told
 
 
@@ -103,7 +105,7 @@ def file_of(step: TracebackType) -> str:
 def place(file: str, line: int | None) -> str:
     """Return a file, relative to the current folder if possible, and a line."""
     path = Path(file)
-    if path.is_relative_to(Path.cwd()):
+    with suppress(OSError, ValueError):  # the folder was removed, or the file is elsewhere
         path = path.relative_to(Path.cwd())
     return f"{path}, line {line}" if line else str(path)
 

@@ -11,7 +11,7 @@ from scalarviz.checks.numbers import FloatArray, shorten
 from scalarviz.engines.common.watch import Watch
 from scalarviz.errors import InputError, OrderError
 from scalarviz.session.branches import Clock
-from scalarviz.session.conditions import Condition, Function
+from scalarviz.session.conditions import LOSSES, Condition, Function
 from scalarviz.session.step_view import ConditionView
 from scalarviz.session.watched import numbers_of, watch_of
 
@@ -25,6 +25,8 @@ def value_of(timeline: Timeline, condition: Condition) -> float:
     """Return the number of a condition that is read at the present moment."""
     if condition.function is not None:
         return float(asked(timeline, condition.function, condition.text))
+    if condition.source_with(timeline.trainer.settings) == LOSSES:  # of a step too old to be kept
+        return timeline.loss
     loss = timeline.loss if timeline.clock.step else 0.0
     return condition.number_at(timeline.trainer, timeline.clock.step, loss)
 

@@ -14,7 +14,7 @@ from scalarviz.session.worker import Background, Job
 
 BEHIND = 0.25  # seconds; a delay above this is dropped, not caught up
 
-Portion = Callable[[int | None, str], int]
+Portion = Callable[[int | None, str, int | None], int]
 
 
 @final
@@ -46,13 +46,14 @@ class Player:
         self._thread.stop()
         self._leader = ref(leader)
 
-    def play(self, portion: Portion, speed: float | None, unit: str) -> None:
+    def play(self, portion: Portion, speed: float | None, unit: str, until: int | None) -> None:
         """Start playing, or go on with another speed or unit.
 
-        portion  bound method, held weakly: `portion(most, unit)` advances by at most `most` units
-                 (None: no limit) and returns how many it did
+        portion  bound method, held weakly: `portion(most, unit, until)` advances by at most `most`
+                 units (None: no limit), not beyond the step `until`, and returns how many it did
         speed    units per second; None: as fast as possible
         unit     "operation", "phase", "sample" or "step"
+        until    step at which playing ends; None: none
 
         Raises the error that ended the previous playing if no `pause` has raised it.
         """
@@ -60,7 +61,10 @@ class Player:
             speed = number(speed, "the speed", 0.0, open_low=True)
         self._raise_error()
         weak, begins = WeakMethod(portion), not self._thread.busy
-        job = flat_out(weak, unit) if speed is None else at_speed(weak, unit, speed, begins)
+        if speed is None:
+            job = flat_out(weak, unit, until)
+        else:
+            job = at_speed(weak, unit, until, speed, begins)
         self._thread.start(resting(job, self._session_lock))
 
     def stop(self) -> None:
@@ -89,15 +93,16 @@ def resting(job: Job, session_lock: SessionLock) -> Job:
         yield rest
 
 
-def flat_out(portion: WeakMethod[Portion], unit: str) -> Job:
+def flat_out(portion: WeakMethod[Portion], unit: str, until: int | None) -> Job:
     """Job: advance in portions, without rests."""
-    while go_on := portion():
-        go_on(None, unit)
+    while (go_on := portion()) and go_on(None, unit, until):
         del go_on
         yield 0.0
 
 
-def at_speed(portion: WeakMethod[Portion], unit: str, speed: float, begins: bool) -> Job:
+def at_speed(
+    portion: WeakMethod[Portion], unit: str, until: int | None, speed: float, begins: bool
+) -> Job:
     """Job: advance at a mean rate of `speed` units per second; if it `begins`, first at once."""
     start, done = time.perf_counter() - begins / speed, 0
     while go_on := portion():
@@ -105,6 +110,9 @@ def at_speed(portion: WeakMethod[Portion], unit: str, speed: float, begins: bool
         if due > speed * BEHIND + 1:
             start, done, due = time.perf_counter(), 0, 1
         if due > 0:
-            done += go_on(due, unit)
+            went = go_on(due, unit, until)
+            if not went:
+                return
+            done += went
         del go_on
         yield min(BEHIND, max(0.0, start + (done + 1) / speed - time.perf_counter()))

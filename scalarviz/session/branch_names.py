@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from scalarviz.checks.numbers import shorten
 from scalarviz.errors import InputError
@@ -43,6 +43,20 @@ def checked_name(name: object) -> str:
             f"{visible(name)}: leave the others out"
         )
     return name
+
+
+def find_branch(branches: Sequence[Branch], branch: Branch | int | str) -> Branch:
+    """Return a branch, given itself, its number or its name; raise InputError if unknown."""
+    if isinstance(branch, str):
+        return branch_of_name(branches, branch)
+    if isinstance(branch, int) and 0 <= branch < len(branches):
+        return branches[branch]
+    if branch in branches:
+        return cast("Branch", branch)
+    raise InputError(
+        f"this session has the branches 0 to {len(branches) - 1}, and no "
+        f"{shorten(branch)}: choose one of s.branches"
+    )
 
 
 def branch_of_name(branches: Sequence[Branch], name: str) -> Branch:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, final
 
@@ -17,6 +18,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.model.bank import Bank
 from scalarviz.session.branch_names import checked_name, default_name
+from scalarviz.session.losses import EXACT, Losses
 
 CURVE_POINTS = 2000
 Rename = Callable[["Branch", str], None]  # of a branch, given its name before
@@ -119,36 +121,6 @@ class Frame:
         return int(self.value.nbytes + self.grad.nbytes + self.state.nbytes + frozen + slots) + 500
 
 
-@final
-class Losses:
-    """The losses of a branch from step `first` on, in an array that grows."""
-
-    def __init__(self, first: int) -> None:
-        self.first = first
-        self._room = np.empty(64)
-        self._count = 0
-
-    def __len__(self) -> int:
-        return self._count
-
-    @property
-    def own(self) -> FloatArray:
-        """The losses recorded in this branch."""
-        return self._room[: self._count]
-
-    def record(self, step: int, losses: FloatArray) -> None:
-        """Append the losses of the steps from `step` on; those recorded already are skipped."""
-        start = step - self.first
-        new = losses[max(self._count - start, 0) :]
-        end = self._count + len(new)
-        if end > len(self._room):
-            room = np.empty(max(end, 2 * len(self._room)))
-            room[: self._count] = self.own
-            self._room = room
-        self._room[self._count : end] = new
-        self._count = end
-
-
 @dataclass(eq=False)
 class Branch:
     """A branch of a training: its journal, losses and keyframes, and the moment it forked from.
@@ -192,15 +164,18 @@ class Branch:
 
     @property
     def losses(self) -> FloatArray:
-        """Loss of every step of this branch, from step 0 on, float64."""
+        """Loss of every step of this branch, from step 0 on, float64; see `Session.losses`."""
         return self.losses_between(0, self.record.first + len(self.record))
 
     def losses_between(self, start: int, end: int) -> FloatArray:
-        """Return the losses of the steps from `start` up to `end`, as far as they are known."""
+        """Return the losses of the steps from `start` up to `end`, as far as they are known.
+
+        Those of old steps are the smallest and largest of blocks, see `Losses`.
+        """
         parts = []
         for branch in self.lineage():
             first = branch.record.first
-            parts.append(branch.record.own[max(start - first, 0) : max(end - first, 0)])
+            parts.append(branch.record.between(max(start - first, 0), max(end - first, 0)))
             end = min(end, first)
         return np.concatenate(parts[::-1])
 
@@ -208,12 +183,30 @@ class Branch:
         """Return the loss of one step; NaN for a negative one."""
         if step < 0:
             return np.nan
-        owner = next(branch for branch in self.lineage() if step >= branch.record.first)
-        return float(owner.record.own[step - owner.record.first])
+        return float(self.losses_between(step, step + 1)[0])
+
+    def is_exact(self, step: int) -> bool:
+        """Whether the loss of a step is known as it was, and not only that of its block."""
+        record = next((b.record for b in self.lineage() if step >= b.record.first), self.record)
+        return record.is_exact(step)
 
     def curve(self, points: int = CURVE_POINTS) -> tuple[FloatArray, FloatArray]:
         """Return steps and losses for a plot: means over at most `points` equal intervals."""
-        return means_of(self.losses, points)
+        return self.means(0, self.record.first + len(self.record), points)
+
+    def means(self, start: int, end: int, points: int) -> tuple[FloatArray, FloatArray]:
+        """Return middles and means of at most `points` equal intervals, from `start` up to `end`.
+
+        Middles count from `start`; not all losses are in memory at once.
+        """
+        stretch = max(1, -(-(end - start) // points))
+        portion = stretch * max(1, EXACT // stretch)
+        found = [
+            means_of(self.losses_between(first, min(first + portion, end)), stretch)
+            for first in range(start, max(end, start + 1), portion)
+        ]
+        middles = [each + i * portion for i, (each, _) in enumerate(found)]
+        return np.concatenate(middles), np.concatenate([means for _, means in found])
 
     def actions_at(self, place: tuple[int, int]) -> list[Action]:
         """Return the actions at a place, in order."""
@@ -232,6 +225,12 @@ class Branch:
     def _has_actions_from(self, place: tuple[int, int]) -> bool:
         """Whether there is an action at a place or after it; mostly the journal ends before."""
         return bool(self.journal) and self.journal[-1].place >= place
+
+    def waiting_at(self, now: Clock) -> list[Action]:
+        """Return actions that were asked before a moment, and take effect at the next step."""
+        step, operation, done = now
+        noted = self.actions_at((step + 1, 0)) if operation else self.actions_at((step, 0))[done:]
+        return [each for each in noted if each.asked is not None and each.asked <= now.place]
 
     def insert(self, action: Action) -> None:
         """Add an action to the journal, after those at the same place."""
@@ -279,15 +278,14 @@ class Branch:
 
     def __repr__(self) -> str:
         start = "the start" if self.parent is None else f"step {self.fork.step}"
-        steps = len(self.losses)
-        last = f", loss {self.losses[-1]:.4g}" if steps else ""
+        steps = self.record.first + len(self.record)
+        last = f", loss {self.loss_at(steps - 1):.4g}" if steps else ""
         name = f" {self.given_name!r}" if self.given_name else ""
         return f"Branch {self.number}{name} from {start}: {steps:,} steps{last}"
 
 
-def means_of(losses: FloatArray, points: int) -> tuple[FloatArray, FloatArray]:
-    """Return the middles and the means of at most `points` equal intervals of some losses."""
-    stretch = max(1, -(-len(losses) // points))
+def means_of(losses: FloatArray, stretch: int) -> tuple[FloatArray, FloatArray]:
+    """Return the middles and the means of intervals of `stretch` losses."""
     starts = np.arange(0, len(losses), stretch)
     if not len(starts):
         return starts, losses
@@ -302,7 +300,7 @@ def copies_of(branches: Sequence[Branch]) -> list[Branch]:
         parent = None if branch.parent is None else copies[branch.parent]
         copy = Branch(branch.number, parent, branch.fork, list(branch.journal), branch.end)
         copy.given_name = branch.given_name
-        copy.record.record(branch.record.first, branch.record.own)
+        copy.record = deepcopy(branch.record)
         copy.frames = list(branch.frames)
         copy.metrics = {name: list(points) for name, points in branch.metrics.items()}
         copies[branch] = copy

@@ -54,7 +54,7 @@ class StepView(StepNumbers):
             "edit", rows=rows, values=as_values(value, rows, self._timeline.trainer.bank.dtype)
         )
 
-    def freeze(self, part: Part | int | Sequence[int], on: bool = True) -> None:
+    def freeze(self, part: Part | int | str | Sequence[int], on: bool = True) -> None:
         """Freeze a part of the network, or unfreeze it; arguments as in `Session.freeze`."""
         rows = rows_of(self._timeline.trainer.network, part)
         self._ask("freeze", rows=rows, on=true_or_false(on, "on"))

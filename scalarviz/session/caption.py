@@ -13,7 +13,7 @@ Neuron = tuple[str, int]  # the name of a buffer of the program, and the place i
 class Piece:
     """A part of a line of a caption, such as one term of a sum.
 
-    words   its text, such as ".27 x -.105" or " + "
+    words   its text, such as "0.27 × -0.105" or " + "
     row     bank index of the weight that it is about; -1 for none
     neuron  the neuron that it is about, as the name of a buffer and the place in it; None for none
     mark    what is written on the weight's cube meanwhile, such as "-.028"; "" for its value
@@ -41,7 +41,7 @@ class Caption:
              is the subject
     neurons  neurons that are spoken of, beside those of the pieces; the first one is the subject
              if there are no rows
-    callout  a few words that stand beside the subject in the picture, such as "neuron 3: .28"
+    callout  a few words that stand beside the subject in the picture, such as "neuron 3: 0.28"
     """
 
     title: str

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import final
 
 from scalarviz.errors import OrderError
+from scalarviz.process.whole import ctrl_c, whole
 from scalarviz.session.lock import SessionLock
 from scalarviz.session.timeline import Timeline
 
@@ -39,6 +40,7 @@ class Doing:
         self._plays = plays
         self._takes = False  # whether the lock is acquired here, and not by a caller
 
+    @whole
     def __enter__(self) -> None:
         self._takes = not self._lock.mine
         if self._takes:
@@ -69,6 +71,7 @@ class Doing:
             if is_away and bank.away.keeper is None:
                 timeline.keep_frame()
             timeline.show()
+            ctrl_c.deliver()
         except BaseException:
             self._end(failed=True)
             raise
@@ -76,7 +79,9 @@ class Doing:
     def _end(self, *, failed: bool) -> None:
         timeline = self._timeline
         try:
-            if failed:  # Ctrl-C too: numbers and clock must agree again
+            if failed and self._takes:  # Ctrl-C too: numbers and clock must agree again
+                timeline.settle()
+            elif failed:
                 timeline.repair()
             if failed or not self._plays:
                 timeline.trainer.bank.fetch()
@@ -89,6 +94,7 @@ class Doing:
         if self._takes:
             self._lock.give()
 
+    @whole
     def __exit__(
         self,
         kind: type[BaseException] | None,
@@ -99,3 +105,4 @@ class Doing:
             self._end(failed=kind is not None)
         finally:
             self._release()
+            ctrl_c.deliver()

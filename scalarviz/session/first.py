@@ -37,13 +37,16 @@ def first_held(timeline: Timeline, given: Sequence[object], tell: Tell) -> int |
     branch, now = timeline.branch, timeline.clock
     settings = all_settings(timeline, branch)
     found: list[int] = []
-    losses = branch.losses_between(0, now.step)
-    for condition in read_from(LOSSES, conditions, settings):
+    of_losses = read_from(LOSSES, conditions, settings)
+    is_kept = branch.is_exact(0)  # else they are found by the replay
+    losses = branch.losses_between(0, now.step if is_kept else 0)
+    for condition in of_losses if is_kept else ():
         found += (np.flatnonzero(condition.holds_over(losses))[:1] + 1).tolist()
     for condition in read_from(MEASURED, conditions, settings):
         steps, values = series(branch, now.step).get(condition.metric, (np.zeros(0), np.zeros(0)))
         found += steps[condition.holds_over(values)][:1].tolist()
-    if numbers := read_from(NUMBERS, conditions, settings):
+    numbers = read_from(NUMBERS, conditions, settings) + ([] if is_kept else of_losses)
+    if numbers:
         replayed = replay(timeline, numbers, min(found, default=now.step), tell)
         found += [] if replayed is None else [replayed]
     stuck = now.operation and not np.isfinite(timeline.trainer.bank.grad).all()

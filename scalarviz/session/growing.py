@@ -25,9 +25,9 @@ from scalarviz.session.conditions import with_rows
 from scalarviz.session.origin import Origin
 from scalarviz.session.session import Session
 from scalarviz.session.settings_now import settings_now
-from scalarviz.session.stops import KIND, set_conditions
+from scalarviz.session.stops import set_conditions
 from scalarviz.session.timeline import Timeline
-from scalarviz.session.trainer import Trainer
+from scalarviz.session.trainer import Trainer, after, set_stops
 
 Change = Callable[[Network, int], GrownNetwork]
 
@@ -196,22 +196,26 @@ def changed(session: Session, did: str, change: Change) -> Session:
         grown = change(network, seed_of(trainer.seed, network.seed, *clock.place, did))
         network = grown.network
         now = settings_now(session)
-        own, optimizer = now.optimizer.own_rates, now.optimizer.with_own_rates(NO_OWN_RATES)
-        settings = replace(now, activations=network.activations, optimizer=optimizer, stops=())
+        rates = NO_OWN_RATES
+        own = now.optimizer.own_rates.array(len(trainer.bank))[grown.rows]
+        own[grown.rows < 0] = np.nan
+        for rate in np.unique(own[~np.isnan(own)]).tolist():
+            rates = rates.changed(np.flatnonzero(own == rate), rate)
+        kept = {old: row for row, old in enumerate(grown.rows.tolist()) if old >= 0}
+        settings = replace(
+            set_stops(now, with_rows(set_conditions(now), kept)),
+            activations=network.activations,
+            optimizer=now.optimizer.with_own_rates(rates),
+        )
         made = Trainer(network, settings, trainer.seed)
         grown.take_numbers(trainer.bank)
+        before = trainer.settings
+        for action in session.timeline.branch.waiting_at(clock):
+            before = after(before, action, made.bank)
         timeline = Timeline(made, session.timeline.keyframes.budget)
         timeline.visits.metrics = session.timeline.visits.metrics
         timeline.origin = Origin(did, *clock.place, session, grown.rows)
         found = Session.of(timeline)
-        rates = np.where(grown.rows < 0, np.nan, own.array(len(trainer.bank))[grown.rows])
-        for rate in np.unique(rates[~np.isnan(rates)]).tolist():
-            with timeline.undo_log.off():
-                timeline.note("own rate", {"rows": np.flatnonzero(rates == rate), "rate": rate})
-        kept = {old: row for row, old in enumerate(grown.rows.tolist()) if old >= 0}
-        if stops := with_rows(set_conditions(session.timeline), kept):
-            with timeline.undo_log.off():
-                timeline.note(KIND, {"conditions": stops})
         found.focus = session.focus
         pinned = np.flatnonzero(np.isin(grown.rows, session.pinned))
     if pinned.size:

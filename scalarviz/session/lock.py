@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, final
 
 from scalarviz.checks.numbers import not_copied
 from scalarviz.engines.common.cores import Guard
 from scalarviz.engines.common.snapshot import Snapshot, SnapshotValues
+from scalarviz.process.whole import ctrl_c, whole
 from scalarviz.session.worker import check_end, hold_at_end
 
 PATIENCE = 0.25  # seconds that background play waits for threads that want the lock
+LOOK = 0.05  # seconds after which one who waits for the lock looks whether Ctrl-C was pressed
 
 
 @final
@@ -35,16 +36,24 @@ class SessionLock:
     def take(self, seconds: float = -1) -> bool:
         """Acquire the lock, which this thread does not hold, and return whether it did.
 
-        `seconds` is the limit of the wait; -1, the default: none.
+        `seconds` is the limit of the wait; -1, the default: none. Called, as `give` is, by
+        functions that are `whole`; Ctrl-C ends the wait.
         """
-        me = threading.get_ident()
+        me, mine, left = threading.get_ident(), False, LOOK
+        end = time.monotonic() + (seconds if seconds >= 0 else threading.TIMEOUT_MAX)
+        ctrl_c.begin()
         self._waiting.add(me)
         try:
-            mine = self.lock.acquire(seconds)
+            while not mine and left:
+                ctrl_c.deliver()
+                left = max(0.0, end - time.monotonic())
+                mine = self.lock.acquire(min(LOOK, left))
         finally:
             self._waiting.discard(me)
-        if mine:
-            self._owner = me
+            if mine:
+                self._owner = me
+            else:
+                ctrl_c.end()
         return mine
 
     def give(self) -> None:
@@ -54,19 +63,16 @@ class SessionLock:
         finally:
             self._owner = 0
             self.lock.release()
+            ctrl_c.end()
 
-    @contextmanager
-    def taken(self, seconds: float = -1) -> Iterator[bool]:
+    def taken(self, seconds: float = -1) -> Taken:
         """Hold the lock; yield False if it was not acquired within `seconds` (-1: no limit)."""
-        if self.mine:
-            yield True
-        elif self.take(seconds):
-            try:
-                yield True
-            finally:
-                self.give()
-        else:
-            yield False
+        return Taken(self, seconds)
+
+    def inherit(self, thread: int | None) -> None:
+        """Own the lock from now on if a thread owns it that never goes on."""
+        if self._owner == thread:
+            self._owner = threading.get_ident()
 
     def let_others(self) -> None:
         """Wait up to PATIENCE until the waiting threads have had the lock; locks are not fair."""
@@ -87,12 +93,33 @@ class SessionLock:
 
     def serve(self) -> None:
         """Fill in the queued snapshots if the lock is free or held by this thread."""
-        if self._asked and self.lock.acquire(0.0):
-            try:
-                while self._asked:
+        if self._asked:
+            with self.lock.within(0.0) as is_free:
+                while is_free and self._asked:
                     self._asked.pop().take()
-            finally:
-                self.lock.release()
+
+
+@final
+class Taken:
+    """Context manager that holds a SessionLock, which its thread may hold already."""
+
+    def __init__(self, session_lock: SessionLock, seconds: float) -> None:
+        self._lock = session_lock
+        self._seconds = seconds
+        self._takes = False
+
+    @whole
+    def __enter__(self) -> bool:
+        if self._lock.mine:
+            return True
+        self._takes = self._lock.take(self._seconds)
+        return self._takes
+
+    @whole
+    def __exit__(self, *_: object) -> None:
+        if self._takes:
+            self._lock.give()
+        ctrl_c.deliver()
 
 
 @final

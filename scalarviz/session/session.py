@@ -14,6 +14,7 @@ from scalarviz.checks.attributes import set_known, unknown
 from scalarviz.checks.numbers import answered, number, shorten, size, true_or_false
 from scalarviz.draw2d.progress import Progress
 from scalarviz.errors import InputError, OwnershipError
+from scalarviz.errors.messages import caution
 from scalarviz.formulas.losses import AnyLoss, Loss
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.leaf_calls import load_run, save_run, session_caption
@@ -24,7 +25,7 @@ from scalarviz.model.weight import Weight
 from scalarviz.network.base import Model
 from scalarviz.process.memory import check_losses
 from scalarviz.session.background import Player
-from scalarviz.session.branch_names import checked_name
+from scalarviz.session.branch_names import checked_name, find_branch
 from scalarviz.session.branches import Branch, Clock
 from scalarviz.session.callbacks import Callback, StepView, check_callback
 from scalarviz.session.caption import Caption
@@ -143,6 +144,11 @@ class Session(UserActions):
         measured = metrics_of(metrics, every, settings.data)
         with network.bank.guard:  # another session may be training it
             trainer = Trainer(network, settings, seed)
+            if batch is not None and batch > trainer.batches.size:
+                caution(
+                    f"a batch of {batch:,} samples is larger than the data, so that each step has "
+                    f"its {trainer.batches.size:,}: pass batch=None for all of them"
+                )
             timeline = Timeline(trainer, memory)
             timeline.visits.metrics = measured
             self._begin(timeline)
@@ -207,11 +213,14 @@ class Session(UserActions):
             if self.timeline.branch.end > Clock():
                 self.timeline.fork()
 
-    def play(self, speed: float | None = None, unit: Unit = "step") -> None:
-        """Advance in a background thread; if it plays already, change speed or unit.
+    def play(
+        self, speed: float | None = None, unit: Unit = "step", until: int | None = None
+    ) -> None:
+        """Advance in a background thread; if it plays already, change speed, unit or end.
 
         speed  units per second; None, the default: as fast as possible
         unit   as in `advance`; by default "step"
+        until  the step at which it pauses by itself; None, the default: none
 
         Returns at once. Raises the error that ended the previous play if no `pause` has raised it.
         """
@@ -221,7 +230,8 @@ class Session(UserActions):
             speed, unit = (None if speed is None else speed * steps), "step"
         self.timeline.visits.stopped = ""
         self._rests = speed is not None and speed * EVERY < 1.0
-        self._player.play(self._portion, speed, unit)
+        end = None if until is None else size(until, "until", least=0)
+        self._player.play(self._portion, speed, unit, end)
         if self._rests:
             self.network.bank.fetch()
 
@@ -305,7 +315,7 @@ class Session(UserActions):
         Raises InputError for a branch that it does not have, and for a name that several have.
         """
         with self.doing(), self.timeline.leaping():
-            self.timeline.switch(self.timeline.find(branch))
+            self.timeline.switch(find_branch(self.timeline.branches, branch))
 
     def pin(self, weight: Weight | int | Sequence[int], on: bool = True) -> None:
         """Record values and gradients of some weights; earlier ones are replayed in the background.
@@ -347,7 +357,7 @@ class Session(UserActions):
         all of them can go on. Raises InputError for a session of a compiled expression, and for a
         branch that it does not have.
         """
-        number = None if branch is None else self.timeline.find(branch).number
+        number = None if branch is None else find_branch(self.branches, branch).number
         with self.doing():
             memory = self.timeline.keyframes.budget
             twin = copy_at_start(self.timeline, self.network, self.timeline.clock, memory)
@@ -357,7 +367,7 @@ class Session(UserActions):
             copied.timeline.visits.metrics = self.timeline.visits.metrics
         if number is not None and number != copied.current_branch.number:
             with copied.doing():
-                copied.timeline.switch(copied.timeline.find(number))
+                copied.timeline.switch(copied.branches[number])
         return copied
 
     def save(self, path: object, *, progress: bool = True) -> None:
@@ -400,11 +410,16 @@ class Session(UserActions):
         session._begin(timeline)
         return session
 
-    def _portion(self, most: int | None, unit: str) -> int:
-        """Advance by at most `most` units, for about PORTION seconds; return by how many."""
+    def _portion(self, most: int | None, unit: str, until: int | None) -> int:
+        """Advance by at most `most` units, for about PORTION seconds; return by how many.
+
+        It does not go beyond the step `until`.
+        """
         with Doing(self._session_lock, self.timeline, self._check_owner, plays=True):
             count = max(1, int(self.timeline.pace)) if unit == "step" else 1
             count = count if most is None else min(count, most)
+            if until is not None:
+                count = max(0, min(count, until - self.step_index))
             advance(self.timeline, count, unit)
             if self.timeline.visits.stopped:
                 self._player.stop()
@@ -424,6 +439,10 @@ class Session(UserActions):
     def has_turn(self) -> bool:
         """Whether this thread holds the session's lock, and so need not wait."""
         return self._session_lock.mine
+
+    def inherit(self, thread: int | None) -> None:
+        """Hold the lock from now on if `thread` holds it, which never goes on."""
+        self._session_lock.inherit(thread)
 
     @contextmanager
     def still(self, seconds: float) -> Iterator[bool]:

@@ -6,6 +6,7 @@ ahead wait until the others have come to the same place; going back, those that 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -165,11 +166,14 @@ class SharedClock:
         """Whether background play is under way."""
         return self._player.playing
 
-    def play(self, speed: float | None = None, unit: Unit = "step") -> None:
-        """Advance in a background thread; if it plays already, change speed or unit.
+    def play(
+        self, speed: float | None = None, unit: Unit = "step", until: int | None = None
+    ) -> None:
+        """Advance in a background thread; if it plays already, change speed, unit or end.
 
         speed  units a second; None, the default: as fast as the sessions can go on together
         unit   as in `advance`; by default "step"
+        until  the step at which it pauses by itself; None, the default: none
 
         Background play of the sessions themselves ends. Returns at once. Raises the error that
         ended the previous play if no `pause` has raised it.
@@ -177,7 +181,7 @@ class SharedClock:
         self._check(unit)
         for session in self.sessions:
             session.follow(self._player)
-        self._player.play(self._portion, speed, unit)
+        self._player.play(self._portion, speed, unit, until)
 
     def pause(self, timeout: float | None = None) -> None:
         """Stop background play after the present round.
@@ -250,12 +254,18 @@ class SharedClock:
         if errors:
             raise errors[0]
 
-    def _portion(self, most: int | None, unit: str) -> int:
-        """Advance by at most `most` units, in about ROUND seconds; return by how many."""
+    def _portion(self, most: int | None, unit: str, until: int | None) -> int:
+        """Advance by at most `most` units, in about ROUND seconds; return by how many.
+
+        It does not go beyond the step `until`.
+        """
         with self.turn():
             before, went = set(self.halted), 1
+            left = math.inf if until is None else until - self.step_index
+            if left <= 0:
+                return 0
             if unit == "step":
-                went = max(1, int(self._pace))
+                went = max(1, int(min(self._pace, left)))
                 went = went if most is None else min(most, went)
                 begun = time.perf_counter()
                 self._advance_to(self.step_index + went)

@@ -130,7 +130,13 @@ class SessionState(ABC):
     @final
     @property
     def losses(self) -> FloatArray:
-        """Loss of each step that is done, before its update; float64, 1-D."""
+        """Loss of each step that is done, before its update; float64, 1-D.
+
+        The last 2**20 steps of a branch, at least, have their loss exactly, and so has each step of
+        a training that is no longer. For older steps only the smallest and the largest loss of each
+        block of some hundred steps are kept: steps of a block have them by turns, also in a file.
+        `first` and `seek` find the exact ones by a replay.
+        """
         here = self.timeline.here
         return here.branch.losses[: here.clock.step]
 

@@ -374,13 +374,13 @@ def is_set_between(branch: Branch, first: int, last: int) -> bool:
     return any(action.kind == KIND for action in journal[start:end])
 
 
-def set_conditions(timeline: Timeline) -> list[object]:
+def set_conditions(settings: Settings) -> list[object]:
     """Return the conditions in force as the action that sets them keeps them."""
     return [
         OwnCondition(each.function, each.text.removeprefix(OWN).strip())
         if each.function is not None
         else each.text
-        for each in timeline.trainer.settings.stops
+        for each in settings.stops
         if not each.is_lost
     ]
 

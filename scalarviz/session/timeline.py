@@ -15,11 +15,11 @@ from weakref import WeakMethod
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray, shorten
+from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.common.base import Outcome
-from scalarviz.errors import GradientError, InputError, OrderError
+from scalarviz.errors import GradientError, OrderError
 from scalarviz.model.bank import NONE
-from scalarviz.session.branch_names import branch_of_name
+from scalarviz.process.whole import whole
 from scalarviz.session.branches import Action, Branch, Clock, Keyframes
 from scalarviz.session.here import Here
 from scalarviz.session.kept import Kept
@@ -48,6 +48,7 @@ class Timeline:
         self.keyframes.add(self.branch, trainer.frame(0))
         self.loss = np.nan
         self.leaps = 0
+        self.walked: tuple[int, Clock] | None = None  # leaps and clock after the last operation
         self.pace = 1.0  # steps that take about PORTION
         self._times: deque[float] = deque(maxlen=TIMES)  # seconds a step, of the last portions
         self.each_portion: Callable[[], None] = lambda: None  # called after whole steps
@@ -56,11 +57,13 @@ class Timeline:
         self.origin: Origin | None = None  # the session that this one was made from
         self.kept: Kept | None = None  # the file that has it
         self.was_loaded = False  # whether it came from a file
+        self.title = ""  # under which it was shown last
         self.visits = Visits()  # what is done at some steps
         self.stops = Stops()  # where it stops by itself
         self.undo_log = UndoLog()  # what the user changed
         self.plays = False  # in a portion of background play, after which numbers may stay away
         self.asking = False  # while it visits another moment to look something up
+        self._home: Clock | None = None  # where it stands meanwhile
         self._interrupted = False  # numbers and clock may disagree, e.g. after Ctrl-C
         self._outside_writes = BankDiff(trainer)
         self.here = self._here()
@@ -103,14 +106,16 @@ class Timeline:
         """Go to the start of a step, after the actions there, which can change its operations."""
         self.go(Clock(step, 0, len(self.branch.actions_at((step, 0)))))
 
-    def restore(self, step: int) -> None:
-        """Restore the newest keyframe at or before this step."""
-        frame = self.branch.frame_before(step)
+    def restore(self, step: int, branch: Branch | None = None) -> None:
+        """Restore the newest keyframe at or before a step, of another branch if one is given."""
+        branch = branch or self.branch
+        # A step whose loss is not kept is repeated, which computes it again.
+        frame = branch.frame_before(step if branch.is_exact(step - 1) else step - 1)
         assert frame is not None, "the keyframe of step 0 is never removed"
-        self._interrupted = True
-        self.trainer.restore(frame)
-        self.clock = Clock(frame.step)
-        self.loss = self.branch.loss_at(frame.step - 1)
+        clock, loss = Clock(frame.step), branch.loss_at(frame.step - 1)
+        anew, self._interrupted = self._interrupted, True
+        self.trainer.restore(frame, anew=anew)
+        self.branch, self.clock, self.loss = branch, clock, loss
         self._interrupted = False
 
     def forward(self, target: Clock) -> None:
@@ -140,7 +145,7 @@ class Timeline:
                     is_refused = self._take_steps(most)
                 else:
                     is_refused = self._take_operation()
-                is_due = self.visits.any and self._is_visit_due()
+                is_due = self.visits.any and self.visits.is_due(self)
                 is_looked_at = self._stops_after(self.clock) and self.clock.operation == 0
             self.branch.end = max(self.branch.end, self.clock)
             self.show()
@@ -163,9 +168,16 @@ class Timeline:
         last = target.actions if now.place == target.place else None
         waiting = self.branch.actions_at(now.place)[now.actions : last]
         if waiting:
-            self.trainer.apply(*waiting)
-            self.clock = now._replace(actions=now.actions + len(waiting))
+            self._apply(*waiting)
         return bool(waiting)
+
+    def _apply(self, *actions: Action) -> None:
+        """Apply journalled actions of this place."""
+        clock = self.clock._replace(actions=self.clock.actions + len(actions))
+        self._interrupted = True
+        self.trainer.apply(*actions)
+        self.clock = clock
+        self._interrupted = False
 
     def _steps_until(self, target: Clock) -> int:
         """Return the number of whole steps before the target and before the next action."""
@@ -182,38 +194,36 @@ class Timeline:
             return False
         return self.stops.everywhere or moment > self.branch.end
 
-    def _is_visit_due(self) -> bool:
-        """Whether this is the first arrival of the branch at a step where something is to be done.
-
-        The branch's end has not been moved yet.
-        """
-        step, operation = self.clock.place
-        is_first = operation == 0 and self.clock > self.branch.end
-        return is_first and self.visits.steps_until(step - 1) == 1
-
-    def _most_until_visit(self, step: int) -> int:
-        """Return the number of steps up to the next visit that is due."""
-        known = max(step, self.branch.end.step)  # steps before it are replayed
-        return known + self.visits.steps_until(known) - step
-
     def repair(self) -> None:
         """After an interrupted portion, recompute the numbers that belong to the clock."""
         if self._interrupted or self.trainer.bank.away.is_lost:
-            now = self.clock
-            self.restore(now.step)
-            try:
-                with self.unseen():
-                    self.forward(now)
-            except BaseException:  # at a keyframe numbers and clock agree
-                self.restore(self.clock.step)
-                raise
+            self._return_to(self.clock)
+
+    def _return_to(self, moment: Clock) -> None:
+        self.restore(moment.step)
+        try:
+            with self.unseen():
+                self.forward(moment)
+        except BaseException:  # at a keyframe numbers and clock agree
+            self.restore(self.clock.step)
+            raise
+
+    def settle(self) -> None:
+        """After an error or Ctrl-C in a call: end all that was under way in it."""
+        home, self._home = self._home, None
+        self.asking = self.visits.under_way = self.stops.everywhere = False
+        self.stops.kept = None
+        if home is None:
+            self.repair()
+        else:
+            self._return_to(home)
 
     def _take_steps(self, most: int) -> bool:
         """Take at most so many steps; return whether one was refused, where the user stops."""
         self._interrupted = True
         first = self.clock.step
         if self.visits.any:
-            most = min(most, self._most_until_visit(first))
+            most = min(most, self.visits.most_until(self, first))
         if self._stops_after(Clock(first + most)):
             most = self.stops.most_steps(self, first, most)
         count = max(1, min(most, int(self.pace), self.most_steps()))
@@ -334,7 +344,7 @@ class Timeline:
 
     @contextmanager
     def visit(self, moment: Clock) -> Iterator[None]:
-        """Visit an earlier moment of this branch."""
+        """Visit another moment of this branch."""
         with self._visiting():
             self.go(moment)
             yield
@@ -350,16 +360,17 @@ class Timeline:
     @contextmanager
     def _visiting(self) -> Iterator[None]:
         """Return to the present moment at the end, unseen by other threads."""
-        now = self.clock
-        self.asking = True
+        now, home, asking = self.clock, self._home, self.asking
+        self._home, self.asking = home or now, True
         try:
             yield
         finally:
             try:
                 self.repair()
-                self.forward(now)
+                self.go(now)
+                self._home = home
             finally:
-                self.asking = False
+                self.asking = asking
 
     @contextmanager
     def unseen(self) -> Iterator[None]:
@@ -384,21 +395,28 @@ class Timeline:
     def note(self, kind: str, details: dict[str, Any]) -> Action:
         """Apply and journal an action; changes of a step's structure wait for the next step."""
         self._apply_queued()
-        before = self.spot
         later = kind in BETWEEN_STEPS and self.clock.operation > 0
         step, operation = (self.clock.step + 1, 0) if later else self.clock.place
         action = Action(step, operation, kind, details, self.clock.place if later else None)
         if not later:
+            self._interrupted = True
             self.trainer.apply(action)
+        self._enter(action)
+        return action
+
+    @whole
+    def _enter(self, action: Action) -> None:
+        """Journal an action that was applied, unless it waits."""
+        before, waiting = self.spot, self.branch.waiting_at(self.clock)
         if self.branch.end > self.clock:
             self.fork()
         self.branch.insert(action)
-        if not later:
+        if action.asked is None:
             self.clock = self.clock._replace(actions=self.clock.actions + 1)
+            self._interrupted = False
         self.branch.end = self.clock
         if not self.visits.under_way:  # what a callback changes belongs to the training
-            self.undo_log.add(before, self.spot, action)
-        return action
+            self.undo_log.add(before, self.spot, action, waiting=waiting)
 
     @contextmanager
     def leaping(self) -> Iterator[None]:
@@ -418,10 +436,10 @@ class Timeline:
         for action in self.branch.actions_at(self.clock.place)[self.clock.actions :]:
             if action.asked is None:
                 break
-            self.trainer.apply(action)
-            self.clock = self.clock._replace(actions=self.clock.actions + 1)
+            self._apply(action)
             self.branch.end = max(self.branch.end, self.clock)
 
+    @whole
     def fork(self) -> Branch:
         """Start a branch at this moment."""
         self.branch = self.branch.fork_at(len(self.branches), self.clock)
@@ -434,25 +452,11 @@ class Timeline:
         if not self.visits.under_way:
             self.undo_log.add_name(self.spot, branch, before)
 
-    def find(self, branch: Branch | int | str) -> Branch:
-        """Return a branch, given itself, its number or its name; raise InputError if unknown."""
-        if isinstance(branch, str):
-            return branch_of_name(self.branches, branch)
-        if isinstance(branch, int) and 0 <= branch < len(self.branches):
-            return self.branches[branch]
-        if isinstance(branch, Branch) and branch in self.branches:
-            return branch
-        raise InputError(
-            f"this session has the branches 0 to {len(self.branches) - 1}, and no "
-            f"{shorten(branch)}: choose one of s.branches"
-        )
-
     def switch(self, branch: Branch) -> None:
         """Switch to another branch: to the same step if the branch reaches it, else to its end."""
         at_end = branch.end.step <= self.clock.step
         target = branch.end if at_end else Clock(self.clock.step)
-        self.branch = branch
-        self.restore(target.step)
+        self.restore(target.step, branch)
         self.forward(target)
 
     def take_over(self, branches: list[Branch], branch: Branch, clock: Clock) -> None:

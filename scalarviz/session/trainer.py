@@ -18,8 +18,10 @@ from scalarviz.checks.targets import labels_as_rows
 from scalarviz.data import DataSet
 from scalarviz.data.base import TableSet
 from scalarviz.engines.common.base import Outcome, Run
+from scalarviz.engines.common.cores import may_call_kernels
 from scalarviz.engines.common.snapshot import Snapshot
 from scalarviz.engines.common.watch import Watch
+from scalarviz.engines.registry import AUTO
 from scalarviz.errors import InputError, OrderError, ShapeError
 from scalarviz.formulas.losses import Loss
 from scalarviz.model.bank import Bank
@@ -107,10 +109,18 @@ class Trainer:
         """Return a keyframe of the present numbers and settings, on arrival at a step."""
         return Frame.of(self.bank, step, self.settings)
 
-    def restore(self, frame: Frame) -> None:
-        """Set numbers and settings to those of a keyframe."""
+    def restore(self, frame: Frame, *, anew: bool = False) -> None:
+        """Set numbers and settings to those of a keyframe.
+
+        anew  whether a change may have been cut in two: then what runs is made anew
+        """
         self.bank.away.end()
         self.adopt(frame.settings)
+        if anew and may_call_kernels():
+            for layer, name in enumerate(frame.settings.activations):
+                self.network.set_activation(layer, name, anew=True)
+            self.network.to(frame.settings.engine, frame.settings.precision)
+            self.run = self._make_run()
         frame.restore(self.bank)
 
     def adopt(self, settings: Settings) -> None:
@@ -150,18 +160,24 @@ class Trainer:
         """Apply actions in order; the settings are adopted once, at the end."""
         bank, settings = self.bank, self.settings
         for action in actions:
-            if action.kind in WRITES:
-                WRITES[action.kind](bank, **action.details)
-                continue
-            before, settings = settings, CHANGES[action.kind](settings, **action.details)
-            if action.kind == "optimizer" and not action.details.get("goes_on"):
-                bank.restart_optimizer()
-            if settings.precision != before.precision:
-                bank.start_scaling(settings.precision)
+            settings = after(settings, action, bank)
         if settings is not self.settings:
             state = bank.state.copy()
             self.adopt(settings)
             bank.state[:] = state  # a new engine starts with a state of its own
+
+
+def after(settings: Settings, action: Action, bank: Bank) -> Settings:
+    """Do to a bank what an action does there, and return the settings after it."""
+    if action.kind in WRITES:
+        WRITES[action.kind](bank, **action.details)
+        return settings
+    before, settings = settings, CHANGES[action.kind](settings, **action.details)
+    if action.kind == "optimizer" and not action.details.get("goes_on"):
+        bank.restart_optimizer()
+    if settings.precision != before.precision:
+        bank.start_scaling(settings.precision)
+    return settings
 
 
 def data_for(network: Model, data: object, loss: Loss) -> DataSet:
@@ -194,10 +210,12 @@ def check_fits(data: DataSet, network: Model) -> None:
             f"the data has samples of {data.inputs} -> {data.outputs} numbers, and the network "
             f"takes {network.inputs} -> {network.outputs}: make the two equal{hint}"
         )
-    if len(data.output_names) not in (0, data.outputs):
+    names, count = data.output_names, data.outputs
+    if len(names) not in (0, count):
         raise ShapeError(
-            f"output_names are {len(data.output_names)} names, and the network has "
-            f"{data.outputs} output{'s' * (data.outputs > 1)}: give each output one name"
+            f"output_names are {len(names)} names, {shorten(names)}, and the network has {count} "
+            f"output{'s' * (count > 1)}: give each output one name, or each class an output, with "
+            "the loss 'softmax_cross_entropy'"
         )
 
 
@@ -327,10 +345,12 @@ def settings_of(
     precision: Precision,
 ) -> Settings:
     """Return the settings at the start of a training; raise InputError or EngineError."""
-    name, precision = network.check_engine(engine, precision)
+    found = data_for(network, data, loss)
+    samples = found.batches(batch, 0).size if engine == AUTO else 1
+    name, precision = network.check_engine(engine, precision, samples)
     return Settings(
         Optimizer.of(optimizer).with_own_rates(NO_OWN_RATES),
-        data_for(network, data, loss),
+        found,
         loss,
         batch,
         name,

@@ -7,7 +7,7 @@ undo and redo lose nothing.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, final
@@ -35,12 +35,14 @@ class Change:
     before   the moment before
     after    the moment after; None while an undone change stands in no branch
     actions  in the order in which they were done
+    waiting  actions that waited for the next step then, asked before
     name     if a branch was given another name: the branch, and the name that it does not have
     """
 
     before: Spot
     after: Spot | None
     actions: list[Action] = field(default_factory=list)
+    waiting: list[Action] = field(default_factory=list)
     name: tuple[Branch, str] | None = None
 
     def swap_names(self) -> bool:
@@ -60,18 +62,23 @@ class Change:
 
 @final
 class UndoLog:
-    """The changes of a session, oldest first; those that were undone, in `undone`."""
+    """The changes of a session, oldest first; those that were undone, in `undone`.
+
+    A change of the user begins another list `undone`.
+    """
 
     def __init__(self) -> None:
         self.done: deque[Change] = deque(maxlen=MOST)
         self.undone: list[Change] = []
         self._is_off = False  # while what is done is no change of the user
 
-    def add(self, before: Spot, after: Spot, action: Action | None = None) -> None:
+    def add(
+        self, before: Spot, after: Spot, *actions: Action, waiting: Sequence[Action] = ()
+    ) -> None:
         """Add a change that was just made."""
         if not self._is_off:
-            self.done.append(Change(before, after, [] if action is None else [action]))
-            self.undone.clear()
+            self.done.append(Change(before, after, list(actions), list(waiting)))
+            self.undone = []
 
     def add_name(self, spot: Spot, branch: Branch, before: str) -> None:
         """Add that a branch was given another name than the one before."""
@@ -108,41 +115,53 @@ class UndoLog:
         """Go to the moment before the last change; raise OrderError if there is none."""
         if not self.done:
             raise OrderError("there is nothing to undo: nothing was changed in this session")
-        change = self.done.pop()
-        if change.swap_names():
-            self.undone.append(change)
-            return
+        change = self.done[-1]  # which stays there if Ctrl-C ends this
         after, before = change.after, change.before
-        assert after is not None, "a change that is done has a moment after it"
-        was_last = timeline.spot == after and after.clock == after.branch.end
-        was_last = was_last and change.is_at_once and not has_forks(timeline, before)
-        go(timeline, before)
-        if after.branch is before.branch and change.actions:
-            if was_last:
-                change.after = None
-            else:
-                timeline.fork()
-            timeline.branch.remove(change.actions, timeline.clock)
-        self.undone.append(change)
+        if not change.swap_names():
+            assert after is not None, "a change that is done has a moment after it"
+            was_last = timeline.spot == after and after.clock == after.branch.end
+            was_last = was_last and change.is_at_once and not has_forks(timeline, before)
+            go(timeline, before)
+            if after.branch is before.branch and change.actions:
+                others = {*change.actions, *change.waiting}
+                if not was_last:
+                    fork_with(timeline, change.waiting)
+                timeline.branch.remove(change.actions, timeline.clock)
+                if was_last or asked_at(after) - others:  # which the way there would bring along
+                    after = None
+        change.after = after
+        self.undone.append(self.done.pop())
 
     def redo(self, timeline: Timeline) -> None:
         """Go to the moment after the change that was undone last, or make it again."""
         if not self.undone:
             raise OrderError("there is nothing to redo: nothing was undone since the last change")
-        change = self.undone.pop()
+        change = self.undone[-1]
         if change.swap_names():
-            self.done.append(change)
-            return
-        if change.after is None:
-            go(timeline, change.before)
-            made, change.actions = change.actions, []
-            with self.off():
-                for action in made:
-                    change.actions.append(timeline.note(action.kind, dict(action.details)))
-            change.after = Spot(timeline.branch, timeline.clock)
-        else:
+            pass
+        elif change.after is not None:
             go(timeline, change.after)
-        self.done.append(change)
+        else:
+            go(timeline, change.before)
+            if timeline.branch.end > timeline.clock:
+                fork_with(timeline, change.waiting)
+            with self.off():
+                made = [timeline.note(each.kind, dict(each.details)) for each in change.actions]
+            change.actions, change.after = made, timeline.spot
+        self.done.append(self.undone.pop())
+
+
+def asked_at(spot: Spot) -> set[Action]:
+    """Return the actions that were asked at a moment, where they have to wait for the next step."""
+    return {action for action in spot.branch.journal if action.asked == spot.clock.place}
+
+
+def fork_with(timeline: Timeline, waiting: Sequence[Action]) -> None:
+    """Start a branch at this moment, with actions that wait there."""
+    branch = timeline.fork()
+    for action in waiting:
+        if action not in branch.journal:
+            branch.insert(action)
 
 
 def has_forks(timeline: Timeline, spot: Spot) -> bool:
@@ -154,6 +173,5 @@ def go(timeline: Timeline, spot: Spot) -> None:
     """Go to a moment of any branch."""
     timeline.leaps += 1
     if timeline.branch is not spot.branch:
-        timeline.branch = spot.branch
-        timeline.restore(spot.clock.step)
+        timeline.restore(spot.clock.step, spot.branch)
     timeline.go(spot.clock)

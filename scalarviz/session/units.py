@@ -49,6 +49,7 @@ def go_on(timeline: Timeline, count: int, unit: str) -> None:
             timeline.forward(after)
             if timeline.visits.stopped:
                 break
+        timeline.walked = timeline.leaps, timeline.clock
     else:
         timeline.leaps += 1
         steps = timeline.trainer.batches.steps_an_epoch if unit == "epoch" else 1

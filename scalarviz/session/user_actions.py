@@ -39,10 +39,10 @@ class UserActions(SessionState, ABC):
         self._do("edit", rows=rows, values=as_values(value, rows, self.network.bank.dtype))
 
     @final
-    def freeze(self, part: Part | int | Sequence[int], on: bool = True) -> None:
+    def freeze(self, part: Part | int | str | Sequence[int], on: bool = True) -> None:
         """Freeze a part of the network, so that steps do not move it, or unfreeze it.
 
-        part  a Weight, Perceptron or Layer, a row of the bank, or several rows
+        part  a Weight, Perceptron, Layer, name such as "0.weight", row of the bank, or several rows
         on    False: unfreeze; by default True
         """
         self._do("freeze", rows=rows_of(self.network, part), on=bool(on))
@@ -61,10 +61,10 @@ class UserActions(SessionState, ABC):
         self._do("learning rate", rate=checked_rate(rate))
 
     @final
-    def set_rate(self, part: Part | int | Sequence[int], rate: float | None) -> None:
+    def set_rate(self, part: Part | int | str | Sequence[int], rate: float | None) -> None:
         """Give a part of the network a learning rate of its own, from the next step on.
 
-        part  a Weight, Perceptron or Layer, a row of the bank, or several rows
+        part  a Weight, Perceptron, Layer, name such as "0.weight", row of the bank, or several rows
         rate  at least 0; None: that of the session again
 
         It stays the same when the `learning_rate` or the `optimizer` of the session changes, and
@@ -85,10 +85,10 @@ class UserActions(SessionState, ABC):
             self.timeline.note("own rate", {"rows": rows, "rate": rate})
 
     @final
-    def own_rate(self, part: Part | int | Sequence[int]) -> float | None:
+    def own_rate(self, part: Part | int | str | Sequence[int]) -> float | None:
         """Return the learning rate that `set_rate` gave a part, or None: it has the session's.
 
-        part  a Weight, Perceptron or Layer, a row of the bank, or several rows
+        part  a Weight, Perceptron, Layer, name such as "0.weight", row of the bank, or several rows
 
         The rate is that before the schedule; NaN if the weights of the part have several. Raises
         ShapeError for a row that the network lacks.
@@ -214,7 +214,8 @@ class UserActions(SessionState, ABC):
 
         Raises EngineError if the engine cannot run here.
         """
-        name, chosen = self.network.check_engine(engine, precision)
+        samples = self.timeline.trainer.batches.size
+        name, chosen = self.network.check_engine(engine, precision, samples)
         self._do("engine", name=name, precision=chosen)
 
     @final

@@ -59,6 +59,20 @@ class Visits:
         periods += [callback.every for callback in self._callbacks]
         return min((every - step % every for every in periods), default=1)
 
+    def is_due(self, timeline: Timeline) -> bool:
+        """Whether this is the first arrival of the branch at a step where something is to be done.
+
+        The branch's end has not been moved yet.
+        """
+        step, operation = timeline.clock.place
+        is_first = operation == 0 and timeline.clock > timeline.branch.end
+        return is_first and self.steps_until(step - 1) == 1
+
+    def most_until(self, timeline: Timeline, step: int) -> int:
+        """Return the number of steps up to the next one where something is due."""
+        known = max(step, timeline.branch.end.step)  # steps before it are replayed
+        return known + self.steps_until(known) - step
+
     def measure(self, timeline: Timeline) -> None:
         """Measure what is due at the present moment, which is the arrival at a step."""
         step, metrics = timeline.clock.step, self._metrics

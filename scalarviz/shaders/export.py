@@ -43,7 +43,7 @@ def export_network(net: Network, path: object, precision: str = "float32") -> No
     if suffix not in EXPORTS:
         raise InputError(
             f"{shown(found)} names no format of exports: end its name in one of "
-            f"{', '.join(EXPORTS)}; net.save is for files that scalarviz reads"
+            f"{', '.join(EXPORTS)}; net.save(path) writes .onnx, and what scalarviz reads"
         )
     values = rounded(net, precision)
     replace_file(found, EXPORTS[suffix](net, values, precision))

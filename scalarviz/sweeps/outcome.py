@@ -81,8 +81,8 @@ class Outcome:
             through = np.where(stopped == NEVER, through, stopped)
         return through
 
-    def save(self, path: Path) -> None:
-        """Write a file, whole or not at all."""
+    def save(self, path: Path, key: str) -> None:
+        """Write a file, whole or not at all, with the key of its task."""
         arrays: dict[str, Array] = {
             "seeds": self.seeds.view(np.int64), "checks": self.checks, "losses": self.losses,
             "succeeded": self.succeeded, "ended": self.ended, "failed": self.failed,
@@ -90,6 +90,7 @@ class Outcome:
         }  # fmt: skip
         arrays |= {f"metric {name}": values for name, values in self.metrics.items()}
         about = {
+            "key": key,
             "digests": list(self.digests),
             "metrics": list(self.metrics),
             "seconds": self.seconds,
@@ -98,9 +99,11 @@ class Outcome:
         replace_file(path, encode(KIND, about, arrays))
 
     @staticmethod
-    def load(path: Path) -> Outcome:
-        """Return what `save` wrote; raise FileError if the file is damaged."""
+    def load(path: Path, key: str) -> Outcome:
+        """Return what `save` wrote; raise FileError if it is damaged or of another task."""
         about, arrays = read(path, KIND)
+        if about.get("key") != key:
+            raise FileError(f"{path.name} is the result of another setting or of other seeds")
         try:
             return checked(about, arrays)
         except (KeyError, TypeError, ValueError) as error:

@@ -35,7 +35,7 @@ class Store:
         if not task.key or not is_file(self.path(task)):
             return None
         try:
-            found = Outcome.load(self.path(task))
+            found = Outcome.load(self.path(task), task.key)
         except FileError as error:
             warnings.warn(f"{error}; it is trained again", stacklevel=2)
             return None
@@ -52,7 +52,7 @@ class Store:
         with suppress(OSError):  # a folder of this name stays, and writing says so
             if not is_file(path):
                 path.unlink(missing_ok=True)
-        outcome.save(path)
+        outcome.save(path, task.key)
 
     def path(self, task: Task) -> Path:
         return self.folder / (task.key + SUFFIX)

@@ -258,7 +258,7 @@ class Sweep:
                 else:
                     self.errors[task.number] = result
                 yield self.progressed
-        self._check_processors()
+        self._check_results()
 
     def _by_checks(self, steps: int, every: int) -> Iterator[Progressed]:
         left = self._known(self._tasks(steps, every))
@@ -276,6 +276,7 @@ class Sweep:
                         self._finish(task, training.outcome())
             trainings = [(task, training) for task, training in trainings if not training.done]
             yield self.progressed
+        self._check_results()
 
     @property
     def progressed(self) -> Progressed:
@@ -295,7 +296,17 @@ class Sweep:
         step = min((training.step for training in running), default=self.step if outcomes else 0)
         return Progressed(step, done, failed, len(self))
 
-    def _check_processors(self) -> None:
+    def _check_results(self) -> None:
+        """Warn of runs whose seed changes nothing, and of different processors."""
+        ended = sorted(self._outcomes.items()) if len(self.seeds) > 1 else []
+        same = [number for number, parts in ended if len({d for p in parts for d in p.digests}) < 2]
+        if same:
+            warnings.warn(
+                f"all runs of the settings {shorten(same)} have the same numbers, whatever their "
+                "seed: let make pass it on, sv.Network(sizes, seed=seed) and "
+                "sv.Session(..., seed=seed)",
+                stacklevel=3,
+            )
         found = {part.processor for parts in self._outcomes.values() for part in parts}
         if len(found | {processor_here()}) > 1:
             warnings.warn(
@@ -373,11 +384,14 @@ class Sweep:
         row = outcome.row_of(int(seed))
         session.advance(int(outcome.lasted[row]))
         if bits_of(session.network.bank) != outcome.digests[row]:
-            warnings.warn(
-                f"run {number}, {seed} has slightly other numbers here than when it was trained, "
-                f"on {outcome.processor}",
-                stacklevel=2,
+            was, here = outcome.processor, processor_here()
+            why = (
+                "slightly other numbers here than when it was trained, on " + was
+                if was != here
+                else "other numbers than when it was trained: make does not return the same "
+                "session each time, for the same arguments"
             )
+            warnings.warn(f"run {number}, {seed} has {why}", stacklevel=2)
         return session
 
     def name_of(self, setting: int, seed: int) -> str:

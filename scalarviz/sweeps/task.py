@@ -6,6 +6,7 @@ import hashlib
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import final
 
@@ -91,8 +92,8 @@ def tasks_of(
 
     The parts do not depend on the number of workers, so that results serve any executor.
     """
-    first, last = session_of(make, setting, seeds[0]), session_of(make, setting, seeds[-1])
-    together = trains_together(first, last, seeds[-1])
+    first = session_of(make, setting, seeds[0])
+    together = trains_together(first, seeds, partial(session_of, make, setting))
     saved = can_be_saved(first)
     common: tuple[bytes, ...] = (file_of(first),) if together and saved else ()
     most = networks_of_a_task(first, plan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, final
 
@@ -251,19 +251,23 @@ def samples_of(session: Session) -> tuple[FloatArray, FloatArray]:
     return np.array(inputs, np.float64)[rows], np.array(targets, np.float64)[rows]
 
 
-def trains_together(first: Session, last: Session, seed: int) -> bool:
-    """Return whether replicas of `first` are the sessions that differ from it as `last` does."""
-    if not first.network.layers or {first.engine, last.engine} != {"cpu"}:
+def trains_together(
+    first: Session, seeds: Sequence[int], session_of: Callable[[int], Session]
+) -> bool:
+    """Return whether replicas of `first` are the sessions that `session_of` makes of the seeds."""
+    if not first.network.layers or first.engine != "cpu":
         return False
     try:
-        replicas = Replicas(first, [seed])
+        replicas = Replicas(first, seeds)
     except InputError:  # data that is made by code
         return False
-    same_start = (replicas.banks[0].value == last.network.bank.value).all()
-    return (
-        bool(same_start)
-        and last.timeline.trainer.seed == seed
-        and all_but_seed(first) == all_but_seed(last)
+    wanted = all_but_seed(first)
+    return all(
+        session.engine == "cpu"
+        and session.timeline.trainer.seed == seed
+        and bool((bank.value == session.network.bank.value).all())
+        and all_but_seed(session) == wanted
+        for seed, bank, session in zip(seeds, replicas.banks, map(session_of, seeds), strict=True)
     )
 
 

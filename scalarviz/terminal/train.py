@@ -55,9 +55,13 @@ def can_draw(console: Console) -> bool:
     return looking and console.encoding.startswith("utf")
 
 
-def end_of(show: Show, steps: int | None) -> int:
-    """Return the last step of a training; `steps` of None is the show's number."""
-    steps = show.steps if steps is None else size(steps, "steps")
+def end_of(show: Show, steps: int | None, least: int = 1) -> int:
+    """Return the last step of a training.
+
+    steps  number of its steps; None: those of the show
+    least  the smallest number that is permitted; by default 1
+    """
+    steps = show.steps if steps is None else size(steps, "steps", least)
     check_losses(show.session.step_index + steps)
     return show.session.step_index + steps
 
@@ -139,7 +143,7 @@ def closing(show: Show, start: int, end: int) -> str:
         course = text("terminal.closing.since", step=learned)
     if len(losses):
         course = text("terminal.closing.loss", first=losses[0], last=losses[-1])
-    held_out = held_out_loss(session) if len(losses) else None
+    held_out = held_out_loss(session, None) if len(losses) else None
     if held_out is not None:
         course = text("terminal.closing.held_out", course=course, loss=held_out)
     taken = plural("counts.steps", step - start)

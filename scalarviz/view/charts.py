@@ -13,6 +13,7 @@ from scalarviz.draw2d.braille_curve import round_down, round_up
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import plural, text
+from scalarviz.texts.decimals import rounded
 from scalarviz.view.frame_data import BranchLine, Curve, History, Measured
 from scalarviz.view.scene.frame import Box
 
@@ -59,7 +60,7 @@ class Chart:
         near = [(abs(x - at), step) for at, step in self.marks if abs(x - at) <= REACH]
         if near:
             return min(near)[1]
-        return round(self.place_at(x))
+        return max(0, round(self.place_at(x)))
 
     def branch_at(self, x: float, y: float) -> int | None:
         """Return the number of the branch whose line is at a pixel, or None.
@@ -317,7 +318,7 @@ def draw_last_numbers(
             end += gap + canvas.text(end + gap, base, words, size=size, color=color)
         else:
             rest.append((words, color))
-    if told and at is None and not curve.others and curve.span == (0.0, curve.whole):
+    if told and at is None and not curve.others and curve.span == (-curve.before, curve.whole):
         write_below(canvas, plot, rest, step_words(curve), scale)
     return title
 
@@ -384,7 +385,7 @@ def draw_axes(canvas: Canvas2D, plot: Box, curve: Curve, theme: Theme, scale: fl
         x = Scales(plot, first, last).x(curve.pointed) - wide / 2.0
         x = min(max(x, plot.x), plot.right - wide)
         canvas.text(x, under, words, size=size, color=theme.accent)
-    elif (first, last) != (0.0, whole):
+    elif (first, last) != (-curve.before, whole):
         words = text("chart.zoomed", first=first, last=last, whole=whole)
         if canvas.measure(words, size=size) > plot.width:
             words = text("chart.zoomed.short", first=first, last=last)
@@ -392,7 +393,9 @@ def draw_axes(canvas: Canvas2D, plot: Box, curve: Curve, theme: Theme, scale: fl
         canvas.text(middle, under, words, size=size, color=theme.accent, anchor="center")
     else:
         step, others = step_words(curve), len(curve.others)
-        canvas.text(plot.x, under, "0", size=size, color=theme.quiet)
+        zero = Scales(plot, first, last).x(0.0)
+        if zero < plot.right - canvas.measure(step, size=size) - 16.0 * scale:
+            canvas.text(zero, under, "0", size=size, color=theme.quiet)
         canvas.text(plot.right, under, step, size=size, color=theme.quiet, anchor="right")
         ghost = plural("chart.ghost", others)
         if others and plot.width > canvas.measure(ghost + step, size=size) + 40.0:
@@ -447,7 +450,7 @@ def draw_history(
         return
     size = 12.0 * scale
     low, high = float(values[good].min()), float(values[good].max())
-    ends = [f"{value:.3g}".replace("0.", ".", 1) for value in (low, high)]
+    ends = [rounded(value, 3) for value in (low, high)]
     axis = max(canvas.measure(each, size=size) for each in ends) + 6.0 * scale
     plot = Box(box.x + axis, box.y + 4.0, box.width - axis - 4.0, box.height - 15.0 * scale - 6.0)
     room = (high - low) or max(abs(high), 1e-6)

@@ -8,6 +8,7 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import Theme
+from scalarviz.texts.decimals import short
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.neuron_colors import (
     crosses,
@@ -16,7 +17,6 @@ from scalarviz.view.neuron_colors import (
     left_out,
     painted,
     readable,
-    short,
 )
 from scalarviz.view.scene.frame import ProjectedPoints, Projection
 from scalarviz.view.scene.plates import Neurons

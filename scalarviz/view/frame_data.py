@@ -14,7 +14,7 @@ from scalarviz.model.program import Moment
 from scalarviz.session.caption import Caption, Neuron, Piece
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.exhibits.on_card import ShownNetwork
-from scalarviz.view.scene.frame import Box, Division
+from scalarviz.view.scene.frame import SMALL, Box, Division
 from scalarviz.view.scene.plates import Layout
 
 NOTHING = np.zeros(0)
@@ -108,6 +108,7 @@ class Curve:
     """The loss curve, the current step, the lines of other branches, and metrics.
 
     smoothed  mean losses around each of the steps, drawn before the losses; empty: none
+    before    number of steps of the trainings that this one was made from, left of step 0
     end       the last step of all branches
     first     the first step shown, and `last`; None: up to the end
     pointed   the step under the mouse, or None
@@ -137,6 +138,7 @@ class Curve:
     on_title: bool = False
     large: bool = False
     marks: Sequence[tuple[int, str]] = ()
+    before: float = 0.0
 
     @cached_property
     def whole(self) -> float:
@@ -150,7 +152,8 @@ class Curve:
         """The first and the last step shown."""
         whole = self.whole
         last = whole if self.last is None else min(self.last, whole)
-        return (self.first, last) if self.first < last else (0.0, whole)
+        is_part = self.first < last and (self.first > 0.0 or self.last is not None)
+        return (self.first, last) if is_part else (-self.before, whole)
 
 
 @dataclass(frozen=True)
@@ -361,10 +364,13 @@ class FrameData:
     pane: Pane | None = None
     marks: bool = False
 
-    @property
-    def has_small_curve(self) -> bool:
-        """Whether the loss curve stands in the band, beside the caption."""
-        return not self.present and not self.curve.large
+    def has_small_curve(self, width: float) -> bool:
+        """Return whether the loss curve stands in a band of this width, beside the caption.
+
+        In a small picture without controls, the caption of an operation has its room.
+        """
+        told = self.moment is not None and self.words.clock != "" and width < SMALL
+        return not (self.present or self.curve.large or told)
 
     def division(self, width: float, height: float) -> Division:
         """Return the boxes of a picture of this size, in logical pixels."""

@@ -154,13 +154,16 @@ def draw_ends(
         y = float(tops.min()) - 9.0 * scale
         if line.again:  # at its far end, where the line before ended
             x, y = float(seen.xy[good, 0].min()), float(tops[seen.xy[good, 0].argmin()]) - 9 * scale
+        top = max(see.box.y - margin, 0.0)
+        if tops.min() >= top:
+            y = max(y, top + size)  # a sphere may be near the edge
         words = text(f"picture.{key}")
         wide = canvas.measure(words, size=size, bold=True)
         shift = wide if line.again else wide / 2
         left = min(max(x - shift, see.box.x), max(see.box.right - wide, see.box.x))
         for up in (0.0, 1.5 * size, 3.0 * size):  # higher, if a sphere is there
             box = Box(left, y - up - 0.8 * size, wide, size)
-            if not is_on(box, taken.spheres) and box.y > see.box.y - margin:
+            if not is_on(box, taken.spheres) and box.y > top:
                 ink, halo = theme.ink, theme.ground
                 canvas.text(left, y - up, words, size=size, color=ink, bold=True, outline=halo)
                 taken.boxes.append(box)

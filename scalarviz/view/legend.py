@@ -21,7 +21,7 @@ SQUARES = 90.0  # width of the squares in this one
 STEPS = 9  # squares from the negative to the positive end
 WIDE = 360.0  # pixels of a stage that has the explanation of arrows in its corner
 # A stage must be so many times as wide and as high, for the large and the small one.
-ROOM = (SIZE, 1.5, 3.0), (SMALL, 1.25, 5.0)
+ROOM = (SIZE, 1.5, 5.5), (SMALL, 1.25, 5.0)
 
 
 def legend_box(division: Division) -> Box | None:
@@ -152,15 +152,14 @@ def explain_arrows(
     inner, in_head = division.inner, [box.x for box in messages if box.y < division.head.bottom]
     below = [box.bottom + size for box in messages if box.y >= division.head.bottom]
     x, y = min([division.head.right, *in_head]) - margin - wide, 28.0 * division.scale
-    places = [(x, y)]
     if not division.head.height or x < head + margin:
         y = max([inner.y, *below]) + size
-        corners = inner.x, inner.right - wide
-        is_wide = inner.width >= max(WIDE * division.scale, wide)
-        places = [(x, y) for x in corners if not covers(Box(x, y - size, wide, 1.3 * size))]
-        places = places if is_wide else []
-    for x, y in places[:1]:
-        canvas.text(x, y, words, size=size, color=theme.quiet, outline=theme.ground)
+        corners = [Box(x, y - size, wide, 1.3 * size) for x in (inner.x, inner.right - wide)]
+        free = [corner for corner in corners if not covers(corner)]
+        if inner.width < max(WIDE * division.scale, wide) or not free:
+            return
+        x = free[0].x
+    canvas.text(x, y, words, size=size, color=theme.quiet, outline=theme.ground)
 
 
 def name_of(channel: str) -> str:

@@ -1,4 +1,4 @@
-"""Colors of neurons, and numbers in few characters."""
+"""Colors of neurons, their gradients, and which of them are left out."""
 
 from __future__ import annotations
 
@@ -31,19 +31,8 @@ def readable(color: FloatArray) -> str:
     return "#000000" if contrast(color, np.zeros(3)) > contrast(color, np.ones(3)) else "#ffffff"
 
 
-def short(value: float, digits: int = 2) -> str:
-    """Return a number in few characters, such as ".25"; `digits` follow the point."""
-    if not np.isfinite(value):
-        return str(value)
-    if 0.0 < abs(value) < 0.5 * 10.0**-digits:
-        return f"{value:.0e}".replace("e-0", "e-")
-    text = f"{value:.{digits}f}" if abs(value) < 10.0 else f"{value:.{digits + 1}g}"
-    text = "0" if float(text) == 0.0 else text
-    return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
-
-
 def flow_parts(line: Neurons, frame_data: FrameData) -> tuple[FloatArray, FloatArray] | None:
-    """Return the gradients of a row of neurons and their magnitudes, .25 to 1; None if unknown."""
+    """Return the gradients of a row of neurons and their magnitudes, 0.25 to 1; None if unknown."""
     flows = frame_data.buffers.flows
     flow = next((flows[name] for name in line.buffers if name in flows), None)
     if flow is None:

@@ -11,6 +11,7 @@ from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
+from scalarviz.texts.decimals import short
 from scalarviz.view.feature_maps import draw_pictures
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.neuron_colors import (
@@ -20,7 +21,6 @@ from scalarviz.view.neuron_colors import (
     left_out,
     painted,
     readable,
-    short,
 )
 from scalarviz.view.neuron_maps import draw_maps
 from scalarviz.view.scene.frame import Box, Projection
@@ -332,7 +332,8 @@ def draw_errors(
         low = line.radius * seen.unit[i] + 6.0 * scale
         wide = 0.3 * seen.unit[i]
         size = float(round(min(13.0 * scale, max(11.0 * scale, 0.26 * seen.unit[i]))))
-        number = "+" * (error > 0.0) + short(error)
+        number = short(error)
+        number = "+" * (error > 0.0 and number != "0") + number
         words = text("outputs.off", error=number)
         if canvas.measure(words, size=size) > 0.95 * room:
             words = number

@@ -1,8 +1,9 @@
 """Numbers on cubes: all cubes of a wall have them, or none.
 
 A wall - the cubes of one operation, its biases too - has numbers if those of all of its cubes that
-are in sight fit side by side in letters of SMALLEST logical pixels or more. So do the cubes of the
-sum that is hovered or pinned, and those with arithmetic of the caption. The hovered and the pinned
+are in sight fit side by side in letters of SMALLEST logical pixels or more, with two digits after
+the point or with one. So do the cubes of the sum that is hovered or pinned, and those with
+arithmetic of the caption, whose digits are given. The hovered and the pinned
 cube have their number always. No number is smaller, and none is where a wall is seen from behind
 or along its side.
 """
@@ -21,11 +22,12 @@ from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import dimmed, rgb
 from scalarviz.draw2d.theme import Theme
 from scalarviz.model.operations import NONE
+from scalarviz.texts.decimals import on_cube, short
 from scalarviz.view.cubes.picking import half_sides
 from scalarviz.view.cubes.shaders import CONTRAST
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.lights import DIM, MOVED
-from scalarviz.view.neuron_colors import readable, short
+from scalarviz.view.neuron_colors import readable
 from scalarviz.view.scene.frame import Projection
 from scalarviz.view.scene.plates import Plate
 
@@ -33,7 +35,7 @@ MOST = 256  # numbers of one wall in sight, or of one sum
 SEARCHED = 100_000  # cubes; larger walls are not searched for those in sight
 TOUCHED = 0.4  # part of an operation from which on light has come to the cubes
 LARGEST, SMALLEST = 13.0, 12.0  # sizes of letters in logical pixels
-USUAL = 2.9  # width of a number such as "-1.25", in sizes of letters
+USUAL = {2: 2.9, 1: 2.2}  # width of a number such as "-1.25" or "-1.2", in sizes of letters
 GAP, LINE = 0.25, 1.1  # between two numbers, and from a line to the next
 SHARE = 1.25  # largest width of numbers, in cells: small cubes are narrower than theirs
 APART = 0.65  # least distance of two cubes as seen, in cells: else one hides the other
@@ -43,6 +45,7 @@ SHADE = 0.83  # brightness of what is behind a number: fronts have 1, sides less
 BEFORE = 1.75  # halves of a cell from its middle to where a number stands: before cubes beside it
 
 Sizes: TypeAlias = dict[int, float]  # size of the letters on each cube, by bank index
+Plain: TypeAlias = dict[int, tuple[int, float]]  # digits of its number, too
 Words: TypeAlias = dict[int, tuple[str, float]]  # what is written on it, too
 
 
@@ -69,7 +72,7 @@ def draw_numbers(
     """
     numbers = frame_data.cubes.colors
     plain = numbered_rows(see, frame_data, scale).items()
-    words: Words = {row: (short(float(numbers[row])), size) for row, size in plain}
+    words: Words = {row: (short(float(numbers[row]), d), size) for row, (d, size) in plain}
     words |= moved_words(canvas, see, frame_data, scale)
     words |= told_words(canvas, see, frame_data, scale)
     first = chosen_rows(frame_data)
@@ -77,17 +80,24 @@ def draw_numbers(
         write(canvas, see, frame_data, row, said, size, theme, bright, is_first=row in first)
 
 
-def numbered_rows(see: Projection, frame_data: FrameData, scale: float) -> Sizes:
-    """Return the sizes of the numbers on cubes, by bank index."""
-    found: Sizes = {}
+def numbered_rows(see: Projection, frame_data: FrameData, scale: float) -> Plain:
+    """Return the digits and the sizes of the numbers on cubes, by bank index."""
+    found: Plain = {}
     for cells in walls_in_sight(see, frame_data, scale):
-        found |= fitted(cells, USUAL, 1, scale)
+        found |= numbered(cells, scale)
     for row in chosen_rows(frame_data):
-        whole = cells_of(see, frame_data, rows_of_sum(frame_data, row))
-        found = fitted(whole, USUAL, 1, scale) | found
+        found = numbered(cells_of(see, frame_data, rows_of_sum(frame_data, row)), scale) | found
         own = cells_of(see, frame_data, [row])
-        found |= {each: found.get(each, SMALLEST * scale) for each in own}
+        found |= {each: found.get(each, (2, SMALLEST * scale)) for each in own}
     return found
+
+
+def numbered(cells: Mapping[int, Cell], scale: float) -> Plain:
+    """Return the digits and the size of numbers on some cubes; none if they have no room."""
+    for digits, wide in USUAL.items():
+        if sizes := fitted(cells, wide, 1, scale):
+            return {row: (digits, size) for row, size in sizes.items()}
+    return {}
 
 
 def chosen_rows(frame_data: FrameData) -> list[int]:
@@ -110,7 +120,7 @@ def marks_of(frame_data: FrameData) -> dict[int, str]:
     caption = frame_data.words.caption
     if frame_data.moment is None or caption is None or frame_data.part < TOUCHED:
         return {}
-    return {piece.row: piece.mark for piece in caption.pieces if piece.row != NONE}
+    return {piece.row: on_cube(piece.mark) for piece in caption.pieces if piece.row != NONE}
 
 
 def told_words(canvas: Canvas2D, see: Projection, frame_data: FrameData, scale: float) -> Words:
@@ -157,7 +167,7 @@ def walls_in_sight(see: Projection, frame_data: FrameData, scale: float) -> list
     for plate in frame_data.layout.plates:
         own = plate.operation if plate.operation != NONE else id(plate)
         walls.setdefault(own, []).append(plate)
-    least = SMALLEST * scale * USUAL / SHARE
+    least = SMALLEST * scale * USUAL[1] / SHARE
     found = []
     for plates in walls.values():
         if sum(plate.size for plate in plates) > SEARCHED:

@@ -86,13 +86,6 @@ def drawing() -> Iterator[Any]:
         kept.end()
 
 
-def has_display() -> bool:
-    """Return whether there is a screen to open a window on."""
-    if sys.platform != "linux":
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
-
-
 def toolkit(name: str) -> Any:
     """Return a vispy Application for a backend, "egl" or Qt's.
 

@@ -67,10 +67,10 @@ def draw_band(
     if not band.height:
         return [], None
     canvas.box(*band.place, theme.ground)
-    box = caption_box(division, loss=frame_data.has_small_curve)
+    box = caption_box(division, loss=frame_data.has_small_curve(division.band.width))
     if frame_data.curve.large:
         chart = draw_large_loss(canvas, division, frame_data, theme)
-    elif frame_data.has_small_curve:
+    elif frame_data.has_small_curve(band.width):
         x = box.right + 20.0 * scale
         loss = Box(x, band.y, band.right - 20.0 * scale - x, band.height - 6.0 * scale)
         chart = draw_loss(canvas, loss, frame_data.curve, theme, frame_data.words.clock, scale)

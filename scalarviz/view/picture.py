@@ -185,7 +185,8 @@ class Picture:
             if frame_data.network is not None:
                 exhibit = exhibit.on_card(self.maps)
             exhibit.paint(canvas, division.exhibit, self.theme)
-        if frame_data.pinned is not None and division.card.width:
+        has_room = frame_data.view is None  # else the network is still on its way out of it
+        if frame_data.pinned is not None and division.card.width and has_room:
             draw_inspector(canvas, division.card, frame_data.pinned, self.theme, division.scale)
 
     def _set_cubes(self, frame_data: FrameData, lit: Lights) -> None:

@@ -25,7 +25,7 @@ CUBES, MAPS, SWATCHES, LOSSES = KINDS = ("cubes", "maps", "swatches", "losses")
 FAILED = "#ff5d5d"  # frame of a network that failed
 LINE = 1.5  # height of the line below a network that succeeded
 GAP = 0.14  # between two pictures, as a share of their width, within the next two
-LEAST_GAP, MOST_GAP = 1.0, 6.0
+LEAST_GAP, MOST_GAP = 1.0, 8.0
 CUBE = 7.0  # pixels of a cube; below, weights are tiles
 LEVELS = 32  # shades of a sign
 FINE = 4  # samples along a pixel of a cube
@@ -156,8 +156,17 @@ def draw_networks(
     count = min(count, rows * columns)
     x, y = round(box.x * ratio) / ratio, round(box.y * ratio) / ratio
     sheet = sheet_of(tiles[:count], columns, gap)
+    spots = Spots(place, (x, y), (across / ratio, high / ratio), gap / ratio, columns, count)
+    if pictures.kind == CUBES:  # between its layers there is nothing
+        draw_trays(canvas, spots, theme, gap // 3 / ratio)
     canvas.image(x, y, sheet.shape[1] / ratio, sheet.shape[0] / ratio, sheet)
-    return Spots(place, (x, y), (across / ratio, high / ratio), gap / ratio, columns, count)
+    return spots
+
+
+def draw_trays(canvas: Canvas2D, spots: Spots, theme: Theme, around: float = 0.0) -> None:
+    """Draw a framed ground below each network, which ends so far around its picture."""
+    frames = np.broadcast_to(np.array(spots.size) + 2.0 * around, (spots.count, 2))
+    canvas.boxes(spots.corners - around, frames, theme.tray, outline=theme.rim)
 
 
 def draw_marks(canvas: Canvas2D, spots: Spots, failed: Mask, succeeded: Mask, theme: Theme) -> None:
@@ -185,8 +194,7 @@ def draw_charts(
 ) -> None:
     """Draw the loss of each network in a chart of its own."""
     wide, high = spots.size
-    frames = np.broadcast_to(spots.size, (spots.count, 2))
-    canvas.boxes(spots.corners, frames, theme.tray, outline=theme.rim)
+    draw_trays(canvas, spots, theme)
     scales = replace(scales, plot=Box(0.0, 0.0, wide, high).inside(min(2.0, 0.1 * high)))
     gap = np.full((spots.count, 1), np.nan)
     across = np.hstack([np.broadcast_to(steps, losses.shape), gap])

@@ -20,12 +20,13 @@ from scalarviz.view.beads import one_color
 from scalarviz.view.callout import KNOWN
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.neuron_colors import painted
-from scalarviz.view.scene.frame import NARROW, Box, Division
+from scalarviz.view.scene.frame import Box, Division
 
 Told = tuple[Box, Piece]  # the box of a piece on the picture
 Line = tuple[Piece, ...]
 Group = list[Piece]  # pieces that stay in one row
-LOSS = 320.0, 160.0  # width of the loss curve in a wide and in a narrow picture
+LOSS = 320.0, 160.0  # width of the loss curve, and of that in a picture narrower than NARROW pixels
+NARROW = 1000.0
 TITLE, SIZE = 18.0, 15.0  # letters
 LEAST = 1.25  # distance of rows, in letters
 LATER = "…", "·"  # in place of a result while its light is on its way: the wider one that fits
@@ -53,7 +54,7 @@ def draw_told(
     caption, scale = frame_data.words.caption, division.scale
     if caption is None or not division.band.height:
         return []
-    box = caption_box(division, loss=frame_data.has_small_curve)
+    box = caption_box(division, loss=frame_data.has_small_curve(division.band.width))
     y, size = box.y + 4.0 * scale, SIZE * scale
     with canvas.clip(box.x, box.y, box.width, box.height):
         heads = heading(canvas, caption.title, box.width, scale)

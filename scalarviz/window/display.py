@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from scalarviz.errors import DisplayError
-from scalarviz.view.offscreen import has_display
+from scalarviz.process.opening import has_display
 from scalarviz.window import libraries
 
 TRIES = 5  # connections to an X server

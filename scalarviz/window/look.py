@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
-from PySide6.QtWidgets import QApplication, QStyle, QToolTip, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton, QStyle, QToolTip, QWidget
 
 from scalarviz.draw2d.theme import THEMES, ControlColors
 
@@ -60,6 +60,8 @@ def dress(window: QWidget, theme: str) -> None:
     palette = palette_of(THEMES[theme].controls)
     QApplication.setPalette(palette)
     window.setPalette(palette)
+    for button in window.findChildren(QPushButton):  # one with a style sheet inherits no colors
+        button.setPalette(palette)
     QToolTip.setPalette(palette)
 
 

@@ -28,6 +28,7 @@ from scalarviz.view.offscreen import is_of_opengl, lost, turn
 from scalarviz.window.application import application, quick_turns
 from scalarviz.window.canvas import make_canvas
 from scalarviz.window.look import dress, first_size, theme_of
+from scalarviz.window.lost_display import ending_without_display
 
 FRAME = 100  # milliseconds between two pictures while it trains
 SIZE = 1280, 800
@@ -207,7 +208,7 @@ class SweepWindow(QMainWindow):
         return False
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Space pauses, arrows choose, Enter opens, Page keys show other settings, Esc closes."""
+        """Space pauses, arrows choose, Enter opens, Page keys turn pages, Esc and Q close."""
         key = Qt.Key(event.key())
         if key == Qt.Key.Key_Space:
             self.turn()
@@ -219,7 +220,7 @@ class SweepWindow(QMainWindow):
             self.canvas.update()
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.open(self.stage.chosen)
-        elif key == Qt.Key.Key_Escape:
+        elif key in (Qt.Key.Key_Escape, Qt.Key.Key_Q):
             self.close()
         else:
             super().keyPressEvent(event)
@@ -264,7 +265,7 @@ def watch_sweep(
     """
     application()
     theme = theme_of(theme)
-    with quick_turns(), Stop() as stop:
+    with quick_turns(), Stop() as stop, ending_without_display():
         window = SweepWindow(sweep, theme, steps, stop, look)
         if size is not None:
             window.resize(*size)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from scalarviz.controller.autosave import Keep
@@ -34,6 +36,8 @@ def watch(
     size: tuple[int, int] | None = None,
     present: bool = False,
     nodes: Callable[[Any], object] | None = None,
+    color: str = "value",
+    cubes: str = "value",
     pin: Any = None,
 ) -> int:
     """Open a window on a training, until it is closed; return the exit code.
@@ -53,6 +57,7 @@ def watch(
     size            width and height of the window in pixels
     present         True: larger letters, and no controls until the mouse is at the lower end
     nodes           called with the view of each picture that is made
+    color           what the colors of cubes show; `cubes` what their sizes show
     pin             what is pinned at first, as for `Stage.pin`; None: nothing
 
     Returns 0, or 130 after Ctrl-C. An error of drawing is raised after the training was saved, if
@@ -65,16 +70,19 @@ def watch(
     from scalarviz.window.application import application, quick_turns
     from scalarviz.window.frame import MainWindow
     from scalarviz.window.look import reduces_motion, theme_of
+    from scalarviz.window.lost_display import ending_without_display
 
     application()
     stage = make_stage(shown, theme_of(theme), reduced_motion or reduces_motion())
     stage.present, stage.nodes = present, nodes
+    stage.color, stage.size = color, cubes
     if pin is not None:
         stage.pin(pin)
     group = make_group(shown, stage, recipe, steps, speed)
     shows = [member.show for member in group.members]
     starts = [show.session.step_index for show in shows]
-    with quick_turns(), Stop() as stop:
+    save = partial(save_at_once, group, keep)
+    with quick_turns(), Stop() as stop, ending_without_display(save):
         window = MainWindow(group, stop, keep)
         if size is not None:
             window.resize(*size)
@@ -102,6 +110,14 @@ def watch(
         group.lead.exports.stop()
         raise window.error
     return stop.code or finish(group.lead.exports)
+
+
+def save_at_once(group: Group, keep: Keep) -> None:
+    """Save, though the thread that draws never goes on."""
+    session = group.lead.own_session
+    session.inherit(threading.main_thread().ident)
+    if saved := keep.at_end(session, False):
+        say(saved)
 
 
 def finish(exports: Exports) -> int:

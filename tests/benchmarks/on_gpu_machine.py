@@ -166,7 +166,9 @@ def installed(package: str) -> bool:
 
 def unpack(path: Path, folder: Path) -> None:
     with tarfile.open(path) as file:
-        file.extractall(folder, filter="data")
+        # The argument `filter` came with Python 3.11.4; before, this attribute is ignored.
+        file.extraction_filter = getattr(tarfile, "data_filter", None)
+        file.extractall(folder)
 
 
 def install_carried(known: dict[str, str]) -> list[str]:

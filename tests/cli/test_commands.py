@@ -14,6 +14,7 @@ import scalarviz as sv
 from scalarviz import faces
 from scalarviz.cli import commands
 from scalarviz.errors import DisplayError, InputError, UnknownNameError
+from scalarviz.scenefiles.user_code import answer
 from tests.wording import refused
 
 ROOT = Path(__file__).parent.parent.parent
@@ -98,46 +99,17 @@ def test_a_scene_runs_by_name_with_its_options(run, more: list[str]) -> None:
     assert "5 steps: loss from" in ran.out
 
 
-def no_screen(patch: pytest.MonkeyPatch, folder: Path, *absent: str) -> None:
-    """As on a machine without a display, where these modules are not installed."""
-    patch.chdir(folder)
-    patch.delenv("DISPLAY", raising=False)
-    patch.delenv("WAYLAND_DISPLAY", raising=False)
-    patch.setattr(commands, "find_spec", lambda name: name not in absent or None, raising=False)
-
-
-@pytest.mark.parametrize(("absent", "file"), [((), "rgb.mp4"), (("av",), "rgb.png")])
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is always a screen")
-def test_watching_without_a_screen_says_what_to_type_and_writes_nothing(
-    run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, absent: tuple[str, ...], file: str
+def test_from_python_a_missing_screen_is_an_error(
+    colours: sv.Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     pytest.importorskip("PySide6", reason="without it, that is what is said first")
-    no_screen(monkeypatch, tmp_path, *absent)
-    ran = run("watch", *SMALL)
-    assert ran.code == 1 and ran.err.count("\n") == 1
-    said = "there is no screen to open a window on: run it where DISPLAY is set; without a window "
-    assert said + "`scalarviz watch rgb --terminal` draws in the terminal" in ran.err
-    assert f"`scalarviz render rgb -o {file}` writes a " in ran.err
-    assert "`scalarviz page rgb -o rgb.html` a page that trains in a browser" in ran.err
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is always a screen")
-def test_from_python_and_of_a_kept_training_it_says_so_too(
-    run, own: str, colours: sv.Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    pytest.importorskip("PySide6", reason="without it, that is what is said first")
-    folder = tmp_path / "empty"
-    folder.mkdir()
-    no_screen(monkeypatch, folder)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     with refused(DisplayError, "no screen"):
         sv.watch(colours)
-    assert f"`scalarviz watch {own} --terminal`" in run("watch", own).err
-    kept = str(tmp_path / "a run.safetensors")
-    colours.save(kept)
-    ran = run("replay", kept)
-    assert ran.code == 1 and f"`scalarviz replay '{kept}' --terminal`" in ran.err
-    assert not list(folder.iterdir())
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("terminal", [False, True])
@@ -188,11 +160,19 @@ def test_a_training_that_was_kept_is_opened_again(
     kept = tmp_path / "kept.safetensors"
     assert run("train", *SMALL, "--save", str(kept)).code == 0
     opened = []
-    monkeypatch.setattr(faces, "watch", lambda show, **options: opened.append((show, options)) or 0)
+
+    def watch(show: Any, *_: Any, **options: Any) -> int:
+        opened.append((show, options))
+        return 0
+
+    monkeypatch.setattr(faces, "watch", watch)
     assert run("replay", str(kept)).code == 0
     ((show, options),) = opened
     assert show.session.step_index == 5 and show.title == "kept.safetensors"
     assert options["play"] is False
+    for more, plays in (([], False), (["--steps", "3"], None)):
+        assert run("watch", *SMALL[:-2], "--resume", str(kept), *more).code == 0
+        assert opened[-1][1]["play"] is plays
     ran = run("replay", str(tmp_path / "none.safetensors"))
     assert ran.code == 1 and ran.err.count("\n") == 1
 
@@ -461,3 +441,28 @@ def test_a_training_stops_where_it_is_told_to(run: Any) -> None:
     refused = run(*words, "--stop-when", "los < 100")
     assert refused.code and "did you mean 'loss'" in refused.err
     assert "--stop-when" in run("train", "rgb", "--help").out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a current folder cannot be removed")
+def test_in_a_removed_folder_it_trains_and_says_where_nothing_can_be_kept(tmp_path: Path) -> None:
+    def ran(*words: str) -> tuple[int, str, str]:
+        (folder := tmp_path / "gone").mkdir()
+        done = subprocess.run(
+            [sys.executable, "-m", "scalarviz", *words], capture_output=True, text=True,
+            cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, preexec_fn=folder.rmdir,
+            check=False,
+        )  # fmt: skip
+        assert "Traceback" not in done.stderr and "FileNotFoundError" not in done.stderr
+        return done.returncode, done.stdout, done.stderr
+
+    code, out, _ = ran("train", "xor", "--engine", "python", "--steps", "5")
+    assert code == 0 and "5 steps: loss from" in out
+    code, out, error = ran("train", "xor", "--engine", "python", "--save", "it.safetensors")
+    assert (code, out) == (1, "") and "nothing can be saved in '.'" in error
+    code, out, error = ran("page", "xor", "--engine", "python")
+    assert (code, out) == (1, "") and "there is no folder '.' to save in" in error
+
+
+def test_an_error_for_want_of_a_current_folder_says_so() -> None:
+    error = answer(FileNotFoundError(2, "No such file or directory"))  # as os.getcwd raises it
+    assert str(error) == "the current folder was removed: change to another one"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz import data
+from scalarviz import data, faces
 from scalarviz.cli import commands, open_link
 from scalarviz.errors import FileError, InputError, ScalarvizError, UnknownNameError
 from tests.wording import refused
@@ -26,11 +26,10 @@ def opened(monkeypatch: pytest.MonkeyPatch):
         seen: list[Any] = []
 
         def watch(show: Any, *given: Any, **more: Any) -> int:
-            names = ("steps", "speed", "theme", "keep", "recipe")
-            seen.append((show.session, dict(zip(names, given, strict=True)) | more))
+            seen.append((show.session, more))
             return 0
 
-        monkeypatch.setattr(open_link, "watch", watch)
+        monkeypatch.setattr(faces, "watch", watch)
         with pytest.raises(SystemExit) as left:
             commands.obey(["open", link, *options])
         assert left.value.code == 0

@@ -110,6 +110,23 @@ def test_what_cannot_be_drawn_is_refused_before_the_first_step(
     assert not list(Path().iterdir())
 
 
+@pytest.mark.parametrize("name", ["a.png", "a.html"])
+def test_no_steps_draw_the_start(
+    render: Any, out: list[str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    at: list[int] = []
+    for function in ("picture", "storyboard"):
+        draws = getattr(render_scene, function)
+
+        def drawn(show: Any, *given: Any, draws: Any = draws, **more: Any) -> Any:
+            at.append(show.session.step_index)
+            return draws(show, *given, **more)
+
+        monkeypatch.setattr(render_scene, function, drawn)
+    assert render(*SMALL, "--steps", "0", "-o", name) == (0, "") and Path(name).is_file()
+    assert at == [0]
+
+
 def test_each_operation_is_held_as_long_as_asked(render: Any, out: list[str]) -> None:
     words = *SMALL[:3], "--steps", "1", "--pixels", "64x48", "-o", "x.gif", "--fps", "4"
     assert render(*words, "--operations", "--hold", "0.5") == (0, "")

@@ -84,9 +84,9 @@ def test_scenes_are_the_words_before_the_options(words: list[str], found: list[s
 
 def test_watch_shows_all_scenes_with_the_options_of_all(ran: Any, watched: list[Any]) -> None:
     assert ran("watch", "rgb", "xor", *OPTIONS, "--lr", "0.125", "--speed", "7")[0] == 0
-    (((several, recipes), (steps, speed, theme, keep), _),) = watched
+    (((several, recipes), _, named),) = watched
     assert isinstance(several, Several) and several.names == ("rgb", "xor")
-    assert (steps, speed, theme, keep) == (4, 7.0, "auto", None)
+    assert (named["steps"], named["speed"], named["theme"]) == (4, 7.0, "auto")
     for session, recipe in zip(several.sessions, recipes, strict=True):
         assert session.engine == "python" and session.learning_rate == 0.125
         assert recipe.values["lr"] == 0.125
@@ -156,6 +156,8 @@ def test_render_writes_a_picture_of_all_and_what_became_of_each(ran: Any, tmp_pa
     with Image.open(path) as image:
         pixels = np.asarray(image)
     assert pixels.shape == (200, 320, 3) and len(np.unique(pixels.reshape(-1, 3), axis=0)) > 50
+    code, out, err = ran("render", "rgb", "xor", *OPTIONS, "--steps", "0", "-o", str(path))
+    assert code == 0 and "rgb: 0 steps: nothing learned yet" in out, err
     film = tmp_path / "both.gif"
     line = ("render", "rgb?hidden=3", "rgb?hidden=4", *OPTIONS, "--pixels", "160x100")
     code, out, err = ran(*line, "--every", "2", "--fps", "2", "-o", str(film))

@@ -8,6 +8,7 @@ import pytest
 from scalarviz.cli import warm
 from scalarviz.cli.commands import main
 from scalarviz.controller import precompile
+from scalarviz.data.digits import built_in
 from scalarviz.engines import every_kernel
 from scalarviz.engines.codegen import cache_files, kernel_units
 from scalarviz.engines.codegen.dispatch import by_address
@@ -30,7 +31,6 @@ SMALL = [
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty cache folder, and few kernels."""
     monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setattr(every_kernel, "every_kernel", lambda: SMALL)
 
 
@@ -68,14 +68,13 @@ def test_a_kernel_that_cannot_be_compiled_is_named(monkeypatch: pytest.MonkeyPat
 # In the place of the process that compiles for a GPU: it leaves the files that numba would leave.
 COMPILER = """
 import os, pathlib, sys
+from scalarviz.engines.codegen.cache_files import keep
 kind, _, names = sys.argv[1].partition("=")
 assert kind == "cuda"
 for name in names.split(os.pathsep):
     path = pathlib.Path(name)
     assert "cuda.jit" in path.read_text()
-    (path.parent / "__pycache__").mkdir(exist_ok=True)
-    for ending in (".nbi", ".nbc"):
-        (path.parent / "__pycache__" / f"{path.stem}.kernel-7{ending}").write_bytes(b".")
+    keep(path.parent / "__pycache__" / f"{path.stem}.kernel-7.nbc", b"code")
 """
 
 
@@ -88,6 +87,7 @@ def a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precompile, "is_ready", lambda kind: kind == "means" or plain(kind))
     monkeypatch.setattr(warm, "scenes", lambda: {name: find(name) for name in ("rgb", "digits")})
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    built_in.cache_clear()  # which another test of this process may have filled
 
 
 @needs_numba_cuda

@@ -24,6 +24,7 @@ class FakeStage:
         self.hover: int | None = None
         self.hover_neuron: Any = None
         self.help = self.marks = self.present = self.walking = False
+        self.reduced_motion = False
         self.nodes: Any = None
         self.color = "value"
         self.size = "gradient"

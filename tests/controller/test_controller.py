@@ -211,7 +211,7 @@ class Ticks:
         return self.now
 
 
-def test_an_opening_doubles_its_speed_until_it_is_flat_out(
+def test_play_keeps_the_speed_of_the_show(
     make: MakeController, colours: sv.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Ticks()
@@ -223,41 +223,25 @@ def test_an_opening_doubles_its_speed_until_it_is_flat_out(
         clock.now = seconds
         controller.attend()
         seen.append(controller.state.speed)
-    assert seen == [10.0, 10.0, 20.0, 20.0, 40.0]
-    controller.pause()
-    clock.now = 1000.0  # a pause does not count
-    controller.step(+1)
-    controller.play()
-    controller.attend()
-    assert controller.state.speed == 40.0
+    assert seen == [10.0] * 5
     clock.now = 1060.0
     controller.attend()
-    assert controller.state.speed is None
+    assert controller.state.speed == 10.0
 
 
-def test_starting_again_keeps_the_speed(
-    make: MakeController, colours: sv.Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = Ticks()
-    monkeypatch.setattr(play, "perf_counter", clock)
+def test_starting_again_keeps_the_speed(make: MakeController, colours: sv.Session) -> None:
     controller = make(Show(colours, speed=10))
-    controller.play()
-    clock.now = 9.1
-    controller.attend()
-    assert controller.state.speed == 40.0
-    controller.reset()
-    controller.play()
-    controller.attend()
-    assert controller.state.speed == 40.0
     controller.set_speed(3.0)
     controller.reset()
     assert controller.state.speed == 3.0
 
 
-def test_a_speed_of_ones_own_ends_the_opening(make: MakeController, colours: sv.Session) -> None:
+def test_a_speed_of_ones_own_replaces_that_of_the_show(
+    make: MakeController, colours: sv.Session
+) -> None:
     controller = make(Show(colours, speed=10))
     controller.set_speed(400.0)
-    assert controller.state.speed == 400.0 and controller.playing.opening is None
+    assert controller.state.speed == 400.0
     controller.set_speed(0.0)
     assert controller.state.speed == 400.0 and "speed" in controller.message
     assert make(Show(colours, speed=10), speed=0).state.speed is None
@@ -266,20 +250,20 @@ def test_a_speed_of_ones_own_ends_the_opening(make: MakeController, colours: sv.
 def test_play_goes_by_operation_where_that_is_the_unit(
     controller: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    played: list[tuple[Any, str]] = []
+    played: list[Any] = []
     monkeypatch.setattr(controller.session, "play", lambda *how: played.append(how))
     controller.set_speed(100.0)
     controller.set_unit("operation")
     controller.play()
-    assert played == [(pytest.approx(1.0), "operation")]
+    assert played == [(pytest.approx(1.0), "operation", 2000)]
     assert controller.state.pace == "an operation in 1 s"
     controller.set_speed(0.25)  # steps a second, of twelve operations
-    assert played[-1] == (pytest.approx(3.0), "operation")
+    assert played[-1] == (pytest.approx(3.0), "operation", 2000)
     assert controller.state.pace == "3 operations/s"
     controller.set_speed(None)  # no faster than can be seen
-    assert played[-1] == (pytest.approx(36.0), "operation")
+    assert played[-1] == (pytest.approx(36.0), "operation", 2000)
     controller.set_unit("step")
-    assert played[-1] == (100.0, "step") and controller.state.speed == 100.0
+    assert played[-1] == (100.0, "step", 2000) and controller.state.speed == 100.0
 
 
 def test_the_slider_of_the_speed_ends_where_operations_cannot_be_seen(controller: Any) -> None:
@@ -339,7 +323,11 @@ def test_slow_playing_goes_by_operations(controller: Any, monkeypatch: pytest.Mo
     controller.play()
     controller.set_speed(3.0)
     controller.set_speed(4.0)
-    assert asked == [(0.25, "operation"), (3.0 * count, "operation"), (4.0, "step")]
+    assert [each[:2] for each in asked] == [
+        (0.25, "operation"),
+        (3.0 * count, "operation"),
+        (4.0, "step"),
+    ]
 
 
 class Slow:
@@ -415,7 +403,7 @@ def test_the_first_run_ends_by_itself_and_choices_are_offered(
 ) -> None:
     controller = make(show, steps=20)
     to_the_end(controller)
-    assert controller.session.step_index >= 20
+    assert controller.session.step_index == 20
     assert list(controller.stage.offers) == [
         "Step through it",
         "Back to start",
@@ -429,6 +417,35 @@ def test_the_first_run_ends_by_itself_and_choices_are_offered(
     wait(lambda: controller.session.step_index > there + 30)
     controller.attend()
     assert controller.session.playing, "the second run has no end"
+
+
+@pytest.mark.parametrize("speed", [None, 400.0])
+def test_a_run_ends_at_its_very_step(
+    make: MakeController, colours: sv.Session, speed: float | None
+) -> None:
+    controller = make(Show(colours), steps=150, speed=speed)
+    controller.set_speed(speed)
+    controller.play()
+    wait(lambda: controller.session.step_index >= 150)
+    time.sleep(0.05)  # nobody attends to it meanwhile
+    controller.attend()
+    assert controller.session.step_index == 150 and "Step through it" in controller.stage.offers
+
+
+def test_a_slow_step_that_ends_the_run_is_its_last(
+    make: MakeController, show: Show, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controller = make(show, steps=1)
+    slow = Slow(controller, monkeypatch)
+    controller.set_speed(0.1)
+    controller.play()
+    controller.slow_step()
+    slow.watch(guide.READABLE * (len(controller.session.operations) - 0.5))
+    assert controller.session.clock.place == (1, 0)
+    for _ in range(40):
+        slow.watch(0.05)
+        time.sleep(0.002)
+    assert controller.session.clock.place == (1, 0) and controller.stage.offers
 
 
 def test_what_is_offered_is_done(make: MakeController, show: Show) -> None:
@@ -633,7 +650,7 @@ def test_a_refused_step_is_told_with_the_way_back(controller: Any) -> None:
 def test_a_fault_of_ours_in_the_training_is_told_too(
     controller: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(session: sv.Session, most: int | None, unit: str) -> int:
+    def fail(session: sv.Session, *given: object) -> int:
         raise RuntimeError("no more memory")
 
     monkeypatch.setattr(sv.Session, "_portion", fail)
@@ -798,9 +815,26 @@ def test_a_training_is_saved_and_goes_on(make: MakeController, tmp_path: Path) -
     controller.step(+1)
     drop(controller, path)  # as good as loading it
     assert controller.session.step_index == 4 and values(controller) == there
-    assert controller.message == f"Goes on from {path}" and len(controller.state.options) == 5
+    assert controller.message == f"{path} is open, at step 4"
+    assert len(controller.state.options) == 5
     open_run(controller, tmp_path / "none.safetensors")
     assert "none.safetensors" in controller.message and controller.session.step_index == 4
+
+
+def test_an_opened_training_has_its_title_and_does_not_play(
+    make: MakeController, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.safetensors"
+    for name, options in (("rgb", {"map": "grey", "hidden": 4}), ("xor", {})):
+        kept, controller = make(name, **options), make("rgb")
+        kept.step(+1, 4)
+        save(kept, path)
+        controller.play()
+        open_run(controller, path)
+        assert controller.show.title == kept.show.title != make("rgb").show.title
+        assert controller.session.step_index == 4 and not controller.session.playing
+        controller.undo()
+        assert controller.show.title == make("rgb").show.title
 
 
 # How it opens.
@@ -825,8 +859,8 @@ def test_without_a_tour_it_plays_once(controller: Any, ticks: Ticks) -> None:
 
 def test_no_camera_moves_by_itself_in_the_tour_and_after_it(controller: Any, ticks: Ticks) -> None:
     Opening(controller, True).attend()
-    for seconds in range(15):
-        ticks.now = float(seconds)
+    for tick in range(50):
+        ticks.now = 0.3 * tick
         controller.attend()
     assert controller.stage.part_of_tour == "end"
     assert not any(asked[0] in ("look", "frame_pinned") for asked in controller.stage.asked)

@@ -130,6 +130,30 @@ def test_what_cannot_be_is_refused_in_a_sentence(controller: Controller) -> None
     assert any("layer 0" in each for each in words), words
 
 
+def test_what_is_said_of_a_network_without_hidden_layers_is_true_of_one_that_learns(
+    controller: Controller,
+) -> None:
+    go_wrong(controller, "shallow")
+    controller.pause()
+    session = controller.session
+    session.to("cpu")
+    session.advance(3000)
+    assert session.loss < 0.01, "colours are learned without a hidden layer, too"
+    assert "stay wrong" not in controller.message and "weighted sum" in controller.message
+
+
+def test_what_is_said_while_it_plays_is_true_of_weights_that_never_move(
+    controller: Controller,
+) -> None:
+    go_wrong(controller, "dead")
+    session = controller.session
+    assert session.playing
+    stage: Any = controller.stage
+    said = stage.frame_data().words.caption.title
+    controller.pause()
+    assert said and "every" not in said and "each weight" not in said
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_what_goes_wrong_is_set_up_said_and_undone(controller: Controller, name: str) -> None:
     session = controller.session

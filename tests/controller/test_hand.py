@@ -236,8 +236,8 @@ def test_a_tour_goes_on_though_its_operations_take_long(
     Opening(controller, True, play=False).attend()
     end = time.perf_counter() + 20.0
     while controller.guide.tour is not None and time.perf_counter() < end:
-        now[0] += 0.05 if now[0] < 7.0 else 5.0  # the steps at the end are left out
+        now[0] += 0.05 if now[0] < 7.0 else 5.0  # the pictures come slowly at the end
         controller.attend()
         time.sleep(0.002)
     gate.seconds = 0.0
-    assert controller.session.step_index == 1 and (tmp_path / "seen").exists()
+    assert controller.session.step_index > 1 and (tmp_path / "seen").exists()

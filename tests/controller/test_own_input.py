@@ -11,10 +11,10 @@ from scalarviz import data
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.own_input import pick, put_in
 from scalarviz.controller.pointer import LEFT, Pointer
-from scalarviz.presenter.captions.format import rounded
 from scalarviz.presenter.own_input import caption_of_own
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
+from scalarviz.texts.decimals import rounded
 from scalarviz.view.exhibits.pad import Pad
 from scalarviz.view.exhibits.plane import Plane
 from tests.studio import Studio
@@ -205,7 +205,7 @@ def test_the_caption_says_the_answer(
     title = stage.frame_data().words.caption.title
     assert title.startswith(("You put in", "Your own input"))
     if len(inputs) < 5:
-        assert title.count(".5") >= len(inputs)
+        assert title.count("0.5") >= len(inputs)
     answer = session.network(inputs[np.newaxis])[0]
     assert all(rounded(number) in title for number in answer.tolist())
     session.advance(5)
@@ -214,7 +214,7 @@ def test_the_caption_says_the_answer(
 
 def test_a_single_answer_without_a_name_is_a_number_alone() -> None:
     title = caption_of_own(plane(), np.array([0.5, -0.5]), np.array([-0.34])).title
-    assert title == "You put in x .5, y -.5. It answers -.34."
+    assert title == "You put in x 0.5, y -0.5. It answers -0.34."
 
 
 def test_another_training_has_no_input_of_the_users_own(pointer: Pointer, stage: Stage) -> None:

@@ -100,6 +100,13 @@ def test_it_shows_a_step_in_ten_seconds_and_then_some_more(watcher: Watcher) -> 
     assert len(session.branches) == 1 and len(session.losses) == 413
 
 
+def test_it_takes_no_more_steps_than_asked_for(watcher: Watcher) -> None:
+    watcher.controller.playing.until = 30
+    watcher.controller.guide.show_tour()
+    watcher.watch(END + 1.0)
+    assert watcher.session.clock.place == (30, 0) and watcher.stage.part_of_tour == "end"
+
+
 def test_its_steps_are_those_of_any_training(watcher: Watcher) -> None:
     other = session_of([2, 2, 1])
     other.advance(413)
@@ -274,3 +281,34 @@ def test_each_part_has_operations_of_its_own() -> None:
         done += operations
         assert not steps
     assert done == len(moments) and going.due(9.0) == (1, 0)
+
+
+def test_it_goes_by_pictures_and_takes_all_its_steps_on_a_slow_machine(watcher: Watcher) -> None:
+    watcher.controller.guide.show_tour()
+    watcher.watch(60.0, frame=1.5)
+    names = watcher.session.operations
+    assert watcher.places[: len(names)] == ["", *names[1:]]  # each has a picture of its own
+    assert watcher.stage.part_of_tour == "end" and watcher.session.clock.place == (413, 0)
+
+
+def test_before_it_goes_faster_it_waits_for_kernels(
+    watcher: Watcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = ["compiling"]
+    monkeypatch.setattr(type(watcher.controller.warming), "said", property(lambda _: said[0]))
+    watcher.controller.guide.show_tour()
+    watcher.watch(90.0)
+    assert watcher.session.clock.place == (1, 0) and watcher.controller.guide.tour is not None
+    said[0] = ""
+    watcher.watch(3.0)
+    assert watcher.stage.part_of_tour == "end" and watcher.session.clock.place == (413, 0)
+
+
+def test_without_motion_each_part_is_a_still(watcher: Watcher) -> None:
+    watcher.stage.reduced_motion = True
+    watcher.controller.guide.show_tour()
+    watcher.watch(12.0)
+    names = watcher.session.operations
+    loss = names.index("loss")
+    assert watcher.places == ["", names[loss - 1], "loss", names[-2], "step", "more"]
+    assert watcher.session.clock.place == (413, 0)

@@ -7,7 +7,7 @@ import pytest
 
 from scalarviz.controller import scenes
 from scalarviz.controller.controller import Controller
-from scalarviz.controller.growing import one_more
+from scalarviz.controller.growing import layer_less, layer_more, one_less, one_more
 from scalarviz.controller.options import Recipe
 from scalarviz.controller.parts import set_rate
 from scalarviz.scenefiles.find import find, load
@@ -66,6 +66,27 @@ def test_undo_and_redo_say_what_they_do(controller: Any, act: Act, did: str) -> 
     assert controller.message.partition(";")[0] == f"Undone: {did}"
 
 
+def test_options_say_the_sizes_of_a_network_that_has_grown(controller: Any) -> None:
+    def sizes() -> dict[str, Any]:
+        return {choice.name: choice.value for choice in controller.state.options}
+
+    assert (sizes()["hidden"], sizes()["depth"]) == (8, 1)
+    one_more(controller)
+    assert (sizes()["hidden"], sizes()["depth"]) == (9, 1)
+    one_less(controller)
+    layer_more(controller)
+    assert (sizes()["hidden"], sizes()["depth"]) == (8, 2)
+    controller.undo()
+    layer_less(controller)
+    assert (sizes()["hidden"], sizes()["depth"]) == (0, 1)
+    for _ in range(3):
+        controller.undo()
+    assert sizes()["hidden"] == 8
+    one_more(controller)
+    controller.set_option("depth", "2")  # of the sizes that are shown
+    assert [layer.outputs for layer in controller.session.network.layers] == [9, 9, 3]
+
+
 def test_an_undo_that_leads_to_another_step_names_it(controller: Any) -> None:
     controller.step(+1, 2)
     controller.edit(3, 0.75)
@@ -82,6 +103,46 @@ def test_a_drag_is_told_once(controller: Any) -> None:
         controller.edit(3, value, dragged=True)
     controller.undo()
     assert controller.message == "Undone: weight 3 = 0.3"
+
+
+def test_redo_does_again_what_was_undone_last(controller: Any) -> None:
+    controller.edit(3, 0.75)
+    controller.undo()
+    controller.step(+1, 5)
+    one_more(controller)
+    controller.undo()
+    assert controller.message == "Undone: 1 neuron added to layer 0"
+    assert controller.state.redoable == 1
+    controller.stage.then()
+    assert controller.message == "Done again: 1 neuron added to layer 0"
+    assert controller.state.redoable == 0 and controller.session.network.layers[0].outputs == 9
+
+
+def test_undone_one_after_the_other_they_are_done_again_in_order(controller: Any) -> None:
+    controller.edit(3, 0.75)
+    one_more(controller)
+    controller.edit(4, 0.25)
+    changes = ["weight 4 = 0.25", "1 neuron added to layer 0", "weight 3 = 0.75"]
+    for did in changes:
+        controller.undo()
+        assert controller.message == f"Undone: {did}"
+    for did in reversed(changes):
+        controller.redo()
+        assert controller.message == f"Done again: {did}"
+    assert controller.state.redoable == 0
+
+
+def test_a_change_ends_the_way_on_to_another_training(controller: Any) -> None:
+    one_more(controller)
+    controller.undo()
+    controller.edit(3, 0.75)
+    assert controller.state.redoable == 0
+    controller.redo()
+    assert "There is nothing to redo" in controller.message
+    controller.undo()
+    assert controller.message == "Undone: weight 3 = 0.75"
+    controller.redo()
+    assert controller.message == "Done again: weight 3 = 0.75" and controller.state.redoable == 0
 
 
 def test_nothing_to_undo_is_a_sentence(controller: Any) -> None:

@@ -394,7 +394,6 @@ def test_another_process_compiles_the_formulas_of_this_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     unit = Unit("test_bent", kernels.unary, Formula("bent", bent, (bent_slope,)))
     kind = precompile.remembered("float64", [unit], "float64")
     word = precompile.words_for(kind)

@@ -72,7 +72,7 @@ def test_a_training() -> None:
 
 
 def test_auto_is_not_cuda() -> None:
-    assert registry.choose("auto").name == "cuda"
+    assert registry.choose("auto", registry.LARGE).name == "cuda"
     assert registry.choose_for_expression("auto").name == "cpu"
     assert registry.choose_for_expression("cuda").name == "cuda"
     assert isinstance(

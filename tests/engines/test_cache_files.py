@@ -1,6 +1,6 @@
 """Files of kernels on disk: where they are, what is trusted, and what is removed."""
 
-import hashlib
+import errno
 import os
 import stat
 import sys
@@ -33,29 +33,34 @@ def test_a_file_is_named_by_its_text() -> None:
     assert one.name.startswith("kind_") and one.parent == cache_files.cache_folder()
 
 
-@pytest.mark.parametrize("elsewhere", [False, True], ids=["beside", "elsewhere"])
-def test_a_kernel_is_compiled_if_its_index_and_its_code_are_there_and_whole(
-    elsewhere: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kernel_is_compiled_if_its_code_is_there_and_whole(tmp_path: Path) -> None:
     path, folder = tmp_path / "small.py", tmp_path / "__pycache__"
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    if elsewhere:
-        monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "numba"))
-        source = hashlib.sha1(str(tmp_path).encode()).hexdigest()
-        folder = tmp_path / "numba" / f"a_{source}"
-    folder.mkdir(parents=True)
-    files = [folder / f"small.answer-1.py312.{ending}" for ending in ("nbi", "1.nbc")]
-    other = folder / "other.answer-1.py312.nbi"
-    other.write_bytes(b"cut sho")
+    cache_files.keep(folder / "other.answer-1.py312.0123.nbc", b"code of another")
     assert not cache_files.is_compiled(path)
-    for file, complete in zip(files, (False, True), strict=True):
-        file.write_bytes(b"a pickle.")
-        assert cache_files.is_compiled(path) is complete
-    cache_files.drop_damaged(path)
+    file = folder / "small.answer-1.py312.0123.nbc"
+    cache_files.keep(file, b"its code")
     assert cache_files.is_compiled(path)
-    files[1].write_bytes(b"a pick")
-    cache_files.drop_damaged(path)
-    assert [*folder.iterdir()] == [other]
+    whole = file.read_bytes()
+    for damaged in (b"", whole[:-1], whole[:20], b"\0" * len(whole), whole.replace(b"its", b"ITS")):
+        file.write_bytes(damaged)
+        assert not cache_files.is_compiled(path)
+
+
+def test_a_full_disk_is_said_once_and_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(cache_files.os, "replace", full)
+    for name in ("one.py", "other.py"):
+        assert not cache_files.write(tmp_path / name, SMALL)
+    cache_files.keep(tmp_path / "third.nbc", b"code")
+    assert not [*tmp_path.iterdir()]
+    (said,) = caplog.messages
+    assert str(tmp_path) in said and "No space left on device" in said
+    assert cache_files.run_file(tmp_path / "one.py", SMALL).ANSWER == 42
+    del sys.modules["one"]
 
 
 # ---- one meaning for each name ------------------------------------------------------------------
@@ -118,11 +123,32 @@ def test_a_folder_that_others_can_write_is_not_trusted(
     assert folder != shared
     folder.chmod(0o777)
     monkeypatch.setattr(cache_files.tempfile, "tempdir", str(tmp_path))
-    assert cache_files.cache_folder() not in (folder, shared)
+    cache_files.own_folder.cache_clear()
+    own = cache_files.cache_folder()
+    assert own not in (folder, shared) and cache_files.cache_folder() == own
+    cache_files.own_folder.cache_clear()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
+def test_a_folder_that_is_asked_for_is_not_trusted_either_if_others_can_write_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked, home = tmp_path / "asked", tmp_path / "home"
+    monkeypatch.setattr(cache_files, "user_cache", lambda: home)
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(asked))
+    assert cache_files.cache_folder() == asked
+    asked.chmod(0o777)
+    for _ in range(2):
+        assert cache_files.cache_folder() == home
+    (said,) = caplog.messages
+    assert str(asked) in said and "chmod go-w" in said
+    link = tmp_path / "link"
+    link.symlink_to(home)
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(link))
+    assert cache_files.cache_folder() == link
 
 
 def test_old_generations_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     names = ["kind_old", "kind_new", "kind_now", "other_old"]
     for name in names:
         (tmp_path / f"{name}.py").write_text("")
@@ -130,15 +156,15 @@ def test_old_generations_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     kept.mkdir()
     for name in names:
         (kept / f"{name}.answer-1.py312.nbi").write_text("")
-    killed = [tmp_path / "a.new", tmp_path / "b.new"]  # left by processes that were killed
-    for file in (*killed, kept / "kind_old.answer-1.py312.1.nbc.tmp.0123"):
+    killed = [kept / "a.new", tmp_path / "b.new"]  # left by processes that were killed
+    for file in killed:
         file.write_text("")
     path = tmp_path / "kind_now.py"
     long_ago = time.time() - 30 * 24 * 3600
     for old in (tmp_path / "kind_old.py", tmp_path / "other_old.py", path, killed[0]):
         os.utime(old, (long_ago, long_ago))
     cache_files.remove_old(path, "kind")
-    assert [*tmp_path.glob("*.new")] == [killed[1]]
+    assert [*tmp_path.rglob("*.new")] == [killed[1]]
     left = ["kind_new", "kind_now", "other_old"]
     assert sorted(file.stem for file in tmp_path.glob("*.py")) == left
     assert sorted(file.name.partition(".")[0] for file in kept.iterdir()) == left

@@ -46,7 +46,6 @@ def files(found: Iterable[cuda_file.CudaUnit]) -> set[str]:
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache folder, and a process without a kernel."""
     monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setattr(cuda_file, "_modules", {})
     return tmp_path
 

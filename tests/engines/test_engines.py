@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.engines.registry import ENGINES, EngineRow, choose
+from scalarviz.engines.registry import ENGINES, LARGE, EngineRow, choose
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UnknownNameError
 from scalarviz.model.optimizer import Optimizer
 from tests.strategies import RUNNABLE
@@ -176,6 +176,32 @@ def test_auto_takes_the_first_that_can_run_and_says_which_and_why(
     assert caplog.messages == [said + "cpu cannot run here: a screwdriver is missing)"]
     with refused(EngineError, "a screwdriver"):
         sv.Network([2, 2]).to("cpu")
+
+
+def test_auto_takes_cuda_from_a_size_on_and_says_why(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("scalarviz.engines.registry._said", set())
+
+    def make(*_: object) -> NoReturn:
+        raise EngineError("cuda was chosen")
+
+    monkeypatch.setitem(ENGINES, "cuda", EngineRow("cuda", make))
+    xor = sv.Session(sv.Network([2, 4, 1]), sv.data.Xor(), batch=None)
+    xor.to("auto")
+    assert xor.engine == "cpu"
+    large = sv.Network([100, 100, 100])  # 20,200 products: 165 samples are less than the bound
+    assert 3 * 165 * large.program.products < LARGE <= 3 * 166 * large.program.products
+    samples = np.zeros((300, 100)), np.zeros((300, 100))
+    assert sv.Session(large.copy(), samples, batch=165).engine == "cpu"
+    for batch in (166, None):
+        with pytest.raises(EngineError, match="cuda was chosen"):
+            sv.Session(large.copy(), samples, batch=batch)
+    assert caplog.messages == [
+        f"scalarviz runs on the engine {name} (cuda is the faster one from 10,000,000 "
+        "multiply-adds a step on)"
+        for name in ("cpu", "cuda")
+    ]
 
 
 @every_engine

@@ -1,6 +1,7 @@
 """Kernels that are called by their address: what is compiled for which change, and by whom."""
 
 import ctypes
+import errno
 import json
 import os
 import subprocess
@@ -14,7 +15,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 
@@ -181,7 +181,6 @@ class Process:
     def __init__(self, patch: pytest.MonkeyPatch, folder: Path) -> None:
         self._patch, self.folder = patch, folder
         patch.setenv("SCALARVIZ_CACHE_DIR", str(folder))
-        patch.delenv("NUMBA_CACHE_DIR", raising=False)
         self.anew()
 
     def anew(self, *, alone: bool = True) -> None:
@@ -255,33 +254,45 @@ def test_without_a_child_process_kernels_are_compiled_here(
     assert kernel.module.compiled.cache_hits == 0 and value(kernel, 3.0) == 1.75
 
 
-def test_a_folder_of_numba_serves_several_cache_folders(
-    process: Process, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    numba_folder = process.folder / "numba"
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(numba_folder))
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(numba_folder))
-    for name in ("one", "other"):
-        process.anew()
-        monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(process.folder / name))
-        assert not kernel_units.is_ready(BENT, "float64")
-        assert value(process.load(BENT)[0], 3.0) == 1.75
-        assert len(process.children) == 1
-        process.anew()
-        assert kernel_units.is_ready(BENT, "float64")
-        process.load(BENT)
-        assert process.children == []
-
-
-@pytest.mark.parametrize("ending", ["nbi", "nbc"])
-def test_what_numba_keeps_is_not_trusted_if_it_was_cut_short(ending: str, process: Process) -> None:
+@pytest.mark.parametrize("part", ["end", "middle", "bit"])
+def test_machine_code_is_not_trusted_if_it_is_damaged(part: str, process: Process) -> None:
     process.load(BENT)
-    (file,) = process.folder.rglob(f"*.{ending}")
-    file.write_bytes(file.read_bytes()[:-20])
+    (file,) = process.folder.rglob("*.nbc")
+    whole = file.read_bytes()
+    half = len(whole) // 2
+    damaged = {
+        "end": whole[:-20],
+        "middle": whole[:half] + bytes(100) + whole[half + 100 :],
+        "bit": whole[:half] + bytes([whole[half] ^ 8]) + whole[half + 1 :],
+    }
+    file.write_bytes(damaged[part])
     for compiled in (True, False):
         process.anew()
+        assert kernel_units.is_ready(BENT, "float64") is not compiled
         assert value(process.load(BENT)[0], 3.0) == 1.75
         assert len(process.children) == compiled
+
+
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize("what", ["machine code", "everything"])
+def test_where_nothing_can_be_kept_kernels_are_compiled_in_memory(
+    what: str,
+    alone: bool,
+    process: Process,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def full(source: str, target: Path) -> None:
+        if what == "everything" or target.suffix == ".nbc":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        replace_file(source, target)
+
+    replace_file = os.replace
+    monkeypatch.setattr(cache_files.os, "replace", full)
+    process.anew(alone=alone)
+    assert value(process.load(BENT)[0], 3.0) == 1.75
+    said = [each for each in caplog.messages if "cannot be kept" in each]
+    assert len(said) == len({*said}) and bool(said) is (alone or what == "everything")
 
 
 def test_a_source_that_was_cut_short_is_written_anew(process: Process) -> None:

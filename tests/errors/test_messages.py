@@ -19,6 +19,7 @@ MAY_USE_STANDARD_ERROR = {
     "engines/wasm/compile_module.py",  # a child process, for the one that waits for it
     "errors/messages.py",
     "process/interrupt.py",
+    "process/streams.py",
 }
 
 

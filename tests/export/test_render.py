@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -319,6 +320,37 @@ def test_the_camera_of_a_video_can_move(session: sv.Session, tmp_path: Path) -> 
     with refused(UnknownNameError, "'spin'"):
         sv.record(session, tmp_path / "no.mp4", 4, move="spin", **SMALL)
     assert not (tmp_path / "no.mp4").exists()
+
+
+def test_a_video_approaches_turns_and_passes_cameras(
+    session: sv.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Camera] = []
+
+    def noted(canvas: Any, stage: Any, look: Any) -> Any:
+        frame = drawn(canvas, stage, look)
+        seen.append(stage.eyes.camera)
+        return frame
+
+    monkeypatch.setattr(render, "drawn", noted)
+
+    def passed(**move: Any) -> tuple[Camera, list[Camera]]:
+        """The camera at rest, and those of the frames."""
+        seen.clear()
+        sv.record(session, tmp_path / "it.gif", 4, every=1, **SMALL, **move, progress=False)
+        return seen[0], seen[1:]
+
+    rest, cameras = passed(move="approach")
+    heights = [camera.height / rest.height for camera in cameras]
+    assert heights[0] > 1.5 and heights[-1] < 0.6 and heights == sorted(heights, reverse=True)
+    own = [replace(rest, azimuth=10.0), replace(rest, height=0.5 * rest.height)]
+    cameras = passed(cameras=own)[1]
+    for camera, given in zip((cameras[0], cameras[-1]), own, strict=True):
+        assert camera.azimuth == pytest.approx(given.azimuth)
+        assert camera.height == pytest.approx(given.height)
+    angles = [camera.azimuth - rest.azimuth for camera in passed(move="orbit")[1]]
+    assert min(angles) == angles[0] == -22.0 and max(angles) > 15.0 and angles[-1] == 0.0
+    assert len({camera.height for camera in seen[1:]}) > 1  # each fits the network
 
 
 def test_a_video_that_fails_leaves_no_file_and_an_old_one_whole(

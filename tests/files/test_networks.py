@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from safetensors import safe_open
 
 import scalarviz as sv
+from scalarviz.controller.autosave import Keep
 from scalarviz.errors import EngineError, FileError, InputError, UnknownNameError
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.files.networks import numbers, save_network
@@ -383,3 +384,36 @@ def test_the_file_that_is_spoiled_above_was_a_good_one(
 ) -> None:
     write(path, "network", *good)
     assert len(sv.load(path).bank) == ROWS
+
+
+@pytest.mark.parametrize("ending", [".onnx", ".ONNX", ".npz", ".glsl", ".hlsl"])
+def test_the_ending_of_the_name_chooses_the_writer(ending: str, tmp_path: Path) -> None:
+    net = sv.Network([2, 3, 1], "tanh", seed=1)
+    net.save(tmp_path / f"one{ending}")
+    other = str(tmp_path / f"other{ending}")
+    sv.onnx.save(net, other) if ending.lower() == ".onnx" else net.export(other)
+    assert (tmp_path / f"one{ending}").read_bytes() == (tmp_path / f"other{ending}").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["net.pt", "net.pth", "net.h5", "net.CSV", "net.npy", "net.pkl"])
+def test_the_ending_of_another_program_is_refused(name: str, tmp_path: Path) -> None:
+    net = sv.Network([2, 1])
+    with refused(InputError, name, ".onnx", varies=r"'.*?(?=net\.)"):
+        net.save(tmp_path / name)
+    with refused(InputError, name, varies=r"'.*?(?=net\.)"):
+        sv.Session(net, sv.data.Xor(), "mse").save(tmp_path / name)
+    with refused(InputError, name, varies=r"'.*?(?=net\.)"):
+        Keep(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["net", "net.safetensors", "net.v2", "net.2026-11-23"])
+def test_other_names_are_files_of_scalarviz(name: str, tmp_path: Path) -> None:
+    sv.Network([2, 1], seed=4).save(tmp_path / name)
+    assert sv.load(tmp_path / name).seed == 4
+
+
+def test_an_onnx_file_is_read_elsewhere(tmp_path: Path) -> None:
+    sv.Network([2, 1]).save(tmp_path / "net.onnx")
+    with refused(FileError, "net.onnx", "sv.onnx.load", varies=r"'.*?(?=net\.)"):
+        sv.load(tmp_path / "net.onnx")

@@ -166,3 +166,23 @@ def test_a_digest_counts_helpers_and_constants() -> None:
     first, same, other = (digest(made(text, helper=each, FACTOR=1.0)) for each in helpers)
     assert first == same != other
     assert first != digest(made(text, helper=helpers[0], FACTOR=2.0))
+
+
+def test_a_subclass_of_optimizer_does_not_concern_files(tmp_path: Path) -> None:
+    class Nameless(sv.Optimizer):
+        """Its constructor needs a name."""
+
+    class Lazy(sv.Optimizer):
+        """A class of the user's own with the row of SGD."""
+
+        def __init__(self, lr: float = 0.5) -> None:
+            super().__init__("sgd", lr)
+
+    s = sv.Session(sv.Network([2, 1]), data.Xor(), "mse", sv.SGD(0.1))
+    s.save(tmp_path / "run")
+    assert type(sv.Session.load(tmp_path / "run").optimizer) is sv.SGD
+    made = lambda seed: sv.Session(sv.Network([2, 1], seed=seed), data.Xor(), "mse")  # noqa: E731
+    sweep = sv.sweep(made, [{}], seeds=range(2))
+    sweep.advance(10)
+    assert not sweep.errors and len(sweep.runs().columns["seed"]) == 2
+    del Nameless, Lazy

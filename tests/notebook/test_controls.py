@@ -131,6 +131,18 @@ def test_a_slider_has_whole_places_so_that_a_page_sends_none_back(
         assert controls.controller.session.learning_rate == rate
 
 
+@pytest.mark.parametrize("ends", [(20, 300), (-9, -5)])
+def test_a_slider_whose_ends_a_message_has_changed_gets_its_own_back(
+    controls: NotebookControls, ends: tuple[int, int]
+) -> None:
+    slider = controls.made["speed"]
+    before = slider.min, slider.max
+    with slider.hold_trait_notifications():
+        slider.min, slider.max = ends
+    again(controls)
+    assert (slider.min, slider.max) == before
+
+
 def test_a_slider_can_be_moved_back(controls: NotebookControls) -> None:
     place = controls.made["rate"].value
     controls.made["rate"].value = place - 100

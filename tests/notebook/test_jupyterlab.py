@@ -354,7 +354,7 @@ def test_one_picture_plays_and_the_other_stays_as_it_is(lesson: Lesson, tmp_path
 def test_a_prediction_is_answered(lesson: Lesson, tmp_path: Path) -> None:
     form = lesson.page.tab.locator(".jp-Cell", has_text="How many weights does it have").first
     form.scroll_into_view_if_needed()
-    field = form.get_by_placeholder("your number")
+    field = form.get_by_placeholder("your answer")
     field.fill("3")
     field.press("Enter")
     form.get_by_text("Not 3.").wait_for()

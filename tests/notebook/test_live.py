@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import math
 import threading
 from collections.abc import Callable, Coroutine
 from io import BytesIO
@@ -128,6 +129,36 @@ def test_while_kernels_are_compiled_the_objects_do_the_work(
     run(program)
 
 
+def test_the_pictures_of_a_cell_are_of_the_last_operation() -> None:
+    async def program() -> None:
+        session = colours()
+        live = watch(session)
+        stage = live.controller.stage
+        live.refresh()
+
+        def shown() -> tuple[int, float, str]:
+            seen = stage._seen
+            return seen.current, seen.part, seen.words.caption.title
+
+        def last() -> tuple[int, float, str]:
+            return session.clock.operation, 1.0, session.caption().title
+
+        session.advance(5, "operation")
+        live._sent = 0.0  # as if the last one was long ago
+        live.refresh()
+        assert shown() == last()
+        session.advance(2, "operation")
+        stage.frame_data()  # the picture on the page begins to catch up
+        assert shown() != last()
+        assert live.snapshot() and shown() == last()
+        session.advance(1, "operation")
+        stage.frame_data()
+        assert stage.motion.shown()[1] == 0.0  # there the light goes on as before
+        live.close()
+
+    run(program)
+
+
 def picture(frame: bytes) -> np.ndarray:
     return np.asarray(PIL.Image.open(BytesIO(frame)).convert("RGB"), int)
 
@@ -155,7 +186,7 @@ def test_a_picture_is_kept_for_where_no_kernel_runs() -> None:
         kept = picture(base64.b64decode(bundle["image/png"]))
         assert kept.shape == (300, 400, 3)
         assert kept.std() > 10
-        assert "application/vnd.jupyter.widget-view+json" in bundle
+        assert not [kind for kind in bundle if "widget" in kind]  # which readers would prefer
         assert "0 of 0" in bundle["text/plain"]
         live.close()
 
@@ -261,6 +292,30 @@ def test_the_picture_has_the_size_and_the_sharpness_of_its_place_on_the_page() -
         await until(lambda: picture(browser.frames[-1]).shape == (400, 600, 3))
         browser.say("resize", width=1e9, height=20, ratio=0.1)
         await until(lambda: picture(browser.frames[-1]).shape == (2, 410, 3))
+        live.close()
+
+    run(program)
+
+
+@pytest.mark.parametrize("bad", [1e308, -1e300, math.inf, math.nan, None, "9"])
+def test_a_message_with_a_number_that_no_browser_sends_changes_nothing(bad: object) -> None:
+    async def program() -> None:
+        live = watch(colours())
+        browser = Browser(live.canvas)
+        browser.opens()
+        await until(lambda: browser.frames)
+        for kind in ("wheel", "pointer_down", "pointer_move", "pointer_up", "resize"):
+            good = {"x": 9, "y": 9, "dx": 0, "dy": 5, "button": 1, "width": 300, "height": 200}
+            for name in (*good, "ratio"):
+                browser.say(kind, **{**good, "ratio": 1, name: bad})
+        browser.say("resize", width=300, height=200, ratio=-1)
+        await until(lambda: picture(browser.frames[-1]).shape == (20, 30, 3))
+        browser.say("resize", width=300, height=200, ratio=1)
+        await until(lambda: picture(browser.frames[-1]).shape == (200, 300, 3))
+        count = len(browser.frames)
+        browser.say("wheel", dx=0, dy=10, x=200, y=150)
+        await until(lambda: len(browser.frames) > count)
+        assert not live.canvas.errors.outputs
         live.close()
 
     run(program)

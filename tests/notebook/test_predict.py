@@ -24,9 +24,13 @@ def test_what_is_negative_may_be_typed_with_a_real_minus() -> None:
     assert sv.predict("?", -3).check("−3")
 
 
-def test_zero_is_zero_only() -> None:
-    assert sv.predict("?", 0.0).check("0")
-    assert not sv.predict("?", 0.0).check(1e-9)
+def test_near_zero_is_absolute_as_no_number_is_relatively_near_it() -> None:
+    for answer in (0.0, 0, -1e-17):  # a sum in floats
+        assert sv.predict("?", answer).check("0")
+        assert sv.predict("?", answer).check(0.0001)
+        assert not sv.predict("?", answer).check("-0.03")
+    assert not sv.predict("?", 0.0, near=0).check(0.0001)
+    assert not sv.predict("?", 2.2e-8).check(0.0001)
 
 
 def test_how_near_can_be_said() -> None:
@@ -48,6 +52,18 @@ def test_words_can_be_chosen_from() -> None:
     assert guess.guesses == ["down", "up"]
 
 
+def test_the_answer_may_be_a_word_that_is_typed() -> None:
+    for answer in ("green", lambda: "green"):
+        guess = sv.predict("which colour?", answer)
+        assert guess.check(" Green")
+        assert not guess.check("red")
+        assert guess.said == "Not red."
+        assert guess.guesses == [" Green", "red"]
+    field, _, said, _ = parts(sv.predict("which colour?", "green"))
+    field.value = "green"
+    assert "Yes: green." in said.value
+
+
 @pytest.mark.parametrize("typed", ["two", "", "1/0", "1,5"])
 def test_what_is_no_number_is_said_to_be_none(typed: str) -> None:
     with refused(InputError):
@@ -57,8 +73,8 @@ def test_what_is_no_number_is_said_to_be_none(typed: str) -> None:
 def test_an_answer_that_cannot_be_given_is_refused() -> None:
     with refused(InputError, "'left'"):
         sv.predict("?", "left", choices=["up", "down"])
-    with refused(InputError, "'left'"):
-        sv.predict("?", "left")
+    with refused(InputError, "''"):
+        sv.predict("?", "")
     with refused(InputError, "1.0"):
         sv.predict("?", 1.0, choices=[1, 2])
     with refused(InputError, "3"):

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz import data
-from scalarviz.errors import DisplayError, EngineError, InputError
+from scalarviz import data, texts
+from scalarviz.errors import DisplayError, EngineError, InputError, UnknownNameError
 from scalarviz.notebook import place, show
 from scalarviz.pages import page as pages
 from scalarviz.view import canvas
@@ -76,6 +76,14 @@ def page_of(bundle: dict[str, Any]) -> str:
     return html.unescape(found)
 
 
+def assert_stands_apart(shown: PUBLISHED, kind: str) -> None:
+    """First what needs no kernel, then a line that says what to do without, then the widget."""
+    kept, again, widget = shown
+    assert set(kept) == {"text/plain", kind}
+    assert texts.text("notebook.again") in again["text/html"]
+    assert set(widget) == {"text/plain", "application/vnd.jupyter.widget-view+json"}
+
+
 def no_opengl(*size: int) -> Any:
     raise DisplayError("OpenGL cannot be used here (no driver): see scalarviz doctor")
 
@@ -91,13 +99,12 @@ def test_a_live_picture_shows_itself_once_in_its_cell(
 ) -> None:
     async def program() -> None:
         live = sv.watch(session)
-        assert len(shown) == 1
-        assert {"image/png", "application/vnd.jupyter.widget-view+json"} <= set(shown[0])
+        assert_stands_apart(shown, "image/png")
         live._ipython_display_()  # as the value of the last line of the same cell
-        assert len(shown) == 1
+        assert len(shown) == 3
         place.shell().execution_count = 2
         live._ipython_display_()
-        assert len(shown) == 2
+        assert len(shown) == 6
         live.close()
 
     asyncio.run(program())
@@ -123,6 +130,24 @@ def test_it_waits_for_somebody_to_press_play_and_then_begins_slowly(
 
 
 @pytest.mark.usefixtures("studio")
+def test_colours_and_sizes_of_cubes_show_the_channels_that_are_asked_for(
+    session: sv.Session, shown: PUBLISHED
+) -> None:
+    session.advance(1)
+
+    async def program() -> None:
+        for given in (session, [session, session.copy()]):
+            live = sv.watch(given, color="last change", cubes="gradient")
+            stage = live.group.stage
+            assert (stage.color, stage.size) == ("last change", "gradient")
+            live.close()
+
+    asyncio.run(program())
+    with refused(UnknownNameError, "gradeint"):
+        sv.watch(session, cubes="gradeint")
+
+
+@pytest.mark.usefixtures("studio")
 def test_a_scene_is_watched_by_its_name_and_has_its_options(shown: PUBLISHED) -> None:
     async def program() -> None:
         live = sv.watch("circle")
@@ -133,6 +158,26 @@ def test_a_scene_is_watched_by_its_name_and_has_its_options(shown: PUBLISHED) ->
     asyncio.run(program())
     with refused(InputError, "'circel'"):
         sv.watch("circel")
+
+
+def test_a_question_is_kept_apart_from_its_form(shown: PUBLISHED) -> None:
+    sv.predict("How many?", 3)
+    assert_stands_apart(shown, "text/html")
+    assert "How many?" in shown[0]["text/html"]
+
+
+@pytest.mark.usefixtures("studio")
+def test_in_marimo_the_value_of_the_cell_is_a_page_that_trains(
+    session: sv.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marimo: Any = ModuleType("marimo")
+    marimo.running_in_notebook = lambda: True
+    monkeypatch.setitem(sys.modules, "marimo", marimo)
+    told = sv.watch(session)
+    assert repr(told).startswith("marimo has no live pictures. This page trains by itself")
+    assert page_of({"text/html": told._repr_html_()}) == pages.page_of(session).text.decode()
+    marimo.running_in_notebook = lambda: False  # a script that imports it
+    assert not place.in_marimo()
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ const makeWorker = () => {
   workers.push(new FakeWorker());
   return workers.at(-1);
 };
-const client = () => new Client(makeWorker, { module, image, spec });
+const client = (memory) => new Client(makeWorker, { module, image, spec, memory });
 const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
 const plain = (key, value) => (ArrayBuffer.isView(value) ? Array.from(value, number) : number(value));

@@ -130,7 +130,7 @@ def test_an_input_of_the_users_own_is_answered_between_steps_only() -> None:
       look: (inputs) => ({ out: [inputs[0] + inputs[1]] }),
       values: () => [1, 2], gradients: () => [],
     };
-    const losses = { first: 0, from: () => [], at: () => 1 };
+    const losses = { since: () => [] };
     const clock = { engine, operation: 0, moment: -1, before: null, losses, shown: new Shown(),
       focus: 0, first: 0, step: 3, end: { step: 3 }, all: null, edited: new Map(), since: 0 };
     const seen = [];

@@ -178,7 +178,7 @@ def test_the_number_of_the_pinned_cube_is_typed(opened: Opens) -> None:
         tab.press("Enter")
         assert tab.state["value"][30] == -0.25
         assert (tab.spoken() == text("page.no_value")) == (words != "-.25")
-        assert tab.page.input_value("#card .number") == "-.25"
+        assert tab.page.input_value("#card .number") == "-0.25"
     tab.press("z")
     assert tab.state["value"] == before
 

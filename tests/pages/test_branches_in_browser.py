@@ -59,7 +59,7 @@ def test_the_branch_that_was_left_is_chosen_by_a_click_on_its_line(tab: Tab) -> 
     tab.page.mouse.click(x, y)
     tab.until("app.state.branch === 0 && app.client.asked.size === 0")
     assert tab.state["step"] == 58 and tab.state["last"] == 60 and tab.state["rate"] != 4
-    assert tab.ask("app.losses.count") == 60
+    assert tab.ask("app.losses.end") == 60
     tab.press("z")
     assert (tab.state["step"], tab.state["last"], tab.state["rate"]) == (50, 50, 4)
     tab.press("y")

@@ -122,7 +122,7 @@ def test_a_change_after_going_back_drops_what_came_later_until_it_is_undone(page
                  more: clock.redo(), all: clock.state(0).losses.values, edited: edited[1]}};
     """)
     assert found["dropped"] == 20 and found["straight"] and found["undone"]
-    assert found["place"] == [20, 30, 20, 10]
+    assert found["place"] == [20, 30, 0, 30]
     assert found["back"] == [True, found["losses"]]
     assert found["redone"] and found["again"] == [20, 50, 1] and found["bits"]
     assert found["all"] == found["edited"] and not found["more"]
@@ -370,3 +370,30 @@ def test_a_worker_that_fails_again_and_again_is_given_up(page: InPage) -> None:
         await sleep(300);
         return [faults, workers.length, workers.every((worker) => worker.isEnded)];
     """) == [["page.fault.again", "page.fault.again", "page.fault.lost"], 3, True]
+
+
+def test_a_moment_that_was_reached_before_is_gone_to_from_the_nearest_keyframe(
+    page: InPage,
+) -> None:
+    found = page.run(f"""{BOTH}{DENSE}
+        clock.advance(300);
+        clock.advance(3, "operation");
+        clock.edit(3, 0.25);
+        clock.advance(10);
+        clock.seek(2);
+        let taken = 0;
+        const train = engine.train;
+        engine.train = (count) => {{
+            taken += count;
+            return train.call(engine, count);
+        }};
+        clock.seek(307);
+        other.advance(300);
+        other.advance(3, "operation");
+        other.edit(3, 0.25);
+        other.go(other.arrival(307, 0));
+        const loss = clock.state().loss;
+        const bits = same(engine.save(), other.engine.save());
+        return [taken, loss === other.state().loss, bits];
+    """)
+    assert found == [0, True, True]

@@ -91,6 +91,10 @@ def test_a_page_that_is_no_longer_made_goes_and_one_that_is_too_large_is_refused
     main = maker()["main"]
     main(tmp_path)
     assert not (tmp_path / "older.html").exists()
+    made = {file.name for file in tmp_path.iterdir()}
+    for name in made - {"index.html"}:  # each leads to the list and to the others
+        links = re.findall(r'<a href="([^"]*)"', (tmp_path / name).read_text(encoding="utf-8"))
+        assert links[0] == "index.html" and {*links} == made - {name}
     main.__globals__["LARGEST"] = 10_000
     with pytest.raises(ValueError, match="rgb"):
         main(tmp_path / "other")

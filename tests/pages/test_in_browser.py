@@ -97,6 +97,21 @@ def test_the_tour_is_skipped_at_the_end_of_its_step(opened: Opens) -> None:
     assert tab.state["step"] == 1
 
 
+def test_without_motion_a_key_or_a_button_leads_through_the_tour(opened: Opens) -> None:
+    tab = opened(place="", reduced_motion="reduce").ready()
+    told = [tab.until("document.querySelector('#caption h2')?.textContent")]
+    for lead in (lambda: tab.press("ArrowRight"), lambda: tab.page.click("#next")) * 2:
+        lead()
+        tab.settle()
+        told.append(tab.page.inner_text("#caption h2"))
+    parts = ("stand", "forward.rgb", "backward", "step")
+    assert [told[k] for k in (0, 1, 3, 4)] == [text(f"captions.tour.{each}") for each in parts]
+    assert tab.state["step"] == 1 and tab.state["operation"] == 0
+    tab.page.click("#next")
+    tab.until("app.tourPart === 'end' && !app.tour")
+    assert tab.state["step"] > 300 and not tab.page.locator("#next").is_visible()
+
+
 @pytest.mark.parametrize("more", [{"place": "#tour=no"}, {"place": "", "reduced_motion": "reduce"}])
 def test_without_a_tour_the_untrained_network_stands(opened: Opens, more: Any) -> None:
     tab = opened(**more).ready()

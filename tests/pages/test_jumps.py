@@ -74,4 +74,4 @@ def test_a_step_that_moves_weights_far_is_not_called_little() -> None:
         return [0.1, 5].map((by) => playingWords(moved(by)));
     """
     little, far = in_web("captions texts", body, texts=dict(texts()))
-    assert "a little" in little and "a little" not in far and "moves every weight" in far
+    assert "a little" in little and "a little" not in far and "moves weights" in far

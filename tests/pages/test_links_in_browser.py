@@ -124,3 +124,19 @@ def within(tab: Tab, frame: Any, words: str) -> None:
     while not frame.evaluate(f"globalThis.{words}"):
         assert time.monotonic() < ends, f"never: {words}; {tab.complaints}"
         tab.page.wait_for_timeout(20)
+
+
+def test_a_hidden_page_pauses_until_it_is_seen_again(browser: Any, file: Path) -> None:
+    tab = Tab(browser, file).ready()
+    tab.press("Space")
+    tab.until("app.state.step > 2")
+    hide = "Object.defineProperty(document, 'hidden', {{value: {}, configurable: true}})"
+    event = "document.dispatchEvent(new Event('visibilitychange'))"
+    tab.ask(f"{hide.format('true')} && {event}")
+    tab.settle()
+    step = tab.state["step"]
+    tab.page.wait_for_timeout(500)
+    assert tab.state["step"] == step
+    tab.ask(f"{hide.format('false')} && {event}")
+    tab.until(f"app.state.step > {step} && app.player.playing")
+    tab.close()

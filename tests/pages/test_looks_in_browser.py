@@ -87,7 +87,7 @@ def test_a_message_covers_no_part_of_the_network(
     browser: Any, files: dict[str, Path], size: tuple[int, int]
 ) -> None:
     tab = Tab(browser, files["xor"], size).ready()
-    tab.ask("app.tell('input x to neuron 0: -.2 to .3', 'train on')")
+    tab.ask("app.tell('input x to neuron 0: -0.2 to 0.3', 'train on')")
     tab.settle()
     for part in ("#picture", "#exhibit", "#curve", "#controls"):
         assert not overlap(tab, "#chip", part)
@@ -274,4 +274,44 @@ def test_the_legend_opens_a_key_to_the_marks(
     assert not key.is_visible()
     tab.press("h")
     assert key.is_visible()
+    tab.close()
+
+
+# The mean of the colours of a canvas, from 0 to 255.
+BRIGHTNESS = """(id => {
+  const drawn = document.getElementById(id), copy = document.createElement("canvas");
+  Object.assign(copy, { width: drawn.width, height: drawn.height });
+  copy.getContext("2d").drawImage(drawn, 0, 0);
+  const all = copy.getContext("2d").getImageData(0, 0, copy.width, copy.height).data;
+  return all.reduce((sum, each, i) => (i % 4 < 3 ? sum + each : sum), 0) / (0.75 * all.length);
+})"""
+
+
+def test_a_dark_page_is_printed_light_and_is_dark_again(
+    browser: Any, files: dict[str, Path]
+) -> None:
+    tab = Tab(browser, files["xor"], place="#tour=no&theme=dark").ready()
+    tab.settle()
+    tab.ask("dispatchEvent(new Event('beforeprint'))")
+    assert tab.ask("app.theme") == "light"
+    assert tab.ask(f"{BRIGHTNESS}('printed')") > 200
+    tab.ask("dispatchEvent(new Event('afterprint'))")
+    tab.settle()
+    assert tab.ask("app.theme") == "dark"
+    assert tab.page.locator("#printed").count() == 0
+    tab.close()
+
+
+def test_a_button_leads_back_to_the_whole_network(browser: Any, files: dict[str, Path]) -> None:
+    tab = Tab(browser, files["xor"]).ready()
+    whole = tab.page.locator("#whole")
+    assert whole.is_hidden()
+    before = tab.place_of("{row: 0}")
+    tab.page.mouse.move(400, 300)
+    for _ in range(12):
+        tab.page.mouse.wheel(0, -300)
+    whole.click()
+    whole.wait_for(state="hidden")
+    tab.until("!app.picture.eyes.from")
+    assert tab.place_of("{row: 0}") == pytest.approx(before, abs=1.0)
     tab.close()

@@ -186,12 +186,12 @@ def test_the_curve_goes_on_with_what_states_bring() -> None:
 
 def test_losses_from_before_the_page_stand_where_their_steps_end() -> None:
     body = """
-        const losses = new Losses();
+        const losses = new LossRecord();
         fillPast(losses, data.given);
-        const past = [losses.count, losses.range(0, losses.count)];
+        const past = [losses.end, losses.range(0, losses.end)];
         losses.take({losses: {from: 6, values: [0.25]}, last: 7});
-        return [past, losses.count, [...losses.values.slice(0, 7)]];
+        return [past, losses.end, [0, 1, 2, 3, 4, 5, 6].map((step) => losses.at(step))];
     """
     given = {"apart": 2, "losses": packed(np.array([3.0, 2.0, 1.0], np.float32))}
-    found = in_web("curve measures", body, given=given)
+    found = in_web("loss_record measures", body, given=given)
     assert found == [[6, [1, 3]], 7, ["NaN", 3, "NaN", 2, "NaN", 1, 0.25]]

@@ -27,27 +27,42 @@ def run(module: str, body: str) -> Any:
 def test_the_tour_of_a_page_has_the_schedule_of_the_window() -> None:
     body = f"""
       const tour = new page.Tour({KINDS!r}.map(kind => ({{ kind }}))), told = [];
-      for (let i = 0; i <= 110; i++) {{
+      for (let i = 0; i <= 100; i++) {{
         if (i === 90) tour.took(1000, 1e-3);
         const due = tour.due(i / 10);
         if (due.count > 0) tour.count(due);
-        told.push([Math.max(0, due.count) && due.unit, Math.max(0, due.count), tour.part(i / 10),
-          tour.isOver(i / 10)]);
+        told.push([Math.max(0, due.count) && due.unit, Math.max(0, due.count),
+          tour.isOver(i / 10, true)]);
       }}
       return told;
     """
     tour = Tour([Moment(kind, "", "") for kind in KINDS])
     expected = []
-    for i in range(111):
+    for i in range(101):
         if i == 90:
             tour.took(1000, 1e-3)
         steps, operations = tour.due(i / 10)
         tour.count(max(0, steps), operations)
         unit = "operation" if operations else "step" if steps > 0 else 0
-        expected.append(
-            [unit, operations or max(0, steps), tour.part(i / 10), tour.is_over(i / 10)]
-        )
+        expected.append([unit, operations or max(0, steps), i == 100])
     assert run("tour.js", body) == expected
+
+
+def test_the_tour_says_what_is_done_and_ends_when_it_has_learned() -> None:
+    body = f"""
+      const tour = new page.Tour({KINDS!r}.map(kind => ({{ kind }}))), told = [];
+      for (let done = 0; done <= {len(KINDS) + 1}; done++) told.push(tour.part(done));
+      const learned = ([end, late]) =>
+        page.hasLearned({{ end, at: (step) => step < 400 ? 2 : late }}, 0);
+      const cases = [[9, true], [11, false], [11, true], [31, false]];
+      const over = cases.map((each) => tour.isOver(...each));
+      return [told, [[500, 0.3], [500, 0.1], [9, NaN]].map(learned), over, tour.due(12).count];
+    """
+    loss = KINDS.index("loss")
+    parts = ["stand", *["forward"] * loss, "error", *["backward"] * (len(KINDS) - loss - 2)]
+    told, learned, over, due = run("tour.js", body)
+    assert told == [*parts, "step", "faster"] and due == len(KINDS)
+    assert learned == [False, True, False] and over == [False, False, True, True]
 
 
 def test_light_runs_forward_and_undone_backward_and_leaps_are_shown_at_once() -> None:
@@ -78,23 +93,23 @@ def test_light_runs_forward_and_undone_backward_and_leaps_are_shown_at_once() ->
 
 def test_losses_are_cut_gone_on_with_and_their_ranges_found() -> None:
     body = """
-      const losses = new page.Losses(), told = [];
+      const losses = new page.LossRecord(), told = [];
       const take = (from, values, last) => losses.take({ losses: { from, values }, last });
       const falling = (from, length) => Float64Array.from({ length }, (_, i) => 1 / (1 + from + i));
       take(0, falling(0, 5000), 5000);
-      told.push(losses.count, losses.range(0, 5000));
+      told.push(losses.end, losses.range(0, 5000));
       told.push(losses.range(100, 101), losses.range(300, 3000));
       take(700, falling(8000, 10), 710);
-      told.push(losses.count, losses.range(0, 710), losses.range(690, 705));
+      told.push(losses.end, losses.range(0, 710), losses.range(690, 705));
       take(710, falling(8010, 100), 810);
       told.push(losses.range(512, 768));
       take(710, [NaN, Infinity, 0, 0.25], 714);
-      told.push(losses.count, losses.range(709, 714), losses.range(710, 713)[1]);
+      told.push(losses.end, losses.range(709, 714), losses.range(710, 713)[1]);
       take(714, [], 3);
-      told.push(losses.count);
+      told.push(losses.end);
       return told;
     """
-    assert run("curve.js", body) == [
+    assert run("loss_record.js", body) == [
         5000, [1 / 5000, 1.0], [1 / 101, 1 / 101], [1 / 3000, 1 / 301],
         710, [1 / 8010, 1.0], [1 / 8005, 1 / 691],
         [1 / 8068, 1 / 513],
@@ -137,16 +152,16 @@ def test_a_slow_machine_takes_the_steps_of_the_tour_after_its_end() -> None:
     body = f"""
       const tour = new page.Tour({KINDS!r}.map(kind => ({{ kind }})));
       let [seconds, steps] = [0, 0];
-      for (; !tour.isOver(seconds) && seconds < 60; seconds += 0.5) {{
+      for (; !tour.isOver(seconds, steps >= 412) && seconds < 60; seconds += 0.5) {{
         const due = tour.due(seconds);
         if (due.count <= 0) continue;
         tour.count(due);
         if (due.unit === "step") tour.took((steps += due.count) && due.count, 0.004 * due.count);
       }}
-      return [steps, page.stepsAfter(60), seconds < 31];
+      return [steps, page.stepsAfter(10), seconds < 31];
     """
     steps, all_steps, is_in_time = run("tour.js", body)
-    assert steps == all_steps > 400 and is_in_time
+    assert 500 > steps >= all_steps > 400 and is_in_time
 
 
 @pytest.mark.parametrize(

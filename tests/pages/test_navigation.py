@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.pages.in_web import in_web
+from tests.pages.pages import InPage
+from tests.pages.test_engine import rgb
 
 # A player whose client answers when `next` is called; `sent` are the commands it got.
 PLAYER = """
@@ -28,7 +32,9 @@ PLAYER = """
     [
         ("", [["back", 1], ["back", 30]]),
         ('player.navigate("back", { count: 1, unit: "operation" });', [["back", 1], ["back", 1]]),
-        ('player.navigate("advance", { count: 2, unit: "step" });', [["back", 1], ["advance", 2]]),
+        ('player.navigate("advance", { count: 2, unit: "step" });', [["back", 1], ["back", 28]]),
+        ('player.navigate("advance", { count: 33, unit: "step" });', [["back", 1], ["advance", 3]]),
+        ('player.navigate("advance", { count: 30, unit: "step" });', [["back", 1]]),
         (
             'player.navigate("seek", { step: 3 }); player.navigate("seek", { step: 7 });',
             [["back", 1], ["seek", 7]],
@@ -39,6 +45,14 @@ PLAYER = """
             [["back", 1], "pause", "pause", ["undo", 0], ["undo", 0]],
         ),
         ("player.drop();", [["back", 1], "pause"]),
+        (
+            'player.navigate("begin"); player.navigate("begin");',
+            [["back", 1], "pause", "pause", ["begin", 0], ["begin", 0]],
+        ),
+        (
+            'for (const by of [1, 1]) player.navigate("choose", { by });',
+            [["back", 1], ["choose", 0], ["choose", 0]],
+        ),
     ],
 )
 def test_moves_that_wait_are_added_up_and_the_newest_replaces_them(act: str, sent: object) -> None:
@@ -69,7 +83,7 @@ def test_play_goes_by_operation_where_that_is_the_unit() -> None:
         player.setUnit("operation");
         player.play();
         await new Promise((done) => setTimeout(done, 50));
-        const first = [sent.splice(0), player.operations, player.quicken()];
+        const first = [sent.splice(0), player.operations];
         player.setSpeed(player.speeds.length - 1);
         await player.pause();
         sent.length = 0;
@@ -78,5 +92,65 @@ def test_play_goes_by_operation_where_that_is_the_unit() -> None:
         await player.pause();
         return [...first, sent, player.operations, player.speeds === SPEEDS];
     """
-    played = [["pause", "operation"], 1, False, [10, "pause"], None, True]
+    played = [["pause", "operation"], 1, [10, "pause"], None, True]
     assert in_web("player", body) == played
+
+
+def test_each_of_some_quick_presses_counts(tmp_path: Path) -> None:
+    """Commands that are sent at once, before any of them is answered."""
+    found = InPage(rgb(), tmp_path).run("""
+        const one = client();
+        const many = async (...all) =>
+          (await Promise.all(all.map((each) => one.ask(...each)))).at(-1);
+        const times = (count, ...each) => Array(count).fill(each);
+        const { rate, batch } = await one.ask("state");
+        const now = (await many(...times(5, "setRate", { factor: 0.5 }))).rate;
+        const told = [now / rate, (await many(...times(3, "focus", { by: 1 }))).focus];
+        told.push((await many(...times(4, "focus", { by: -1 }))).focus - batch);
+        const { seed } = await many(...times(3, "begin"));
+        told.push(seed - spec.initial.seed);
+        for (let i = 0; i < 3; i++) {
+          await many(["advance", { count: 2, unit: "step" }], ["back", { count: 1, unit: "step" }]);
+          await one.ask("edit", { row: 2, value: i });
+        }
+        const all = await one.ask("state");
+        const place = (key) => all.branches.findIndex((each) => each.key === key);
+        const other = (await many(...times(2, "choose", { by: 1 }))).branch;
+        const count = all.branches.length;
+        return [...told, count > 3, (place(all.branch) + 2) % count === place(other)];
+    """)
+    assert found == [1 / 32, 3, -1, 3, True, True]
+
+
+def test_a_page_that_nobody_can_see_pauses_and_plays_on() -> None:
+    body = """
+        const sent = [];
+        const client = { ask: async (name) => sent.push(name) };
+        const player = new Player(client, { moments: 12, speed: 100 });
+        const seen = [];
+        const look = (isHidden) => {
+          player.setHidden(isHidden);
+          seen.push(player.playing);
+        };
+        for (const isHidden of [true, false]) look(isHidden);
+        player.play();
+        for (const isHidden of [true, true, false, false]) look(isHidden);
+        return [seen, sent];
+    """
+    played = [False, False, False, False, True, True]
+    assert in_web("player", body) == [played, ["play", "pause", "play"]]
+
+
+def test_a_moment_far_away_is_shown_on_the_way_until_it_is_not_wanted(tmp_path: Path) -> None:
+    found = InPage(rgb(), tmp_path).run("""
+        const one = client();
+        const seen = [];
+        one.onstate = (state) => seen.push(state.step);
+        const sought = one.ask("seek", { step: 1e9, shows: true });
+        const back = one.ask("back", { count: 1, unit: "step" });
+        while (seen.length < 4) await sleep(5);
+        one.ask("pause");
+        const there = (await sought).step;
+        return [there > 0, there < 1e9, there - (await back).step];
+    """)
+    assert found == [True, True, 1]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.pages import page
 from scalarviz.pages.engine_data import engine_data, training_of
 from scalarviz.pages.initial_data import initial_data
 from tests.pages.in_web import floats, in_web
@@ -142,3 +144,30 @@ def test_a_page_with_large_layers_offers_no_larger_batches() -> None:
     large = sv.Session(sv.Network([9, 40_000, 2], seed=0), (inputs, inputs[:, :2]), batch=4)
     offered = [training_of(each.timeline.trainer, 0).sizes for each in (small, large)]
     assert offered == [[1, 2, 4, 8, 16, 32, 64], [1, 2, 4]]
+
+
+def test_a_page_is_of_one_moment_while_another_thread_changes_the_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, began = xor(), threading.Event()
+
+    def change() -> None:
+        began.wait()
+        session.set_activation(0, "relu")
+        session.loss_function = "mae"
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    plain = page.exhibit_data
+
+    def slow(given: sv.Session) -> object:
+        began.set()
+        thread.join(0.3)  # all the time in the world, where nothing holds it up
+        return plain(given)
+
+    monkeypatch.setattr(page, "exhibit_data", slow)
+    sv.page(session, tmp_path / "page.html", progress=False)
+    thread.join()
+    content = (tmp_path / "page.html").read_text()
+    assert "sigmoid 0" in content and "relu 0" not in content
+    assert session.network.activations[0] == "relu"

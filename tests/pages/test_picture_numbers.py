@@ -15,12 +15,13 @@ from scalarviz.presenter.channels import largest
 from scalarviz.presenter.pushes import pushes
 from scalarviz.presenter.scales import Scales, stop_above
 from scalarviz.presenter.scene_layout import layout_of
+from scalarviz.texts.decimals import short
 from scalarviz.view.cubes import mip_levels
 from scalarviz.view.cubes.lod import nearness
 from scalarviz.view.cubes.picking import half_sides
 from scalarviz.view.cubes.shaders import CONTRAST, DIM
 from scalarviz.view.lights import lights
-from scalarviz.view.neuron_colors import readable, short
+from scalarviz.view.neuron_colors import readable
 from scalarviz.view.scene.camera import Camera
 from scalarviz.view.scene.frame import Box, Projection
 from scalarviz.view.scene.plates import NEAR, RIGHT, UP, Plate, Tiles
@@ -45,7 +46,7 @@ def test_numbers_have_the_same_few_letters() -> None:
         return all.filter(Number.isFinite).map((value) => generalNumber(value, digits));
       }),
     };"""
-    found = in_web("colors", body, values=given)
+    found = in_web("format", body, values=given)
     for digits, words in enumerate(found["short"], 1):
         assert words == [short(value, digits) for value in values]
     known = [value for value in values if np.isfinite(value)]

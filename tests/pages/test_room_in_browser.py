@@ -66,3 +66,26 @@ def test_nothing_covers_or_cuts_the_exhibit(browser: Any, file: Path) -> None:
             assert tab.ask(CUT) == [], (width, height, act)
     assert "exhibits." not in tab.page.inner_text("#exhibit")  # a text that the page lacks
     tab.close()
+
+
+# How many cubes and spheres have a number.
+NUMBERS = "app.picture.words.filter((words) => /^-?([.]\\d+|0)$/.test(words)).length"
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (1366, 700)], ids=str)
+def test_a_card_takes_its_room_from_the_exhibit_and_leaves_cubes_their_numbers(
+    browser: Any, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    file = tmp_path / "page.html"
+    file.write_bytes(page_of(Show.of(load(find("rgb"))())).text)
+    tab = Tab(browser, file, size).ready()
+    tab.ask("app.run('on', 20, 'step')")
+    tab.settle()
+    before = tab.ask(NUMBERS)
+    tab.ask("app.pin({row: 5})")
+    tab.settle()
+    tab.page.wait_for_timeout(500)  # the camera moves
+    assert tab.ask(NUMBERS) == before > 59
+    exhibit, card = (tab.page.locator(f"#{name}").bounding_box() for name in ("exhibit", "card"))
+    assert exhibit["x"] == card["x"] and exhibit["y"] >= card["y"] + card["height"]
+    tab.close()

@@ -10,8 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
+from socketserver import ThreadingMixIn
 from threading import Thread
 from time import perf_counter, sleep
+from typing import Any
 
 import pytest
 
@@ -271,3 +273,16 @@ def test_names_and_sentences_in_the_list_are_text() -> None:
     reader = Texts()
     reader.feed(index_of([Entry(nasty, nasty)]).decode())
     assert "img" not in reader.tags and reader.texts.count(nasty) == 2  # the name and the sentence
+
+
+def test_ctrl_c_is_not_lost_while_a_request_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(server: PageServer, request: Any, address: Any) -> None:
+        server.process_request_thread(request, address)  # which has ended by then
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ThreadingMixIn, "process_request", interrupted)
+    with PageServer("127.0.0.1", 0) as server:
+        ours, theirs = socket.socketpair()
+        theirs.close()
+        with pytest.raises(KeyboardInterrupt):
+            server.process_request(ours, ("127.0.0.1", 1))

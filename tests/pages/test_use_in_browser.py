@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from scalarviz.pages.page import page_of
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from scalarviz.texts import text
-from tests.pages.browser import Tab
+from tests.pages.browser import ONLY_CHROMIUM, Tab
 
 pytestmark = pytest.mark.slow
 
@@ -73,6 +75,24 @@ def test_a_rate_that_is_none_is_refused_until_one_is_typed(opened: Opens) -> Non
     assert chip(tab) == "" and tab.state["rate"] == 0.25
 
 
+def test_each_of_five_quick_presses_halves_the_rate(opened: Opens) -> None:
+    tab = opened()
+    rate = tab.state["rate"]
+    press = "dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowDown'}))"
+    tab.ask(f"[1, 2, 3, 4, 5].forEach(() => {press})")
+    tab.settle()
+    assert tab.state["rate"] == rate / 32
+
+
+def test_play_keeps_its_speed(opened: Opens) -> None:
+    tab = opened()
+    tab.press("Space")
+    speed = tab.ask("app.player.speed")
+    tab.ask("((now) => (performance.now = () => now() + 60000))(performance.now.bind(performance))")
+    tab.until("app.state.step > 5")
+    assert tab.ask("app.player.speed") == speed
+
+
 def test_the_branch_that_b_leads_to_is_named(opened: Opens) -> None:
     tab = opened()
     tab.press("ArrowRight", 4)
@@ -95,3 +115,22 @@ def test_a_far_link_ends_at_esc_and_takes_its_message_along(opened: Opens) -> No
     tab.page.wait_for_timeout(500)
     assert tab.state["step"] == step < 99999999
     assert chip(tab) == ""
+
+
+@ONLY_CHROMIUM  # a screenshot in Firefox adds a style, which the page refuses
+def test_the_stage_is_not_black_before_the_first_state_is_there(browser: Any, file: Path) -> None:
+    never = "globalThis.Worker = class { postMessage() {} terminate() {} }"
+    tab = Tab(browser, file, before=never, color_scheme="light")
+    tab.page.wait_for_timeout(1500)
+    assert tab.ask("!app && document.querySelector('#waiting') === null")
+    shown = Image.open(io.BytesIO(tab.page.screenshot())).convert("RGB")
+    assert shown.getpixel((500, 300)) == (255, 255, 255)
+    tab.close()
+
+
+def test_a_rate_that_is_too_large_is_told_with_what_helps(opened: Opens) -> None:
+    tab = opened()
+    tab.enter("#rate-number", "1e30")
+    tab.page.locator("#caption h2").click()
+    tab.press("ArrowRight")
+    assert chip(tab) == text("page.growing")

@@ -92,7 +92,6 @@ def test_another_layout_is_seen_from_its_own_side_until_the_user_moves() -> None
     assert eyes.camera.azimuth == high.views["perspective"].azimuth
     assert fills(eyes.inner, places(eyes, SIZE)) and not eyes.tick(0.0)
     for change in (
-        lambda: eyes.orbit(20.0, 5.0),
         lambda: eyes.zoom(2.0, 500.0, 300.0),
         lambda: eyes.move(30.0, 10.0),
     ):
@@ -106,6 +105,38 @@ def test_another_layout_is_seen_from_its_own_side_until_the_user_moves() -> None
         assert eyes.camera == chosen and not eyes.tick(0.0)
         eyes.frame(SIZE)
         eyes.follow(high)
+
+
+@pytest.mark.parametrize("cuts", [False, True])
+def test_a_camera_that_was_turned_fits_the_network_again_from_its_angle(cuts: bool) -> None:
+    """A panel opens, the window changes its size, and the network is laid out anew."""
+    closed, open_ = Division.of(*SIZE).inner, Division.of(*SIZE, card=300.0).inner
+    wide, high = (laid_out(NETWORKS["12-64-64-3"], shape) for shape in (4.0, 0.5))
+    eyes = CameraController(wide, "perspective", cuts=cuts)
+    eyes.frame(SIZE, closed)
+    first = eyes.camera
+    eyes.orbit(40.0, 12.0)
+    turned = eyes.camera
+    assert turned.target == first.target and turned.height == first.height
+    eyes.frame(SIZE, closed)
+    assert eyes.camera == turned  # while it is turned, the distance stays
+    for size, box in ((SIZE, open_), (SIZE, closed), ((900.0, 700.0), None)):
+        eyes.frame(size, box)
+        eyes.tick(0.0), eyes.tick(9.0)
+        assert fills(eyes.inner, places(eyes, size)), (size, box)
+    eyes.follow(high)
+    assert fills(eyes.inner, places(eyes, (900.0, 700.0)))
+    assert (eyes.camera.azimuth, eyes.camera.elevation) == (turned.azimuth, turned.elevation)
+
+
+def test_who_turns_the_camera_while_a_card_opens_has_the_network_beside_the_card() -> None:
+    eyes = CameraController(laid_out(NETWORKS["3-8-3"]), "perspective")
+    eyes.frame(SIZE, Division.of(*SIZE).inner)
+    box = Division.of(*SIZE, card=300.0).inner
+    eyes.frame(SIZE, box)
+    eyes.tick(0.0), eyes.tick(0.1 * QUICK)
+    eyes.orbit(0.0, 0.0)
+    assert fills(box, places(eyes, SIZE)) and not eyes.tick(0.2)
 
 
 def test_a_cube_that_was_gone_to_stays_while_the_network_changes() -> None:

@@ -124,11 +124,11 @@ def test_layers_are_named_where_there_are_several() -> None:
 @pytest.mark.parametrize(
     ("z", "words"),
     [
-        (0.1, "is at .1, where tanh is steep: .99 of what arrives goes on."),
-        (0.9, "is at .716, where tanh has the slope .49: .49 of what arrives goes on."),
-        (2.0, "is at .964, where tanh is nearly flat: only .071 of what arrives goes on."),
-        (0.8, "is at .664, where tanh has the slope .56: .56 of what arrives goes on."),
-        (0.4, "is at .38, where tanh is steep: .86 of what arrives goes on."),
+        (0.1, "is at 0.1, where tanh is steep: 0.99 of what arrives goes on."),
+        (0.9, "is at 0.716, where tanh has the slope 0.49: 0.49 of what arrives goes on."),
+        (2.0, "is at 0.964, where tanh is nearly flat: only 0.071 of what arrives goes on."),
+        (0.8, "is at 0.664, where tanh has the slope 0.56: 0.56 of what arrives goes on."),
+        (0.4, "is at 0.38, where tanh is steep: 0.86 of what arrives goes on."),
         (30.0, "is at 1, where tanh is flat: nothing goes on."),
     ],
 )
@@ -277,7 +277,7 @@ def test_after_an_edit_no_loss_is_computed_again() -> None:
     s = rgb()
     s.advance(1)
     s.learning_rate = 0.25
-    assert "computed again" in caption(s).numbers[-1] and " - .5 × " in caption(s).numbers[0]
+    assert "computed again" in caption(s).numbers[-1] and " - 0.5 × " in caption(s).numbers[0]
     s.edit(0, 3.0)
     assert not any("again" in line for line in caption(s).numbers)
 
@@ -357,7 +357,7 @@ def test_every_loss_is_told(name: str, mean: Any, batch: int) -> None:
     told = walk(s, 0)
     assert loss.row.error and pretty(loss.row.error) in told["loss"].formula
     assert loss.row.slope and pretty(loss.row.slope) in told["delta 1"].formula
-    assert told["loss"].formula.startswith("L = .5 × ") and ".5 × " in told["delta 1"].formula
+    assert told["loss"].formula.startswith("L = 0.5 × ") and "0.5 × " in told["delta 1"].formula
     upstream = float(s.numbers("affine 1").upstream[0, 0])
     assert numbers_in(told["delta 1"].numbers[0])[-1] == close(upstream)
     assert numbers_in(told["loss"].numbers[-1])[-1] == close(s.loss)
@@ -448,17 +448,17 @@ def test_without_weights_and_without_words_something_is_said() -> None:
 @pytest.mark.parametrize(
     ("value", "digits", "text"),
     [
-        (0.15449, 3, ".154"),
+        (0.15449, 3, "0.154"),
         (-0.0, 2, "0"),
-        (-0.10512, 3, "-.105"),
-        (0.8, 2, ".8"),
+        (-0.10512, 3, "-0.105"),
+        (0.8, 2, "0.8"),
         (1.3, 2, "1.3"),
         (1234.6, 2, "1235"),
-        (0.00023, 2, ".00023"),
+        (0.00023, 2, "0.00023"),
         (1.44e-8, 2, "1.4e-8"),
-        (9.99e-5, 2, ".0001"),
+        (9.99e-5, 2, "0.0001"),
         (2e12, 2, "2e12"),
-        (-0.5, 2, "-.5"),
+        (-0.5, 2, "-0.5"),
         (0.996, 2, "1"),
         (float("nan"), 2, "nan"),
         (float("-inf"), 2, "-inf"),
@@ -469,27 +469,27 @@ def test_numbers_are_those_of_a_pocket_calculator(value: float, digits: int, tex
 
 
 def test_two_numbers_get_the_digits_that_tell_them_apart() -> None:
-    assert both(0.154, 0.151) == (".154", ".151")
-    assert both(0.15401, 0.15402) == (".15401", ".15402")
+    assert both(0.154, 0.151) == ("0.154", "0.151")
+    assert both(0.15401, 0.15402) == ("0.15401", "0.15402")
     assert both(1.0, 1.0) == ("1", "1")
 
 
 def test_numbers_take_the_place_of_names_only() -> None:
-    assert fill("a (1 - a^2) / tan(a)", {"a": "-.5"}) == "-.5 × (1 - (-.5)²) / tan(-.5)"
-    assert fill("-p / (-p)^2 - p", {"p": "-.3"}) == "-(-.3) / (-(-.3))² + .3"
+    assert fill("a (1 - a^2) / tan(a)", {"a": "-0.5"}) == "-0.5 × (1 - (-0.5)²) / tan(-0.5)"
+    assert fill("-p / (-p)^2 - p", {"p": "-0.3"}) == "-(-0.3) / (-(-0.3))² + 0.3"
     assert fill("sqrt(v) + e^z", {"v": "4"}) == "sqrt(4) + e^z"
-    assert fill("log(1 + e^p) - t * p", {"p": "-.3", "t": "1"}) == "log(1 + e^(-.3)) - 1 × -.3"
-    assert fill("2 (p - t)", {"p": ".4", "t": "-.3"}) == "2 × (.4 + .3)"
+    assert fill("log(1 + e^p) - t * p", {"p": "-0.3", "t": "1"}) == "log(1 + e^(-0.3)) - 1 × -0.3"
+    assert fill("2 (p - t)", {"p": "0.4", "t": "-0.3"}) == "2 × (0.4 + 0.3)"
 
 
 def test_operands_get_digits_until_the_result_is_right() -> None:
     def product(v: Sequence[float]) -> float:
         return v[0] * v[1]
 
-    assert agreeing((0.5, 0.5), product, 0.25) == ([".5", ".5"], ".25", True)
+    assert agreeing((0.5, 0.5), product, 0.25) == (["0.5", "0.5"], "0.25", True)
     shown, result, _ = agreeing((0.1442, 0.1442), product, 0.1442**2)
-    assert shown == [".144", ".144"] and result == ".021"
-    assert agreeing((0.5, 0.5), product, 0.3) == ([".5", ".5"], ".3", False)
+    assert shown == ["0.144", "0.144"] and result == "0.021"
+    assert agreeing((0.5, 0.5), product, 0.3) == (["0.5", "0.5"], "0.3", False)
 
 
 def test_a_long_sum_keeps_its_largest_terms_in_their_order() -> None:
@@ -577,6 +577,6 @@ def test_a_number_is_written_alike_wherever_a_caption_has_it() -> None:
         shown, total, _ = agreeing([third, -0.33], sum, third - 0.33)
         return [said(third), *shown, total, said(0.5)]
 
-    assert made()[0] == ".33" and made()[1] == ".3333"
-    assert written_alike(made) == [".3333", ".3333", "-.33", ".0033", ".5"]
-    assert made()[0] == ".33"
+    assert made()[0] == "0.33" and made()[1] == "0.3333"
+    assert written_alike(made) == ["0.3333", "0.3333", "-0.33", "0.0033", "0.5"]
+    assert made()[0] == "0.33"

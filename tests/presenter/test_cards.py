@@ -73,7 +73,7 @@ def calculate(formula: str) -> float:
 
 
 def assert_calculates(line: str) -> None:
-    """A line such as "new w = .5 - .1 × .2 = .48" is right as it is written."""
+    """A line such as "new w = 0.5 - 0.1 × 0.2 = 0.48" is right as it is written."""
     _, formula, result = line.split(" = ")
     assert abs(calculate(formula) - float(result)) < 0.51 * last_place(result), line
 
@@ -151,7 +151,7 @@ def test_adams_numbers_are_those_of_adam_by_hand() -> None:
     wanted = [m, v, m / (1 - 0.9**7), v / (1 - 0.999**7), session.network.bank.value[row]]
     for line, number in zip(lines, wanted, strict=True):
         assert float(line.split()[-1]) == pytest.approx(number, rel=0.06)
-    assert "(1 - .9^7)" in lines[2] and "(1 - .999^7)" in lines[3]
+    assert "(1 - 0.9^7)" in lines[2] and "(1 - 0.999^7)" in lines[3]
 
 
 def test_one_sentence_says_why_it_changed() -> None:

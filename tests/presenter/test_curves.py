@@ -7,6 +7,8 @@ import numpy as np
 import scalarviz as sv
 from scalarviz.presenter.curves import measured_of
 from scalarviz.presenter.stage import Stage
+from scalarviz.view.charts import Chart
+from scalarviz.view.scene.frame import Box
 
 X = np.random.default_rng(0).normal(size=(40, 2))
 
@@ -31,6 +33,34 @@ def test_held_out_loss_and_accuracy_are_drawn_up_to_now() -> None:
     assert steps.tolist() == [2, 4, 6]
     s.seek(3)
     assert stage.frame_data().curve.metrics[0].steps.tolist() == [2]
+
+
+def test_the_curve_of_a_network_that_has_grown_goes_on_from_that_before() -> None:
+    first = session()
+    first.advance(30)
+    second = sv.add_neurons(first, 0)
+    second.advance(10)
+    first.advance(5)  # nothing of the second
+    third = sv.remove_neuron(second, 0, 0)
+    stage = Stage(third)
+    curve = stage.frame_data().curve
+    assert curve.span == (-40.0, 1.0) and curve.marks == [(0, third.origin.did.capitalize())]
+    assert curve.steps.tolist() == list(range(-39, 1))
+    expected = np.concatenate([first.losses[:30], second.losses])
+    np.testing.assert_array_equal(curve.losses, expected)
+    third.advance(20)
+    stage.read()
+    curve = stage.frame_data().curve
+    assert curve.span == (-40.0, 20.0) and curve.steps.tolist() == list(range(-39, 21))
+    np.testing.assert_array_equal(curve.losses, np.concatenate([expected, third.losses]))
+    stage.curve_view.first = 5.0
+    assert stage.frame_data().curve.span == (5.0, 20.0)
+
+
+def test_no_step_is_left_of_the_start() -> None:
+    box = Box(0.0, 0.0, 60.0, 20.0)
+    chart = Chart(box, box, box, box, -40.0, 20.0, 20.0)
+    assert [chart.step_at(x) for x in (0.0, 30.0, 50.0, 60.0)] == [0, 0, 10, 20]
 
 
 def test_a_session_that_measures_nothing_has_no_curves() -> None:

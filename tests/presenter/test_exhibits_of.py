@@ -12,6 +12,7 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.errors import OrderError
 from scalarviz.presenter.exhibits_of import (
     PORTION,
+    answers,
     can_be_finer,
     exhibit_of,
     held_out_loss,
@@ -297,3 +298,8 @@ def test_the_loss_of_what_is_held_out() -> None:
     inputs, targets = s.data.held_out
     assert held_out_loss(s) == pytest.approx(np.mean((s.network(inputs) - targets) ** 2))
     assert held_out_loss(session([2, 1], data.Xor())) is None
+
+
+def test_an_output_that_rounds_to_zero_has_no_sign() -> None:
+    (line,) = answers(lambda x: np.array([[-0.0004]]), np.array([[1.0]]), np.array([[0.0]]))
+    assert line == "1 -> 0.000, should be 0"

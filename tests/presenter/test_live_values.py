@@ -79,6 +79,29 @@ def test_an_edit_is_seen_at_once(reading: LiveValues) -> None:
     assert reading.numbers.value[7] == 0.25
 
 
+def test_an_edit_within_a_step_leaves_what_is_computed_already(reading: LiveValues) -> None:
+    session = reading.session
+    session.advance(4, "operation")  # up to "affine 1"
+    reading.refresh()
+    before = reading.buffers(4).values
+    session.edit(0, 3.0)
+    session.edit(len(session.network.bank) - 2, 3.0)
+    for done in range(4, len(session.operations)):
+        reading.refresh()
+        shown = reading.buffers(done)
+        for name in before:
+            assert shown.values[name] == pytest.approx(before[name], abs=1e-6)
+        for operation in session.network.program.operations:
+            numbers, name = session.numbers(operation.name), operation.target.name
+            if name in shown.values:
+                assert shown.values[name] == pytest.approx(numbers.outputs[session.focus])
+            if name in shown.flows:
+                assert shown.flows[name] == pytest.approx(numbers.upstream[session.focus])
+        session.advance(1, "operation")
+    reading.refresh()  # between two steps all is of the weights as they are
+    assert reading.buffers(0).values["affine 0"][0] != before["affine 0"][0]
+
+
 def test_what_was_before_is_one_step_earlier(reading: LiveValues) -> None:
     session = reading.session
     values = dict.fromkeys(range(8))

@@ -237,8 +237,8 @@ def tables() -> Iterator[None]:
         ("quartic", "L = mean of (p - t)^4", "4 × (p - t)^3"),
         (
             "pinball",
-            "L = mean of (.9 × (t - p) if t - p >= 0, else -.1 × (t - p))",
-            "(-.9 if p <= t, else .1)",
+            "L = mean of (0.9 × (t - p) if t - p >= 0, else -0.1 × (t - p))",
+            "(-0.9 if p <= t, else 0.1)",
         ),
         ("cosh_error", "L = mean of log(cosh(p - t))", "tanh(p - t)"),
         ("series", "L = mean of series(p, t)", "series'(p, t)"),
@@ -270,8 +270,8 @@ def test_of_a_loss_with_cases_the_line_has_the_case_that_is_met() -> None:
     p, t = s.numbers("sigmoid 1").outputs[0], s.timeline.trainer.batches.at(0)[1][0]
     assert {bool(t[i] >= p[i]) for i in range(3)} == {True, False}
     for i, part in enumerate(parts):
-        assert (".9 × (" in part) == bool(t[i] >= p[i]) and " if " not in part
-        assert ("-.1 × (" in part) == bool(t[i] < p[i])
+        assert ("0.9 × (" in part) == bool(t[i] >= p[i]) and " if " not in part
+        assert ("-0.1 × (" in part) == bool(t[i] < p[i])
 
 
 @pytest.mark.parametrize("name", ["pinball", "quartic", "cosh_error", "series", "mse", "huber"])
@@ -283,7 +283,7 @@ def test_the_card_of_an_output_has_its_error(name: str) -> None:
     (line,) = [line for line in lines if line.startswith("error: ")]
     formula, result = line.removeprefix("error: ").split(" = ")
     assert_right(formula, result, cosh=np.cosh, series=series)
-    cases = "(.9 × (t - p) if t - p >= 0, else -.1 × (t - p))"
+    cases = "(0.9 × (t - p) if t - p >= 0, else -0.1 × (t - p))"
     assert (cases in lines) == (name == "pinball")
 
 
@@ -342,7 +342,7 @@ def test_each_statement_of_an_update_is_a_line() -> None:
     assert told.formula == "new w = w - lr × sign(c)"
     names = [line.split(" = ")[0] for line in told.numbers[1:3]]
     assert names == ["c", "m_new"]
-    assert told.numbers[1].startswith("c = .9 × ") and " + (1 - .9) × " in told.numbers[1]
+    assert told.numbers[1].startswith("c = 0.9 × ") and " + (1 - 0.9) × " in told.numbers[1]
     m = float(s.network.bank.slots["m"][ROW])
     assert agrees(m, told.numbers[2].split(" = ")[-1])
     card = card_of(s, lambda stage: stage.pin(ROW))
@@ -424,8 +424,8 @@ def test_of_an_activation_with_cases_the_line_has_the_case_that_is_met() -> None
     s = session(activation="bent")
     s.advance(1)
     told = walk(s)
-    assert told["bent 0"].formula == "a = bent(z) = (z if z > 0, else .3 × z)"
-    assert told["delta 0"].formula == "delta = arrives × (1 if z > 0, else .3)"
+    assert told["bent 0"].formula == "a = bent(z) = (z if z > 0, else 0.3 × z)"
+    assert told["delta 0"].formula == "delta = arrives × (1 if z > 0, else 0.3)"
     assert " if " not in told["bent 0"].numbers[0] + told["delta 0"].numbers[0]
     for side, result in [*equations(told["bent 0"]), *equations(told["delta 0"])]:
         assert_right(side, result, bent=bent)
@@ -472,11 +472,11 @@ def test_what_users_add_is_seen() -> None:
     s = session("asymmetric", "doubled")
     s.advance(1)
     told = walk(s)
-    cases = "(.9 × (t - p) if t - p >= 0, else -.1 × (t - p))"
+    cases = "(0.9 × (t - p) if t - p >= 0, else -0.1 × (t - p))"
     assert told["loss"].formula == f"L = mean of {cases}"
-    assert told["delta 1"].formula.startswith("delta = (-.9 if t - p >= 0, else .1) / (8 samples")
+    assert told["delta 1"].formula.startswith("delta = (-0.9 if t - p >= 0, else 0.1) / (8 samples")
     assert told["step"].formula == "new w = w - step"
-    assert told["step"].numbers[1].startswith("step = 2 × .1 × ")
+    assert told["step"].numbers[1].startswith("step = 2 × 0.1 × ")
     for which in ("loss", "delta 1", "step"):
         found = equations(told[which], OWN_NAMES)
         assert len(found) > 1

@@ -172,7 +172,7 @@ def test_a_dropout_says_what_became_of_a_number(is_out: bool) -> None:
     told = caption(session, 2 * feature)
     line, count = told.numbers
     assert told.title.startswith(f"Neuron {feature} ")
-    assert ("is left out" in told.title) == is_out and ("/ (1 - .4) = " in line) != is_out
+    assert ("is left out" in told.title) == is_out and ("/ (1 - 0.4) = " in line) != is_out
     assert count == f"{np.sum(y == 0.0)} of 12 numbers are set to 0"
 
 

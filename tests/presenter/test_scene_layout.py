@@ -1,11 +1,13 @@
 """The layout of a session's network: its names."""
 
+from dataclasses import replace
+
 import numpy as np
 
 import scalarviz as sv
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.presenter.scene_layout import layout_of, names_of
-from scalarviz.view.labels import draw_ends, obstacles
+from scalarviz.view.labels import draw_ends, margin_of, obstacles
 from tests.view.measures import Words, projection, stage_of
 
 
@@ -35,3 +37,21 @@ def test_a_network_without_walls_says_which_line_is_the_input_and_which_the_outp
     data = stage.frame_data()
     draw_ends(canvas, see, data, obstacles(see, data, 1.0), THEMES["dark"], 1.0)
     assert [words for words, _ in canvas.found] == ["IN", "OUT"]
+
+
+def test_in_and_out_are_not_cut_where_spheres_are_near_the_edge() -> None:
+    session = sv.Session(sv.Network([3, 8, 3]), sv.data.Rgb("invert"))
+    stage = stage_of(session, (800, 500))
+    middle, data = projection(stage), stage.frame_data()
+    outputs = data.layout.neurons[-1]
+    for up in np.linspace(0.0, 0.4, 401):
+        see = replace(middle, camera=middle.camera.moved(0.0, -up))
+        seen = see(outputs.points)
+        top = float((seen.xy[:, 1] - outputs.radius * seen.unit).min())
+        if top < see.box.y - margin_of(data, see) + 17.0:  # no room for the word above it
+            break
+        canvas = Words(800, 500)
+        draw_ends(canvas, see, data, obstacles(see, data, 1.0), THEMES["dark"], 1.0)
+        assert "OUT" in [words for words, _ in canvas.found], top
+    else:
+        raise AssertionError("the spheres never came near the edge")

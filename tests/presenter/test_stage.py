@@ -10,6 +10,7 @@ from scalarviz.presenter.channels import CHANNELS
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.scenefiles.find import find, load
+from scalarviz.view import scenery
 from scalarviz.view.scene.camera import Camera
 from scalarviz.view.scene.frame import Division
 from tests.studio import Studio, at, corners, ground_of, places, shade
@@ -38,7 +39,9 @@ def assert_right_colors(
     aside: tuple[float, float] = (0.0, 0.0),
 ) -> None:
     """Each cube has the color of its number, on the scale that the legend gives."""
-    pixels, frame_data = studio.stage(stage, 0.0, size), stage.frame_data()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scenery, "draw_numbers", lambda *_: None)  # they stand where colors are read
+        pixels, frame_data = studio.stage(stage, 0.0, size), stage.frame_data()
     scales = {
         each.index_of(row, column): scale
         for each, scale in zip(stage.plan.plates, frame_data.cubes.color_scales, strict=True)
@@ -251,7 +254,10 @@ def test_escape_goes_back_to_the_camera_that_was_chosen(stage: Stage) -> None:
     assert stage.camera == "flat"
 
 
-def test_no_number_is_magenta_and_nothing_breaks(studio: Studio, stage: Stage) -> None:
+def test_no_number_is_magenta_and_nothing_breaks(
+    studio: Studio, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scenery, "draw_numbers", lambda *_: None)
     bank = stage.session.network.bank
     bank.value[5] = np.nan
     pixels = studio.stage(stage, 0.0, SIZE)
@@ -261,6 +267,7 @@ def test_no_number_is_magenta_and_nothing_breaks(studio: Studio, stage: Stage) -
     stage.rescale()
     pixels = studio.stage(stage, 1.0, SIZE)
     assert all(at(pixels, xy).tolist() == [255, 0, 255] for xy in places(stage, SIZE).values())
+    monkeypatch.undo()
     for by in range(len(stage.reading.moments) - 1):
         stage.session.advance(1, "operation")
         for part in (0.0, 0.4):

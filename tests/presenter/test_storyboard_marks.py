@@ -5,9 +5,9 @@ import pytest
 
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import THEMES
+from scalarviz.texts.decimals import short
 from scalarviz.view.cubes.picking import half_sides
 from scalarviz.view.cubes.shaders import LEAST
-from scalarviz.view.neuron_colors import short
 from scalarviz.view.scene.layout_builder import RIM as RADIUS
 from tests.studio import Studio, above_number, at, lit, shade
 from tests.walk import NAMES, Walk, widths

@@ -1,13 +1,43 @@
 """Stop: the first Ctrl-C sets a flag, the second one interrupts."""
 
+import os
 import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
 from scalarviz.process.interrupt import Stop
+
+ROOT = Path(__file__).parent.parent.parent
+
+AS_MODULE = 'runpy.run_module("scalarviz", run_name="__main__")'
+AS_PROGRAM = f"""
+import configparser
+settings = configparser.ConfigParser()
+settings.read({str(ROOT / "setup.cfg")!r})
+[(home, function)] = [
+    each.partition(" = ")[2].split(":")
+    for each in settings["options.entry_points"]["console_scripts"].strip().splitlines()
+]
+exec(f"from {{home}} import {{function}} as run")  # as the script that pip writes does
+run()
+"""
+# The code in C of this module raises ImportError after any error within its import.
+IN_IMPORT = """
+import os, signal, sys
+
+class Signals:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numba._devicearray":
+            os.kill(os.getpid(), {number})
+
+sys.meta_path.insert(0, Signals())
+from scalarviz.cli.commands import main
+main(["train", "xor", "--steps", "100000000"])
+"""
 
 
 def test_ctrl_c_is_heard_and_does_not_interrupt() -> None:
@@ -46,7 +76,8 @@ def test_another_thread_hears_nothing_and_breaks_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", ["signal", "scalarviz.cli.commands", "typer"])
-def test_ctrl_c_while_the_program_is_loaded_ends_it_without_a_word(name: str) -> None:
+@pytest.mark.parametrize("run", [AS_MODULE, AS_PROGRAM])
+def test_ctrl_c_while_the_program_is_loaded_ends_it_without_a_word(name: str, run: str) -> None:
     program = f"""
 import builtins, runpy, signal
 load = builtins.__import__
@@ -58,8 +89,22 @@ def interrupted(name, *args, **more):
     return load(name, *args, **more)
 
 builtins.__import__ = interrupted
-runpy.run_module("scalarviz", run_name="__main__")
+{run}
 """
     command = [sys.executable, "-c", program, "list"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.skipif(sys.platform != "linux", reason="signals are those of POSIX")
+def test_a_signal_within_an_import_is_heard_after_it(name: str, tmp_path: Path) -> None:
+    number = int(getattr(signal, name))
+    command = [sys.executable, "-c", IN_IMPORT.format(number=number)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=120,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (128 + number, "")
+    assert "Error" not in done.stderr and "Traceback" not in done.stderr, done.stderr

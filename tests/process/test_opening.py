@@ -1,5 +1,6 @@
 """A word in the terminal if a window takes long to open."""
 
+import sys
 import time
 
 import pytest
@@ -15,6 +16,11 @@ def said(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
     return caplog
 
 
+@pytest.fixture(autouse=True)
+def screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISPLAY", ":99")
+
+
 def test_a_window_that_takes_long_is_announced(
     said: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -26,11 +32,15 @@ def test_a_window_that_takes_long_is_announced(
     assert [each.getMessage() for each in said.records] == [text("start.opening")]
 
 
-@pytest.mark.parametrize("how", ["opened", "refused", "not wanted"])
+@pytest.mark.parametrize("how", ["opened", "refused", "not wanted", "without a screen"])
 def test_one_that_opens_soon_or_not_at_all_is_not(
     how: str, said: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LATE", 0.2)
+    if how == "without a screen":
+        monkeypatch.setattr(sys, "platform", "linux")
+        monkeypatch.delenv("DISPLAY")
+        monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     with opening(how != "not wanted"):
         if how == "opened":
             opening_over()

@@ -6,10 +6,13 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
+import scalarviz as sv
+from scalarviz.session.losses import EXACT
 from tests.proofs.report import Proof
 from tests.proofs.soak import COUNTED, SPEED, STUCK
 
@@ -50,3 +53,21 @@ def test_soak(proof: Proof, tmp_path: Path) -> None:
     ]
     if not found["pictures"]:
         proof.found.append("no pictures, since there is no OpenGL here")
+
+
+@pytest.mark.slow
+def test_a_training_of_millions_of_steps_keeps_no_more_than_one_of_two() -> None:
+    net = sv.Network([2, 2, 1], "tanh", seed=2)
+    s = sv.Session(net, sv.data.Xor(), "mse", sv.SGD(0.01), engine="cpu", memory=2**20)
+    s.advance(2 * EXACT + 1, progress=False)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        s.advance(3 * EXACT, progress=False)
+        s.current_branch.curve()
+        after, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # Two times EXACT losses came into being meanwhile, and the room of as many before was freed.
+    assert after - before < 17 * 2**20 and most - before < 50 * 2**20
+    assert len(s.losses) == 5 * EXACT + 1

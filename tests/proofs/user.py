@@ -19,6 +19,7 @@ import numba
 import numpy as np
 
 import scalarviz as sv
+from scalarviz.controller.presets import all_zero
 from scalarviz.errors import OrderError
 from tests.proofs.trainings import OPTIMIZERS, Training, bits, differences, go_on
 
@@ -416,7 +417,19 @@ def train_beside(user: User) -> None:
     user.do("train_step beside", lambda s: s.network.train_step(x, y, loss, make()))
 
 
+def undo_and_redo(user: User) -> None:
+    """What was just done is taken back and done again, so that nothing is otherwise."""
+    user.chance.choice([edit, freeze, learning_rate, optimizer, batch_size])(user)
+    user.s.undo()
+    user.s.redo()
+
+
+def preset(user: User) -> None:
+    user.do("all weights to zero", all_zero)
+
+
 DOING = (
+    undo_and_redo, undo_and_redo, preset,
     edit, edit, freeze, learning_rate, own_rate, optimizer, other_data, samples, loss_function,
     batch_size, engine, write, write, train_beside, stop_when, stop_when,
 )  # fmt: skip
@@ -518,6 +531,15 @@ def look(user: User) -> None:
     s._repr_html_()
 
 
+def own_input(user: User) -> None:
+    """Ask the network for its answer to an input of one's own."""
+    rng = np.random.default_rng(user.chance.randrange(100))
+    if not user.training.expression:
+        before = bits(user.s)
+        user.s.network(rng.normal(size=(2, user.s.network.inputs)))
+        assert bits(user.s) == before, f"an input of one's own has changed it: {user.story()}"
+
+
 def threads(user: User) -> None:
     numba.set_num_threads(user.chance.randint(1, THREADS))
 
@@ -549,4 +571,4 @@ def mistake(user: User) -> None:
     raise AssertionError(f"it was not refused: {user.story()}")
 
 
-LOOKING = (pin, name, numbers, explain, look, threads, mistake, first)
+LOOKING = (pin, name, numbers, explain, look, own_input, threads, mistake, first)

@@ -313,3 +313,45 @@ def test_rates_of_its_own_stay_with_their_weights(tmp_path: Path) -> None:
     loaded.advance(5)
     assert (loaded.network.bank.value == grown.network.bank.value).all()
     assert kept.value == weight.value
+
+
+def test_reset_of_a_grown_session_keeps_rates_and_conditions(tmp_path: Path) -> None:
+    net = sv.Network([2, 3, 1], "tanh", seed=0)
+    s = sv.Session(net, data.Xor(), "mse", sv.SGD(0.1), engine="python")
+    s.set_rate(net.layers[0], 0.0)
+    s.stop_when("loss < 0.0001 or weight 12 changes sign")
+    s.advance(5)
+    grown = sv.add_neurons(s, 0)
+    had = grown.own_rate(0), grown.stop_conditions
+    assert had == (0.0, ["loss < 0.0001", "weight 16 changes sign"])
+    grown.advance(3)
+    grown.seek(0)
+    grown.edit(12, 0.5)  # in a branch of its own
+    assert (grown.own_rate(0), grown.stop_conditions) == had
+    grown.reset()
+    assert (grown.own_rate(0), grown.stop_conditions) == had
+    grown.save(tmp_path / "g.safetensors")
+    loaded = sv.Session.load(tmp_path / "g.safetensors")
+    assert (loaded.own_rate(0), loaded.stop_conditions) == had
+    before = loaded.network.bank.value[0]
+    loaded.advance(2)
+    assert loaded.network.bank.value[0] == before
+
+
+def test_a_network_that_grows_within_a_step_has_the_changes_that_wait() -> None:
+    def begun(precision: str, optimizer: sv.Optimizer) -> sv.Session:
+        net = sv.Network([2, 4, 1], "tanh", seed=2)
+        s = sv.Session(net, data.Xor(), "mse", optimizer, engine="cpu", precision=precision)
+        s.advance(3)
+        s.advance(3, "operation")
+        return s
+
+    s = begun("mixed", sv.SGD(0.01))
+    s.precision = "full"
+    grown = sv.add_neurons(s, 0)
+    assert grown.precision.name == "full" and grown.network.bank.scaling[0] == 1.0
+    s = begun("full", sv.Adam(0.01))
+    s.optimizer = sv.Momentum(0.1)
+    grown = sv.add_neurons(s, 0)
+    assert grown.network.bank.step_count == 0
+    assert not any(block.any() for block in grown.network.bank.blocks.values())

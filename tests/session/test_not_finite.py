@@ -76,5 +76,5 @@ def test_every_caption_of_such_a_step_says_something(number: float) -> None:
         session.advance(1, "operation")
         for weight in (None, 7, 0):
             assert len(str(session.caption(weight))) > 20
-        assert f"edited: .18 → {number} after step 3" in str(session.caption(7))
+        assert f"edited: 0.18 → {number} after step 3" in str(session.caption(7))
         assert str(number) in str(session.explain(7))

@@ -510,7 +510,7 @@ def test_an_edit_since_the_step_is_the_last_line_of_an_explanation_and_a_caption
     start, _, rest = end.partition(" → ")
     assert head.splitlines()[0] == before[1].splitlines()[0]
     assert float(start.removeprefix("edited: ")) == pytest.approx(old, rel=0.02)  # in few digits
-    assert rest == ".5 after step 3"
+    assert rest == "0.5 after step 3"
     for text in (str(s.explain(2)), str(s.caption(2)), str(s.caption())):
         assert "edited" not in text
     s.edit(3, old)

@@ -279,3 +279,25 @@ def test_what_no_user_did_is_not_undone_and_ends_nothing(session: sv.Session) ->
     session.undo()
     with refused(OrderError, "nothing to undo"):
         session.undo()
+
+
+def test_one_undo_takes_back_one_of_two_changes_that_wait_for_the_next_step(
+    session: sv.Session,
+) -> None:
+    session.advance(4, "operation")
+    session.set_activation(0, "relu")
+    session.learning_rate = 0.05
+    session.advance(2)
+
+    def shown() -> tuple[str, float]:
+        session.advance(max(0, 2 - session.step_index))
+        return session.network.activations[0], session.learning_rate
+
+    session.undo()
+    assert shown() == ("relu", 0.5)
+    session.undo()
+    assert shown() == ("tanh", 0.5)
+    session.redo()
+    assert shown() == ("relu", 0.5)
+    session.redo()
+    assert shown() == ("relu", 0.05)

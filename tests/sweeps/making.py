@@ -41,6 +41,16 @@ def own_data(noise: float = 0.1, seed: int = 0) -> sv.Session:
     return sv.Session(net, data, batch=10, optimizer=sv.SGD(0.1), engine="cpu", seed=seed)
 
 
+def folds(hidden: int = 3, seed: int = 0) -> sv.Session:
+    """One of three folds of a cross validation: seeds 0 and 3 train on the same samples."""
+    inputs = np.random.default_rng(0).random((12, 2))
+    targets = (inputs.sum(axis=1, keepdims=True) > 1) * 1.0
+    fold = np.arange(12) % 3 != seed % 3
+    net = sv.Network([2, hidden, 1], "tanh", output="sigmoid", seed=seed)
+    data = inputs[fold], targets[fold]
+    return sv.Session(net, data, optimizer=sv.SGD(0.5), engine="cpu", seed=seed)
+
+
 def diverging(lr: float = 1.0, seed: int = 0) -> sv.Session:
     net = sv.Network([1, 4, 1], "relu", seed=seed)
     return sv.Session(net, ([[3.0], [5.0]], [[20.0], [-30.0]]), optimizer=sv.SGD(lr), seed=seed)

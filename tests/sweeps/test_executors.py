@@ -2,7 +2,13 @@
 
 import multiprocessing
 import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +18,12 @@ import scalarviz as sv
 from scalarviz.errors import EngineError, InputError
 from scalarviz.sweeps import executors, task
 from scalarviz.sweeps.versions import versions_here
+from tests.patience import HANG
 from tests.sweeps.making import always_killing, close, killing, own_data, xor
 from tests.wording import refused
 
 GRID = {"hidden": [2, 3, 4]}
+ROOT = Path(__file__).parents[2]
 
 
 def digests(runs: Any) -> list[tuple[str, ...]]:
@@ -109,3 +117,57 @@ def test_a_task_that_ends_its_worker_each_time_is_named(monkeypatch: pytest.Monk
     runs = sv.sweep(xor, {"hidden": [2]}, executor="processes", success=always_killing)
     runs.advance(5)
     assert "ended 3 times without an answer" in runs.table().columns["error"][0]
+
+
+JOB = """
+import sys
+import scalarviz as sv
+from tests.patience import HANG
+from tests.sweeps.making import xor
+
+if __name__ == "__main__":
+    runs = sv.sweep(xor, {"hidden": list(range(2, 30))}, seeds=range(200), executor="processes")
+    runs.advance(3_000_000, progress=False)
+"""
+
+
+def workers_of(parent: int) -> set[int]:
+    """Return the processes that a pool in a process has started, by Linux's tables."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, owner = path.read_text().rpartition(")")[2].split()[:2]
+            begun_by = (path.parent / "cmdline").read_text()
+            if int(owner) == parent and "spawn_main" in begun_by and state not in "ZX":
+                found.add(int(path.parent.name))
+    return found
+
+
+def wait_until(true: Callable[[], object]) -> None:
+    end = time.monotonic() + HANG
+    while not true():
+        assert time.monotonic() < end, "it never came to that"
+        time.sleep(0.1)
+
+
+def lives(process: int) -> bool:
+    with suppress(OSError):
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+        return state not in "ZX"
+    return False
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads Linux's tables")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGKILL"])
+def test_workers_end_with_the_sweep_however_it_ends(name: str, tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(JOB)
+    words = [sys.executable, str(tmp_path / "job.py")]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(words, env=env, stdout=quiet, stderr=quiet) as job:
+        wait_until(lambda: workers_of(job.pid))
+        time.sleep(2.0)
+        workers = workers_of(job.pid)
+        job.send_signal(getattr(signal, name))
+    wait_until(lambda: not any(map(lives, workers)))

@@ -8,6 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.draw2d.canvas import Canvas2D
+from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.errors import InputError, OrderError, UnknownNameError
 from scalarviz.sweeps.choices import choices_of
@@ -101,6 +102,27 @@ def test_a_picture_has_lines_and_networks_where_they_belong(runs: Sweep, tmp_pat
             part = differs[int(box.y) : int(box.bottom), int(box.x) : int(box.right)]
             assert (part[tile[..., 3] == 255]).mean() > 0.98
             assert not part[tile[..., 3] == 0].any()
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("size", [(1280, 800), (800, 500)])
+def test_a_frame_shows_where_a_network_ends_and_not_only_a_layer(
+    runs: Sweep, theme: str, size: tuple[int, int]
+) -> None:
+    look = THEMES[theme]
+    frame, shown = sv.picture(runs, size=size, theme=theme, samples=1), panels_of(runs)
+    ground, tray, rim = np.rint(255 * rgb((look.ground, look.tray, look.rim))).astype(int)
+    for spots in draw_panels(Canvas2D(*size), shown, look):
+        tiles = shown.panels[spots.panel].pictures.tiles(spots.size[0], 1.0, shown.scale, look)
+        between_layers = (tiles[0][..., 3] == 0).all(axis=0)
+        assert between_layers.any()
+        for place in range(spots.columns - 1):  # of the first row
+            box = spots.box(place)
+            y = round(box.y + 0.5 * box.height)
+            inside = frame[y, round(box.x) : round(box.right)][between_layers]
+            assert (inside == tray).all()
+            beside = frame[y, round(box.right) : round(box.right + spots.gap)].tolist()
+            assert ground.tolist() in beside and beside.count(rim.tolist()) >= 2
 
 
 def test_networks_that_failed_have_a_frame_and_errors_are_written() -> None:

@@ -3,7 +3,9 @@
 import math
 import os
 import re
+import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from scalarviz.errors import InputError, OrderError, UnknownNameError
 from scalarviz.sweeps.look import SweepLook
 from scalarviz.sweeps.outcome import NEVER
 from scalarviz.sweeps.panels import Panels
-from tests.sweeps.making import PLACES, close, diverging, engines, own_data, raising, xor
+from tests.sweeps.making import PLACES, close, diverging, engines, folds, own_data, raising, xor
 from tests.wording import refused
 
 GRID = {"hidden": [2, 3], "lr": [0.5, 2.0]}
@@ -277,6 +279,45 @@ def test_a_link_among_the_results_is_replaced_and_not_followed(tmp_path: Path) -
         assert path.is_file()
 
 
+def test_each_seed_of_a_cross_validation_is_trained_on_its_own_fold() -> None:
+    together = sv.sweep(folds, {}, seeds=range(4))  # the first and the last have the same fold
+    together.advance(20)
+    for seed in range(4):
+        alone = folds(seed=seed)
+        alone.advance(20)
+        row = together.outcome(0).row_of(seed)
+        assert together.outcome(0).values[row].tolist() == alone.network.bank.value.tolist()
+
+
+def test_the_result_of_another_setting_under_its_name_is_trained_again(tmp_path: Path) -> None:
+    def trained() -> Any:
+        runs = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(2), folder=tmp_path)
+        runs.advance(20)
+        return runs
+
+    right = trained()
+    one, other = sorted(tmp_path.iterdir())
+    shutil.copy(one, other)
+    with pytest.warns(UserWarning, match="another setting"):
+        again = trained()
+    for number in (0, 1):
+        assert again.outcome(number).digests == right.outcome(number).digests
+
+
+def test_a_run_that_make_returns_otherwise_is_not_blamed_on_the_processor() -> None:
+    calls: list[int] = []
+
+    def make(seed: int) -> sv.Session:
+        calls.append(seed)
+        return xor(lr=1.0 if len(calls) < 20 else 0.5, seed=seed)
+
+    runs = sv.sweep(make, {}, seeds=[0])
+    runs.advance(20)
+    calls += [0] * 20
+    with pytest.warns(UserWarning, match="same session"):
+        runs[0, 0]
+
+
 def test_a_first_setting_that_raises_changes_nothing_for_the_others() -> None:
     runs = sv.sweep(raising, {"hidden": [5, 2]}, seeds=range(3))
     runs.advance(10)
@@ -303,3 +344,18 @@ def test_names_and_values_are_shown_with_all_letters_visible() -> None:
     assert "\x1b" not in repr(runs) and "a\\x1b[31m" in repr(runs)
     assert "\u202e" not in repr(runs.table()) and "nan" in repr(runs.table())
     assert "\x1b" not in "".join(panel.name for panel in Panels(runs, SweepLook()).now().panels)
+
+
+@pytest.mark.parametrize("by_checks", [False, True])
+def test_runs_that_do_not_depend_on_their_seed_warn(by_checks: bool) -> None:
+    def forgets(lr: float = 1.0, seed: int = 0) -> sv.Session:
+        return xor(lr=lr, seed=seed if lr > 1.0 else 0)
+
+    runs = sv.sweep(forgets, {"lr": [0.5, 1.0, 2.0]}, seeds=[4, 5])
+    with pytest.warns(UserWarning, match=r"\[0, 1\] .*seed=seed"):
+        _ = list(runs.train(20)) if by_checks else runs.advance(20)
+    assert len({*runs.outcome(0).digests}) == 1 < len({*runs.outcome(2).digests})
+
+
+def test_one_seed_a_setting_warns_of_nothing() -> None:
+    sv.sweep(xor, {"lr": [0.5, 1.0]}, seeds=[4]).advance(20)

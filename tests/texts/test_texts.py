@@ -57,6 +57,7 @@ NOT_WORDS = [
     ("export/storyboard_page.js", ".*|nav button|(prefers*", "selectors"),
     ("export/storyboard_page.py", "color-scheme*|/[*]*|default-src*", "styles, and the policy"),
     ("export/video.py", "Pillow", "the name of a package"),
+    ("presenter/show.py", "write sv.*|show the *|a notebook shows*", "parts of errors"),
     ("faces.py", "sv.watch*|sv.picture*", "parts of errors"),
     ("notebook/canvas.js", "Tab|(prefers*|input, *", "a key, and selectors"),
     ("notebook/canvas.py", "Control|Alt|Meta|export*|*const*", "keys and JavaScript"),

@@ -186,25 +186,28 @@ def test_the_parts_of_a_picture_lie_inside_it_and_apart(
     assert rows[0].y == 0.0 and rows[-1].bottom == pytest.approx(height)
     for above, below in itertools.pairwise(rows):
         assert above.bottom == pytest.approx(below.y) and below.width == width
-    beside = [inner, *(each for each in (parts.card, parts.exhibit) if each.width)]
-    if parts.exhibit.y > inner.y:  # the exhibit is below the network
-        assert not card and width < UPRIGHT * scene.height
-        beside, whole = beside[:1], parts.exhibit
-        assert inner.bottom < whole.y and (inner.x, inner.right) == (whole.x, whole.right)
-        assert whole.bottom < parts.strip.y and inner.height > whole.height
+    beside = [each for each in (inner, parts.card) if each.width]
+    if parts.exhibit.width and parts.exhibit.y == inner.y:
+        beside.append(parts.exhibit)
+    elif parts.exhibit.width:  # it is below the network, or below the card
+        above, whole = parts.card if parts.card.width else inner, parts.exhibit
+        assert card or width < UPRIGHT * scene.height
+        assert above.bottom < whole.y and (above.x, above.right) == (whole.x, whole.right)
+        assert whole.bottom < parts.strip.y and above.height > whole.height
     for left, right in itertools.pairwise(beside):
-        assert left.right < right.x and right.y == inner.y and right.bottom == inner.bottom
+        assert left.right < right.x and right.y == inner.y
     assert beside[-1].right < width
-    assert not (parts.card.width and parts.exhibit.width and width < 1000.0)
+    assert all(each.bottom < parts.strip.y for each in beside)
 
 
 def test_a_picture_is_divided_as_it_was_agreed() -> None:
     parts = Division.of(1280, 800, exhibit=250.0, card=280.0)
     assert (parts.head.height, parts.strip.height, parts.band.height) == (44.0, 36.0, 80.0)
     assert parts.scene == Box(0.0, 44.0, 1280.0, 640.0) and parts.scale == 1.0
-    assert parts.exhibit == Box(1014.0, 60.0, 250.0, 608.0)
-    assert parts.card == Box(718.0, 60.0, 280.0, 608.0)
-    assert parts.inner == Box(16.0, 60.0, 686.0, 608.0)
+    assert parts.card == Box(984.0, 60.0, 280.0, 400.0)
+    assert parts.exhibit == Box(984.0, 476.0, 280.0, 192.0)
+    assert parts.inner == Box(16.0, 60.0, 952.0, 608.0)
+    assert not Division.of(1366, 656, exhibit=250.0, card=280.0).exhibit.width
     parts = Division.of(800, 460, exhibit=250.0, card=280.0)
     assert (parts.head.height, parts.strip.height, parts.band.height) == (0.0, 28.0, 72.0)
     assert parts.scene.height == 360.0 and not parts.exhibit.width
@@ -240,7 +243,7 @@ def test_the_whole_network_stays_in_the_picture_until_somebody_moves_it(
     for size in ((1280.0, 800.0), (500.0, 900.0), (2400.0, 500.0), (320.0, 240.0)):
         eyes.frame(size)
         assert inside(eyes, size)
-    eyes.orbit(30.0, 10.0)
+    eyes.orbit(30.0, 10.0), eyes.zoom(1.5, 400.0, 300.0)
     before = eyes.camera
     eyes.frame((900.0, 700.0))
     assert eyes.camera == before

@@ -115,6 +115,17 @@ def test_the_network_fills_its_part_of_the_stage_and_no_more(
         assert not ((xy[:, 0] < legend.right) & (xy[:, 1] > legend.y)).any()
 
 
+# Beside the exhibit, and above strip and caption, which keep the size of their letters.
+@pytest.mark.parametrize(("size", "least"), [((640, 400), 0.59), ((640, 360), 0.57)])
+@every_scene
+def test_in_a_small_picture_the_network_takes_most_of_the_frame(
+    name: str, size: tuple[int, int], least: float
+) -> None:
+    stage = stage_of(trained(name), size)
+    xy = projection(stage)(stage.frame_data().layout.points()).xy
+    assert (np.ptp(xy, axis=0) / size).max() > least
+
+
 @every_size
 @every_scene
 def test_no_label_lies_on_another_or_on_a_sphere(name: str, size: tuple[int, int]) -> None:

@@ -11,6 +11,7 @@ from scalarviz.draw2d.theme import THEMES
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.scenefiles.find import find, load
+from scalarviz.texts.decimals import on_cube
 from scalarviz.view.numbers import SMALLEST, draw_numbers, numbered_rows
 from scalarviz.view.scene.frame import Box
 from tests.view.measures import Words, projection, stage_of, trained
@@ -70,13 +71,28 @@ def test_a_wall_has_numbers_on_all_of_its_cubes_or_on_none(name: str, size: Any)
 @pytest.mark.parametrize(
     ("name", "size", "count"),
     [
-        ("xor", (1280, 800), 12), ("xor", (800, 500), 12), ("xor", (360, 400), 0),
-        ("rgb", (1280, 800), 59), ("rgb", (800, 500), 0),
+        ("xor", (1280, 800), 12), ("xor", (800, 500), 12), ("xor", (360, 400), 3),
+        ("rgb", (1280, 800), 59), ("rgb", (1366, 656), 59), ("rgb", (800, 500), 0),
         ("circle", (1280, 800), 25), ("circle", (800, 500), 0),
     ],
 )  # fmt: skip
 def test_numbers_are_there_where_they_have_room(name: str, size: Any, count: int) -> None:
     assert len(written(stage_of(trained(name), size)).found) == count
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (1280, 756), (1366, 700), (1366, 656), (3840, 2160)])
+def test_a_card_takes_its_room_from_the_exhibit_and_leaves_cubes_their_numbers(size: Any) -> None:
+    stage = stage_of(trained("rgb"), size)
+    before = written(stage).found
+    stage.pin(5)
+    stage.frame_data()  # the camera is fitted
+    assert len(written(stage).found) == len(before) == 59
+    stage.pin(None)
+
+
+def test_numbers_without_room_for_two_digits_have_one() -> None:
+    stage = stage_of(trained("rgb"), (1366, 656))
+    assert all(len(words.lstrip("-.")) == 1 for words, _ in written(stage).found)
 
 
 @every_size
@@ -87,7 +103,7 @@ def test_the_hovered_and_the_pinned_cube_have_their_number_always(way: str, size
     stage.frame_data()
     scale = stage.frame_data().division(*size).scale
     rows = numbered_rows(projection(stage), stage.frame_data(), scale)
-    assert rows[40] >= SMALLEST * scale
+    assert rows[40][1] >= SMALLEST * scale
     fan, unit = stage.frame_data().layout.fan_of(40)  # type: ignore[misc]  # it has one
     whole = {*fan.rows_of(unit), fan.biases + unit}
     assert set(rows) & whole in ({40}, whole)
@@ -106,7 +122,7 @@ def test_the_arithmetic_of_a_caption_is_on_all_of_its_cubes_or_on_none(
     marks = [piece.mark for piece in caption.pieces if piece.mark] if caption else []
     canvas = written(stage)
     said = [words for words, _ in canvas.found]
-    lines = [line for mark in marks for line in mark.split("\n")]
+    lines = [line for mark in marks for line in on_cube(mark).split("\n")]
     assert all(line in said for line in lines) or not any("×" in words for words in said)
     assert not canvas.sizes or min(canvas.sizes) >= SMALLEST
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from scalarviz.view import offscreen
+from scalarviz.process.opening import has_display
 
 PROGRAM = """
 import scalarviz as sv
@@ -47,9 +47,9 @@ def test_without_a_driver_it_says_so_and_what_mends_it() -> None:
 def test_a_screen_is_what_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
-    assert not offscreen.has_display()
+    assert not has_display()
     monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
-    assert offscreen.has_display()
+    assert has_display()
 
 
 FORKED = """

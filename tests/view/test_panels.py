@@ -40,7 +40,7 @@ def plot_of(box: Box, right: float = 4.0) -> Box:
 
 
 def loss_place(step: float, loss: float, last: float = 11.0, right: float = 4.0) -> np.ndarray:
-    """On a scale from .01 to 1."""
+    """On a scale from 0.01 to 1."""
     plot = plot_of(BOX, right)
     up = (np.log10(loss) + 2.0) / 2.0
     return np.array([plot.x + step / last * plot.width, plot.bottom - up * plot.height])
@@ -214,18 +214,20 @@ CARD = Card(
     3,
     "input B → neuron 1",
     blocks=[
-        Line(".54 → .52", "large", "step 300"),
+        Line("0.54 → 0.52", "large", "step 300"),
         history([0.0, 1.0, 2.0], [0.5, 0.25, 0.75], [True, True]),
         Line("Why did it change?", "strong"),
-        Line("Input B sent .27, neuron 1 was off by delta .0018: added up, that is grad -.0063."),
+        Line(
+            "Input B sent 0.27, neuron 1 was off by delta 0.0018: added up, that is grad -0.0063."
+        ),
         Table(
             ("sample", "x", "delta", "x × delta"),
-            [(str(i), ".5", f".00{i}1", f".00{i}") for i in range(9)],
-            [(f"... {9 - i} more", "", "", ".07") for i in range(9)] + [()],
-            ("grad", "", "", "-.0063"),
+            [(str(i), "0.5", f"0.00{i}1", f"0.00{i}") for i in range(9)],
+            [(f"... {9 - i} more", "", "", "0.07") for i in range(9)] + [()],
+            ("grad", "", "", "-0.0063"),
             0,
         ),
-        *(Line(f"m{i} = .9 × .01 + .1 × -.00625 + .0000001 = .48") for i in range(4)),
+        *(Line(f"m{i} = 0.9 × 0.01 + 0.1 × -0.00625 + 0.0000001 = 0.48") for i in range(4)),
     ],
 )
 
@@ -242,7 +244,7 @@ def test_the_inspector_writes_all_that_is_on_the_card() -> None:
     for block in CARD.blocks:
         if isinstance(block, Line):
             assert block.words in whole and block.aside in whole
-    for cells in [["sample", "x"], [".0021", ".002"], ["grad", "-.0063"], ["0", "step 2"]]:
+    for cells in [["sample", "x"], ["0.0021", "0.002"], ["grad", "-0.0063"], ["0", "step 2"]]:
         assert set(cells) <= set(said)
     assert not any("more" in words for words in said)
 
@@ -258,7 +260,7 @@ def test_where_there_is_less_room_rows_go_first_then_the_history_and_nothing_is_
         letters = (studio.paper(canvas) > 100).all(axis=2).nonzero()
         assert letters[0].max() < box.bottom - 4.0 and letters[1].max() < box.right - 4.0
         said = canvas.words
-        rows = sum(each.startswith(".00") and len(each) == 5 for each in said)
+        rows = sum(each.startswith("0.00") and len(each) == 5 for each in said)
         seen.append((rows, "step 2" in said, any(words.startswith("m3") for words in said)))
         assert (said[-1] == "...") == (not seen[-1][2])
     assert seen[0] == (9, True, True) and 0 < seen[1][0] < 9 and seen[1][1:] == (True, True)
@@ -269,12 +271,12 @@ def test_where_there_is_less_room_rows_go_first_then_the_history_and_nothing_is_
 
 def test_long_names_in_a_table_leave_room_for_its_numbers() -> None:
     name = "pixel 14, 14 of map 12 of layer 3"
-    table = Table(("from", "x", "weight", "x × weight"), [(name, ".12", "-.12", ".015")], [])
+    table = Table(("from", "x", "weight", "x × weight"), [(name, "0.12", "-0.12", "0.015")], [])
     canvas = Canvas2D(WIDTH, HEIGHT)
     draw_inspector(canvas, Box(10.0, 10.0, 260.0, 300.0), Card(3, "a", blocks=[table]), DARK)
-    assert canvas.words[-3:] == [".12", "-.12", ".015"]
+    assert canvas.words[-3:] == ["0.12", "-0.12", "0.015"]
     assert canvas.words[-4].startswith("pixel 1") and canvas.words[-4].endswith("...")
-    numbers = ("-.1234", "-.1234", "-.12345")
+    numbers = ("-0.1234", "-0.1234", "-0.12345")
     table = Table(("from", "x", "weight", "x × weight"), [("neuron 7", *numbers)], [])
     draw_inspector(canvas, Box(10.0, 10.0, 260.0, 300.0), Card(3, "a", blocks=[table]), DARK)
     assert canvas.words[-4:] == ["7", *numbers]
@@ -302,17 +304,17 @@ def test_a_history_and_its_numbers_grow_with_the_picture(studio: Studio) -> None
 
 
 def test_what_stands_for_the_rows_of_a_long_sum_is_never_left_out() -> None:
-    rows = [(str(i), "1", ".5", ".5") for i in range(6)]
+    rows = [(str(i), "1", "0.5", "0.5") for i in range(6)]
     rests = [(f"... {90 - i} more", "", "", "9") for i in range(7)]
     table = Table(("sample", "x", "delta", "x × delta"), rows, rests, ("grad", "", "", "9"))
     for height in range(60, 260, 6):
         said = words_of(Card(3, "a", blocks=[table]), Box(0.0, 0.0, 280.0, float(height)))
-        count = sum(said[i + 1 : i + 3] == ["1", ".5"] for i in range(len(said)))
+        count = sum(said[i + 1 : i + 3] == ["1", "0.5"] for i in range(len(said)))
         assert not count or f"... {90 - count} more" in said
 
 
 def test_a_long_change_is_written_in_smaller_letters_with_its_step() -> None:
-    for words in (".5 → .6", "-.9716234 → -.9716235"):
+    for words in ("0.5 → 0.6", "-0.9716234 → -0.9716235"):
         line = Line(words, "large", "step 1,000")
         assert {words, "step 1,000"} <= set(
             words_of(Card(3, "a", blocks=[line]), Box(0.0, 0.0, 260.0, 90.0))

@@ -212,7 +212,7 @@ def test_hover_and_pin_are_drawn_around_their_cubes(studio: Studio, picture: Pic
 
 
 def test_everything_written_fits_into_a_small_picture(studio: Studio, picture: Picture) -> None:
-    line = "= .1 * .2 + .3 * .4 + .5 * .6 = " + "1 + " * 40
+    line = "= 0.1 * 0.2 + 0.3 * 0.4 + 0.5 * 0.6 = " + "1 + " * 40
     caption = Caption("affine 0", "z = w x + b", plain_lines(line))
     words = Words("A title " * 20, "about " * 40, "step 12,345,678,901,234,567,890", caption)
     chips = [("a message that is far too long " * 5, "press"), ("short", "")]

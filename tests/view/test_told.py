@@ -62,6 +62,25 @@ def text_of(rows: list[list[Piece]]) -> str:
     return " ".join("".join(piece.words for row in rows for piece in row).split())
 
 
+@pytest.mark.parametrize("done", [2, 3, 5, 7])
+def test_in_a_small_picture_without_controls_an_equation_has_the_place_of_the_loss_curve(
+    studio: Studio, done: int
+) -> None:
+    stage = stage_at(done)
+    for silent, wide in ((True, True), (False, False)):
+        stage.silent = silent
+        told_here = drawn(studio, stage, (640, 400))
+        assert (stage.picture().chart is None) is wide
+        if wide:
+            assert not any(piece.opens for _, piece in told_here)  # nothing is left out
+    stage.silent = True
+    drawn(studio, stage, (800, 500))
+    assert stage.picture().chart is not None
+    stage.session.advance(1)
+    drawn(studio, stage, (640, 400))
+    assert stage.picture().chart is not None
+
+
 @pytest.mark.parametrize("width", [2000.0, 600.0, 300.0, 150.0])
 @pytest.mark.parametrize(("name", "done"), [("rgb", 4), ("normalized", 6), ("digits", 4)])
 def test_rows_break_between_terms_and_lose_nothing(name: str, done: int, width: float) -> None:
@@ -79,16 +98,16 @@ def test_rows_break_between_terms_and_lose_nothing(name: str, done: int, width: 
 
 def test_sentences_break_at_words_and_brackets_stay_whole() -> None:
     sheet = canvas()
-    (line,) = plain_lines("Each step moves every weight a little, against its grad.")
+    (line,) = plain_lines("Each step moves weights a little, against their grad.")
     rows = rows_of(sheet, [line], 150.0, SIZE)
     assert len(rows) > 2 and all(width_of(sheet, row, SIZE) <= 150.0 for row in rows)
-    term = Piece(".5", neuron=("a", 0))
+    term = Piece("0.5", neuron=("a", 0))
     bracket = (Piece("L = ("), term, Piece(" + "), term, Piece(" + "), term, Piece(") / 3"))
     whole = width_of(sheet, list(bracket), SIZE)
     for room, is_whole in ((whole + 1.0, True), (whole - 1.0, False)):  # one too long is broken
-        rows = rows_of(sheet, [(*bracket, Piece(" = "), Piece(".5"))], room, SIZE)
+        rows = rows_of(sheet, [(*bracket, Piece(" = "), Piece("0.5"))], room, SIZE)
         joined = ["".join(piece.words for piece in row).strip() for row in rows]
-        assert any("(.5 + .5 + .5) / 3" in row for row in joined) == is_whole
+        assert any("(0.5 + 0.5 + 0.5) / 3" in row for row in joined) == is_whole
         assert all(width_of(sheet, row, SIZE) <= room for row in rows)
 
 
@@ -99,9 +118,9 @@ def test_without_room_the_formula_goes_first_then_lines_stand_side_by_side() -> 
     assert texts == ["z = x × wa = 1b = 2c = 3", "a = 1b = 2c = 3", "a = 1; b = 2; c = 3", ""]
     rows = rows_that_fit(sheet, said, 70.0, SIZE, 1)
     assert rows[0][-1].opens and rows[0][-1].words == "…" and len(rows) == 1
-    (line,) = plain_lines("speed = .0045 + .0052 = .0097")
-    start = "speed = .0045 + .0052 = "
-    for words, ended in ((start, start[:-2]), ("speed = .0045 + ", "speed = .0045 ")):
+    (line,) = plain_lines("speed = 0.0045 + 0.0052 = 0.0097")
+    start = "speed = 0.0045 + 0.0052 = "
+    for words, ended in ((start, start[:-2]), ("speed = 0.0045 + ", "speed = 0.0045 ")):
         room = sheet.measure(f"{words} …", size=SIZE) + 1.0
         (row,) = rows_that_fit(sheet, Caption("", "", (line, line)), room, SIZE, 1)
         assert text_of([row]) == f"{ended}…"

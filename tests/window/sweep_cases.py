@@ -56,6 +56,8 @@ def case_it_trains_and_every_network_can_be_pointed_at() -> None:
     pixels = made.picture.grab().toImage()
     colors = {pixels.pixelColor(x, y).name() for x in range(0, 1200, 7) for y in range(0, 600, 7)}
     assert len(colors) > 30
+    QTest.keyClick(made.picture, Qt.Key.Key_Q)
+    assert not made.isVisible()
     made.release()
 
 

@@ -692,11 +692,27 @@ def case_a_drag_with_shift_moves_the_loss_curve() -> None:
     bench.close()
 
 
+def buttons_of(bench: Bench) -> list[QWidget]:
+    return [bench.made["play"], bench.made["back"], bench.made["on"], bench.bar.more]
+
+
+def contrast(widget: QWidget) -> float:
+    """How far apart its lightest and its darkest pixel in the bar are, as WCAG counts it."""
+    image = widget.parentWidget().grab(widget.geometry()).toImage()
+    places = [(x, y) for x in range(8, image.width() - 8) for y in range(6, image.height() - 6)]
+    found = np.array([image.pixelColor(x, y).getRgbF()[:3] for x, y in places])
+    linear = np.where(found <= 0.04045, found / 12.92, ((found + 0.055) / 1.055) ** 2.4)
+    light = linear @ [0.2126, 0.7152, 0.0722]
+    return float((light.max() + 0.05) / (light.min() + 0.05))
+
+
 def case_the_picture_is_drawn_in_the_theme() -> None:
     bench = Bench()
     assert bench.pixel() == (64, 128, 64)
+    assert min(map(contrast, buttons_of(bench))) > 3.0
     dark = bench.bar.grab().toImage().pixelColor(2, 20)
     bench.press("d")
+    assert min(map(contrast, buttons_of(bench))) > 3.0
     assert bench.pixel() == (191, 255, 191)
     light = bench.bar.grab().toImage().pixelColor(2, 20)
     assert dark.lightness() < 60 and light.lightness() > 200
@@ -1243,6 +1259,19 @@ def case_a_window_has_the_size_that_is_asked_for() -> None:
     with patch.object(QScreen, "availableSize", return_value=QSize(1024, 600)):  # a small laptop
         with_fake_stage(look)
     assert sizes == [(900, 600), (1280, 800), (1024, 560)]
+
+
+def case_watch_shows_the_channels_that_are_asked_for() -> None:
+    seen = []
+
+    def look() -> None:
+        stage = opened().controller.stage
+        seen.append((stage.color, stage.size))
+        opened().close()
+
+    with_fake_stage(look, color="gradient", cubes="last change")
+    with_fake_stage(look)
+    assert seen == [("gradient", "last change"), ("value", "value")]
 
 
 def case_a_colour_is_put_in_while_it_is_picked_and_taken_back_by_cancel() -> None:

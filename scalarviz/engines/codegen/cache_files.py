@@ -1,7 +1,8 @@
-"""Files of kernels on disk: the cache folder, and what numba keeps beside a file.
+"""Files of kernels on disk: the cache folder, and the machine code that is kept beside a file.
 
 The name of a file has a hash of its text, and so of everything that its kernels depend on. So what
-numba has compiled for it is never out of date.
+numba has compiled for it is never out of date. Where nothing can be kept, such as on a full disk,
+kernels are compiled in memory.
 """
 
 from __future__ import annotations
@@ -14,12 +15,16 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 from scalarviz.engines.codegen.kernel_source import assigned_names
 from scalarviz.errors import EngineError
+from scalarviz.errors.messages import inform
 
 DAYS_KEPT = 14
+DIGEST = 32  # bytes at the start of a kept file
 
 
 def path_of(text: str, stem: str) -> Path:
@@ -28,20 +33,50 @@ def path_of(text: str, stem: str) -> Path:
 
 
 def cache_folder() -> Path:
-    """Return the cache folder: $SCALARVIZ_CACHE_DIR, the user's cache, or a temporary folder."""
+    """Return the cache folder: $SCALARVIZ_CACHE_DIR, the user's cache, or a temporary folder.
+
+    A folder that others can write to is not used: what is in it is run.
+    """
     asked = os.environ.get("SCALARVIZ_CACHE_DIR")
-    if asked and can_write(Path(asked)):
-        return Path(asked)
+    if asked:
+        if suits(Path(asked).resolve()):
+            return Path(asked)
+        tell_refused(asked)
     with suppress(RuntimeError):  # there may be no home
-        folder = user_cache()
-        if can_write(folder) and is_private(folder):
-            return folder
-    # A folder that others can write to is unsafe: its files are imported.
+        if suits(user_cache()):
+            return user_cache()
     user = os.getuid() if sys.platform != "win32" else "user"
     folder = Path(tempfile.gettempdir()) / f"scalarviz-{user}"
-    if can_write(folder) and is_private(folder):
-        return folder
+    return folder if suits(folder) else own_folder()
+
+
+def suits(folder: Path) -> bool:
+    """Whether kernels can be kept in a folder, and nobody else can write to it."""
+    return can_write(folder) and is_private(folder)
+
+
+@cache
+def own_folder() -> Path:
+    """Return a folder of this process."""
     return Path(tempfile.mkdtemp(prefix="scalarviz-"))
+
+
+@cache
+def tell_refused(asked: str) -> None:
+    """Say once that a folder is not used."""
+    inform(
+        f"SCALARVIZ_CACHE_DIR is not used: {asked} must be a folder of yours that you can write to "
+        "and others cannot, since the compiled kernels in it are run (chmod go-w)"
+    )
+
+
+@cache
+def tell_not_kept(folder: Path, reason: str | None) -> None:
+    """Say once that kernels cannot be kept."""
+    inform(
+        f"compiled kernels cannot be kept in {folder} ({reason}), so each start compiles "
+        "them again: free some space there, or name another folder by SCALARVIZ_CACHE_DIR"
+    )
 
 
 def user_cache() -> Path:
@@ -72,65 +107,93 @@ def is_private(folder: Path) -> bool:
 
 
 def write(path: Path, text: str) -> bool:
-    """Write a text to a file, and return True; False if it has it.
+    """Write a text to a file, and return True; False if it has it, or cannot be written.
 
     Another process may do so at the same time. Raises EngineError if the text has two different
     definitions of one name.
     """
     content = text.encode()
-    if path.is_file() and path.read_bytes() == content:
-        return False
+    with suppress(OSError):
+        if path.read_bytes() == content:
+            return False
     check_names(text)
-    replace_file(path, content)
-    return True
+    return replace_file(path, content)
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file as a whole; another process may write the same at the same time."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".new")
+def replace_file(path: Path, content: bytes) -> bool:
+    """Write a file as a whole, and return True; say it once and return False if that fails.
+
+    Another process may write the same at the same time.
+    """
+    temporary = None
     try:
+        path.parent.mkdir(exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".new")
         with os.fdopen(handle, "wb") as file:
             file.write(content)
         os.replace(temporary, path)
-    except PermissionError:  # on Windows, while another process reads the file it has written
-        if path.read_bytes() != content:
-            raise
+    except OSError as error:
+        # On Windows, while another process reads the file it has written.
+        if not (isinstance(error, PermissionError) and path.is_file()):
+            tell_not_kept(path.parent, error.strerror)
+            return False
     finally:
-        Path(temporary).unlink(missing_ok=True)
+        if temporary:
+            with suppress(OSError):
+                os.unlink(temporary)
+    return True
 
 
-def compiled_files(path: Path, ending: str = "nb?") -> list[Path]:
-    """Return numba's cache files for a file of kernels; with ending "*" those of a killed process.
+def kept(path: Path) -> bytes | None:
+    """Return what `keep` wrote to a file; None if there is none, or the file is damaged."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    digest, found = content[:DIGEST], content[DIGEST:]
+    return found if digest_of(path, found) == digest else None
 
-    A process that is killed while it writes a file leaves it under a temporary name.
-    """
-    elsewhere = os.environ.get("NUMBA_CACHE_DIR")
-    if elsewhere:  # numba makes a folder there for each folder with sources
-        source = hashlib.sha1(os.path.abspath(path.parent).encode()).hexdigest()
-        return list(Path(elsewhere).glob(f"*_{source}/{path.stem}.*.{ending}"))
-    return list(path.parent.glob(f"__pycache__/{path.stem}.*.{ending}"))
+
+def keep(path: Path, content: bytes, stem: str = "") -> None:
+    """Write a file that `kept` reads, if possible, and remove old ones with a stem."""
+    if replace_file(path, digest_of(path, content) + content) and stem:
+        remove_old(path, stem)
+
+
+def digest_of(path: Path, content: bytes) -> bytes:
+    """Return what a kept file begins with; a copy under another name is not valid."""
+    return hashlib.sha256(b"\0".join([path.name.encode(), content])).digest()
+
+
+def compiled_files(path: Path) -> list[Path]:
+    """Return the files with the machine code of a file of kernels."""
+    return list(path.parent.glob(f"__pycache__/{path.stem}.*"))
 
 
 def is_compiled(path: Path) -> bool:
-    """Whether numba's cache has the machine code of a file with one kernel."""
-    return {file.suffix for file in compiled_files(path)} == {".nbi", ".nbc"}
+    """Whether the machine code of a file with one kernel is kept, and whole."""
+    return any(kept(file) is not None for file in compiled_files(path))
 
 
-def drop_damaged(path: Path) -> None:
-    """Delete numba's cache files if one of them is truncated, which numba would not handle."""
-    files = compiled_files(path)
-    if not all(file.read_bytes()[-1:] == b"." for file in files):  # a pickle ends with a full stop
-        for file in files:
-            file.unlink(missing_ok=True)
+def run_file(path: Path, text: str | None = None) -> ModuleType:
+    """Return the module of a file of kernels, which are neither compiled nor loaded yet.
+
+    text  what the file has, or would have if it could be written; by default it is read
+    """
+    module = sys.modules[path.stem] = ModuleType(path.stem)
+    module.__file__ = str(path)
+    text = path.read_text(encoding="utf-8") if text is None else text
+    exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))
+    return module
 
 
 def remove_old(path: Path, stem: str) -> None:
     """Remove earlier versions of a file, and temporary files, not read for DAYS_KEPT days."""
     limit = time.time() - DAYS_KEPT * 24 * 3600
-    for other in [*path.parent.glob(f"{stem}_*{path.suffix}"), *path.parent.glob("*.new")]:
+    for other in [*path.parent.glob(f"{stem}_*{path.suffix}"), *path.parent.glob("**/*.new")]:
         with suppress(OSError):  # another process may be faster
             if other != path and max(other.stat().st_mtime, other.stat().st_atime) < limit:
-                for file in [*compiled_files(other, "*"), other]:
+                for file in [*compiled_files(other), other]:
                     file.unlink()
 
 

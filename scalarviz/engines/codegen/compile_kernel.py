@@ -11,7 +11,6 @@ copy of every function in each kernel that calls it, and of equal names the link
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -24,7 +23,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
-from scalarviz.engines.codegen.kernel_cache import keep_apart
+from scalarviz.engines.codegen.cache_files import is_compiled, run_file
+from scalarviz.engines.codegen.kernel_cache import enable_caching, keep_whole_files
 from scalarviz.process import children
 
 LOOK = 0.02  # seconds between two looks
@@ -61,18 +61,14 @@ def run_child(paths: Sequence[Path]) -> bool:
     return bool(child.returncode == 0)
 
 
-def import_file(path: Path) -> ModuleType:
-    """Return the module of a file with a kernel, which is neither compiled nor loaded yet."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except EOFError:  # Python wrote a part of its bytecode, as where a disk is full
-        Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
-        spec.loader.exec_module(module)
-    module.compiled.enable_caching()
-    keep_apart(module)
+def import_file(path: Path, text: str | None = None) -> ModuleType:
+    """Return the module of a file with a kernel, which is neither compiled nor loaded yet.
+
+    text  as for `run_file`
+    """
+    module = run_file(path, text)
+    enable_caching(module.compiled)
+    keep_whole_files(module)
     return module
 
 
@@ -108,6 +104,8 @@ def main(paths: Sequence[str], report: int | None = None) -> None:
     threading.Thread(target=end_with_parent, daemon=True).start()
     for path in paths:
         import_file(Path(path)).compiled.compile()
+        if not is_compiled(Path(path)):
+            sys.exit("the kernel cannot be kept")
         if report is not None:
             with suppress(OSError):  # a full disk
                 os.write(report, b".")

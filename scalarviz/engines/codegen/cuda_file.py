@@ -12,9 +12,7 @@ out of date, and another row, or another size of a network, changes no file.
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,15 +21,15 @@ from types import ModuleType
 from scalarviz.draw2d.progress import Progress
 from scalarviz.engines.codegen import cuda_dispatch, dispatch, fast_math, kernel_source
 from scalarviz.engines.codegen.cache_files import (
-    drop_damaged,
     is_compiled,
     path_of,
     remove_old,
+    run_file,
     write,
 )
 from scalarviz.engines.codegen.compiling import aside, keep_whole
 from scalarviz.engines.codegen.cuda_rounding import round_products
-from scalarviz.engines.codegen.kernel_cache import keep_apart
+from scalarviz.engines.codegen.kernel_cache import enable_caching, keep_whole_files
 from scalarviz.engines.codegen.kernel_choice import InUse
 from scalarviz.engines.codegen.kernel_source import AnyFunction, ingredients
 from scalarviz.engines.codegen.unit_source import (
@@ -78,7 +76,7 @@ def launched(function):
     # Link-time optimization is off, see `cuda_rounding`; the simulator knows no such option, and
     # `cuda.jit(lto=False)`, without a function, forgets it.
     options = {{}} if cuda.config.ENABLE_CUDASIM else {{"lto": False}}
-    return cuda.jit(function, cache=True, **options)
+    return cuda.jit(function, **options)
 
 
 exact = elementary = formula = kernel
@@ -137,7 +135,7 @@ def load(units: Sequence[CudaUnit], dtype: Dtype) -> list[ModuleType | Refused]:
         for unit in units:
             text = text_of(unit, dtype)
             if text not in _modules:
-                _modules[text] = import_file(path_of_unit(unit, dtype))
+                _modules[text] = import_file(path_of_unit(unit, dtype), text)
             found.append(_modules[text])
         compile_missing([module for module in dict.fromkeys(found) if not is_there(module)])
         return list(found)
@@ -201,7 +199,6 @@ def path_of_unit(unit: CudaUnit, dtype: Dtype) -> Path:
     path = path_of(text, stem)
     if write(path, text):
         remove_old(path, stem)
-    drop_damaged(path)
     return path
 
 
@@ -209,13 +206,15 @@ def stem_of(unit: CudaUnit, dtype: Dtype) -> str:
     return f"cuda_{unit.function.__name__}_{dtype}"
 
 
-def import_file(path: Path) -> ModuleType:
-    """Return the module of a file with a kernel, which is neither compiled nor loaded yet."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
-    aside(spec.loader.exec_module, module)
-    keep_apart(module)
+def import_file(path: Path, text: str | None = None) -> ModuleType:
+    """Return the module of a file with a kernel, which is neither compiled nor loaded yet.
+
+    text  as for `run_file`
+    """
+    module: ModuleType = aside(run_file, path, text)
+    if not is_simulated():
+        enable_caching(getattr(module, module.NAME))
+    keep_whole_files(module)
     round_products(module)
     keep_whole(module)
     start_threads(module)

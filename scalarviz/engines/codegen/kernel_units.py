@@ -15,7 +15,6 @@ from typing import Any
 from scalarviz.draw2d.progress import Progress
 from scalarviz.engines.codegen import compile_kernel
 from scalarviz.engines.codegen.cache_files import (
-    drop_damaged,
     is_compiled,
     path_of,
     remove_old,
@@ -73,7 +72,7 @@ def load_missing(missing: dict[str, Unit], dtype: Dtype, bar: Progress) -> None:
     """
     import_without_scipy()
     paths = {text: write_unit(text, unit, dtype) for text, unit in missing.items()}
-    modules = {text: compile_kernel.import_file(path) for text, path in paths.items()}
+    modules = {text: compile_kernel.import_file(path, text) for text, path in paths.items()}
     uncompiled = [text for text, module in modules.items() if not compile_kernel.loaded(module)]
     if uncompiled:
         seconds = round(START + SECONDS * len(uncompiled))
@@ -99,12 +98,11 @@ def text_of(unit: Unit, dtype: Dtype) -> str:
 
 
 def write_unit(text: str, unit: Unit, dtype: Dtype) -> Path:
-    """Write the file of a kernel, and delete what numba keeps for it if that is damaged."""
+    """Write the file of a kernel, and return its path."""
     stem = f"{unit.name}_{dtype}"
     path = path_of(text, stem)
     if write(path, text):
         remove_old(path, stem)
-    drop_damaged(path)
     return path
 
 

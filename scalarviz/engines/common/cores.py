@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import Any, NoReturn, final
 from weakref import WeakSet
 
 from scalarviz.errors import EngineError
+from scalarviz.process.whole import ctrl_c, whole
 
 FORKED = (
     "threads do not survive a fork, and this process was forked from one that had started some for "
@@ -49,7 +51,7 @@ def start_threads(module: ModuleType) -> None:
     _modules.append(module)
 
 
-def parallel_calls(module: ModuleType) -> AbstractContextManager[None]:
+def parallel_calls(module: ModuleType) -> AbstractContextManager[object]:
     """Return a context manager for direct calls of parallel kernels of a module."""
     from numba.np.ufunc.parallel import threading_layer
 
@@ -76,7 +78,7 @@ class Guard:
     """A reentrant lock that raises EngineError after a fork if another thread held it.
 
     `with guard:` waits for it; `acquire(seconds)` waits at most so long (-1: without limit), and
-    returns whether it was acquired.
+    returns whether it was acquired; `with guard.within(seconds) as mine:` does so for a block.
     """
 
     def __init__(self) -> None:
@@ -85,18 +87,29 @@ class Guard:
         _guards.add(self)
 
     def acquire(self, seconds: float = -1) -> bool:
+        self._check()
+        return self._lock.acquire(timeout=seconds)
+
+    def _check(self) -> None:
         if self.is_lost:
             raise EngineError(FORKED)
-        return self._lock.acquire(timeout=seconds)
 
     def release(self) -> None:
         self._lock.release()
 
-    def __enter__(self) -> None:
-        self.acquire()
+    def within(self, seconds: float) -> Within:
+        return Within(self, seconds)
 
-    def __exit__(self, *_: object) -> None:
-        self.release()
+    # Python's own lock takes and releases itself, so that Ctrl-C cannot come in between.
+
+    @property
+    def __enter__(self) -> Callable[[], bool]:
+        self._check()
+        return self._lock.__enter__
+
+    @property
+    def __exit__(self) -> Callable[..., None]:
+        return self._lock.__exit__
 
     def survey(self) -> None:
         """In a forked child: mark the lock as lost if a thread that no longer exists holds it."""
@@ -104,6 +117,33 @@ class Guard:
             self._lock.release()
         else:
             self.is_lost = True
+
+
+@final
+class Within:
+    """Context manager: holds a Guard if it gets it within some seconds; yields whether it does."""
+
+    def __init__(self, guard: Guard, seconds: float) -> None:
+        self._guard = guard
+        self._seconds = seconds
+        self._is_mine = False
+
+    @whole
+    def __enter__(self) -> bool:
+        ctrl_c.begin()
+        try:
+            self._is_mine = self._guard.acquire(self._seconds)
+        finally:
+            if not self._is_mine:
+                ctrl_c.end()
+        return self._is_mine
+
+    @whole
+    def __exit__(self, *_: object) -> None:
+        if self._is_mine:
+            self._guard.release()
+            ctrl_c.end()
+        ctrl_c.deliver()
 
 
 @final
@@ -117,12 +157,14 @@ class OneAtATime:
     def __init__(self) -> None:
         self._lock = threading.Lock()
 
-    def __enter__(self) -> None:
+    @property
+    def __enter__(self) -> Callable[[], bool]:
         check_process()  # a thread of the parent may have held the lock
-        self._lock.acquire()
+        return self._lock.__enter__
 
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
+    @property
+    def __exit__(self) -> Callable[..., None]:
+        return self._lock.__exit__
 
 
 ONE_AT_A_TIME = OneAtATime()

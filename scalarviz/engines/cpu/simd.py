@@ -15,9 +15,7 @@ from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
 from numba import types
-from numba.core.cgutils import unpack_tuple
 from numba.extending import intrinsic, models, register_model
-from numba.np.arrayobj import populate_array
 
 LINE_BITS = 512  # 64 bytes: a line of the cache, and the widest vector register
 
@@ -187,29 +185,6 @@ def add_sums_apart(
         return target.get_dummy_value()
 
     return types.void(x, at, apart, count, a, b, c, d), emit
-
-
-@instruction
-def borrowed(context: Any, x: Any) -> Emitted:
-    """Return the same tuple of arrays without reference counting.
-
-    numba counts references to an array, by an atomic instruction at every slice: in a step of few
-    samples this took more time than everything else. The result must not outlive the arrays; within
-    a kernel, its arguments live long enough.
-    """
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        items = unpack_tuple(builder, arguments[0])  # type: ignore[no-untyped-call]  # numba's
-        for i, kind in enumerate(x):
-            if isinstance(kind, types.Array):
-                array = target.make_array(kind)
-                old, new = array(target, builder, items[i]), array(target, builder)
-                fields = old.data, old.shape, old.strides, old.itemsize
-                populate_array(new, *fields, meminfo=None)  # type: ignore[no-untyped-call]  # of numba
-                items[i] = new._getvalue()
-        return target.make_tuple(builder, x, items)
-
-    return x(x), emit
 
 
 # ---- helpers that emit instructions --------------------------------------------------------------

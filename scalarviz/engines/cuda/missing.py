@@ -14,7 +14,6 @@ import os
 import re
 import subprocess
 import sys
-from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -130,8 +129,7 @@ def missing_in_libraries(here: str) -> str:
         return ""
     wrong = error_of_a_kernel()
     if not wrong:
-        with suppress(OSError):  # then the next process tries again
-            replace_file(path, here.encode())
+        replace_file(path, here.encode())  # else the next process tries again
     return wrong and explained(wrong)
 
 

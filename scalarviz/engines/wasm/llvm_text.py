@@ -9,12 +9,11 @@ freed when it is the last one there and nothing refers to it any more.
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from scalarviz.engines.codegen.cache_files import run_file
 from scalarviz.errors import EngineError
 
 # Functions of numba's that a page has versions of.
@@ -108,10 +107,7 @@ GOOD = (0, -2)
 
 def compiled_text(path: Path) -> tuple[str, str]:
     """Return the name of the kernel of a file, and the text that numba compiles it to."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = run_file(path)
     module.compiled.compile()
     return str(module.compiled.native_name), str(module.compiled.inspect_llvm())
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from scalarviz.draw2d.progress import Progress
-from scalarviz.engines.codegen.cache_files import cache_folder, remove_old, replace_file
+from scalarviz.engines.codegen.cache_files import cache_folder, keep, kept
 from scalarviz.engines.codegen.compile_kernel import LOOK, ROOT
 from scalarviz.engines.codegen.compiling import aside
 from scalarviz.engines.codegen.kernel_units import path_of_unit, text_of
@@ -34,7 +34,6 @@ STEM = "page"
 FOLDER = f"{STEM}-"  # begins the name of a folder in which a module is compiled
 LEFT = 3600.0  # seconds without a change after which such a folder is one of a killed process
 CRASHES = {-signal.SIGSEGV, -signal.SIGABRT}  # of LLVM, which trusts its input
-DIGEST = hashlib.sha256().digest_size
 SECONDS = 0.4  # of a core to compile a kernel, on average
 START = 1.5  # seconds to start compiling
 FEW = 3  # kernels, for which another process does not pay
@@ -100,31 +99,6 @@ def path_of_piece(unit: Unit, dtype: Dtype) -> Path:
     """Return where the piece of a kernel is kept."""
     number = hash_of([text_of(unit, dtype)])
     return cache_folder() / f"{stem_of(unit, dtype)}_{number}.piece"
-
-
-def kept(path: Path) -> bytes | None:
-    """Return the content of a file; None if there is none, or the file is damaged."""
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-    digest, found = content[:DIGEST], content[DIGEST:]
-    return found if digest_of(path, found) == digest else None
-
-
-def digest_of(path: Path, content: bytes) -> bytes:
-    """Return what a kept file begins with; a copy under another name is not valid."""
-    return hashlib.sha256(b"\0".join([path.name.encode(), content])).digest()
-
-
-def keep(path: Path, content: bytes, stem: str) -> None:
-    """Write a file that `kept` reads, and remove old ones.
-
-    Where that is impossible, such as on a full disk, it is compiled again the next time.
-    """
-    with suppress(OSError):
-        replace_file(path, digest_of(path, content) + content)
-        remove_old(path, stem)
 
 
 def remove_left_folders(cache: Path) -> None:

@@ -5,8 +5,8 @@ import { BranchLines } from "./branch_lines.js";
 import { BranchList } from "./branch_list.js";
 import { branchName } from "./branch_names.js";
 import { exhibitIn } from "./exhibit.js";
-import { byId, isTouched, setShown, setWords, unitLength } from "./dom.js";
-import { captionOf, playingWords, restWords } from "./captions.js";
+import { byId, setShown, setWords, unitLength } from "./dom.js";
+import { captionFor } from "./page_caption.js";
 import { CaptionBox } from "./captionbox.js";
 import { cardOf, pinnedFor } from "./cards.js";
 import { CardBox } from "./cardbox.js";
@@ -14,15 +14,17 @@ import { Chip } from "./chip.js";
 import { cellsOf } from "./strip.js";
 import { commandOf, takesKey } from "./keys.js";
 import { Controls } from "./controls.js";
-import { Curve, Losses } from "./curve.js";
+import { Curve } from "./curve.js";
 import { draggingIn, typedIn } from "./dragging.js";
+import { Growing } from "./growing.js";
+import { LossRecord } from "./loss_record.js";
 import { copyLink } from "./follow.js";
 import { followPointers } from "./pointer.js";
-import { leadTour, showTour, skipTour, tourSentence } from "./guide.js";
+import { leadOn, leadTour, showTour, skipTour } from "./guide.js";
 import { MarksKey } from "./marks_key.js";
 import { Motion } from "./motion.js";
 import { Options, channelsOf } from "./options.js";
-import { OwnInput, sentenceOfOwn } from "./own.js";
+import { OwnInput } from "./own.js";
 import { owns } from "./paths.js";
 import { Player } from "./player.js";
 import { text } from "./texts.js";
@@ -30,7 +32,6 @@ import { StripBar } from "./stripbar.js";
 import { isSameThing } from "./walking.js";
 
 const READABLE = 1.2; // seconds for each operation of a step that is to be read
-const HASTY = 0.45; // seconds for an operation below which its caption cannot be read
 
 /** All that a page shows and does, for a spec, a client of its worker, and a picture. */
 export class App {
@@ -39,7 +40,8 @@ export class App {
     const moments = spec.engine.moments;
     this.player = new Player(client, { moments: moments.length, speed: spec.page.speed });
     this.motion = new Motion(moments.length, calm);
-    this.losses = new Losses();
+    this.losses = new LossRecord();
+    this.growing = new Growing();
     this.state = null;
     this.hover = null;
     this.pointed = null; // the piece of the caption under the mouse
@@ -115,7 +117,9 @@ export class App {
     });
     addEventListener("keydown", (event) => this.press(event));
     new ResizeObserver(() => this.resize()).observe(byId("picture"));
+    document.addEventListener("visibilitychange", () => this.player.setHidden(document.hidden));
     matchMedia("(prefers-color-scheme: light)").addEventListener("change", () => this.redress());
+    addEventListener("beforeprint", () => this.print());
     addEventListener("pointerdown", ({ target }) => {
       if (!target.closest("#sheet, #more")) this.setSheet(false);
       if (!target.closest("#marks, #legend, #explain")) this.marks.open(false);
@@ -136,6 +140,7 @@ export class App {
     this.motion.follow(state, performance.now() / 1000, this.player.playing);
     this.follow(state);
     this.state = state;
+    if (this.growing.take(state)) this.tell(text("page.growing"));
     if (state.stopped) this.tell(text(`page.stopped.${state.stopped.why}`));
     this.request();
   }
@@ -169,13 +174,13 @@ export class App {
     const now = performance.now() / 1000;
     if (!this.state) return;
     if (this.tour) leadTour(this, now);
-    this.player.quicken();
     const { state, part, moving } = this.motion.at(now);
-    const caption = this.captionFor(state);
+    const caption = captionFor(this, state);
     const moves = this.picture.draw(state, {
       caption, part, hover: this.hover, pinned: this.pinned, pointed: this.pointed, box: this.box(),
       color: this.channel, size: this.channel,
     }); // prettier-ignore
+    setShown(byId("whole"), !this.tour && this.picture.eyes?.framed === false);
     this.caption.show(caption, this.opened);
     this.strip.show(state.operation || (state.moment >= 0 ? state.moment + 1 : 0));
     if (state.probe?.length) this.exhibit?.show(state);
@@ -194,8 +199,8 @@ export class App {
     this.own.show(state);
     this.access.show(state, caption.title);
     if (!this.drawn) performance.mark("first picture");
-    this.drawn = true;
-    if (moving || moves || this.tour) this.request();
+    document.body.classList.toggle("drawn", (this.drawn = true));
+    if (moving || moves || (this.tour && !this.calm)) this.request();
   }
 
   /** Return the part of the picture that the network may fill. */
@@ -203,27 +208,6 @@ export class App {
     const { clientWidth: width, clientHeight: height } = byId("picture");
     const edge = 12 * unitLength();
     return { x: edge, y: edge, width: width - 2 * edge, height: height - 2 * edge };
-  }
-
-  captionFor(state) {
-    const { spec } = this;
-    if (this.tourPart) return sentence(tourSentence(this, state));
-    const isPlaying = this.player.playing;
-    const walks = state.moment >= 0 || state.operation > 0;
-    const hasty = isPlaying && (this.player.operations === null || this.player.operations > 1 / HASTY);
-    if (walks && !hasty) {
-      return captionOf(spec, state, { ...(this.pinned ?? {}), opened: this.opened });
-    }
-    if (isPlaying) return sentence(playingWords(state));
-    if (state.own) return sentence(sentenceOfOwn(spec.say, state, this.own.name));
-    if (!state.step) {
-      const isHeaded = byId("about").checkVisibility();
-      const words = text(isTouched() ? "page.untrained.touch" : "page.untrained");
-      return sentence(words, isHeaded ? "" : spec.page.about);
-    }
-    const rest = spec.recording ? "page.rest.recorded" : "captions.rest.hint";
-    const hint = text(isTouched() ? "page.rest.touch" : rest);
-    return sentence(Number.isNaN(state.loss) ? spec.page.about : restWords(state), hint);
   }
 
   showCard(state) {
@@ -311,7 +295,7 @@ export class App {
     };
     return {
       toggle: () => this.act() && (player.playing ? player.pause() : player.play()),
-      on: (count, unit = this.unit) => still("advance", { count, unit }),
+      on: (count, unit = this.unit) => this.tour && this.calm ? leadOn(this) : still("advance", { count, unit }),
       back: (count, unit = this.unit) => still("back", { count, unit }),
       seek: (step) => still("seek", { step, operation: 0 }),
       go: (done) => still("seek", this.placeOf(done)),
@@ -326,14 +310,15 @@ export class App {
       setUnit: (unit) => this.setUnit(unit),
       setSpeed: (place) => player.setSpeed(place),
       setRate: (rate) => this.setRate(rate),
-      scaleRate: (factor) => this.setRate(Number((this.state.rate * factor).toPrecision(6))),
-      sample: (way) => this.sample(way),
+      scaleRate: (factor) => this.takeRate(() => player.ask("setRate", { factor })),
+      sample: (by) => player.ask("focus", { by }),
       point: () => byId("cubes").focus(),
       editPinned: () => this.editPinned(),
-      nextBranch: () => this.nextBranch(),
+      nextBranch: () => this.nextBranch(still),
       slowStep: () => this.slowStep(),
       showTour: () => showTour(this),
       skip: () => skipTour(this),
+      next: () => leadOn(this),
       nextTheme: () => this.setTheme(this.theme === "dark" ? "light" : "dark"),
       toggleMarks: () => this.toggleMarks(),
       toggleSheet: () => this.setSheet(byId("sheet").hidden),
@@ -371,16 +356,19 @@ export class App {
       this.refuse(text("page.no_rate", { rate: this.state.rate }));
       return;
     }
+    this.takeRate(() => this.player.askLatest("setRate", { rate }));
+  }
+
+  takeRate(ask) {
     this.act();
     this.chip.drop(this.refused);
-    this.player.askLatest("setRate", { rate });
+    ask();
   }
 
   /** Begin again with the weights of the next seed. */
   async newWeights(still) {
-    const seed = (this.state.seed ?? this.spec.engine.initial.seed) + 1;
-    await still("begin", { seed });
-    this.tell(text("page.weights", { seed }));
+    await still("begin");
+    this.tell(text("page.weights", { seed: this.state.seed }));
   }
 
   /** Go to the field of the pinned weight, in which its number is typed. */
@@ -391,12 +379,11 @@ export class App {
   }
 
   /** Go over to the branch with the next number. */
-  nextBranch() {
-    const { branch, branches = [] } = this.state;
-    const place = branches.findIndex(({ key }) => key === branch);
+  nextBranch(still) {
+    const { branches = [] } = this.state;
     if (this.spec.recording) this.tell(text("page.recorded.refused"));
     else if (branches.length < 2) this.tell(text("notices.one_branch"));
-    else this.commands.choose(branches[(place + 1) % branches.length].key);
+    else still("choose", { by: 1 }).then(() => this.tellBranch());
   }
 
   /** Say which branch is shown. */
@@ -408,18 +395,13 @@ export class App {
     if (now) this.tell(text("notices.switched", { number: now.number, last, name: now.name }));
   }
 
-  sample(way) {
-    const count = this.state.batch;
-    if (count > 1) this.player.ask("focus", { sample: (this.state.focus + way + count) % count });
-  }
-
   async slowStep() {
     this.act();
-    await this.player.pause();
     const slow = this.slow;
     this.slowing = true;
+    const { operation = 0 } = (await this.player.rest()) ?? {};
     const count = this.spec.engine.moments.length;
-    for (let left = count - this.state.operation; left > 0 && slow === this.slow; left--) {
+    for (let left = count - operation; left > 0 && slow === this.slow; left--) {
       await this.player.ask("advance", { count: 1, unit: "operation" });
       await new Promise((done) => setTimeout(done, 1000 * READABLE));
     }
@@ -458,6 +440,25 @@ export class App {
     this.redress();
   }
 
+  /** Be light, with a copy of the picture that fits the paper, until the page has been printed. */
+  print() {
+    const { dataset } = document.documentElement;
+    const { theme = "" } = dataset;
+    this.setTheme("light");
+    cancelAnimationFrame(this.frame);
+    this.draw();
+    const copy = byId("cubes").cloneNode();
+    copy.id = "printed";
+    copy.getContext("2d").drawImage(byId("cubes"), 0, 0);
+    byId("cubes").after(copy);
+    addEventListener("afterprint", () => {
+      copy.remove();
+      if (theme) dataset.theme = theme;
+      else delete dataset.theme;
+      this.redress();
+    }, { once: true }); // prettier-ignore
+  }
+
   redress() {
     this.picture.theme = this.theme;
     this.request();
@@ -467,7 +468,7 @@ export class App {
   endTour() {
     this.tour = null;
     this.tourPart = "";
-    setShown(byId("skip"), false);
+    for (const id of ["skip", "next"]) setShown(byId(id), false);
   }
 }
 
@@ -476,9 +477,4 @@ function rowsBeside(say, row) {
   const { layer } = say.operations.find((each) => owns(each, row)) ?? {};
   const all = say.operations.filter((each) => each.count > 0 && each.layer === layer);
   return all.flatMap(({ weights, count }) => Array.from({ length: count }, (_, i) => weights + i));
-}
-
-/** Return a caption of one sentence, and what can be done next. */
-function sentence(title, formula = "") {
-  return { title, formula, lines: [], whole: [], rows: [], neurons: [], callout: "" };
 }

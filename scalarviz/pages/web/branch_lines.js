@@ -52,10 +52,10 @@ export class BranchLines {
 /** Return the losses of the steps from one on, in few points: {steps, low, high, range}. */
 function lineOf(losses, start) {
   const first = Math.max(0, start - 1); // a line begins where it left the other
-  const found = { steps: [], low: [], high: [], range: losses.range(first, losses.count) };
-  const each = Math.max(1, Math.ceil((losses.count - first) / POINTS));
-  for (let from = first; from < losses.count; from += each) {
-    const end = Math.min(losses.count, from + each);
+  const found = { steps: [], low: [], high: [], range: losses.range(first, losses.end) };
+  const each = Math.max(1, Math.ceil((losses.end - first) / POINTS));
+  for (let from = first; from < losses.end; from += each) {
+    const end = Math.min(losses.end, from + each);
     const [low, high] = losses.range(from, end);
     if (low > high) continue;
     found.steps.push(end);

@@ -49,10 +49,10 @@ export class Branch {
     return this.parent !== null && this.end.step === this.fork.step;
   }
 
-  /** Bytes of its keyframes. */
+  /** Bytes of its keyframes and losses. */
   get bytes() {
     const each = this.frames.length ? this.frames[0].saved.byteLength : 0; // all are alike
-    return each * this.frames.length;
+    return each * this.frames.length + this.losses.bytes;
   }
 
   /** Drop every other keyframe, but the first. */
@@ -91,6 +91,11 @@ export class Branches {
     this.version += 1;
   }
 
+  /** The branch some places after the one that is shown, in the order of the list. */
+  after(count) {
+    return this.all[(this.all.indexOf(this.now) + count) % this.all.length];
+  }
+
   /** Begin a branch at a place of the one that is shown, with the changes before it. */
   fork(place) {
     const parent = this.now.lineage.find((each) => each.parent === null || isBefore(each.fork, place));
@@ -121,17 +126,9 @@ export class Branches {
 
   // ---- losses, of the branch that is shown -------------------------------------------------------
 
-  get first() {
-    return this.now.lineage.at(-1).losses.first;
-  }
-
   /** The step after the last one with a loss. */
   get end() {
     return this.now.losses.end;
-  }
-
-  at(step) {
-    return this.ownerOfLoss(step).losses.at(step);
   }
 
   /** The branch that has the loss of a step. */
@@ -149,17 +146,12 @@ export class Branches {
     }
   }
 
-  /** The losses of the steps from one on. */
-  from(step) {
-    const start = Math.max(step, this.first);
-    const found = new Float64Array(Math.max(0, this.end - start));
-    let end = this.end;
-    for (const { losses } of this.now.lineage) {
-      const first = Math.max(start, losses.first);
-      if (first < end) found.set(losses.from(first).subarray(0, end - first), first - start);
-      end = Math.min(end, losses.first);
-    }
-    return found;
+  /** What a page gets of the losses of the steps from one on. */
+  since(step) {
+    const records = this.now.lineage.map(({ losses }) => losses).reverse();
+    const found = new LossRecord(Math.max(step, records[0].first));
+    records.forEach((each, i) => found.append(each, records[i + 1]?.first));
+    return found.told;
   }
 
   // ---- metrics ---------------------------------------------------------------------------------
@@ -212,7 +204,7 @@ export class Branches {
     return last === undefined || step - last.step >= Math.max(owner.gap, apart);
   }
 
-  /** Add a keyframe, {step, applied, saved}; drop others if there is no memory for all. */
+  /** Add a keyframe, {step, applied, loss, saved}; drop others if there is no memory for all. */
   add(frame) {
     const owner = this.ownerOf(frame.step);
     owner.frames.push(frame);
@@ -220,10 +212,9 @@ export class Branches {
     for (let used = this.used; used > this.memory && this.free();) used = this.used;
   }
 
-  /** Bytes of all keyframes, and of the losses of branches that are not shown. */
+  /** Bytes of all branches. */
   get used() {
-    const lossesOf = (branch) => (branch === this.now ? 0 : branch.losses.room.byteLength);
-    return this.all.reduce((sum, branch) => sum + branch.bytes + lossesOf(branch), 0);
+    return this.all.reduce((sum, branch) => sum + branch.bytes, 0);
   }
 
   /** Free some memory; return whether that was possible. */
@@ -246,8 +237,8 @@ export class Branches {
     if (heir) {
       const { fork, losses } = heir;
       heir.losses = new LossRecord(branch.losses.first);
-      heir.losses.write(branch.losses.first, branch.losses.from(0).subarray(0, fork.step - branch.losses.first));
-      heir.losses.write(fork.step, losses.from(fork.step));
+      heir.losses.append(branch.losses, fork.step);
+      heir.losses.append(losses);
       heir.measured = [...branch.measured.filter(({ step }) => step <= fork.step), ...heir.measured];
       heir.frames = [...branch.frames.slice(0, countUpTo(branch.frames, fork.step)), ...heir.frames];
       heir.gap = Math.max(heir.gap, branch.gap);

@@ -4,7 +4,7 @@ import { inputGradientCaption, deltaCaption } from "./captions_back.js";
 import { forwardCaption } from "./captions_forward.js";
 import { lossCaption } from "./captions_loss.js";
 import { stepCaption } from "./captions_step.js";
-import { exactSum, said, writtenAlike } from "./format.js";
+import { exactSum, generalNumber, said, writtenAlike } from "./format.js";
 import {
   NO_INDEX,
   asProduct,
@@ -20,7 +20,7 @@ import {
 } from "./lines.js";
 import { onceOf } from "./memo.js";
 import { asSentence } from "./names.js";
-import { general, plural, text } from "./texts.js";
+import { plural, text } from "./texts.js";
 import { TracedWeight, rightOutput, rowBeside } from "./traced.js";
 
 const FAR = 0.1; // part of the largest weight that is no little change
@@ -78,7 +78,7 @@ function restCaption(say, state) {
 /** Return how far the training has come; the loss is that before weights were changed by hand. */
 export function restWords({ step, loss, value, edited = {} }) {
   const isEdited = Object.keys(edited).some((row) => edited[row] !== value[row]);
-  const fields = { loss: general(loss, 3) };
+  const fields = { loss: generalNumber(loss, 3) };
   return isEdited ? plural("captions.rest.edited", step, fields) : plural("captions.rest", step, fields);
 }
 

@@ -32,6 +32,7 @@ export class Clock {
     this.history = new History(this);
     this.stale = this.first; // the first step whose loss has changed since the last state
     this.focus = 0;
+    this.loss = NaN; // of the step before this moment
     this.stopped = null; // why the next step is refused
     this.pace = 1; // steps that take about APART
     this.before = null; // weights and slots when the step shown began
@@ -177,9 +178,10 @@ export class Clock {
     this.forward(target);
   }
 
-  /** Restore a keyframe if a moment lies in the past; `forward` then goes to it. */
+  /** Restore the nearest keyframe before a moment, unless this place is; `forward` goes on then. */
   towards(target) {
-    if (isBefore(target, this.place())) this.restore(target.step);
+    const isNearer = this.branches.before(target.step)?.step > this.step;
+    if (isNearer || isBefore(target, this.place())) this.restore(target.step);
   }
 
   /** Restore the newest keyframe of the branch at or before a step. */
@@ -187,6 +189,7 @@ export class Clock {
     const frame = this.branches.before(step);
     this.engine.restore(frame.saved);
     this.applied = frame.applied;
+    this.loss = frame.loss;
     this.rested();
   }
 
@@ -304,15 +307,16 @@ export class Clock {
   record(step, losses) {
     const known = Math.max(0, this.losses.end - step);
     this.losses.write(step, losses);
+    this.loss = losses.at(-1) ?? this.loss;
     if (known < losses.length) this.stale = Math.min(this.stale, step + known);
   }
 
   /** Keep a keyframe of this moment, unless there is one close to it. */
   keep() {
-    const { branches, step, applied } = this;
+    const { branches, step, applied, loss } = this;
     if (!branches.wants(step, this.pace)) return;
     const all = new Set(branches.all);
-    branches.add({ step, applied, saved: this.engine.save() });
+    branches.add({ step, applied, loss, saved: this.engine.save() });
     for (const each of branches.all) all.delete(each);
     if (all.size) this.history.forget(all);
   }
@@ -463,7 +467,7 @@ export class Clock {
 
   /** The state for a page that knows the losses up to a step; see `stateOf`. */
   state(since = this.first, more = {}) {
-    const from = Math.min(since, this.stale);
+    const from = this.stale < since ? this.first : since; // all anew where those known have changed
     this.stale = Infinity;
     const { told, dropped, now } = this.branches;
     this.branches.dropped = [];

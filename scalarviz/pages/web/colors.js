@@ -1,6 +1,4 @@
-// Colors as red, green and blue from 0 to 1, and numbers in few letters; as draw2d/colors.py.
-
-import { exponential, fixed } from "./format.js";
+// Colors as red, green and blue from 0 to 1; as draw2d/colors.py.
 
 /** The color of "#rrggbb" or "#rrggbbaa". */
 export function colorOf(name) {
@@ -77,28 +75,4 @@ export function colorTable(palette, shader) {
     dim.forEach((each, k) => (found[4 * (count + i) + k] = Math.round(255 * each)));
   }
   return found;
-}
-
-/** A number in few letters, such as ".25"; `digits` follow the point. */
-export function shortNumber(value, digits = 2) {
-  if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value > 0 ? "inf" : "-inf";
-  const size = Math.abs(value);
-  if (size > 0 && size < 0.5 * 10 ** -digits) return exponential(value, 0);
-  let words = size < 10 ? fixed(value, digits) : generalNumber(value, digits + 1);
-  if (Number(words) === 0) words = "0";
-  return /^-?0\./.test(words) ? words.replace("0.", ".") : words;
-}
-
-/** A number with so many digits in all, as Python's format "g". */
-export function generalNumber(value, digits = 6) {
-  if (!Number.isFinite(value)) return shortNumber(value);
-  if (value === 0) return "0";
-  const [mantissa, power] = exponential(value, Math.max(digits, 1) - 1).split("e");
-  const exponent = Number(power);
-  const trimmed = (words) => (words.includes(".") ? words.replace(/\.?0+$/, "") : words);
-  if (exponent < -4 || exponent >= digits) {
-    const size = String(Math.abs(exponent)).padStart(2, "0");
-    return `${trimmed(mantissa)}e${exponent < 0 ? "-" : "+"}${size}`;
-  }
-  return trimmed(fixed(value, Math.max(0, digits - 1 - exponent)));
 }

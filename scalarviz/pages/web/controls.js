@@ -1,8 +1,8 @@
 // The controls below the picture, and the sheet with what is used less often.
 
 import { byId, setWords } from "./dom.js";
-import { numberTyped } from "./format.js";
-import { general, text } from "./texts.js";
+import { generalNumber, numberTyped } from "./format.js";
+import { text } from "./texts.js";
 
 const RATE_PARTS = 20; // places of the slider of the rate for a factor of ten
 const RATE_ENDS = [-5, 2]; // powers of ten
@@ -18,8 +18,8 @@ export class Controls {
     const press = {
       play: ["toggle"], back: ["back", 1], on: ["on", 1], reset: ["reset"], more: ["toggleSheet"],
       theme: ["nextTheme"], tour: ["showTour"], slow: ["slowStep"], undo: ["undo"], redo: ["redo"],
-      "sample-before": ["sample", -1], "sample-after": ["sample", 1], home: ["home"],
-      skip: ["skip"], reload: ["reload"], link: ["link"], explain: ["toggleMarks"],
+      "sample-before": ["sample", -1], "sample-after": ["sample", 1], home: ["home"], whole: ["home"],
+      skip: ["skip"], next: ["next"], reload: ["reload"], link: ["link"], explain: ["toggleMarks"],
     }; // prettier-ignore
     for (const [id, command] of Object.entries(press)) {
       byId(id).addEventListener("click", (event) => {
@@ -100,8 +100,8 @@ export class Controls {
     if (rate === this.rate) return;
     this.rate = rate;
     byId("rate").value = Math.round(RATE_PARTS * Math.log10(rate));
-    byId("rate").setAttribute("aria-valuetext", general(rate, 3));
-    if (document.activeElement !== byId("rate-number")) byId("rate-number").value = general(rate, 4);
+    byId("rate").setAttribute("aria-valuetext", generalNumber(rate, 3));
+    if (document.activeElement !== byId("rate-number")) byId("rate-number").value = generalNumber(rate, 4);
   }
 }
 

@@ -2,66 +2,14 @@
 
 import { branchWords, lineAt } from "./branch_lines.js";
 import { byId, fitted, styled, unitLength } from "./dom.js";
+import { generalNumber } from "./format.js";
 import { Measures, fillPast } from "./measures.js";
-import { general, text } from "./texts.js";
+import { text } from "./texts.js";
 
-const BLOCK = 256; // losses whose smallest and largest are kept together
 const HEADING = 20; // logical pixels of the first row of the heading
 const HEADING_ROW = 17; // and of each other one
 const HEADING_GAP = 12; // between two of its parts
 const TWO_ENDS = 24; // least height of the plot for words at both ends of the axis
-
-/** The losses of all steps so far. */
-export class Losses {
-  constructor() {
-    this.values = new Float64Array(1024);
-    this.blocks = []; // [smallest, largest] of each BLOCK of losses above 0
-    this.count = 0;
-  }
-
-  /** Take up the losses of a state: those from a step on; later ones than its last are forgotten. */
-  take({ losses, last }) {
-    const end = losses.from + losses.values.length;
-    const before = this.count;
-    if (losses.from > before) this.values.fill(NaN, before, losses.from);
-    while (this.values.length < end) {
-      const larger = new Float64Array(2 * this.values.length);
-      larger.set(this.values);
-      this.values = larger;
-    }
-    this.values.set(losses.values, losses.from);
-    this.count = Math.min(last, losses.values.length ? Math.max(end, before) : before);
-    const changed = Math.min(before, losses.from, this.count);
-    this.blocks.length = Math.min(this.blocks.length, Math.floor(changed / BLOCK));
-    while ((this.blocks.length + 1) * BLOCK <= this.count) {
-      const start = this.blocks.length * BLOCK;
-      this.blocks.push(this.scan(start, start + BLOCK, [Infinity, 0]));
-    }
-  }
-
-  /** Return the smallest and the largest loss above 0 of some steps; [Infinity, 0] for none. */
-  range(start, end) {
-    const found = [Infinity, 0];
-    const [first, last] = [Math.ceil(start / BLOCK), Math.floor(end / BLOCK)];
-    if (first >= last) return this.scan(start, end, found);
-    this.scan(start, first * BLOCK, found);
-    for (let i = first; i < last; i++) {
-      found[0] = Math.min(found[0], this.blocks[i][0]);
-      found[1] = Math.max(found[1], this.blocks[i][1]);
-    }
-    return this.scan(last * BLOCK, end, found);
-  }
-
-  scan(start, end, found) {
-    for (let i = start; i < end; i++) {
-      const value = this.values[i];
-      if (!(value > 0 && value < Infinity)) continue;
-      if (value < found[0]) found[0] = value;
-      if (value > found[1]) found[1] = value;
-    }
-    return found;
-  }
-}
 
 /**
  * Draws the losses from a first step on, on a logarithmic scale, before the `lines` of branches.
@@ -142,16 +90,16 @@ export class Curve {
     const size = 13 * unit;
     const [ink, quiet] = [styled("--ink"), styled("--quiet")];
     context.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
-    const heading = loss === null || Number.isNaN(loss) ? "" : ` ${general(loss, 3)}`;
+    const heading = loss === null || Number.isNaN(loss) ? "" : ` ${generalNumber(loss, 3)}`;
     const finite = extremes(losses, [loss, ...this.measures.losses], this.lines.range);
-    this.last = Math.max(losses.count, step + (operation ? 1 : 0));
+    this.last = Math.max(losses.end, step + (operation ? 1 : 0));
     this.end = Math.max(this.last, this.lines.last);
     const here = step + operation / operations;
     this.element.setAttribute("aria-valuemax", this.last);
     this.element.setAttribute("aria-valuenow", step);
     this.element.setAttribute("aria-valuetext", [text("chart.step", { step }), ...this.measures.wordsAt(step)].join(", "));
     const [low, high] = finite ? decades(...finite) : [0.1, 1];
-    const words = [low, high].map((value) => general(value, 3));
+    const words = [low, high].map((value) => generalNumber(value, 3));
     const axis = Math.max(...words.map((each) => context.measureText(each).width)) + 8 * unit;
     const head = this.headOf(context, text("chart.title") + heading + this.nameShown(), step, width - axis, unit);
     this.makeRoom(head, width);
@@ -264,7 +212,7 @@ export class Curve {
 
 /** Return the smallest and the largest loss above 0, of `others` and some single ones too; null if none is. */
 function extremes(losses, singles, others) {
-  const range = losses.range(0, losses.count);
+  const range = losses.range(0, losses.end);
   const [low, high] = [Math.min(range[0], others[0]), Math.max(range[1], others[1])];
   const all = singles.filter((loss) => loss > 0 && loss < Infinity);
   const most = all.reduce((top, each) => Math.max(top, each), high);
@@ -281,11 +229,11 @@ function decades(low, high) {
 
 /** Return points of the curve: two for each pixel column, its smallest and largest loss. */
 function thinned(losses, from, width, x, y) {
-  const each = Math.max(1, (losses.count - from) / Math.max(1, width));
+  const each = Math.max(1, (losses.end - from) / Math.max(1, width));
   const points = [];
-  for (let start = from; start < losses.count; start += each) {
+  for (let start = from; start < losses.end; start += each) {
     const first = Math.floor(start);
-    const end = Math.min(losses.count, Math.max(first + 1, Math.floor(start + each)));
+    const end = Math.min(losses.end, Math.max(first + 1, Math.floor(start + each)));
     const [low, high] = losses.range(first, end);
     if (low > high) continue;
     points.push([x(first + 1), y(high)]);

@@ -2,6 +2,7 @@
 
 import { answersEach, classOf, readAnswers } from "./answers.js";
 import { made, setShown, setWords } from "./dom.js";
+import { withDecimals } from "./format.js";
 import { LARGE_KINDS } from "./kinds.js";
 import { text } from "./texts.js";
 
@@ -147,7 +148,7 @@ class Answers {
     const right = this.right(state);
     this.answers(state).forEach((answer, i) => {
       const cell = this.rows[i].children[place];
-      setWords(cell, Array.from(answer, (x) => x.toFixed(2)).join(" "));
+      setWords(cell, Array.from(answer, (x) => withDecimals(x, 2)).join(" "));
       cell.className = right[i] ? "right" : "";
       this.rows[i].className = state.row === i ? "now" : "";
     });

@@ -4,7 +4,7 @@ import { badParts, linkLimits, readLink, shownMoment, writeLink } from "./link.j
 import { nearestSpeed } from "./player.js";
 import { text } from "./texts.js";
 
-const PORTION_TIME = 250; // milliseconds of training between two words on how far it is
+const PROGRESS = 250; // milliseconds between two words on how far it is
 
 /** Go to the moment of a link, and say in one sentence what of it means nothing here.
  *
@@ -15,6 +15,7 @@ export async function followLink(app, hash) {
   const { step, operation, pinned, sample, hide, play, theme, tour, bad, over } = link;
   document.documentElement.dataset.hide = hide.join(" ");
   app.setSheet(false);
+  app.chip.clear();
   if (theme) app.setTheme(theme);
   const stands = step !== null || pinned || play || sample !== null || tour === "no";
   if (stands) {
@@ -22,16 +23,14 @@ export async function followLink(app, hash) {
     const mine = app.slow;
     const pressed = app.pressed;
     const goesOn = () => app.slow === mine && app.pressed === pressed;
+    app.pin(pinned);
     await app.player.pause();
     if (sample !== null) await app.player.ask("focus", { sample });
     if (step !== null) await arriveAt(app, { step, operation: operation ?? 0 }, goesOn);
-    if (goesOn()) {
-      app.pin(pinned);
-      if (play) {
-        if (app.unit === "operation") app.setUnit("step");
-        app.player.setSpeed(nearestSpeed(play));
-        app.player.play();
-      }
+    if (goesOn() && play) {
+      if (app.unit === "operation") app.setUnit("step");
+      app.player.setSpeed(nearestSpeed(play));
+      app.player.play();
     }
   }
   const told = [
@@ -42,24 +41,19 @@ export async function followLink(app, hash) {
   return stands;
 }
 
-/** Seek a moment in portions; `goesOn()` says whether it is still wanted. */
+/** Seek a moment, and say how far it is; `goesOn()` says whether it is still wanted. */
 async function arriveAt(app, { step, operation }, goesOn) {
   const last = app.spec.engine.moments.length;
-  let portion = 64;
   let told = "";
-  while (goesOn() && app.state.step + portion < step) {
-    const began = performance.now();
-    const at = app.state.step + portion;
-    const state = await app.player.ask("seek", { step: at, operation: 0 });
-    if (state?.step !== at) break; // refused, or a worker that failed
-    const took = performance.now() - began;
-    portion = Math.max(1, Math.floor(portion * Math.min(4, PORTION_TIME / Math.max(took, 1))));
-    if (!told && took <= PORTION_TIME / 2) continue;
-    told = text("page.link.going", { step: at, goal: step });
-    if (goesOn()) app.tell(told);
-  }
+  const progress = setInterval(() => {
+    if (!goesOn()) return app.player.ask("pause");
+    told = text("page.link.going", { step: app.state.step, goal: step });
+    return app.tell(told);
+  }, PROGRESS);
+  const arrived = await app.player.ask("seek", { step, shows: true });
+  clearInterval(progress);
   app.chip.drop(told);
-  if (!goesOn() || app.state.step + portion < step) return;
+  if (!arrived || !goesOn()) return;
   // After its last operation a step is shown as it was walked.
   const walks = operation === last ? 1 : 0;
   const state = await app.player.ask("seek", { step, operation: operation - walks });

@@ -1,10 +1,13 @@
-// Numbers and formulas of captions, digit for digit as presenter/captions/format.py writes them.
+// Numbers and formulas of captions, digit for digit as presenter/captions/format.py and
+// texts/decimals.py write them.
 
 export const FEW_DIGITS = 2; // digits of numbers; more only where differences would vanish
 export const MOST_DIGITS = 6;
 const FINEST = 9;
 const MOST_ALIKE = 5; // digits up to which a number is written alike in a whole caption
 const TRIES = 6;
+export const LEAST_POWER = -6; // of ten: from here to below the next, numbers are plain decimals
+export const MOST_POWER = 6;
 
 let digitsNow = null; // of the caption that is being made: {least, writings}
 
@@ -82,21 +85,44 @@ export function said(value, digits = FEW_DIGITS) {
   return writing;
 }
 
-/** Return a number with some digits: .15, -1.3, 1234, 1.4e-8, and never -0. */
+/** Return a number with some digits: 0.15, -1.3, 1234, 1.4e-8, and never -0. */
 export function rounded(value, digits = FEW_DIGITS) {
   if (Number.isNaN(value)) return "nan";
   if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
   if (value === 0) return "0";
   const [mantissa, power] = exponential(value, digits - 1).split("e");
   const exponent = Number(power);
-  if (exponent < -4 || exponent >= 6) return `${stripped(mantissa)}e${exponent}`;
+  if (!isPlain(exponent)) return `${stripped(mantissa)}e${exponent}`;
   return stripped(fixed(value, Math.max(0, digits - 1 - exponent)));
+}
+
+/** Whether numbers with this exponent of ten are written as plain decimals. */
+export function isPlain(exponent) {
+  return LEAST_POWER <= exponent && exponent < MOST_POWER;
 }
 
 /** Return a number without zeros that say nothing. */
 export function stripped(number) {
-  const short = number.includes(".") ? number.replace(/0+$/, "").replace(/\.$/, "") : number;
-  return short.replace(/^(-?)0\./, "$1.");
+  return number.includes(".") ? number.replace(/\.?0+$/, "") : number;
+}
+
+/** Return a number for a cube or a sphere, as `short` of texts/decimals.py. */
+export function shortNumber(value, digits = 2) {
+  const size = Math.abs(value);
+  if (!(size < powerOfTen(MOST_POWER))) return rounded(value, 1);
+  const words = fixed(value, Math.max(0, digits + 1 - String(Math.trunc(size)).length));
+  return Number(words) ? onCube(words) : "0";
+}
+
+/** Return words with numbers as cubes and spheres have them: without a zero before the point. */
+export function onCube(words) {
+  return words.replace(/(^|[^\d.])0\.(?=\d)/g, "$1.");
+}
+
+/** Return a number with some decimals, and without a sign if it rounds to zero. */
+export function withDecimals(value, decimals) {
+  const words = value.toFixed(decimals);
+  return Number(words) === 0 ? (0).toFixed(decimals) : words;
 }
 
 /** Return a number with an exponent; halves are rounded to the even digit, as Python does. */
@@ -130,6 +156,16 @@ function halfAt(value, count) {
   return `${value < 0 ? "-" : ""}${kept}e${Number(power) - count + 1}`;
 }
 
+/** Return a number with so many digits in all, as Python's format "g". */
+export function generalNumber(value, digits = 6) {
+  if (!Number.isFinite(value) || value === 0) return rounded(value);
+  const [mantissa, power] = exponential(value, Math.max(digits, 1) - 1).split("e");
+  const exponent = Number(power);
+  if (-4 <= exponent && exponent < digits) return stripped(fixed(value, Math.max(0, digits - 1 - exponent)));
+  const size = String(Math.abs(exponent)).padStart(2, "0");
+  return `${stripped(mantissa)}e${exponent < 0 ? "-" : "+"}${size}`;
+}
+
 /** Return how many digits a written number has. */
 export function figures(writing) {
   return writing.split("e")[0].replace(/^[-0.]+/, "").replaceAll(".", "").length;
@@ -139,7 +175,7 @@ export function figures(writing) {
 export function lastPlace(value, digits) {
   if (value === 0) return powerOfTen(-MOST_DIGITS);
   const exponent = Number(exponential(value, digits - 1).split("e")[1]);
-  const isWhole = 0 <= exponent && exponent < 6;
+  const isWhole = 0 <= exponent && exponent < MOST_POWER;
   return powerOfTen(Math.min(exponent - digits + 1, isWhole ? 0 : exponent));
 }
 
@@ -245,10 +281,7 @@ export function exactSum(values) {
 /** Return a formula of a table with the signs of a text: ×, and ² for a square. */
 export function pretty(formula) {
   const signs = besides(formula.replaceAll("**", "^").replaceAll("*", "×"), "×");
-  return signs
-    .replace(/\^2(?![\d.])/g, "²")
-    .replaceAll("- -", "+ ")
-    .replace(/(^|[^\d.])0\.(?=\d)/g, "$1.");
+  return signs.replace(/\^2(?![\d.])/g, "²").replaceAll("- -", "+ ");
 }
 
 /** Return a formula with a sign in products that have none, as in 2 (p - t). */

@@ -2,44 +2,78 @@
 
 import { answersFor } from "./exhibit.js";
 import { byId, isTouched, setShown } from "./dom.js";
-import { Tour, tourWords } from "./tour.js";
+import { Tour, hasLearned, tourWords } from "./tour.js";
+
+const LONGEST = 0.5; // seconds of the tour from one picture to the next
+const MOST_STILL = 30; // hundreds of steps that the last part takes without motion
 
 /** Begin the tour of an app at the next step. */
 export async function showTour(app) {
   app.act();
-  await app.player.pause();
-  if (app.state.operation) await app.player.ask("advance", { count: 1, unit: "step" });
-  app.tour = new Tour(app.spec.engine.moments);
-  app.tour.began = null;
-  app.tour.leads = false; // whether its steps are under way
-  app.tour.latency = Infinity; // seconds that an answer of the worker takes apart from its steps
-  app.tourPart = "stand";
+  if ((await app.player.rest())?.operation) await app.player.ask("advance", { count: 1, unit: "step" });
+  const tour = new Tour(app.spec.engine.moments);
+  tour.first = app.state.step;
+  tour.seconds = 0; // of the tour: a slow machine has more time
+  tour.leads = false; // whether its steps are under way
+  tour.latency = Infinity; // seconds that an answer of the worker takes apart from its steps
+  Object.assign(app, { tour, tourPart: "stand" });
   setShown(byId("skip"), true);
+  setShown(byId("next"), app.calm);
   app.request();
 }
 
-/** Do what is due at a time in seconds. */
+/** Return how many operations of the tour are done in the last state. */
+function doneIn({ tour, state, spec }) {
+  return (state.step - tour.first) * spec.engine.moments.length + state.operation;
+}
+
+/** Do what is due at a time in seconds; without motion `leadOn` does it. */
 export async function leadTour(app, now) {
   const { tour, player } = app;
-  tour.began ??= now;
-  const seconds = now - tour.began;
-  app.tourPart = tour.part(seconds);
+  const passed = now - (tour.last ?? now);
+  tour.last = now;
+  app.tourPart = tour.part(doneIn(app));
+  if (tour.leads || app.calm) return;
+  tour.seconds += Math.min(passed, LONGEST);
+  if (app.state.stopped || tour.isOver(tour.seconds, learnedIn(app))) return endWith(app);
+  const due = tour.due(tour.seconds);
+  if (due.count <= 0) return;
+  tour.count(due);
+  tour.leads = true;
+  const began = performance.now();
+  await player.ask("advance", due);
+  tour.leads = false;
+  const took = (performance.now() - began) / 1000;
+  if (due.unit === "step") tour.took(due.count, took - tour.latency);
+  else tour.latency = Math.min(tour.latency, took);
+}
+
+function learnedIn({ losses, curve }) {
+  return hasLearned(losses, curve.first);
+}
+
+function endWith(app) {
+  app.endTour();
+  app.tourPart = "end";
+  app.request();
+}
+
+/** Go on to the next part of the tour at once, as a still picture. */
+export async function leadOn(app) {
+  const { tour, player } = app;
   if (tour.leads) return;
-  const due = tour.due(seconds);
-  if (due.count > 0) {
-    tour.count(due);
-    tour.leads = true;
-    const began = performance.now();
-    await player.ask("advance", due);
-    tour.leads = false;
-    const took = (performance.now() - began) / 1000;
-    if (due.unit === "step") tour.took(due.count, took - tour.latency);
-    else tour.latency = Math.min(tour.latency, took);
-  } else if (tour.isOver(seconds)) {
-    app.endTour();
-    app.tourPart = "end";
-    app.request();
+  tour.leads = true;
+  const done = doneIn(app);
+  const end = Object.values(tour.ends).find((each) => each > done);
+  if (end) {
+    await player.ask("advance", { count: end - done, unit: "operation" });
+  } else {
+    for (let k = 0; k < MOST_STILL && app.tour === tour && !(k && learnedIn(app)) && !app.state.stopped; k++) {
+      await player.ask("advance", { count: 100, unit: "step" });
+    }
+    if (app.tour === tour) endWith(app);
   }
+  tour.leads = false;
 }
 
 /** Return the sentence of the present part of the tour about a state. */
@@ -57,5 +91,5 @@ export function tourSentence(app, state) {
 export async function skipTour(app) {
   if (!app.tour) return;
   app.act();
-  if (app.state.operation) await app.player.ask("advance", { count: 1, unit: "step" });
+  if ((await app.player.rest())?.operation) await app.player.ask("advance", { count: 1, unit: "step" });
 }

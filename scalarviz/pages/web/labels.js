@@ -1,7 +1,7 @@
 // Labels: names of layers, IN and OUT, where they cover nothing; as view/labels.py.
 
 import { Box } from "./camera.js";
-import { generalNumber } from "./colors.js";
+import { generalNumber } from "./format.js";
 import { legendBox } from "./legend.js";
 import { spreadOf } from "./means.js";
 import { biasBox } from "./neurons.js";
@@ -174,6 +174,8 @@ function drawEnds({ paper, see, frame, palette, scale }, taken) {
       x = xs.reduce((a, b) => Math.min(a, b));
       y = tops[xs.indexOf(x)] - 9 * scale;
     }
+    const top = Math.max(see.box.y - LABELS.margin * scale, 0);
+    if (Math.min(...tops) >= top) y = Math.max(y, top + size); // a sphere may be near the edge
     const words = text(`picture.${key}`);
     const wide = paper.measure(words, { size, bold: true });
     const shifted = x - (line.again ? wide : wide / 2);
@@ -181,7 +183,7 @@ function drawEnds({ paper, see, frame, palette, scale }, taken) {
     for (const up of [0, 1.5 * size, 3 * size]) {
       // Higher, if a sphere is there.
       const box = new Box(left, y - up - 0.8 * size, wide, size);
-      if (taken.onSphere(box) || box.y <= see.box.y - LABELS.margin * scale) continue;
+      if (taken.onSphere(box) || box.y <= top) continue;
       paper.text(left, y - up, words, { size, color: palette.ink, bold: true, outline: palette.ground });
       taken.boxes.push(box);
       break;

@@ -1,7 +1,7 @@
 // The legend: what color and size of a cube stand for; as view/legend.py.
 
 import { Box } from "./camera.js";
-import { generalNumber } from "./colors.js";
+import { generalNumber } from "./format.js";
 import { SINCE_START } from "./frame.js";
 import { text } from "./texts.js";
 
@@ -10,7 +10,7 @@ const LEGEND = {
   small: [245, 18], // of the one in a line, where there is no room for that
   squares: 90, // width of the squares in this one
   steps: 9, // squares from the negative to the positive end
-  room: [1.5, 3], // a stage must be so many times as wide and as high,
+  room: [1.5, 5.5], // a stage must be so many times as wide and as high,
   smallRoom: [1.25, 5], // for the small one
 };
 

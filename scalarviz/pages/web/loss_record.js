@@ -1,39 +1,154 @@
-// The losses of the steps of a branch.
+// The losses of steps: those of the last ones exactly, of all the smallest and largest of blocks.
 
-const ROOM = 64; // losses for which there is room at first
+const EXACT = 2 ** 20; // steps at most whose losses are kept as they are
+const FIRST_ROOM = 64; // of them for which there is room at first
+const BLOCK = 256; // steps of a block at first
+const MOST_BLOCKS = 2 ** 13; // of which two become one then
 
-/** The loss of every step from `first` on. */
+/** The losses of the steps from `first` to before `end`, exact from `start` on, in bounded memory. */
 export class LossRecord {
-  constructor(first) {
-    this.first = first;
-    this.room = new Float64Array(ROOM);
-    this.count = 0;
+  constructor(first = 0) {
+    this.first = this.start = this.end = first;
+    this.room = new Float64Array(FIRST_ROOM); // the loss of a step stands at its number modulo the length
+    this.size = BLOCK;
+    this.low = []; // the smallest loss above 0 of each block of `size` steps; Infinity: none
+    this.high = []; // the largest one; 0: none
   }
 
-  /** The step after the last one with a loss. */
-  get end() {
-    return this.first + this.count;
+  /** Bytes of the losses. */
+  get bytes() {
+    return this.room.byteLength + 16 * this.low.length;
   }
 
-  /** The loss of a step; NaN if there is none. */
+  /** The loss of a step; NaN if it is not known exactly. */
   at(step) {
-    return step >= this.first && step < this.end ? this.room[step - this.first] : NaN;
+    return step >= this.start && step < this.end ? this.room[step % this.room.length] : NaN;
   }
 
-  /** Write the losses of the steps from `step` on. */
+  /** Write the losses of the steps from `step` on; those that are known do not change. */
   write(step, losses) {
-    const end = step - this.first + losses.length;
-    if (end > this.room.length) {
-      const room = new Float64Array(Math.max(end, 2 * this.room.length));
-      room.set(this.room.subarray(0, this.count));
-      this.room = room;
-    }
-    this.room.set(losses, step - this.first);
-    this.count = Math.max(this.count, end);
+    const known = Math.max(0, this.end - step);
+    while (this.end < step) this.push(NaN);
+    for (let i = known; i < losses.length; i++) this.push(losses[i]);
   }
 
-  /** Copy the losses from a step on. */
-  from(step) {
-    return this.room.slice(Math.max(0, step - this.first), this.count);
+  push(loss) {
+    if (this.end - this.start === this.room.length) this.makeRoom();
+    this.room[this.end % this.room.length] = loss;
+    if (loss > 0 && loss < Infinity) this.widen(this.blockOf(this.end), loss, loss);
+    this.end += 1;
+  }
+
+  makeRoom() {
+    if (this.room.length === EXACT) {
+      this.start += 1;
+      return;
+    }
+    const room = new Float64Array(2 * this.room.length);
+    for (let step = this.start; step < this.end; step++) room[step % room.length] = this.at(step);
+    this.room = room;
+  }
+
+  /** Return the number of the block of a step, which is made if there is none. */
+  blockOf(step) {
+    let block = Math.floor((step - this.first) / this.size);
+    while (block >= MOST_BLOCKS) {
+      const pairs = Array.from({ length: Math.ceil(this.low.length / 2) }, (_, i) => 2 * i);
+      this.low = pairs.map((i) => Math.min(...this.low.slice(i, i + 2)));
+      this.high = pairs.map((i) => Math.max(...this.high.slice(i, i + 2)));
+      this.size *= 2;
+      block = Math.floor((step - this.first) / this.size);
+    }
+    while (this.low.length <= block) {
+      this.low.push(Infinity);
+      this.high.push(0);
+    }
+    return block;
+  }
+
+  widen(block, low, high) {
+    if (low < this.low[block]) this.low[block] = low;
+    if (high > this.high[block]) this.high[block] = high;
+  }
+
+  /** Note the smallest and largest loss of the steps up to an end, of which no more is known. */
+  cover([end, low, high]) {
+    if (end <= this.end) return;
+    const last = this.blockOf(end - 1);
+    for (let k = this.blockOf(this.end); k <= last; k++) this.widen(k, low, high);
+    this.start = this.end = end;
+  }
+
+  /** Return [end, smallest, largest] of the blocks with some steps, as `cover` takes them. */
+  blocks(from, end) {
+    const found = [];
+    for (let step = from; step < end; step = found.at(-1)[0]) {
+      const k = this.blockOf(step);
+      found.push([Math.min(end, this.first + (k + 1) * this.size), this.low[k], this.high[k]]);
+    }
+    return found;
+  }
+
+  /** Forget the losses from a step on. */
+  cut(step) {
+    if (step >= this.end) return;
+    const end = Math.max(step, this.first);
+    const begun = this.blocks(end, end + 1)[0];
+    const block = this.blockOf(end);
+    const from = this.first + block * this.size;
+    this.low.length = this.high.length = block;
+    this.end = end;
+    this.start = Math.min(this.start, end);
+    if (from >= end) return;
+    const [low, high] = from < this.start ? begun.slice(1) : this.scan(from, end, [Infinity, 0]);
+    this.widen(this.blockOf(from), low, high);
+  }
+
+  /** Add the losses of another record up to an end. */
+  append(other, end = other.end) {
+    for (const block of other.blocks(this.end, Math.min(end, other.start))) this.cover(block);
+    for (let step = this.end; step < end; step++) this.push(other.at(step));
+  }
+
+  /** What a page gets of a record, for `take`. */
+  get told() {
+    const { first, start, end } = this;
+    const values = Float64Array.from({ length: end - start }, (_, i) => this.at(start + i));
+    return { from: first, past: this.blocks(first, start), values };
+  }
+
+  /** Take up what is told of the losses from a step on; those after the `last` step are forgotten. */
+  take({ losses: { from, past = [], values }, last }) {
+    const start = past.at(-1)?.[0] ?? from;
+    if (start + values.length >= this.end || last < this.end) this.cut(from); // else they are known
+    for (const block of past) this.cover(block);
+    this.write(start, values);
+    this.cut(last);
+  }
+
+  /** Return the smallest and the largest loss above 0 of some steps; [Infinity, 0] for none. */
+  range(from, end) {
+    const found = [Infinity, 0];
+    const last = Math.min(end, this.end);
+    for (let step = Math.max(from, this.first); step < last;) {
+      const k = this.blockOf(step);
+      const start = this.first + k * this.size;
+      const next = Math.min(start + this.size, this.end);
+      const isWhole = (step === start && next <= end) || step < this.start;
+      if (isWhole) [found[0], found[1]] = [Math.min(found[0], this.low[k]), Math.max(found[1], this.high[k])];
+      else this.scan(step, Math.min(next, end), found);
+      step = next;
+    }
+    return found;
+  }
+
+  scan(from, end, found) {
+    for (let step = from; step < end; step++) {
+      const value = this.at(step);
+      if (!(value > 0 && value < Infinity)) continue;
+      if (value < found[0]) found[0] = value;
+      if (value > found[1]) found[1] = value;
+    }
+    return found;
   }
 }

@@ -29,7 +29,7 @@ export async function unzipped(words) {
   try {
     return await unpackedBytes(words);
   } catch (error) {
-    throw Object.assign(new Error(`${error}`), { key: "page.damaged" });
+    throw Object.assign(new Error(`${error}`), { key: "page.html.damaged" });
   }
 }
 
@@ -86,12 +86,14 @@ async function trainingOf(data, lack) {
 
 async function start() {
   byId("waiting").remove(); // which a page says that is cut off before its script
+  byId("reload").addEventListener("click", () => location.reload());
+  setShown(byId("failure"), true); // which says that the file is damaged, until its data are read
   const data = JSON.parse(byId("data").textContent);
   setTexts(data.texts);
-  byId("reload").addEventListener("click", () => location.reload());
   addEventListener("error", (event) => failWith(event.error ?? event.message));
   addEventListener("unhandledrejection", (event) => failWith(event.reason));
   const lack = lackOf(!data.spec.recording);
+  setShown(byId("failure"), false);
   if (lack && (!data.spare || lack === "page.lack.unpacking")) return fail(text(lack));
   const { theme } = data.spec.page;
   if (theme) document.documentElement.dataset.theme = theme;
@@ -110,7 +112,7 @@ async function start() {
   if (missing) said.unshift(text(missing), text("page.spare", { steps: spec.recording.steps.at(-1) - spec.recording.first }));
   if (said.length) app.tell(said.join(" "));
   addEventListener("hashchange", () => followLink(app, location.hash));
-  if (!(await followLink(app, location.hash)) && !calm) await showTour(app);
+  if (!(await followLink(app, location.hash))) await showTour(app);
   return undefined;
 }
 

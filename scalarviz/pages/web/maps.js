@@ -1,6 +1,7 @@
 // Feature maps: neurons drawn as images, one for each channel; as view/feature_maps.py.
 
-import { colorOf, readableOn, shortNumber } from "./colors.js";
+import { colorOf, readableOn } from "./colors.js";
+import { shortNumber } from "./format.js";
 import { crossOut, flowsOf, droppedIn, paintedNeurons } from "./neuron_colors.js";
 
 const MAPS = {

@@ -1,7 +1,7 @@
 // The metrics that the loss curve shows: those from before the page, and those that the worker measures.
 
 import { unpacked } from "./packed.js";
-import { general } from "./texts.js";
+import { generalNumber } from "./format.js";
 
 /** The values of the metrics of a page; `given` is the part `measured` of its spec, or undefined. */
 export class Measures {
@@ -35,7 +35,7 @@ export class Measures {
       const known = countUpTo(steps, step);
       if (!known || Number.isNaN(values[known - 1])) return name;
       const value = values[known - 1];
-      return `${name} ${share ? `${general(100 * value, 3)}%` : general(value, 3)}`;
+      return `${name} ${share ? `${generalNumber(100 * value, 3)}%` : generalNumber(value, 3)}`;
     });
   }
 
@@ -49,10 +49,7 @@ export class Measures {
 /** Fill losses from before the page into a record, which are known for some steps only. */
 export function fillPast(record, given) {
   if (!given?.apart) return;
-  const past = unpacked(given.losses);
-  const values = new Float64Array(past.length * given.apart).fill(NaN);
-  past.forEach((loss, i) => (values[(i + 1) * given.apart - 1] = loss));
-  record.take({ losses: { from: 0, values }, last: values.length });
+  unpacked(given.losses).forEach((loss, i) => record.write((i + 1) * given.apart - 1, [loss]));
 }
 
 /** How many of some steps are at or before one. */

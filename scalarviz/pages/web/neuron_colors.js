@@ -24,7 +24,7 @@ export function goodOf(seen) {
   return found;
 }
 
-/** The gradients of a line and their magnitudes, .25 to 1; null if they are unknown. */
+/** The gradients of a line and their magnitudes, 0.25 to 1; null if they are unknown. */
 export function flowsOf(line, frame) {
   const name = line.buffers.find((each) => each in frame.flows);
   if (!name) return null;

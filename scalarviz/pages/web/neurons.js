@@ -1,6 +1,7 @@
 // What stands on and beside the spheres of neurons; as view/neurons.py.
 
-import { colorOf, readableOn, shortNumber } from "./colors.js";
+import { colorOf, readableOn } from "./colors.js";
+import { shortNumber } from "./format.js";
 import { Box } from "./camera.js";
 import { drawMaps } from "./maps.js";
 import { crossOut, flowsOf, goodOf, droppedIn, paintedNeurons, shownIn } from "./neuron_colors.js";
@@ -205,7 +206,8 @@ export function drawErrors({ paper, see, palette, frame, scale }) {
     let low = line.radius * unit + 6 * scale;
     const wide = 0.3 * unit;
     const size = Math.round(Math.min(13 * scale, Math.max(11 * scale, 0.26 * unit)));
-    const number = (error > 0 ? "+" : "") + shortNumber(error);
+    const short = shortNumber(error);
+    const number = (error > 0 && short !== "0" ? "+" : "") + short;
     let words = text("outputs.off", { error: number });
     if (paper.measure(words, { size }) > 0.95 * room) words = number;
     const color = palette.map(Math.sign(error) * 0.8);

@@ -1,11 +1,13 @@
 // Numbers on cubes: all cubes of a wall have them, or none; as view/numbers.py.
 //
 // A wall - the cubes of one operation, its biases too - has numbers if those of all of its cubes
-// that are in sight fit side by side in letters of `smallest` logical pixels or more. So do the
-// cubes of the sum that is hovered or pinned, and those with arithmetic of the caption. The hovered
+// that are in sight fit side by side in letters of `smallest` logical pixels or more, with two
+// digits after the point or with one. So do the cubes of the sum that is hovered or pinned, and
+// those with arithmetic of the caption, whose digits are given. The hovered
 // and the pinned cube have their number always.
 
-import { dimmedColor, readableOn, shortNumber } from "./colors.js";
+import { dimmedColor, readableOn } from "./colors.js";
+import { onCube, shortNumber } from "./format.js";
 import { MOVED } from "./lights.js";
 import { halfSide } from "./scales.js";
 import { dot3 } from "./space.js";
@@ -16,7 +18,7 @@ const NUMBERS = {
   touched: 0.4, // part of an operation from which on light has come to the cubes
   largest: 13, // sizes of letters in logical pixels
   smallest: 12,
-  usual: 2.9, // width of a number such as "-1.25", in sizes of letters
+  usual: { 2: 2.9, 1: 2.2 }, // width of a number such as "-1.25" or "-1.2", in sizes of letters
   gap: 0.25, // between two numbers, and from a line to the next
   line: 1.1,
   share: 1.25, // largest width of numbers, in cells: small cubes are narrower than theirs
@@ -31,7 +33,7 @@ const NUMBERS = {
 export function drawNumbers(view) {
   const { frame } = view;
   const plain = numberedRows(view);
-  const words = new Map([...plain].map(([row, size]) => [row, [shortNumber(frame.colors[row]), size]]));
+  const words = new Map([...plain].map(([row, [digits, size]]) => [row, [shortNumber(frame.colors[row], digits), size]]));
   for (const [row, each] of [...movesOf(view), ...toldRows(view)]) words.set(row, each);
   const first = chosenRows(frame);
   for (const row of [...words.keys()].sort((a, b) => a - b)) {
@@ -39,17 +41,26 @@ export function drawNumbers(view) {
   }
 }
 
-/** The sizes of the numbers on cubes, by bank index. */
+/** The digits and the sizes of the numbers on cubes, by bank index. */
 export function numberedRows(view) {
   const { frame, scale } = view;
   const found = new Map();
-  const add = (rows) => rows.forEach((size, row) => found.has(row) || found.set(row, size));
-  for (const cells of wallsInSight(view)) add(fittedLetters(cells, NUMBERS.usual, 1, scale));
+  const add = (rows) => rows.forEach((each, row) => found.has(row) || found.set(row, each));
+  for (const cells of wallsInSight(view)) add(numbered(cells, scale));
   for (const row of chosenRows(frame)) {
-    add(fittedLetters(numberCells(view, rowsOfSum(frame, row)), NUMBERS.usual, 1, scale));
-    for (const own of numberCells(view, [row]).keys()) add(new Map([[own, NUMBERS.smallest * scale]]));
+    add(numbered(numberCells(view, rowsOfSum(frame, row)), scale));
+    for (const own of numberCells(view, [row]).keys()) add(new Map([[own, [2, NUMBERS.smallest * scale]]]));
   }
   return found;
+}
+
+/** The digits and the size of numbers on some cubes; none if they have no room. */
+function numbered(cells, scale) {
+  for (const digits of [2, 1]) {
+    const sizes = fittedLetters(cells, NUMBERS.usual[digits], 1, scale);
+    if (sizes.size) return new Map([...sizes].map(([row, size]) => [row, [digits, size]]));
+  }
+  return new Map();
 }
 
 /** The bank indices of the hovered and the pinned cube. */
@@ -70,7 +81,7 @@ function rowsOfSum({ layout }, row) {
 export function marksOf(frame) {
   if (!frame.moment || !frame.caption || frame.part < NUMBERS.touched) return new Map();
   const told = frame.pieces.filter((piece) => (piece.row ?? -1) >= 0);
-  return new Map(told.map((piece) => [piece.row, piece.mark ?? ""]));
+  return new Map(told.map((piece) => [piece.row, onCube(piece.mark ?? "")]));
 }
 
 /** The arithmetic of the caption on the cubes it is about, if there is room for all. */
@@ -114,7 +125,7 @@ function wallsInSight(view) {
     const own = plate.operation >= 0 ? plate.operation : plate;
     walls.set(own, [...(walls.get(own) ?? []), plate]);
   }
-  const least = (NUMBERS.smallest * view.scale * NUMBERS.usual) / NUMBERS.share;
+  const least = (NUMBERS.smallest * view.scale * NUMBERS.usual[1]) / NUMBERS.share;
   return [...walls.values()]
     .filter((plates) => plates.reduce((sum, { size }) => sum + size, 0) <= NUMBERS.searched)
     .filter((plates) => plates.every((plate) => largestCell(view, plate) >= least))

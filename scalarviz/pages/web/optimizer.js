@@ -1,7 +1,7 @@
 // How one weight moves in one step, as data: the optimizer's lines; as session/explanation.py.
 
 import { calledFormula, computedTree, scheduledRate } from "./formulas.js";
-import { general } from "./texts.js";
+import { generalNumber } from "./format.js";
 
 /**
  * Return how a weight moves in the step that a state shows.
@@ -90,7 +90,7 @@ function updateLines({ updates, whole, slots, settings, constants }, given) {
 
 /** Return the line of the learning rate, including the schedule if there is one. */
 function rateLine({ lr, schedule }, rate) {
-  const found = { name: "lr", formula: general(rate, 6), value: rate, same: true, known: {} };
+  const found = { name: "lr", formula: generalNumber(rate, 6), value: rate, same: true, known: {} };
   if (schedule === "constant") return found;
   const known = { lr, [schedule]: lr ? rate / lr : 0 };
   const card = { words: `lr * ${schedule}`, tree: ["*", "lr", schedule], names: ["lr", schedule] };
@@ -163,12 +163,12 @@ function penaltyLine({ l1, l2 }, g, w) {
 
 /** Return a number as formulas have it: its six digits, without its sign. */
 function asWritten(value) {
-  return Math.abs(Number(general(value, 6)));
+  return Math.abs(Number(generalNumber(value, 6)));
 }
 
 /** Return the sign of a number as it is written, and the tree of _0_ with it. */
 function signed(value) {
-  return general(value, 6).startsWith("-") ? ["-", ["neg", "_0_"]] : ["", "_0_"];
+  return generalNumber(value, 6).startsWith("-") ? ["-", ["neg", "_0_"]] : ["", "_0_"];
 }
 
 /** Return the factor, at most 1, by which `clipNorm` multiplies all gradients. */

@@ -76,7 +76,7 @@ function calledOnCard(name, isLast) {
   return name === "lr" ? text("card.rate") : name;
 }
 
-/** Return a formula with numbers: "new w = .54 - .5 × .036 = .52"; see `equation_of` in Python. */
+/** Return a formula with numbers: "new w = 0.54 - 0.5 × 0.036 = 0.52"; see `equation_of` in Python. */
 function cardEquation(line, name, changing, own = {}, result = "") {
   const { known, value, card } = line;
   const settings = card.names.filter((each) => !changing.has(each));

@@ -3,13 +3,11 @@
 import { TrainingError } from "./client.js";
 
 const SLOW = 36; // operations a second, up to which they are done one by one: more cannot be seen
-const OPENING = 6; // seconds for which a page plays at its first speed, then twice as fast
-const DOUBLING = 3;
 const PATIENCE = 2; // seconds for a worker to stop, until another one takes its place
 
 const TRAVELS = new Set(["advance", "back", "seek"]); // they change nothing, so that others replace them
-const UNDONE_EACH = new Set(["undo", "redo"]); // each counts
-const ANYWHERE = new Set(["reset", "begin", ...UNDONE_EACH]); // wherever the training stands
+const DONE_EACH = new Set(["undo", "redo", "begin", "choose"]); // each counts
+const ANYWHERE = new Set(["reset", "undo", "redo", "begin"]); // wherever the training stands
 
 // Steps a second, or operations for those that say so; null: as fast as it goes.
 export const SPEEDS = [
@@ -30,12 +28,10 @@ export class Player {
     this.speeds = SPEEDS; // of the unit by which it plays
     this.speed = nearestSpeed(speed); // a place in them
     this.other = WALK; // the place in those of the other unit
-    this.opening = SPEEDS[this.speed].steps ?? null;
     this.walk = 0; // counts walks: a former one ends when it is not the present one any more
-    this.played = 0;
-    this.since = 0;
     this.waiting = []; // where to go in the training, for `navigate`: {name, args}
     this.going = null; // a promise while there is anything of it
+    this.resumes = false; // whether it plays on when the page is seen again
     this.latest = new Map(); // by name of a command, the arguments that wait for the one under way
   }
 
@@ -75,6 +71,13 @@ export class Player {
     return this.going;
   }
 
+  /** Pause where everything is done that was asked for; return the state there. */
+  async rest() {
+    await this.going;
+    await this.pause();
+    return this.ask("state");
+  }
+
   async goOn() {
     while (this.waiting.length) {
       await this.pause();
@@ -101,7 +104,6 @@ export class Player {
   play() {
     this.drop();
     this.playing = true;
-    this.since = performance.now() / 1000;
     this.start();
   }
 
@@ -109,10 +111,16 @@ export class Player {
     if (!this.playing) return;
     this.playing = false;
     this.walk += 1;
-    this.played += performance.now() / 1000 - this.since;
     const late = setTimeout(() => this.client.fail(""), 1000 * PATIENCE);
     await this.ask("pause");
     clearTimeout(late);
+  }
+
+  /** Pause while nobody can see the page, and play on after it. */
+  setHidden(isHidden) {
+    if (!isHidden && this.resumes) this.play();
+    this.resumes = isHidden && (this.resumes || this.playing);
+    if (isHidden) this.pause();
   }
 
   /** Start what plays at the present speed. */
@@ -132,8 +140,9 @@ export class Player {
 
   /** Choose a speed by its place in `speeds`. */
   setSpeed(place) {
-    if (this.speeds === SPEEDS) this.opening = null;
-    this.go(place);
+    if (place === this.speed) return;
+    this.speed = place;
+    if (this.playing) this.start();
   }
 
   /** Play by one operation after the other if that is the unit, else by steps, each at its own speed. */
@@ -145,22 +154,6 @@ export class Player {
     if (this.playing) this.start();
   }
 
-  go(place) {
-    if (place === this.speed) return;
-    this.speed = place;
-    if (this.playing) this.start();
-  }
-
-  /** Play faster after a while, unless somebody has chosen a speed; return whether it does. */
-  quicken() {
-    if (this.opening === null || !this.playing || this.speeds !== SPEEDS) return false;
-    const seconds = this.played + performance.now() / 1000 - this.since;
-    const doubled = Math.max(0, Math.floor((seconds - OPENING) / DOUBLING) + 1);
-    const before = this.speed;
-    this.go(Math.max(before, nearestSpeed(doubled > 14 ? null : this.opening * 2 ** doubled)));
-    return this.speed !== before;
-  }
-
   /** Note what the worker says: it has stopped by itself where a number was not finite. */
   see(state) {
     if (this.playing && state.stopped) {
@@ -170,15 +163,19 @@ export class Player {
   }
 }
 
-/** Return commands that wait, with one more. */
+/** Return commands that wait, with one more; moves forward and back by one unit are added up. */
 function joined(waiting, next) {
-  const isLike = ({ name, args }) => name === next.name && args.unit === next.args.unit;
+  const way = ({ name, args }) => ({ advance: args.count, back: -args.count })[name];
+  const isSame = (each) => each.name === next.name || (way(each) && way(next));
+  const isLike = (each) => isSame(each) && each.args.unit === next.args.unit;
   const kept = waiting.filter((each) => isLike(each) || !TRAVELS.has(each.name));
   const last = kept.at(-1);
-  if (!last || !isLike(last) || UNDONE_EACH.has(next.name)) return [...kept, next];
-  const { count } = next.args;
-  const args = count ? { ...next.args, count: count + last.args.count } : next.args;
-  return [...kept.slice(0, -1), { ...next, args }];
+  if (!last || !isLike(last) || DONE_EACH.has(next.name)) return [...kept, next];
+  const count = way(next) && way(last) + way(next);
+  if (count === 0) return kept.slice(0, -1);
+  if (!count) return [...kept.slice(0, -1), next];
+  const args = { ...next.args, count: Math.abs(count) };
+  return [...kept.slice(0, -1), { name: count < 0 ? "back" : "advance", args }];
 }
 
 /** Return the place in SPEEDS that is nearest to some steps a second. */

@@ -2,9 +2,12 @@
 
 import {
   FEW_DIGITS,
+  LEAST_POWER,
   MOST_DIGITS,
+  MOST_POWER,
   exactSum,
   fixed,
+  isPlain,
   numberOf,
   powerOfTen,
   said,
@@ -14,8 +17,6 @@ import { NO_INDEX } from "./lines.js";
 import { text } from "./texts.js";
 
 export const MOST_ROWS_WRITTEN = 40; // of a table
-const FINEST_DECIMALS = 8; // smaller numbers have an exponent
-const HUGE_DIGITS = 6; // before the point; larger numbers have an exponent, too
 const COLUMN_SPREAD = 5; // digits of the largest number of a column
 
 /**
@@ -63,7 +64,7 @@ function columnOf(values, digits, hasTotal) {
   let totalPlace = Math.max(exponentOf(total) - digits + 1, finest + 1);
   let place = totalPlace - Number(values.length > 1);
   if (!hasTotal) totalPlace = place = Math.max(top - digits, finest);
-  if (top < HUGE_DIGITS) [totalPlace, place] = [Math.min(totalPlace, 0), Math.min(place, 0)];
+  if (top < MOST_POWER) [totalPlace, place] = [Math.min(totalPlace, 0), Math.min(place, 0)];
   const rests = [0];
   for (let i = values.length - 1, sum = 0; i >= 0; i--) rests.unshift((sum += values[i]));
   const terms = values.map((each) => roundedAt(each, place));
@@ -81,7 +82,7 @@ function columnOf(values, digits, hasTotal) {
 
 /** Return the power of ten of the first digit. */
 function exponentOf(value) {
-  return value ? Number(value.toExponential().split("e")[1]) : -FINEST_DECIMALS;
+  return value ? Number(value.toExponential().split("e")[1]) : LEAST_POWER;
 }
 
 /** Return a number rounded at a decimal place; halves go to the even one. */
@@ -92,33 +93,23 @@ function roundedAt(value, place) {
   return (isHalf ? low + (Math.abs(low) % 2) : Math.round(scaled)) * powerOfTen(place);
 }
 
-/** Return a number that ends at a decimal place; very small ones with an exponent. */
+/** Return a number that ends at a decimal place, in a column whose largest has this exponent. */
 function writtenAt(value, place, exponent) {
   if (value === 0) return "0";
-  if (-place > FINEST_DECIMALS || exponent >= HUGE_DIGITS) {
-    const mantissa = fixed(value / powerOfTen(exponent), Math.max(0, exponent - place));
-    return `${stripped(mantissa)}e${exponent}`;
-  }
-  return stripped(fixed(value, Math.max(0, -place)));
+  if (isPlain(exponent)) return stripped(fixed(value, Math.max(0, -place)));
+  const mantissa = fixed(value / powerOfTen(exponent), Math.max(0, exponent - place));
+  return `${stripped(mantissa)}e${exponent}`;
 }
 
 /** Return two factors with as few digits as make their product the written one. */
 function factorsWritten({ first, second }, result, place) {
   let shown = [];
   for (let digits = FEW_DIGITS; digits < MOST_DIGITS + 3; digits++) {
-    shown = [inColumn(first, digits), inColumn(second, digits)];
+    shown = [said(first, digits), said(second, digits)];
     const found = numberOf(shown[0]) * numberOf(shown[1]);
     if (Math.abs(found - result) < 0.4999 * powerOfTen(place)) break;
   }
   return shown;
-}
-
-/** Return a number with some digits, in a column only very small ones with an exponent. */
-function inColumn(value, digits) {
-  const top = exponentOf(value);
-  const isSmall = Math.abs(value) > 0 && Math.abs(value) < 1;
-  if (!isSmall || top < -FINEST_DECIMALS) return said(value, digits);
-  return stripped(fixed(value, digits - 1 - top));
 }
 
 /** Return what stands for the rows that are left out, by the number of those shown. */

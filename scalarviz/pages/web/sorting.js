@@ -2,6 +2,7 @@
 
 import { answersEach, classOf, readAnswers } from "./answers.js";
 import { fitted, made, setWords, styled, unitLength } from "./dom.js";
+import { withDecimals } from "./format.js";
 import { bytesOf } from "./planemap.js";
 import { text } from "./texts.js";
 import { unpacked } from "./packed.js";
@@ -39,7 +40,7 @@ export class Sorting {
       bar.style.width = `${100 * Math.min(1, Math.max(0, answers?.[i] || 0))}%`;
     });
     if (answers && !state.playing) {
-      this.barBox.ariaLabel = this.data.names.map((name, i) => `${name}: ${answers[i].toFixed(2)}`).join(", ");
+      this.barBox.ariaLabel = this.data.names.map((name, i) => `${name}: ${withDecimals(answers[i], 2)}`).join(", ");
     }
     this.taken = this.takenFor(state);
     this.draw();

@@ -1,7 +1,7 @@
 // What a page shows of a training at one moment: a plain object of numbers and copied arrays.
 
-const FEW = 20000; // numbers of an optimizer that are sent unasked
-const MANY = 400000; // numbers of a batch
+const FEW = 20000; // numbers of an optimizer that are sent while it plays
+const MANY = 400000; // numbers of a batch or of an optimizer that are sent at rest
 const SLOW = 12; // milliseconds from which the answers to the probe are computed less often
 
 /** What stays from one state to the next: the sample in focus, and the answers to the probe.
@@ -20,23 +20,23 @@ export class Shown {
 
 /** Return the state of a clock, with the losses from a step on.
  *
- * slots     whether to send what the optimizer keeps, however much it is
  * playing   whether whole steps are taken one after the other: the sample stays the same
  */
-export function stateOf(clock, from, { slots = false, playing = false } = {}) {
+export function stateOf(clock, from, { playing = false } = {}) {
   const { engine, operation, moment, before, losses, shown } = clock;
   const { spec } = engine;
   const isLate = !Number.isNaN(engine.loss) && operation > 0;
-  const hasSlots = slots || Object.keys(engine.slots).length * engine.value.length <= FEW;
+  const room = playing ? FEW : MANY;
+  const hasSlots = Object.keys(engine.slots).length * engine.value.length <= room;
   const state = {
     step: clock.step,
     operation,
     moment,
     last: clock.end.step,
     playing,
-    loss: isLate ? engine.loss : losses.at(clock.step - 1),
+    loss: isLate ? engine.loss : clock.loss,
     rate: engine.rate,
-    losses: { from: Math.max(from, losses.first), values: losses.from(from) },
+    losses: losses.since(from),
     value: engine.value.slice(),
     grad: engine.grad.slice(),
     frozen: engine.frozen.slice(),

@@ -1,5 +1,7 @@
 // Texts that people read, by key, as in scalarviz/texts: the only place where a page has them.
 
+import { generalNumber } from "./format.js";
+
 let knownTexts = {};
 
 /** Take the texts of the page, by key. */
@@ -29,20 +31,6 @@ function written(value, format) {
   const [, comma, digits, kind] = found;
   let words = String(value);
   if (kind === "f") words = Number(value).toFixed(Number(digits));
-  if (kind === "g") words = general(Number(value), Number(digits));
+  if (kind === "g") words = generalNumber(Number(value), Number(digits));
   return comma ? words.replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ",")) : words;
-}
-
-/** Return a number as Python's format "g" does: digits without zeros at the end. */
-export function general(value, digits) {
-  if (Number.isNaN(value)) return "nan";
-  if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
-  const [mantissa, power] = value.toExponential(Math.max(0, digits - 1)).split("e");
-  const exponent = Number(power);
-  const short = (number) => (number.includes(".") ? number.replace(/\.?0+$/, "") : number);
-  if (exponent < -4 || exponent >= digits) {
-    const size = String(Math.abs(exponent)).padStart(2, "0");
-    return `${short(mantissa)}e${exponent < 0 ? "-" : "+"}${size}`;
-  }
-  return short(value.toFixed(Math.max(0, digits - 1 - exponent)));
 }

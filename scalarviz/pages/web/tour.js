@@ -6,6 +6,9 @@ import { plural, text } from "./texts.js";
 const TOUR_ENDS = { stand: 1, forward: 3.5, error: 4.5, backward: 7, step: 8, faster: 10 };
 const TOUR_SPEEDS = [1, 3, 10, 30, 100, 300, 1000]; // steps a second at the end, equally long
 const MORE_TIME = 20; // seconds after the end, in which a slow machine takes the steps that are missing
+const LEARNED = 0.1; // of the loss at first: then the tour has shown what it is about
+const FIRST = 8; // steps, and the last ones, whose mean loss that is
+const LAST = 32;
 const AT_ONCE = 0.1; // seconds of steps at once
 const FEW_OUTPUTS = 4; // up to which the largest distance from a target is said
 
@@ -15,6 +18,8 @@ export class Tour {
     const count = moments.length;
     const loss = moments.findIndex((moment) => moment.kind === "loss");
     const { stand, forward, error, backward } = TOUR_ENDS;
+    /** Operations that are done at the end of each part. */
+    this.ends = { stand: 0, forward: loss, error: loss + 1, backward: count - 1, step: count };
     this.times = [
       stand, // clears the gradients, together with the first operation
       ...spread(stand, forward, loss - 1),
@@ -31,7 +36,6 @@ export class Tour {
   due(seconds) {
     const operations = this.times.filter((time) => time <= seconds).length - this.operations;
     if (operations) return { count: operations, unit: "operation" };
-    if (seconds > TOUR_ENDS.faster + MORE_TIME) return { count: 0, unit: "step" };
     const steps = Math.floor(Math.min(stepsAfter(seconds) - this.steps, this.most));
     return { count: steps, unit: "step" };
   }
@@ -47,14 +51,14 @@ export class Tour {
     this.most = Math.max(1, (AT_ONCE * steps) / Math.max(seconds, 1e-6));
   }
 
-  /** Return the name of the part that is shown after so many seconds. */
-  part(seconds) {
-    return Object.keys(TOUR_ENDS).find((name) => seconds < TOUR_ENDS[name]) ?? "faster";
+  /** Return the name of the part that is shown when so many operations are done. */
+  part(done) {
+    return Object.keys(this.ends).find((name) => done <= this.ends[name]) ?? "faster";
   }
 
-  /** Return whether nothing more is due. */
-  isOver(seconds) {
-    return seconds >= TOUR_ENDS.faster && this.due(seconds).count <= 0;
+  /** Return whether it ends: when it has learned, or takes too long. */
+  isOver(seconds, learned) {
+    return seconds >= TOUR_ENDS.faster && (learned || seconds > TOUR_ENDS.faster + MORE_TIME);
   }
 }
 
@@ -66,11 +70,18 @@ function spread(start, end, count) {
 /** Return the number of steps, after the first one, that are done after so many seconds. */
 export function stepsAfter(seconds) {
   const each = (TOUR_ENDS.faster - TOUR_ENDS.step) / TOUR_SPEEDS.length;
-  let done = 0;
+  let done = TOUR_SPEEDS.at(-1) * Math.max(0, seconds - TOUR_ENDS.faster);
   TOUR_SPEEDS.forEach((speed, i) => {
     done += speed * Math.min(each, Math.max(0, seconds - TOUR_ENDS.step - i * each));
   });
   return Math.floor(done + 1e-9);
+}
+
+/** Return whether the losses from a step on are far lower now; also where they are not known. */
+export function hasLearned(losses, first) {
+  const mean = (from, count) => Array.from({ length: count }, (_, i) => losses.at(from + i)).reduce((a, b) => a + b) / count;
+  if (losses.end - first < LAST) return false;
+  return !(mean(losses.end - LAST, LAST) > LEARNED * mean(first, FIRST));
 }
 
 /**

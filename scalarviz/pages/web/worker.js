@@ -83,9 +83,10 @@ export class Server {
           ? clock.earlier(args.count, args.unit)
           : clock.arrival(args.step, args.operation ?? 0);
       clock.towards(target);
-      return this.pursue({ target, command, shows: false });
+      return this.pursue({ target, command, shows: args.shows ?? false });
     } else if (name === "focus") {
-      clock.focus = args.sample;
+      const { batch } = clock.engine;
+      clock.focus = args.sample ?? (Math.min(clock.focus, batch - 1) + args.by + batch) % batch;
       clock.shown.sample = null;
     } else if (name === "own") {
       clock.shown.own = args.inputs; // of the user's own; null: the sample in focus again
@@ -93,7 +94,7 @@ export class Server {
       const answers = Float32Array.from(clock.engine.evaluate(args.inputs));
       return this.post({ id: command.id, answers }, [answers.buffer]);
     } else if (name === "setRate") {
-      clock.setRate(args.rate);
+      clock.setRate(args.rate ?? scaled(clock.engine.rate, args.factor));
     } else if (name === "edit") {
       clock.edit(args.row, args.value);
     } else if (name === "setSize") {
@@ -102,12 +103,12 @@ export class Server {
       clock.setOptimizer(args.number);
     } else if (name === "begin") {
       this.rate = undefined;
-      clock.begin(args.seed);
+      clock.begin(args.seed ?? (clock.seed ?? clock.engine.spec.initial.seed) + 1);
     } else if (name === "freeze") {
       clock.freeze(args.rows, args.on);
     } else if (name === "choose") {
       this.rate = undefined;
-      clock.choose(args.key, args.step);
+      clock.choose(args.key ?? clock.branches.after(args.by).key, args.step);
     } else if (name === "reset" || name === "undo" || name === "redo") {
       this.rate = undefined;
       clock[name]();
@@ -196,7 +197,7 @@ export class Server {
   send(id = null) {
     const { clock } = this;
     const { journal, focus, branch, branches } = clock;
-    const state = clock.state(this.known, { playing: this.isPlaying });
+    const state = clock.state(this.known, { playing: this.isPlaying || this.goal !== null });
     this.known = clock.losses.end;
     this.taken = false;
     this.sent = performance.now();
@@ -210,6 +211,12 @@ export class Server {
   fail(error) {
     this.post({ fault: String(error?.message ?? error) }, []);
   }
+}
+
+/** Return a learning rate times a factor, unless that is none any more. */
+function scaled(rate, factor) {
+  const found = Number((rate * factor).toPrecision(6));
+  return found > 0 && found < Infinity ? found : rate;
 }
 
 /** The memory of all arrays in a state. */

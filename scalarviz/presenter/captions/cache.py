@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import final
 
 from scalarviz.presenter.answers import Answer
-from scalarviz.presenter.captions.moments import caption
+from scalarviz.presenter.captions.moments import caption_at
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import Motion
 from scalarviz.presenter.show import Show
 from scalarviz.session.branches import Clock
-from scalarviz.session.caption import Caption, Neuron, plain_lines
+from scalarviz.session.caption import Caption, Neuron
 from scalarviz.texts import plural, text
 from scalarviz.view.frame_data import Words
 
 NOTHING = Caption("")
 OF_THE_LOSS = "edit", "numbers", "data", "samples", "loss", "activation"  # actions that change it
-KEPT = 64  # captions of operations that can be undone
+KEPT = 64  # captions of operations
 
 
 @final
@@ -29,32 +29,26 @@ class Narration:
         self._kept: dict[object, Caption] = {}
         reading.answers.append(self._said)
 
-    def caption(self, pinned: int | None, neuron: Neuron | None = None) -> Caption:
-        """Return the caption of the last operation; computed once for each."""
-        session = self.reading.session
-        key = self.reading.key, pinned, neuron, session.focus
-        said = self.reading.ask(self._said, key, lambda: caption(session, pinned, neuron))
+    def caption(
+        self,
+        pinned: int | None,
+        neuron: Neuron | None = None,
+        place: tuple[int, int] | None = None,
+    ) -> Caption:
+        """Return the caption of the last operation, or of the one before a place of the clock."""
+        session, place = self.reading.session, place or self.reading.place[:2]
+        key = self.reading.key, place, pinned, neuron, session.focus
+        said = self.reading.ask(self._said, key, lambda: caption_at(place, session, pinned, neuron))
         return NOTHING if self._said.pending else said
 
-    def _shown(self, motion: Motion, pinned: int | None, neuron: Neuron | None) -> Caption:
-        """Return the caption of the operation that is shown, which the clock may have left.
-
-        While an operation is undone, its caption stays; while the light catches up, the newest
-        one says nothing about cubes and neurons.
-        """
-        step, done, branch = self.reading.place
-        count = len(self.reading.moments)
-        about = branch, pinned, neuron, self.reading.session.focus
-        if motion.current == done + 1 and (undone := self._kept.get((step, done + 1, *about))):
-            return undone
-        said = self.caption(pinned, neuron)
-        if said is NOTHING:
-            return said
-        last = (step, done) if done else (step - 1, count)
-        if motion.current != last[1]:
-            return Caption(said.title, said.formula, plain_lines(*said.numbers))
-        self._kept.pop((*last, *about), None)
-        self._kept[(*last, *about)] = said
+    def _lit(self, motion: Motion, pinned: int | None, neuron: Neuron | None) -> Caption:
+        """Return the caption of the operation that is lit, which the clock may have left."""
+        *here, branch = self.reading.place
+        about = motion.place, branch, pinned, neuron, self.reading.session.focus
+        said = self._kept.pop(about, None) if motion.place != tuple(here) else None
+        said = said or self.caption(pinned, neuron, motion.place)
+        if said is not NOTHING:
+            self._kept[about] = said
         while len(self._kept) > KEPT:
             del self._kept[next(iter(self._kept))]
         return said
@@ -93,11 +87,12 @@ class Narration:
     ) -> Caption:
         """Return the caption below the stage: of the operation shown, else of the training."""
         session = self.reading.session
+        # Captions that change too quickly cannot be read.
+        is_read = not self.reading.asleep and not (session.playing and motion.hasty)
+        if is_read and motion.walking and motion.current:
+            return self._lit(motion, pinned, neuron)
         if session.clock == Clock() and not session.playing:
             return Caption(show.about)
-        # Captions that change too quickly cannot be read.
-        if not self.reading.asleep and motion.walking and not (session.playing and motion.hasty):
-            return self._shown(motion, pinned, neuron)
         if session.playing:
             return Caption(text("captions.playing"))
         steps, loss = session.step_index, session.loss

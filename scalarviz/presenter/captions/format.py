@@ -9,18 +9,19 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from scalarviz.texts import decimals
+from scalarviz.texts.decimals import rounded
+
 Made = TypeVar("Made")
 
 FEW, MOST = 2, 6  # digits of numbers; more only where differences would vanish
 FINEST = 9
 MOST_ALIKE = 5  # digits up to which a number is written alike in a whole caption
 TRIES = 6
-LONG = 1e6  # from here on, and below 1e-4, numbers have an exponent
 NAME = re.compile(r"\b[A-Za-z_]\w*\b\^?")
 BESIDE = re.compile(
     r"(\d|\)|\b[aptz]) (?=\(|[aptz]\b)"
 )  # a product without a sign, as in 2 (p - t)
-ZERO = re.compile(r"(?<![\d.])0\.(?=\d)")
 SQUARE = re.compile(r"\^2(?![\d.])")
 EXPONENT = re.compile(r"\^(-[\d.]+(?:e-?\d+)?)")
 
@@ -99,25 +100,6 @@ def said(value: float, digits: int = FEW) -> str:
     return writing
 
 
-def rounded(value: float, digits: int = FEW) -> str:
-    """Return a number with some digits: .15, -1.3, 1234, 1.4e-8, and never -0."""
-    if not math.isfinite(value):
-        return str(float(value))
-    if value == 0.0:
-        return "0"
-    mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
-    exponent = int(power)
-    if exponent < -4 or 10.0**exponent >= LONG:
-        return f"{stripped(mantissa)}e{exponent}"
-    return stripped(f"{value:.{max(0, digits - 1 - exponent)}f}")
-
-
-def stripped(number: str) -> str:
-    """Return a number without zeros that say nothing."""
-    number = number.rstrip("0").rstrip(".") if "." in number else number
-    return re.sub(r"^(-?)0\.", r"\1.", number)
-
-
 def figures(writing: str) -> int:
     """Return how many digits a written number has."""
     return len(writing.partition("e")[0].lstrip("-0.").replace(".", ""))
@@ -130,7 +112,7 @@ def last_place(value: float, digits: int) -> float:
     if not math.isfinite(value):
         return math.nan
     exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
-    is_whole = 0 <= exponent < math.log10(LONG)
+    is_whole = 0 <= exponent < decimals.MOST
     return 10.0 ** min(exponent - digits + 1, 0 if is_whole else exponent)
 
 
@@ -218,7 +200,7 @@ def exact_sum(values: Iterable[float]) -> float:
 def pretty(formula: str) -> str:
     """Return a formula of a table with the signs of a text: ×, and ² for a square."""
     formula = BESIDE.sub(r"\1 × ", formula.replace("**", "^").replace("*", "×"))
-    return ZERO.sub(".", SQUARE.sub("²", formula).replace("- -", "+ "))
+    return SQUARE.sub("²", formula).replace("- -", "+ ")
 
 
 def fill(formula: str, numbers: Mapping[str, str]) -> str:

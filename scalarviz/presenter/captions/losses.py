@@ -91,7 +91,7 @@ def loss(ctx: TracedWeight) -> Caption:
     factor = "" if function.factor == 1.0 else f"{said(function.factor, MOST)} × "
     formula = f"L = {factor}{text(f'captions.loss.formula.{mean}', error=error)}"
     terms, line = errors_of(ctx)
-    whole = ctx.session.loss
+    whole = ctx.timeline.loss
     parts, total = part_lines(ctx, terms, whole)
     title = text("captions.loss.title", loss=said(whole, 3))
     caption = Caption(title, formula, (line, *parts))

@@ -39,6 +39,7 @@ from scalarviz.presenter.captions.operations import (
 from scalarviz.presenter.captions.rows import row_formula
 from scalarviz.presenter.captions.steps import step
 from scalarviz.presenter.traced_weight import TracedWeight, first_row, old_gradient, row_beside
+from scalarviz.session.branches import Clock
 from scalarviz.session.caption import Caption, Neuron, Piece, plain_lines
 from scalarviz.session.session import Session
 from scalarviz.texts import plural, text
@@ -53,7 +54,7 @@ def caption(session: Session, row: int | None = None, neuron: Neuron | None = No
     neuron   the neuron whose numbers are shown instead, as buffer and place; None: no neuron
     """
     with session.doing(), np.errstate(all="ignore"):  # infinities are shown as they are
-        step, operation = session.clock.place
+        step, operation = session.timeline.clock.place
         if (step, operation) == (0, 0):
             return Caption(text("captions.start"))
         moment = session.timeline.trainer.moments[operation - 1]
@@ -73,6 +74,22 @@ def caption(session: Session, row: int | None = None, neuron: Neuron | None = No
         followed = first_row(session.network) if row is None else int(row)
         traced = TracedWeight(session, moment, followed, neuron, chosen)
         return written_alike(lambda: tellers[moment.kind](traced))
+
+
+def caption_at(
+    place: tuple[int, int], session: Session, row: int | None, neuron: Neuron | None
+) -> Caption:
+    """Return the caption of the operation before a place of the clock, as `caption` does.
+
+    place  step and operation, a moment of this branch; the session is there, or visits it
+    """
+    timeline = session.timeline
+    with session.doing():
+        if timeline.clock.place == place:
+            return caption(session, row, neuron)
+        with timeline.visit(Clock(*place)):
+            timeline.remember()  # else the numbers there would be journalled as edits
+            return caption(session, row, neuron)
 
 
 def is_one(program: Program, neuron: Neuron) -> bool:
@@ -104,7 +121,7 @@ def zero_grad(ctx: TracedWeight) -> Caption:
     if ctx.row == NONE:
         return caption_of("zero_grad")
     old = old_gradient(ctx.timeline, ctx.row)
-    is_first = old == 0.0 and ctx.session.step_index == 0
+    is_first = old == 0.0 and ctx.timeline.clock.step == 0
     words = "0" if is_first else f"{said(old)} → 0"
     start = ctx.opened(text("captions.zero_grad.of", name=ctx.name_of(ctx.row)))
     line = Piece(f"{start} "), Piece(words, ctx.row, mark="grad\n0")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 from numba import njit, prange
 
+from scalarviz.engines.codegen.kernel_cache import keep_whole_files
 from scalarviz.view.cubes.shaders import HALF, LEAST
 
 
@@ -142,3 +144,6 @@ def write_levels(means: Any, palette: Any, strengths: Any, table: Any, places: A
             for i in range(rows // 2):
                 halve_row(means, found, i)
             means = found
+
+
+keep_whole_files(sys.modules[__name__], beside=False)

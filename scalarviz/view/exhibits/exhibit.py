@@ -27,7 +27,7 @@ from scalarviz.view.scene.frame import Box
 INK = " .:-=+*#%@"
 
 STAGE = 1280.0, 600.0  # pixels of the stage for which widths of exhibits are stated
-LEAST, MOST = 0.72, 0.36  # smallest part of such a width, and largest share of the stage
+LEAST, MOST = 0.72, 0.34  # smallest part of such a width, and largest share of the stage
 LETTERS, SMALL_LETTERS = 13.0, 12.0  # sizes of text in pixels
 SMALL = 1000.0, 560.0  # width and height in pixels below which a picture is small
 

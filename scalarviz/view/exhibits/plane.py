@@ -359,12 +359,17 @@ class Plane(Exhibit):
             canvas.text(box.x, y + line * (i + 1), words, size=size, color=theme.quiet)
 
     def _key_rows(self, canvas: Canvas2D, width: float, theme: Theme) -> list[list[Key]]:
-        """Return the key in lines: of classes, or of two targets that one line has no room for."""
+        """Return the key in lines: of classes, or of what one line has no room for.
+
+        That what is wrong has a mark is said in these lines even if nothing is: the map keeps its
+        size.
+        """
         marks = self._key(theme)
         if self.classes:
             return key_rows(canvas, marks, width)[:MOST_ROWS]
-        targets = key_rows(canvas, marks[:2], width)
-        return targets if len(targets) > 1 else []
+        wrong: list[Key] = [("ring", theme.ink, text("exhibits.wrong"))] if self.score() else []
+        rows = key_rows(canvas, [*marks[:2], *wrong], width)
+        return rows if len(rows) > 1 else []
 
     def _verdict_in(self, canvas: Canvas2D, width: float, size: float) -> tuple[str, float]:
         """Return the verdict and its size: smaller or shorter where there is little room."""

@@ -35,7 +35,7 @@ WIDEST = 1.35  # width of a swatch relative to its height, at most
 SHORT = 9.0  # pixels of a swatch below which there are no names above the rows
 # In a box so much wider than high samples are columns; the names left of them take at most HEAD of
 # its width, and the sample in use is APART widths of a swatch from the others.
-ACROSS, HEAD, APART = 1.6, 0.25, 0.7
+ACROSS, HEAD, APART = 1.2, 0.25, 0.7
 
 
 class Places(NamedTuple):

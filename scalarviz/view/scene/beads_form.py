@@ -26,6 +26,9 @@ STEEPEST = 47.0  # for images, which are seen obliquely, and for cubes with numb
 FEW = 40  # weights; smaller networks have numbers on the cubes
 SHARES = 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0  # of the longest line, to wrap at
 LANES, TILE_ROWS = (1, 2), (1, 2)  # of images, and of the tiles of a unit that reads them
+BLOCKS = (
+    1.15  # what cubes count with tiles in rows: each output has a block, and no wall hides another
+)
 WRAPPED = 0.8  # so much smaller may cubes be with fewer blocks
 WIDER = 1.15, 1.3, 1.5, 1.75, 2.0  # factors of the distances, if the stage has room
 FULL, MANY = 0.93, 2000  # of the largest scale: so much is given up for them, by fewer weights
@@ -92,7 +95,7 @@ def chosen(stations: list[Station], size: Callable[[Form], float], form: Form) -
             for lanes in LANES
             for fold in TILE_ROWS
         ]
-        form = max((form, *hanging), key=size)
+        form = max((form, *hanging), key=lambda each: size(each) * BLOCKS ** (each.fold - 1))
     best = size(form)
     if len(stations) > DEEP and not images:
         turned = replace(form, upright=True)

@@ -9,12 +9,14 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.view.scene.camera import Camera
 
-MARGIN = 16.0
+MARGIN, SMALL_MARGIN = 16.0, 10.0  # in a picture of SMALL width or more, and in others
 WIDTH, HEIGHT = 1280.0, 800.0  # of a picture whose letters have their own size; larger ones grow
 LOW = 560.0  # height in pixels below which there is no head, and strip and band are smaller
-NARROW = 1000.0  # width in pixels below which a card takes the place of the exhibit
 PRESENTED = 1.35  # how much larger letters are in a presentation
+SMALL = 720.0  # width in pixels below which margins are small, and caption and loss take turns
 CARD = 260.0, 300.0  # least and largest width of a card
+CARD_HIGH = 400.0  # height of a card that the exhibit below it leaves
+FOOT = 100.0  # least height of that exhibit
 SHARE = 0.42  # largest share of the width that the exhibit takes, and the card
 LEAST = 120.0  # width in pixels below which there is no exhibit and no card
 SHALLOW = 200.0  # height in pixels below which there is no strip and no band
@@ -69,7 +71,7 @@ class Division:
     head     its title
     scene    the stage, of the full width
     exhibit  what is learned, at the right end of the stage
-    card     the pinned weight, left of the exhibit; in a narrow picture in its place
+    card     the pinned weight, in the place of the exhibit, which moves below it or steps aside
     inner    what is left of the stage for the network, with the legend in its lower left corner
     strip    the operations of a step
     band     the caption, and the loss curve at its right end
@@ -118,16 +120,19 @@ class Division:
         strip, band = strip * scale, band * scale
         high = max(1.0, height - head - strip - band)
         scene = Box(0.0, head, width, high)
-        margin = min(MARGIN * scale, width / 8.0, high / 8.0)
+        margin = MARGIN * scale if width >= SMALL else SMALL_MARGIN
+        margin = min(margin, width / 8.0, high / 8.0)
         free = scene.inside(margin)
-        if card:
+        beside = Box(free.right, free.y, 0.0, free.height)
+        if card:  # the network keeps its numbers: the exhibit makes room
             card = min(max(card, CARD[0] * scale), CARD[1] * scale, SHARE * width)
-            exhibit = 0.0 if width < NARROW else exhibit
-        if exhibit and not card and width < UPRIGHT * scene.height:
-            free, at_end = below(free, margin, LEAST)
+            free, beside = taken(free, card, margin)
+            left = min(beside.height - CARD_HIGH * scale - margin, SHARE * beside.height)
+            beside, at_end = below(beside, margin, FOOT * scale, left if exhibit else 0.0)
+        elif exhibit and width < UPRIGHT * scene.height:
+            free, at_end = below(free, margin, LEAST, SHARE * free.height)
         else:
             free, at_end = taken(free, min(exhibit, SHARE * width), margin)
-        free, beside = taken(free, card, margin)
         return Division(
             Box(0.0, 0.0, width, height),
             Box(0.0, 0.0, width, head),
@@ -160,7 +165,7 @@ class Division:
             card = min(max(card, CARD[0] * scale), CARD[1] * scale, SHARE * width)
             free, beside = taken(free, card, margin)
         elif exhibit and width < UPRIGHT * scene.height:
-            free, at_end = below(free, margin, PANE_LEAST)
+            free, at_end = below(free, margin, PANE_LEAST, SHARE * free.height)
         else:
             free, at_end = taken(free, min(exhibit, SHARE * width), margin, PANE_LEAST)
         whole, none = Box(0.0, 0.0, width, height), Box(0.0, height, width, 0.0)
@@ -168,12 +173,11 @@ class Division:
         return Division(whole, *parts, scale, legend=False)
 
 
-def below(box: Box, margin: float, least: float) -> tuple[Box, Box]:
+def below(box: Box, margin: float, least: float, high: float) -> tuple[Box, Box]:
     """Return what is left of a box after its lower part is taken for an exhibit, and that part.
 
     Nothing is taken if the part would be narrower or lower than `least`.
     """
-    high = SHARE * box.height
     if min(high, box.width) < least:
         return box, Box(box.right, box.y, 0.0, box.height)
     part = Box(box.x, box.bottom - high, box.width, high)

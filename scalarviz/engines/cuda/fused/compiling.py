@@ -16,7 +16,7 @@ from typing import Any
 
 from scalarviz.data.batches import POINTS
 from scalarviz.engines.codegen import cuda_file
-from scalarviz.engines.codegen.cache_files import cache_folder, remove_old, replace_file
+from scalarviz.engines.codegen.cache_files import cache_folder, keep, kept
 from scalarviz.engines.codegen.compiling import aside
 from scalarviz.engines.codegen.cuda_file import CudaUnit
 from scalarviz.engines.codegen.cuda_rounding import products_rounded
@@ -123,12 +123,12 @@ def machine_code(choice: Choice, capability: tuple[int, int]) -> bytes:
     made_of = "\n".join([functions, source, *packages, *options, architecture(capability)])
     name = f"{STEM}_{hashlib.sha256(made_of.encode()).hexdigest()[:20]}.cubin"
     path = cache_folder() / name
-    if not path.is_file():
+    code = kept(path)
+    if code is None:
         inform(f"scalarviz compiles a kernel for the GPU, once; this takes about {SECONDS} s")
         code, _ = link(aside(ltoir_of, choice, capability), source, capability)
-        replace_file(path, code)
-        remove_old(path, STEM)
-    return path.read_bytes()
+        keep(path, code, STEM)
+    return code
 
 
 def architecture(capability: tuple[int, int]) -> str:

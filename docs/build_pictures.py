@@ -1,0 +1,101 @@
+"""Draws the pictures of README and of the guide.
+
+    python -W error -m docs.build_pictures            all of them
+    python -W error -m docs.build_pictures step rgb   some, by the names of their files
+
+They show the picture as it is now: run it after a change of what one sees. `notebook.png` is not
+among them: it is a screenshot of JupyterLab.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.presenter.show import Show
+from scalarviz.scenefiles.find import find, load
+from scalarviz.scenefiles.making import played
+
+FOLDER = Path(__file__).parent
+PINNED = 17  # the weight from input B to neuron 5
+
+
+def scene(name: str, steps: int) -> Show:
+    """Return a scene after some steps of its training."""
+    show = played(load(find(name)), {})
+    show.session.advance(steps, progress=False)
+    return show
+
+
+def rgb(path: Path) -> None:
+    sv.picture(scene("rgb", 901), path, pin=PINNED)
+
+
+def step(path: Path) -> None:
+    show = scene("rgb", 30)
+    moments = [moment.kind for moment in show.session.network.program.moments]
+    show.session.advance(moments.index("weight gradient") + 1, "operation")
+    sv.picture(show, path)
+
+
+def rgb_gif(path: Path) -> None:
+    sv.record(scene("rgb", 0), path, steps=1000, every=25, size=(720, 450), fps=10, progress=False)
+
+
+def digits(path: Path) -> None:
+    sv.picture(scene("digits", 300), path)
+
+
+def texture(path: Path) -> None:
+    sv.picture(scene("texture", 4000), path)
+
+
+def colors(sizes: tuple[int, ...] = (3, 8, 3), seed: int = 0) -> sv.Session:
+    """Return the training of README's example of a sweep."""
+    net = sv.Network(list(sizes), "tanh", output="sigmoid", seed=seed)
+    hues = data.Rgb("hue")
+    return sv.Session(net, hues, optimizer=sv.SGD(0.5), batch=8, engine="cpu", seed=seed)
+
+
+def sweep(path: Path) -> None:
+    runs = sv.sweep(colors, {"sizes": [(3, 3), (3, 8, 3), (3, 8, 8, 3)]}, seeds=range(24))
+    runs.advance(2000, progress=False)
+    sv.picture(runs, path, size=(1000, 620))
+
+
+def side_by_side(path: Path) -> None:
+    sessions = []
+    for hidden in ((), (8,), (8, 8)):
+        net = sv.Network([3, *hidden, 3], "tanh", "sigmoid", seed=0)
+        colours = data.Rgb("invert")
+        optimizer: Any = sv.SGD(0.5)
+        made = sv.Session(net, colours, "mse", optimizer, batch=8, engine="cpu", seed=0)
+        made.advance(300, progress=False)
+        sessions.append(made)
+    sv.picture(sessions, path, theme="light")
+
+
+PICTURES = {
+    "rgb.png": rgb,
+    "step.png": step,
+    "rgb.gif": rgb_gif,
+    "digits.png": digits,
+    "texture.png": texture,
+    "sweep.png": sweep,
+    "side-by-side.png": side_by_side,
+}
+
+
+def main(names: list[str]) -> None:
+    """Draw the pictures with these names, with or without ending; by default all."""
+    for name, draw in PICTURES.items():
+        if not names or name in names or name.partition(".")[0] in names:
+            draw(FOLDER / name)
+            print(f"{name}: {(FOLDER / name).stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,43 @@
+"""Numbers as people read them: plain decimals, and exponents only beyond LEAST and MOST."""
+
+from __future__ import annotations
+
+import math
+import re
+
+LEAST, MOST = -6, 6  # exponents of ten from which to below which a number is a plain decimal
+LEADING = re.compile(r"(?<![\d.])0\.(?=\d)")
+
+
+def rounded(value: float, digits: int = 2) -> str:
+    """Return a number with some digits: 0.15, -1.3, 1234, 1.4e-8, and never -0."""
+    if not math.isfinite(value):
+        return str(float(value))
+    if value == 0.0:
+        return "0"
+    mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
+    exponent = int(power)
+    if not LEAST <= exponent < MOST:
+        return f"{stripped(mantissa)}e{exponent}"
+    return stripped(f"{value:.{max(0, digits - 1 - exponent)}f}")
+
+
+def stripped(number: str) -> str:
+    """Return a number without zeros that say nothing."""
+    return number.rstrip("0").rstrip(".") if "." in number else number
+
+
+def short(value: float, digits: int = 2) -> str:
+    """Return a number for a cube or a sphere: .25, -1.30, 12.5, and 0 for what rounds to it.
+
+    digits  how many follow the point, less one for each before it but the first
+    """
+    if not abs(value) < 10.0**MOST:
+        return rounded(value, 1)
+    words = f"{value:.{max(0, digits + 1 - len(str(int(abs(value)))))}f}"
+    return on_cube(words) if float(words) else "0"
+
+
+def on_cube(words: str) -> str:
+    """Return words with numbers as cubes and spheres have them: without a zero before the point."""
+    return LEADING.sub(".", words)

@@ -1,0 +1,63 @@
+"""Ctrl-C at each moment at which Python can deliver it, one after the other."""
+
+import dis
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+import scalarviz as sv
+
+# Python looks for signals at the start of a function, after a call and before a loop goes round.
+LOOKS_AFTER = {dis.opmap[name] for name in ("CALL", "CALL_FUNCTION_EX") if name in dis.opmap}
+PACKAGE = sv.__file__.removesuffix("__init__.py")
+
+
+class At:
+    """A trace function that sends SIGINT at the n-th such moment in the code of the package."""
+
+    def __init__(self, n: int) -> None:
+        self.left = n
+        self._last: dict[FrameType, int] = {}
+
+    def __call__(self, frame: FrameType, event: str, _: Any) -> Any:
+        name = frame.f_code.co_filename
+        if not (name.startswith(PACKAGE) or name.endswith("contextlib.py")):
+            return None
+        frame.f_trace_opcodes = True
+        code = frame.f_code.co_code[frame.f_lasti]
+        comes = event == "call" or (event == "opcode" and self._last.get(frame) in LOOKS_AFTER)
+        self._last[frame] = code
+        if comes:
+            self.left -= 1
+            if self.left == 0:
+                sys.settrace(None)
+                signal.raise_signal(signal.SIGINT)
+        return self
+
+
+def at_each_moment(act: Callable[[], Callable[[], object]], every: int = 1) -> Iterator[bool]:
+    """Interrupt what `act()` returns at its first moment, then at its second, ...
+
+    Yields after each whether KeyboardInterrupt was raised; ends after the first call that ends
+    before its moment has come.
+
+    every  only each so manieth moment
+    """
+    n = 1
+    while True:
+        call, at, raised = act(), At(n), False
+        before = sys.gettrace()
+        try:
+            sys.settrace(at)
+            try:
+                call()
+            finally:
+                sys.settrace(before)
+        except KeyboardInterrupt:
+            raised = True
+        if at.left > 0:
+            return
+        yield raised
+        n += every

@@ -1,0 +1,233 @@
+"""Ctrl-C at any moment leaves a session whole: its lock free, its clock where its numbers are."""
+
+import signal
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.engines.cpu.job import CpuJob
+from scalarviz.layers.perceptron import Perceptron
+from scalarviz.session.shared_clock import SharedClock
+from scalarviz.session.trainer import Trainer
+from tests.ctrl_c import at_each_moment
+
+# Python itself loses an interrupt that comes while it ends a generator or calls a finalizer.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+PLACE = (13, 8)
+
+
+def training() -> sv.Session:
+    """Return a session in the middle of a step, with a past."""
+    net = sv.Network([2, 3, 1], "tanh", "sigmoid", seed=1)
+    s = sv.Session(net, sv.data.Xor(), "mse", sv.Adam(0.01), engine="cpu", memory=20_000)
+    s.advance(10, progress=False)
+    s.edit(0, 0.5)
+    s.advance(3, progress=False)
+    s.advance(8, "operation")
+    return s
+
+
+def is_free(s: sv.Session) -> bool:
+    """Whether another thread can have the session."""
+    found: list[bool] = []
+
+    def look() -> None:
+        with s.still(0.5) as mine:
+            found.append(mine)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def check_whole(s: sv.Session) -> None:
+    """The lock is free, what is shown is so, and numbers are those that lead to this moment."""
+    timeline = s.timeline
+    assert is_free(s)
+    assert not timeline.is_at_work and not timeline.asking
+    assert s.clock == timeline.clock and s.current_branch is timeline.branch
+    assert timeline.branch in timeline.branches
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    here, values = s.clock, s.network.bank.value.copy()
+    with s.doing():
+        timeline.restore(0)
+        timeline.forward(here)
+    assert np.array_equal(values, s.network.bank.value)
+
+
+def set_rate(s: sv.Session) -> None:
+    s.learning_rate = 0.3
+
+
+MOVES: dict[str, tuple[Callable[[sv.Session], object], int]] = {  # each how manieth moment
+    "advance": (lambda s: s.advance(1, "operation"), 5),
+    "back": (lambda s: s.back(1), 7),
+    "edit": (lambda s: s.edit(1, 0.25), 2),
+    "activation": (lambda s: s.set_activation(0, "relu"), 5),
+    "rate": (set_rate, 5),
+    "undo": (lambda s: s.undo(), 5),
+    "branch": (lambda s: s.branch(), 5),
+    "reset": (lambda s: s.reset(), 7),
+}
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_a_call_that_ctrl_c_ends_leaves_numbers_and_clock_in_step(name: str) -> None:
+    move, every = MOVES[name]
+    made: list[sv.Session] = []
+
+    def act() -> Callable[[], object]:
+        made.append(training())
+        return lambda: move(made[-1])
+
+    raised = []
+    for each in at_each_moment(act, every):
+        raised.append(each)
+        check_whole(made[-1])
+    assert len(raised) > 20 and np.mean(raised) > 0.9
+
+
+LOOKS: dict[str, tuple[Callable[[sv.Session, Path], object], int]] = {
+    "save": (lambda s, folder: s.save(folder / "run", progress=False), 301),
+    "first": (lambda s, folder: s.first("grad norm > 100", progress=False), 61),
+    "samples": (lambda s, folder: s.samples_that_moved(3, steps=5, progress=False), 601),
+    "numbers": (lambda s, folder: s.numbers("affine 0"), 5),
+    "caption": (lambda s, folder: s.caption(0), 201),
+    "copy": (lambda s, folder: s.copy(), 211),
+    "snapshot": (lambda s, folder: s.snapshot().read(), 1),
+    "weight": (lambda s, folder: s.network.state_dict(), 1),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_a_session_stays_where_it_is_when_ctrl_c_ends_what_only_looks(
+    name: str, tmp_path: Path
+) -> None:
+    look, every = LOOKS[name]
+    s, count = training(), 0
+    look(s, tmp_path)  # what is made once is made now
+    for _ in at_each_moment(lambda: lambda: look(s, tmp_path), every):
+        count += 1
+        assert s.clock.place == PLACE
+        check_whole(s)
+    assert count > 5
+
+
+def test_sessions_on_one_clock_go_on_after_ctrl_c() -> None:
+    sessions = [training(), training()]
+    clock = SharedClock(sessions)
+    for _ in at_each_moment(lambda: lambda: clock.advance(1, "operation"), 17):
+        for s in sessions:
+            check_whole(s)
+        with clock.still(0.0) as mine:
+            assert mine
+        clock.play()
+        clock.pause()
+
+
+def test_ctrl_c_ends_the_wait_for_a_session_that_another_thread_holds() -> None:
+    s, held, over = training(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with s.doing():
+            held.set()
+            over.wait(20)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
+    with pytest.raises(KeyboardInterrupt):
+        s.advance(1)
+    over.set()
+    thread.join()
+    check_whole(s)
+
+
+def test_a_handler_that_does_not_raise_is_called_once_and_the_call_goes_on() -> None:
+    heard: list[int] = []
+
+    def hear(number: int, frame: Any) -> None:
+        heard.append(number)
+
+    before = signal.signal(signal.SIGINT, hear)
+    try:
+        s = training()
+        for _ in at_each_moment(lambda: lambda: s.advance(1, "operation"), 29):
+            assert heard == [signal.SIGINT]
+            heard.clear()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert s.clock.place > PLACE
+
+
+def test_an_undo_that_ctrl_c_ends_is_done_or_can_be_done() -> None:
+    s = training()
+    log = s.timeline.undo_log
+    for _ in at_each_moment(lambda: s.undo, 31):
+        assert len(log.done) + len(log.undone) == 1
+        if log.done:
+            s.undo()
+        s.redo()
+        assert s.network.bank.value[0] == 0.5 and len(log.done) == 1
+
+
+def cut(patch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
+    """Let the next call of a function end with Ctrl-C before anything else, once."""
+    plain, calls = getattr(owner, name), [0]
+
+    def once(*args: Any, **named: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == 1:
+            raise KeyboardInterrupt
+        return plain(*args, **named)
+
+    patch.setattr(owner, name, once)
+
+
+CHANGES: dict[str, Callable[[sv.Session], object]] = {
+    "batch": lambda s: setattr(s, "batch", 3),
+    "loss": lambda s: setattr(s, "loss_function", "mae"),
+    "activation": lambda s: s.set_activation(0, "relu"),
+    "optimizer": lambda s: setattr(s, "optimizer", sv.Adam(0.01)),
+}
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_change_that_is_cut_in_two_on_the_way_back_is_made_whole(
+    engine: str, change: Callable[[sv.Session], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made() -> sv.Session:
+        net = sv.Network([2, 4, 1], "tanh", "sigmoid", seed=2)
+        s = sv.Session(net, sv.data.Xor(), "mse", sv.SGD(0.05), 2, engine, seed=3)
+        s.advance(6)
+        change(s)
+        s.advance(4)
+        return s
+
+    for owner, name in (
+        (Trainer, "_make_run"),
+        (Perceptron, "set_activation"),
+        (CpuJob, "set_optimizer"),
+    ):
+        s, want = made(), made()
+        with monkeypatch.context() as patch:
+            cut(patch, owner, name)
+            with suppress(KeyboardInterrupt):
+                s.seek(7)
+        for steps in (0, 5):
+            s.advance(steps)
+            if steps:
+                want.advance(steps)
+            else:
+                want.seek(s.step_index)
+            assert (s.network.bank.value == want.network.bank.value).all(), (name, steps)
