@@ -113,6 +113,11 @@ class Controller:
         self.warming.take(self.session)
         self.stage.asleep = self.warming.held
 
+    def await_kernels(self) -> None:
+        """Wait until all of the picture can be computed."""
+        self.warming.wait()
+        self.stage.asleep = False
+
     def drawing(self, work: Callable[[], None]) -> None:
         """Call `work`, such as drawing, while nothing computes in parallel."""
         self.warming.settle()  # code that bypasses the controller may have moved the session

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from subprocess import PIPE
 from threading import Thread
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, final
 
 from scalarviz.controller import precompile
+from scalarviz.errors.messages import inform
 from scalarviz.presenter.answers import AT_ONCE
 from scalarviz.presenter.scene_layout import layout_of
 from scalarviz.process import children
@@ -27,6 +28,7 @@ from scalarviz.session.timeline import Timeline
 from scalarviz.texts import text
 from scalarviz.view.cubes import mip_levels
 
+LOOK = 0.02  # seconds between two looks
 LIGHT = 3e5  # multiplications per step, up to which the python engine stands in
 
 
@@ -191,6 +193,14 @@ class Warming:
             return False
         lacked, self._lacked = self._lacked, False
         return lacked
+
+    def wait(self) -> None:
+        """Return as soon as nothing is held."""
+        if self.held:
+            inform("scalarviz compiles the kernels of this picture, once; it waits for them")
+        while self.held:
+            sleep(LOOK)
+            self.attend()
 
     def _give_back(self, seconds: float = AT_ONCE) -> bool:
         """Restore the engine that the python engine stands in for, except in the past.

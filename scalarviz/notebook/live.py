@@ -61,6 +61,8 @@ class Live(Shown):
         follow: bool,
     ) -> None:
         group = self.group = Group.of(controller)
+        for member in group.members:  # the notebook may be closed before they are compiled
+            member.await_kernels()
         self.closed = False
         self._follow = follow  # whether it follows the page's theme
         self._begin: Callable[[], Opening] = lambda: Opening(group, tour, play=play)

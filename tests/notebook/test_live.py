@@ -129,6 +129,25 @@ def test_while_kernels_are_compiled_the_objects_do_the_work(
     run(program)
 
 
+def test_what_waits_for_kernels_is_shown_when_they_are_compiled(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    done = tmp_path / "done"
+    program = f"import pathlib, time; time.sleep(0.5); pathlib.Path({str(done)!r}).touch()"
+    monkeypatch.setattr(precompile, "COMMAND", ("-c", program))
+
+    async def program_of_cells() -> None:
+        session = sv.Session(sv.Network([2, 4, 1], "tanh"), data.Xor(), "mse", engine="cpu")
+        session.advance(3)
+        whole = watch(session).snapshot().data
+        monkeypatch.setattr(precompile, "is_ready", lambda kind: done.exists())
+        live = watch(session)
+        assert done.exists() and session.engine == "cpu"
+        assert live.snapshot().data == whole
+
+    run(program_of_cells)
+
+
 def test_the_pictures_of_a_cell_are_of_the_last_operation() -> None:
     async def program() -> None:
         session = colours()
