@@ -4,10 +4,9 @@
 
 compiles (libnvvm) and links (nvJitLink) the kernels of 12-64x4-3 with Adam for the formulas in use,
 and the same kernels with all formulas, and prints seconds of the processor, registers and
-instructions. The time of numba before libnvvm counts as compiling. Then come the kernels of
-compiled expressions, which are made for all formulas, and what they would take for those of one
-function. Last it prints how many instructions a multiply-add takes in the loops of a convolution,
-and how many the loops of row formulas have, which the compiler unrolls four times.
+instructions. The time of numba before libnvvm counts as compiling. Then it prints how many
+instructions a multiply-add takes in the loops of a convolution, and how many the loops of row
+formulas have, which the compiler unrolls four times.
 """
 
 from __future__ import annotations
@@ -21,17 +20,10 @@ from scalarviz import data
 from scalarviz.engines.codegen.cuda_file import CudaUnit
 from scalarviz.engines.cuda import kernels, steps
 from scalarviz.engines.cuda.units import units_of_training
-from scalarviz.engines.expression.cuda import UNITS
 from tests.engines import machine_code
 
 CONVOLUTION = [("KERNELS", "convolution"), ("WHOLE_BATCH", "convolution")]
 SIZES = [12, 64, 64, 64, 64, 3]
-# What tanh(a * x + b) needs, and the rows of "where", since no table can be empty.
-OF_A_FUNCTION = [
-    ("UNARY", "tanh"), ("BINARY", "multiply"), ("BINARY", "add"), ("TERNARY", "where"),
-    *[("BINARY_PARTIALS", f"{name} by {i}") for name in ("multiply", "add") for i in range(2)],
-    *[("TERNARY_PARTIALS", f"where by {i}") for i in range(3)],
-]  # fmt: skip
 
 
 def measured(unit: CudaUnit, label: str, folder: Path) -> float:
@@ -97,11 +89,6 @@ def main() -> None:
             seconds = {each: measured(each, each.function.__name__, folder) for each in group}
             whole = sum(s for each, s in seconds.items() if each.function is steps.train)
             print(f"    whole steps {whole:.1f} s; all {sum(seconds.values()):.1f} s")
-        one = [machine_code.unit(each.function, OF_A_FUNCTION) for each in UNITS]
-        for title, group in (("expressions, all formulas", UNITS), ("for one function", one)):
-            print(title)
-            spent = [measured(each, each.function.__name__, folder) for each in group]
-            print(f"    all {sum(spent):.1f} s")
         print_loops(folder)
         print_rows(folder)
 

@@ -24,21 +24,17 @@ import numpy as np
 
 from tests.benchmarks.on_gpu import (
     adam,
-    difference,
     digest,
     every_layer,
-    fused_rows,
     network,
     run_of,
     tables,
     trained,
 )
 from tests.benchmarks.on_gpu_machine import SIMULATED, TOOLKIT, Tell
-from tests.engines.every_formula import all_formulas
 
 MAIN = [3, 5, 2] if SIMULATED else [12, 64, 64, 64, 64, 3]
 BATCH, STEPS = (5, 2) if SIMULATED else (1024, 60)
-NEAR = 2e-3  # two steps of a half, relative to the largest gradient
 DIGEST = "digest:"
 FEW = 3 if SIMULATED else 24  # samples that the sanitizer watches
 SANITIZER_SECONDS = 120.0
@@ -80,7 +76,7 @@ def smoke(tell: Tell) -> bool:
 
 
 def smoke_once(tell: Tell) -> bool:
-    """A few whole steps: all threads wait for each other, more than 48 KiB a block; and halves."""
+    """A few whole steps: all threads wait for each other, more than 48 KiB a block."""
     good = True
     for mixed in (False, True):
         run = run_of(network(MAIN, "float32"), tables(MAIN, BATCH), mixed=mixed)
@@ -92,42 +88,6 @@ def smoke_once(tell: Tell) -> bool:
             "smoke", mixed=mixed, whole_steps=run.whole_steps, shared=work.shared, blocks=blocks,
             losses=losses.tolist(), good=good,
         )  # fmt: skip
-    return good
-
-
-# ---- halves -------------------------------------------------------------------------------------
-
-
-def halves(tell: Tell) -> bool:
-    """Mixed precision by the fused kernels: near the engine cpu, and the same bits on every path.
-
-    The network of the floors has no kink, at which a gradient could jump. In the simulator halves
-    are emulated, which is not what is asked here.
-    """
-    from scalarviz.engines.cuda.fused.launch import SWITCH
-
-    os.environ[SWITCH] = "1"
-    net, batches, banks = network(MAIN, "float32"), tables(MAIN, BATCH), []
-    for engine in ("cpu", "cuda"):
-        copy = net.copy()
-        run = run_of(copy, batches, engine, mixed=True)
-        run.steps(adam(), 0, 1)
-        banks.append(copy.bank)
-    kernel, apart = run._work._fused, difference(banks[0].grad, banks[1].grad)
-    good = apart < NEAR and (SIMULATED or kernel.launches > 0)
-    tell(
-        "halves", what="gradient of step 1", apart=apart, near=NEAR, launches=kernel.launches,
-        wrong=str(kernel.wrong), good=good,
-    )  # fmt: skip
-    for name, net, optimizer, _, _ in fused_rows()[:2]:
-        batches = tables([net.inputs, net.outputs], 7 if SIMULATED else 67)
-        found = [trained(net, batches, optimizer, 3, mixed=True) for _ in range(2)]
-        with all_formulas():
-            for path in ("kernels", "moments"):
-                found.append(trained(net, batches, optimizer, 3, path=path, mixed=True))
-        same = len(set(found)) == 1
-        good = good and same
-        tell("halves", what=f"{name}: whole, whole, kernels, moments", digests=found, good=same)
     return good
 
 
@@ -296,15 +256,13 @@ def sanitizer(tell: Tell) -> bool:
 
 
 def few_steps(tell: Tell) -> bool:
-    """What the sanitizer watches: each path, three steps; then the fused kernels."""
+    """What the sanitizer watches: each path, three steps; then the fused kernel."""
     from scalarviz.engines.cuda.fused.launch import SWITCH
 
     for path in ("whole", "kernels", "moments"):
         trained(every_layer("float32"), tables([2, 3], FEW), adam(), 3, path=path)
     os.environ[SWITCH] = "1"
-    net = network([3, 17, 2], "float32")
-    for path, mixed in (("whole", False), ("whole", True), ("moments", True)):
-        trained(net, tables([3, 2], FEW), adam(), 3, path=path, mixed=mixed)
+    trained(network([3, 17, 2], "float32"), tables([3, 2], FEW), adam(), 3)
     return True
 
 

@@ -70,9 +70,8 @@ def jobs() -> list[Job]:
         precision = " mixed" if unit.used.mixed else ""
         job = f"{name} {dtype}{precision}, {which}", partial(compile_unit, unit, dtype)
         (slow if name in ("train", "samples_alone") else quick).append(job)
-    for row, mixed in fused_trainings():
-        name = f"fused {row[0]}, batch {row[3]}, mixed: {mixed}"
-        slow.append((name, partial(compile_fused, row, mixed)))
+    for row in fused_trainings():
+        slow.append((f"fused {row[0]}", partial(compile_fused, row)))
     for dtype, mixed in (*[(dtype, False) for dtype in DTYPES], ("float32", True)):
         slow.append((f"cpu {dtype} mixed: {mixed}", partial(compile_cpu, dtype, mixed)))
     return [*slow, *quick]
@@ -116,10 +115,9 @@ def units_in_use() -> Iterator[tuple[CudaUnit, Any]]:
 def units_of_all_formulas() -> Iterator[tuple[CudaUnit, Any]]:
     """The kernels that `bits`, and the tests of `matrix`, launch."""
     from scalarviz.engines.cuda.units import GROUPS
-    from scalarviz.engines.expression.cuda import LAUNCHED
 
     for dtype in DTYPES:
-        for function in [*LAUNCHED, *[each for group in GROUPS for each in group]]:
+        for function in [each for group in GROUPS for each in group]:
             yield CudaUnit(function, EVERYTHING), dtype
 
 
@@ -129,27 +127,22 @@ def compile_unit(unit: CudaUnit, dtype: Any) -> dict[str, Any]:
     return {"registers": [] if SIMULATED else list(kernel.get_regs_per_thread().values())}
 
 
-def fused_trainings() -> Iterator[tuple[tuple[Any, ...], bool]]:
-    """What the fused kernels take, and whether in halves; their code depends on the batch, too."""
+def fused_trainings() -> list[tuple[Any, ...]]:
+    """What the fused kernel takes."""
     from tests.benchmarks import on_gpu_checks
 
-    rows, batch = fused_rows(), 7 if SIMULATED else 67
     watched = "the sanitizer", network([3, 17, 2], "float32"), adam(), on_gpu_checks.FEW, 3
-    yield from [(row, False) for row in (*rows, watched)]
-    yield from [(row, True) for row in (rows[0], watched)]
-    yield from [((*row[:3], batch, 3), True) for row in rows[:2]]
+    return [*fused_rows(), watched]
 
 
-def compile_fused(row: tuple[Any, ...], mixed: bool) -> dict[str, Any]:
+def compile_fused(row: tuple[Any, ...]) -> dict[str, Any]:
     from scalarviz.engines.cuda.fused.launch import SWITCH
 
     _, net, optimizer, batch, _ = row
     os.environ[SWITCH] = "1"
     try:
-        run = run_of(net.copy(), tables([net.inputs, net.outputs], batch), mixed=mixed)
+        run = run_of(net.copy(), tables([net.inputs, net.outputs], batch))
         run.steps(optimizer, 0, 1)
-        run.whole_steps = False  # in halves, products of matrices are in CUDA C++, too
-        run.steps(optimizer, 1, 1)
     finally:
         del os.environ[SWITCH]
     return {"launches": run._work._fused.launches}

@@ -16,7 +16,7 @@ from tests.benchmarks.on_gpu_machine import SIMULATED, Tell
 from tests.engines.on_card import OUTCOMES
 
 # Formulas of users would be compiled anew; graphs and the fused kernel have parts of their own.
-NAMES = ("cuda", "away", "expressions", "layers", "sessions")
+NAMES = ("cuda", "away", "layers", "sessions")
 FILES = [f"tests/engines/simulated_{name}.py" for name in NAMES]
 # What says that the simulator runs; and what compiles for minutes, which `bits` looks at.
 NOT_HERE = "simulator_is_what", "kernels_for_the_formulas_in_use"

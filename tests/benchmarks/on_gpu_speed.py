@@ -92,11 +92,11 @@ def ours(
     return steps
 
 
-def ours_fused(sizes: list[int], batch: int, mixed: bool = False) -> Step:
+def ours_fused(sizes: list[int], batch: int) -> Step:
     from scalarviz.engines.cuda.fused.launch import SWITCH
 
     os.environ[SWITCH] = "1"
-    return ours(sizes, batch, mixed=mixed)
+    return ours(sizes, batch)
 
 
 def torch_parts(
@@ -255,7 +255,7 @@ def jax_steps(sizes: list[int], batch: int, in_a_loop: bool) -> Step:
 
 
 FUSED = "cuda, fused kernel"
-EMULATED, HALVES = "cuda, mixed (emulated)", "cuda, mixed, fused kernel"
+EMULATED = "cuda, mixed (emulated)"
 KEPT = 1.5  # times faster than the other kernels, or it is taken out again
 DECIBELS = 10.0 if SIMULATED else 21.0
 
@@ -264,7 +264,6 @@ SIDES: dict[str, tuple[str, Callable[[list[int], int], Step]]] = {
     FUSED: ("scalarviz", ours_fused),
     "cuda, a step a call": ("scalarviz", lambda s, b: ours(s, b, a_call=1)),
     EMULATED: ("scalarviz", lambda s, b: ours(s, b, mixed=True)),
-    HALVES: ("scalarviz", lambda s, b: ours_fused(s, b, mixed=True)),
     "PyTorch eager": ("torch", torch_eager),
     "PyTorch eager, fused Adam": ("torch", lambda s, b: torch_eager(s, b, fused=True)),
     "PyTorch compiled, fused Adam": ("torch", lambda s, b: torch_eager(s, b, True, fused=True)),
@@ -371,9 +370,9 @@ def compare(tell: Tell, what: str, names: list[str], sizes: list[int], batch: in
                 what, side=each.name, sizes=sizes, batch=batch, us=round(1e6 * middle, 2),
                 us_from_to=[round(1e6 * end, 2) for end in ends], times_ours=ratio,
             )  # fmt: skip
-    for name in {FUSED, HALVES} & medians.keys():
-        faster = round(mine / medians[name], 2)
-        tell(what, verdict_on=name, times_faster=faster, kept=faster >= KEPT)
+    if FUSED in medians:
+        faster = round(mine / medians[FUSED], 2)
+        tell(what, verdict_on=FUSED, times_faster=faster, kept=faster >= KEPT)
     tell(what, sizes=sizes, batch=batch, card_afterwards=clocks)
     return not any(each.wrong for each in sides if each.name.startswith("cuda"))
 
@@ -384,7 +383,7 @@ FIRST = [
     OURS, FUSED, "cuda, a step a call", "PyTorch eager", "PyTorch graph, fused Adam",
     "JAX, 500 steps a call",
 ]  # fmt: skip
-MIXED = [EMULATED, HALVES, "PyTorch autocast"]
+MIXED = [EMULATED, "PyTorch autocast"]
 
 
 # Of networks that run kernel by kernel.
