@@ -26,7 +26,7 @@ CLICKS = {
     re.compile(r"choose a layer before it"): "earlier_layer",
     re.compile(r"choose another layer"): "another_layer",
     re.compile(r"make one of all of them, sv\.data\.Arrays\(inputs, targets\)"): "fewer_samples",
-    re.compile(r"needs another, as in net\.to\('cpu', precision='mixed'\)"): "another_engine",
+    re.compile(r"runs on the engine cpu, as in net\.to\('cpu', precision='mixed'\)"): "on_cpu",
     re.compile(
         r"write sv\.Session\(\.\.\., metrics=\['\w+'\], every=100\)"
         r"(, with data that hold samples out)?"

@@ -93,7 +93,7 @@ def kind_of_training(network: Model, batches: Batches, used: Iterable[object], e
           where others begin
     """
     program, dtype, used = network.program, network.bank.dtype, list(used)
-    if engine == "python":
+    if engine == "python" or (engine == "cuda" and network.precision.mixed):  # which is refused
         return ""
     if engine != "cpu":
         return kind_on_gpu(network, batches, used)

@@ -119,17 +119,16 @@ def missing_for_cpu() -> str:
     return "" if find_spec("numba") else "numba is not installed (pip install numba)"
 
 
+MIXED_ON_CPU = (
+    "the {} engine computes in full precision only: mixed precision runs on the engine cpu, as in "
+    "net.to('cpu', precision='mixed')"
+).format
 # In order of preference, see `choose_best`.
 ENGINES = table(
     [
-        EngineRow("cuda", make_cuda, why_no_cuda, kinds_of_cuda),
+        EngineRow("cuda", make_cuda, why_no_cuda, kinds_of_cuda, MIXED_ON_CPU("cuda")),
         EngineRow("cpu", make_cpu, missing_for_cpu, kinds_of_cpu),
-        EngineRow(
-            "python",
-            PythonEngine,
-            only_full="the python engine computes in full precision only: mixed precision needs "
-            "another, as in net.to('cpu', precision='mixed')",
-        ),
+        EngineRow("python", PythonEngine, only_full=MIXED_ON_CPU("python")),
     ]
 )
 ONLY_FULL = "a compiled function computes in full precision only: leave out precision="
@@ -140,7 +139,7 @@ EXPRESSION_ENGINES = table(
         EngineRow("python", PythonExpressionEngine, only_full=ONLY_FULL),
     ]
 )
-AUTO = "auto"
+AUTO, FULL = "auto", Precision()
 # "auto" takes cuda from this number of multiply-adds of a step on. One thread of the engine cpu
 # does 4.7e10 a second (BENCHMARKS.md: 3 x 13,248 products of 1,024 samples in 859 us), so this many
 # in .2 ms. A step on a GPU costs .05 ms at least if many are launched at once, and 1.2 ms of the
@@ -149,13 +148,14 @@ LARGE = 10**7
 _said: set[str] = set()
 
 
-def choose(name: str, work: int = 0) -> EngineRow:
+def choose(name: str, work: int = 0, precision: Precision = FULL) -> EngineRow:
     """Return the row of an engine; raise EngineError if it cannot run. "auto" is the best one.
 
-    work  multiply-adds of a step; by default few
+    work       multiply-adds of a step; by default few
+    precision  for "auto": cuda has no mixed precision
     """
     if name == AUTO:
-        return choose_best(work)
+        return choose_best(work, precision)
     row = pick({**ENGINES, AUTO: next(iter(ENGINES.values()))}, name, "engine")
     if row.lack():
         raise EngineError(f"the engine {name!r} cannot run here: {row.lack()}")
@@ -174,10 +174,12 @@ def choose_for_expression(name: str) -> EngineRow:
     return EXPRESSION_ENGINES[row.name]
 
 
-def choose_best(work: int) -> EngineRow:
+def choose_best(work: int, precision: Precision) -> EngineRow:
     """Return the fastest engine that can run here; log once which one it is, and why."""
     lacks = {name: row.lack() for name, row in ENGINES.items()}
-    if not lacks["cuda"] and not lacks["cpu"]:
+    if precision.mixed and not lacks["cuda"] and not lacks["cpu"]:
+        best, why = "cpu", "cuda computes in full precision only"
+    elif not lacks["cuda"] and not lacks["cpu"]:
         best = "cuda" if work >= LARGE else "cpu"
         why = f"cuda is the faster one from {LARGE:,} multiply-adds a step on"
     else:

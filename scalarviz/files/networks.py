@@ -46,7 +46,8 @@ def save_network(net: Network, path: object) -> None:
 def load_network(path: object, engine: str, limit: int | None) -> Network:
     """Return the network in a file that `save_network` wrote, on an engine.
 
-    A network in mixed precision is in full precision on the python engine, which has no other.
+    A network in mixed precision is in full precision on the python engine, which has no other, and
+    cannot be loaded on cuda.
     """
     chosen, budget = choose(engine).name, Budget(limit)
     description, arrays = read(path, KIND)

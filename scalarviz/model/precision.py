@@ -19,11 +19,11 @@ PRECISIONS: dict[str, str] = {"full": "full", "mixed": "mixed"}
 class Precision:
     """How an engine computes: "full", in the type of the bank, or `Precision("mixed", ...)`.
 
-    Mixed: weights, activations and gradients are rounded to half precision (fp16: three digits, at
-    most 65,504, nothing below 6e-8) wherever they are kept; products and sums are float32, and so
-    are the weights that the optimizer moves and what it keeps for them. Gradients are computed
-    `loss_scale` times too large, so that small ones do not round to zero, and divided by it before
-    the optimizer sees them.
+    Mixed, on the engine cpu: weights, activations and gradients are rounded to half precision
+    (fp16: three digits, at most 65,504, nothing below 6e-8) wherever they are kept; products and
+    sums are float32, and so are the weights that the optimizer moves and what it keeps for them.
+    Gradients are computed `loss_scale` times too large, so that small ones do not round to zero,
+    and divided by it before the optimizer sees them.
 
     A gradient that overflows counts as 0 in that step. If the scale is `dynamic`, one such gradient
     skips the whole step and halves the scale, and after `patience` steps without one it doubles.

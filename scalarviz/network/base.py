@@ -50,7 +50,7 @@ class Model(Part):
         """Return the program, made anew."""
 
     @abstractmethod
-    def _choose(self, engine: str, samples: int) -> EngineRow:
+    def _choose(self, engine: str, samples: int, precision: Precision) -> EngineRow:
         """Return the row of the engine for batches of so many samples; raise EngineError."""
 
     @abstractmethod
@@ -136,7 +136,7 @@ class Model(Part):
         run here, or not this model in this precision.
         """
         chosen, before = Precision.of(precision or self.precision), self.precision
-        row = self._choose(engine, 1)
+        row = self._choose(engine, 1, chosen)
         row.check(self._bank, chosen, self.program)
         made = row.make(self.layers, self.program, self._bank, chosen)
         self.forget()
@@ -157,8 +157,8 @@ class Model(Part):
 
         Raises EngineError if the engine cannot run this model in this precision.
         """
-        row = self._choose(engine, samples)
         chosen = self.precision if precision is None else Precision.of(precision)
+        row = self._choose(engine, samples, chosen)
         row.check(self._bank, chosen, self.program)
         return row.name, chosen
 

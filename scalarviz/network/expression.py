@@ -129,7 +129,7 @@ class Expression(Model):
     def _lowered(self) -> TraceProgram:
         return TraceProgram(self.recording, self._places)
 
-    def _choose(self, engine: str, samples: int) -> EngineRow:
+    def _choose(self, engine: str, samples: int, precision: Precision) -> EngineRow:
         return choose_for_expression(engine)
 
     def _ones(self) -> tuple[FloatArray, bool]:

@@ -13,7 +13,7 @@ from scalarviz.checks.patterns import matching
 from scalarviz.checks.targets import as_pairs
 from scalarviz.draw2d.progress import Progress
 from scalarviz.engines.common.portions import Tell, take_steps
-from scalarviz.engines.registry import EngineRow, choose
+from scalarviz.engines.registry import FULL, EngineRow, choose
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.losses import AnyLoss, Loss
@@ -66,7 +66,7 @@ class Network(Model):
     seed        seed of the initial numbers, an integer from 0; by default 0
     dtype       "float32", the default, or "float64"
     engine      "python", the default, "cpu", "cuda" or "auto", the fastest here for small networks
-    precision   "full", the default, "mixed", or a Precision
+    precision   "full", the default, "mixed", or a Precision; mixed runs on the engine "cpu"
 
     Raises InputError for layers that do not fit together, UnknownNameError for an unknown name,
     OwnershipError for layers of another network, and EngineError if the engine cannot run here.
@@ -95,7 +95,9 @@ class Network(Model):
         precision: str | Precision = "full",
     ) -> None:
         chain = as_layers(layers, activation, output)
-        self._begin(chain, Init.of(init), check_seed(seed), choose(engine), precision, dtype)
+        precision = Precision.of(precision)
+        row = choose(engine, precision=precision)
+        self._begin(chain, Init.of(init), check_seed(seed), row, precision, dtype)
 
     def _begin(
         self,
@@ -103,7 +105,7 @@ class Network(Model):
         init: Init,
         seed: int,
         engine: EngineRow,
-        precision: str | Precision,
+        precision: Precision,
         bank: str | Bank,
     ) -> None:
         """Set up on a bank of zeros, or on a new one of this dtype."""
@@ -112,7 +114,6 @@ class Network(Model):
         self.outputs = self.layers[-1].outputs
         self.init = init
         self.seed = seed
-        precision = Precision.of(precision)
         parts = list(dict.fromkeys(self.layers))  # a shared layer has its rows in the bank once
         for layer in parts:
             layer.check_free()
@@ -139,8 +140,9 @@ class Network(Model):
     def rows(self) -> slice:
         return slice(0, len(self._bank))
 
-    def _choose(self, engine: str, samples: int) -> EngineRow:
-        return choose(engine, 3 * samples * self.program.products)  # once forward, twice back
+    def _choose(self, engine: str, samples: int, precision: Precision) -> EngineRow:
+        work = 3 * samples * self.program.products  # once forward, twice back
+        return choose(engine, work, precision)
 
     def _ones(self) -> tuple[FloatArray, bool]:
         return np.ones((self._engine.newest_batch(), self.outputs)), False
@@ -335,7 +337,7 @@ class Network(Model):
         layers = tuple([twins[layer] for layer in self.layers])
         on = (dtype or self.dtype) if bank is None else bank
         other = Network.__new__(Network)
-        other._begin(layers, self.init, check_seed(seed), choose("python"), "full", on)
+        other._begin(layers, self.init, check_seed(seed), choose("python"), FULL, on)
         other.names = self.names
         return other
 

@@ -69,7 +69,7 @@ class Session(UserActions):
     batch      samples a step; None, the default: all of them
     engine     "python", "cpu", "cuda" or "auto", the default: the fastest that works here
     seed       seed of the batches, an integer from 0; by default 0
-    precision  "full", the default, "mixed" or a Precision
+    precision  "full", the default, "mixed" or a Precision; mixed runs on the engine cpu
     memory     bytes for keyframes, by default 256 MB; less memory means longer replays
     metrics    names, such as "accuracy", and functions f(predictions, targets) -> float, in a list;
                both arrays have the shape (samples, outputs), and predictions are probabilities if

@@ -212,7 +212,8 @@ class UserActions(SessionState, ABC):
         engine     "python", "cpu", "cuda" or "auto"
         precision  "full", "mixed" or a Precision; None, the default: unchanged
 
-        Raises EngineError if the engine cannot run here.
+        Raises EngineError if the engine cannot run here, or not in this precision: mixed runs on
+        "cpu".
         """
         samples = self.timeline.trainer.batches.size
         name, chosen = self.network.check_engine(engine, precision, samples)

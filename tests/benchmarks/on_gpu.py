@@ -24,7 +24,7 @@ it is unpacked there. Results are at most seven files, without folders.
     versions   card, driver, clocks, packages; whether a kernel of three lines runs
     smoke      a few steps in two processes: grid barrier, shared memory beyond 48 KiB
     compile    all kernels that the other parts launch, on all cores; their registers
-    agreement  gradients and steps against the engine cpu, at real sizes, and in mixed precision
+    agreement  gradients and steps against the engine cpu, at real sizes
     bits       the same bits in every run, on every path, with every size of the grid
     fused      the same bits by the fused kernel, off by default
     graphs     the same bits by CUDA graphs and by single launches
@@ -119,11 +119,11 @@ def adam() -> Any:
     return sv.Adam(1e-3)
 
 
-def run_of(net: Any, batches: Any, engine: str = "cuda", mixed: bool = False) -> Any:
+def run_of(net: Any, batches: Any, engine: str = "cuda") -> Any:
     """A training on an engine."""
     import scalarviz as sv
 
-    net.to(engine, precision="mixed" if mixed else "full")
+    net.to(engine)
     return net._engine.run(batches, sv.Loss("mse"))
 
 
@@ -146,20 +146,18 @@ def difference(a: Any, b: Any) -> float:
 def agreement() -> bool:
     """Gradients of one step and, in float64, weights of many, against the engine cpu."""
     good = True
-    for dtype, mixed, near in (
-        ("float32", False, 1e-5), ("float64", False, 1e-12), ("float32", True, 2e-3)
-    ):  # fmt: skip
+    for dtype, near in (("float32", 1e-5), ("float64", 1e-12)):
         for sizes, batch in cases():
             banks = []
             for engine in ("cpu", "cuda"):
                 net = network(sizes, dtype)
-                run_of(net, tables(sizes, batch), engine, mixed).steps(adam(), 0, 1)
+                run_of(net, tables(sizes, batch), engine).steps(adam(), 0, 1)
                 banks.append(net.bank)
             apart = difference(banks[0].grad, banks[1].grad)
             good = good and apart < near  # not so if one of them is not a number
             tell(
-                "agreement", what="gradient of step 1", dtype=dtype, mixed=mixed, sizes=sizes,
-                batch=batch, apart=apart, near=near, good=apart < near,
+                "agreement", what="gradient of step 1", dtype=dtype, sizes=sizes, batch=batch,
+                apart=apart, near=near, good=apart < near,
             )  # fmt: skip
     for sizes, batch in cases()[:2]:
         banks = []
@@ -199,7 +197,7 @@ def trained(net: Any, batches: Any, optimizer: Any, steps: int, **how: Any) -> s
     import numpy as np
 
     copy, path = net.copy(), how.get("path", "whole")
-    run = run_of(copy, batches, mixed=how.get("mixed", False))
+    run = run_of(copy, batches)
     device = run.engine.device
     device.blocks, device.threads = how.get("grid", (device.blocks, device.threads))
     assert run.whole_steps or path != "whole", "a block has no room: whole steps are not looked at"
@@ -259,12 +257,8 @@ def bits() -> bool:
 
 def same_bits_on_every_path(name: str, net: Any, optimizer: Any) -> bool:
     batch, count = (5, 1) if SIMULATED else (24, 3)
-    few, good = tables([net.inputs, net.outputs], batch), True
-    for mixed in (False, True):
-        paths = ("whole", "kernels", "moments")
-        three = [trained(net, few, optimizer, count, path=path, mixed=mixed) for path in paths]
-        good = same_bits(f"{name}, mixed: {mixed}", three) and good
-    return good
+    few, paths = tables([net.inputs, net.outputs], batch), ("whole", "kernels", "moments")
+    return same_bits(name, [trained(net, few, optimizer, count, path=path) for path in paths])
 
 
 def same_bits(what: str, digests: Sequence[str]) -> bool:

@@ -72,31 +72,28 @@ def jobs() -> list[Job]:
         (slow if name in ("train", "samples_alone") else quick).append(job)
     for row in fused_trainings():
         slow.append((f"fused {row[0]}", partial(compile_fused, row)))
-    for dtype, mixed in (*[(dtype, False) for dtype in DTYPES], ("float32", True)):
-        slow.append((f"cpu {dtype} mixed: {mixed}", partial(compile_cpu, dtype, mixed)))
+    slow += [(f"cpu {dtype}", partial(compile_cpu, dtype)) for dtype in DTYPES]
     return [*slow, *quick]
 
 
-def trainings() -> Iterator[tuple[Any, Any, bool]]:
-    """Networks that parts train by Adam, their batches, and whether in mixed precision."""
+def trainings() -> Iterator[tuple[Any, Any]]:
+    """Networks that parts train by Adam, and their batches."""
     from scalarviz.data.batches import InOrder
     from tests.benchmarks import on_gpu_checks, on_gpu_held, on_gpu_speed
 
     main, small = on_gpu_checks.MAIN, [3, 5, 2]
-    for dtype, mixed in (("float32", False), ("float32", True), ("float64", False)):
-        yield network(main, dtype), tables(main, 24), mixed
+    for dtype in DTYPES:
+        yield network(main, dtype), tables(main, 24)
     for net in (one_of_each(), every_layer("float32")):
-        for mixed in (False, True):
-            yield net, tables([net.inputs, net.outputs], 24), mixed
+        yield net, tables([net.inputs, net.outputs], 24)
     for _, net, sizes in on_gpu_checks.without_room():
-        yield net, tables(sizes, 24), False
+        yield net, tables(sizes, 24)
     for net in (on_gpu_speed.network(main), on_gpu_speed.network(main, norm=True)):
-        for mixed in (False, True):
-            yield net, InOrder(*on_gpu_speed.samples([main[0], main[-1]], 3)), mixed
-    yield network(small, "float32"), tables(small, 24), False
+        yield net, InOrder(*on_gpu_speed.samples([main[0], main[-1]], 3))
+    yield network(small, "float32"), tables(small, 24)
     sessions = [on_gpu_held.session_of(*each, engine="cpu") for each in on_gpu_held.NETWORKS]
     for session in (*sessions, on_gpu_checks.a_session("cpu"), on_gpu_speed.texture_of(0)):
-        yield session.network, session.timeline.trainer.batches, False
+        yield session.network, session.timeline.trainer.batches
 
 
 def units_in_use() -> Iterator[tuple[CudaUnit, Any]]:
@@ -105,10 +102,9 @@ def units_in_use() -> Iterator[tuple[CudaUnit, Any]]:
     from scalarviz.engines.cuda.units import units_of_training
     from scalarviz.model.precision import Precision
 
-    for net, batches, mixed in trainings():
-        precision = Precision("mixed" if mixed else "full")
+    for net, batches in trainings():
         pairs = [(sv.Loss.of("mse"), adam())]
-        for unit in units_of_training(net.program, net.bank, batches, pairs, precision):
+        for unit in units_of_training(net.program, net.bank, batches, pairs, Precision()):
             yield unit, net.dtype
 
 
@@ -148,7 +144,7 @@ def compile_fused(row: tuple[Any, ...]) -> dict[str, Any]:
     return {"launches": run._work._fused.launches}
 
 
-def compile_cpu(dtype: str, mixed: bool) -> dict[str, Any]:
+def compile_cpu(dtype: str) -> dict[str, Any]:
     sizes = [3, 5, 2]
-    run_of(network(sizes, dtype), tables(sizes, 7), "cpu", mixed).steps(adam(), 0, 1)
+    run_of(network(sizes, dtype), tables(sizes, 7), "cpu").steps(adam(), 0, 1)
     return {}

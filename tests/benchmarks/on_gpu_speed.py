@@ -66,8 +66,7 @@ def network(sizes: list[int], norm: bool = False) -> Any:
 
 
 def ours(
-    sizes: list[int], batch: int, mixed: bool = False, a_call: int = STEPS, norm: bool = False,
-    graphs: bool = True,
+    sizes: list[int], batch: int, a_call: int = STEPS, norm: bool = False, graphs: bool = True
 ) -> Step:  # fmt: skip
     """scalarviz; graphs: False: kernel by kernel."""
     import scalarviz as sv
@@ -75,7 +74,7 @@ def ours(
     from scalarviz.engines.cuda.fused.launch import is_on
 
     net = network(sizes, norm)
-    net.to("cuda", precision="mixed" if mixed else "full")
+    net.to("cuda")
     run = net._engine.run(InOrder(*samples(sizes, batch)), sv.Loss("mse"))
     run._work.steps.graphs = run._work.steps.graphs and graphs
     optimizer = sv.Adam(1e-3)
@@ -255,7 +254,6 @@ def jax_steps(sizes: list[int], batch: int, in_a_loop: bool) -> Step:
 
 
 FUSED = "cuda, fused kernel"
-EMULATED = "cuda, mixed (emulated)"
 KEPT = 1.5  # times faster than the other kernels, or it is taken out again
 DECIBELS = 10.0 if SIMULATED else 21.0
 
@@ -263,7 +261,6 @@ SIDES: dict[str, tuple[str, Callable[[list[int], int], Step]]] = {
     "cuda, 500 steps a call": ("scalarviz", ours),
     FUSED: ("scalarviz", ours_fused),
     "cuda, a step a call": ("scalarviz", lambda s, b: ours(s, b, a_call=1)),
-    EMULATED: ("scalarviz", lambda s, b: ours(s, b, mixed=True)),
     "PyTorch eager": ("torch", torch_eager),
     "PyTorch eager, fused Adam": ("torch", lambda s, b: torch_eager(s, b, fused=True)),
     "PyTorch compiled, fused Adam": ("torch", lambda s, b: torch_eager(s, b, True, fused=True)),
@@ -383,7 +380,6 @@ FIRST = [
     OURS, FUSED, "cuda, a step a call", "PyTorch eager", "PyTorch graph, fused Adam",
     "JAX, 500 steps a call",
 ]  # fmt: skip
-MIXED = [EMULATED, "PyTorch autocast"]
 
 
 # Of networks that run kernel by kernel.
@@ -403,11 +399,10 @@ def large(tell: Tell) -> bool:
 def speed(tell: Tell) -> bool:
     """A step of the network of the floors, and of a small one, beside PyTorch and JAX."""
     good = compare(tell, "speed", FIRST, MAIN, BATCHES[-1])
-    good = compare(tell, "speed", MIXED, MAIN, BATCHES[-1]) and good
     few = [OURS, FUSED, "PyTorch graph, fused Adam", "JAX, 500 steps a call"]
     for batch in BATCHES:
         good = compare(tell, "speed", few, SMALL, batch) and good
-    others = [name for name in SIDES if name not in [*FIRST, *MIXED, *WIDE_ONES, *NORMED]]
+    others = [name for name in SIDES if name not in [*FIRST, *WIDE_ONES, *NORMED]]
     return compare(tell, "speed", [OURS, *others], MAIN, BATCHES[-1]) and good
 
 

@@ -355,7 +355,7 @@ LED_TO = {
     "another_layer": (no_dense_layer,),
     "earlier_layer": (no_hidden_layer,),
     "fewer_samples": (too_many_samples,),
-    "another_engine": (mixed_on_python,),
+    "on_cpu": (mixed_on_python,),
     "unmeasured": (stop_at_what_is_not_measured,),
     "texture": (picture_for_colours,),
     "program": (own_formula, data_by_code),

@@ -4,6 +4,7 @@ Class labels, metrics, callbacks, early stopping, and a learning rate that falls
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.controller import precompile
 from scalarviz.engines.codegen import cuda_file
+from scalarviz.engines.registry import ENGINES
+from scalarviz.errors import EngineError, FileError
 from scalarviz.session.replicas import Replicas
 from tests.engines.simulator import TOLERANCE, difference, one_type_or_both
+from tests.wording import refused
 
 LOSSES = pytest.mark.parametrize(
     "loss",
@@ -186,17 +190,13 @@ def test_a_replica_that_overflows_stops_before_that_step_and_the_others_go_on() 
 IN_PARTS = {"samples_alone", "sums_alone", "squares_alone"}
 
 
-@pytest.mark.parametrize("precision", ["full", "mixed"])
 def test_no_training_takes_a_kernel_that_its_kind_does_not_name(
-    precision: str, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A window compiles what kinds name before it trains; a sweep trains replicas."""
     monkeypatch.setattr(cuda_file, "_modules", {})
     net = sv.Network([2, 3, 3], "tanh", "linear", seed=3)
-    s = sv.Session(
-        net, labelled(), "softmax_cross_entropy", sv.SGD(RATE), batch=8, engine="cuda",
-        precision=precision,
-    )  # fmt: skip
+    s = sv.Session(net, labelled(), "softmax_cross_entropy", sv.SGD(RATE), batch=8, engine="cuda")
     named = set(precompile.paths_of(precompile.kind_of(s, "cuda")))
     sv.replicate(s, range(2)).advance(2)
     s.advance(2)
@@ -209,3 +209,36 @@ def test_no_training_takes_a_kernel_that_its_kind_does_not_name(
     taken = cuda_file._modules.values()
     others = {module.NAME for module in taken if Path(str(module.__file__)) not in named}
     assert others <= IN_PARTS and len(taken) > 5
+
+
+def test_mixed_precision_is_refused_and_the_training_goes_on() -> None:
+    one, other = [
+        sv.Session(sv.Network([2, 4, 3], "tanh", seed=3), labelled(), batch=8, engine="cuda")
+        for _ in range(2)
+    ]
+    one.advance(2)
+    with refused(EngineError, "cuda engine"):
+        one.precision = "mixed"
+    assert (one.engine, one.precision, one.current_branch.journal) == ("cuda", sv.Precision(), [])
+    one.advance(3)
+    other.advance(5)
+    assert one.network.bank.value.tobytes() == other.network.bank.value.tobytes()
+    assert one.losses.tobytes() == other.losses.tobytes()
+
+
+def test_a_file_in_mixed_precision_is_not_loaded_on_cuda(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "net.safetensors"
+    sv.Network([2, 3, 3], engine="cpu", precision="mixed").save(path)
+    with refused(FileError, "cuda engine"):
+        sv.load(path, "cuda")
+    assert sv.load(path, "auto").precision == sv.Precision("mixed")
+    # A run of an earlier version.
+    with monkeypatch.context() as patch:
+        patch.setitem(ENGINES, "cuda", replace(ENGINES["cuda"], only_full=""))
+        net = sv.Network([2, 4, 3], "tanh", seed=3)
+        s = sv.Session(net, labelled(), batch=8, engine="cuda", precision="mixed")
+        s.save(path)
+    with refused(FileError, "cuda engine"):
+        sv.Session.load(path)

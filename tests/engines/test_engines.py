@@ -204,6 +204,33 @@ def test_auto_takes_cuda_from_a_size_on_and_says_why(
     ]
 
 
+def test_mixed_precision_is_refused_on_cuda_and_nothing_changes(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("scalarviz.engines.registry._said", set())
+    monkeypatch.setitem(ENGINES, "cuda", replace(ENGINES["cuda"], lack=str, kernels=None))
+    net = rgb("cpu")
+    net.forward(COLOURS)
+    with refused(EngineError, "cuda engine"):
+        net.to("cuda", "mixed")
+    assert net.engine == "cpu" and net.precision == sv.Precision()
+    with refused(EngineError, "cuda engine"):
+        sv.Session(net, (COLOURS, COLOURS), engine="cuda", precision="mixed")
+    net.backward()
+    assert net.bank.grad.any()
+    s = sv.Session(net, (COLOURS, COLOURS), engine="cpu", precision="mixed")
+    s.advance(3)
+    for change in (lambda: s.to("cuda"), lambda: setattr(s, "engine", "cuda")):
+        with refused(EngineError, "cuda engine"):
+            change()
+    assert (s.engine, s.precision.name, s.current_branch.journal) == ("cpu", "mixed", [])
+    large, samples = sv.Network([100, 100, 100]), np.zeros((300, 100))
+    trained = sv.Session(large, (samples, samples), precision="mixed")
+    assert (trained.engine, large.precision.name) == ("cpu", "mixed")
+    why = "cuda computes in full precision only"
+    assert caplog.messages[-1] == f"scalarviz runs on the engine cpu ({why})"
+
+
 @every_engine
 def test_asking_whether_an_engine_will_do_makes_none(
     engine: str, monkeypatch: pytest.MonkeyPatch
