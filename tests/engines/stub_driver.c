@@ -1,6 +1,6 @@
 /* A stand-in for NVIDIA's driver, libcuda.so.1, where there is no GPU: memory is that of the host,
    work is done at once, and a launch does nothing but write a line into the file $STUB_LOG. Only of
-   two kernels it writes what they would: `twice`, of three lines, and the count of steps, at the
+   two kernels it writes what they would: `twice`, of the probe, and the count of steps, at the
    index $STUB_DONE of a plan, by `train` and `move_all`. A function that is not here is not found. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

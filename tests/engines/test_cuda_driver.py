@@ -55,20 +55,42 @@ def run(driver: Path, *ways: str, **settings: str) -> tuple[dict[str, Any], Coun
     return json.loads(done.stdout.splitlines()[-1]), Counter(lines)
 
 
-def test_the_engine_can_run_where_a_kernel_of_three_lines_did(driver: Path) -> None:
+def test_the_engine_can_run_where_a_small_kernel_did(driver: Path) -> None:
+    """It takes what whole steps take: a barrier of all blocks, and memory that is asked for."""
     found, log = run(driver, "lack")
-    assert found["lack"] == "" and sum(log.values()) == 1
+    assert found["lack"] == "" and sum(log.values()) == 2
+    attribute, launch = sorted(line.split() for line in log)
+    assert attribute[0::2] == ["attribute", "8"] and int(attribute[3]) > 48 * 1024
+    assert launch[0] == "cooperative" and launch[3] == attribute[3]
+
+
+WITHOUT_CUDADEVRT = """
+from numba.cuda import codegen
+def missing(name, static):
+    raise FileNotFoundError(f"lib{name}.a not found")
+codegen.get_cudalib = missing
+"""
+
+
+@pytest.mark.slow
+def test_a_barrier_that_cannot_be_linked_is_found_before_the_first_step(driver: Path) -> None:
+    (driver / "without").mkdir()
+    (driver / "without" / "sitecustomize.py").write_text(WITHOUT_CUDADEVRT)
+    paths = os.pathsep.join([str(driver / "without"), str(ROOT)])
+    found, log = run(driver, "lack", PYTHONPATH=paths, CUDA_HOME=str(driver))
+    assert found["lack"].startswith("libraries of the CUDA toolkit are missing (pip install")
+    assert "libcudadevrt.a not found" in found["lack"] and not log
 
 
 @pytest.mark.slow
 def test_what_the_driver_lacks_is_said_and_what_it_has_remembered(driver: Path) -> None:
     found, _ = run(driver, "lack", STUB_WRONG="1", CUDA_VISIBLE_DEVICES="0")
-    assert "a kernel of three lines gave wrong numbers" in found["lack"]
+    assert "a small kernel gave wrong numbers" in found["lack"]
     found, _ = run(driver, "lack", STUB_VERSION="12080")
     assert "the NVIDIA driver is too old: it knows CUDA 12.8" in found["lack"]
     for launches in (1, 0):
         found, log = run(driver, "lack", CUDA_VISIBLE_DEVICES="0")
-        assert found["lack"] == "" and sum(log.values()) == launches
+        assert found["lack"] == "" and sum(log.values()) == 2 * launches
 
 
 @pytest.mark.slow

@@ -110,7 +110,7 @@ def test_the_simulator_lacks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def without_a_cache(monkeypatch: pytest.MonkeyPatch, folder: Path, error: str) -> list[str]:
-    """Let the kernel of three lines end with an error; return the list that counts its runs."""
+    """Let the small kernel end with an error; return the list that counts its runs."""
     runs: list[str] = []
 
     def kernel() -> str:

@@ -1,7 +1,7 @@
 """missing_for_cuda: what the cuda engine lacks on this machine, as a short text.
 
 The driver is asked directly, so that numba's CUDA module is loaded only where there is a GPU. The
-engine can run if a kernel of three lines, see `probe`, was compiled and gave the right numbers.
+engine can run if a small kernel, see `probe`, was compiled and gave the right numbers.
 That takes seconds and is done in a process of its own, once: a file in the cache folder remembers
 it for these versions, this driver and this GPU. What failed is tried again by the next process.
 """
@@ -28,13 +28,13 @@ INSTALL = "pip install 'scalarviz[cuda]'"
 LEAST_CAPABILITY = (7, 5)  # compute capability; CUDA 13 supports no GPUs below
 NO_DEVICE = 100  # result of cuInit without a visible GPU
 MAJOR, MINOR = 75, 76  # device attributes of the compute capability
-SECONDS = 120.0  # maximum for a kernel of three lines
+SECONDS = 120.0  # maximum for a small kernel
 PACKAGES = (
     "numba", "numba-cuda", "numpy", "cuda-bindings", "cuda-core", "cuda-toolkit", "nvidia-nvvm",
     "nvidia-nvjitlink",
 )  # fmt: skip
 
-# What an error of the kernel of three lines means: a pattern in its text, and a sentence.
+# What an error of the small kernel means: a pattern in its text, and a sentence.
 CAUSES = (
     (
         r"no attribute 'row_stack'",
@@ -140,17 +140,17 @@ def error_of_a_kernel() -> str:
     try:
         said = child.communicate(timeout=SECONDS)[0].decode(errors="replace").strip()
     except subprocess.TimeoutExpired:
-        return f"a kernel of three lines did not end within {SECONDS:.0f} s"
+        return f"a small kernel did not end within {SECONDS:.0f} s"
     finally:
         children.end(child)
     last = said.rpartition("\n")[2]
     if child.returncode == 0 and last == probe.RAN:
         return ""
-    return last or f"a kernel of three lines ended its process (status {child.returncode})"
+    return last or f"a small kernel ended its process (status {child.returncode})"
 
 
 def explained(error: str) -> str:
-    """Return the sentence for an error of the kernel of three lines."""
+    """Return the sentence for an error of the small kernel."""
     for pattern, sentence in CAUSES:
         if re.search(pattern, error):
             return sentence.format(
