@@ -1,6 +1,6 @@
 """The machine that `on_gpu` runs on: its card, its packages, and where its CUDA libraries are.
 
-    python -m tests.benchmarks.on_gpu_machine
+    python3 -m tests.benchmarks.on_gpu_machine
 
 downloads what a machine without a network may lack, 39 MB, into build/on_gpu/carried: libnvvm with
 libdevice, the compiler that numba-cuda calls, and the newest numpy that numba-cuda compiles with.
@@ -16,9 +16,9 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Protocol
 
 BUILD = Path("build/on_gpu").resolve()
 CARRIED = BUILD / "carried"
@@ -28,10 +28,11 @@ TOOLKIT = Path("/usr/local/cuda")
 NVVM = "nvvm.tar.xz"
 
 PACKAGES = (
-    "numba", "numba-cuda", "llvmlite", "numpy", "cuda-core", "cuda-bindings", "cuda-pathfinder",
-    "cuda-toolkit", "nvidia-nvvm", "nvidia-nvjitlink", "nvidia-cuda-nvrtc", "nvidia-cuda-runtime",
-    "torch", "triton", "jax", "jaxlib", "pytest", "pytest-xdist", "scikit-image",
+    "numba", "numba-cuda", "llvmlite", "numpy", "cuda-core", "cuda-bindings", "cuda-toolkit",
+    "nvidia-nvvm", "nvidia-nvjitlink", "nvidia-cuda-nvrtc", "nvidia-cuda-runtime", "torch",
+    "triton", "jax", "jaxlib", "pytest", "pytest-xdist", "scikit-image", "freetype-py",
 )  # fmt: skip
+ASKED = "name,driver_version,clocks.sm,clocks.max.sm,clocks.mem,power.limit,memory.total"
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
 
 # What is downloaded, for Python 3.12 on Linux: libnvvm of CUDA 13.0 writes PTX that every driver
@@ -46,68 +47,39 @@ INSIDE = {"libnvvm.so.4": "nvvm/lib64", "libdevice.10.bc": "nvvm/libdevice"}
 
 # numba-cuda 0.30.4 uses a name that numpy 2.5 has not.
 SHIM = "import numpy\n\nnumpy.row_stack = numpy.vstack\n"
-# A kernel as `probe` runs it, with the whole traceback of what goes wrong.
-ATTEMPT = """
-import numpy
-from numba import cuda
-from scalarviz.engines.cuda.probe import SIZE, kernel_on
-out = cuda.device_array(SIZE, numpy.float32)
-cuda.jit(kernel_on(cuda))[1, SIZE](out)
-print(out.copy_to_host())
-"""
+
+Tell = Callable[..., None]
 
 
-class Tell(Protocol):
-    """Prints a result of a part, and appends it to the file of results."""
-
-    def __call__(self, part: str, **found: Any) -> None: ...
-
-
-# ---- what there is ------------------------------------------------------------------------------
-
-
-def versions(tell: Tell) -> bool:
-    """Card and packages; False if the engine cannot run."""
+def card() -> None:
+    """Tell what there is; raise an error if the engine cannot run."""
+    from scalarviz.engines.cuda import probe
     from scalarviz.engines.cuda.missing import missing_for_cuda
+    from tests.benchmarks.on_gpu import tell
 
-    tell("versions", card=card("driver_version,clocks.max.sm,power.limit,memory.total"))
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = None
-    known = {name: os.environ.get(name) for name in ("CUDA_HOME", "SCALARVIZ_CACHE_DIR")}
-    tell("versions", python=sys.version.split()[0], cores=os.cpu_count(), **found, **known)
-    tell("versions", libraries=libraries())
+    tell("card", card=clocks(), python=sys.version.split()[0], cores=os.cpu_count())
+    tell("card", **{package: version_of(package) for package in PACKAGES})
     lack = missing_for_cuda()
-    tell("versions", can_run=not lack, lack=lack)
+    tell("card", good=not lack, lack=lack, home=os.environ.get("CUDA_HOME"))
     if lack:
-        done = subprocess.run([sys.executable, "-c", ATTEMPT], capture_output=True, text=True)
-        tell("versions", status=done.returncode, last=done.stderr.strip().splitlines()[-25:])
-    return not lack
+        probe.attempt()  # here, for its traceback
+        raise RuntimeError(lack)
 
 
-def card(asked: str) -> str:
-    """What nvidia-smi says of the GPU, its name and its clocks first."""
+def clocks() -> str:
+    """What nvidia-smi says of the GPU."""
     if not shutil.which("nvidia-smi"):
         return "nvidia-smi is not installed"
-    fields = f"name,clocks.sm,clocks.mem,temperature.gpu,{asked}".rstrip(",")
-    command = ["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader"]
+    command = ["nvidia-smi", f"--query-gpu={ASKED}", "--format=csv,noheader"]
     done = subprocess.run(command, capture_output=True, text=True)
     return done.stdout.strip() or done.stderr.strip()
 
 
-def libraries() -> dict[str, str]:
-    """Where numba-cuda finds the CUDA libraries."""
-    if SIMULATED:
-        return {}
+def version_of(package: str) -> str | None:
     try:
-        from numba.cuda.cuda_paths import get_cuda_paths
-
-        return {name: str(found.info) for name, found in get_cuda_paths().items()}
-    except Exception as error:  # whatever is missing: a line says so
-        return {"error": f"{type(error).__name__}: {error}"}
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 # ---- what the parts find ------------------------------------------------------------------------
@@ -115,24 +87,22 @@ def libraries() -> dict[str, str]:
 
 def environment(tell: Tell) -> dict[str, str]:
     """The environment of the parts: their kernels, their CUDA libraries, and numba-cuda's name."""
-    found = dict(os.environ)
+    found, site = dict(os.environ), BUILD / "site"
     if "SCALARVIZ_CACHE_DIR" not in found:
         found["SCALARVIZ_CACHE_DIR"] = str(KERNELS)
-        kept = CARRIED / KEPT_KERNELS
-        if kept.exists() and not KERNELS.exists():
-            unpack(kept, BUILD)
-            tell("versions", kernels=f"{len(list(KERNELS.glob('*.py')))} of another machine")
+        if (CARRIED / KEPT_KERNELS).exists() and not KERNELS.exists():
+            unpack(CARRIED / KEPT_KERNELS, BUILD)
+            tell("card", kernels_of_another_machine=len(list(KERNELS.glob("*.py"))))
     found.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     found["NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS"] = "0"
+    found.pop("SCALARVIZ_CUDA_FUSED", None)
     home = "" if "CUDA_HOME" in found or SIMULATED else toolkit()
-    if home:
-        found["CUDA_HOME"] = home
-    site = BUILD / "site"
+    found |= {"CUDA_HOME": home} if home else {}
     shutil.rmtree(site, ignore_errors=True)
     site.mkdir(parents=True)
-    if tuple([int(each) for each in version("numpy").split(".")[:2]]) >= (2, 5):
+    if [int(each) for each in version("numpy").split(".")[:2]] >= [2, 5]:
         (site / "sitecustomize.py").write_text(SHIM)
-        tell("versions", shim="numpy.row_stack is numpy.vstack, for numba-cuda")
+        tell("card", shim="numpy.row_stack is numpy.vstack, for numba-cuda")
     found["PYTHONPATH"] = os.pathsep.join([str(site), found.get("PYTHONPATH", "")])
     return found
 
@@ -142,7 +112,7 @@ def toolkit() -> str:
 
     It looks in nvvm/lib64; packages of the toolkit for Python have it in lib.
     """
-    if installed("nvidia-nvvm"):
+    if version_of("nvidia-nvvm"):
         return ""
     if (TOOLKIT / "nvvm/lib64").exists():
         return str(TOOLKIT)
@@ -157,13 +127,6 @@ def toolkit() -> str:
     return str(made) if made.exists() else ""
 
 
-def installed(package: str) -> bool:
-    try:
-        return bool(version(package))
-    except PackageNotFoundError:
-        return False
-
-
 def unpack(path: Path, folder: Path) -> None:
     with tarfile.open(path) as file:
         # The argument `filter` came with Python 3.11.4; before, this attribute is ignored.
@@ -171,13 +134,17 @@ def unpack(path: Path, folder: Path) -> None:
         file.extractall(folder)
 
 
-def install_carried(known: dict[str, str]) -> list[str]:
-    """Put the carried wheels first in the path of the parts; return their names."""
-    wheels, site = sorted(CARRIED.glob("*.whl")), BUILD / "site"
-    if wheels:
-        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
-        command += ["--upgrade", "--target", str(site), *map(str, wheels)]
-        subprocess.run(command, check=True, env=known)
+def install_carried(known: dict[str, str], tell: Tell) -> list[str]:
+    """Put the carried wheels first in the path of the parts; return their names, if pip did."""
+    wheels = sorted(CARRIED.glob("*.whl"))
+    if not wheels:
+        return []
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
+    command += ["--upgrade", "--target", str(BUILD / "site"), *map(str, wheels)]
+    done = subprocess.run(command, env=known, capture_output=True, text=True)
+    if done.returncode:  # such as wheels of another Python
+        tell("card", pip=done.stderr.strip().splitlines()[-3:])
+        return []
     return [wheel.name for wheel in wheels]
 
 
