@@ -12,18 +12,23 @@ import scalarviz as sv
 # Python looks for signals at the start of a function, after a call and before a loop goes round.
 LOOKS_AFTER = {dis.opmap[name] for name in ("CALL", "CALL_FUNCTION_EX") if name in dis.opmap}
 PACKAGE = sv.__file__.removesuffix("__init__.py")
+OF_PYTHON = ("contextlib.py", "threading.py")
 
 
 class At:
-    """A trace function that sends SIGINT at the n-th such moment in the code of the package."""
+    """A trace function that sends SIGINT at the n-th such moment in the code of the package.
 
-    def __init__(self, n: int) -> None:
+    folder  only what is in this folder of the package
+    """
+
+    def __init__(self, n: int, folder: str = "") -> None:
         self.left = n
+        self._folder = PACKAGE + folder
         self._last: dict[FrameType, int] = {}
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> Any:
         name = frame.f_code.co_filename
-        if not (name.startswith(PACKAGE) or name.endswith("contextlib.py")):
+        if not (name.startswith(self._folder) or name.endswith(OF_PYTHON)):
             return None
         frame.f_trace_opcodes = True
         code = frame.f_code.co_code[frame.f_lasti]
@@ -37,17 +42,20 @@ class At:
         return self
 
 
-def at_each_moment(act: Callable[[], Callable[[], object]], every: int = 1) -> Iterator[bool]:
+def at_each_moment(
+    act: Callable[[], Callable[[], object]], every: int = 1, folder: str = ""
+) -> Iterator[bool]:
     """Interrupt what `act()` returns at its first moment, then at its second, ...
 
     Yields after each whether KeyboardInterrupt was raised; ends after the first call that ends
     before its moment has come.
 
-    every  only each so manieth moment
+    every   only each so manieth moment
+    folder  only moments in the code of this folder of the package
     """
     n = 1
     while True:
-        call, at, raised = act(), At(n), False
+        call, at, raised = act(), At(n, folder), False
         before = sys.gettrace()
         try:
             sys.settrace(at)

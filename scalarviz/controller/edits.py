@@ -27,7 +27,7 @@ class Edits:
         session = self.session
         with session.doing():
             log = session.timeline.undo_log
-            last = log.done[-1] if log.done else None
+            last = log.last
             goes_on = dragged and last is not None and self._drag == (row, last)
             if last is not None and last.after is not None:
                 goes_on = goes_on and last.after.branch is session.timeline.branch

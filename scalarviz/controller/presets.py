@@ -50,7 +50,7 @@ def all_zero(session: Session) -> None:
 def dead(session: Session) -> None:
     """Make the neurons of the first hidden layer never positive, with relu."""
     layers = hidden_layers(session)
-    with session.doing(), session.timeline.undo_log.together():
+    with session.doing(as_one=True):
         session.set_activation(layers[0], "relu")
         found = session.network.layers[layers[0]]
         session.edit([each.bias.index for each in found.perceptrons], FAR)

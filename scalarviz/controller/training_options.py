@@ -97,7 +97,7 @@ def choose_batch(session: Session, count: object) -> None:
 def choose_activation(session: Session, name: str) -> None:
     """Set the activation of all hidden layers, as one change."""
     pick(ACTIVATIONS, name, "activation")
-    with session.doing(), session.timeline.undo_log.together():
+    with session.doing(as_one=True):
         for place in hidden_places(session.network):
             session.set_activation(place, name)
 

@@ -10,9 +10,10 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
 from types import CodeType, FrameType
-from typing import Any, TypeVar, final
+from typing import Any, TypeVar, cast, final
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -24,6 +25,22 @@ def whole(function: Function) -> Function:
     """Decorator: while `ctrl_c` is held, a signal waits until this function has returned."""
     _codes.add(function.__code__)
     return function
+
+
+def uncut(function: Function) -> Function:
+    """Decorator: `ctrl_c` is held while this function runs, which is `whole`."""
+
+    @whole
+    @wraps(function)
+    def call(*args: Any, **named: Any) -> Any:
+        ctrl_c.begin()
+        try:
+            return function(*args, **named)
+        finally:
+            ctrl_c.end()
+            ctrl_c.deliver()
+
+    return cast("Function", call)
 
 
 def wholes_in(frame: FrameType | None) -> int:

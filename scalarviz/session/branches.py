@@ -17,6 +17,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.model.bank import Bank
+from scalarviz.process.whole import uncut
 from scalarviz.session.branch_names import checked_name, default_name
 from scalarviz.session.losses import EXACT, Losses
 
@@ -156,6 +157,7 @@ class Branch:
         return self.given_name or default_name(self)
 
     @name.setter
+    @uncut
     def name(self, name: str) -> None:
         before, self.given_name = self.given_name, checked_name(name)
         rename = self.renames()

@@ -10,6 +10,7 @@ from scalarviz.errors import OrderError
 from scalarviz.process.whole import ctrl_c, whole
 from scalarviz.session.lock import SessionLock
 from scalarviz.session.timeline import Timeline
+from scalarviz.session.undo import Change, Spot
 
 
 @final
@@ -22,9 +23,10 @@ class Doing:
     plays         whether it is a portion of background play: numbers may stay where the engine has
                   left them, and are fetched now and then; else they are in the bank, also held
                   arrays of it
+    as_one        whether what it changes is one change for `undo`, also a move to another branch
     """
 
-    __slots__ = ("_check_owner", "_lock", "_plays", "_takes", "_timeline")
+    __slots__ = ("_as_one", "_before", "_check_owner", "_lock", "_plays", "_takes", "_timeline")
 
     def __init__(
         self,
@@ -33,11 +35,14 @@ class Doing:
         check_owner: Callable[[], None],
         *,
         plays: bool = False,
+        as_one: bool = False,
     ) -> None:
         self._lock = session_lock
         self._timeline = timeline
         self._check_owner = check_owner
         self._plays = plays
+        self._as_one = as_one
+        self._before: tuple[Change | None, Spot] | None = None
         self._takes = False  # whether the lock is acquired here, and not by a caller
 
     @whole
@@ -71,6 +76,8 @@ class Doing:
             if is_away and bank.away.keeper is None:
                 timeline.keep_frame()
             timeline.show()
+            if self._as_one:
+                self._before = timeline.undo_log.last, timeline.spot
             ctrl_c.deliver()
         except BaseException:
             self._end(failed=True)
@@ -86,6 +93,8 @@ class Doing:
             if failed or not self._plays:
                 timeline.trainer.bank.fetch()
         finally:
+            if self._before is not None:
+                timeline.undo_log.join_since(*self._before, timeline.spot)
             timeline.plays = False
             timeline.remember()
             timeline.show()

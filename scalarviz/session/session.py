@@ -207,7 +207,7 @@ class Session(UserActions):
 
     def reset(self) -> None:
         """Go to the start and begin a new branch; earlier branches are kept."""
-        with self.doing(), self.timeline.leaping():
+        with self.doing(as_one=True):
             self.timeline.leaps += 1
             self.timeline.go(Clock())
             if self.timeline.branch.end > Clock():
@@ -303,7 +303,7 @@ class Session(UserActions):
         Raises InputError for a name that is too long or cannot be read.
         """
         name = checked_name(name)
-        with self.doing(), self.timeline.leaping():
+        with self.doing(as_one=True):
             made = self.timeline.fork()
             made.given_name = name
             return made
@@ -314,7 +314,7 @@ class Session(UserActions):
         The session goes to the same step if the branch reaches it, else to the end of the branch.
         Raises InputError for a branch that it does not have, and for a name that several have.
         """
-        with self.doing(), self.timeline.leaping():
+        with self.doing(as_one=True):
             self.timeline.switch(find_branch(self.timeline.branches, branch))
 
     def pin(self, weight: Weight | int | Sequence[int], on: bool = True) -> None:
@@ -427,13 +427,15 @@ class Session(UserActions):
             self.network.bank.fetch()  # the next portion may be long in coming
         return count
 
-    def doing(self) -> Doing:
+    def doing(self, *, as_one: bool = False) -> Doing:
         """Hold the lock, after journalling direct writes to the bank as edits.
+
+        as_one  True: one `undo` takes back all that is changed meanwhile; by default False
 
         Raises OrderError when called from within a portion, OwnershipError if another session has
         taken over the network.
         """
-        return Doing(self._session_lock, self.timeline, self._check_owner)
+        return Doing(self._session_lock, self.timeline, self._check_owner, as_one=as_one)
 
     @property
     def has_turn(self) -> bool:

@@ -44,8 +44,8 @@ class SessionState(ABC):
     )
 
     @abstractmethod
-    def doing(self) -> AbstractContextManager[None]:
-        """Hold the session's lock, see `Session.doing`."""
+    def doing(self, *, as_one: bool = False) -> AbstractContextManager[None]:
+        """Hold the session's lock, see `Session.doing`, also for `as_one`."""
 
     @final
     @property

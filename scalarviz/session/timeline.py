@@ -394,37 +394,37 @@ class Timeline:
 
     def note(self, kind: str, details: dict[str, Any]) -> Action:
         """Apply and journal an action; changes of a step's structure wait for the next step."""
+        actions = self.applied((kind, details))
+        self.journal(*actions)
+        return actions[0]
+
+    def applied(self, *changes: tuple[str, dict[str, Any]]) -> list[Action]:
+        """Return actions of this moment, given kinds and details; those that do not wait apply."""
         self._apply_queued()
-        later = kind in BETWEEN_STEPS and self.clock.operation > 0
-        step, operation = (self.clock.step + 1, 0) if later else self.clock.place
-        action = Action(step, operation, kind, details, self.clock.place if later else None)
-        if not later:
+        here, made = self.clock.place, []
+        for kind, details in changes:
+            later = kind in BETWEEN_STEPS and self.clock.operation > 0
+            place = (self.clock.step + 1, 0) if later else here
+            made.append(Action(*place, kind, details, here if later else None))
+        if now := [action for action in made if action.asked is None]:
             self._interrupted = True
-            self.trainer.apply(action)
-        self._enter(action)
-        return action
+            self.trainer.apply(*now)
+        return made
 
     @whole
-    def _enter(self, action: Action) -> None:
-        """Journal an action that was applied, unless it waits."""
+    def journal(self, *actions: Action) -> None:
+        """Journal actions that are `applied`."""
         before, waiting = self.spot, self.branch.waiting_at(self.clock)
         if self.branch.end > self.clock:
             self.fork()
-        self.branch.insert(action)
-        if action.asked is None:
-            self.clock = self.clock._replace(actions=self.clock.actions + 1)
-            self._interrupted = False
+        for action in actions:
+            self.branch.insert(action)
+            if action.asked is None:
+                self.clock = self.clock._replace(actions=self.clock.actions + 1)
+                self._interrupted = False
         self.branch.end = self.clock
         if not self.visits.under_way:  # what a callback changes belongs to the training
-            self.undo_log.add(before, self.spot, action, waiting=waiting)
-
-    @contextmanager
-    def leaping(self) -> Iterator[None]:
-        """Note a move to another branch, so that it can be undone."""
-        before = self.spot
-        yield
-        if self.spot != before:
-            self.undo_log.add(before, self.spot)
+            self.undo_log.add(before, self.spot, *actions, waiting=waiting)
 
     @property
     def spot(self) -> Spot:

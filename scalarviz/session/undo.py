@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, final
 
 from scalarviz.errors import OrderError
+from scalarviz.process.whole import whole
 from scalarviz.session.branches import Action, Branch, Clock
 
 if TYPE_CHECKING:
@@ -86,11 +87,24 @@ class UndoLog:
         if not self._is_off:
             self.done[-1].name = branch, before
 
+    @property
+    def last(self) -> Change | None:
+        """The newest change that was not undone."""
+        return self.done[-1] if self.done else None
+
+    @whole
     def join(self) -> None:
         """Make one change of the last two."""
         last = self.done.pop()
         self.done[-1].after = last.after
         self.done[-1].actions += last.actions
+
+    def join_since(self, last: Change | None, before: Spot, after: Spot) -> None:
+        """Make one change of all since `last`, or of a move that is no change yet."""
+        if self.last is last and before != after:
+            self.add(before, after)
+        while len(self.done) > 1 and last not in (self.done[-1], self.done[-2]):
+            self.join()
 
     @contextmanager
     def off(self) -> Iterator[None]:
@@ -101,53 +115,56 @@ class UndoLog:
         finally:
             self._is_off = was
 
-    @contextmanager
-    def together(self) -> Iterator[None]:
-        """Make one change of all that are made in this block."""
-        before = self.done[-1] if self.done else None
-        try:
-            yield
-        finally:
-            while len(self.done) > 1 and before not in (self.done[-1], self.done[-2]):
-                self.join()
-
     def undo(self, timeline: Timeline) -> None:
         """Go to the moment before the last change; raise OrderError if there is none."""
         if not self.done:
             raise OrderError("there is nothing to undo: nothing was changed in this session")
         change = self.done[-1]  # which stays there if Ctrl-C ends this
+        was_last = timeline.spot == change.after and timeline.clock == timeline.branch.end
+        was_last = was_last and change.is_at_once and not has_forks(timeline, change.before)
+        if change.name is None:
+            go(timeline, change.before)
+        self._note_undo(timeline, was_last)
+
+    @whole
+    def _note_undo(self, timeline: Timeline, was_last: bool) -> None:
+        """Take a change, before which the timeline is, from its branch, or go on without it."""
+        change = self.done[-1]
         after, before = change.after, change.before
-        if not change.swap_names():
+        if not change.swap_names() and change.actions:
             assert after is not None, "a change that is done has a moment after it"
-            was_last = timeline.spot == after and after.clock == after.branch.end
-            was_last = was_last and change.is_at_once and not has_forks(timeline, before)
-            go(timeline, before)
-            if after.branch is before.branch and change.actions:
+            if after.branch is before.branch:
                 others = {*change.actions, *change.waiting}
                 if not was_last:
                     fork_with(timeline, change.waiting)
                 timeline.branch.remove(change.actions, timeline.clock)
                 if was_last or asked_at(after) - others:  # which the way there would bring along
-                    after = None
-        change.after = after
+                    change.after = None
         self.undone.append(self.done.pop())
 
     def redo(self, timeline: Timeline) -> None:
         """Go to the moment after the change that was undone last, or make it again."""
         if not self.undone:
             raise OrderError("there is nothing to redo: nothing was undone since the last change")
+        change, actions = self.undone[-1], None
+        if change.name is None:
+            go(timeline, change.after or change.before)
+            if change.after is None:
+                details = [(each.kind, dict(each.details)) for each in change.actions]
+                actions = timeline.applied(*details)
+        self._note_redo(timeline, actions)
+
+    @whole
+    def _note_redo(self, timeline: Timeline, actions: list[Action] | None) -> None:
+        """Journal the actions of a change that were applied anew, if any; it is done."""
         change = self.undone[-1]
-        if change.swap_names():
-            pass
-        elif change.after is not None:
-            go(timeline, change.after)
-        else:
-            go(timeline, change.before)
+        change.swap_names()
+        if actions is not None:
             if timeline.branch.end > timeline.clock:
                 fork_with(timeline, change.waiting)
             with self.off():
-                made = [timeline.note(each.kind, dict(each.details)) for each in change.actions]
-            change.actions, change.after = made, timeline.spot
+                timeline.journal(*actions)
+            change.actions, change.after = actions, timeline.spot
         self.done.append(self.undone.pop())
 
 

@@ -229,7 +229,7 @@ class UserActions(SessionState, ABC):
         Raises UnknownNameError for an unknown name, InputError for a layer without activation.
         """
         places = self.network.places_of(self.network.check_activation(layer, name))
-        with self.doing(), self.timeline.undo_log.together():
+        with self.doing(as_one=True):
             if len(self.network.activations) - 1 in places:
                 settings_now(self).loss.check_output(name)
             for place in places:

@@ -19,6 +19,7 @@ from typing import final
 from weakref import WeakSet
 
 from scalarviz.engines.common.cores import Guard
+from scalarviz.process.whole import ctrl_c, uncut
 
 LAST = 5.0  # seconds that the end of the program waits for portions, at most
 LOOK = 0.1  # seconds between two checks that a thread is alive
@@ -53,6 +54,7 @@ class Background:
         """Whether a job has neither ended nor been stopped."""
         return self._job is not None
 
+    @uncut
     def start(self, job: Job) -> None:
         """Run this job from now on, instead of the present one."""
         with self._changed:
@@ -68,12 +70,14 @@ class Background:
                 self._thread = thread
         _be_called_first()
 
+    @uncut
     def stop(self) -> None:
         """Stop after the current portion, without waiting for it."""
         with self._changed:
             self._job = None
             self._changed.notify_all()
 
+    @uncut
     def wait(self, seconds: float = threading.TIMEOUT_MAX) -> None:
         """Wait until a stopped job has ended: the thread is gone, or runs a newer job.
 
@@ -88,9 +92,11 @@ class Background:
                 left = limit - time.monotonic()
                 if (self._job is not None and self._now is not now) or left <= 0.0:
                     return
+                ctrl_c.deliver()
                 self._changed.wait(min(LOOK, left))
         thread.join()
 
+    @uncut
     def finish(self, seconds: float = threading.TIMEOUT_MAX) -> bool:
         """Wait until no job is left; return whether none is. Does not wait in the thread itself."""
         limit = time.monotonic() + seconds
@@ -99,9 +105,11 @@ class Background:
                 left = limit - time.monotonic()
                 if left <= 0.0:
                     break
+                ctrl_c.deliver()
                 self._changed.wait(min(LOOK, left))
             return not self.busy
 
+    @uncut
     def take_error(self) -> BaseException | None:
         """Return the error that ended a job and forget it, or None."""
         with self._changed:

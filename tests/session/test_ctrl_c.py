@@ -169,15 +169,121 @@ def test_a_handler_that_does_not_raise_is_called_once_and_the_call_goes_on() -> 
     assert s.clock.place > PLACE
 
 
-def test_an_undo_that_ctrl_c_ends_is_done_or_can_be_done() -> None:
-    s = training()
-    log = s.timeline.undo_log
-    for _ in at_each_moment(lambda: s.undo, 31):
-        assert len(log.done) + len(log.undone) == 1
-        if log.done:
+def shown(s: sv.Session) -> tuple[object, ...]:
+    """What a user sees of a session, whatever the number of its branch."""
+    values = s.network.bank.value.tolist()
+    name = s.current_branch.given_name
+    return s.clock.place, values, s.learning_rate, s.network.activations, name
+
+
+def several(s: sv.Session) -> None:
+    with s.doing(as_one=True):
+        s.edit(1, 0.25)
+        s.learning_rate = 0.3
+        s.edit(2, 0.75)
+
+
+def rename(s: sv.Session) -> None:
+    s.current_branch.name = "named"
+
+
+def edit_and_go_on(s: sv.Session) -> None:
+    s.edit(1, 0.25)
+    s.advance(4, "operation")
+
+
+UNDONE = {
+    "last": several,
+    "before others": edit_and_go_on,
+    "name": rename,
+    "branch": sv.Session.branch,
+}
+
+
+@pytest.mark.parametrize("name", UNDONE)
+def test_an_undo_or_redo_that_ctrl_c_ends_is_done_or_can_be_done(name: str) -> None:
+    made: list[sv.Session] = []
+
+    def changed() -> sv.Session:
+        made.append(training())
+        UNDONE[name](made[-1])
+        return made[-1]
+
+    def undone() -> sv.Session:
+        changed().undo()
+        return made[-1]
+
+    def again() -> sv.Session:
+        undone().redo()
+        return made[-1]
+
+    before, after = shown(undone()), shown(again())
+    for act in (lambda: changed().undo, lambda: undone().redo):
+        for _ in at_each_moment(act, folder="session/undo"):
+            s, log = made[-1], made[-1].timeline.undo_log
+            check_whole(s)
+            assert len(log.done) + len(log.undone) == 2
+            if len(log.undone) == 1:
+                s.redo()
+                assert shown(s) == after
             s.undo()
-        s.redo()
-        assert s.network.bank.value[0] == 0.5 and len(log.done) == 1
+            assert shown(s) == before
+            s.redo()
+            assert shown(s) == after and len(log.done) == 2
+
+
+LEAPS: dict[str, tuple[Callable[[sv.Session], object], int]] = {
+    "reset": (lambda s: s.reset(), 1),
+    "branch": (lambda s: s.branch("named"), 1),
+    "switch": (lambda s: s.switch(1), 7),
+    "name": (rename, 1),
+    "several": (several, 3),
+}
+
+
+@pytest.mark.parametrize("name", LEAPS)
+def test_what_ctrl_c_ends_halfway_can_be_undone(name: str) -> None:
+    leap, every = LEAPS[name]
+    made: list[sv.Session] = []
+
+    def act() -> Callable[[], object]:
+        s = training()
+        s.branch()
+        s.switch(0)
+        made.append(s)
+        return lambda: leap(s)
+
+    act()
+    before, clock = shown(made[-1]), made[-1].clock
+    for _ in at_each_moment(act, every, folder="session"):
+        s, log = made[-1], made[-1].timeline.undo_log
+        check_whole(s)
+        if len(log.done) > 3:
+            s.undo()
+        else:
+            assert s.current_branch.number == 0, "only the clock has moved"
+            with s.doing():
+                s.timeline.go(clock)
+        assert shown(s) == before and len(log.done) == 3
+
+
+def test_play_and_pause_that_ctrl_c_ends_leave_one_thread_or_none() -> None:
+    s = training()
+
+    def play() -> None:
+        s.play(1.0, "operation")
+
+    def pause() -> Callable[[], object]:
+        play()
+        return s.pause
+
+    for act in (lambda: play, pause):
+        for _ in at_each_moment(act, folder="session/worker"):
+            play()
+            s.pause(10.0)
+            assert not any(each.name == "scalarviz" for each in threading.enumerate())
+            assert not s.playing
+            check_whole(s)
 
 
 def cut(patch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
