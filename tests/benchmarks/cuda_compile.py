@@ -4,9 +4,10 @@
 
 compiles (libnvvm) and links (nvJitLink) the kernels of 12-64x4-3 with Adam for the formulas in use,
 and the same kernels with all formulas, and prints seconds of the processor, registers and
-instructions. The time of numba before libnvvm counts as compiling. Then it prints how many
-instructions a multiply-add takes in the loops of a convolution, and how many the loops of row
-formulas have, which the compiler unrolls four times.
+instructions. The time of numba before libnvvm counts as compiling. Then it prints the loops that
+copy weights and parts of matrices to the memory of a block, each with how many loads are under way
+before the first store; how many instructions a multiply-add takes in the loops of a convolution;
+and how many the loops of row formulas have, which the compiler unrolls four times.
 """
 
 from __future__ import annotations
@@ -62,6 +63,22 @@ def print_loops(folder: Path) -> None:
         print(f"    {function.__name__:<36}{code.registers:9}  {text}", flush=True)
 
 
+def print_copies(folder: Path) -> None:
+    """Print the loops that copy weights, or parts of matrices, to a block's memory."""
+    print("copies to a block's memory    registers  instructions of a loop: loads before a store")
+    matrices = kernels.forward_all, kernels.input_gradient_all, kernels.parameter_gradients
+    for function in (steps.train, *matrices):
+        rows = [("WHOLE_BATCH", "affine")] if function in matrices else machine_code.IN_USE
+        code = machine_code.linked(machine_code.unit(function, rows), "float32", folder)
+        loops = [loop for loop in code.loops if loop.count(r"\bSTS") and loop.count(r"\bLDG")]
+        # The other ones of whole steps draw the samples.
+        shown = loops if function in matrices else loops[:1]
+        text = ", ".join(
+            f"{len(each.instructions)}: {each.before(r'LDG', r'STS')}" for each in shown
+        )
+        print(f"    {function.__name__:<26}{code.registers:9}  {text}", flush=True)
+
+
 def print_rows(folder: Path) -> None:
     """Print the instructions of loops over a row, each with its loads from the GPU's memory."""
     print("row formulas                            registers  instructions of a loop: loads")
@@ -89,6 +106,7 @@ def main() -> None:
             seconds = {each: measured(each, each.function.__name__, folder) for each in group}
             whole = sum(s for each, s in seconds.items() if each.function is steps.train)
             print(f"    whole steps {whole:.1f} s; all {sum(seconds.values()):.1f} s")
+        print_copies(folder)
         print_loops(folder)
         print_rows(folder)
 

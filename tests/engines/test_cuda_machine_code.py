@@ -15,6 +15,7 @@ from tests.engines.machine_code import (
     EVERY,
     IN_USE,
     NOT_ROUNDED,
+    Loop,
     MachineCode,
     as_launched,
     linked,
@@ -45,6 +46,14 @@ def check(code: MachineCode) -> None:
     assert not NOT_ROUNDED.search(code.ptx)
 
 
+def check_copies(copies: list[Loop]) -> None:
+    """Four numbers are on their way before a thread waits for the first, without a division."""
+    for loop in copies:
+        assert loop.count(r"\bLDG") == loop.count(r"\bSTS") == loop.before(r"\bLDG", r"\bSTS") == 4
+        assert len(loop.instructions) <= 90
+        assert not loop.count(r"\bCALL|\bMUFU")
+
+
 def test_a_gpu_runs_what_is_counted_here(tmp_path: Path) -> None:
     """No option of numba has the kernel compiled once more, which would fuse products and sums."""
     used = unit(kernels.move_all, IN_USE)
@@ -72,6 +81,8 @@ def test_products_take_few_instructions_in_whole_steps(tmp_path: Path) -> None:
     assert max(loop.per_product for loop in far) <= MOST_A_PRODUCT
     rest = [loop for loop in loops if loop.count(r"\bLDG") and loop not in far]
     assert max(loop.per_product for loop in rest) <= 3.0
+    # The first loop that writes to a block's memory copies the weights there.
+    check_copies([loop for loop in code.loops if loop.count(r"\bSTS")][:1])
     # The gradients of the chunks are added in order, and loaded many at a time.
     sums = [loop for loop in code.loops if loop.count(r"\bLDG") == loop.count(r"\bFADD") == 16]
     assert len(sums) == 1
@@ -89,6 +100,9 @@ def test_products_take_few_instructions_in_products_of_matrices(
     loops = [loop for loop in code.loops if loop.count(r"\bLDS") and loop.products >= 16]
     assert loops and max(loop.per_product for loop in loops) <= MOST_A_PRODUCT
     assert code.registers <= 128  # so that a multiprocessor has room for two blocks
+    copies = [loop for loop in code.loops if loop.count(r"\bSTS")]
+    assert len(copies) >= 2  # of both factors
+    check_copies(copies)
 
 
 def test_a_kernel_of_one_formula_is_small(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from scalarviz.engines.cuda.convolution_weights import write_gradient
 from scalarviz.engines.cuda.matrix_products import sums_of_panels
 from scalarviz.engines.cuda.places import (
     CHUNKS,
+    DOWN,
     EACH,
     FLOW,
     FOUR,
@@ -30,7 +31,6 @@ from scalarviz.engines.cuda.places import (
     SPACE,
     STRIDE,
     TARGET,
-    TILE,
 )
 from scalarviz.engines.cuda.products import quarter
 from scalarviz.engines.cuda.teams import chunk_start, partial_of, row_of
@@ -141,11 +141,11 @@ def fetch_gradients(
     """
     for i in range(cuda.threadIdx.x, rows << 2, cuda.blockDim.x):
         row, s = i >> 2, i & 3
-        at, to = np.uint64(g + row * apart + s), np.uint64(s * MATRIX_TILE + row)
+        at, to = np.uint64(g + row * apart + s), np.uint64(s) * DOWN + np.uint64(row)
         for _ in range(windows):
             panel[to] = arena[at] if s < samples else Real(0)
             at += np.uint64(stride)
-            to += FOUR * TILE
+            to += FOUR * DOWN
 
 
 @kernel
@@ -161,7 +161,7 @@ def fetch_inputs(
     """
     for i in range(cuda.threadIdx.x, columns << 2, cuda.blockDim.x):
         column, s = i >> 2, i & 3
-        at, to = np.uint64(x + table[column] + s), np.uint64(s * MATRIX_TILE + column)
+        at, to = np.uint64(x + table[column] + s), np.uint64(s) * DOWN + np.uint64(column)
         # A negative number is a large one without its sign.
         down = np.uint64(line + table[MATRIX_TILE + column])
         across = np.uint64(place + table[2 * MATRIX_TILE + column])
@@ -171,7 +171,7 @@ def fetch_inputs(
             panel[to] = arena[at] if there and across < np.uint64(width) else beyond
             at += np.uint64(step)
             across += np.uint64(apart)
-            to += FOUR * TILE
+            to += FOUR * DOWN
 
 
 @kernel

@@ -17,6 +17,7 @@ from scalarviz.engines.cuda.places import (
     CHUNKS,
     COUNT,
     DEPTH,
+    DOWN,
     FLOW,
     HAS_BIASES,
     INPUTS,
@@ -35,7 +36,7 @@ from scalarviz.engines.cuda.places import (
     WEIGHTS,
     ZERO,
 )
-from scalarviz.engines.cuda.products import for_four, quarter, smaller
+from scalarviz.engines.cuda.products import fetch, for_four, quarter, smaller
 from scalarviz.engines.cuda.teams import bias_sum, chunk_start, kept, partial_of
 
 Numbers = Any
@@ -45,25 +46,20 @@ Index = Any
 
 
 @kernel
-def fetch(
+def fetch_panel(
     arena: Numbers, start: Index, along: Index, inner: Index, length: Index, width: Index,
     panel: Numbers,
 ) -> None:  # fmt: skip
     """Load rows or columns of a factor, `length` of `width` numbers each, to panel[inner, row].
 
     `along` is the step in memory from one of them to the next, `inner` that from one of its numbers
-    to the next. Neighbouring threads read neighbours in memory.
+    to the next; one of both is 1.
     """
-    i, step = np.uint64(cuda.threadIdx.x), np.uint64(cuda.blockDim.x)
-    while i < length * width:
-        if inner == ONE:
-            row = i // width
-            k = i - row * width
-        else:
-            k = i // length
-            row = i - k * length
-        panel[k * TILE + row] = arena[start + row * along + k * inner]
-        i += step
+    apart, lines, count, down, across = inner, width, length, DOWN, ONE
+    if inner == ONE:
+        apart, lines, count, down, across = along, length, width, ONE, DOWN
+    worker, workers = cuda.threadIdx.x, cuda.blockDim.x
+    fetch(arena, start, apart, lines, count, panel, ZERO, down, across, worker, workers)
 
 
 @kernel
@@ -121,8 +117,8 @@ def part_of_product(
         start = ZERO
         while start < inner:
             width = smaller(inner - start, DEPTH)
-            fetch(arena, a + start * a_across, a_down, a_across, rows, width, left)
-            fetch(arena, b + start * b_down, b_across, b_down, columns, width, right)
+            fetch_panel(arena, a + start * a_across, a_down, a_across, rows, width, left)
+            fetch_panel(arena, b + start * b_down, b_across, b_down, columns, width, right)
             cuda.syncthreads()
             a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sums_of_panels(
                 left, right, r, c, width, down, across,
@@ -151,7 +147,7 @@ def sums_of_panels(
 
     The four rows of a panel are `down` apart, the four columns `across`.
     """
-    last = p + width * TILE
+    last = p + width * DOWN
     while p < last:
         x0, x1 = right[q], right[q + across]
         x2, x3 = right[q + TWO * across], right[q + THREE * across]
@@ -159,8 +155,8 @@ def sums_of_panels(
         b0, b1, b2, b3 = for_four(left[p + down], x0, x1, x2, x3, b0, b1, b2, b3)
         c0, c1, c2, c3 = for_four(left[p + TWO * down], x0, x1, x2, x3, c0, c1, c2, c3)
         d0, d1, d2, d3 = for_four(left[p + THREE * down], x0, x1, x2, x3, d0, d1, d2, d3)
-        p += TILE
-        q += TILE
+        p += DOWN
+        q += DOWN
     return a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3
 
 

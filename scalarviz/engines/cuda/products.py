@@ -32,6 +32,7 @@ from scalarviz.engines.cuda.places import (
     TWO,
     WEIGHT_ROW,
     WEIGHTS,
+    WORD,
     ZERO,
 )
 from scalarviz.engines.cuda.teams import bias_sum, kept, partial_of
@@ -177,18 +178,54 @@ def room_apart(outputs: Index) -> Index:
 
 
 @kernel
+def reciprocal(n: Index) -> Index:
+    """Return 2**32 / n, rounded up: i // n is i times it, shifted by 32 bits, if i n < 2**32."""
+    return np.uint64(np.uint32(0xFFFFFFFF) // np.uint32(n)) + ONE
+
+
+@kernel
+def one_of(i: Index, end: Index, other: Index) -> Index:
+    """Return i if it is before the end, else `other`."""
+    return i if i < end else other
+
+
+@kernel
+def fetch(
+    arena: Numbers, start: Index, apart: Index, lines: Index, count: Index, room: Numbers,
+    to: Index, down: Index, across: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """Copy lines of `count` numbers, fewer than 2**16 in all, to the memory of a block.
+
+    The lines are `apart` numbers apart in `arena`, from `start` on. Number n of line m goes to
+    room[to + m * down + n * across]. Neighbouring threads read neighbours in memory. A thread loads
+    four numbers before it stores the first, and so waits once for them; one with fewer left copies
+    one several times. The last is stored first: else the compiler would store before it loads all.
+    """
+    i, step, end, by = np.uint64(worker), np.uint64(workers), lines * count, reciprocal(count)
+    skipped, turned = apart - count, down - count * across  # a negative one wraps around, and back
+    while i < end:
+        j, k, m = one_of(i + step, end, i), one_of(i + TWO * step, end, i), i + THREE * step
+        m = one_of(m, end, i)
+        p, q, r, s = i * by >> WORD, j * by >> WORD, k * by >> WORD, m * by >> WORD
+        a, b = arena[start + i + p * skipped], arena[start + j + q * skipped]
+        c, d = arena[start + k + r * skipped], arena[start + m + s * skipped]
+        room[to + m * across + s * turned] = d
+        room[to + k * across + r * turned] = c
+        room[to + j * across + q * turned] = b
+        room[to + i * across + p * turned] = a
+        i += FOUR * step
+
+
+@kernel
 def fetch_weights(
     plan: Whole, op: Index, arena: Numbers, room: Numbers, worker: Index, workers: Index
 ) -> None:
     """Copy the weights of an operation to the block's memory, those of an input together."""
     inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
-    first, to = np.uint64(plan[WEIGHTS] + plan[op + WEIGHT_ROW]), np.uint64(plan[op + IN_ROOM])
-    apart, i, step = room_apart(outputs), np.uint64(worker), np.uint64(workers)
-    while i < inputs * outputs:
-        r = i // inputs
-        k = i - r * inputs
-        room[to + k * apart + r] = arena[first + i]
-        i += step
+    fetch(
+        arena, np.uint64(plan[WEIGHTS] + plan[op + WEIGHT_ROW]), inputs, outputs, inputs, room,
+        np.uint64(plan[op + IN_ROOM]), ONE, room_apart(outputs), worker, workers,
+    )  # fmt: skip
 
 
 @kernel
