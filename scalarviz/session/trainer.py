@@ -116,7 +116,7 @@ class Trainer:
         """
         self.bank.away.end()
         self.adopt(frame.settings)
-        if anew and may_call_kernels():
+        if anew and may_call_kernels():  # else nothing can run, but numbers can still be had
             for layer, name in enumerate(frame.settings.activations):
                 self.network.set_activation(layer, name, anew=True)
             self.network.to(frame.settings.engine, frame.settings.precision)

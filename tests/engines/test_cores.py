@@ -209,6 +209,21 @@ def test_a_forked_child_is_told_to_spawn_by_every_engine_call(before: str) -> No
 
 
 @forks
+def test_a_session_that_was_refused_its_kernels_after_a_fork_goes_on_without_them() -> None:
+    inside = """
+            try:
+                s.advance(1)
+            except sv.errors.EngineError:
+                print("refused", s.step_index)
+            s.to("python")
+            s.advance(1)
+            print(s.step_index, s.engine, flush=True)
+    """
+    done = run(FORK.format(before="s.advance(2)", inside=inside.strip()))
+    assert done.stdout.splitlines()[:3] == ["refused 2", "3 python", "0"], done.stdout + done.stderr
+
+
+@forks
 def test_a_child_forked_before_any_kernel_was_loaded_trains() -> None:
     done = run("""
         import os

@@ -12,6 +12,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.engines.cpu.job import CpuJob
+from scalarviz.engines.cpu.run import CpuRun
 from scalarviz.layers.perceptron import Perceptron
 from scalarviz.session.shared_clock import SharedClock
 from scalarviz.session.trainer import Trainer
@@ -286,14 +287,16 @@ def test_play_and_pause_that_ctrl_c_ends_leave_one_thread_or_none() -> None:
             check_whole(s)
 
 
-def cut(patch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
-    """Let the next call of a function end with Ctrl-C before anything else, once."""
+def cut(
+    patch: pytest.MonkeyPatch, owner: Any, name: str, error: type[BaseException] = KeyboardInterrupt
+) -> None:
+    """Let the next call of a function end with Ctrl-C, or an error, before anything else, once."""
     plain, calls = getattr(owner, name), [0]
 
     def once(*args: Any, **named: Any) -> Any:
         calls[0] += 1
         if calls[0] == 1:
-            raise KeyboardInterrupt
+            raise error
         return plain(*args, **named)
 
     patch.setattr(owner, name, once)
@@ -337,3 +340,22 @@ def test_a_change_that_is_cut_in_two_on_the_way_back_is_made_whole(
             else:
                 want.seek(s.step_index)
             assert (s.network.bank.value == want.network.bank.value).all(), (name, steps)
+
+
+def test_what_cannot_be_made_whole_at_once_is_made_so_by_the_next_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    s = training()
+    want = s.copy()
+    with monkeypatch.context() as patch:
+        for owner, name, error in (
+            (CpuRun, "perform", KeyboardInterrupt),
+            (Trainer, "_make_run", MemoryError),
+        ):
+            cut(patch, owner, name, error)
+        with pytest.raises(MemoryError):
+            s.advance(1, "operation")
+        s.advance(1, "operation")
+    want.advance(1, "operation")
+    assert shown(s) == shown(want)
+    check_whole(s)
