@@ -32,12 +32,6 @@ static void constants(const Index* plan, double* scalars) {
     for (unsigned i = 1; i < STEP_ARGS; i++) scalars[plan[ARGUMENTS] + i] = 0.01 * (double)plan[STEPS_TAKEN];
 }
 
-// Another scale of the loss for the next step, if it may change.
-static void conclude(Index* plan, double* scalars, Index skipped, Index k) {
-    plan[DONE] = k + 1;
-    if (plan[DYNAMIC] != 0) scalars[LOSS_SCALE] *= skipped ? 0.5 : 2.;
-}
-
 template <typename Number> static std::vector<Number> numbers_of(const std::string& path) {
     FILE* file = std::fopen(path.c_str(), "rb");
     if (file == nullptr || std::fseek(file, 0, SEEK_END) != 0) std::abort();
@@ -52,7 +46,7 @@ int main(int, char** words) {
     fused_value = leaky, fused_slope = leaky_slope, fused_error = square;
     fused_loss_gradient = square_gradient, fused_move = descend, fused_condition = unchanged;
     fused_draw = row_of, fused_batch_size = size_of, fused_mean_scale = mean;
-    fused_norm_scale = norm, fused_arguments = constants, fused_conclude = conclude;
+    fused_norm_scale = norm, fused_arguments = constants;
     const std::string folder = words[1];
     auto plan = numbers_of<Index>(folder + "/plan");
     auto arena = numbers_of<float>(folder + "/arena");
@@ -60,12 +54,11 @@ int main(int, char** words) {
     auto data = numbers_of<float>(folder + "/data");
     auto table = numbers_of<unsigned>(folder + "/table");
     std::vector<double> errors(2 * (unsigned long)plan[CHUNKS]);
-    std::vector<float4> image((unsigned long)std::atol(words[4]) * sizeof(Kept) / 16 + 1);
     unsigned counter = 0;
     launch(
         fused_steps, (unsigned)std::atoi(words[2]), std::atol(words[3]), plan.data(), arena.data(),
         scalars.data(), (const float*)data.data(), (const unsigned*)table.data(), errors.data(),
-        (Kept*)image.data(), &counter, (Index)3);
+        &counter, (Index)3);
     double total = 0;
     for (Index i = 0; i < plan[ROWS]; i++) total += arena[plan[VALUE] + i];
     std::printf("%lld steps, %.17g\n", plan[DONE], total);

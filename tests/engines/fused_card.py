@@ -1,4 +1,4 @@
-"""A card made of threads of the host, on which the fused kernels run; see fused_host.h.
+"""A card made of threads of the host, on which the fused kernel runs; see fused_host.h.
 
 Both sides of a comparison call the same Python functions for formulas.
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 from scalarviz.engines.codegen import cuda_file
 from scalarviz.engines.cuda import places
-from scalarviz.engines.cuda.fused.compiling import FUNCTIONS, MOMENTS, Choice
+from scalarviz.engines.cuda.fused.compiling import FUNCTIONS, Choice
 from scalarviz.engines.cuda.fused.shape import Table
 from tests.engines.fused_library import build
 
@@ -35,45 +35,36 @@ def fused_product(a: Any, b: Any, c: Any) -> Any:
 
 
 class HostCard:
-    """Runs kernels on threads of the host.
+    """Runs the kernel on threads of the host.
 
-    launches  of whole steps: how many steps, and how often all threads waited
-    products  how many launches of single products
+    launches  of each: how many steps, and how often all threads waited
     """
 
     def __init__(self, blocks: int, threads: int, lanes: int, shared: int) -> None:
         self.blocks, self.shared = blocks, shared
         self.threads, self.lanes = threads, lanes
         self.launches: list[tuple[int, int]] = []
-        self.products = 0
         self.tables: list[Table] = []
 
     def kernel(self, choice: Choice, table: Table) -> Any:
         self.tables.append(table)
         return ctypes.CDLL(str(build(choice, self.threads, self.lanes))), choice
 
-    def launch(
-        self, kernel: Any, table: Table, stream: Any, arrays: list[Any], *numbers: int
-    ) -> None:
+    def launch(self, kernel: Any, table: Table, stream: Any, arrays: list[Any], steps: int) -> None:
         library, choice = kernel
         host = [array.copy_to_host() for array in arrays]
         failed: list[Exception] = []
         given = give_formulas(library, choice, host, failed)
         library.run.restype = ctypes.c_int64
-        whole = choice.text is not MOMENTS
-        pointers = host[:-1] if whole else host  # without the counter
         met = library.run(
             ctypes.c_uint(table.blocks), ctypes.c_long(table.shared),
-            *[ctypes.c_void_p(array.ctypes.data) for array in pointers],
-            *map(ctypes.c_int64, numbers),
+            *[ctypes.c_void_p(array.ctypes.data) for array in host[:-1]],  # without the counter
+            ctypes.c_int64(steps),
         )  # fmt: skip
         assert given and not failed, failed
-        if whole:
-            self.launches.append((numbers[0], met))
-        else:
-            self.products += 1
-        for array, numbers_of in zip(arrays, host, strict=True):
-            array.copy_to_device(numbers_of)
+        self.launches.append((steps, met))
+        for array, numbers in zip(arrays, host, strict=True):
+            array.copy_to_device(numbers)
 
 
 def give_formulas(
@@ -92,8 +83,7 @@ def give_formulas(
     module.cuda = SimpleNamespace(fma=fused_product)  # which the simulator has in kernels only
     module.array_at = array_at
     given = []
-    for name in choice.text.functions:
-        kinds = FUNCTIONS[name]
+    for name, kinds in FUNCTIONS.items():
         c_types = [C_TYPES.get(k) or ctypes.POINTER(C_TYPES[k.lower()]) for k in kinds[1:]]
         callback = ctypes.CFUNCTYPE(C_TYPES[kinds[0]], *c_types)(
             typed(getattr(module, name), kinds, failed)

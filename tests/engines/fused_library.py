@@ -1,4 +1,4 @@
-"""The fused kernels compiled for the host by g++, see fused_host.h."""
+"""The fused kernel compiled for the host by g++, see fused_host.h."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from scalarviz.engines.cuda.fused import compiling
-from scalarviz.engines.cuda.fused.compiling import MOMENTS, Choice
+from scalarviz.engines.cuda.fused.compiling import Choice
 
 HERE = Path(__file__).parent
 OPTIONS = ("-std=c++20", "-O1", "-ffp-contract=off", "-pthread", "-Wall", "-Wno-unknown-pragmas")
@@ -29,7 +29,7 @@ def needs_a_compiler() -> None:
 def source_of(choice: Choice, threads: int, lanes: int, last: str) -> str:
     """Return the source: constants, host, kernel, and the file `last`."""
     host = (HERE / "fused_host.h").read_text()
-    kernel = compiling.source_of(choice.text, host)
+    kernel = compiling.source_of(host)
     return compiling.constants_of(choice, threads, lanes) + kernel + (HERE / last).read_text()
 
 
@@ -44,8 +44,7 @@ def folder() -> Path:
 @cache
 def build(choice: Choice, threads: int, lanes: int) -> Path:
     """Return the path of a library with the kernel."""
-    last = "fused_product.cpp" if choice.text is MOMENTS else "fused_run.cpp"
-    return compiled(source_of(choice, threads, lanes, last), "-shared", "-fPIC")
+    return compiled(source_of(choice, threads, lanes, "fused_run.cpp"), "-shared", "-fPIC")
 
 
 def compiled(source: str, *options: str) -> Path:

@@ -63,33 +63,20 @@ def parts() -> dict[str, Any]:
     return trained(run_of(network()))
 
 
-def halves() -> dict[str, Any]:
-    return fused("mixed")
-
-
-def fused(precision: str = "full") -> dict[str, Any]:
+def fused() -> dict[str, Any]:
     os.environ["SCALARVIZ_CUDA_FUSED"] = "1"
     try:
-        run = run_of(network(), precision=precision)
+        run = run_of(network())
         run.steps(sv.Adam(1e-3), 0, 3)
         return {"launches": run._work._fused.launches, "wrong": repr(run._work._fused.wrong)}
     finally:
         del os.environ["SCALARVIZ_CUDA_FUSED"]
 
 
-def kernels(precision: str = "full") -> dict[str, Any]:
-    run = run_of(network(), precision=precision)
+def kernels() -> dict[str, Any]:
+    run = run_of(network())
     run.whole_steps = False
     return trained(run)
-
-
-def products() -> dict[str, Any]:
-    """In halves, kernel by kernel: products of matrices in CUDA C++ among kernels of numba."""
-    os.environ["SCALARVIZ_CUDA_FUSED"] = "1"
-    try:
-        return kernels("mixed")
-    finally:
-        del os.environ["SCALARVIZ_CUDA_FUSED"]
 
 
 def moments() -> int:
@@ -135,9 +122,7 @@ WAYS = {
         sizes,
         parts,
         fused,
-        halves,
         kernels,
-        products,
         moments,
         verbs,
         session,

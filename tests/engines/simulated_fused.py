@@ -29,7 +29,6 @@ from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.model.operations import NONE
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.own_rates import NO_OWN_RATES
-from scalarviz.model.precision import Precision
 from tests.engines.fused_card import HostCard, bits, fused_product
 from tests.engines.fused_library import needs_a_compiler
 from tests.engines.simulator import numbers, pair, run_of, slow
@@ -291,9 +290,8 @@ def test_without_a_gpu_or_its_compiler_the_other_kernels_run(
         assert len(run.steps(sv.SGD(0.01), 0, 1).losses) == 1
 
 
-@pytest.mark.parametrize("precision", ["full", "mixed"])
 def test_a_launch_that_is_refused_leaves_the_steps_to_the_other_kernels(
-    precision: Any, card: HostCard, monkeypatch: pytest.MonkeyPatch
+    card: HostCard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is tried once, and `wrong` says why."""
     tried, net = [], network(3, 5, 2)
@@ -306,7 +304,7 @@ def test_a_launch_that_is_refused_leaves_the_steps_to_the_other_kernels(
     monkeypatch.setattr(card, "kernel", lambda choice, table: None)
     monkeypatch.setattr(card, "launch", launch_refused)
     monkeypatch.setenv(launch.SWITCH, "1")
-    run = run_of(net, InOrder(*pair(net, 4)), precision=Precision(precision))
+    run = run_of(net, InOrder(*pair(net, 4)))
     for step in range(2):
         assert len(run.steps(sv.SGD(0.01), step, 1).losses) == 1
     fused = run._work._fused

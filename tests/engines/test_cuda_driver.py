@@ -124,17 +124,7 @@ def test_parts_of_whole_steps_have_the_memory_of_a_block_too(driver: Path) -> No
 
 
 @pytest.mark.slow
-def test_products_in_cuda_c_are_captured_with_the_kernels_of_numba(driver: Path) -> None:
-    found, log = run(driver, "products")
-    assert found["products"] == {"taken": 5, "blocks": 0, "refused": ""}
-    (line,) = [line for line in log if line.startswith("captured graph")]
-    assert line.endswith(" 1") and log["launch graph 0 0"] == 4
-    assert [line for line in log if line.startswith("launch fused_")]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("way", ["fused", "halves"])
-def test_the_fused_kernel_is_launched(way: str, driver: Path) -> None:
-    found, log = run(driver, way)
-    assert found[way] == {"launches": 1, "wrong": "None"}
+def test_the_fused_kernel_is_launched(driver: Path) -> None:
+    found, log = run(driver, "fused")
+    assert found["fused"] == {"launches": 1, "wrong": "None"}
     assert sum(line.startswith("cooperative fused_") for line in log) == 1

@@ -11,12 +11,10 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.data.batches import InOrder
-from scalarviz.engines.codegen.cuda_file import CudaUnit
-from scalarviz.engines.codegen.kernel_choice import InUse
 from scalarviz.engines.cuda import places, tables
-from scalarviz.engines.cuda.fused import compiling, half_shape, launch, shape
-from scalarviz.engines.cuda.fused.compiling import IN_HALVES, IN_SINGLES, MOMENTS, Choice, CudaText
-from scalarviz.engines.cuda.fused.formulas import fused_functions, product_functions
+from scalarviz.engines.cuda.fused import compiling, launch, shape
+from scalarviz.engines.cuda.fused.compiling import NAME, Choice
+from scalarviz.engines.cuda.fused.formulas import fused_functions
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
@@ -29,45 +27,35 @@ from tests.engines.test_cuda import needs_numba_cuda, simulate
 pytestmark = needs_numba_cuda
 
 
-FILES = "tests/engines/simulated_fused.py", "tests/engines/simulated_halves.py"
+FILE = "tests/engines/simulated_fused.py"
 
 
-def test_the_fused_kernels_have_the_same_bits_on_every_path() -> None:
-    """In full precision those of the other kernels."""
+def test_the_fused_kernel_has_the_bits_of_the_other_ones() -> None:
     needs_a_compiler()
-    simulate(*FILES)
+    simulate(FILE)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("file", FILES)
-def test_the_fused_kernels_have_the_same_bits_on_every_path_for_every_formula(file: str) -> None:
+def test_the_fused_kernel_has_the_bits_of_the_other_ones_for_every_formula() -> None:
     needs_a_compiler()
-    simulate(file, "-m", "slow")
+    simulate(FILE, "-m", "slow")
 
 
 # ---- races --------------------------------------------------------------------------------------
 
 SANITIZERS = ["thread", "address,undefined"]
-SIZES = {IN_SINGLES: (6, 2), IN_HALVES: (64, 32)}  # threads of a block, and of a warp
-# Text, blocks, bytes of a block, and whether the norm is limited, or a step may be skipped.
-RACES = [
-    (IN_SINGLES, 3, 20_000, False), (IN_SINGLES, 2, 6_300, True), (IN_SINGLES, 1, 3_450, False),
-    (IN_HALVES, 3, 20_000, False), (IN_HALVES, 2, 13_000, True), (IN_HALVES, 1, 13_000, False),
-]  # fmt: skip
+THREADS, LANES = 6, 2  # of a block, and of a warp
+# Blocks, bytes of a block, and whether the norm is limited.
+RACES = [(3, 20_000, False), (2, 6_300, True), (1, 3_450, False)]
 
 
-def write_case(
-    folder: Path, text: CudaText, blocks: int, shared: int, clipped: bool
-) -> tuple[Choice, shape.Table]:
+def write_case(folder: Path, blocks: int, shared: int, clipped: bool) -> tuple[Choice, shape.Table]:
     """Write what `fused_alone.cpp` reads; return the constants and the table."""
-    halves = text is IN_HALVES
     net = sv.Network([5, 9, 6, 3], "tanh", "sigmoid", dtype="float32", seed=1)
     optimizer = sv.Adam(0.01, clip_norm=0.5 if clipped else np.inf)
     random = np.random.default_rng(1)
     batches = InOrder(random.normal(size=(26, 5)), random.normal(size=(26, 3)))
-    precision = Precision("mixed", dynamic=clipped) if halves else Precision()
-    least = 26 if halves and blocks == 1 else 8  # a chunk of two tiles, or three chunks
-    layout = tables.make_layout(net.program, net.bank, precision, 26, 47_000, least_share=least)
+    layout = tables.make_layout(net.program, net.bank, Precision(), 26, 47_000)
     plan, scalars = layout.plan, np.zeros(layout.scalars)
     tables.set_loss(plan, scalars, sv.Loss("mse"), 3)
     tables.set_batches(plan, scalars, batches)
@@ -78,32 +66,31 @@ def write_case(
     arena[plan[places.FROZEN] + 7] = 1.0
     chunks = int(plan[places.CHUNKS])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shape, "THREADS", SIZES[text][0])
+        patch.setattr(shape, "THREADS", THREADS)
         patch.setattr(shape, "MOST_OWN", 128)
-        make = half_shape.half_table_of if halves else shape.table_of
-        table = make(net.program, chunks, -(-26 // chunks), shared, blocks, clipped)
+        table = shape.table_of(net.program, chunks, -(-26 // chunks), shared, blocks, clipped)
     assert table is not None
     data = np.concatenate([batches.inputs.ravel(), batches.targets.ravel()]).astype(np.float32)
     for name, numbers in {
         "plan": plan, "arena": arena, "scalars": scalars, "data": data, "table": table.numbers
     }.items():  # fmt: skip
         numbers.tofile(folder / name)
-    return Choice(text, unit(fused_functions), 2, table.own), table
+    return Choice(unit(fused_functions), 2, table.own), table
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sanitizer", SANITIZERS)
-@pytest.mark.parametrize(("text", "blocks", "shared", "clipped"), RACES)
-def test_no_thread_of_a_fused_kernel_reads_what_another_one_writes(
-    sanitizer: str, text: CudaText, blocks: int, shared: int, clipped: bool, tmp_path: Path
+@pytest.mark.parametrize(("blocks", "shared", "clipped"), RACES)
+def test_no_thread_of_the_fused_kernel_reads_what_another_one_writes(
+    sanitizer: str, blocks: int, shared: int, clipped: bool, tmp_path: Path
 ) -> None:
     """Between two barriers; nor does one read or write past the memory that it has."""
     needs_a_compiler()
-    choice, table = write_case(tmp_path, text, blocks, shared, clipped)
-    source = source_of(choice, *SIZES[text], "fused_alone.cpp")
+    choice, table = write_case(tmp_path, blocks, shared, clipped)
+    source = source_of(choice, THREADS, LANES, "fused_alone.cpp")
     program = compiled(source, "-g", f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all")
     done = subprocess.run(
-        [program, tmp_path, *map(str, (blocks, table.shared, table.image))],
+        [program, tmp_path, str(blocks), str(table.shared)],
         capture_output=True, text=True,
     )  # fmt: skip
     if "unexpected memory mapping" in done.stderr:
@@ -134,9 +121,8 @@ def test_machine_code_is_compiled_once_and_kept(
     compiling.machine_code(choice_of(["tanh"], "mse", "sgd", own=2), (9, 0))
     compiling.machine_code(choice_of(["relu"], "mse", "sgd"), (9, 0))
     compiling.machine_code(choice, (8, 0))
-    compiling.machine_code(choice_of(["tanh"], "mse", "sgd", text=IN_HALVES), (9, 0))
-    assert len(made) == 5
-    assert len([*tmp_path.glob("cuda_fused_*.cubin")]) == 5
+    assert len(made) == 4
+    assert len([*tmp_path.glob("cuda_fused_*.cubin")]) == 4
 
 
 def test_a_launch_is_configured_for_any_version_of_cuda_core() -> None:
@@ -148,7 +134,7 @@ def test_a_launch_is_configured_for_any_version_of_cuda_core() -> None:
 
     for version in (before, now):
         core = SimpleNamespace(LaunchConfig=version)
-        assert launch.launch_config(core, True, {"grid": 3}) == (3, True)
+        assert launch.launch_config(core, {"grid": 3}) == (3, True)
 
 
 def test_a_gpu_gets_all_blocks_at_once_and_the_memory_that_they_need(
@@ -183,14 +169,10 @@ def test_a_gpu_gets_all_blocks_at_once_and_the_memory_that_they_need(
     prepared = card.kernel(choice_of(["tanh"], "mse", "sgd"), table)
     assert asked == [b"code", "fused_steps", ("most shared", 100_000, "handle", 7)]
     array = SimpleNamespace(device_ctypes_pointer=SimpleNamespace(value=4096))
-    streams = [SimpleNamespace(__cuda_stream__=lambda i=i: (0, i)) for i in range(2)]
-    card.launch(prepared, table, streams[0], [array, array], 5)
+    stream = SimpleNamespace(__cuda_stream__=lambda: (0, 3))
+    card.launch(prepared, table, stream, [array, array], 5)
     sizes = {"grid": 132, "block": 256, "shmem_size": 100_000, "is_cooperative": True}
-    assert asked[-1] == ("stream 0", sizes, kernel, 4096, 4096, 5)
-    product = launch.OfCard(card, card.kernel(PRODUCTS, table), table)
-    product[132, 256, streams[1], 100_000](array, array, array, array, 1, 2, 3)
-    sizes["is_cooperative"] = False  # a graph captures it, and no block waits for another one
-    assert asked[-1] == ("stream 1", sizes, kernel, *[4096] * 4, 1, 2, 3)
+    assert asked[-1] == ("stream 3", sizes, kernel, 4096, 4096, 5)
     device.COOPERATIVE_LAUNCH = 0
     assert launch.find_card() is None
     device.COOPERATIVE_LAUNCH, device.compute_capability = 1, (7, 5)
@@ -212,19 +194,16 @@ def test_networks_fit_by_their_weights(width: int, shared: int, fits: bool) -> N
 # ---- machine code -------------------------------------------------------------------------------
 
 MOST_A_PRODUCT = 2.5  # instructions for a multiply-add in a loop of products
-MOST_OF_TENSOR_CORES = 0.08  # the same, where an instruction has 16 x 16 x 8 of a warp
-PRODUCTS = Choice(MOMENTS, CudaUnit(product_functions, InUse(frozenset(), mixed=False)))
 
 
 def choice_of(
-    activations: list[str], loss: str, optimizer: str, schedule: str = "constant", own: int = 1,
-    text: CudaText = IN_SINGLES,
+    activations: list[str], loss: str, optimizer: str, schedule: str = "constant", own: int = 1
 ) -> Choice:  # fmt: skip
     table = "LOSSES" if loss in LOSSES else "ROW_LOSSES"
     rows = {("ACTIVATIONS", name) for name in activations}
     rows |= {(table, loss), ("KINDS_OF_LOSSES", table), ("OPTIMIZERS", optimizer)}
     rows |= {("SCHEDULES", schedule), ("DRAWS", "shuffled")}
-    return Choice(text, unit(fused_functions, rows), len(OPTIMIZERS[optimizer].slots), own)
+    return Choice(unit(fused_functions, rows), len(OPTIMIZERS[optimizer].slots), own)
 
 
 def machine_code_of(choice: Choice, capability: tuple[int, int], folder: Path) -> MachineCode:
@@ -236,26 +215,26 @@ def machine_code_of(choice: Choice, capability: tuple[int, int], folder: Path) -
         patch.setattr(FakeDevice, "compute_capability", capability)
         patch.setattr(dispatcher, "get_current_device", lambda: FakeDevice)
         functions = compiling.ltoir_of(choice, capability)
-    source = compiling.constants_of(choice) + compiling.source_of(choice.text)
+    source = compiling.constants_of(choice) + compiling.source_of()
     code, log = compiling.link(functions, source, capability)
     ptx, _ = compiling.link(functions, source, capability, ptx=True)
     cubin = folder / "fused.cubin"
     cubin.write_bytes(code)
     done = subprocess.run([tool, "-c", cubin], capture_output=True, text=True, check=True)
-    return MachineCode(choice.text.name, done.stdout, log, ptx.decode())
+    return MachineCode(NAME, done.stdout, log, ptx.decode())
 
 
-def looks_right(code: MachineCode, barriers: int) -> None:
-    """What is so in every kernel: registers, formulas inlined, sums and loads as they are meant."""
+def looks_right(code: MachineCode) -> None:
+    """Registers, formulas inlined, sums and loads as they are meant."""
     assert code.registers <= 255 and code.spilled == 0
     # There are no functions but the compiler's own, for rare cases of a division or a power.
     names = re.findall(r"^\.func .*?(\w+)\(", code.ptx, re.MULTILINE)
     assert all(name.startswith("__internal") for name in names), names
     assert set(re.findall(r"-- \.text\.(\w+)\s+--", code.text)) == {code.name}
-    # No sum by atomics, but for the barriers of all blocks.
-    assert code.count(r"\bREDG?\S*\.ADD") == barriers
+    # No sum by atomics, but for three barriers, of which one is passed only if the norm is limited.
+    assert code.count(r"\bREDG?\S*\.ADD") == 3
     smallest = code.count(r"\b(ATOM|RED)G?\.\S*MIN\.S64")
-    assert code.count(r"\b(ATOM|RED)G?\.") == barriers + smallest
+    assert code.count(r"\b(ATOM|RED)G?\.") == 3 + smallest
     # Loads by the cache for constants would not see what other blocks wrote: only a table of the
     # cosine may be read that way.
     assert not code.count(r"\bLDG\S*\.CONSTANT") or "__cudart_" in code.ptx
@@ -285,43 +264,10 @@ def test_the_fused_kernel_has_few_instructions_and_its_formulas_in_it(
     choice: Choice, capability: tuple[int, int], tmp_path: Path
 ) -> None:
     code = machine_code_of(choice, capability, tmp_path)
-    looks_right(code, barriers=3)  # of which one is passed only if the norm is limited
+    looks_right(code)
     # Loops of formulas, which may have products, too, write numbers or take functions.
     products = [x for x in code.loops if x.products >= 16 and not x.count(r"\b(ST|MUFU)")]
     assert len(products) >= 3  # forward, gradients of the weights, and of the inputs
     assert all(x.count(r"\bLDS") for x in products)
     assert max(x.per_product for x in products) <= MOST_A_PRODUCT
     assert "fma.rn.f32" in code.ptx
-
-
-HALF_CASES: list[Any] = [
-    (PRODUCTS, (9, 0)),
-    *[
-        pytest.param(choice, capability, marks=pytest.mark.slow)
-        for choice, capability in [
-            (PRODUCTS, (8, 0)),
-            (choice_of(["leaky_relu", "sigmoid"], "mse", "adam", text=IN_HALVES), (9, 0)),
-            (choice_of(["leaky_relu", "sigmoid"], "mse", "adam", text=IN_HALVES), (8, 0)),
-            (choice_of([*ACTIVATIONS], "mse", "adamw", "cosine", own=8, text=IN_HALVES), (9, 0)),
-            (choice_of(["tanh"], "softmax_cross_entropy", "sgd", text=IN_HALVES), (12, 0)),
-        ]
-    ],
-]
-
-
-@pytest.mark.parametrize(("choice", "capability"), HALF_CASES)
-def test_products_of_halves_run_on_tensor_cores(
-    choice: Choice, capability: tuple[int, int], tmp_path: Path
-) -> None:
-    code = machine_code_of(choice, capability, tmp_path)
-    # One is passed once, and one only if the norm is limited or a step may be skipped.
-    looks_right(code, barriers=0 if choice.text is MOMENTS else 4)
-    products = [loop for loop in code.loops if loop.count("HMMA")]
-    assert len(products) == 3  # forward, gradients of the weights, and of the inputs
-    for loop in products:
-        multiplied = loop.count(r"HMMA\.16816\.F32 ")
-        assert multiplied == loop.count("HMMA") == loop.count(r"LDSM\.16\.(M|MT)88\.4")
-        assert not loop.count(r"\bLDS\b|\bSTS\b|\bLDL\b")
-        # An instruction has 16 x 16 x 8 multiply-adds of a warp, 64 of each lane.
-        assert len(loop.instructions) / (64 * multiplied) <= MOST_OF_TENSOR_CORES
-    assert [loop.count(r"\.MT88") for loop in products].count(0) == 1  # only the forward turns none

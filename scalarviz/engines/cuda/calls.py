@@ -12,7 +12,7 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.cuda import kernels, places, steps
 from scalarviz.engines.cuda.api import cuda
-from scalarviz.engines.cuda.fused.launch import FORWARD, INPUTS_BACK, WEIGHTS_BACK, FusedSteps
+from scalarviz.engines.cuda.fused.launch import FusedSteps
 from scalarviz.engines.cuda.graphs import Launch, Steps, nvidia
 from scalarviz.engines.cuda.memory import Memory
 from scalarviz.engines.cuda.tables import (
@@ -100,7 +100,7 @@ class CudaCalls:
         self.bank = bank
         self.device = device
         self.samples = samples
-        self._fused = FusedSteps(program, bank.dtype, precision, samples)
+        self._fused = FusedSteps()
         self.layout = self._layout(device.shared)
         self.memory = Memory(self.layout, bank.dtype, device.stream)
         self._rows = formula_rows()
@@ -111,9 +111,8 @@ class CudaCalls:
         self.kernels = KernelsInUse(program, bank.dtype, precision)
 
     def _layout(self, shared: int) -> MemoryLayout:
-        least = self._fused.least_share
         return make_layout(
-            self.program, self.bank, self.precision, self.samples, shared, self.learning, least
+            self.program, self.bank, self.precision, self.samples, shared, self.learning
         )
 
     @property
@@ -145,24 +144,13 @@ class CudaCalls:
         operation: Operation | None = None,
         shared: int = 0,
     ) -> None:
-        kernel, device = self.kernels.of(function, operation), self.device
-        self._run(Launch(kernel, arguments, device.blocks, device.threads, shared))
-
-    def _run(self, launch: Launch) -> None:
         """Launch a kernel, or note that it is to be."""
+        kernel, device = self.kernels.of(function, operation), self.device
+        launch = Launch(kernel, arguments, device.blocks, device.threads, shared)
         if self._noted is None:
-            launch.on(self.device.stream)()
+            launch.on(device.stream)()
         else:
             self._noted.append(launch)
-
-    def _product(self, function: Launched, which: int, i: int) -> None:
-        """Launch a kernel of an operation, or that of a product in halves which replaces it."""
-        launch = self._fused.product(self, which, i)
-        if launch is None:
-            operation, op = self.program.operations[i], self.layout.op(i)
-            self._launch(function, *self._arrays, op, operation=operation)
-        else:
-            self._run(launch)
 
     def repeat(self, step: Callable[[], None], count: int) -> None:
         """Take `count` steps, each of which launches what `step` launches."""
@@ -198,7 +186,7 @@ class CudaCalls:
         operation, op = self.program.operations[i], self.layout.op(i)
         if operation.about.statistics(operation):
             self._launch(kernels.gather_all, *self._arrays, op, operation=operation)
-        self._product(kernels.forward_all, FORWARD, i)
+        self._launch(kernels.forward_all, *self._arrays, op, operation=operation)
 
     def loss(self) -> None:
         """Compute the loss."""
@@ -216,15 +204,16 @@ class CudaCalls:
     def parameter_gradient(self, i: int) -> None:
         """Add the gradient of an operation's parameters to that of the bank."""
         self.memory.forget_bank()
-        self._product(kernels.parameter_gradients, WEIGHTS_BACK, i)
-        self._launch(kernels.add_all, *self._arrays, self.layout.op(i))
+        operation, op = self.program.operations[i], self.layout.op(i)
+        self._launch(kernels.parameter_gradients, *self._arrays, op, operation=operation)
+        self._launch(kernels.add_all, *self._arrays, op)
 
     def input_gradient(self, i: int) -> None:
         """Compute the gradient with respect to the inputs of an operation."""
         operation, op = self.program.operations[i], self.layout.op(i)
         if operation.about.statistics(operation):
             self._launch(kernels.gather_back_all, *self._arrays, op, operation=operation)
-        self._product(kernels.input_gradient_all, INPUTS_BACK, i)
+        self._launch(kernels.input_gradient_all, *self._arrays, op, operation=operation)
 
     def clear(self) -> None:
         """Begin a step: set its index, and all gradients to 0."""

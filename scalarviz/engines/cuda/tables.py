@@ -77,15 +77,13 @@ def make_layout(
     samples: int,
     shared: int,
     learning: bool = True,
-    least_share: int = LEAST_SHARE,
 ) -> MemoryLayout:
     """Return the layout for batches of `samples` samples; a block has `shared` bytes.
 
-    learning     False: without room for the gradients of the chunks and of the workspace
-    least_share  samples in a chunk, if there are as many
+    learning  False: without room for the gradients of the chunks and of the workspace
     """
     plan = np.zeros(places.PLAN_FIELDS + len(program.operations) * places.COLUMNS, np.int64)
-    for field, number in sizes(program, bank, precision, samples, least_share).items():
+    for field, number in sizes(program, bank, precision, samples).items():
         plan[field] = number
     parts = place_parts(plan, len(program.operations) * places.MOST_SETTINGS, learning)
     settings_place, size = parts.pop(NONE), parts.pop(places.PLAN_FIELDS)
@@ -115,9 +113,7 @@ def make_layout(
     )
 
 
-def sizes(
-    program: Program, bank: Bank, precision: Precision, samples: int, least_share: int
-) -> dict[int, int]:
+def sizes(program: Program, bank: Bank, precision: Precision, samples: int) -> dict[int, int]:
     """Return the fields of the plan for a network, a precision, and a batch without drawing."""
     memos = sum(map(memo_rows, program.operations))
     space_rows = program.workspace + program.outputs.size + memos + 1
@@ -125,7 +121,7 @@ def sizes(
     return {
         places.ROWS: len(bank),
         places.OPERATIONS: len(program.operations),
-        places.CHUNKS: count_chunks(samples, gradients, least_share),
+        places.CHUNKS: count_chunks(samples, gradients),
         places.STRIDE: samples,
         places.IN_SIZE: program.inputs.size,
         places.OUT: program.outputs.offset,
@@ -187,10 +183,10 @@ def partial_size(program: Program) -> int:
     return sum(len(operation.parameters) for operation in program.operations)
 
 
-def count_chunks(samples: int, gradients: int, least_share: int = LEAST_SHARE) -> int:
+def count_chunks(samples: int, gradients: int) -> int:
     """Return the number of chunks of a batch, which depends on no device."""
     room = max(1, MOST_PARTIALS // max(1, gradients))
-    return max(1, min(MOST_CHUNKS, samples // least_share, room))
+    return max(1, min(MOST_CHUNKS, samples // LEAST_SHARE, room))
 
 
 def tile_width(share: int, a_sample: int, shared: int) -> int:

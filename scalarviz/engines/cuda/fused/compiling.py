@@ -1,4 +1,4 @@
-"""Compiles a kernel of this folder for a GPU, with the formulas that a training uses.
+"""Compiles the kernel of this folder for a GPU, with the formulas that a training uses.
 
 numba compiles the functions of `formulas`, which are those of the other kernels, to LTO-IR with the
 C ABI; NVRTC does the same with the C++; nvJitLink inlines the first into the second. Products are
@@ -37,13 +37,15 @@ STEM = "cuda_fused"
 PACKAGES = ("cuda-core", "cuda-bindings", "nvidia-cuda-nvrtc")  # and those of `cuda_file`
 SECONDS = 4  # approximate time of compiling
 
-# Fields of the plan and places in `scalars` that kernels use by name.
+NAME = "fused_steps"  # of the kernel
+FILES = "network.cu", "layers.cu", "samples.cu", "rows.cu", "steps.cu"  # after gpu.cuh
+
+# Fields of the plan and places in `scalars` that the kernel uses by name.
 PLACES = (
     "ROWS", "CHUNKS", "VALUE", "FROZEN", "GRAD", "SLOTS", "OWN_RATES", "PARTIALS", "PARTIAL_SIZE",
     "GROUP", "GROUPS", "ERRORS", "DRAW", "TABLE_TARGETS", "REFUSE", "HAS_OWN_RATES", "STEPS_TAKEN",
     "STEPS_TAKEN_AFTER", "FIRST_BAD", "BAD", "DONE", "OVERFLOWED", "NOBODY", "ARGUMENTS",
-    "CLIP_NORM", "CLIP_VALUE", "L1", "L2", "LOSS_SCALE", "MOST_ARGUMENTS", "SCHEDULED",
-    "STEP_ARGS", "DYNAMIC", "STEP", "STRIDE", "SPACE", "FLOW", "WEIGHTS", "SOURCE", "TARGET",
+    "CLIP_NORM", "CLIP_VALUE", "L1", "L2", "MOST_ARGUMENTS", "SCHEDULED", "STEP_ARGS",
 )  # fmt: skip
 
 # The functions of `formulas`: types of the result and of the arguments, as network.cu declares
@@ -52,42 +54,8 @@ FUNCTIONS = {
     "fused_value": "fif", "fused_slope": "fiff", "fused_error": "fFFl",
     "fused_loss_gradient": "vFFFl", "fused_move": "vFfFF", "fused_condition": "fffffff",
     "fused_draw": "lLDllF", "fused_batch_size": "lLDl", "fused_mean_scale": "dLDl",
-    "fused_norm_scale": "dLD", "fused_arguments": "vLD", "fused_conclude": "vLDll",
+    "fused_norm_scale": "dLD", "fused_arguments": "vLD",
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class CudaText:
-    """A kernel in CUDA C++.
-
-    name       of the kernel
-    files      in their order, after gpu.cuh
-    functions  that it calls
-    together   whether all blocks must run at the same time
-    """
-
-    name: str
-    files: tuple[str, ...]
-    functions: tuple[str, ...]
-    together: bool = True
-
-
-IN_SINGLES = CudaText(
-    "fused_steps",
-    ("network.cu", "singles.cu", "samples.cu", "rows.cu", "steps.cu"),
-    tuple(name for name in FUNCTIONS if name != "fused_conclude"),
-)
-IN_HALVES = CudaText(
-    "fused_steps",
-    ("network.cu", "products.cu", "halves.cu", "samples.cu", "rows.cu", "steps.cu"),
-    tuple(FUNCTIONS),
-)
-MOMENTS = CudaText(
-    "fused_product",
-    ("network.cu", "products.cu", "moments.cu"),
-    ("fused_batch_size",),
-    together=False,
-)
 
 
 # Options of NVRTC, and of nvJitLink: neither fuses a product with a sum.
@@ -99,13 +67,11 @@ LINKED = "-lto", "-fma=0", "-Xptxas=-v", "-verbose"
 class Choice:
     """What the machine code depends on.
 
-    text   the kernel
     unit   the functions, for the formulas in use
     slots  of the optimizer
     own    rows of the bank that a thread has
     """
 
-    text: CudaText
     unit: CudaUnit
     slots: int = 0
     own: int = 1
@@ -116,7 +82,7 @@ def machine_code(choice: Choice, capability: tuple[int, int]) -> bytes:
 
     capability  compute capability, such as (9, 0)
     """
-    source = constants_of(choice) + source_of(choice.text)
+    source = constants_of(choice) + source_of()
     functions = cuda_file.text_of(choice.unit, "float32")
     packages = [f"{package} {version_of(package)}" for package in PACKAGES]
     options = [f"{COMPILED}", *LINKED]
@@ -136,14 +102,14 @@ def architecture(capability: tuple[int, int]) -> str:
     return f"sm_{capability[0]}{capability[1]}{'a' * (capability[0] >= 9)}"
 
 
-def source_of(text: CudaText, host: str = "") -> str:
-    """Return the C++ source of a kernel; `host`: instead of gpu.cuh, which tests have."""
-    files = [text_beside(__file__, name) for name in text.files]
+def source_of(host: str = "") -> str:
+    """Return the C++ source of the kernel; `host`: instead of gpu.cuh, which tests have."""
+    files = [text_beside(__file__, name) for name in FILES]
     return "\n".join([host or text_beside(__file__, "gpu.cuh"), *files])
 
 
 def constants_of(choice: Choice, threads: int = THREADS, lanes: int = 32) -> str:
-    """Return definitions of the constants of a kernel; tests choose another number of threads."""
+    """Return definitions of the constants of the kernel; tests choose another number of threads."""
     found = {name: getattr(places, name) for name in PLACES} | {
         "THREADS": threads, "LANES": lanes, "OWN": choice.own, "SLOTS_EACH": choice.slots,
         "HEAD_BYTES": HEAD_BYTES, "SHAPE_FIELDS": SHAPE_FIELDS, "LAYER_FIELDS": LAYER_FIELDS,
@@ -160,7 +126,7 @@ def constants_of(choice: Choice, threads: int = THREADS, lanes: int = 32) -> str
 
 
 def ltoir_of(choice: Choice, capability: tuple[int, int]) -> list[bytes]:
-    """Compile the functions that a kernel calls, with the C ABI."""
+    """Compile the functions that the kernel calls, with the C ABI."""
     cuda: Any = import_module("numba.cuda")
     types: Any = import_module("numba.cuda.types")
     plain = {
@@ -170,8 +136,8 @@ def ltoir_of(choice: Choice, capability: tuple[int, int]) -> list[bytes]:
     known = {**plain, **{key.upper(): types.CPointer(plain[key]) for key in "lfd"}}
     module = cuda_file.import_file(cuda_file.path_of_unit(choice.unit, "float32"))
     found = []
-    for name in choice.text.functions:
-        result, *arguments = [known[kind] for kind in FUNCTIONS[name]]
+    for name, kinds in FUNCTIONS.items():
+        result, *arguments = [known[kind] for kind in kinds]
         with products_rounded():
             code, _ = cuda.compile(
                 getattr(module, name).py_func, result(*arguments), device=True, abi="c",

@@ -1,4 +1,4 @@
-"""What the kernels of this folder call, with pointers in the place of arrays: functions of the
+"""What the kernel of this folder calls, with pointers in the place of arrays: functions of the
 tables, and those of the other kernels for draws and updates.
 
 Every one has the name and the arguments that it has there. Indices of formulas are those of the
@@ -23,7 +23,7 @@ from scalarviz.engines.codegen.cuda_dispatch import (
 from scalarviz.engines.cuda.draws import batch_size, drawn_row
 from scalarviz.engines.cuda.fused.pointers import array_at
 from scalarviz.engines.cuda.teams import mean_scale
-from scalarviz.engines.cuda.updates import conclude, norm_scale, write_arguments
+from scalarviz.engines.cuda.updates import norm_scale, write_arguments
 
 Numbers = Any  # pointers to the working type, int64 and float64
 Whole = Any
@@ -89,22 +89,10 @@ def fused_arguments(plan: Whole, scalars: Exact) -> None:
     write_arguments(array_at(plan, MANY), array_at(scalars, MANY))
 
 
-@kernel
-def fused_conclude(plan: Whole, scalars: Exact, skipped: Index, k: Index) -> None:
-    conclude(array_at(plan, MANY), array_at(scalars, MANY), skipped != 0, k)
-
-
 @launched
 def fused_functions(plan: Whole) -> Any:
     """Names all functions of whole steps, so that they are in one file; it is never launched."""
     return (
         fused_value, fused_slope, fused_error, fused_loss_gradient, fused_move, fused_condition,
         fused_draw, fused_batch_size, fused_mean_scale, fused_norm_scale, fused_arguments,
-        fused_conclude,
     )  # fmt: skip
-
-
-@launched
-def product_functions(plan: Whole) -> Any:
-    """Names the function of single products, which has no formula of a table."""
-    return (fused_batch_size,)

@@ -1,13 +1,11 @@
-// A stack of dense layers as kernels know it, and the formulas that they call; the other files come
+// A stack of dense layers as the kernel knows it, and the formulas that it calls; the other files come
 // after this one. `constants_of` of compiling.py writes the constants.
 
 struct Shape {  // `SHAPE_FIELDS` of shape.py
     unsigned layers, tile, share, piece;  // share: rows of a block, piece: how many of them at a time
-    // Places of numbers in the block's memory, whatever its other numbers are: targets, outputs and
-    // the gradient of the loss by them, a step from sample to sample; and errors, four a sample.
-    unsigned goals, predictions, pulls, step, errors;
+    // Places of numbers in the block's memory.
+    unsigned goals, errors;     // targets, as far apart as outputs; and errors, four numbers a sample
     unsigned flow, other_flow;  // gradients by the sums of a layer, and of the one below it
-    unsigned image;             // of all weights: how many times 16 bytes, see halves.cu
 };
 
 struct Layer {  // `LAYER_FIELDS` of shape.py; places in the block's memory, but for `first`
@@ -16,7 +14,6 @@ struct Layer {  // `LAYER_FIELDS` of shape.py; places in the block's memory, but
     int formula;                // index of its activation in the table; -1: it has none
     unsigned weights, weight_step, biases;
     unsigned x, x_step;         // inputs of the first sample, and how far the next one is
-    unsigned parts;             // numbers whose sum is an input, see `put_input`
     unsigned z, y, y_step;      // sums, and outputs
 };
 
@@ -41,7 +38,6 @@ FORMULA(Index, fused_batch_size, const Index* plan, const double* scalars, Index
 FORMULA(double, fused_mean_scale, const Index* plan, const double* scalars, Index samples);
 FORMULA(double, fused_norm_scale, const Index* plan, const double* scalars);
 FORMULA(void, fused_arguments, const Index* plan, double* scalars);
-FORMULA(void, fused_conclude, Index* plan, double* scalars, Index skipped, Index k);
 
 constexpr unsigned WARPS = THREADS / LANES;
 static_assert(sizeof(Head) <= HEAD_BYTES && HEAD_BYTES % 16 == 0, "the room begins after the head");
@@ -49,15 +45,3 @@ static_assert(sizeof(Shape) == 4 * SHAPE_FIELDS && sizeof(Layer) == 4 * LAYER_FI
 
 __device__ __forceinline__ unsigned smaller(unsigned a, unsigned b) { return a < b ? a : b; }
 template <typename Number> __device__ __forceinline__ bool finite(Number x) { return x - x == 0; }
-
-// Adds the gradients of these samples by the biases of a layer to those of the chunk.
-template <typename Number>
-__device__ void bias_gradients(
-    const Layer& at, const Number* flow, float* sums, unsigned count, bool fresh) {
-    sums += at.first + at.inputs * at.outputs;
-    for (unsigned r = THREADS - 1 - threadIdx.x; at.biased && r < at.outputs; r += THREADS) {
-        float total = fresh ? 0.f : sums[r];
-        for (unsigned n = 0; n < count; n++) total = add(total, number(flow[n * at.y_step + r]));
-        sums[r] = total;
-    }
-}

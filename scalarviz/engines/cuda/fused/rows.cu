@@ -4,19 +4,16 @@
 struct Rows {
     float value[OWN], slots[OWN][SLOTS_EACH + 1], gradient[OWN], rate[OWN];
     float old_value[OWN], old_slots[OWN][SLOTS_EACH + 1];
-    unsigned place[OWN];  // among the weights that blocks fetch
     bool there[OWN], moves[OWN];
 };
 
-// Gradients of the block's rows: those of the chunks, in order, a piece of the rows at a time. In
-// halves the sum is rounded, and then divided by the scale of the loss.
+// Gradients of the block's rows: those of the chunks, in order, a piece of the rows at a time.
 __device__ void add_up(
-    const Shape& shape, const Index* plan, const float* arena, const double* scalars, float* room,
-    Index begin, Rows& rows) {
+    const Shape& shape, const Index* plan, const float* arena, float* room, Index begin, Rows& rows) {
     const unsigned warp = threadIdx.x / LANES, lane = threadIdx.x % LANES, chunks = (unsigned)plan[CHUNKS];
     const Index left = plan[ROWS] - begin, size = plan[PARTIAL_SIZE];
     const unsigned share = left < 0 ? 0 : left < shape.share ? (unsigned)left : shape.share;
-    const float *from = arena + plan[PARTIALS] + begin, by_scale = (float)(1. / scalars[LOSS_SCALE]);
+    const float* from = arena + plan[PARTIALS] + begin;
 #pragma unroll
     for (unsigned j = 0; j < OWN; j++) rows.gradient[j] = 0.f;
     for (unsigned first = 0; first < share; first += shape.piece) {
@@ -32,7 +29,6 @@ __device__ void add_up(
             float total = room[r];
 #pragma unroll 8
             for (unsigned c = 1; c < chunks; c++) total = add(total, room[c * count + r]);
-            if (IN_HALVES) total = multiply(number(kept(total)), by_scale);
             rows.gradient[j] = add(0.f, total);
         }
         __syncthreads();

@@ -1,60 +1,49 @@
 // The samples of a block: drawn, and taken forward and backward chunk by chunk.
 
 __device__ void draw(
-    Head& head, const Index* plan, const double* scalars, const float* data, Kept* room, Index k,
+    Head& head, const Index* plan, const double* scalars, const float* data, float* room, Index k,
     Index first, unsigned count) {
     const Layer& at = head.layers[0];
     const Shape& shape = head.shape;
-    const unsigned inputs = at.inputs, outputs = head.layers[shape.layers - 1].outputs;
-    float *const numbers = (float*)room, *const points = numbers + shape.errors;
+    const Layer& last = head.layers[shape.layers - 1];
+    float* const points = room + shape.errors;
     for (unsigned n = threadIdx.x; n < count; n += THREADS)
         head.drawn[n] = fused_draw(plan, scalars, k, first + n, points + 2 * n);
     __syncthreads();
     const bool drawn = plan[DRAW] == POINTS;
-    for (unsigned i = threadIdx.x; i < padded(count) * padded(inputs); i += THREADS) {
-        const unsigned n = i / padded(inputs), c = i - n * padded(inputs);
-        float x = 0.f;
-        if (n < count && c < inputs) x = drawn ? points[2 * n + c] : data[head.drawn[n] * inputs + c];
-        put_input(at, room, n, c, x);
+    for (unsigned i = threadIdx.x; i < count * at.inputs; i += THREADS) {
+        const unsigned n = i / at.inputs, c = i - n * at.inputs;
+        room[at.x + n * at.x_step + c] = drawn ? points[2 * n + c] : data[head.drawn[n] * at.inputs + c];
     }
     const float* targets = data + plan[TABLE_TARGETS];
-    for (unsigned i = threadIdx.x; i < count * outputs; i += THREADS) {
-        const unsigned n = i / outputs, c = i - n * outputs;
-        numbers[shape.goals + n * shape.step + c] = targets[head.drawn[n] * outputs + c];
+    for (unsigned i = threadIdx.x; i < count * last.outputs; i += THREADS) {
+        const unsigned n = i / last.outputs, c = i - n * last.outputs;
+        room[shape.goals + n * last.y_step + c] = targets[head.drawn[n] * last.outputs + c];
     }
 }
 
 // Errors of the samples, and the gradient of the loss by the sums of the last layer.
-__device__ void lose(const Head& head, Kept* room, unsigned count) {
+__device__ void lose(const Head& head, float* room, unsigned count) {
     const Shape& shape = head.shape;
     const Layer& at = head.layers[shape.layers - 1];
-    float *const numbers = (float*)room, *const pulls = numbers + shape.pulls;
-    const float *const predictions = numbers + shape.predictions, *const goals = numbers + shape.goals;
-    put_predictions(head, room, count);
+    const float *const outputs = room + at.y, *const goals = room + shape.goals;
+    float* const flow = room + shape.flow;
     for (unsigned n = threadIdx.x; n < count; n += THREADS)
-        numbers[shape.errors + n] =
-            fused_error(predictions + n * shape.step, goals + n * shape.step, at.outputs);
+        room[shape.errors + n] =
+            fused_error(outputs + n * at.y_step, goals + n * at.y_step, at.outputs);
     for (unsigned n = THREADS - 1 - threadIdx.x; n < count; n += THREADS)
         fused_loss_gradient(
-            predictions + n * shape.step, goals + n * shape.step, pulls + n * shape.step, at.outputs);
+            outputs + n * at.y_step, goals + n * at.y_step, flow + n * at.y_step, at.outputs);
     __syncthreads();
-    for (unsigned i = threadIdx.x; i < padded(count) * padded(at.outputs); i += THREADS) {
-        const unsigned n = i / padded(at.outputs), c = i - n * padded(at.outputs);
-        const unsigned place = n * at.y_step + c;
-        float g = 0.f;
-        if (n < count && c < at.outputs) {
-            g = number(kept(multiply(pulls[n * shape.step + c], head.scale)));
-            if (at.formula >= 0)
-                g = multiply(
-                    g, fused_slope(at.formula, number(room[at.z + place]), number(room[at.y + place])));
-        }
-        room[shape.flow + place] = kept(g);
+    for (unsigned i = threadIdx.x; i < count * at.outputs; i += THREADS) {
+        const unsigned n = i / at.outputs, c = i - n * at.outputs;
+        put_gradient(at, room, shape.flow, n, c, multiply(flow[n * at.y_step + c], head.scale));
     }
 }
 
 // Forward, loss and backward of one chunk. `sums` are its gradients.
 __device__ void take_chunk(
-    Head& head, const Index* plan, const double* scalars, const float* data, Kept* room,
+    Head& head, const Index* plan, const double* scalars, const float* data, float* room,
     float* sums, double* error, Index chunk, Index k) {
     const Shape& shape = head.shape;
     const Index chunks = plan[CHUNKS];
@@ -72,7 +61,7 @@ __device__ void take_chunk(
         __syncthreads();
         if (threadIdx.x == 0)
             for (unsigned n = 0; n < count; n++)
-                total = add(total, (double)((float*)room)[shape.errors + n]);
+                total = add(total, (double)room[shape.errors + n]);
         unsigned flow = shape.flow, to = shape.other_flow;
         for (unsigned l = shape.layers; l-- > 0;) {
             weight_gradients(head.layers[l], room, flow, sums, count, first == start);

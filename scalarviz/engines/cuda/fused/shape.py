@@ -1,7 +1,4 @@
-"""Which networks the fused kernel takes, and the table that it reads for one of them.
-
-The memory of a block in halves is laid out by `half_shape`.
-"""
+"""Which networks the fused kernel takes, and the table that it reads for one of them."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from scalarviz.model.program import Program
 
 THREADS = 256
 # What the structs of network.cu hold: fields of 32 bits of the first two, and bytes of the third.
-SHAPE_FIELDS, LAYER_FIELDS, HEAD_BYTES = 12, 14, 2048
+SHAPE_FIELDS, LAYER_FIELDS, HEAD_BYTES = 8, 13, 2048
 MOST_LAYERS, MOST_TILE = 16, 32
 MOST_OWN = 8  # rows of a thread, which are in its registers
 
@@ -32,14 +29,12 @@ class Table:
     own      rows of a thread
     blocks   of the grid
     shared   bytes of a block
-    image    halves of all weights, padded as in a block's memory; none in float32
     """
 
     numbers: Whole
     own: int
     blocks: int
     shared: int
-    image: int = 0
 
 
 def table_of(
@@ -141,9 +136,9 @@ def fill(stack: Stack, tile: int) -> tuple[list[int], list[int]]:
         y = take(tile * y_step) if activation else z
         formula = activation.formula_place if activation else NONE
         layers += [inputs, outputs, affine.biases != NONE, affine.weights, formula]
-        layers += [weights, step, biases, x, x_step, 1, z, y, y_step]
+        layers += [weights, step, biases, x, x_step, z, y, y_step]
         x, x_step = y, y_step
     goals, errors = take(tile * x_step), take(tile * 4)
     widest = tile * max(row_step(affine.target.size) for affine, _ in stack)
     flow, other = take(widest), take(widest)
-    return layers, [goals, y, flow, x_step, errors, flow, other, 0]
+    return layers, [goals, errors, flow, other]

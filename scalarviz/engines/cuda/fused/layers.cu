@@ -1,18 +1,8 @@
-// Layers in float32: `Kept` is the type of the weights and workspaces in a block's memory.
+// The three products of a layer, on the weights and workspaces in a block's memory.
 //
 // Each number is added up in the same order as by the other kernels, see products.py, and every
 // product is rounded or fused as there.
 
-typedef float Kept;
-constexpr bool IN_HALVES = false;
-
-__device__ __forceinline__ float kept(float x) { return x; }
-__device__ __forceinline__ unsigned padded(unsigned n) { return n; }
-
-__device__ __forceinline__ void put_input(
-    const Layer& at, float* room, unsigned n, unsigned c, float x) {
-    room[at.x + n * at.x_step + c] = x;
-}
 __device__ __forceinline__ float4 four(const float* place) { return *(const float4*)place; }
 __device__ __forceinline__ float2 two(const float* place) { return *(const float2*)place; }
 
@@ -21,10 +11,6 @@ __device__ __forceinline__ void for_two(float w, float x, float y, float& a, flo
     a = multiply_add(w, x, a);
     b = multiply_add(w, y, b);
 }
-
-// Where blocks find the weights of all: in the bank, in the order of its rows.
-__device__ __forceinline__ float* weights_of(float* value, Kept*) { return value; }
-__device__ __forceinline__ unsigned place_of(const Head&, unsigned row) { return row; }
 
 __device__ void fetch_layer(const Layer& at, const float* value, float* room) {
     const unsigned warp = threadIdx.x / LANES, lane = threadIdx.x % LANES;
@@ -44,8 +30,6 @@ __device__ void fetch_layer(const Layer& at, const float* value, float* room) {
 __device__ void fetch(const Head& head, const float* value, float* room) {
     for (unsigned l = 0; l < head.shape.layers; l++) fetch_layer(head.layers[l], value, room);
 }
-
-__device__ __forceinline__ void put_predictions(const Head&, float*, unsigned) {}  // they are there
 
 __device__ __forceinline__ void put_output(const Layer& at, float* room, unsigned n, unsigned r, float z) {
     const unsigned place = n * at.y_step + r;
@@ -78,6 +62,17 @@ __device__ void forward(const Layer& at, float* room, unsigned count) {
         if (r + down >= at.outputs) continue;
         put_output(at, room, n, r1, b0);
         if (n + across < count) put_output(at, room, n1, r1, b1);
+    }
+}
+
+// Adds the gradients of these samples by the biases of a layer to those of the chunk.
+__device__ void bias_gradients(
+    const Layer& at, const float* flow, float* sums, unsigned count, bool fresh) {
+    sums += at.first + at.inputs * at.outputs;
+    for (unsigned r = THREADS - 1 - threadIdx.x; at.biased && r < at.outputs; r += THREADS) {
+        float total = fresh ? 0.f : sums[r];
+        for (unsigned n = 0; n < count; n++) total = add(total, flow[n * at.y_step + r]);
+        sums[r] = total;
     }
 }
 
@@ -124,6 +119,7 @@ __device__ void weight_gradients(
     bias_gradients(at, room + flow, chunk, count, fresh);
 }
 
+// Writes a gradient by an output of a layer, times its slope.
 __device__ __forceinline__ void put_gradient(
     const Layer& below, float* room, unsigned flow, unsigned n, unsigned k, float g) {
     const unsigned place = n * below.y_step + k;
