@@ -31,7 +31,7 @@ from scalarviz.controller.play import Playing
 from scalarviz.controller.precompile import kind_of
 from scalarviz.controller.state import UNITS, State, state_of, units_of
 from scalarviz.controller.warming import Warming
-from scalarviz.engines.registry import ENGINES
+from scalarviz.engines.registry import ENGINES, engines_for
 from scalarviz.errors import GradientError, ScalarvizError
 from scalarviz.errors.visible_text import LONGEST_LINE, visible
 from scalarviz.formulas.table import pick
@@ -98,7 +98,7 @@ class Controller:
         self.search = stopping.Search()
         self.last_words: list[str] = []
         self._is_left = self._plays_soon = self._resumes = False
-        self.engines = tuple(name for name, row in ENGINES.items() if not row.lack())
+        self._engines = [name for name, row in ENGINES.items() if not row.lack()]
         self.warming = Warming()
         self.look_at_kernels()
         stage.keys = keys.help_rows(self.state)
@@ -107,6 +107,12 @@ class Controller:
     @property
     def session(self) -> Session:
         return self.show.session
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """The engines that can run what is shown, on this machine."""
+        known = engines_for(self.session.network.program)
+        return tuple(name for name in self._engines if name in known)
 
     def look_at_kernels(self) -> None:
         """Make sure that kernels which are not compiled are not called."""

@@ -109,11 +109,8 @@ def kind_of_training(network: Model, batches: Batches, used: Iterable[object], e
 def kind_on_gpu(network: Model, batches: Batches, used: Iterable[object]) -> str:
     """Return the kind for trainings on the engine cuda; loads numba's CUDA module."""
     from scalarviz.engines.cuda import units as cuda
-    from scalarviz.engines.expression.cuda import UNITS
 
     program, bank, dtype = network.program, network.bank, network.bank.dtype
-    if isinstance(program, TraceProgram):
-        return remembered(f"cuda_expression-{dtype}", UNITS, dtype, cuda_file)
     units = cuda.units_of_training(program, bank, batches, pairs(used), network.precision)
     return remembered(f"cuda-{dtype}", units, dtype, cuda_file)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -17,6 +17,7 @@ from scalarviz.layers import Layer
 from scalarviz.model.bank import Bank
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program
+from scalarviz.model.trace import TraceProgram
 
 Maker = Callable[[Sequence[Layer], Program, Bank, Precision], Engine]
 
@@ -98,15 +99,6 @@ def make_cpu_expression(
     return CpuExpressionEngine(layers, program, bank, precision)
 
 
-def make_cuda_expression(
-    layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
-) -> Engine:
-    """Return a cuda engine for a compiled function; loads numba's CUDA module."""
-    from scalarviz.engines.expression.cuda import CudaExpressionEngine
-
-    return CudaExpressionEngine(layers, program, bank, precision)
-
-
 def why_no_cuda() -> str:
     """Return what the cuda engine lacks, or ""; loads the module that asks the driver."""
     from scalarviz.engines.cuda.missing import missing_for_cuda
@@ -134,7 +126,6 @@ ENGINES = table(
 ONLY_FULL = "a compiled function computes in full precision only: leave out precision="
 EXPRESSION_ENGINES = table(
     [
-        EngineRow("cuda", make_cuda_expression, why_no_cuda, tuple, ONLY_FULL),
         EngineRow("cpu", make_cpu_expression, missing_for_cpu, tuple, ONLY_FULL),
         EngineRow("python", PythonExpressionEngine, only_full=ONLY_FULL),
     ]
@@ -163,15 +154,17 @@ def choose(name: str, work: int = 0, precision: Precision = FULL) -> EngineRow:
 
 
 def choose_for_expression(name: str) -> EngineRow:
-    """Return the row of an engine for a compiled function; for "auto" not cuda.
+    """Return the row of an engine for a compiled function; raise EngineError as `choose` does."""
+    if name == "cuda":
+        raise EngineError(
+            "a compiled function does not run on the engine 'cuda': choose the engine 'cpu'"
+        )
+    return EXPRESSION_ENGINES[choose(name).name]
 
-    Launches take longer than most functions of Values.
-    """
-    row = choose(name)
-    if name == AUTO and row.name == "cuda":
-        announce("compiled functions run on the engine cpu, unless engine='cuda' is chosen")
-        return EXPRESSION_ENGINES["cpu"]
-    return EXPRESSION_ENGINES[row.name]
+
+def engines_for(program: Program) -> Mapping[str, EngineRow]:
+    """Return the engines that can run programs of this class."""
+    return EXPRESSION_ENGINES if isinstance(program, TraceProgram) else ENGINES
 
 
 def choose_best(work: int, precision: Precision) -> EngineRow:

@@ -39,10 +39,10 @@ def compile(
     function  function of as many Values as there are `inputs`
     inputs    number of inputs, at least 1
     dtype     "float64", the default, or "float32"
-    engine    "python", "cpu", "cuda" or "auto", the default: the fastest that works here
+    engine    "python", "cpu" or "auto", the default: the fastest that works here
 
     Returns an Expression. Raises InputError for a function that cannot be recorded, and EngineError
-    if the engine cannot run here.
+    if the engine cannot run here, and for "cuda".
 
     >>> from scalarviz.model.optimizer import SGD
     >>> w, b = Value(2.0), Value(1.0)

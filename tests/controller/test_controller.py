@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +20,7 @@ from scalarviz.controller.files import drop, open_run, save
 from scalarviz.controller.keys import ALIASES, help_rows, keys_of, rows_for
 from scalarviz.controller.options import Recipe
 from scalarviz.controller.startup import Opening
+from scalarviz.engines.registry import ENGINES
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from tests.controller.fake_stage import FakeStage
@@ -609,6 +611,20 @@ def test_branches_come_round(controller: Any) -> None:
         (-1, 0, 5),
         (0, 2, 2),
     ]
+
+
+def test_only_engines_that_run_what_is_shown_are_offered(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ENGINES, "cuda", replace(ENGINES["cuda"], lack=str))
+    slope, samples = sv.Value(0.5), ([[1.0]], [[2.0]])
+    line = sv.compile(lambda x: slope * x, inputs=1)
+    for model, offered in (
+        (sv.Network([1, 1]), ("cuda", "cpu", "python")),
+        (line, ("cpu", "python")),
+    ):
+        controller = make(Show.of(sv.Session(model, samples)))
+        assert controller.state.engines == offered
 
 
 def test_an_engine_is_chosen_by_its_name(controller: Any) -> None:

@@ -22,7 +22,7 @@ from scalarviz.engines.codegen.cuda_file import CudaUnit
 from scalarviz.engines.codegen.cuda_rounding import products_rounded
 from scalarviz.engines.codegen.kernel_choice import InUse
 from scalarviz.engines.codegen.unit_source import Dtype, marks_of, syntax_of
-from scalarviz.engines.cuda import expressions, kernels, steps
+from scalarviz.engines.cuda import kernels, steps
 from tests.conftest import FakeDevice
 
 ARCHITECTURE = "sm_90a"
@@ -32,7 +32,7 @@ GPU = (9, 0)
 # All kernels that are launched.
 EVERY = [
     function
-    for module in (kernels, steps, expressions)
+    for module in (kernels, steps)
     for function in vars(module).values()
     if getattr(function, "__module__", "") == module.__name__
     and "launched" in marks_of(syntax_of(function))

@@ -107,13 +107,6 @@ def session() -> int:
     return s.step_index
 
 
-def expression() -> list[int]:
-    a = sv.Value(0.5)
-    f = sv.compile(lambda x, y: [a * x * y, x.tanh() + y], 2, engine="cuda")
-    f.train_step(np.zeros((5, 2)), np.zeros((5, 2)), "mse", sv.SGD(0.1))
-    return list(f(np.zeros((5, 2))).shape)
-
-
 WAYS = {
     each.__name__: each
     for each in (
@@ -126,7 +119,6 @@ WAYS = {
         moments,
         verbs,
         session,
-        expression,
     )
 }
 

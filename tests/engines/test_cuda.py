@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-NAMES = ("cuda", "away", "expressions", "graphs", "layers", "own", "sessions")
+NAMES = ("cuda", "away", "graphs", "layers", "own", "sessions")
 FILES = [f"tests/engines/simulated_{name}.py" for name in NAMES]
 
 TOGETHER = [FILES[:2], FILES[2:]]  # two halves, for two processes that run tests

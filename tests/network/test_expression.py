@@ -4,6 +4,7 @@ import inspect
 import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from types import ModuleType
 from typing import Any
@@ -16,7 +17,9 @@ from hypothesis import strategies as st
 
 import scalarviz as sv
 from scalarviz.autograd.value import Value, maximum, minimum, where
+from scalarviz.engines import registry
 from scalarviz.errors import (
+    EngineError,
     GradientError,
     InputError,
     NotFiniteError,
@@ -379,6 +382,30 @@ def test_a_bad_gradient_is_named_and_nothing_moves(engine: str) -> None:
     f.zero_grad()
     with refused(OrderError):
         f.step(sv.SGD(0.1))
+
+
+def test_a_gpu_runs_no_compiled_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where there is one."""
+    monkeypatch.setitem(registry.ENGINES, "cuda", replace(registry.ENGINES["cuda"], lack=str))
+    slope = Value(0.5)
+
+    def line(x: Value) -> Value:
+        return slope * x
+
+    with refused(EngineError, "'cuda'"):
+        compile(line, inputs=1, engine="cuda")
+    f = compile(line, inputs=1)
+    assert f.engine == "cpu"
+    with refused(EngineError, "'cuda'"):
+        f.to("cuda")
+    samples = [[1.0]], [[2.0]]
+    with refused(EngineError, "'cuda'"):
+        sv.Session(f, samples, engine="cuda")
+    s = sv.Session(f, samples)
+    with refused(EngineError, "'cuda'"):
+        s.to("cuda")
+    s.to("auto")
+    assert s.engine == f.engine == "cpu"
 
 
 def test_to_another_engine() -> None:

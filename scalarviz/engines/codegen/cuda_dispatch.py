@@ -16,11 +16,6 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.codegen.dispatch import (
-    BINARY,
-    BINARY_PARTIALS,
-    TERNARY,
-    TERNARY_PARTIALS,
-    UNARY,
     Index,
     chosen,
     drop_word,
@@ -46,7 +41,6 @@ __all__ = [
     "kernel", "inlined", "launched", "chosen", "Real", "MIXED",
     "activation_value", "activation_slope", "row_values", "row_gradients", "sample_error",
     "sample_gradient", "move_one", "condition_one", "clip_factor", "deviation_factor",
-    "unary_value", "unary_slope", "binary_value", "binary_slope", "ternary_value", "ternary_slope",
     "schedule_factor", "optimizer_constants", "philox", "scramble", "unit", "drop_word",
     "lowered_scale", "raised_scale",
 ]  # fmt: skip
@@ -153,42 +147,6 @@ KINDS_OF_LOSSES = {
     "LOSSES": (scalar_sample_error, scalar_sample_gradient),
     "ROW_LOSSES": (row_sample_error, row_sample_gradient),
 }
-
-
-def unary_value(formula: Index, x: Any) -> Any:
-    """Return the result of an operation of one input."""
-    row = nth(UNARY, formula)
-    return row.value(x)
-
-
-def unary_slope(formula: Index, x: Any, out: Any) -> Any:
-    """Return its derivative; `out` is the result."""
-    row = nth(UNARY, formula)
-    return row.derivative(x, out)
-
-
-def binary_value(formula: Index, x: Any, y: Any) -> Any:
-    """Return the result of an operation of two inputs."""
-    row = nth(BINARY, formula)
-    return row.value(x, y)
-
-
-def binary_slope(formula: Index, x: Any, y: Any, out: Any) -> Any:
-    """Return a partial derivative, a row of `BINARY_PARTIALS`."""
-    row = nth(BINARY_PARTIALS, formula)
-    return row.value(x, y, out)
-
-
-def ternary_value(formula: Index, x: Any, y: Any, z: Any) -> Any:
-    """Return the result of an operation of three inputs."""
-    row = nth(TERNARY, formula)
-    return row.value(x, y, z)
-
-
-def ternary_slope(formula: Index, x: Any, y: Any, z: Any, out: Any) -> Any:
-    """Return a partial derivative, a row of `TERNARY_PARTIALS`."""
-    row = nth(TERNARY_PARTIALS, formula)
-    return row.value(x, y, z, out)
 
 
 def move_one(
