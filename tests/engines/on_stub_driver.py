@@ -88,6 +88,15 @@ def moments() -> int:
     return int(run.engine.bank.step_count)
 
 
+def room() -> str:
+    """A GPU without room for a training: what is said of it."""
+    try:
+        run_of(network())
+    except sv.errors.EngineError as error:
+        return str(error)
+    return ""
+
+
 def verbs() -> list[int]:
     net = network().to("cuda")
     found = net(np.zeros((5000, 12)))
@@ -117,6 +126,7 @@ WAYS = {
         fused,
         kernels,
         moments,
+        room,
         verbs,
         session,
     )

@@ -5,6 +5,7 @@ pytest does not collect this file by itself: the simulator must be chosen before
 """
 
 import os
+import weakref
 from typing import Any
 
 import numpy as np
@@ -792,6 +793,94 @@ class CudaAPIError(Exception):
     """As the driver raises it."""
 
     __module__ = "numba.cuda.cudadrv.driver"
+
+
+class Card:
+    """Room for so many numbers on the GPU, in arrays that somebody still has."""
+
+    def __init__(self, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.room, self.taken, self.most = room, 0, 0
+        plain = cuda.device_array
+
+        def device_array(size: int, *arguments: Any, **settings: Any) -> Any:
+            if self.taken + size > self.room:
+                raise CudaAPIError("[2] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY")
+            made = plain(size, *arguments, **settings)
+            self.give(-size)
+            weakref.finalize(made, self.give, size)
+            return made
+
+        monkeypatch.setattr(cuda, "device_array", device_array)
+
+    def give(self, size: int) -> None:
+        self.taken -= size
+        self.most = max(self.most, self.taken)
+
+
+TOO_LITTLE = "the GPU has too little free memory for this: the numbers are those from before"
+
+
+def test_memory_that_is_not_in_use_is_freed_where_the_card_has_no_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    card = Card(10**9, monkeypatch)
+    engine = engine_of(sv.Network([3, 4, 2]))
+    for size in (9, 16):
+        engine.evaluate(numbers(size, 3))
+    card.room = card.taken
+    engine.evaluate(numbers(8, 3))
+    assert len(engine._spare) == 1 and card.taken < card.room
+
+
+def test_a_card_without_room_is_said_to_have_none_and_all_is_as_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    card = Card(10**9, monkeypatch)
+    net = sv.Network([3, 4, 2]).to("cuda")
+    few, many = [pair(net, size) for size in (5, 50)]
+    net.train_step(*few, "mse", sv.Adam(0.1))
+    card.room = card.most
+    before = net.copy()
+    for call in (lambda: net.train_step(*many, "mse", sv.Adam(0.1)), lambda: net(many[0])):
+        with refused(EngineError, TOO_LITTLE):
+            call()
+    assert (net.bank.value == before.bank.value).all() and net.bank.step_count == 1
+    net.train_step(*few, "mse", sv.Adam(0.1))
+    card.room = 10**9
+    before.train_step(*few, "mse", sv.Adam(0.1))
+    assert (net.bank.value == before.bank.value).all()
+
+
+def test_a_session_that_finds_no_room_on_the_card_stays_where_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    net = sv.Network([3, 4, 2])
+    data = sv.data.Arrays(*pair(net))
+    session = sv.Session(net, data, optimizer=sv.Adam(0.1), engine="python")
+    session.advance(2)
+    card = Card(10, monkeypatch)
+    with refused(EngineError, TOO_LITTLE):
+        session.to("cuda")
+    assert (session.engine, session.step_index) == ("python", 2)
+    session.advance(1)
+    card.room = 10**9
+    session.to("cuda")
+    session.advance(1)
+    assert (session.engine, session.step_index) == ("cuda", 4)
+
+
+def test_a_formula_that_is_added_takes_no_memory_beside_the_former_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    card = Card(10**9, monkeypatch)
+    net = sv.Network([3, 4, 2])
+    run = run_of(net, InOrder(*pair(net)))
+    run.steps(sv.Adam(0.1), 0, 1)
+    most, card.room = card.most, card.most
+    run._work._rows = ()
+    assert run._work.outdated
+    run.steps(sv.Adam(0.1), 1, 1)
+    assert card.most == most and not run._work.outdated
 
 
 LOST = "[700] Call to cuStreamSynchronize results in CUDA_ERROR_ILLEGAL_ADDRESS"

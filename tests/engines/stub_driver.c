@@ -119,6 +119,7 @@ NOTHING(cuPointerSetAttribute)
 
 Result cuMemAlloc(Handle *place, size_t size) {
     void *made;
+    if (size > setting("STUB_MOST", 1 << 30)) return OUT_OF_MEMORY;
     if (posix_memalign(&made, 512, size ? size : 1)) return OUT_OF_MEMORY;
     *place = (Handle)memset(made, 0, size);
     return SUCCESS;

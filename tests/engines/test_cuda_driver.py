@@ -110,6 +110,12 @@ def test_every_way_to_train_and_evaluate_calls_the_driver(driver: Path) -> None:
 
 
 @pytest.mark.slow
+def test_too_little_memory_is_told_by_the_errors_of_the_driver(driver: Path) -> None:
+    found, _ = run(driver, "room", STUB_MOST=str(1 << 20))
+    assert found["room"].startswith("the GPU has too little free memory for this: ")
+
+
+@pytest.mark.slow
 def test_a_smaller_network_takes_no_memory_from_a_larger_one(driver: Path) -> None:
     found, log = run(driver, "sizes")
     assert found["sizes"] == [2, 2, 2] and log[f"attribute train 8 {MOST}"] == 2

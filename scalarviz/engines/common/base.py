@@ -92,6 +92,7 @@ class Engine(ABC):
             kept = None
         if kept is not None and kept.resume(inputs, targets, loss):
             return kept
+        kept = None  # its memory is freed before there is more
         return self.run(InOrder(inputs, targets), loss)
 
     @final

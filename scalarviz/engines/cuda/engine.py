@@ -19,7 +19,7 @@ from scalarviz.engines.common.base import Engine, check_samples, newest_of
 from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda.calls import CudaCalls, Device
-from scalarviz.engines.cuda.failure import card_failures
+from scalarviz.engines.cuda.failure import card_failures, is_out_of_memory
 from scalarviz.engines.cuda.run import CudaRun
 from scalarviz.engines.cuda.tables import set_start, set_state
 from scalarviz.formulas.losses import Loss
@@ -94,12 +94,26 @@ class CudaEngine(Engine):
     def take_work(self, samples: int, *, learning: bool = True) -> CudaCalls:
         """Return memory for a batch of this size: a spare one, or a new one.
 
+        If the GPU has no room for a new one, the spare ones are freed.
+
+
         learning  False: for evaluation, without memory for gradients
         """
-        for work in self._spare:
-            if (work.samples, work.learning) == (samples, learning) and not work.outdated:
-                self._spare.remove(work)
-                return work
+        wanted = samples, learning
+        spare = [w for w in self._spare if (w.samples, w.learning) == wanted and not w.outdated]
+        if spare:
+            self._spare.remove(spare[0])
+            return spare[0]
+        try:
+            return self._new_work(samples, learning)
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+        # Outside of `except`, which would keep the arrays that have been made.
+        self._spare.clear()
+        return self._new_work(samples, learning)
+
+    def _new_work(self, samples: int, learning: bool) -> CudaCalls:
         return CudaCalls(self.program, self.bank, self.precision, samples, self.device, learning)
 
     def newest_batch(self) -> int:

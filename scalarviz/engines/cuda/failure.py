@@ -1,4 +1,4 @@
-"""Failures of a GPU, such as a launch that failed or a lost card: one error that says what to do.
+"""Failures of a GPU, such as a lost card or too little memory: one error that says what to do.
 
 A call of the engine copies the bank back only after all its kernels have ended. So when one fails,
 the bank in host memory has the numbers from before the call, and a training can go on from there on
@@ -25,8 +25,18 @@ def is_of_the_card(error: BaseException) -> bool:
     return isinstance(error, Exception) and type(error).__module__.startswith(CARD)
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether the GPU, or pinned memory for it, has no room for what was asked for."""
+    return is_of_the_card(error) and "OUT_OF_MEMORY" in str(error)
+
+
 def card_error(error: BaseException, kept: str = BEFORE) -> EngineError:
     """Return the error for a GPU that failed; `kept` says which numbers there are now."""
+    if is_out_of_memory(error):
+        return EngineError(
+            f"the GPU has too little free memory for this: {kept}; use a smaller batch, end other "
+            "programs that use the GPU, or go on without it by session.to('cpu') or net.to('cpu')"
+        )
     said = " ".join(str(error).split())[:MOST_SAID] or type(error).__name__
     return EngineError(
         f"the GPU failed ({said}): {kept}; go on without the GPU by session.to('cpu') or "

@@ -12,6 +12,7 @@ from scalarviz.engines.common.base import Outcome, Run
 from scalarviz.engines.common.before import Before
 from scalarviz.engines.common.statistics import Statistics
 from scalarviz.engines.cuda import places
+from scalarviz.engines.cuda.calls import CudaCalls
 from scalarviz.engines.cuda.failure import BEFORE, KEYFRAME, card_failures
 from scalarviz.engines.cuda.memory import Memory
 from scalarviz.engines.cuda.snapshot import Asides, CudaSnapshot
@@ -48,14 +49,25 @@ class CudaRun(Run):
 
     def _make_work(self) -> None:
         """Make kernels and memory for the formulas that there are now."""
-        engine = self.engine
-        engine.bank.fetch()  # from the memory so far
-        self._work = engine.take_work(self.batches.size)
+        self.engine.bank.fetch()  # from the memory so far, which is freed before there is more
+        self._calls: CudaCalls | None = None
         self.slots: tuple[str, ...] = ()  # of the optimizer of the last steps
         self._asides: Asides | None = None
         self._on_device: Batches | None = None  # whose tables are on the device
         self._own_rates = NO_OWN_RATES  # which are on the device
-        self._work.use_loss(self.loss_function)
+        self._calls = self.engine.take_work(self.batches.size)
+        self._calls.use_loss(self.loss_function)
+
+    @property
+    def _work(self) -> CudaCalls:
+        """Kernels and memory of this training."""
+        assert self._calls is not None
+        return self._calls
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether there are none, or not of all formulas."""
+        return self._calls is None or self._calls.outdated
 
     @property
     def memory(self) -> Memory:
@@ -68,7 +80,7 @@ class CudaRun(Run):
         batches = self.batches
         if (inputs.shape, targets.shape) != (batches.inputs.shape, batches.targets.shape):
             return False
-        if loss.key != self.loss_function.key or self._work.outdated:
+        if loss.key != self.loss_function.key or self.is_outdated:
             return False
         self.batches, self.loss_function = InOrder(inputs, targets), loss
         return True
@@ -271,7 +283,7 @@ class CudaRun(Run):
 
     def _order(self, optimizer: Optimizer | None, first: int, count: int) -> None:
         """Set the fields of the plan for a call, and copy its samples to the device."""
-        if self._work.outdated:
+        if self.is_outdated:
             self._make_work()
         memory, batches = self._work.memory, self.batches.block(first, count)
         plan, scalars = memory.host_plan, memory.host_scalars

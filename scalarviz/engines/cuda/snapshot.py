@@ -185,8 +185,9 @@ class CudaSnapshot(Snapshot):
     def _drop(self) -> None:
         """Give back the memory of a copy that is not needed."""
         aside, self._aside = self._aside, None
-        if aside is not None and self._asides is not None:
-            self._asides.give(aside)
+        asides, self._asides = self._asides, None  # which keeps the memory of the run
+        if aside is not None and asides is not None:
+            asides.give(aside)
 
     def __del__(self) -> None:
         with suppress(Exception):  # at the end of the program
