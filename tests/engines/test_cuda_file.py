@@ -113,7 +113,13 @@ def test_a_row_added_later_changes_no_file_that_does_not_use_it(
 
 def test_versions_of_all_that_compiles_are_in_the_text() -> None:
     assert cuda_file.versions() in text(kernels.clear_all)
-    for name in ("numba-cuda 0.", "nvidia-nvvm ", "nvidia-nvjitlink ", "llvmlite "):
+    for name in (
+        "numba-cuda 0.",
+        "cuda-toolkit ",
+        "nvidia-nvvm ",
+        "nvidia-nvjitlink ",
+        "llvmlite ",
+    ):
         assert name in cuda_file.versions()
 
 

@@ -82,7 +82,12 @@ def test_the_install_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         (Driver(status=999), "the NVIDIA driver does not start (error 999)"),
         (
             Driver(version=12040),
-            "the NVIDIA driver is too old: it knows CUDA 12.4, and 13.0 is needed",
+            "the NVIDIA driver is too old: it knows CUDA 12.4, and 13.0 is needed "
+            "(pip install 'scalarviz[cuda12]' suits it)",
+        ),
+        (
+            Driver(version=11080),
+            "the NVIDIA driver is too old: it knows CUDA 11.8, and 13.0 is needed",
         ),
         (Driver(status=100), "no GPU is visible"),
         (Driver(devices=0), "no GPU is visible"),

@@ -86,7 +86,7 @@ FOOT = """
 NAME = "{name}"
 SIGNATURE = () if cuda.config.ENABLE_CUDASIM else ({types},)
 """
-TOOLCHAIN = "numba-cuda", "nvidia-nvvm", "nvidia-nvjitlink"
+TOOLCHAIN = "numba-cuda", "cuda-toolkit", "nvidia-nvvm", "nvidia-nvjitlink"
 
 # Types of a kernel's arguments by their names; all others are whole numbers.
 ARRAYS = {

@@ -25,6 +25,7 @@ from scalarviz.engines.cuda import probe
 from scalarviz.process import children
 
 INSTALL = "pip install 'scalarviz[cuda]'"
+INSTALL_OLDER, OLDER = "pip install 'scalarviz[cuda12]'", 12  # and the version of CUDA
 LEAST_CAPABILITY = (7, 5)  # compute capability; CUDA 13 supports no GPUs below
 NO_DEVICE = 100  # result of cuInit without a visible GPU
 MAJOR, MINOR = 75, 76  # device attributes of the compute capability
@@ -83,7 +84,8 @@ def missing_in_driver(driver: Any) -> str:
     found = ask(driver.cuDriverGetVersion)
     if found // 1000 < toolkit_version():
         had, needed = f"{found // 1000}.{found % 1000 // 10}", f"{toolkit_version()}.0"
-        return f"the NVIDIA driver is too old: it knows CUDA {had}, and {needed} is needed"
+        older = f" ({INSTALL_OLDER} suits it)" if found // 1000 == OLDER else ""
+        return f"the NVIDIA driver is too old: it knows CUDA {had}, and {needed} is needed{older}"
     if status == NO_DEVICE or ask(driver.cuDeviceGetCount) == 0:
         hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
         return "no GPU is visible" + (
