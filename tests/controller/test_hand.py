@@ -1,5 +1,6 @@
 """A user interface never waits for a training: long requests are finished in another thread."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from scalarviz.controller.controller import Controller
 from scalarviz.controller.files import save
 from scalarviz.controller.hand import Hand
 from scalarviz.controller.startup import Opening
+from scalarviz.controller.tour import LONGEST
 from scalarviz.presenter.answers import AT_ONCE
 from scalarviz.presenter.show import Show
 from tests.controller.fake_stage import FakeStage
@@ -229,15 +231,17 @@ def test_a_tour_goes_on_though_its_operations_take_long(
 ) -> None:
     monkeypatch.setattr("scalarviz.controller.tour.seen", lambda: tmp_path / "seen")
     monkeypatch.setattr("scalarviz.controller.guide.perf_counter", lambda: now[0])
-    controller.seek(0)
-    settle(controller)
+    controller.session.reset()
+    now, slow = [0.0], 0.6  # seconds of each step
+    controller.session.on_step(lambda view: now.__setitem__(0, now[0] + slow))
     controller.hand.patience, gate.seconds = 0.0, 0.05
-    now = [0.0]
     Opening(controller, True, play=False).attend()
     end = time.perf_counter() + 20.0
     while controller.guide.tour is not None and time.perf_counter() < end:
-        now[0] += 0.05 if now[0] < 7.0 else 5.0  # the pictures come slowly at the end
+        if not controller.hand.busy:
+            now[0] += 0.05 if now[0] < 7.0 else 5.0  # the pictures come slowly at the end
         controller.attend()
         time.sleep(0.002)
     gate.seconds = 0.0
-    assert controller.session.step_index > 1 and (tmp_path / "seen").exists()
+    assert controller.session.step_index == 1 + math.ceil(LONGEST / slow)
+    assert (tmp_path / "seen").exists()

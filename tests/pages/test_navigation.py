@@ -14,7 +14,8 @@ from tests.pages.test_engine import rgb
 PLAYER = """
     const sent = [], open = [];
     const client = { ask: (name, args) => {
-      sent.push(name === "pause" ? name : [name, args.count ?? args.step ?? 0]);
+      const unit = args.unit === "operation" ? [args.unit] : [];
+      sent.push(name === "pause" ? name : [name, args.count ?? args.step ?? 0, ...unit]);
       return name === "pause" ? Promise.resolve() : new Promise((done) => open.push(done));
     } };
     const player = new Player(client, { moments: 12, speed: 10 });
@@ -31,7 +32,10 @@ PLAYER = """
     ("act", "sent"),
     [
         ("", [["back", 1], ["back", 30]]),
-        ('player.navigate("back", { count: 1, unit: "operation" });', [["back", 1], ["back", 1]]),
+        (
+            'for (const count of [2, 3]) player.navigate("back", { count, unit: "operation" });',
+            [["back", 1], ["back", 5, "operation"]],
+        ),
         ('player.navigate("advance", { count: 2, unit: "step" });', [["back", 1], ["back", 28]]),
         ('player.navigate("advance", { count: 33, unit: "step" });', [["back", 1], ["advance", 3]]),
         ('player.navigate("advance", { count: 30, unit: "step" });', [["back", 1]]),
