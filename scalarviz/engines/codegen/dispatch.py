@@ -295,7 +295,7 @@ def end_of_run(frozen: FloatArray, kind: bool, first: Index, last: Index) -> Ind
         if others:
             for i in range(first, stop):
                 if frozen[i] != kind:
-                    return i
+                    return np.uint64(i)  # in plain Python, numpy < 2 adds an int as a float64
         first = stop
     return last
 
