@@ -42,12 +42,9 @@ KINDS = {
     "run": "sv.Session.load(path)",
     "sweep": "sv.sweep(..., folder=path)",
 }
-# Endings of files of other programs, and what a network and a run are written as.
-FOREIGN = frozenset(
-    ".ckpt .csv .doc .docx .gif .glsl .h5 .hdf5 .hlsl .html .joblib .jpg .json .keras .mat .mp4 "
-    ".npy .npz .onnx .parquet .pb .pdf .pickle .pkl .png .pt .pth .svg .tflite .tsv .txt .xlsx "
-    ".zip".split()
-)
+# An ending of letters is that of a format; one with a digit, of a version or a date, but for these.
+WITH_DIGITS = (".7z", ".bz2", ".h5", ".hdf5", ".mp4")
+# What a network and a run are written as.
 WRITTEN_AS = {
     "network": ".safetensors, .onnx, .npz, .glsl or .hlsl",
     "run": ".safetensors; s.to_csv(path) writes its losses and metrics",
@@ -72,9 +69,10 @@ def write(path: object, kind: str, description: Description, arrays: Mapping[str
 def as_own_path(path: object, kind: str) -> Path:
     """Return the path of a file to write; raise InputError if it is named like another format."""
     found = as_path(path)
-    if found.suffix.lower() in FOREIGN:
+    ending = found.suffix.strip().lower()
+    if ending in WITH_DIGITS or (ending[1:].isalpha() and ending != ".safetensors"):
         raise InputError(
-            f"{shown(found)} would be taken for a file of another program: a {kind} is saved as "
+            f"{shown(found)} ends in {found.suffix!r}: a {kind} is saved as "
             f"{WRITTEN_AS.get(kind, '.safetensors')}"
         )
     return found
@@ -191,7 +189,7 @@ def read_head(path: Path, file: IO[bytes], size: int) -> bytes:
         is_onnx = path.suffix.lower() == ".onnx"
         remedy = "pass one that scalarviz has saved, whole"
         raise FileError(
-            f"{shown(path)} is no file of scalarviz, or it was cut short: "
+            f"{shown(path)} is no safetensors file, or it was cut short: "
             f"{'read it with sv.onnx.load(path)' if is_onnx else remedy}"
         )
     return first + file.read(length)

@@ -395,7 +395,10 @@ def test_the_ending_of_the_name_chooses_the_writer(ending: str, tmp_path: Path) 
     assert (tmp_path / f"one{ending}").read_bytes() == (tmp_path / f"other{ending}").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["net.pt", "net.pth", "net.h5", "net.CSV", "net.npy", "net.pkl"])
+@pytest.mark.parametrize(
+    "name",
+    ["net.pt", "net.bin", "net.gguf", "net.h5", "net.CSV", "net.onnx ", "net.safetensor"],
+)
 def test_the_ending_of_another_program_is_refused(name: str, tmp_path: Path) -> None:
     net = sv.Network([2, 1])
     with refused(InputError, name, ".onnx", varies=r"'.*?(?=net\.)"):
@@ -417,3 +420,9 @@ def test_an_onnx_file_is_read_elsewhere(tmp_path: Path) -> None:
     sv.Network([2, 1]).save(tmp_path / "net.onnx")
     with refused(FileError, "net.onnx", "sv.onnx.load", varies=r"'.*?(?=net\.)"):
         sv.load(tmp_path / "net.onnx")
+
+
+def test_a_file_of_arrays_is_no_safetensors_file(tmp_path: Path) -> None:
+    sv.Network([2, 1]).save(tmp_path / "net.npz")
+    with refused(FileError, "net.npz", "is no safetensors file", varies=r"'.*?(?=net\.)"):
+        sv.load(tmp_path / "net.npz")

@@ -74,8 +74,8 @@ def test_a_model_with_unusual_names_can_be_saved_by_all(
     sv.onnx.save(again, tmp_path / "again.onnx")
     np.testing.assert_array_equal(sv.onnx.load(tmp_path / "again.onnx")(x), net(x))
     session = sv.Session(net, (np.zeros((2, 3)), np.zeros((2, 2))), engine="python")
-    session.save(tmp_path / "a.run")
-    assert sv.Session.load(tmp_path / "a.run").network.names == net.names
+    session.save(tmp_path / "a.safetensors")
+    assert sv.Session.load(tmp_path / "a.safetensors").network.names == net.names
 
 
 def test_names_without_control_characters_stay_as_they_are(tmp_path: Path) -> None:
