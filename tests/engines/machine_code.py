@@ -6,6 +6,8 @@ It takes nvJitLink and nvdisasm, of the packages nvidia-nvjitlink (117 MB) and n
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import re
 import subprocess
 from collections.abc import Iterable
@@ -17,7 +19,8 @@ from typing import Any
 
 import pytest
 
-from scalarviz.engines.codegen import cuda_file
+from scalarviz.engines.codegen import cuda_file, cuda_rounding
+from scalarviz.engines.codegen.cache_files import keep, kept
 from scalarviz.engines.codegen.cuda_file import CudaUnit
 from scalarviz.engines.codegen.cuda_rounding import products_rounded
 from scalarviz.engines.codegen.kernel_choice import InUse
@@ -160,7 +163,19 @@ def unit(function: Any, rows: Iterable[tuple[str, str]] | None = None) -> CudaUn
 
 
 def ptx_of(unit: CudaUnit, dtype: Dtype, gpu: tuple[int, int] = GPU) -> str:
-    """The PTX text of a kernel."""
+    """The PTX text of a kernel; it is kept beside the kernels that users compile."""
+    path = cuda_file.path_of_unit(unit, dtype)
+    made_by = hashlib.sha256(inspect.getsource(cuda_rounding).encode()).hexdigest()[:10]
+    file = path.with_name(f"ptx_{path.stem}_{gpu[0]}{gpu[1]}_{made_by}.ptx")
+    text = kept(file)
+    if text is None:
+        text = compiled_ptx(path, gpu).encode()
+        keep(file, text, "ptx")
+    return text.decode()
+
+
+def compiled_ptx(path: Path, gpu: tuple[int, int]) -> str:
+    """The PTX text of the kernel in a file."""
     from numba import cuda
     from numba.cuda import dispatcher
 
@@ -168,7 +183,7 @@ def ptx_of(unit: CudaUnit, dtype: Dtype, gpu: tuple[int, int] = GPU) -> str:
         patch.setattr(FakeDevice, "compute_capability", gpu)
         patch.setattr(dispatcher, "get_current_device", lambda: FakeDevice)
         # Device functions are compiled for the GPU that they meet first.
-        module = cuda_file.import_file(cuda_file.path_of_unit(unit, dtype))
+        module = cuda_file.import_file(path)
         kernel = getattr(module, module.NAME)
         with products_rounded():
             text, _ = cuda.compile_ptx(kernel.py_func, module.SIGNATURE, cc=gpu)

@@ -72,7 +72,6 @@ def convolution_parameters_all(
             plan, op, arena, table, chunk, count, tile // across * MATRIX_TILE, first, here,
             kernels, taps, height, width, apart, high, wide,
         )  # fmt: skip
-        cuda.syncthreads()
 
 
 @kernel

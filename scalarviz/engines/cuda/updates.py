@@ -331,7 +331,6 @@ def move(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> bool:
         cuda.syncthreads()
         move_rows(plan, arena, scalars, step_args, k, worker, cuda.gridsize(1))
         check_statistics(plan, scalars, k, worker, cuda.gridsize(1))
-        cuda.syncthreads()
     else:
         restore_statistics(plan, scalars, worker, cuda.gridsize(1))
     if worker == 0:

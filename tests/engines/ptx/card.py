@@ -1,0 +1,149 @@
+"""A card that interprets the PTX of kernels: the cuda engine runs on it as on a GPU.
+
+The engine lays out memory, copies the bank and launches kernels itself. What numba would compile
+and NVIDIA's driver would run is translated here from the PTX that numba gives to the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scalarviz.engines.codegen import cuda_file
+from scalarviz.engines.codegen.cuda_file import CudaUnit
+from scalarviz.engines.codegen.unit_source import Dtype
+from scalarviz.engines.cuda import graphs, missing
+from scalarviz.engines.cuda import memory as engine_memory
+from scalarviz.engines.cuda.calls import Device
+from scalarviz.engines.cuda.engine import CudaEngine
+from tests.engines.machine_code import ptx_of
+from tests.engines.ptx.launch import Launch
+from tests.engines.ptx.memory import Memory
+from tests.engines.ptx.translate import Program, translate
+
+SHARED = 44 * 1024  # bytes of shared memory that a block may have
+
+
+_programs: dict[str, Program] = {}  # by the texts of their files
+
+
+class Array:
+    """An array in the memory of the card, with the methods of numba's that the engine calls."""
+
+    def __init__(self, numbers: np.ndarray[Any, Any], address: int) -> None:
+        self.numbers, self.address = numbers, address
+        self.size, self.dtype = numbers.size, numbers.dtype
+
+    def __getitem__(self, part: slice) -> Array:
+        start, _, step = part.indices(self.size)
+        assert step == 1
+        return Array(self.numbers[part], self.address + start * self.dtype.itemsize)
+
+    def copy_to_device(self, numbers: Any, stream: Any = None) -> None:
+        self.numbers[...] = numbers.numbers if isinstance(numbers, Array) else numbers
+
+    def copy_to_host(self, target: Any = None, stream: Any = None) -> Any:
+        if target is None:
+            return self.numbers.copy()
+        target[...] = self.numbers
+        return target
+
+    @property
+    def words(self) -> list[int]:
+        """What numba passes of an array: no owner, numbers, bytes of each, address, shape, step."""
+        size, item = self.size, self.dtype.itemsize
+        return [0, 0, size, item, self.address, size, item]
+
+
+class Kernel:
+    """A kernel that is launched as one of numba: kernel[blocks, threads, stream, shared](...)."""
+
+    def __init__(self, card: Card, name: str, program: Program) -> None:
+        self._card, self._name, self._program = card, name, program
+        self.overloads: dict[Any, Kernel] = {}
+
+    def typeof_pyval(self, argument: object) -> str:
+        return type(argument).__name__
+
+    def compile(self, signature: Any) -> None:
+        self.overloads[signature] = self
+
+    def max_cooperative_grid_blocks(self, threads: int, shared: int) -> int:
+        return self._card.blocks
+
+    def __getitem__(self, sizes: Sequence[Any]) -> Any:
+        return partial(self._launch, *sizes)
+
+    def _launch(
+        self, blocks: int, threads: int, stream: Any, shared: int, *arguments: Array | int
+    ) -> None:
+        words = [word for x in arguments for word in (x.words if isinstance(x, Array) else [x])]
+        self._card.launch(self._name, self._program, (blocks, threads, shared), words)
+
+
+class Card:
+    """A card.
+
+    left_out  name of a kernel, and index of a barrier at which its threads do not wait
+    programs  the kernels that were launched, by name
+    """
+
+    def __init__(self, blocks: int, threads: int, shared: int = SHARED) -> None:
+        self.blocks, self.threads, self.shared = blocks, threads, shared
+        self.memory = Memory()
+        self.left_out: tuple[str, int] | None = None
+        self.programs: dict[str, list[Program]] = {}
+
+    def array(self, numbers: Any, stream: Any = None, name: str = "array") -> Array:
+        found = np.array(numbers).reshape(-1)
+        return Array(found, self.memory.add(found, name))
+
+    def unset(self, size: int, dtype: Any, stream: Any = None) -> Array:
+        kind = np.dtype(dtype)
+        return self.array(np.full(size * kind.itemsize, 0xFF, np.uint8).view(kind))
+
+    def launch(self, name: str, program: Program, sizes: tuple[int, int, int], words: Any) -> None:
+        known = self.programs.setdefault(name, [])
+        if program not in known:
+            known.append(program)
+        left_out = self.left_out[1] if self.left_out and self.left_out[0] == name else None
+        Launch(program, self.memory, *sizes, left_out).run(*words)
+
+    def load(self, units: Sequence[CudaUnit], dtype: Dtype) -> list[Any]:
+        """Return kernels as `cuda_file.load` does."""
+        found = []
+        for unit in units:
+            name, text = unit.function.__name__, cuda_file.text_of(unit, dtype)
+            if text not in _programs:
+                _programs[text] = translate(ptx_of(unit, dtype))
+            found.append(SimpleNamespace(**{name: Kernel(self, name, _programs[text])}))
+        return found
+
+    @contextmanager
+    def inserted(self) -> Iterator[Card]:
+        """Have the cuda engine run on this card."""
+        arrays = SimpleNamespace(
+            to_device=self.array, device_array=self.unset, pinned_array=np.zeros
+        )
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(missing, "missing_for_cuda", str)
+            patch.setattr(cuda_file, "load", self.load)
+            patch.setattr(engine_memory, "cuda", arrays)
+            patch.setattr(CudaEngine, "device", self.device)
+            patch.setattr(graphs, "Graph", no_graph)
+            yield self
+
+    @property
+    def device(self) -> Device:
+        stream = SimpleNamespace(synchronize=lambda: None)
+        return Device(False, self.blocks, self.threads, stream, self.shared, can_wait=True)
+
+
+def no_graph(*_: object) -> None:
+    raise RuntimeError("an interpreted launch is in no graph")

@@ -1,0 +1,160 @@
+"""The kernels of the cuda engine as a GPU would run them: their PTX, interpreted thread by thread.
+
+See the folder `ptx`. Every load and store looks for a race, and for a place outside of all arrays.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.data.batches import Shuffled
+from scalarviz.model.optimizer import Optimizer
+from tests.engines.ptx.card import Card
+from tests.engines.ptx.races import Race
+from tests.engines.test_cuda import needs_numba_cuda
+
+pytestmark = needs_numba_cuda
+
+NEAR = 1e-6  # of the largest number, in float32
+
+
+def dense(*sizes: int) -> sv.Network:
+    return sv.Network(list(sizes), "leaky_relu", "sigmoid", seed=1)
+
+
+def trained(
+    net: sv.Network, engine: str, samples: int, loss: Any = "mse", optimizer: Any = None,
+    whole: bool = True, steps: int = 2,
+) -> tuple[Any, Any]:  # fmt: skip
+    """Take steps on an engine; return the run and the losses."""
+    random = np.random.default_rng(5)
+    rows = samples + samples // 2  # an epoch ends with half a batch
+    targets = random.random((rows, net.outputs)) + 0.1
+    targets /= targets.sum(axis=1, keepdims=True)
+    batches = Shuffled(random.normal(size=(rows, net.inputs)), targets, samples, seed=5)
+    run = net.to(engine)._engine.run(batches, sv.Loss.of(loss))
+    if engine == "cuda":
+        run.whole_steps = whole
+    return run, run.steps(optimizer or sv.Adam(0.01), 0, steps).losses
+
+
+def agrees(card: Card, make: Callable[[], sv.Network], samples: int, **how: Any) -> None:
+    """Losses, weights, slots, gradients and statistics are those of the objects."""
+    net, other = make(), make()
+    with card.inserted():
+        run, losses = trained(net, "cuda", samples, **how)
+    _, expected = trained(other, "python", samples, **{k: how[k] for k in how if k != "whole"})
+    assert losses == pytest.approx(expected, rel=NEAR)
+    found, wanted = net.bank, other.bank
+    pairs = [(found.value, wanted.value), (found.grad, wanted.grad), (found.state, wanted.state)]
+    pairs += [(found.slots[name], wanted.slots[name]) for name in run.slots]
+    for a, b in pairs:
+        assert abs(a - b).max(initial=0) <= NEAR * abs(b).max(initial=0)
+
+
+# ---- whole steps --------------------------------------------------------------------------------
+
+# Sizes, samples, blocks, threads and bytes of a block: chunks of several tiles, more blocks than
+# chunks and fewer, threads without work and with much.
+SHAPES = [
+    ((3, 5, 2), 16, 2, 32, 44_000),
+    ((3, 5, 2), 31, 2, 32, 1_480),
+    ((5, 9, 6, 3), 27, 3, 7, 44_000),
+    ((1, 1, 1), 1, 1, 32, 44_000),
+]
+
+
+@pytest.mark.parametrize(("sizes", "samples", "blocks", "threads", "shared"), SHAPES)
+def test_whole_steps_give_what_the_objects_give(
+    sizes: tuple[int, ...], samples: int, blocks: int, threads: int, shared: int
+) -> None:
+    card = Card(blocks, threads, shared)
+    agrees(card, lambda: dense(*sizes), samples, optimizer=sv.Adam(0.01, clip_norm=0.1))
+    assert [*card.programs] == ["train"]
+
+
+# ---- kernel by kernel ---------------------------------------------------------------------------
+
+SHAPE = (1, 4, 5)
+LAYERS: dict[str, Callable[[], list[sv.Layer]]] = {
+    "layer norm": lambda: [sv.Dense(3, 5, "tanh"), sv.LayerNorm(5), sv.Dense(5, 2)],
+    "convolution": lambda: [sv.Conv2d(SHAPE, 2, (2, 3), padding=1), sv.Dense(50, 2, "sigmoid")],
+    "batch norm": lambda: [sv.Dense(3, 4), sv.BatchNorm(4), sv.Dense(4, 2, bias=False)],
+}
+FORMULAS = [
+    ("mse", sv.Adam(0.01)),
+    ("huber", sv.Momentum(0.01)),
+    ("softmax_cross_entropy", sv.Adam(0.01, clip_norm=0.1)),
+]
+
+
+@pytest.mark.parametrize(("loss", "optimizer"), FORMULAS, ids=[loss for loss, _ in FORMULAS])
+def test_kernels_give_what_the_objects_give(loss: str, optimizer: Optimizer) -> None:
+    card = Card(2, 32)
+    agrees(card, lambda: dense(3, 5, 2), 16, loss=loss, optimizer=optimizer, whole=False)
+    assert {"forward_all", "parameter_gradients", "input_gradient_all"} < {*card.programs}
+
+
+# A convolution reads four samples at a time, 16 apart, also where there are fewer: what it does
+# not use may be written meanwhile.
+CONVOLVED = 64
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_kernels_of_layers_give_what_the_objects_give(name: str) -> None:
+    how = {"optimizer": sv.Momentum(0.01), "whole": False, "steps": 1}
+    samples = CONVOLVED if name == "convolution" else 11
+    agrees(Card(2, 32), lambda: sv.Network(LAYERS[name](), seed=2), samples, **how)
+
+
+def test_products_of_several_tiles_give_what_the_objects_give() -> None:
+    """Two tiles of 64 in each direction, panels of 16, and more parts than threads."""
+    how = {"optimizer": sv.Momentum(0.01), "whole": False, "steps": 1}
+    agrees(Card(2, 32), lambda: dense(20, 70, 3), 66, **how)
+
+
+def test_whole_steps_and_kernels_have_the_same_bits() -> None:
+    found = []
+    for whole in (True, False):
+        net = dense(5, 9, 6, 3)
+        with Card(3, 32).inserted():
+            _, losses = trained(net, "cuda", 27, whole=whole)
+        found.append((losses.tobytes(), net.bank.value.tobytes(), net.bank.grad.tobytes()))
+    assert found[0] == found[1]
+
+
+# ---- barriers -----------------------------------------------------------------------------------
+
+# Batches in which each barrier stands between two threads that share something: chunks of several
+# tiles, a limit of the norm, several blocks; products of several panels, and with more parts than
+# a block has threads.
+GUARDED: dict[str, tuple[Card, Callable[[], sv.Network], int, dict[str, Any]]] = {
+    "whole steps": (
+        Card(2, 32, 1_480), lambda: dense(3, 5, 2), 31, {"optimizer": sv.Adam(0.01, clip_norm=0.1)}
+    ),
+    "products": (Card(2, 8), lambda: dense(17, 18, 17), 32, {"whole": False, "steps": 1}),
+    "convolution": (
+        Card(2, 8), lambda: sv.Network(LAYERS["convolution"](), seed=2), CONVOLVED,
+        {"whole": False, "steps": 1},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", GUARDED)
+def test_a_race_is_found_wherever_a_barrier_is_left_out(case: str) -> None:
+    card, make, samples, how = GUARDED[case]
+    with card.inserted():
+        trained(make(), "cuda", samples, **how)
+        unguarded = []
+        for name, programs in card.programs.items():
+            for i in range(max(len(program.barriers) for program in programs)):
+                card.left_out = name, i
+                try:
+                    trained(make(), "cuda", samples, **how)
+                except Race:
+                    continue
+                unguarded.append((name, i))
+    assert unguarded == []
