@@ -66,8 +66,12 @@ RESULTS, BEGAN = "ON_GPU_RESULTS", "ON_GPU_BEGAN"  # environment: a file, and se
 SECONDS = 505.0  # of all parts; the rest is for packing
 LEAST = 5.0  # seconds in which a part is still begun
 # What has one of these is in the summary.
+DETAILS = {"at", "s", "from_to", "steps", "first_s", "graphs"}  # and these are not
 SHOWN = {"card", "left_out", "us", "ms", "decibels", "lines"}
-TOLD, LAST = 3, 30  # status of a process that told what was wrong; lines of the log printed then
+TOLD, LAST = (
+    3,
+    30,
+)  # status of a process that told all of its part; lines of the log that are printed
 # Parts in their order: the file with the function, and the most seconds.
 PARTS = {
     "card": ("machine", 60), "barrier": ("first", 30), "right": ("first", 120),
@@ -97,7 +101,7 @@ def left() -> float:
 
 
 def run_parts(names: Sequence[str]) -> int:
-    """Run parts in this process, until one goes wrong."""
+    """Run parts in this process, until the next one needs another."""
     for name in names:
         module, most = {**PARTS, **HIDDEN}[name]
         if name in HIDDEN:
@@ -115,7 +119,10 @@ def run_parts(names: Sequence[str]) -> int:
             found = {"wrong": f"{type(error).__name__}: {error}"[:400], "at": at}
         faulthandler.cancel_dump_traceback_later()
         tell(name, took=round(time.monotonic() - start, 1), **found)
-        if found:
+        if found or sys.modules.keys() & {
+            "torch",
+            "jax",
+        }:  # which bring CUDA libraries of their own
             return TOLD
     return 0
 
@@ -142,7 +149,8 @@ def run_all(names: Sequence[str], known: dict[str, str], log: Path) -> None:
         status = process(names, known, log)
         if not status:
             return
-        print(*log.read_text(errors="replace").splitlines()[-LAST:], sep="\n", flush=True)
+        if status != TOLD or ended()[-1].get("wrong"):
+            print(*log.read_text(errors="replace").splitlines()[-LAST:], sep="\n", flush=True)
         done = len(ended()) - before
         if status != TOLD and done < len(names):
             tell(names[done], wrong=f"its process ended ({status})", took=None)
@@ -168,7 +176,8 @@ def is_wrong(row: dict[str, Any]) -> bool:
 def summary(found: Sequence[dict[str, Any]]) -> list[str]:
     """The facts that matter at first sight: what was not good, left out, or measured."""
     shown = [row for row in found if is_wrong(row) or row.keys() & SHOWN]
-    return [json.dumps({name: row[name] for name in row if name != "at"})[:500] for row in shown]
+    less = [{name: row[name] for name in row if name not in DETAILS} for row in shown]
+    return [json.dumps(row)[:500] for row in less]
 
 
 def main(words: Sequence[str]) -> int:

@@ -130,7 +130,9 @@ def texture() -> None:
 
 
 def rivals() -> None:
-    """Other ways of PyTorch, JAX, and batch norm by a graph and without."""
+    """Batch norm by a graph and without, other ways of PyTorch, and JAX."""
+    for name, make in {"a graph": kernels, "single launches": launches}.items():
+        compare("rivals", {f"batch norm, {name}": partial(make, norm=True)}, MAIN, BATCH)
     if there("rivals", "torch"):
         backend = "eager" if SIMULATED else "inductor"  # whose compiler takes a minute
         sides = {
@@ -142,11 +144,6 @@ def rivals() -> None:
     if there("rivals", "jax"):
         for sizes, batch in ((MAIN, BATCH), (SMALL, 32), (WIDE, BATCH)):
             compare("rivals", {"JAX loop": by_jax}, sizes, batch)
-    norms = {
-        name: partial(make, norm=True)
-        for name, make in {"graph": kernels, "launches": launches}.items()
-    }
-    compare("rivals", {f"batch norm, {name}": make for name, make in norms.items()}, MAIN, BATCH)
 
 
 def by_jax(sizes: list[int], batch: int) -> Steps:
@@ -193,7 +190,7 @@ def profile() -> None:
         words = [tool, "--clock-control", "none", "-k", "regex:train", "-s", "1", "-c", "1"]
         words += ["--csv", "--metrics", METRICS, *command("one_step")]
         done = subprocess.run(words, capture_output=True, text=True)
-        tell("profile", lines=(done.stdout + done.stderr).strip().splitlines()[-6:])
+        tell("profile", lines=(done.stderr + done.stdout).strip().splitlines()[-6:])
 
 
 def one_step() -> None:

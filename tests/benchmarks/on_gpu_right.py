@@ -58,7 +58,7 @@ TRIED = "(bad_gradient or schedule or what_is_refused or several) and not slow a
 def compile() -> None:
     """The kernels for all formulas, and those of the sessions, in many processes."""
     jobs = [(dtype, i) for dtype in DTYPES for i in range(len(functions()))]
-    names = ["held", "texture", "cpu"]
+    names = ["0", "-1", "texture", "cpu"]
     spawn, many = multiprocessing.get_context("spawn"), min(16, os.cpu_count() or 1)
     with ProcessPoolExecutor(many, spawn) as pool:
         going = [pool.submit(compile_one, *job) for job in jobs]
@@ -96,11 +96,10 @@ def train_one(name: str) -> dict[str, Any]:
     start = time.perf_counter()
     if name == "cpu":
         run_of(network(MAIN, "float64"), tables(MAIN, 3), "cpu").steps(adam(), 0, 1)
+    elif name == "texture":
+        on_gpu_fast.texture_of(0).advance(1, progress=False)
     else:
-        session = (
-            on_gpu_fast.texture_of(0) if name == "texture" else on_gpu_fast.session_of(MAIN, 5)
-        )
-        session.advance(1, progress=False)
+        on_gpu_fast.session_of(*on_gpu_fast.HELD[int(name)]).advance(1, progress=False)
     return {"training": name, "seconds": round(time.perf_counter() - start, 1)}
 
 
