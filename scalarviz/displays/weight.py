@@ -133,8 +133,7 @@ def explained(weight: Weight) -> tuple[str, Explanation | None]:
     timeline = session.timeline
     if session.playing:
         return text("displays.weight.playing", step=timeline.clock.step), None
-    guard: Any = weight.bank.guard  # that of the session
-    with guard.within(PATIENCE) as is_free:
+    with session.still(PATIENCE) as is_free:
         if not is_free:
             return text("displays.weight.at_work"), None
         step, operation = timeline.clock.place

@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, Self, final
 
-from scalarviz.process.ctrl_c import CtrlC
 from scalarviz.process.surroundings import is_worker, shell
+from scalarviz.process.whole import uncut
 from scalarviz.texts import text
 
 if TYPE_CHECKING:  # rich takes long to import
@@ -81,14 +81,13 @@ class Progress:
             self._first = now, done
         if now >= self._due and done < self.total:
             self._due = now + FRAME
-            with CtrlC() as ctrl_c:
-                ctrl_c.hold()  # rich would not write again after half a picture
-                try:
-                    self._draw(now, done, loss)
-                except LOST:
-                    self._due = math.inf
-                    self._remove()
+            try:
+                self._draw(now, done, loss)
+            except LOST:
+                self._due = math.inf
+                self._remove()
 
+    @uncut  # rich would not write again after half a picture
     def _draw(self, now: float, done: int, loss: float) -> None:
         if self._bar is None:
             place = place_of_bars()
@@ -109,11 +108,11 @@ class Progress:
             if outer is not None and outer._wanted:
                 outer._begin()
 
+    @uncut
     def _remove(self) -> None:
         bar, self._bar = self._bar, None
         if bar is not None:
-            with CtrlC() as ctrl_c, suppress(*LOST):
-                ctrl_c.hold()
+            with suppress(*LOST):
                 bar.close()
 
 

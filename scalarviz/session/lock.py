@@ -10,7 +10,7 @@ from typing import Any, final
 from scalarviz.checks.numbers import not_copied
 from scalarviz.engines.common.cores import Guard
 from scalarviz.engines.common.snapshot import Snapshot, SnapshotValues
-from scalarviz.process.whole import ctrl_c, whole
+from scalarviz.process.whole import ctrl_c, uncut, whole
 from scalarviz.session.worker import check_end, hold_at_end
 
 PATIENCE = 0.25  # seconds that background play waits for threads that want the lock
@@ -94,9 +94,16 @@ class SessionLock:
     def serve(self) -> None:
         """Fill in the queued snapshots if the lock is free or held by this thread."""
         if self._asked:
-            with self.lock.within(0.0) as is_free:
-                while is_free and self._asked:
+            self._fill_in()
+
+    @uncut
+    def _fill_in(self) -> None:
+        if self.lock.acquire(0.0):
+            try:
+                while self._asked:
                     self._asked.pop().take()
+            finally:
+                self.lock.release()
 
 
 @final

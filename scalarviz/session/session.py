@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, final
 from weakref import finalize
 
@@ -31,7 +30,7 @@ from scalarviz.session.callbacks import Callback, StepView, check_callback
 from scalarviz.session.caption import Caption
 from scalarviz.session.doing import Doing
 from scalarviz.session.kept import Kept
-from scalarviz.session.lock import SessionLock, SharedSnapshot
+from scalarviz.session.lock import SessionLock, SharedSnapshot, Taken
 from scalarviz.session.metrics import metrics_of
 from scalarviz.session.plateau import MetricCallback
 from scalarviz.session.stops import in_one_text
@@ -446,11 +445,9 @@ class Session(UserActions):
         """Hold the lock from now on if `thread` holds it, which never goes on."""
         self._session_lock.inherit(thread)
 
-    @contextmanager
-    def still(self, seconds: float) -> Iterator[bool]:
+    def still(self, seconds: float) -> Taken:
         """Hold the lock, so that the clock stands still; yield False if not within `seconds`."""
-        with self._session_lock.taken(-1 if seconds == math.inf else seconds) as mine:
-            yield mine
+        return self._session_lock.taken(-1 if seconds == math.inf else seconds)
 
     def _check_owner(self) -> None:
         if self.timeline.trainer.bank.session is not self:

@@ -23,7 +23,6 @@ from typing import Any, NoReturn, final
 from weakref import WeakSet
 
 from scalarviz.errors import EngineError
-from scalarviz.process.whole import ctrl_c, whole
 
 FORKED = (
     "threads do not survive a fork, and this process was forked from one that had started some for "
@@ -78,7 +77,7 @@ class Guard:
     """A reentrant lock that raises EngineError after a fork if another thread held it.
 
     `with guard:` waits for it; `acquire(seconds)` waits at most so long (-1: without limit), and
-    returns whether it was acquired; `with guard.within(seconds) as mine:` does so for a block.
+    returns whether it was acquired.
     """
 
     def __init__(self) -> None:
@@ -97,9 +96,6 @@ class Guard:
     def release(self) -> None:
         self._lock.release()
 
-    def within(self, seconds: float) -> Within:
-        return Within(self, seconds)
-
     # Python's own lock takes and releases itself, so that Ctrl-C cannot come in between.
 
     @property
@@ -117,33 +113,6 @@ class Guard:
             self._lock.release()
         else:
             self.is_lost = True
-
-
-@final
-class Within:
-    """Context manager: holds a Guard if it gets it within some seconds; yields whether it does."""
-
-    def __init__(self, guard: Guard, seconds: float) -> None:
-        self._guard = guard
-        self._seconds = seconds
-        self._is_mine = False
-
-    @whole
-    def __enter__(self) -> bool:
-        ctrl_c.begin()
-        try:
-            self._is_mine = self._guard.acquire(self._seconds)
-        finally:
-            if not self._is_mine:
-                ctrl_c.end()
-        return self._is_mine
-
-    @whole
-    def __exit__(self, *_: object) -> None:
-        if self._is_mine:
-            self._guard.release()
-            ctrl_c.end()
-        ctrl_c.deliver()
 
 
 @final
