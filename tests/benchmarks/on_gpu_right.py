@@ -315,8 +315,9 @@ def sanitizer(of: Callable[[str], list[str]] = command) -> None:
 
 def few_steps() -> None:
     """What the sanitizer watches: each path, three steps; then the fused kernel."""
-    for path in ("whole", "kernels", "moments"):
-        trained(every_layer(), tables([2, 3], FEW), adam(), 3, path)
+    with all_formulas():  # which are compiled
+        for path in ("whole", "kernels", "moments"):
+            trained(every_layer(), tables([2, 3], FEW), adam(), 3, path)
     with switched_on():
         trained(network([3, 17, 2]), tables([3, 2], FEW), adam(), 3)
 
