@@ -623,7 +623,7 @@ def test_only_engines_that_run_what_is_shown_are_offered(
         (sv.Network([1, 1]), ("cuda", "cpu", "python")),
         (line, ("cpu", "python")),
     ):
-        controller = make(Show.of(sv.Session(model, samples)))
+        controller = make(Show.of(sv.Session(model, samples, engine="python")))
         assert controller.state.engines == offered
 
 
