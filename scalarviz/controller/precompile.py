@@ -111,7 +111,7 @@ def kind_on_gpu(network: Model, batches: Batches, used: Iterable[object]) -> str
     from scalarviz.engines.cuda import units as cuda
 
     program, bank, dtype = network.program, network.bank, network.bank.dtype
-    units = cuda.units_of_training(program, bank, batches, pairs(used), network.precision)
+    units = cuda.units_of_training(program, bank, batches, pairs(used))
     return remembered(f"cuda-{dtype}", units, dtype, cuda_file)
 
 

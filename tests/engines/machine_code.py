@@ -156,10 +156,10 @@ def cudadevrt() -> Path:
 
 
 def unit(function: Any, rows: Iterable[tuple[str, str]] | None = None) -> CudaUnit:
-    """A kernel for rows of tables; by default for all, and for mixed precision too."""
+    """A kernel for rows of tables; by default for all."""
     if rows is None:
         return CudaUnit(function, InUse())
-    return CudaUnit(function, InUse(frozenset(rows), mixed=False))
+    return CudaUnit(function, InUse(frozenset(rows)))
 
 
 def ptx_of(unit: CudaUnit, dtype: Dtype, gpu: tuple[int, int] = GPU) -> str:

@@ -32,21 +32,17 @@ from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.calls import CudaCalls
 from scalarviz.engines.cuda.memory import Memory
 from scalarviz.engines.cuda.run import CudaRun
-from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UpdateError
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.formulas.scaling import LARGEST_SCALE, SMALLEST_SCALE
 from scalarviz.formulas.schedules import SCHEDULES
 from scalarviz.model.operations import KINDS, NONE, Kind
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.own_rates import NO_OWN_RATES
-from scalarviz.model.precision import Precision
 from scalarviz.model.program import Moment
 from tests.engines.every_formula import all_formulas
 from tests.engines.simulator import (
-    PICTURES,
     SAMPLES,
     TOLERANCE,
     Array,
@@ -54,9 +50,7 @@ from tests.engines.simulator import (
     difference,
     engine_of,
     gradients_agree,
-    half,
     numbers,
-    on_pictures,
     one_type_or_both,
     pair,
     reference_steps,
@@ -456,157 +450,6 @@ def test_a_bad_gradient_can_count_as_zero(whole: bool) -> None:
     assert np.isfinite(net.bank.value).all()
 
 
-# ---- mixed precision ----------------------------------------------------------------------------
-
-
-def mixed_gradients(net: sv.Network, batch: Array, targets: Array, scale: float) -> Array:
-    """The gradients with everything that is kept rounded, in plain numpy."""
-    weights, values, flows = half(net.bank.value), {net.program.inputs: batch}, {}
-    for operation in net.program.operations:
-        given = OperationArrays(weights, net.bank.state, 0, values[operation.source])
-        y = operation_forward(operation, given)
-        values[operation.target] = half(y)
-    loss = sv.Loss()
-    loss.forward(values[net.program.outputs], targets)
-    flows[net.program.outputs] = half(loss.backward() * scale)
-    grad = np.zeros(len(net.bank))
-    for operation in reversed(net.program.operations):
-        x, y = values[operation.source], values[operation.target]
-        g = flows[operation.target]
-        if operation.kind == "affine":
-            found = np.concatenate([(g.T @ x).ravel(), g.sum(axis=0)])
-            grad[operation.parameters.start : operation.parameters.stop] += half(found) / scale
-        given = OperationArrays(weights, net.bank.state, 0, x, y=y, upstream=g)
-        flows[operation.source] = half(operation_backward(operation, given))
-    return grad
-
-
-@whole_or_not
-def test_mixed_precision_rounds_what_is_kept(whole: bool) -> None:
-    net = sv.Network([3, 6, 2], "tanh", "sigmoid", seed=4)
-    inputs, targets = pair(net)
-    inputs, value = half(inputs), net.bank.value.copy()
-    expected = mixed_gradients(net, inputs, targets, 1024.0)
-    run = run_of(net, InOrder(inputs, targets), precision=Precision("mixed"), whole=whole)
-    run.steps(sv.SGD(0.5), 0, 1)
-    assert difference(expected, net.bank.grad) < 2e-3  # sums that lie between two halves
-    assert (half(net.bank.grad * 1024) == net.bank.grad * 1024).all()
-    # The weights that move are not rounded.
-    assert net.bank.value == pytest.approx(value - 0.5 * net.bank.grad, rel=1e-6)
-    assert (half(net.bank.value) != net.bank.value).any()
-
-
-@pytest.mark.parametrize("name", ["", *PICTURES])
-def test_everything_in_a_workspace_is_half(name: str) -> None:
-    net = on_pictures(name, "float32") if name else every_layer("float32")
-    inputs, targets = pair(net, 9)
-    batches = InOrder(half(inputs), targets)
-    run = run_of(net, batches, precision=Precision("mixed"), whole=False)
-    run.begin(0)
-    for moment in net.program.moments[:-1]:
-        run.perform(moment, sv.SGD(0.1))
-    for buffer in net.program.buffers[1:]:
-        assert (half(run.values(buffer)) == run.values(buffer)).all(), buffer.name
-    first = net.program.first_parameters
-    for operation in net.program.operations[first:]:  # nobody needs gradients further back
-        buffer = operation.target
-        flow = run.gradients(buffer) * 1024
-        assert flow.any()
-        assert (half(flow) == flow).all(), buffer.name
-
-
-def test_mixed_precision_has_the_same_bits_on_every_path() -> None:
-    precision = Precision("mixed", 512.0, dynamic=True, patience=2)
-    nets = [every_layer("float32") for _ in range(3)]
-    batches = InOrder(*pair(nets[0], 20))
-    for net, whole in zip(nets[:2], (True, False), strict=True):
-        run_of(net, batches, precision=precision, whole=whole).steps(sv.Adam(0.01), 0, 3)
-    run = run_of(nets[2], batches, precision=precision)
-    for step in range(3):
-        run.begin(step)
-        for moment in nets[2].program.moments:
-            run.perform(moment, sv.Adam(0.01))
-    assert abs(nets[0].bank.grad).max() > 0.0
-    for net in nets[1:]:
-        assert (net.bank.value == nets[0].bank.value).all()
-        assert (net.bank.grad == nets[0].bank.grad).all()
-        assert (net.bank.scaling == nets[0].bank.scaling).all()
-    assert nets[0].bank.scaling.tolist() == [1024.0, 1.0, 0.0]
-
-
-def test_the_verbs_in_mixed_precision() -> None:
-    net = sv.Network([3, 6, 2], "tanh", "sigmoid", seed=4)
-    engine, (inputs, targets) = engine_of(net, Precision("mixed")), pair(net)
-    outputs = engine.forward(inputs)
-    assert (half(outputs) == outputs).all()
-    loss = sv.Loss()
-    loss.forward(outputs, targets)
-    engine.backward(loss.backward())
-    assert difference(mixed_gradients(net, inputs, targets, 1024.0), net.bank.grad) < 2e-3
-
-
-@whole_or_not
-def test_a_small_gradient_survives_by_the_loss_scale(whole: bool) -> None:
-    found = {}
-    for scale in (1.0, 4096.0):
-        net = sv.Network([2, 1], seed=1)
-        inputs, targets = pair(net)
-        loss, precision = sv.Loss("mse", factor=1e-7), Precision("mixed", scale)
-        run = run_of(net, InOrder(inputs, targets), loss, precision, whole)
-        run.steps(sv.SGD(0.0), 0, 1)
-        found[scale] = net.bank.grad.copy()
-    assert not found[1.0].any()
-    assert found[4096.0].all()
-
-
-@whole_or_not
-def test_a_dynamic_scale_skips_a_step_that_overflows_and_halves(whole: bool) -> None:
-    net = sv.Network([2, 1], seed=1)
-    batches = InOrder(*pair(net))
-    before = net.bank.value.copy()
-    precision = Precision("mixed", 2.0**22, dynamic=True, patience=3)
-    run = run_of(net, batches, precision=precision, whole=whole)
-    outcome = run.steps(sv.SGD(0.01), 0, 2)
-    assert len(outcome.losses) == 2
-    assert net.bank.scaling.tolist() == [2.0**20, 0.0, 2.0]
-    assert (net.bank.value == before).all()
-    assert net.bank.step_count == 0
-    run.steps(sv.SGD(0.01), 2, 12)
-    assert (net.bank.value != before).all()
-    assert 0 < net.bank.step_count < 12
-
-
-@whole_or_not
-def test_a_dynamic_scale_has_a_smallest_and_a_largest(whole: bool) -> None:
-    net, (inputs, targets) = sv.Network([2, 1], seed=1), pair(sv.Network([2, 1]))
-    precision = Precision("mixed", 4 * SMALLEST_SCALE, dynamic=True, patience=1)
-    large = InOrder(1e6 * np.ones_like(inputs), targets)
-    run_of(net, large, precision=precision, whole=whole).steps(sv.SGD(0.01), 0, 6)
-    assert net.bank.scaling.tolist() == [SMALLEST_SCALE, 0.0, 6.0]
-    net.bank.value[:] = 0.0
-    zeros = InOrder(inputs, np.zeros_like(targets))
-    run = run_of(net, zeros, precision=precision, whole=whole)
-    net.bank.scaling[0] = LARGEST_SCALE / 4
-    run.steps(sv.SGD(0.01), 0, 4)
-    assert net.bank.scaling[:2].tolist() == [LARGEST_SCALE, 0.0]
-
-
-def test_a_fixed_scale_counts_what_overflows_as_zero() -> None:
-    net = sv.Network([2, 1], seed=1)
-    before = net.bank.value.copy()
-    run = run_of(net, InOrder(*pair(net)), precision=Precision("mixed", 2.0**30))
-    assert run.steps(sv.SGD(0.01), 0, 2).bad == NONE
-    assert not np.isfinite(net.bank.grad).any()
-    assert (net.bank.value == before).all()
-    assert net.bank.step_count == 2
-
-
-def test_mixed_precision_needs_float32() -> None:
-    net = sv.Network([2, 1], dtype="float64")
-    with refused(EngineError, "float64"):
-        ENGINES["cuda"].check(net.bank, Precision("mixed"), net.program)
-
-
 # ---- what is special about a GPU ----------------------------------------------------------------
 
 
@@ -728,7 +571,7 @@ def test_batches_of_other_sizes_take_the_memory_that_is_there(
     plain = CudaCalls.__init__
 
     def noted(self: CudaCalls, *arguments: Any) -> None:
-        made.append(arguments[3])
+        made.append(arguments[2])
         plain(self, *arguments)
 
     monkeypatch.setattr(CudaCalls, "__init__", noted)
@@ -755,7 +598,7 @@ def test_many_points_are_evaluated_in_tiles(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_evaluation_of_65536_points_takes_little_memory() -> None:
     net = sv.Network([12, 64, 64, 64, 64, 3])
-    layout = tables.make_layout(net.program, net.bank, Precision(), 4096, 47 * 1024, False)
+    layout = tables.make_layout(net.program, net.bank, 4096, 47 * 1024, False)
     assert 4 * layout.arena < 12e6  # bytes; with gradients and in one go they were 286 million
 
 
@@ -766,7 +609,7 @@ def test_blocks_have_the_weights_near_where_they_are_given_room(
     kilobytes: int, near: bool, taken: int
 ) -> None:
     net = sv.Network([12, 64, 64, 64, 64, 3], "leaky_relu", "sigmoid")
-    layout = tables.make_layout(net.program, net.bank, Precision(), 1024, 1024 * kilobytes)
+    layout = tables.make_layout(net.program, net.bank, 1024, 1024 * kilobytes)
     table = layout.plan[places.PLAN_FIELDS :].reshape(-1, places.COLUMNS)
     assert layout.plan[places.WIDTH] == 8
     assert (table[:, places.IN_ROOM] >= 0).any() == near

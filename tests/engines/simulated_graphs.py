@@ -14,7 +14,6 @@ from scalarviz.data.batches import Batches, InOrder, Picked, Shuffled
 from scalarviz.engines.cuda.graphs import Steps
 from scalarviz.engines.cuda.run import CudaRun
 from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.precision import Precision
 from tests.engines.fake_graphs import FakeDriver, Stream
 from tests.engines.simulator import numbers, pair, run_of
 
@@ -26,7 +25,6 @@ class Training:
     net: sv.Network
     batches: Batches
     optimizer: Optimizer
-    precision: Precision | None = None
     calls: tuple[int, ...] = (3, 1, 2)
 
 
@@ -47,23 +45,17 @@ def clipped() -> Training:
     return Training(net, Picked(*pair(net), 9, seed=3), optimizer)
 
 
-def mixed() -> Training:
-    net = sv.Network([3, 4, 2], "tanh")
-    precision = Precision("mixed", 2.0**30, dynamic=True, patience=3)
-    return Training(net, InOrder(*pair(net), 9), sv.SGD(0.01), precision, (9, 4, 5))
-
-
 def refused_gradient() -> Training:
     net = sv.Network([1, 2, 1], "exp", seed=2)
     inputs = np.repeat([[0.5], [0.6], [500.0]], 9, axis=0)
-    return Training(net, InOrder(inputs, np.ones((27, 1)), 9), sv.Adam(1e-3), None, (6,))
+    return Training(net, InOrder(inputs, np.ones((27, 1)), 9), sv.Adam(1e-3), (6,))
 
 
 def overflow() -> Training:
     inputs = np.random.default_rng(0).random((18, 3))
     schedule = sv.Schedule("step", every=2, factor=1e300)
     batches = InOrder(inputs, 2 - inputs, 9)
-    return Training(sv.Network([3, 3], seed=1), batches, sv.SGD(0.1, schedule=schedule), None, (6,))
+    return Training(sv.Network([3, 3], seed=1), batches, sv.SGD(0.1, schedule=schedule), (6,))
 
 
 def capture(run: CudaRun) -> None:
@@ -76,7 +68,7 @@ def bank_bytes(run: CudaRun) -> list[bytes]:
     return [each.tobytes() for each in (bank.value, bank.grad, bank.state, *bank.slots.values())]
 
 
-EVERY = [plain, batch_norm, clipped, mixed, refused_gradient, overflow]
+EVERY = [plain, batch_norm, clipped, refused_gradient, overflow]
 CASES = [(make, whole) for make in EVERY for whole in (False, True)]
 CASES.remove((batch_norm, True))  # statistics of a whole batch take kernels
 
@@ -88,7 +80,7 @@ def test_a_graph_has_the_bits_of_launches_one_by_one(
     driver, training, found = FakeDriver(monkeypatch), make(), []
     for graphs in (False, True):
         net = training.net.copy()
-        run = run_of(net, training.batches, precision=training.precision, whole=whole)
+        run = run_of(net, training.batches, whole=whole)
         if graphs:
             capture(run)
         here: list[Any] = []

@@ -98,18 +98,15 @@ def numbers(*shape: int) -> Array:
     return np.random.default_rng(len(shape) + sum(shape)).normal(size=shape)
 
 
-def engine_of(net: sv.Network, precision: Precision | None = None) -> CudaEngine:
+def engine_of(net: sv.Network) -> CudaEngine:
     """A cuda engine on the bank of a network."""
-    precision = precision or Precision()
-    net.bank.start_scaling(precision)
-    return CudaEngine(net.layers, net.program, net.bank, precision)
+    return CudaEngine(net.layers, net.program, net.bank, Precision())
 
 
 def run_of(
-    net: sv.Network, batches: Batches, loss: str | sv.Loss = "mse",
-    precision: Precision | None = None, whole: bool = True,
+    net: sv.Network, batches: Batches, loss: str | sv.Loss = "mse", whole: bool = True
 ) -> CudaRun:  # fmt: skip
-    run = engine_of(net, precision).run(batches, sv.Loss.of(loss))
+    run = engine_of(net).run(batches, sv.Loss.of(loss))
     assert run.whole_steps or not whole
     run.whole_steps = whole
     return run
@@ -146,11 +143,6 @@ def gradients_agree(net: sv.Network, batch: Array) -> None:
     assert difference(reference.bank.grad, fast.bank.grad) < near
     assert difference(reference.bank.state, fast.bank.state) < near
     assert difference(reference(batch), engine.evaluate(batch)) < near
-
-
-def half(x: Any) -> Array:
-    with np.errstate(over="ignore"):
-        return np.asarray(x).astype(np.float16).astype(np.float64)
 
 
 def a_picture(*layers: sv.Layer) -> list[sv.Layer]:

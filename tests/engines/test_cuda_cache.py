@@ -19,7 +19,6 @@ from scalarviz.controller import precompile
 from scalarviz.engines.codegen import cuda_file
 from scalarviz.engines.cuda import kernels, steps
 from scalarviz.engines.cuda.units import units_of_training
-from scalarviz.model.precision import Precision
 from tests.engines.machine_code import needs_a_linker
 from tests.engines.no_gpu import compile_without_gpu, compiled_again
 
@@ -35,7 +34,7 @@ def units(
 ) -> list[cuda_file.CudaUnit]:
     pair = sv.Loss.of(loss), optimizer or sv.SGD(0.1)
     batches = data.Xor().batches(batch, 0)
-    return units_of_training(net.program, net.bank, batches, [pair], net.precision)
+    return units_of_training(net.program, net.bank, batches, [pair])
 
 
 def files(found: Iterable[cuda_file.CudaUnit]) -> set[str]:
@@ -88,18 +87,6 @@ def test_a_kernel_of_an_operation_is_shared_by_all_that_compute_the_same() -> No
     gathers = [each for each in units(net) if each.function is kernels.gather_all]
     assert len(gathers) == 1
     assert not [each for each in units(net) if each.function is steps.train]
-
-
-def test_mixed_precision_has_kernels_of_its_own(cache: Path) -> None:
-    net = sv.Network([2, 3, 1], "tanh")
-    full = units(net)
-    pair = sv.Loss.of("mse"), sv.SGD(0.1)
-    mixed = units_of_training(
-        net.program, net.bank, data.Xor().batches(4, 0), [pair], Precision("mixed")
-    )
-    names = {each.function for each in mixed} - {each.function for each in full}
-    assert names == {kernels.round_weights}
-    assert not files(full) & {name for name in files(mixed) if "forward_all" in name}
 
 
 def test_kernels_are_compiled_once_and_then_loaded(
@@ -205,19 +192,3 @@ def test_the_kind_of_a_training_covers_what_it_has_used_together() -> None:
     assert trains(s) == 3  # mse with sgd, mse with adam, mae with adam
     s.back(3)
     assert trains(s) == 3
-
-
-@pytest.mark.usefixtures("cache")
-def test_the_kind_of_a_compiled_function_on_a_gpu_is_its_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    function = sv.compile(lambda x, y: x * y, 2, engine="python")
-    other = sv.compile(lambda x: x.tanh(), 1, engine="python")
-    kind, same = [
-        precompile.kind_of_training(each, data.Xor().batches(4, 0), [], "cuda")
-        for each in (function, other)
-    ]
-    assert kind == same and precompile.name_of(kind) == "float64 functions on the GPU"
-    assert len(precompile.paths_of(kind)) == 3
-    monkeypatch.setenv("NUMBA_ENABLE_CUDASIM", "1")
-    assert precompile.is_ready(kind)

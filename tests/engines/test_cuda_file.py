@@ -17,7 +17,7 @@ from scalarviz.engines.cuda import kernels, steps
 from scalarviz.formulas import activations, losses, rowwise
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.table import Formula
-from tests.engines.machine_code import EVERY, IN_USE, ptx_of, unit
+from tests.engines.machine_code import EVERY, IN_USE, unit
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("numba_cuda") is None,
@@ -76,19 +76,6 @@ def test_a_formula_that_a_kernel_does_not_compute_leaves_its_file_as_it_is(
     assert text(function, rows=IN_USE) == text(function, rows=[*IN_USE, *rows])
 
 
-def test_precision_decides_whether_numbers_are_rounded_to_halves() -> None:
-    units = [
-        cuda_file.CudaUnit(function, InUse(frozenset(IN_USE), mixed))
-        for function in (kernels.loss_gradient_all, kernels.sum_errors)
-        for mixed in (False, True)
-    ]
-    full, mixed, *errors = [cuda_file.text_of(each, "float32") for each in units]
-    assert "MIXED = False" in full and "MIXED = True" in mixed
-    assert errors[0] == errors[1]  # the sum of errors writes no number that is kept
-    full, mixed = [ptx_of(each, "float32") for each in units[:2]]
-    assert "cvt.rn.f16.f32" not in full and "cvt.rn.f16.f32" in mixed
-
-
 def wavy(x: float) -> float:
     return 2 * x if x > 0 else x**2
 
@@ -105,7 +92,7 @@ def test_a_row_added_later_changes_no_file_that_does_not_use_it(
     monkeypatch.setitem(ACTIVATIONS, "wavy", Formula("wavy", wavy, (wavy_derivative,)))
     assert cuda_file.path_of_unit(TANH, "float32") == before
     assert TANH.used.rows is not None
-    more = InUse(TANH.used.rows | {("ACTIVATIONS", "wavy")}, mixed=False)
+    more = InUse(TANH.used.rows | {("ACTIVATIONS", "wavy")})
     after = cuda_file.path_of_unit(cuda_file.CudaUnit(kernels.forward_all, more), "float32")
     assert after != before and before.exists()
     assert f"formula == {list(ACTIVATIONS).index('tanh')}" in after.read_text()

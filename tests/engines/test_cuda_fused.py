@@ -18,7 +18,6 @@ from scalarviz.engines.cuda.fused.formulas import fused_functions
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.model.precision import Precision
 from tests.conftest import FakeDevice
 from tests.engines.fused_library import compiled, needs_a_compiler, source_of
 from tests.engines.machine_code import MachineCode, needs_a_linker, unit
@@ -55,7 +54,7 @@ def write_case(folder: Path, blocks: int, shared: int, clipped: bool) -> tuple[C
     optimizer = sv.Adam(0.01, clip_norm=0.5 if clipped else np.inf)
     random = np.random.default_rng(1)
     batches = InOrder(random.normal(size=(26, 5)), random.normal(size=(26, 3)))
-    layout = tables.make_layout(net.program, net.bank, Precision(), 26, 47_000)
+    layout = tables.make_layout(net.program, net.bank, 26, 47_000)
     plan, scalars = layout.plan, np.zeros(layout.scalars)
     tables.set_loss(plan, scalars, sv.Loss("mse"), 3)
     tables.set_batches(plan, scalars, batches)

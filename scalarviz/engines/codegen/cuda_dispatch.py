@@ -21,11 +21,9 @@ from scalarviz.engines.codegen.dispatch import (
     drop_word,
     inlined,
     kernel,
-    lowered_scale,
     nth,
     optimizer_constants,
     philox,
-    raised_scale,
     schedule_factor,
     scramble,
     unit,
@@ -38,17 +36,13 @@ from scalarviz.formulas.optimizers import OPTIMIZERS, clip, regularize
 from scalarviz.formulas.rowwise import ROW_FORMULAS, typed
 
 __all__ = [
-    "kernel", "inlined", "launched", "chosen", "Real", "MIXED",
+    "kernel", "inlined", "launched", "chosen", "Real",
     "activation_value", "activation_slope", "row_values", "row_gradients", "sample_error",
     "sample_gradient", "move_one", "condition_one", "clip_factor", "deviation_factor",
     "schedule_factor", "optimizer_constants", "philox", "scramble", "unit", "drop_word",
-    "lowered_scale", "raised_scale",
 ]  # fmt: skip
 
-# In a file of kernels these may be others: the working type, and whether numbers can be rounded to
-# halves.
-Real = np.float64
-MIXED = True
+Real = np.float64  # in a file of kernels the working type
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 

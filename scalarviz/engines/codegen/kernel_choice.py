@@ -30,13 +30,11 @@ INDENT = "    "
 class InUse:
     """The rows of tables that a kernel is made for: it has no branch for any other row.
 
-    rows   pairs of the name of a table in the source, such as "LOSSES", and the name of a row; None
-           for all rows of all tables
-    mixed  whether numbers can be rounded to halves
+    rows  pairs of the name of a table in the source, such as "LOSSES", and the name of a row; None
+          for all rows of all tables
     """
 
     rows: frozenset[tuple[str, str]] | None = None
-    mixed: bool = True
 
     def numbered(self, name: str, table: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
         """Iterate over the rows in use of a table, each with its index among all of them."""

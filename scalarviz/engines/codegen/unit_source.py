@@ -225,8 +225,6 @@ class UnitWriter:
         """Return the name in the file of what a function knows by `name`, and write it."""
         if isinstance(value, ModuleType) or value is np or name in ("prange", "Real"):
             return name
-        if name == "MIXED":
-            value = self.used.mixed
         module = getattr(value, "__module__", None) or ""
         if module.startswith("numba."):
             self.imports.add(f"from {module} import {name}")

@@ -36,7 +36,7 @@ from scalarviz.engines.cuda.places import (
     STRIDE,
     TARGET,
 )
-from scalarviz.engines.cuda.teams import kept, number_at, row_at, row_of
+from scalarviz.engines.cuda.teams import number_at, row_at, row_of
 
 Numbers = Any
 Whole = Any
@@ -56,7 +56,7 @@ def batch_norm_forward(
         place = number_at(i, count, stride)
         f = found + np.int64(row_of(i, count)) // pixels * MOMENTS
         mean, scale = Real(scalars[f + MEAN]), Real(scalars[f + DEVIATION])
-        space[y + place] = kept(plan, (space[x + place] - mean) * scale)
+        space[y + place] = (space[x + place] - mean) * scale
 
 
 @kernel
@@ -74,7 +74,7 @@ def batch_norm_inputs(
         f = found + np.int64(row_of(i, count)) // pixels * MOMENTS
         scale, shift = Real(scalars[f + DEVIATION]), Real(scalars[f + SHIFT])
         own = flow[g + place] - shift - space[y + place] * Real(scalars[f + STRETCH])
-        flow[h + place] = kept(plan, scale * own)
+        flow[h + place] = scale * own
 
 
 @kernel

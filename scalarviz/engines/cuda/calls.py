@@ -36,7 +36,6 @@ from scalarviz.formulas.losses import Loss
 from scalarviz.model.bank import Bank
 from scalarviz.model.operations import Operation
 from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program
 
 THREADS = 256
@@ -89,13 +88,11 @@ class CudaCalls:
         self,
         program: Program,
         bank: Bank,
-        precision: Precision,
         samples: int,
         device: Device,
         learning: bool = True,
     ) -> None:
         self.learning = learning
-        self.precision = precision
         self.program = program
         self.bank = bank
         self.device = device
@@ -108,12 +105,10 @@ class CudaCalls:
         self._prepared: Any = None  # the kernel that `_together` is of
         self.steps = Steps(device.stream, graphs=not device.simulated)
         self._noted: list[Launch] | None = None  # instead of being launched, while a step is noted
-        self.kernels = KernelsInUse(program, bank.dtype, precision)
+        self.kernels = KernelsInUse(program, bank.dtype)
 
     def _layout(self, shared: int) -> MemoryLayout:
-        return make_layout(
-            self.program, self.bank, self.precision, self.samples, shared, self.learning
-        )
+        return make_layout(self.program, self.bank, self.samples, shared, self.learning)
 
     @property
     def outdated(self) -> bool:
@@ -174,8 +169,6 @@ class CudaCalls:
     def go_on(self) -> None:
         """Copy the plan to the device, which has the bank."""
         self.memory.put_plan()
-        if self.precision.mixed:
-            self._launch(kernels.round_weights, self.memory.plan, self.memory.arena)
 
     def draw(self) -> None:
         """Draw the samples of a step."""
@@ -196,10 +189,6 @@ class CudaCalls:
     def loss_gradient(self) -> None:
         """Compute the gradient of the loss with respect to the outputs."""
         self._launch(kernels.loss_gradient_all, *self._arrays)
-
-    def keep_upstream(self) -> None:
-        """Round the gradients of the outputs that the caller passed."""
-        self._launch(kernels.keep_upstream, self.memory.plan, self.memory.arena)
 
     def parameter_gradient(self, i: int) -> None:
         """Add the gradient of an operation's parameters to that of the bank."""

@@ -41,11 +41,11 @@ from scalarviz.engines.cuda.places import (
     STRIDE,
     TARGET,
     TWO,
+    VALUE,
     WEIGHT_ROW,
-    WEIGHTS,
 )
 from scalarviz.engines.cuda.products import for_four
-from scalarviz.engines.cuda.teams import kept, row_at, row_of
+from scalarviz.engines.cuda.teams import row_at, row_of
 
 Numbers = Any
 Whole = Any
@@ -169,18 +169,18 @@ def sums_along(
 
 @kernel
 def write_four_samples(
-    plan: Whole, space: Numbers, place: Index, row: Index, rows: Index, n: Index, near: Index,
+    space: Numbers, place: Index, row: Index, rows: Index, n: Index, near: Index,
     far: Index, count: Index, first: Any, second: Any, third: Any, fourth: Any,
 ) -> None:  # fmt: skip
     """Write the numbers of four samples of a row, from `place` on, those that exist."""
     if row < rows and n < count:
-        space[place] = kept(plan, first)
+        space[place] = first
         if n + near < count:
-            space[place + np.uint64(near)] = kept(plan, second)
+            space[place + np.uint64(near)] = second
         if n + far < count:
-            space[place + np.uint64(far)] = kept(plan, third)
+            space[place + np.uint64(far)] = third
         if n + far + near < count:
-            space[place + np.uint64(far + near)] = kept(plan, fourth)
+            space[place + np.uint64(far + near)] = fourth
 
 
 @kernel
@@ -226,14 +226,14 @@ def outputs_of(
         pair = np.uint64(far if spread or n + far < count else 0)  # that is read
         a0 = b0 = c0 = d0 = Real(0)
         if biased:
-            biases = plan[WEIGHTS] + plan[op + BIAS_ROW]
+            biases = plan[VALUE] + plan[op + BIAS_ROW]
             a0, b0 = arena[biases + o], arena[biases + o1]
             c0, d0 = arena[biases + o2], arena[biases + o3]
         a1 = a2 = a3 = a0
         b1 = b2 = b3 = b0
         c1 = c2 = c3 = c0
         d1 = d2 = d3 = d0
-        weights = plan[WEIGHTS] + plan[op + WEIGHT_ROW] + o * taps
+        weights = plan[VALUE] + plan[op + WEIGHT_ROW] + o * taps
         line, end = max(0, -top), min(tall, height - top)
         while line < end:
             column = max(0, -left)
@@ -249,13 +249,13 @@ def outputs_of(
             line += 1
         z, step, k = z0 + np.uint64(pixel * stride + n), np.uint64(pixels * stride), last + 1
         z += np.uint64(o) * step
-        write_four_samples(plan, space, z, o, k, n, near, far, count, a0, a1, a2, a3)
+        write_four_samples(space, z, o, k, n, near, far, count, a0, a1, a2, a3)
         z += step
-        write_four_samples(plan, space, z, o + 1, k, n, near, far, count, b0, b1, b2, b3)
+        write_four_samples(space, z, o + 1, k, n, near, far, count, b0, b1, b2, b3)
         z += step
-        write_four_samples(plan, space, z, o + 2, k, n, near, far, count, c0, c1, c2, c3)
+        write_four_samples(space, z, o + 2, k, n, near, far, count, c0, c1, c2, c3)
         z += step
-        write_four_samples(plan, space, z, o + 3, k, n, near, far, count, d0, d1, d2, d3)
+        write_four_samples(space, z, o + 3, k, n, near, far, count, d0, d1, d2, d3)
 
 
 @kernel
@@ -305,7 +305,7 @@ def gradients_of(
         pair = np.uint64(far if spread or n + far < count else 0)  # that is read
         a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = Real(0)
         c0 = c1 = c2 = c3 = d0 = d1 = d2 = d3 = Real(0)
-        weights = plan[WEIGHTS] + plan[op + WEIGHT_ROW] + channel * window
+        weights = plan[VALUE] + plan[op + WEIGHT_ROW] + channel * window
         # From one weight to the next that reads this number, the window is one before.
         windows = steps_in(row - up, apart) * wide + steps_in(column - left, apart)
         while up < down:
@@ -322,10 +322,10 @@ def gradients_of(
             up += apart
         h, step, o = h0 + np.uint64(pixel * stride + n), np.uint64(size * stride), channel
         h += np.uint64(o) * step
-        write_four_samples(plan, flow, h, o, channels, n, near, far, count, a0, a1, a2, a3)
+        write_four_samples(flow, h, o, channels, n, near, far, count, a0, a1, a2, a3)
         h += step
-        write_four_samples(plan, flow, h, o + 1, channels, n, near, far, count, b0, b1, b2, b3)
+        write_four_samples(flow, h, o + 1, channels, n, near, far, count, b0, b1, b2, b3)
         h += step
-        write_four_samples(plan, flow, h, o + 2, channels, n, near, far, count, c0, c1, c2, c3)
+        write_four_samples(flow, h, o + 2, channels, n, near, far, count, c0, c1, c2, c3)
         h += step
-        write_four_samples(plan, flow, h, o + 3, channels, n, near, far, count, d0, d1, d2, d3)
+        write_four_samples(flow, h, o + 3, channels, n, near, far, count, d0, d1, d2, d3)

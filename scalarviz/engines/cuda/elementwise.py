@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from scalarviz.engines.codegen.cuda_dispatch import (
-    MIXED,
     Real,
     activation_slope,
     activation_value,
@@ -34,7 +33,6 @@ from scalarviz.engines.cuda.places import (
     EACH,
     FLOW,
     FORMULA,
-    HALF,
     HAS_BIASES,
     INPUTS,
     LEARNING,
@@ -50,10 +48,10 @@ from scalarviz.engines.cuda.places import (
     STEPS_TAKEN_AFTER,
     STRIDE,
     TARGET,
+    VALUE,
     WEIGHT_ROW,
-    WEIGHTS,
 )
-from scalarviz.engines.cuda.teams import bias_sum, kept, number_at, partial_of, row_at, row_of
+from scalarviz.engines.cuda.teams import bias_sum, number_at, partial_of, row_at, row_of
 
 Numbers = Any
 Whole = Any
@@ -83,7 +81,7 @@ def activation_forward(
     formula = plan[op + FORMULA]
     for i in range(worker, plan[op + OUTPUTS] * count, workers):
         place = number_at(i, count, stride)
-        space[y + place] = kept(plan, activation_value(formula, space[x + place]))
+        space[y + place] = activation_value(formula, space[x + place])
 
 
 @kernel
@@ -99,7 +97,7 @@ def activation_inputs(
     for i in range(worker, plan[op + INPUTS] * count, workers):
         place = number_at(i, count, stride)
         slope = activation_slope(formula, space[x + place], space[y + place])
-        flow[h + place] = kept(plan, flow[g + place] * slope)
+        flow[h + place] = flow[g + place] * slope
 
 
 # ---- row ----------------------------------------------------------------------------------------
@@ -121,19 +119,6 @@ def row_forward(
             plan[op + FORMULA], x + n, y + n, memo + n, space, np.uint64(stride), plan[op + INPUTS],
             outputs, room, min(TEAM_SAMPLES, count - i), worker, workers, settings,
         )  # fmt: skip
-    round_rows(plan, space, y, outputs, stride, count, worker, workers)
-
-
-@kernel
-def round_rows(
-    plan: Whole, space: Numbers, start: Index, rows: Index, stride: Index, count: Index,
-    worker: Index, workers: Index,
-) -> None:  # fmt: skip
-    """Round rows of a workspace as they are stored."""
-    if MIXED and plan[HALF] != 0:
-        for i in range(worker, rows * count, workers):
-            place = start + number_at(i, count, stride)
-            space[place] = kept(plan, space[place])
 
 
 @kernel
@@ -155,7 +140,6 @@ def row_inputs(
             np.uint64(stride), inputs, plan[op + OUTPUTS], room, min(TEAM_SAMPLES, count - i),
             worker, workers, settings,
         )  # fmt: skip
-    round_rows(plan, flow, h, inputs, stride, count, worker, workers)
 
 
 @kernel
@@ -189,13 +173,13 @@ def scale_forward(
     """y = w x + b; EACH numbers share w and b."""
     x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
     each, biased = np.uint32(plan[op + EACH]), plan[op + HAS_BIASES] != 0
-    weights = np.uint64(plan[WEIGHTS] + plan[op + WEIGHT_ROW])
-    biases = np.uint64(plan[WEIGHTS] + plan[op + BIAS_ROW])
+    weights = np.uint64(plan[VALUE] + plan[op + WEIGHT_ROW])
+    biases = np.uint64(plan[VALUE] + plan[op + BIAS_ROW])
     for i in range(worker, plan[op + OUTPUTS] * count, workers):
         place, k = number_at(i, count, stride), np.uint64(row_of(i, count) // each)
         shift = arena[biases + k] if biased else Real(0)
         total = cuda.fma(arena[weights + k], space[x + place], shift)
-        space[y + place] = kept(plan, total)
+        space[y + place] = total
 
 
 @kernel
@@ -243,10 +227,10 @@ def scale_inputs(
     h = row_at(flow_base, plan[op + SOURCE], stride)
     g = row_at(flow_base, plan[op + TARGET], stride)
     each = np.uint32(plan[op + EACH])
-    weights = np.uint64(plan[WEIGHTS] + plan[op + WEIGHT_ROW])
+    weights = np.uint64(plan[VALUE] + plan[op + WEIGHT_ROW])
     for i in range(worker, plan[op + INPUTS] * count, workers):
         place, k = number_at(i, count, stride), np.uint64(row_of(i, count) // each)
-        flow[h + place] = kept(plan, arena[weights + k] * flow[g + place])
+        flow[h + place] = arena[weights + k] * flow[g + place]
 
 
 # ---- branch and sum -----------------------------------------------------------------------------
@@ -275,7 +259,7 @@ def branch_inputs(
     other = row_at(flow_base, plan[op + OTHER], stride)
     for i in range(worker, plan[op + INPUTS] * count, workers):
         place = number_at(i, count, stride)
-        flow[h + place] = kept(plan, flow[g + place] + flow[other + place])
+        flow[h + place] = flow[g + place] + flow[other + place]
 
 
 @kernel
@@ -288,7 +272,7 @@ def sum_forward(
     other = row_at(base, plan[op + OTHER], stride)
     for i in range(worker, plan[op + OUTPUTS] * count, workers):
         place = number_at(i, count, stride)
-        space[y + place] = kept(plan, space[x + place] + space[other + place])
+        space[y + place] = space[x + place] + space[other + place]
 
 
 @kernel
@@ -327,7 +311,7 @@ def dropout_forward(
             factor = Real(0) if word < rate else grown
         place = number_at(i, count, stride)
         space[memo + place] = factor
-        space[y + place] = kept(plan, factor * space[x + place])
+        space[y + place] = factor * space[x + place]
 
 
 @kernel
@@ -341,4 +325,4 @@ def dropout_inputs(
     memo = row_at(base, plan[op + MEMO], stride)
     for i in range(worker, plan[op + INPUTS] * count, workers):
         place = number_at(i, count, stride)
-        flow[h + place] = kept(plan, flow[g + place] * space[memo + place])
+        flow[h + place] = flow[g + place] * space[memo + place]

@@ -96,7 +96,6 @@ class CudaEngine(Engine):
 
         If the GPU has no room for a new one, the spare ones are freed.
 
-
         learning  False: for evaluation, without memory for gradients
         """
         wanted = samples, learning
@@ -114,7 +113,7 @@ class CudaEngine(Engine):
         return self._new_work(samples, learning)
 
     def _new_work(self, samples: int, learning: bool) -> CudaCalls:
-        return CudaCalls(self.program, self.bank, self.precision, samples, self.device, learning)
+        return CudaCalls(self.program, self.bank, samples, self.device, learning)
 
     def newest_batch(self) -> int:
         return newest_of(self._passes)
@@ -127,10 +126,8 @@ class CudaEngine(Engine):
         work, operations = self._passes.pop(), self.program.operations
         set_state(work.memory.host_scalars, self.bank)  # the plan is still that of its forward
         work.begin()
-        scale = float(self.bank.scaling[0])
         outputs, inputs = self.program.outputs, self.program.inputs
-        work.write(places.FLOW, outputs.offset, self.array(upstream * scale))
-        work.keep_upstream()
+        work.write(places.FLOW, outputs.offset, self.array(upstream))
         for i in reversed(range(len(operations))):
             if operations[i].parameters:
                 work.parameter_gradient(i)
@@ -138,9 +135,7 @@ class CudaEngine(Engine):
         work.memory.take_bank(self.bank, ())
         self.bank.has_gradients = True
         self._spare.append(work)
-        found = work.gradients(inputs.offset, inputs.size, work.samples)
-        found /= found.dtype.type(scale)
-        return found
+        return work.gradients(inputs.offset, inputs.size, work.samples)
 
     def forget(self) -> None:
         self._passes.clear()

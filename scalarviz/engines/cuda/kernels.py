@@ -20,16 +20,10 @@ from scalarviz.engines.cuda.places import (
     DONE,
     ERRORS,
     FLOW,
-    HALF,
-    OUT,
-    OUT_SIZE,
     OVERFLOWED,
-    ROWS,
     SPACE,
     STEP,
     STRIDE,
-    VALUE,
-    WEIGHTS,
 )
 from scalarviz.engines.cuda.table import (
     batch_forward,
@@ -38,7 +32,7 @@ from scalarviz.engines.cuda.table import (
     gather,
     gather_back,
 )
-from scalarviz.engines.cuda.teams import chunk_start, error_of, kept, loss_gradient, mean_scale
+from scalarviz.engines.cuda.teams import chunk_start, error_of, loss_gradient, mean_scale
 from scalarviz.engines.cuda.updates import (
     add_chunks,
     add_squares,
@@ -121,14 +115,6 @@ def loss_gradient_all(plan: Whole, arena: Numbers, scalars: Exact) -> None:
 
 
 @launched
-def keep_upstream(plan: Whole, arena: Numbers) -> None:
-    """Round the gradients of the outputs that the caller passed."""
-    first = plan[FLOW] + plan[OUT] * plan[STRIDE]
-    for i in range(cuda.grid(1), plan[OUT_SIZE] * plan[STRIDE], cuda.gridsize(1)):
-        arena[first + i] = kept(plan, arena[first + i])
-
-
-@launched
 def parameter_gradients(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
     """Compute the gradients of an operation's parameters for each chunk."""
     if plan[BAD] < 0:
@@ -139,7 +125,7 @@ def parameter_gradients(plan: Whole, arena: Numbers, scalars: Exact, op: Index) 
 def add_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
     """Add the gradients of all chunks for an operation to those of the bank."""
     if plan[BAD] < 0:
-        add_chunks(plan, op, arena, scalars, cuda.grid(1), cuda.gridsize(1))
+        add_chunks(plan, op, arena, cuda.grid(1), cuda.gridsize(1))
 
 
 @launched
@@ -163,13 +149,6 @@ def clear_all(plan: Whole, arena: Numbers) -> None:
         if cuda.grid(1) == 0:
             plan[STEP] = plan[DONE]  # no thread of this kernel reads it
         clear_gradients(plan, arena, cuda.grid(1), cuda.gridsize(1))
-
-
-@launched
-def round_weights(plan: Whole, arena: Numbers) -> None:
-    """Round the weights of the bank for mixed precision."""
-    for row in range(cuda.grid(1), plan[ROWS] * (plan[HALF] != 0), cuda.gridsize(1)):
-        arena[plan[WEIGHTS] + row] = kept(plan, arena[plan[VALUE] + row])
 
 
 @launched

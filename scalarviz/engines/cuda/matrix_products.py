@@ -32,12 +32,12 @@ from scalarviz.engines.cuda.places import (
     THREE,
     TILE,
     TWO,
+    VALUE,
     WEIGHT_ROW,
-    WEIGHTS,
     ZERO,
 )
 from scalarviz.engines.cuda.products import fetch, for_four, quarter, smaller
-from scalarviz.engines.cuda.teams import bias_sum, chunk_start, kept, partial_of
+from scalarviz.engines.cuda.teams import bias_sum, chunk_start, partial_of
 
 Numbers = Any
 Whole = Any
@@ -64,9 +64,9 @@ def fetch_panel(
 
 @kernel
 def matrix_product(
-    plan: Whole, arena: Numbers, a: Index, a_down: Index, a_across: Index, b: Index,
-    b_down: Index, b_across: Index, out: Index, out_down: Index, rows: Index, columns: Index,
-    inner: Index, biases: Index, rounded: bool, first: Index, step: Index,
+    arena: Numbers, a: Index, a_down: Index, a_across: Index, b: Index, b_down: Index,
+    b_across: Index, out: Index, out_down: Index, rows: Index, columns: Index, inner: Index,
+    biases: Index, first: Index, step: Index,
 ) -> None:  # fmt: skip
     """out = A B + biases, tiles `first`, `first` + `step`, ...; no biases if `biases` < 0.
 
@@ -82,19 +82,19 @@ def matrix_product(
         c0 = (tile - tile // wide * wide) * TILE
         high, broad = smaller(np.uint64(rows) - r0, TILE), smaller(np.uint64(columns) - c0, TILE)
         part_of_product(
-            plan, arena, left, right, np.uint64(a) + r0 * np.uint64(a_down), np.uint64(a_down),
+            arena, left, right, np.uint64(a) + r0 * np.uint64(a_down), np.uint64(a_down),
             np.uint64(a_across), np.uint64(b) + c0 * np.uint64(b_across), np.uint64(b_down),
             np.uint64(b_across), np.uint64(out) + r0 * np.uint64(out_down) + c0,
-            np.uint64(out_down), high, broad, np.uint64(inner), biases, r0, rounded,
+            np.uint64(out_down), high, broad, np.uint64(inner), biases, r0,
         )  # fmt: skip
         tile += np.uint64(step)
 
 
 @kernel
 def part_of_product(
-    plan: Whole, arena: Numbers, left: Numbers, right: Numbers, a: Index, a_down: Index,
-    a_across: Index, b: Index, b_down: Index, b_across: Index, out: Index, out_down: Index,
-    rows: Index, columns: Index, inner: Index, biases: Index, row: Index, rounded: bool,
+    arena: Numbers, left: Numbers, right: Numbers, a: Index, a_down: Index, a_across: Index,
+    b: Index, b_down: Index, b_across: Index, out: Index, out_down: Index, rows: Index,
+    columns: Index, inner: Index, biases: Index, row: Index,
 ) -> None:  # fmt: skip
     """One tile of `matrix_product`, whose first row of the whole is `row`.
 
@@ -127,13 +127,13 @@ def part_of_product(
             cuda.syncthreads()
             start += DEPTH
         if mine:
-            write_row(plan, arena, out, out_down, r, c, rows, columns, a0, a1, a2, a3, rounded)
+            write_row(arena, out, out_down, r, c, rows, columns, a0, a1, a2, a3)
             r += down
-            write_row(plan, arena, out, out_down, r, c, rows, columns, b0, b1, b2, b3, rounded)
+            write_row(arena, out, out_down, r, c, rows, columns, b0, b1, b2, b3)
             r += down
-            write_row(plan, arena, out, out_down, r, c, rows, columns, c0, c1, c2, c3, rounded)
+            write_row(arena, out, out_down, r, c, rows, columns, c0, c1, c2, c3)
             r += down
-            write_row(plan, arena, out, out_down, r, c, rows, columns, d0, d1, d2, d3, rounded)
+            write_row(arena, out, out_down, r, c, rows, columns, d0, d1, d2, d3)
         turn += np.uint64(cuda.blockDim.x)
 
 
@@ -170,20 +170,20 @@ def bias_of(arena: Numbers, biases: Index, first: Index, r: Index, rows: Index) 
 
 @kernel
 def write_row(
-    plan: Whole, arena: Numbers, out: Index, out_down: Index, r: Index, c: Index, rows: Index,
-    columns: Index, a: Any, b: Any, c_: Any, d: Any, rounded: bool,
+    arena: Numbers, out: Index, out_down: Index, r: Index, c: Index, rows: Index, columns: Index,
+    a: Any, b: Any, c_: Any, d: Any,
 ) -> None:  # fmt: skip
     """Write four numbers of a row of a tile, a quarter of its columns apart, those that exist."""
     across = quarter(columns)
     if r < rows:
         place = out + r * out_down + c
-        arena[place] = kept(plan, a) if rounded else a
+        arena[place] = a
         if c + across < columns:
-            arena[place + across] = kept(plan, b) if rounded else b
+            arena[place + across] = b
         if c + TWO * across < columns:
-            arena[place + TWO * across] = kept(plan, c_) if rounded else c_
+            arena[place + TWO * across] = c_
         if c + THREE * across < columns:
-            arena[place + THREE * across] = kept(plan, d) if rounded else d
+            arena[place + THREE * across] = d
 
 
 @kernel
@@ -193,12 +193,12 @@ def affine_forward_all(
     """z = W x + b of a whole batch, by all blocks."""
     stride, inputs, biases = plan[STRIDE], plan[op + INPUTS], -1
     if plan[op + HAS_BIASES] != 0:
-        biases = plan[WEIGHTS] + plan[op + BIAS_ROW]
+        biases = plan[VALUE] + plan[op + BIAS_ROW]
     matrix_product(
-        plan, arena, plan[WEIGHTS] + plan[op + WEIGHT_ROW], inputs, 1,
+        arena, plan[VALUE] + plan[op + WEIGHT_ROW], inputs, 1,
         plan[SPACE] + plan[op + SOURCE] * stride, stride, 1,
         plan[SPACE] + plan[op + TARGET] * stride, stride, plan[op + OUTPUTS], count, inputs,
-        biases, True, cuda.blockIdx.x, cuda.gridDim.x,
+        biases, cuda.blockIdx.x, cuda.gridDim.x,
     )  # fmt: skip
 
 
@@ -215,8 +215,8 @@ def affine_parameters_all(
         first = chunk_start(plan, chunk, count)
         n = chunk_start(plan, chunk + 1, count) - first
         matrix_product(
-            plan, arena, g + first, stride, 1, x + first, 1, stride, partial_of(plan, op, chunk),
-            inputs, outputs, inputs, n, -1, False, job - chunk * tiles, tiles,
+            arena, g + first, stride, 1, x + first, 1, stride, partial_of(plan, op, chunk),
+            inputs, outputs, inputs, n, -1, job - chunk * tiles, tiles,
         )  # fmt: skip
     weights = inputs * outputs
     biases = plan[op + COUNT] - weights
@@ -234,8 +234,8 @@ def affine_inputs_all(plan: Whole, op: Index, arena: Numbers, scalars: Exact, co
     """Gradient of the inputs of a whole batch: W transposed times g, by all blocks."""
     stride, inputs = plan[STRIDE], plan[op + INPUTS]
     matrix_product(
-        plan, arena, plan[WEIGHTS] + plan[op + WEIGHT_ROW], 1, inputs,
+        arena, plan[VALUE] + plan[op + WEIGHT_ROW], 1, inputs,
         plan[FLOW] + plan[op + TARGET] * stride, stride, 1,
         plan[FLOW] + plan[op + SOURCE] * stride, stride, inputs, count, plan[op + OUTPUTS], -1,
-        True, cuda.blockIdx.x, cuda.gridDim.x,
+        cuda.blockIdx.x, cuda.gridDim.x,
     )  # fmt: skip

@@ -22,13 +22,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from scalarviz.model.bank import SCALING
+
 # Fields of the plan: sizes and indices, constant during a training ...
 (
     ROWS, OPERATIONS, CHUNKS, STRIDE, IN_SIZE, OUT, OUT_SIZE, GOALS, ERRORS_ROW, SPACE_ROWS,
-    FLOW_ROWS, VALUE, FROZEN, GRAD, SLOTS, WEIGHTS, PARTIALS, PARTIAL_SIZE, SPACE, FLOW,
-    FIRST_NEEDED, GROUPS, HALF, DYNAMIC, PATIENCE, LOSS, MEAN_OF, DRAW, SEED_LOW, SEED_HIGH,
-    SAMPLES, SIZE, WIDTH, ROOM_STRIDE, ROOM, ERRORS, STATE_BEFORE, OWN_RATES, ARGUMENTS,
-) = range(39)  # fmt: skip
+    FLOW_ROWS, VALUE, FROZEN, GRAD, SLOTS, PARTIALS, PARTIAL_SIZE, SPACE, FLOW,
+    FIRST_NEEDED, GROUPS, LOSS, MEAN_OF, DRAW, SEED_LOW, SEED_HIGH, SAMPLES, SIZE, WIDTH,
+    ROOM_STRIDE, ROOM, ERRORS, STATE_BEFORE, OWN_RATES, ARGUMENTS,
+) = range(35)  # fmt: skip
 
 # ... and those of one call: tables, optimizer, whether the network is trained, the first step, the
 # number of steps taken; and results. OVERFLOWED is the index in the call of the first step after
@@ -38,8 +40,8 @@ import numpy as np
     TABLE_TARGETS, OPTIMIZER, OPTIMIZER_SETTINGS, SCHEDULE, REFUSE, LEARNING, FIRST_STEP,
     STEPS_TAKEN, STEPS_TAKEN_AFTER, FIRST_BAD, BAD, DONE, OVERFLOWED, SLOT_COUNT, HAS_OWN_RATES,
     STEP,
-) = range(39, 55)  # fmt: skip
-PLAN_FIELDS = 55
+) = range(35, 51)  # fmt: skip
+PLAN_FIELDS = 51
 
 # The columns of the table of operations; buffers are given by rows of a workspace. EACH is the
 # number of outputs that share a bias, OTHER the other buffer, STATE an index in the bank's state,
@@ -53,12 +55,13 @@ PLAN_FIELDS = 55
 COLUMNS = 20
 MOST_SETTINGS = 7  # of an operation
 
-# Indices in `scalars`. The bank's state, which begins with the loss scale, has any length; then,
-# from plan[ERRORS] on, come the errors of the chunks, the sums of squares of the groups of rows,
-# the losses, the statistics, the state as it was before a step, and the arguments of an update.
+# Indices in `scalars`. The bank's state has any length: three numbers that only mixed precision
+# uses, which the engine cpu has, then running statistics, from RUNNING on. After it, from
+# plan[ERRORS] on, come the errors of the chunks, the sums of squares of the groups of rows, the
+# losses, the statistics, the state as it was before a step, and the arguments of an update.
 RATE, CLIP_NORM, CLIP_VALUE, L1, L2, FACTOR = range(6)
 OPTIMIZER_NUMBERS, SCHEDULE_NUMBERS, DRAW_NUMBERS, STATE_NUMBERS = 6, 14, 18, 26
-LOSS_SCALE, GOOD_STEPS, SKIPPED = range(STATE_NUMBERS, STATE_NUMBERS + 3)
+RUNNING = STATE_NUMBERS + SCALING
 
 # For each feature: mean, factor, and the means of gradients that are removed.
 MEAN, DEVIATION, SHIFT, STRETCH = range(4)

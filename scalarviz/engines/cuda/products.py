@@ -30,12 +30,12 @@ from scalarviz.engines.cuda.places import (
     TARGET,
     THREE,
     TWO,
+    VALUE,
     WEIGHT_ROW,
-    WEIGHTS,
     WORD,
     ZERO,
 )
-from scalarviz.engines.cuda.teams import bias_sum, kept, partial_of
+from scalarviz.engines.cuda.teams import bias_sum, partial_of
 
 Numbers = Any
 Whole = Any
@@ -223,7 +223,7 @@ def fetch_weights(
     """Copy the weights of an operation to the block's memory, those of an input together."""
     inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
     fetch(
-        arena, np.uint64(plan[WEIGHTS] + plan[op + WEIGHT_ROW]), inputs, outputs, inputs, room,
+        arena, np.uint64(plan[VALUE] + plan[op + WEIGHT_ROW]), inputs, outputs, inputs, room,
         np.uint64(plan[op + IN_ROOM]), ONE, room_apart(outputs), worker, workers,
     )  # fmt: skip
 
@@ -239,8 +239,8 @@ def affine_forward(
     inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
     step, samples = np.uint64(stride), np.uint64(count)
     biased, near = plan[op + HAS_BIASES] != 0, plan[op + IN_ROOM] >= 0
-    weights = np.uint64(plan[WEIGHTS] + plan[op + WEIGHT_ROW])
-    biases = np.uint64(plan[WEIGHTS] + plan[op + BIAS_ROW])
+    weights = np.uint64(plan[VALUE] + plan[op + WEIGHT_ROW])
+    biases = np.uint64(plan[VALUE] + plan[op + BIAS_ROW])
     rows, columns = tile_of(near)
     groups, last = (samples + columns - ONE) // columns, outputs - ONE
     job, end, jump = np.uint64(worker), (outputs + rows - ONE) // rows * groups, np.uint64(workers)
@@ -259,13 +259,13 @@ def affine_forward(
                 space, np.uint64(plan[op + IN_ROOM]) + r, room_apart(outputs), ONE, TWO, THREE,
                 inputs, space, x + n, step, a0, b0, c0, d0,
             )  # fmt: skip
-            write_tile(plan, space, z, step, r, n, outputs, samples, a0, a1, b0, b1, c0, c1, d0, d1)
+            write_tile(space, z, step, r, n, outputs, samples, a0, a1, b0, b1, c0, c1, d0, d1)
         else:
             a0, a1, a2, a3, b0, b1, b2, b3 = two_by_four(
                 arena, weights + r * inputs, ONE, (r1 - r) * inputs, inputs, space, x + n, step,
                 a0, b0,
             )  # fmt: skip
-            write_rows(plan, space, z, step, r, n, outputs, samples, a0, a1, a2, a3, b0, b1, b2, b3)
+            write_rows(space, z, step, r, n, outputs, samples, a0, a1, a2, a3, b0, b1, b2, b3)
         job += jump
 
 
@@ -279,40 +279,40 @@ def tile_of(near: bool) -> Any:
 
 @kernel
 def write_tile(
-    plan: Whole, space: Numbers, start: Index, stride: Index, row: Index, n: Index, rows: Index,
+    space: Numbers, start: Index, stride: Index, row: Index, n: Index, rows: Index,
     samples: Index, a0: Any, a1: Any, b0: Any, b1: Any, c0: Any, c1: Any, d0: Any, d1: Any,
 ) -> None:  # fmt: skip
     """Write the numbers of four rows and two samples to a workspace, those that exist."""
-    write_pair(plan, space, start, stride, row, n, rows, samples, a0, a1)
-    write_pair(plan, space, start, stride, row + ONE, n, rows, samples, b0, b1)
-    write_pair(plan, space, start, stride, row + TWO, n, rows, samples, c0, c1)
-    write_pair(plan, space, start, stride, row + THREE, n, rows, samples, d0, d1)
+    write_pair(space, start, stride, row, n, rows, samples, a0, a1)
+    write_pair(space, start, stride, row + ONE, n, rows, samples, b0, b1)
+    write_pair(space, start, stride, row + TWO, n, rows, samples, c0, c1)
+    write_pair(space, start, stride, row + THREE, n, rows, samples, d0, d1)
 
 
 @kernel
 def write_rows(
-    plan: Whole, space: Numbers, start: Index, stride: Index, row: Index, n: Index, rows: Index,
+    space: Numbers, start: Index, stride: Index, row: Index, n: Index, rows: Index,
     samples: Index, a0: Any, a1: Any, a2: Any, a3: Any, b0: Any, b1: Any, b2: Any, b3: Any,
 ) -> None:  # fmt: skip
     """Write the numbers of two rows and four samples to a workspace, those that exist."""
-    write_pair(plan, space, start, stride, row, n, rows, samples, a0, a1)
-    write_pair(plan, space, start, stride, row + ONE, n, rows, samples, b0, b1)
+    write_pair(space, start, stride, row, n, rows, samples, a0, a1)
+    write_pair(space, start, stride, row + ONE, n, rows, samples, b0, b1)
     if n + TWO < samples:
-        write_pair(plan, space, start, stride, row, n + TWO, rows, samples, a2, a3)
-        write_pair(plan, space, start, stride, row + ONE, n + TWO, rows, samples, b2, b3)
+        write_pair(space, start, stride, row, n + TWO, rows, samples, a2, a3)
+        write_pair(space, start, stride, row + ONE, n + TWO, rows, samples, b2, b3)
 
 
 @kernel
 def write_pair(
-    plan: Whole, space: Numbers, start: Index, stride: Index, row: Index, n: Index, rows: Index,
+    space: Numbers, start: Index, stride: Index, row: Index, n: Index, rows: Index,
     samples: Index, first: Any, second: Any,
 ) -> None:  # fmt: skip
     """Write the numbers of the samples n and n + 1 to a row of a workspace, if they exist."""
     if row < rows:
         place = start + row * stride + n
-        space[place] = kept(plan, first)
+        space[place] = first
         if n + ONE < samples:
-            space[place + ONE] = kept(plan, second)
+            space[place + ONE] = second
 
 
 @kernel
@@ -325,7 +325,7 @@ def affine_inputs(
     g = np.uint64(flow_base + plan[op + TARGET] * stride)
     inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
     step, samples, near = np.uint64(stride), np.uint64(count), plan[op + IN_ROOM] >= 0
-    weights, zero = np.uint64(plan[WEIGHTS] + plan[op + WEIGHT_ROW]), Real(0)
+    weights, zero = np.uint64(plan[VALUE] + plan[op + WEIGHT_ROW]), Real(0)
     rows, columns = tile_of(near)
     groups, last, apart = (samples + columns - ONE) // columns, inputs - ONE, room_apart(outputs)
     job, end, jump = np.uint64(worker), (inputs + rows - ONE) // rows * groups, np.uint64(workers)
@@ -340,12 +340,12 @@ def affine_inputs(
                 (k2 - k) * apart, (k3 - k) * apart, outputs, flow, g + n, step,
                 zero, zero, zero, zero,
             )  # fmt: skip
-            write_tile(plan, flow, h, step, k, n, inputs, samples, a0, a1, b0, b1, c0, c1, d0, d1)
+            write_tile(flow, h, step, k, n, inputs, samples, a0, a1, b0, b1, c0, c1, d0, d1)
         else:
             a0, a1, a2, a3, b0, b1, b2, b3 = two_by_four(
                 arena, weights + k, inputs, ONE, outputs, flow, g + n, step, zero, zero
             )
-            write_rows(plan, flow, h, step, k, n, inputs, samples, a0, a1, a2, a3, b0, b1, b2, b3)
+            write_rows(flow, h, step, k, n, inputs, samples, a0, a1, a2, a3, b0, b1, b2, b3)
         job += jump
 
 

@@ -253,9 +253,6 @@ class CudaRun(Run):
         before = Before(bank, optimizer)
         memory.take_bank(bank, optimizer.row.slots)
         memory.take_state(bank)
-        if plan[places.STEPS_TAKEN_AFTER] == bank.step_count:  # skipped by a dynamic loss scale
-            self._statistics.restore()
-            return
         error = self._statistics.error
         if error is None and plan[places.OVERFLOWED] != places.NOBODY:
             error = bank.bad_update(optimizer, bank.step_count)
@@ -270,9 +267,7 @@ class CudaRun(Run):
 
     @card_failures()
     def gradients(self, buffer: Buffer) -> FloatArray:
-        found = self._work.gradients(buffer.offset, buffer.size, self._count)
-        found /= found.dtype.type(self.engine.bank.scaling[0])
-        return found
+        return self._work.gradients(buffer.offset, buffer.size, self._count)
 
     @card_failures()
     def targets(self) -> FloatArray:

@@ -153,7 +153,7 @@ def add_up(plan: Whole, arena: Numbers, scalars: Exact) -> None:
     clear_gradients(plan, arena, worker, workers)
     for i in range(plan[OPERATIONS] - 1, -1, -1):
         if plan[place_of(i) + COUNT] > 0:
-            add_chunks(plan, place_of(i), arena, scalars, worker, workers)
+            add_chunks(plan, place_of(i), arena, worker, workers)
     find_bad(plan, arena, worker, workers)
     if cuda.grid(1) == workers - 1:
         write_arguments(plan, scalars)

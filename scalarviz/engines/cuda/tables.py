@@ -21,7 +21,6 @@ from scalarviz.formulas.schedules import SCHEDULES
 from scalarviz.model.bank import Bank
 from scalarviz.model.operations import NONE, Operation
 from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program
 
 Whole = npt.NDArray[np.int64]
@@ -73,7 +72,6 @@ def index_of(row: Any, rows: list[Any], kind: str) -> int:
 def make_layout(
     program: Program,
     bank: Bank,
-    precision: Precision,
     samples: int,
     shared: int,
     learning: bool = True,
@@ -83,14 +81,12 @@ def make_layout(
     learning  False: without room for the gradients of the chunks and of the workspace
     """
     plan = np.zeros(places.PLAN_FIELDS + len(program.operations) * places.COLUMNS, np.int64)
-    for field, number in sizes(program, bank, precision, samples).items():
+    for field, number in sizes(program, bank, samples).items():
         plan[field] = number
     parts = place_parts(plan, len(program.operations) * places.MOST_SETTINGS, learning)
     settings_place, size = parts.pop(NONE), parts.pop(places.PLAN_FIELDS)
     for field, number in parts.items():
         plan[field] = number
-    if not precision.mixed:
-        plan[places.WEIGHTS] = plan[places.VALUE]
     rows = int(plan[places.SPACE_ROWS] + plan[places.FLOW_ROWS])
     share = -(-samples // int(plan[places.CHUNKS]))
     item = np.dtype(bank.dtype).itemsize
@@ -113,8 +109,8 @@ def make_layout(
     )
 
 
-def sizes(program: Program, bank: Bank, precision: Precision, samples: int) -> dict[int, int]:
-    """Return the fields of the plan for a network, a precision, and a batch without drawing."""
+def sizes(program: Program, bank: Bank, samples: int) -> dict[int, int]:
+    """Return the fields of the plan for a network and a batch without drawing."""
     memos = sum(map(memo_rows, program.operations))
     space_rows = program.workspace + program.outputs.size + memos + 1
     gradients = partial_size(program)
@@ -133,9 +129,6 @@ def sizes(program: Program, bank: Bank, precision: Precision, samples: int) -> d
         places.PARTIAL_SIZE: gradients,
         places.FIRST_NEEDED: program.first_parameters + 1,
         places.GROUPS: -(-len(bank) // places.GROUP),
-        places.HALF: precision.mixed,
-        places.DYNAMIC: precision.mixed and precision.dynamic,
-        places.PATIENCE: precision.patience,
         places.DRAW: IN_ORDER,
         places.SAMPLES: samples,
         places.SIZE: samples,
@@ -162,7 +155,6 @@ def place_parts(plan: Whole, settings: int, learning: bool) -> dict[int, int]:
         (places.GRAD, rows),
         (NONE, settings),
         (places.OWN_RATES, rows),
-        (places.WEIGHTS, rows if plan[places.HALF] else 0),
         (places.PARTIALS, int(plan[places.CHUNKS] * plan[places.PARTIAL_SIZE]) * learning),
         (places.SPACE, int(plan[places.SPACE_ROWS]) * samples),
         (places.FLOW, int(plan[places.FLOW_ROWS]) * samples * learning),
@@ -296,7 +288,7 @@ def set_optimizer(plan: Whole, scalars: FloatArray, optimizer: Optimizer) -> Non
     plan[places.SLOT_COUNT] = len(optimizer.row.slots)
     plan[places.HAS_OWN_RATES] = bool(optimizer.own_rates)
     plan[places.SCHEDULE] = list(SCHEDULES).index(schedule.name)
-    plan[places.REFUSE] = optimizer.not_finite == "error" and not plan[places.HALF]
+    plan[places.REFUSE] = optimizer.not_finite == "error"
     limits = optimizer.clip_norm, optimizer.clip_value
     scalars[places.RATE : places.FACTOR] = [optimizer.lr, *limits, optimizer.l1, optimizer.l2]
     for place, numbers in (

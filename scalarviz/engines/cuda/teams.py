@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from scalarviz.engines.codegen.cuda_dispatch import (
-    MIXED,
     Real,
     kernel,
     sample_error,
@@ -26,9 +25,7 @@ from scalarviz.engines.cuda.places import (
     ERRORS_ROW,
     FACTOR,
     GOALS,
-    HALF,
     LOSS,
-    LOSS_SCALE,
     MEAN_OF,
     OUT,
     OUT_SIZE,
@@ -41,14 +38,6 @@ Numbers = Any  # 1-D array of the working dtype
 Whole = Any  # plan and operations, int64
 Exact = Any  # float64
 Index = Any
-
-
-@kernel
-def kept(plan: Whole, x: Any) -> Any:
-    """Return x as it is stored: rounded to half precision if the plan says so."""
-    if MIXED and plan[HALF] != 0:
-        return Real(np.float16(x))
-    return x
 
 
 @kernel
@@ -136,11 +125,11 @@ def loss_gradient(
     """Write the gradient of the loss of a batch with respect to its outputs."""
     size = plan[OUT_SIZE] * stride
     out, goals = plan[OUT] * stride, base + plan[GOALS] * stride
-    scale = Real(mean_scale(plan, scalars, samples)) * Real(scalars[LOSS_SCALE])
+    scale = Real(mean_scale(plan, scalars, samples))
     for n in range(worker, count, workers):
         first, goal, written = base + out + n, goals + n, flow_base + out + n
         p, t = space[first : first + size : stride], space[goal : goal + size : stride]
         g = flow[written : written + size : stride]
         sample_gradient(plan[LOSS], p, t, g)
         for k in range(plan[OUT_SIZE]):
-            g[k] = kept(plan, g[k] * scale)
+            g[k] *= scale

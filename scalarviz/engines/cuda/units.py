@@ -24,7 +24,6 @@ from scalarviz.formulas.losses import Loss, LossRow
 from scalarviz.model.bank import Bank
 from scalarviz.model.operations import Operation
 from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program
 
 Launched = Callable[..., None]
@@ -49,8 +48,6 @@ GROUPS: tuple[tuple[Launched, ...], ...] = (
     (kernels.sum_errors, kernels.loss_all, kernels.loss_gradient_all),
     (kernels.clear_all,),
     (kernels.look_over, kernels.move_all),
-    (kernels.round_weights,),
-    (kernels.keep_upstream,),
 )  # fmt: skip
 
 
@@ -99,7 +96,7 @@ def is_needed(function: Launched, operation: Operation) -> bool:
 
 
 def units_of_group(
-    group: Iterable[Launched], program: Program, precision: Precision, rows: Rows
+    group: Iterable[Launched], program: Program, rows: Rows
 ) -> dict[tuple[Launched, Rows], CudaUnit]:
     """Return the kernels of a group for a program; `rows` are those of loss, optimizer and draw.
 
@@ -109,12 +106,12 @@ def units_of_group(
     for function in group:
         if function not in OF_OPERATIONS:
             whole = rows.union(*map(rows_of_operation, program.operations))
-            found[function, Rows()] = CudaUnit(function, InUse(whole, precision.mixed))
+            found[function, Rows()] = CudaUnit(function, InUse(whole))
             continue
         for operation in program.operations:
             if is_needed(function, operation):
                 own = rows_alone(operation)
-                found[function, own] = CudaUnit(function, InUse(own, precision.mixed))
+                found[function, own] = CudaUnit(function, InUse(own))
     return found
 
 
@@ -123,27 +120,24 @@ def units_of_training(
     bank: Bank,
     batches: Batches,
     formulas: Iterable[tuple[Loss, Optimizer]],
-    precision: Precision,
 ) -> list[CudaUnit]:
     """Return the kernels of trainings of a program, in whole steps and moment by moment.
 
     formulas  losses and optimizers that are used together
     """
-    layout = make_layout(program, bank, precision, batches.size, MOST_SHARED)
+    layout = make_layout(program, bank, batches.size, MOST_SHARED)
     left_out: set[Launched] = {
         steps.samples_alone
     }  # for GPUs whose blocks cannot wait for each other
     if not fits(program, layout):
         left_out.add(steps.train)
-    if not precision.mixed:
-        left_out.add(kernels.round_weights)
     found: dict[CudaUnit, None] = {}
     drawn = rows_of_batches(batches)
     pairs = [rows_of_loss(loss) | rows_of_optimizer(optimizer) for loss, optimizer in formulas]
     for rows in dict.fromkeys(drawn | each for each in pairs):
         for group in GROUPS:
             if group[0] not in left_out:
-                units = units_of_group(group, program, precision, rows)
+                units = units_of_group(group, program, rows)
                 found |= dict.fromkeys(units.values())
     return list(found)
 
@@ -152,8 +146,8 @@ def units_of_training(
 class KernelsInUse:
     """The kernels of a network for the formulas in use, each loaded when it is first needed."""
 
-    def __init__(self, program: Program, dtype: Dtype, precision: Precision) -> None:
-        self._program, self._dtype, self._precision = program, dtype, precision
+    def __init__(self, program: Program, dtype: Dtype) -> None:
+        self._program, self._dtype = program, dtype
         self._parts: dict[str, Rows] = {}
         self._modules: dict[tuple[Launched, Rows], ModuleType | Refused] = {}
 
@@ -178,7 +172,7 @@ class KernelsInUse:
     def units(self, group: Iterable[Launched]) -> dict[tuple[Launched, Rows], CudaUnit]:
         """Return `units_of_group` for what is in use now."""
         rows = Rows().union(*self._parts.values())
-        return units_of_group(group, self._program, self._precision, rows)
+        return units_of_group(group, self._program, rows)
 
     def _load(self, function: Launched) -> None:
         """Load a kernel, and those that are needed at the same time."""

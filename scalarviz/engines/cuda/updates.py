@@ -11,15 +11,12 @@ from typing import Any
 import numpy as np
 
 from scalarviz.engines.codegen.cuda_dispatch import (
-    MIXED,
     Real,
     clip_factor,
     condition_one,
     kernel,
-    lowered_scale,
     move_one,
     optimizer_constants,
-    raised_scale,
     schedule_factor,
 )
 from scalarviz.engines.cuda.api import cuda
@@ -31,20 +28,16 @@ from scalarviz.engines.cuda.places import (
     CLIP_VALUE,
     COUNT,
     DONE,
-    DYNAMIC,
     ERRORS,
     FIRST_BAD,
     FOUR,
     FROZEN,
-    GOOD_STEPS,
     GRAD,
     GROUP,
     GROUPS,
-    HALF,
     HAS_OWN_RATES,
     L1,
     L2,
-    LOSS_SCALE,
     MOST_ARGUMENTS,
     NOBODY,
     ONE,
@@ -56,14 +49,13 @@ from scalarviz.engines.cuda.places import (
     PARTIAL,
     PARTIAL_SIZE,
     PARTIALS,
-    PATIENCE,
     RATE,
     REFUSE,
     ROWS,
+    RUNNING,
     SCHEDULE,
     SCHEDULE_NUMBERS,
     SCHEDULED,
-    SKIPPED,
     SLOT_COUNT,
     SLOTS,
     STATE_BEFORE,
@@ -75,9 +67,7 @@ from scalarviz.engines.cuda.places import (
     TWO,
     VALUE,
     WEIGHT_ROW,
-    WEIGHTS,
 )
-from scalarviz.engines.cuda.teams import kept
 
 Numbers = Any
 Whole = Any
@@ -100,16 +90,9 @@ def note_state(plan: Whole, scalars: Exact, worker: Index, workers: Index) -> No
 
 
 @kernel
-def restore_statistics(plan: Whole, scalars: Exact, worker: Index, workers: Index) -> None:
-    """Restore running statistics from before the step."""
-    for i in range(SKIPPED + 1 + worker, plan[ERRORS], workers):
-        scalars[i] = scalars[plan[STATE_BEFORE] + i - STATE_NUMBERS]
-
-
-@kernel
 def check_statistics(plan: Whole, scalars: Exact, k: Index, worker: Index, workers: Index) -> None:
     """Set OVERFLOWED to step k if a running statistic is not finite."""
-    for i in range(SKIPPED + 1 + worker, plan[ERRORS], workers):
+    for i in range(RUNNING + worker, plan[ERRORS], workers):
         if not is_finite(scalars[i]):
             cuda.atomic.min(plan, OVERFLOWED, k)
 
@@ -154,16 +137,11 @@ def clear_gradients(plan: Whole, arena: Numbers, worker: Index, workers: Index) 
 
 
 @kernel
-def add_chunks(
-    plan: Whole, op: Index, arena: Numbers, scalars: Exact, worker: Index, workers: Index
-) -> None:
+def add_chunks(plan: Whole, op: Index, arena: Numbers, worker: Index, workers: Index) -> None:
     """Add the gradients of all chunks for an operation to those of the bank, in order."""
-    by_scale = Real(1.0 / scalars[LOSS_SCALE])
     first = plan[op + WEIGHT_ROW]
     for i in range((worker - first) % workers, plan[op + COUNT], workers):
         total = sum_of_chunks(plan, arena, plan[PARTIALS] + plan[op + PARTIAL] + i)
-        if MIXED and plan[HALF] != 0:
-            total = kept(plan, total) * by_scale
         arena[plan[GRAD] + first + i] += total
 
 
@@ -312,46 +290,22 @@ def move_rows(
                 finite = finite and is_finite(slots[place])
             if not finite:
                 cuda.atomic.min(plan, OVERFLOWED, k)
-            if MIXED and plan[HALF] != 0:
-                arena[plan[WEIGHTS] + row] = kept(plan, value[0])
 
 
 @kernel
 def move(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> bool:
     """Run step k of the optimizer; return False, without a change, if a gradient is refused."""
     step_args = cuda.shared.array(STEP_ARGS, np.float64)
-    worker, found = cuda.grid(1), plan[FIRST_BAD] != NOBODY
-    if plan[REFUSE] != 0 and found:
+    worker = cuda.grid(1)
+    if plan[REFUSE] != 0 and plan[FIRST_BAD] != NOBODY:
         if worker == 0:
             plan[BAD] = plan[FIRST_BAD]
         return False
-    skipped = plan[DYNAMIC] != 0 and found
-    if not skipped:
-        read_arguments(plan, scalars, step_args)
-        cuda.syncthreads()
-        move_rows(plan, arena, scalars, step_args, k, worker, cuda.gridsize(1))
-        check_statistics(plan, scalars, k, worker, cuda.gridsize(1))
-    else:
-        restore_statistics(plan, scalars, worker, cuda.gridsize(1))
+    read_arguments(plan, scalars, step_args)
+    cuda.syncthreads()
+    move_rows(plan, arena, scalars, step_args, k, worker, cuda.gridsize(1))
+    check_statistics(plan, scalars, k, worker, cuda.gridsize(1))
     if worker == 0:
-        conclude(plan, scalars, skipped, k)
-    return True
-
-
-@kernel
-def conclude(plan: Whole, scalars: Exact, skipped: bool, k: Index) -> None:
-    """Count step k and adapt a dynamic loss scale; for one thread."""
-    plan[DONE] = k + 1
-    if not skipped:
+        plan[DONE] = k + 1
         plan[STEPS_TAKEN_AFTER] = plan[STEPS_TAKEN] + 1
-    if plan[DYNAMIC] == 0:
-        return
-    if skipped:
-        scalars[LOSS_SCALE] = lowered_scale(scalars[LOSS_SCALE])
-        scalars[GOOD_STEPS] = 0.0
-        scalars[SKIPPED] += 1.0
-        return
-    scalars[GOOD_STEPS] += 1.0
-    if scalars[GOOD_STEPS] >= plan[PATIENCE]:
-        scalars[LOSS_SCALE] = raised_scale(scalars[LOSS_SCALE])
-        scalars[GOOD_STEPS] = 0.0
+    return True

@@ -2,9 +2,8 @@
 
 It is off, since no GPU has run it yet: SCALARVIZ_CUDA_FUSED=1 switches it on. Its bits are those of
 the other kernels. What it cannot take is left to them: other layers, other types than float32,
-mixed precision, networks too large for the memory of a block, and machines that lack NVRTC or
-nvJitLink. If something fails before the kernel is queued, the other kernels run instead, from then
-on.
+networks too large for the memory of a block, and machines that lack NVRTC or nvJitLink. If
+something fails before the kernel is queued, the other kernels run instead, from then on.
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ class FusedSteps:
 
     def take(self, calls: CudaCalls, steps: int) -> bool:
         """Queue whole steps, and return True; False if the other kernels are to take them."""
-        if calls.precision.mixed or calls.bank.dtype != "float32" or not is_on():
+        if calls.bank.dtype != "float32" or not is_on():
             return False
         clipped = bool(calls.memory.host_scalars[places.CLIP_NORM] != np.inf)
         key = unit_of(calls), clipped
@@ -161,4 +160,4 @@ def unit_of(calls: CudaCalls) -> CudaUnit:
     rows = unit.used.rows or frozenset()
     if any(table == "ACTIVATIONS" for table, _ in rows):
         return unit
-    return CudaUnit(fused_functions, InUse(rows | {("ACTIVATIONS", "linear")}, unit.used.mixed))
+    return CudaUnit(fused_functions, InUse(rows | {("ACTIVATIONS", "linear")}))
