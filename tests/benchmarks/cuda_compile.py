@@ -96,7 +96,7 @@ def main() -> None:
     net = sv.Network(SIZES, "leaky_relu", "sigmoid")
     pair = sv.Loss.of("mse"), sv.Adam(0.01)
     batches = data.Rgb("invert").batches(1024, 0)
-    units = units_of_training(net.program, net.bank, batches, [pair], net.precision)
+    units = units_of_training(net.program, net.bank, batches, [pair])
     everything = [machine_code.unit(each) for each in dict.fromkeys(u.function for u in units)]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

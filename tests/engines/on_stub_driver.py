@@ -23,8 +23,8 @@ SIZES = [12, 64, 64, 64, 64, 3]
 BATCH = 1024
 
 
-def run_of(net: Any, batch: int = BATCH, precision: str = "full") -> Any:
-    net.to("cuda", precision=precision)
+def run_of(net: Any, batch: int = BATCH) -> Any:
+    net.to("cuda")
     rng = np.random.default_rng(0)
     batches = InOrder(rng.random((batch, net.inputs)), rng.random((batch, net.outputs)))
     return net._engine.run(batches, sv.Loss("mse"))

@@ -211,25 +211,16 @@ def test_every_schedule(name: str) -> None:
     runs_agree(net, sv.Loss(), sv.Adam(0.1, schedule=schedule), steps=6)
 
 
-def weights_far_away(program: Any) -> tuple[list[int], int]:
-    """As `weights_in_room` where a block has no room for weights."""
-    return [NONE] * len(program.operations), 0
-
-
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
 def test_every_path_has_the_same_bits(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     net, optimizer = every_layer(dtype), sv.Adam(0.01, clip_norm=0.5)
     batches = Shuffled(*pair(net, 26), 24, seed=5)  # of 24 samples and of 2: an empty chunk
     found = []
     # Kernel by kernel; in tiles of eight samples, and of five and three.
-    # With the weights in the memory of the blocks, and without.
-    for whole, tile, blocks, threads, near in [
-        (True, 8, 3, 4, True), (True, 5, 2, 3, False), (False, 8, 3, 4, True),
-        (False, 8, 1, 5, True),
+    for whole, tile, blocks, threads in [
+        (True, 8, 3, 4), (True, 5, 2, 3), (False, 8, 3, 4), (False, 8, 1, 5)
     ]:  # fmt: skip
         each = net.copy()
-        if not near:
-            monkeypatch.setattr(tables, "weights_in_room", weights_far_away)
         monkeypatch.setattr(tables, "tile_width", lambda *_, width=tile: width)
         run = run_of(each, batches, whole=whole)
         run._work.device.blocks, run._work.device.threads = blocks, threads
@@ -552,16 +543,39 @@ def test_blocks_that_get_less_memory_than_they_asked_for_go_on_with_it(
     runs = [run_of(net, batches) for net in nets]
     for run in runs:
         run.steps(optimizer, 0, 1)
-    monkeypatch.setattr("scalarviz.engines.cuda.calls.SHARED", 1000)
     work, before = runs[0]._work, runs[0]._work.shared
+    monkeypatch.setattr("scalarviz.engines.cuda.calls.SHARED", before - 1)
     work.do_with_less()
-    assert work.shared <= 1000 < before
+    assert work.fits and work.shared < before
     for run in runs:
         run.steps(optimizer, 1, 2)
     assert (nets[0].bank.value == nets[1].bank.value).all()
-    monkeypatch.setattr("scalarviz.engines.cuda.calls.SHARED", 40)
-    with refused(EngineError, "too little shared memory"):
+
+
+@pytest.mark.parametrize("optimizer", [sv.Adam(0.1), sv.SGD(0.1)])
+def test_blocks_that_get_too_little_for_whole_steps_leave_them_to_kernels(
+    optimizer: Optimizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the driver refuses more memory, while whole steps are prepared."""
+    nets = [sv.Network([3, 4, 2], "tanh") for _ in range(2)]
+    batches = InOrder(*pair(nets[0]))
+    runs = [
+        run_of(net, batches, whole=whole) for net, whole in zip(nets, (True, False), strict=True)
+    ]
+    work, prepare = runs[0]._work, runs[0]._work._blocks_together
+
+    def too_little(*arguments: Any) -> int:
+        monkeypatch.setattr("scalarviz.engines.cuda.calls.SHARED", 40)
         work.do_with_less()
+        return prepare(*arguments)
+
+    monkeypatch.setattr(work, "_blocks_together", too_little)
+    for run in runs:
+        outcomes = [run.steps(optimizer, 0, 2), run.steps(optimizer, 2, 1)]
+        assert [len(each.losses) for each in outcomes] == [2, 1]
+    assert not runs[0].whole_steps
+    assert nets[0].bank.value.tobytes() == nets[1].bank.value.tobytes()
+    assert not runs[0].engine.run(batches, sv.Loss()).whole_steps
 
 
 def test_batches_of_other_sizes_take_the_memory_that_is_there(
@@ -603,17 +617,26 @@ def test_evaluation_of_65536_points_takes_little_memory() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kilobytes", "near", "taken"), [(47, False, 38_312), (98, True, 92_180), (225, True, 92_180)]
-)
-def test_blocks_have_the_weights_near_where_they_are_given_room(
-    kilobytes: int, near: bool, taken: int
+    ("width", "batch", "kilobytes", "whole"),
+    [
+        (64, 1024, 47, False), (64, 1024, 98, True), (64, 1024, 225, True),
+        (112, 1024, 225, True), (116, 1024, 225, False), (116, 4, 225, True),
+        (512, 1024, 225, False), (512, 4, 225, False),
+    ],
+)  # fmt: skip
+def test_whole_steps_are_for_networks_whose_weights_have_room_in_a_block(
+    width: int, batch: int, kilobytes: int, whole: bool
 ) -> None:
-    net = sv.Network([12, 64, 64, 64, 64, 3], "leaky_relu", "sigmoid")
-    layout = tables.make_layout(net.program, net.bank, 1024, 1024 * kilobytes)
-    table = layout.plan[places.PLAN_FIELDS :].reshape(-1, places.COLUMNS)
-    assert layout.plan[places.WIDTH] == 8
-    assert (table[:, places.IN_ROOM] >= 0).any() == near
-    assert 4 * layout.plan[places.ROOM] == taken
+    """Beside a tile of eight samples, or a whole batch of fewer."""
+    net = sv.Network([12, width, width, width, width, 3], "leaky_relu", "sigmoid")
+    layout = tables.make_layout(net.program, net.bank, batch, 1024 * kilobytes)
+    assert tables.fits(net.program, layout) == whole
+    assert layout.plan[places.WIDTH] == (min(batch, 8) if whole else 0)
+    if whole:
+        assert 4 * layout.plan[places.ROOM] <= 1024 * kilobytes
+        table = layout.plan[places.PLAN_FIELDS :].reshape(-1, places.COLUMNS)
+        is_product = [each.kind == "affine" for each in net.program.operations]
+        assert ((table[:, places.IN_ROOM] >= 0) == is_product).all()
 
 
 def test_one_batch_after_another_goes_on_with_the_same_memory() -> None:

@@ -103,6 +103,7 @@ def test_a_chunk_is_cut_between_groups_of_four() -> None:
         for share in (1, 3, 8, 9, 17):
             width = tables.tile_width(share, 1, most)
             assert width == share or (width % 4 == 0 and width < share)
+            assert width == 0 or width >= min(share, tables.LEAST_WIDTH)
             assert width == 0 or tables.room_stride(width) <= most
 
 

@@ -31,7 +31,6 @@ from scalarviz.engines.cuda.units import (
     rows_of_loss,
     rows_of_optimizer,
 )
-from scalarviz.errors import EngineError
 from scalarviz.formulas.losses import Loss
 from scalarviz.model.bank import Bank
 from scalarviz.model.operations import Operation
@@ -227,21 +226,27 @@ class CudaCalls:
         """Bytes of shared memory that a block of a whole step needs."""
         return int(self.layout.plan[places.ROOM]) * self.memory.dtype.itemsize
 
-    def whole_steps(self, count: int) -> None:
-        """Run many steps in one launch; part by part where blocks cannot synchronize."""
+    def whole_steps(self, count: int) -> bool:
+        """Run many steps in one launch; part by part where blocks cannot synchronize.
+
+        Returns False, having done nothing, if the GPU gives its blocks too little memory for that.
+        """
         self.memory.forget_bank()
         if self._fused.take(self, count):
-            return
+            return True
         waiting = self.device.can_wait
         first = self.kernels.of(steps.train if waiting else steps.samples_alone)
         if self._prepared is not first:
             self._together, self._prepared = self._blocks_together(first, count), first
+            if not self.fits:
+                return False
         arrays, data, device = self._arrays, self.memory.data, self.device
         if self._together:
             sizes = self._together, device.threads, self.shared
             Launch(first, (*arrays, data, count), *sizes).on(device.stream)()
         else:
             self.repeat(self._parts_of_step, count)
+        return True
 
     def _parts_of_step(self) -> None:
         """Run the parts of a whole step, one kernel after the other."""
@@ -276,17 +281,9 @@ class CudaCalls:
         return overload
 
     def do_with_less(self) -> None:
-        """Lay the memory of a block out anew, in what every GPU gives without being asked.
-
-        Raises EngineError if that is too little.
-        """
+        """Lay the memory of a block out anew, in what every GPU gives without being asked."""
         self.device.shared = SHARED
         self.layout = self._layout(SHARED)
-        if not self.fits:
-            raise EngineError(
-                "the GPU gives its blocks too little shared memory for this network: go on "
-                "without it by session.to('cpu') or net.to('cpu')"
-            )
         self.memory.lay_out_room(self.layout)
 
     # ---- buffers

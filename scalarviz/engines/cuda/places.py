@@ -11,8 +11,7 @@ Each array costs time in a launch, so there are four of them:
 
 The plan has the index in `arena` of each part. A workspace has a row for each number of a sample:
 number r of sample n is at r * STRIDE + n. In the memory of a block, with tiles of WIDTH samples, it
-is at r * ROOM_STRIDE + n: there is at least a column more, which reads of two samples may reach;
-those of four reach the next row too, or numbers after the last one.
+is at r * ROOM_STRIDE + n: there is at least a column more, which reads of two samples may reach.
 Besides the buffers of the program, the workspace of values has rows for the targets, for what
 operations keep for backward, and one for the errors. The gradient of a buffer is in the same rows
 of the other workspace.
@@ -47,7 +46,7 @@ PLAN_FIELDS = 51
 # number of outputs that share a bias, OTHER the other buffer, STATE an index in the bank's state,
 # STATISTICS the index in `scalars` of statistics of the whole batch; running statistics do not
 # change while the rows from HELD_FROM to before HELD_TO are frozen. IN_ROOM is where a block has
-# the weights in its own memory during whole steps, or -1.
+# the weights of a product in its own memory during whole steps; -1 for other operations.
 (
     KIND, FORMULA, SOURCE, TARGET, INPUTS, OUTPUTS, WEIGHT_ROW, BIAS_ROW, HAS_BIASES, COUNT,
     PARTIAL, MEMO, SETTINGS, EACH, OTHER, STATE, STATISTICS, HELD_FROM, HELD_TO, IN_ROOM,

@@ -1,9 +1,8 @@
 """Kernels of affine operations, by a team of threads; for whole batches see `matrix_products`.
 
 A thread computes several numbers at once, in registers, so that what it loads serves several
-multiply-adds: 4 outputs of 2 samples, 2 of 4 where the weights are not in the memory of the block,
-or 4 x 4 numbers of a matrix. Each number is the same sum, in the same order, in every kernel: a
-chain of `cuda.fma` from the bias, or 0.
+multiply-adds: 4 outputs of 2 samples, or 4 x 4 numbers of a matrix. Each number is the same sum, in
+the same order, in every kernel: a chain of `cuda.fma` from the bias, or 0.
 
 Indices are unsigned and advance by additions: numba tests a signed index for being negative, and a
 multiplication for each index takes longer than the multiply-add that it serves.
@@ -33,7 +32,6 @@ from scalarviz.engines.cuda.places import (
     VALUE,
     WEIGHT_ROW,
     WORD,
-    ZERO,
 )
 from scalarviz.engines.cuda.teams import bias_sum, partial_of
 
@@ -120,55 +118,6 @@ def eight_sums(
 
 
 @kernel
-def two_by_four(
-    weights: Numbers, w: Index, apart: Index, b: Index, inner: Index, space: Numbers,
-    column: Index, step: Index, a0: Any, b0: Any,
-) -> Any:  # fmt: skip
-    """Return eight sums over `inner` weights times four samples, which begin with a0 and b0.
-
-    The weights of a sum are `apart` numbers apart, from w on; those of the second sum are b numbers
-    after those of the first. A weight that is read serves four samples: so two rows of weights far
-    away take fewer instructions than four rows and two samples, see `eight_sums`.
-    """
-    a1 = a2 = a3 = a0
-    b1 = b2 = b3 = b0
-    left = inner // FOUR  # counted, so that the compiler knows how often, and unrolls the loop
-    step2, step3, step4 = TWO * step, THREE * step, FOUR * step
-    w2, w3, w4 = TWO * apart, THREE * apart, FOUR * apart
-    while left > ZERO:
-        x0, x1, x2, x3 = four_of(space, column)
-        y0, y1, y2, y3 = four_of(space, column + step)
-        a0, a1, a2, a3 = for_four(weights[w], x0, x1, x2, x3, a0, a1, a2, a3)
-        b0, b1, b2, b3 = for_four(weights[w + b], x0, x1, x2, x3, b0, b1, b2, b3)
-        a0, a1, a2, a3 = for_four(weights[w + apart], y0, y1, y2, y3, a0, a1, a2, a3)
-        b0, b1, b2, b3 = for_four(weights[w + b + apart], y0, y1, y2, y3, b0, b1, b2, b3)
-        x0, x1, x2, x3 = four_of(space, column + step2)
-        y0, y1, y2, y3 = four_of(space, column + step3)
-        a0, a1, a2, a3 = for_four(weights[w + w2], x0, x1, x2, x3, a0, a1, a2, a3)
-        b0, b1, b2, b3 = for_four(weights[w + b + w2], x0, x1, x2, x3, b0, b1, b2, b3)
-        a0, a1, a2, a3 = for_four(weights[w + w3], y0, y1, y2, y3, a0, a1, a2, a3)
-        b0, b1, b2, b3 = for_four(weights[w + b + w3], y0, y1, y2, y3, b0, b1, b2, b3)
-        w += w4
-        column += step4
-        left -= ONE
-    left = inner - inner // FOUR * FOUR
-    while left > ZERO:
-        x0, x1, x2, x3 = four_of(space, column)
-        a0, a1, a2, a3 = for_four(weights[w], x0, x1, x2, x3, a0, a1, a2, a3)
-        b0, b1, b2, b3 = for_four(weights[w + b], x0, x1, x2, x3, b0, b1, b2, b3)
-        w += apart
-        column += step
-        left -= ONE
-    return a0, a1, a2, a3, b0, b1, b2, b3
-
-
-@kernel
-def four_of(space: Numbers, column: Index) -> Any:
-    """Return the numbers of four samples; those beyond the last one are not used."""
-    return space[column], space[column + ONE], space[column + TWO], space[column + THREE]
-
-
-@kernel
 def room_apart(outputs: Index) -> Index:
     """Return the step from the weights of an input to those of the next in a block's memory.
 
@@ -233,48 +182,29 @@ def affine_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """z = W x + b; eight numbers a thread, see `eight_sums` and `two_by_four`."""
+    """z = W x + b; eight numbers a thread, see `eight_sums`. The weights are in `space`."""
     x = np.uint64(base + plan[op + SOURCE] * stride)
     z = np.uint64(base + plan[op + TARGET] * stride)
     inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
     step, samples = np.uint64(stride), np.uint64(count)
-    biased, near = plan[op + HAS_BIASES] != 0, plan[op + IN_ROOM] >= 0
-    weights = np.uint64(plan[VALUE] + plan[op + WEIGHT_ROW])
-    biases = np.uint64(plan[VALUE] + plan[op + BIAS_ROW])
-    rows, columns = tile_of(near)
-    groups, last = (samples + columns - ONE) // columns, outputs - ONE
-    job, end, jump = np.uint64(worker), (outputs + rows - ONE) // rows * groups, np.uint64(workers)
+    weights, biased = np.uint64(plan[op + IN_ROOM]), plan[op + HAS_BIASES] != 0
+    biases, apart = np.uint64(plan[VALUE] + plan[op + BIAS_ROW]), room_apart(outputs)
+    groups, last = (samples + ONE) // TWO, outputs - ONE
+    job, end, jump = np.uint64(worker), quarter(outputs) * groups, np.uint64(workers)
     while job < end:
         r = job // groups
-        n = (job - r * groups) * columns
-        r *= rows
+        n = (job - r * groups) * TWO
+        r *= FOUR
         r1, r2, r3 = smaller(r + ONE, last), smaller(r + TWO, last), smaller(r + THREE, last)
         a0 = b0 = c0 = d0 = Real(0)
         if biased:
             a0, b0 = arena[biases + r], arena[biases + r1]
-        if near:
-            if biased:
-                c0, d0 = arena[biases + r2], arena[biases + r3]
-            a0, a1, b0, b1, c0, c1, d0, d1 = eight_sums(
-                space, np.uint64(plan[op + IN_ROOM]) + r, room_apart(outputs), ONE, TWO, THREE,
-                inputs, space, x + n, step, a0, b0, c0, d0,
-            )  # fmt: skip
-            write_tile(space, z, step, r, n, outputs, samples, a0, a1, b0, b1, c0, c1, d0, d1)
-        else:
-            a0, a1, a2, a3, b0, b1, b2, b3 = two_by_four(
-                arena, weights + r * inputs, ONE, (r1 - r) * inputs, inputs, space, x + n, step,
-                a0, b0,
-            )  # fmt: skip
-            write_rows(space, z, step, r, n, outputs, samples, a0, a1, a2, a3, b0, b1, b2, b3)
+            c0, d0 = arena[biases + r2], arena[biases + r3]
+        a0, a1, b0, b1, c0, c1, d0, d1 = eight_sums(
+            space, weights + r, apart, ONE, TWO, THREE, inputs, space, x + n, step, a0, b0, c0, d0
+        )
+        write_tile(space, z, step, r, n, outputs, samples, a0, a1, b0, b1, c0, c1, d0, d1)
         job += jump
-
-
-@kernel
-def tile_of(near: bool) -> Any:
-    """Return of how many rows and samples a thread computes numbers."""
-    if near:
-        return FOUR, TWO
-    return TWO, FOUR
 
 
 @kernel
@@ -287,19 +217,6 @@ def write_tile(
     write_pair(space, start, stride, row + ONE, n, rows, samples, b0, b1)
     write_pair(space, start, stride, row + TWO, n, rows, samples, c0, c1)
     write_pair(space, start, stride, row + THREE, n, rows, samples, d0, d1)
-
-
-@kernel
-def write_rows(
-    space: Numbers, start: Index, stride: Index, row: Index, n: Index, rows: Index,
-    samples: Index, a0: Any, a1: Any, a2: Any, a3: Any, b0: Any, b1: Any, b2: Any, b3: Any,
-) -> None:  # fmt: skip
-    """Write the numbers of two rows and four samples to a workspace, those that exist."""
-    write_pair(space, start, stride, row, n, rows, samples, a0, a1)
-    write_pair(space, start, stride, row + ONE, n, rows, samples, b0, b1)
-    if n + TWO < samples:
-        write_pair(space, start, stride, row, n + TWO, rows, samples, a2, a3)
-        write_pair(space, start, stride, row + ONE, n + TWO, rows, samples, b2, b3)
 
 
 @kernel
@@ -320,32 +237,24 @@ def affine_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Gradient of the inputs: W transposed, times g; eight numbers a thread."""
+    """Gradient of the inputs: W transposed, times g; eight numbers a thread. W is in `space`."""
     h = np.uint64(flow_base + plan[op + SOURCE] * stride)
     g = np.uint64(flow_base + plan[op + TARGET] * stride)
     inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
-    step, samples, near = np.uint64(stride), np.uint64(count), plan[op + IN_ROOM] >= 0
-    weights, zero = np.uint64(plan[VALUE] + plan[op + WEIGHT_ROW]), Real(0)
-    rows, columns = tile_of(near)
-    groups, last, apart = (samples + columns - ONE) // columns, inputs - ONE, room_apart(outputs)
-    job, end, jump = np.uint64(worker), (inputs + rows - ONE) // rows * groups, np.uint64(workers)
+    step, samples, zero = np.uint64(stride), np.uint64(count), Real(0)
+    weights, apart = np.uint64(plan[op + IN_ROOM]), room_apart(outputs)
+    groups, last = (samples + ONE) // TWO, inputs - ONE
+    job, end, jump = np.uint64(worker), quarter(inputs) * groups, np.uint64(workers)
     while job < end:
         k = job // groups
-        n = (job - k * groups) * columns
-        k *= rows
-        if near:
-            k1, k2, k3 = smaller(k + ONE, last), smaller(k + TWO, last), smaller(k + THREE, last)
-            a0, a1, b0, b1, c0, c1, d0, d1 = eight_sums(
-                space, np.uint64(plan[op + IN_ROOM]) + k * apart, ONE, (k1 - k) * apart,
-                (k2 - k) * apart, (k3 - k) * apart, outputs, flow, g + n, step,
-                zero, zero, zero, zero,
-            )  # fmt: skip
-            write_tile(flow, h, step, k, n, inputs, samples, a0, a1, b0, b1, c0, c1, d0, d1)
-        else:
-            a0, a1, a2, a3, b0, b1, b2, b3 = two_by_four(
-                arena, weights + k, inputs, ONE, outputs, flow, g + n, step, zero, zero
-            )
-            write_rows(flow, h, step, k, n, inputs, samples, a0, a1, a2, a3, b0, b1, b2, b3)
+        n = (job - k * groups) * TWO
+        k *= FOUR
+        k1, k2, k3 = smaller(k + ONE, last), smaller(k + TWO, last), smaller(k + THREE, last)
+        a0, a1, b0, b1, c0, c1, d0, d1 = eight_sums(
+            space, weights + k * apart, ONE, (k1 - k) * apart, (k2 - k) * apart, (k3 - k) * apart,
+            outputs, flow, g + n, step, zero, zero, zero, zero,
+        )  # fmt: skip
+        write_tile(flow, h, step, k, n, inputs, samples, a0, a1, b0, b1, c0, c1, d0, d1)
         job += jump
 
 

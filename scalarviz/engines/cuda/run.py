@@ -151,9 +151,8 @@ class CudaRun(Run):
         self.slots = slots
         if away.allowed:
             away.leave(self)
-        if self.whole_steps:
-            self._work.whole_steps(count)
-        else:
+        self.whole_steps = self.whole_steps and self._work.whole_steps(count)
+        if not self.whole_steps:
             self._work.repeat(self._step, count)
 
     def outcome(self, optimizer: Optimizer) -> Outcome:

@@ -28,8 +28,7 @@ Whole = npt.NDArray[np.int64]
 LEAST_SHARE = 8  # samples in a chunk; a smaller one is not worth a block
 MOST_CHUNKS = 128
 MOST_PARTIALS = 2**25  # largest size of the gradients of all chunks
-BEYOND = 2  # numbers after the last of a block's memory that reads of four samples may reach
-LEAST_WIDTH = 4  # samples in a tile of a whole step: as many, a multiple, or a whole chunk
+LEAST_WIDTH = 8  # samples in a tile of a whole step, or a whole chunk
 MOST_STEPS = 1024  # at most in one launch
 
 
@@ -91,14 +90,10 @@ def make_layout(
     share = -(-samples // int(plan[places.CHUNKS]))
     item = np.dtype(bank.dtype).itemsize
     in_room, numbers = weights_in_room(program)
-    shared -= BEYOND * item
     width = tile_width(share, rows * item, shared - numbers * item)
-    if width < min(share, LEAST_SHARE):  # the weights stay where they are
-        in_room, numbers = [NONE] * len(program.operations), 0
-        width = tile_width(share, rows * item, shared)
     stride = room_stride(width)
     plan[places.WIDTH], plan[places.ROOM_STRIDE] = width, stride
-    plan[places.ROOM] = rows * stride + numbers + BEYOND
+    plan[places.ROOM] = rows * stride + numbers
     table = plan[places.PLAN_FIELDS :].reshape(-1, places.COLUMNS)
     losses = int(plan[places.ERRORS] + plan[places.CHUNKS] + plan[places.GROUPS])
     settings, before = fill_operations(table, program, settings_place, losses + MOST_STEPS)
@@ -182,7 +177,7 @@ def count_chunks(samples: int, gradients: int) -> int:
 
 
 def tile_width(share: int, a_sample: int, shared: int) -> int:
-    """Return the number of samples in a tile of a block; 0 if too few fit.
+    """Return the number of samples in a tile of a block; 0 if fewer than LEAST_WIDTH fit.
 
     A chunk is cut between groups of four, which belong together in sums of `convolution`.
     """
@@ -190,13 +185,16 @@ def tile_width(share: int, a_sample: int, shared: int) -> int:
     width = next((n for n in (most - 1, most - 2) if n > 0 and room_stride(n) <= most), 0)
     if width >= share:
         return share
-    return width // LEAST_WIDTH * LEAST_WIDTH
+    return width // 4 * 4 if width >= LEAST_WIDTH else 0
 
 
 def fits(program: Program, layout: MemoryLayout) -> bool:
-    """Whether blocks can take samples through whole steps, with room in shared memory.
+    """Whether a network runs in whole steps; else kernel by kernel, as a graph for each step.
 
-    Not possible with statistics of the whole batch, for which all samples must have arrived.
+    All weights of its products, and a tile of samples beside them, must have room in the shared
+    memory of a block: from anywhere else they would be read again for each tile, by threads that
+    wait for them, where the kernels for a whole batch read them once for 64 samples. Not possible
+    with statistics of the whole batch, for which all samples must have arrived.
     """
     alone = not any(each.about.statistics(each) for each in program.operations)
     return alone and bool(layout.plan[places.WIDTH] > 0)
