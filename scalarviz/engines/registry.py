@@ -85,9 +85,9 @@ def kinds_of_cpu() -> Container[str]:
 
 def kinds_of_cuda() -> Container[str]:
     """Return the kinds of operations that cuda has kernels for; loads numba's CUDA part."""
-    from scalarviz.engines.cuda.table import KERNELS
+    from scalarviz.engines.cuda.table import WHOLE_BATCH
 
-    return KERNELS
+    return WHOLE_BATCH
 
 
 def make_cpu_expression(

@@ -23,7 +23,7 @@ from scalarviz.engines.cuda import kernels, steps
 from scalarviz.engines.cuda.units import units_of_training
 from tests.engines import machine_code
 
-CONVOLUTION = [("KERNELS", "convolution"), ("WHOLE_BATCH", "convolution")]
+CONVOLUTION = [("WHOLE_BATCH", "convolution")]
 SIZES = [12, 64, 64, 64, 64, 3]
 
 
@@ -51,7 +51,6 @@ def print_loops(folder: Path) -> None:
         (kernels.forward_all, CONVOLUTION),
         (kernels.input_gradient_all, CONVOLUTION),
         (kernels.parameter_gradients, CONVOLUTION),
-        (steps.train, [*CONVOLUTION, *machine_code.IN_USE[4:]]),
     ):
         code = machine_code.linked(machine_code.unit(function, rows), "float32", folder)
         loops = sorted(

@@ -106,7 +106,7 @@ def test_a_kernel_of_one_formula_is_small(tmp_path: Path) -> None:
     assert not code.count(r"\b(MUFU.(EX2|LG2|TANH)|STS|LDS)")  # no other formula, no tile
 
 
-CONVOLUTION = [("WHOLE_BATCH", "convolution"), ("KERNELS", "convolution")]
+CONVOLUTION = [("WHOLE_BATCH", "convolution")]
 
 
 def test_gradients_of_convolutions_are_products_of_matrices(tmp_path: Path) -> None:
@@ -143,24 +143,6 @@ def test_loops_over_a_row_take_few_instructions(function: Any, tmp_path: Path) -
     loops = [loop for loop in code.loops if loop.count(r"\bLDG")]  # unrolled four times
     assert len(loops) >= 3 and all(loop.count(r"\bLDG") in (4, 8) for loop in loops)
     assert max(len(loop.instructions) / loop.count(r"\bLDG") for loop in loops) <= 40
-
-
-@pytest.mark.slow
-def test_convolutions_take_few_instructions_in_whole_steps(tmp_path: Path) -> None:
-    rows = [*CONVOLUTION, *IN_USE[4:]]
-    check(linked(unit(steps.train, rows), "float64", tmp_path))
-    code = linked(unit(steps.train, rows), "float32", tmp_path)
-    check(code)
-    loops = [loop for loop in code.loops if loop.count(r"\bLDS") and loop.products >= 16]
-    outputs = [loop for loop in loops if loop.count(r"\bLDG")]  # weights in the GPU's memory
-    two = [loop for loop in outputs if loop.products == 32]
-    assert len(two) == 2 and max(loop.per_product for loop in two) <= MOST_A_PRODUCT
-    one = [loop for loop in outputs if loop not in two]  # the last of an odd number of channels
-    assert len(one) == 2 and max(loop.per_product for loop in one) <= 2.7
-    # Of weights: windows inside the picture; and those at its edge, or of fewer than four samples.
-    weights = [loop for loop in loops if loop not in outputs]
-    assert len(weights) == 2 and max(loop.per_product for loop in weights) <= MOST_A_PRODUCT
-    assert not any(loop.count(r"\bCALL") for loop in loops)
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """Kernels of convolution: outputs, and gradients of the inputs; see also `convolution_weights`.
 
-Every number is the same sum, in the same order, on every path. An output is a chain of `cuda.fma`
+They compute whole batches, by all threads. An output is a chain of `cuda.fma`
 from the bias, or 0: over the lines and columns of the window, and for each over the channels. A
 gradient of an input is one over lines and columns, and for each over the convolution kernels. That
 of a weight is one over the samples of a chunk, four at a time: over all windows, and for each over
@@ -9,8 +9,8 @@ always 1, after those of the window.
 
 A thread computes several of these sums at once, in registers, so that what it loads serves several
 multiply-adds; indices are unsigned and advance by additions, see `products`. Neighbouring threads
-have neighbouring samples, which are neighbours in memory. In a whole batch the samples of a thread
-are APART from each other: the compiler knows how far, and needs one address for all of them.
+have neighbouring samples, which are neighbours in memory. The samples of a thread are APART from
+each other: the compiler knows how far, and needs one address for all of them.
 
     channels, height, width   shape of a picture
     tall, broad               height and width of a window
@@ -52,6 +52,9 @@ Whole = Any
 Exact = Any
 Index = Any
 
+# From the first sample of a thread to the others.
+SECOND, THIRD, FOURTH = np.uint64(APART), np.uint64(2 * APART), np.uint64(3 * APART)
+
 
 @kernel
 def steps_in(length: Index, step: Index) -> Index:
@@ -91,35 +94,30 @@ def seeing(place: Index, count: Index, size: Index, apart: Index) -> Any:
 
 
 @kernel
-def threads_of(count: Index, spread: bool) -> Index:
-    """Return how many threads share the samples of a row; see `samples_of`."""
-    if spread:
-        return (count + 4 * APART - 1) // (4 * APART) * min(count, APART)
-    return (count + 3) // 4
+def threads_of(count: Index) -> Index:
+    """Return how many threads share the samples of a row; see `first_sample`."""
+    return (count + 4 * APART - 1) // (4 * APART) * min(count, APART)
 
 
 @kernel
-def samples_of(thread: Index, count: Index, spread: bool) -> Any:
-    """Return the first sample of a thread, how far the second is, and the third.
+def first_sample(thread: Index, count: Index) -> Index:
+    """Return the first of the four samples of a thread; the others are APART from each other.
 
-    The fourth is as far from the third. If `spread`, they are APART from each other, which the
-    compiler knows, and neighbouring threads have neighbouring samples. Else they are two pairs.
+    Neighbouring threads have neighbouring samples.
     """
-    if spread:
-        lanes = min(count, APART)
-        group = np.int64(row_of(thread, lanes))
-        return group * 4 * APART + thread - group * lanes, APART, 2 * APART
-    return thread * 2, 1, (count + 3) // 4 * 2
+    lanes = min(count, APART)
+    group = np.int64(row_of(thread, lanes))
+    return group * 4 * APART + thread - group * lanes
 
 
 @kernel
 def sixteen_sums(
-    weights: Numbers, w: Index, b: Index, c: Index, d: Index, space: Numbers, x: Index, near: Index,
-    far: Index, a0: Any, a1: Any, a2: Any, a3: Any, b0: Any, b1: Any, b2: Any, b3: Any, c0: Any,
-    c1: Any, c2: Any, c3: Any, d0: Any, d1: Any, d2: Any, d3: Any,
+    weights: Numbers, w: Index, b: Index, c: Index, d: Index, space: Numbers, x: Index, a0: Any,
+    a1: Any, a2: Any, a3: Any, b0: Any, b1: Any, b2: Any, b3: Any, c0: Any, c1: Any, c2: Any,
+    c3: Any, d0: Any, d1: Any, d2: Any, d3: Any,
 ) -> Any:  # fmt: skip
     """Return sixteen sums with the product of each of four weights and four samples added."""
-    x0, x1, x2, x3 = space[x], space[x + near], space[x + far], space[x + far + near]
+    x0, x1, x2, x3 = space[x], space[x + SECOND], space[x + THIRD], space[x + FOURTH]
     a0, a1, a2, a3 = for_four(weights[w], x0, x1, x2, x3, a0, a1, a2, a3)
     b0, b1, b2, b3 = for_four(weights[np.uint32(w + b)], x0, x1, x2, x3, b0, b1, b2, b3)
     c0, c1, c2, c3 = for_four(weights[np.uint32(w + c)], x0, x1, x2, x3, c0, c1, c2, c3)
@@ -130,7 +128,7 @@ def sixteen_sums(
 @kernel
 def sums_along(
     weights: Numbers, w: Index, w_step: Index, b: Index, c: Index, d: Index, count: Index,
-    space: Numbers, x: Index, near: Index, far: Index, step: Index,
+    space: Numbers, x: Index, step: Index,
     a0: Any, a1: Any, a2: Any, a3: Any, b0: Any, b1: Any, b2: Any, b3: Any, c0: Any,
     c1: Any, c2: Any, c3: Any, d0: Any, d1: Any, d2: Any, d3: Any,
 ) -> Any:  # fmt: skip
@@ -138,28 +136,27 @@ def sums_along(
 
     The weights of a row are `w_step` numbers apart, from w on; those of the other rows are b, c and
     d numbers after those of the first. Their indices have 32 bits, see `tables.place_parts`: so an
-    address takes fewer instructions. The samples are at x, `near` after it, and two `far` after
-    these. A loop that the compiler can count is unrolled further, and takes more registers than a
-    whole step in float64 has.
+    address takes fewer instructions. The samples are at x, and APART from each other. A loop that
+    the compiler can count is unrolled further, and takes more registers.
     """
     w = np.uint32(w)
     last, whole = np.uint32(w + count * w_step), np.uint32(w + count // TWO * TWO * w_step)
     while w != whole:
         a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sixteen_sums(
-            weights, w, b, c, d, space, x, near, far,
+            weights, w, b, c, d, space, x,
             a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
         )  # fmt: skip
         w = np.uint32(w + w_step)
         x += step
         a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sixteen_sums(
-            weights, w, b, c, d, space, x, near, far,
+            weights, w, b, c, d, space, x,
             a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
         )  # fmt: skip
         w = np.uint32(w + w_step)
         x += step
     while w != last:
         a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sixteen_sums(
-            weights, w, b, c, d, space, x, near, far,
+            weights, w, b, c, d, space, x,
             a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
         )  # fmt: skip
         w = np.uint32(w + w_step)
@@ -169,61 +166,40 @@ def sums_along(
 
 @kernel
 def write_four_samples(
-    space: Numbers, place: Index, row: Index, rows: Index, n: Index, near: Index,
-    far: Index, count: Index, first: Any, second: Any, third: Any, fourth: Any,
+    space: Numbers, place: Index, row: Index, rows: Index, n: Index, count: Index, first: Any,
+    second: Any, third: Any, fourth: Any,
 ) -> None:  # fmt: skip
     """Write the numbers of four samples of a row, from `place` on, those that exist."""
     if row < rows and n < count:
         space[place] = first
-        if n + near < count:
-            space[place + np.uint64(near)] = second
-        if n + far < count:
-            space[place + np.uint64(far)] = third
-        if n + far + near < count:
-            space[place + np.uint64(far + near)] = fourth
+        if n + APART < count:
+            space[place + SECOND] = second
+        if n + 2 * APART < count:
+            space[place + THIRD] = third
+        if n + 3 * APART < count:
+            space[place + FOURTH] = fourth
 
 
 @kernel
 def convolution_forward(
-    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
-    stride: Index, first: Index, count: Index, worker: Index, workers: Index,
-) -> None:  # fmt: skip
-    """`outputs_of` the samples of a block."""
-    outputs_of(plan, op, arena, space, base, stride, count, worker, workers, False)
-
-
-@kernel
-def convolution_forward_all(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
-    """`outputs_of` a whole batch, by all threads."""
-    outputs_of(
-        plan, op, arena, arena, plan[SPACE], plan[STRIDE], count, cuda.grid(1), cuda.gridsize(1),
-        True,
-    )  # fmt: skip
-
-
-@kernel
-def outputs_of(
-    plan: Whole, op: Index, arena: Numbers, space: Numbers, base: Index, stride: Index,
-    count: Index, worker: Index, workers: Index, spread: bool,
-) -> None:  # fmt: skip
     """z = b + the sum over a window of w x; for 4 kernels and 4 samples a thread."""
     channels, height, width, tall, broad, apart, padding, high, wide = geometry(plan, op, arena)
+    base, stride = plan[SPACE], plan[STRIDE]
     x0, z0 = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
-    pixels, taps, threads = high * wide, channels * tall * broad, threads_of(count, spread)
+    pixels, taps, threads = high * wide, channels * tall * broad, threads_of(count)
     last = plan[op + OUTPUTS] // pixels - 1
     biased, channel = plan[op + HAS_BIASES] != 0, np.uint64(height * width * stride)
-    for job in range(worker, (last + 4) // 4 * pixels * threads, workers):
+    for job in range(cuda.grid(1), (last + 4) // 4 * pixels * threads, cuda.gridsize(1)):
         place = np.int64(row_of(job, threads))
-        n, near, far = samples_of(job - place * threads, count, spread)
+        n = first_sample(job - place * threads, count)
         quad = np.int64(row_of(place, pixels))
         pixel, o = place - quad * pixels, quad * 4
         y = np.int64(row_of(pixel, wide))
         top, left = y * apart - padding, (pixel - y * wide) * apart - padding
         o1, o2, o3 = min(o + 1, last), min(o + 2, last), min(o + 3, last)
         b, c, d = np.uint32((o1 - o) * taps), np.uint32((o2 - o) * taps), np.uint32((o3 - o) * taps)
-        pair = np.uint64(far if spread or n + far < count else 0)  # that is read
         a0 = b0 = c0 = d0 = Real(0)
         if biased:
             biases = plan[VALUE] + plan[op + BIAS_ROW]
@@ -241,7 +217,7 @@ def outputs_of(
             while column < min(broad, width - left):
                 a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sums_along(
                     arena, np.uint64(weights + line * broad + column), np.uint64(tall * broad),
-                    b, c, d, np.uint64(channels), space, x, np.uint64(near), pair, channel,
+                    b, c, d, np.uint64(channels), arena, x, channel,
                     a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
                 )  # fmt: skip
                 x += np.uint64(stride)
@@ -249,50 +225,29 @@ def outputs_of(
             line += 1
         z, step, k = z0 + np.uint64(pixel * stride + n), np.uint64(pixels * stride), last + 1
         z += np.uint64(o) * step
-        write_four_samples(space, z, o, k, n, near, far, count, a0, a1, a2, a3)
+        write_four_samples(arena, z, o, k, n, count, a0, a1, a2, a3)
         z += step
-        write_four_samples(space, z, o + 1, k, n, near, far, count, b0, b1, b2, b3)
+        write_four_samples(arena, z, o + 1, k, n, count, b0, b1, b2, b3)
         z += step
-        write_four_samples(space, z, o + 2, k, n, near, far, count, c0, c1, c2, c3)
+        write_four_samples(arena, z, o + 2, k, n, count, c0, c1, c2, c3)
         z += step
-        write_four_samples(space, z, o + 3, k, n, near, far, count, d0, d1, d2, d3)
+        write_four_samples(arena, z, o + 3, k, n, count, d0, d1, d2, d3)
 
 
 @kernel
 def convolution_inputs(
-    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
-    flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
-) -> None:  # fmt: skip
-    """`gradients_of` the inputs of a block's samples."""
-    gradients_of(plan, op, arena, flow, flow_base, stride, count, worker, workers, False)
-
-
-@kernel
-def convolution_inputs_all(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
-    """`gradients_of` the inputs of a whole batch, by all threads."""
-    gradients_of(
-        plan, op, arena, arena, plan[FLOW], plan[STRIDE], count, cuda.grid(1), cuda.gridsize(1),
-        True,
-    )  # fmt: skip
-
-
-@kernel
-def gradients_of(
-    plan: Whole, op: Index, arena: Numbers, flow: Numbers, flow_base: Index, stride: Index,
-    count: Index, worker: Index, workers: Index, spread: bool,
-) -> None:  # fmt: skip
     """The sum of w g over the windows that read an input; for 4 channels and 4 samples a thread."""
     channels, height, width, tall, broad, apart, padding, high, wide = geometry(plan, op, arena)
-    h0 = row_at(flow_base, plan[op + SOURCE], stride)
-    g0 = row_at(flow_base, plan[op + TARGET], stride)
+    base, stride = plan[FLOW], plan[STRIDE]
+    h0, g0 = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
     pixels, size, window, last = plan[op + EACH], height * width, tall * broad, channels - 1
-    threads = threads_of(count, spread)
+    threads = threads_of(count)
     taps, kernels = np.uint64(channels * window), np.uint64(plan[op + OUTPUTS] // pixels)
-    for job in range(worker, (last + 4) // 4 * size * threads, workers):
+    for job in range(cuda.grid(1), (last + 4) // 4 * size * threads, cuda.gridsize(1)):
         place = np.int64(row_of(job, threads))
-        n, near, far = samples_of(job - place * threads, count, spread)
+        n = first_sample(job - place * threads, count)
         quad = np.int64(row_of(place, size))
         pixel, channel = place - quad * size, quad * 4
         y = np.int64(row_of(pixel, width))
@@ -302,7 +257,6 @@ def gradients_of(
         b = np.uint32((min(channel + 1, last) - channel) * window)
         c = np.uint32((min(channel + 2, last) - channel) * window)
         d = np.uint32((min(channel + 3, last) - channel) * window)
-        pair = np.uint64(far if spread or n + far < count else 0)  # that is read
         a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = Real(0)
         c0 = c1 = c2 = c3 = d0 = d1 = d2 = d3 = Real(0)
         weights = plan[VALUE] + plan[op + WEIGHT_ROW] + channel * window
@@ -312,8 +266,8 @@ def gradients_of(
             g, k = g0 + np.uint64(windows * stride + n), left
             while k < right:
                 a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sums_along(
-                    arena, np.uint64(weights + up * broad + k), taps, b, c, d, kernels, flow, g,
-                    np.uint64(near), pair, np.uint64(pixels * stride),
+                    arena, np.uint64(weights + up * broad + k), taps, b, c, d, kernels, arena, g,
+                    np.uint64(pixels * stride),
                     a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
                 )  # fmt: skip
                 g -= np.uint64(stride)
@@ -322,10 +276,10 @@ def gradients_of(
             up += apart
         h, step, o = h0 + np.uint64(pixel * stride + n), np.uint64(size * stride), channel
         h += np.uint64(o) * step
-        write_four_samples(flow, h, o, channels, n, near, far, count, a0, a1, a2, a3)
+        write_four_samples(arena, h, o, channels, n, count, a0, a1, a2, a3)
         h += step
-        write_four_samples(flow, h, o + 1, channels, n, near, far, count, b0, b1, b2, b3)
+        write_four_samples(arena, h, o + 1, channels, n, count, b0, b1, b2, b3)
         h += step
-        write_four_samples(flow, h, o + 2, channels, n, near, far, count, c0, c1, c2, c3)
+        write_four_samples(arena, h, o + 2, channels, n, count, c0, c1, c2, c3)
         h += step
-        write_four_samples(flow, h, o + 3, channels, n, near, far, count, d0, d1, d2, d3)
+        write_four_samples(arena, h, o + 3, channels, n, count, d0, d1, d2, d3)

@@ -1,7 +1,9 @@
-"""Gradients of the weights of a convolution, by a team of threads.
+"""Gradients of the weights of a convolution as products of matrices, for a whole batch.
 
-Those of whole batches are in `convolution_products`. For the order of a sum, and the meaning of
-names, see `convolution`.
+A row is a convolution kernel, a column a tap of its window, or the bias; what is summed over are
+the windows of some samples. The matrices are not in memory: the threads of a block load parts of
+both into shared memory, where the inner loop of `matrix_products` adds up 4 x 4 numbers a thread.
+The order of a sum is that of `convolution`.
 """
 
 from __future__ import annotations
@@ -11,31 +13,180 @@ from typing import Any
 import numpy as np
 
 from scalarviz.engines.codegen.cuda_dispatch import Real, kernel
-from scalarviz.engines.cuda.convolution import geometry, steps_in
+from scalarviz.engines.cuda.api import cuda
+from scalarviz.engines.cuda.convolution import geometry
+from scalarviz.engines.cuda.matrix_products import sums_of_panels
 from scalarviz.engines.cuda.places import (
+    CHUNKS,
+    DOWN,
     EACH,
+    FLOW,
+    FOUR,
     HAS_BIASES,
-    ONE,
+    MATRIX_TILE,
     OUTPUTS,
+    PANEL,
     SOURCE,
+    SPACE,
+    STRIDE,
     TARGET,
-    THREE,
-    TWO,
-    ZERO,
 )
-from scalarviz.engines.cuda.products import for_two
-from scalarviz.engines.cuda.teams import partial_of, row_of
+from scalarviz.engines.cuda.products import quarter
+from scalarviz.engines.cuda.teams import chunk_start, partial_of, row_of
 
 Numbers = Any
 Whole = Any
 Exact = Any
 Index = Any
 
+TABLE = 3 * MATRIX_TILE  # of the taps of a tile: places, lines and columns in the first window
+
 
 @kernel
-def gradient_place(begin: Index, taps: Index, kernels: Index, o: Index, tap: Index) -> Index:
-    """Return where the gradient of a tap is, or, for the one after the last, that of the bias."""
-    return begin + o * taps + tap if tap < taps else begin + kernels * taps + o
+def convolution_parameters(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
+) -> None:
+    """Gradients of weights and biases for each chunk, a tile of 64 x 64 a block."""
+    channels, height, width, tall, broad, apart, padding, high, wide = geometry(plan, op, arena)
+    kernels, taps = plan[op + OUTPUTS] // plan[op + EACH], channels * tall * broad
+    columns = taps + (1 if plan[op + HAS_BIASES] != 0 else 0)
+    across = -(-columns // MATRIX_TILE)
+    tiles = across * -(-kernels // MATRIX_TILE)
+    table = cuda.shared.array(TABLE, np.int64)
+    for job in range(cuda.blockIdx.x, plan[CHUNKS] * tiles, cuda.gridDim.x):
+        chunk = job // tiles
+        tile = job - chunk * tiles
+        first = tile % across * MATRIX_TILE
+        here = min(columns - first, MATRIX_TILE)
+        for i in range(cuda.threadIdx.x, here, cuda.blockDim.x):
+            channel = np.int64(row_of(first + i, tall * broad))
+            line = np.int64(row_of(first + i, broad)) - channel * tall
+            column = first + i - (channel * tall + line) * broad - padding
+            line -= padding
+            table[i] = ((channel * height + line) * width + column) * plan[STRIDE]
+            table[MATRIX_TILE + i] = line
+            table[2 * MATRIX_TILE + i] = column
+        cuda.syncthreads()
+        part_of_gradients(
+            plan, op, arena, table, chunk, count, tile // across * MATRIX_TILE, first, here,
+            kernels, taps, height, width, apart, high, wide,
+        )  # fmt: skip
+
+
+@kernel
+def part_of_gradients(
+    plan: Whole, op: Index, arena: Numbers, table: Whole, chunk: Index, count: Index, o: Index,
+    first: Index, columns: Index, kernels: Index, taps: Index, height: Index, width: Index,
+    apart: Index, high: Index, wide: Index,
+) -> None:  # fmt: skip
+    """One tile, for a chunk: `columns` taps from `first` on, of the kernels from o on.
+
+    A block with fewer threads than the tile has parts takes several turns.
+    """
+    left = cuda.shared.array(PANEL, Real)
+    right = cuda.shared.array(PANEL, Real)
+    stride, pixels, step = plan[STRIDE], plan[op + EACH], apart * plan[STRIDE]
+    x0 = plan[SPACE] + plan[op + SOURCE] * stride
+    g0 = plan[FLOW] + (plan[op + TARGET] + o * pixels) * stride
+    start, end = chunk_start(plan, chunk, count), chunk_start(plan, chunk + 1, count)
+    begin, rows = partial_of(plan, op, chunk), min(kernels - o, MATRIX_TILE)
+    down, across = quarter(np.uint64(rows)), quarter(np.uint64(columns))
+    parts = np.int64(down * across)
+    for turn in range(0, parts, cuda.blockDim.x):
+        job = turn + cuda.threadIdx.x
+        r = np.int64(row_of(job, across)) if job < parts else 0
+        c = job - r * np.int64(across) if job < parts else 0
+        a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = Real(0)
+        c0 = c1 = c2 = c3 = d0 = d1 = d2 = d3 = Real(0)
+        for n in range(start, end, 4):
+            for line in range(high):
+                g, x = g0 + line * wide * stride + n, x0 + line * width * step + n
+                for place in range(0, wide, 4):
+                    windows = min(wide - place, 4)
+                    fetch_gradients(
+                        arena, g + place * stride, pixels * stride, stride, rows, windows, end - n,
+                        left,
+                    )  # fmt: skip
+                    fetch_inputs(
+                        arena, x + place * step, step, table, columns, taps - first, line * apart,
+                        place * apart, apart, windows, end - n, height, width, right,
+                    )  # fmt: skip
+                    cuda.syncthreads()
+                    a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sums_of_panels(
+                        left, right, np.uint64(r), np.uint64(c), np.uint64(windows * 4), down,
+                        across, a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
+                    )  # fmt: skip
+                    cuda.syncthreads()
+        if job < parts:
+            step_down = np.int64(down)
+            write_quarters(arena, begin, taps, kernels, o, r, first, c, columns, a0, a1, a2, a3)
+            r += step_down
+            write_quarters(arena, begin, taps, kernels, o, r, first, c, columns, b0, b1, b2, b3)
+            r += step_down
+            write_quarters(arena, begin, taps, kernels, o, r, first, c, columns, c0, c1, c2, c3)
+            r += step_down
+            write_quarters(arena, begin, taps, kernels, o, r, first, c, columns, d0, d1, d2, d3)
+
+
+@kernel
+def fetch_gradients(
+    arena: Numbers, g: Index, apart: Index, stride: Index, rows: Index, windows: Index,
+    samples: Index, panel: Numbers,
+) -> None:  # fmt: skip
+    """Load gradients of some windows of four samples to panel[inner, row]; 0 for missing samples.
+
+    That of the first window and kernel is at g; those of the next kernel are `apart` after it.
+    """
+    for i in range(cuda.threadIdx.x, rows << 2, cuda.blockDim.x):
+        row, s = i >> 2, i & 3
+        at, to = np.uint64(g + row * apart + s), np.uint64(s) * DOWN + np.uint64(row)
+        for _ in range(windows):
+            panel[to] = arena[at] if s < samples else Real(0)
+            at += np.uint64(stride)
+            to += FOUR * DOWN
+
+
+@kernel
+def fetch_inputs(
+    arena: Numbers, x: Index, step: Index, table: Whole, columns: Index, bias: Index, line: Index,
+    place: Index, apart: Index, windows: Index, samples: Index, height: Index, width: Index,
+    panel: Numbers,
+) -> None:  # fmt: skip
+    """Load what taps read, in neighbouring windows of four samples, to panel[inner, column].
+
+    The first window begins at line and column `line` and `place`, and is at x in memory; the next
+    is `step` after it. Beyond the picture there is 0, and 1 in the column `bias`.
+    """
+    for i in range(cuda.threadIdx.x, columns << 2, cuda.blockDim.x):
+        column, s = i >> 2, i & 3
+        at, to = np.uint64(x + table[column] + s), np.uint64(s) * DOWN + np.uint64(column)
+        # A negative number is a large one without its sign.
+        down = np.uint64(line + table[MATRIX_TILE + column])
+        across = np.uint64(place + table[2 * MATRIX_TILE + column])
+        there = s < samples and column != bias and down < np.uint64(height)
+        beyond = Real(1) if s < samples and column == bias else Real(0)
+        for _ in range(windows):
+            panel[to] = arena[at] if there and across < np.uint64(width) else beyond
+            at += np.uint64(step)
+            across += np.uint64(apart)
+            to += FOUR * DOWN
+
+
+@kernel
+def write_quarters(
+    arena: Numbers, begin: Index, taps: Index, kernels: Index, o: Index, r: Index, first: Index,
+    c: Index, columns: Index, x0: Any, x1: Any, x2: Any, x3: Any,
+) -> None:  # fmt: skip
+    """Write four gradients of kernel o + r, a quarter of the columns apart, those that exist."""
+    if o + r < kernels and r < MATRIX_TILE:
+        across = (columns + 3) // 4
+        write_gradient(arena, begin, taps, kernels, o + r, first + c, x0)
+        if c + across < columns:
+            write_gradient(arena, begin, taps, kernels, o + r, first + c + across, x1)
+        if c + 2 * across < columns:
+            write_gradient(arena, begin, taps, kernels, o + r, first + c + 2 * across, x2)
+        if c + 3 * across < columns:
+            write_gradient(arena, begin, taps, kernels, o + r, first + c + 3 * across, x3)
 
 
 @kernel
@@ -50,212 +201,6 @@ def write_gradient(
 
 
 @kernel
-def windows_at(place: Index, length: Index, apart: Index, padding: Index, count: Index) -> Any:
-    """Return the range of windows whose place `place` is on the picture."""
-    first = steps_in(max(padding - place, 0) + apart - 1, apart)
-    return first, min(steps_in(max(length + padding - place - 1 + apart, 0), apart), count)
-
-
-@kernel
-def add_sample(
-    flow: Numbers, g: Index, gb: Index, gc: Index, gd: Index, x: Any, y: Any, a: Any, b: Any,
-    c: Any, d: Any, e: Any, f: Any, h: Any, i: Any,
-) -> Any:  # fmt: skip
-    """Return eight sums with the products of four gradients with x, then with y, added."""
-    g0, g1, g2, g3 = flow[g], flow[g + gb], flow[g + gc], flow[g + gd]
-    a, e = for_two(g0, x, y, a, e)
-    b, f = for_two(g1, x, y, b, f)
-    c, h = for_two(g2, x, y, c, h)
-    d, i = for_two(g3, x, y, d, i)
-    return a, b, c, d, e, f, h, i
-
-
-@kernel
-def add_windows(
-    flow: Numbers, g: Index, gb: Index, gc: Index, gd: Index, space: Numbers, x: Index, y: Index,
-    stride: Index, step: Index, count: Index, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any,
-    h: Any, i: Any,
-) -> Any:  # fmt: skip
-    """Return eight sums with `count` neighbouring windows of four samples added.
-
-    The compiler cannot count the loop, and does not unroll it: see `sums_along`.
-    """
-    end = g + count * stride
-    while g != end:
-        a, b, c, d, e, f, h, i = add_sample(
-            flow, g, gb, gc, gd, space[x], space[y], a, b, c, d, e, f, h, i
-        )  # fmt: skip
-        a, b, c, d, e, f, h, i = add_sample(
-            flow, g + ONE, gb, gc, gd, space[x + ONE], space[y + ONE], a, b, c, d, e, f, h, i
-        )  # fmt: skip
-        a, b, c, d, e, f, h, i = add_sample(
-            flow, g + TWO, gb, gc, gd, space[x + TWO], space[y + TWO], a, b, c, d, e, f, h, i
-        )  # fmt: skip
-        a, b, c, d, e, f, h, i = add_sample(
-            flow, g + THREE, gb, gc, gd, space[x + THREE], space[y + THREE],
-            a, b, c, d, e, f, h, i,
-        )  # fmt: skip
-        g += stride
-        x += step
-        y += step
-    return a, b, c, d, e, f, h, i
-
-
-@kernel
-def add_window(
-    flow: Numbers, g: Index, gb: Index, gc: Index, gd: Index, space: Numbers, x: Index, y: Index,
-    samples: Index, there: bool, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, h: Any, i: Any,
-) -> Any:  # fmt: skip
-    """Return eight sums with a window of up to four samples added; its taps read 0 unless `there`.
-
-    Of a gradient that is not finite the product with 0 is not 0, on any path.
-    """
-    end, p, q = g + samples, Real(0), Real(0)
-    while g != end:
-        if there:
-            p, q = space[x], space[y]
-        a, b, c, d, e, f, h, i = add_sample(flow, g, gb, gc, gd, p, q, a, b, c, d, e, f, h, i)
-        g += ONE
-        x += ONE
-        y += ONE
-    return a, b, c, d, e, f, h, i
-
-
-@kernel
-def add_line(
-    flow: Numbers, g: Index, gb: Index, gc: Index, gd: Index, space: Numbers, x: Index, y: Index,
-    stride: Index, step: Index, windows: Index, left: Index, right: Index, samples: Index, a: Any,
-    b: Any, c: Any, d: Any, e: Any, f: Any, h: Any, i: Any,
-) -> Any:  # fmt: skip
-    """Return eight sums with a line of windows added, for four kernels and two taps.
-
-    x and y are what the taps read in the first window; they are on the picture in the windows from
-    `left` to before `right`.
-    """
-    k = np.int64(0)
-    while k < windows:
-        if k == left and samples == 4 and left < right:
-            n = np.uint64(right - left)
-            a, b, c, d, e, f, h, i = add_windows(
-                flow, g, gb, gc, gd, space, x, y, stride, step, n, a, b, c, d, e, f, h, i
-            )  # fmt: skip
-            g += n * stride
-            x += n * step
-            y += n * step
-            k = right
-        else:
-            a, b, c, d, e, f, h, i = add_window(
-                flow, g, gb, gc, gd, space, x, y, np.uint64(samples), left <= k < right,
-                a, b, c, d, e, f, h, i,
-            )  # fmt: skip
-            g += stride
-            x += step
-            y += step
-            k += 1
-    return a, b, c, d, e, f, h, i
-
-
-@kernel
-def convolution_parameters(
-    plan: Whole, op: Index, arena: Numbers, chunk: Index, fresh: bool, space: Numbers,
-    base: Index, flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index,
-    workers: Index,
-) -> None:  # fmt: skip
-    """Gradients of weights: sums of g x; for 4 kernels and a tap of 2 channels a thread.
-
-    Then those of the biases. A chunk is cut between groups of four samples: `tables.tile_width`.
-    """
-    channels, height, width, tall, broad, apart, padding, high, wide = geometry(plan, op, arena)
-    x0, g0 = base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
-    pixels, begin, window = plan[op + EACH], partial_of(plan, op, chunk), tall * broad
-    taps, last = channels * window, plan[op + OUTPUTS] // pixels - 1
-    jobs = (channels + 1) // 2 * window
-    for job in range(worker, (last + 4) // 4 * jobs, workers):
-        quad = np.int64(row_of(job, jobs))
-        pair = np.int64(row_of(job - quad * jobs, window))
-        o, tap = quad * 4, job - quad * jobs + pair * window
-        two = pair * 2 + 1 < channels
-        place = job - quad * jobs - pair * window
-        line = np.int64(row_of(place, broad))
-        column = place - line * broad
-        up, down = windows_at(line, height, apart, padding, high)
-        left, right = windows_at(column, width, apart, padding, wide)
-        line -= padding
-        x = x0 + (pair * 2 * height + line) * width * stride
-        x += (column - padding) * stride
-        y = x + height * width * stride if two else x
-        gb = np.uint64((min(o + 1, last) - o) * pixels * stride)
-        gc = np.uint64((min(o + 2, last) - o) * pixels * stride)
-        gd = np.uint64((min(o + 3, last) - o) * pixels * stride)
-        a = b = c = d = e = f = h = i = Real(0)
-        if not fresh:
-            a, e = read_taps(arena, begin, taps, last, o, tap, window, two)
-            b, f = read_taps(arena, begin, taps, last, o + 1, tap, window, two)
-            c, h = read_taps(arena, begin, taps, last, o + 2, tap, window, two)
-            d, i = read_taps(arena, begin, taps, last, o + 3, tap, window, two)
-        for n in range(0, count, 4):
-            for k in range(high):
-                there = up <= k < down
-                row = k * apart * width * stride + n
-                a, b, c, d, e, f, h, i = add_line(
-                    flow, np.uint64(g0 + (o * pixels + k * wide) * stride + n), gb, gc, gd, space,
-                    np.uint64(x + row), np.uint64(y + row), np.uint64(stride),
-                    np.uint64(apart * stride), wide, left, right if there else 0,
-                    min(4, count - n), a, b, c, d, e, f, h, i,
-                )  # fmt: skip
-        write_taps(arena, begin, taps, last, o, tap, window, two, a, e)
-        write_taps(arena, begin, taps, last, o + 1, tap, window, two, b, f)
-        write_taps(arena, begin, taps, last, o + 2, tap, window, two, c, h)
-        write_taps(arena, begin, taps, last, o + 3, tap, window, two, d, i)
-    if plan[op + HAS_BIASES] != 0:
-        for r in range(worker, last + 1, workers):
-            at = gradient_place(begin, taps, last + 1, r, taps)
-            total = Real(0) if fresh else arena[at]
-            for n in range(0, count, 4):
-                total = bias_windows(
-                    flow, np.uint64(g0 + r * pixels * stride + n), np.uint64(stride),
-                    np.uint64(pixels), np.uint64(min(4, count - n)), total,
-                )  # fmt: skip
-            write_gradient(arena, begin, taps, last + 1, r, taps, total)
-
-
-@kernel
-def bias_windows(
-    flow: Numbers, g: Index, stride: Index, windows: Index, samples: Index, total: Any
-) -> Any:
-    """Return `total` with the gradients of all windows of a kernel added, for some samples."""
-    while windows != ZERO:
-        s = ZERO
-        while s < samples:
-            total += flow[g + s]
-            s += ONE
-        g += stride
-        windows -= ONE
-    return total
-
-
-@kernel
-def read_taps(
-    arena: Numbers, begin: Index, taps: Index, last: Index, o: Index, tap: Index, window: Index,
-    two: bool,
-) -> Any:  # fmt: skip
-    """Return the gradients of a tap of two channels of a kernel; 0 for those that are not there."""
-    a = b = Real(0)
-    if o <= last:
-        place = begin + o * taps + tap
-        a = arena[place]
-        if two:
-            b = arena[place + window]
-    return a, b
-
-
-@kernel
-def write_taps(
-    arena: Numbers, begin: Index, taps: Index, last: Index, o: Index, tap: Index, window: Index,
-    two: bool, a: Any, b: Any,
-) -> None:  # fmt: skip
-    """Write the gradients of a tap of two channels of a kernel, those that are there."""
-    if o <= last:
-        write_gradient(arena, begin, taps, last + 1, o, tap, a)
-        if two:
-            write_gradient(arena, begin, taps, last + 1, o, tap + window, b)
+def gradient_place(begin: Index, taps: Index, kernels: Index, o: Index, tap: Index) -> Index:
+    """Return where the gradient of a tap is, or, for the one after the last, that of the bias."""
+    return begin + o * taps + tap if tap < taps else begin + kernels * taps + o

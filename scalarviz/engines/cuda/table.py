@@ -17,13 +17,7 @@ from scalarviz.engines.cuda.batch_norm import (
     gather_batch_norm_back,
     nothing_to_gather,
 )
-from scalarviz.engines.cuda.convolution import (
-    convolution_forward,
-    convolution_forward_all,
-    convolution_inputs,
-    convolution_inputs_all,
-)
-from scalarviz.engines.cuda.convolution_products import convolution_parameters_all
+from scalarviz.engines.cuda.convolution import convolution_forward, convolution_inputs
 from scalarviz.engines.cuda.convolution_weights import convolution_parameters
 from scalarviz.engines.cuda.elementwise import (
     activation_forward,
@@ -65,7 +59,6 @@ KERNELS = {
     "activation": (activation_forward, no_parameters, activation_inputs, *ALONE),
     "row": (row_forward, no_parameters, row_inputs, *ALONE),
     "scale": (scale_forward, scale_parameters, scale_inputs, *ALONE),
-    "convolution": (convolution_forward, convolution_parameters, convolution_inputs, *ALONE),
     "branch": (branch_forward, no_parameters, branch_inputs, *ALONE),
     "sum": (sum_forward, no_parameters, sum_inputs, *ALONE),
     "dropout": (dropout_forward, no_parameters, dropout_inputs, *ALONE),
@@ -157,14 +150,13 @@ def inputs_by_number(plan: Whole, op: Index, arena: Numbers, scalars: Exact, cou
     )  # fmt: skip
 
 
-# The first three purposes for a whole batch: number by number, unless a kind has its own.
+# The first three purposes for a whole batch: number by number, unless a kind has its own. A kind
+# that is not in KERNELS is computed on whole batches only. The index of a kind is the one here.
 BY_NUMBER = forward_by_number, parameters_by_number, inputs_by_number
 WHOLE_BATCH = dict.fromkeys(KERNELS, BY_NUMBER)
 WHOLE_BATCH["row"] = row_forward_all, parameters_by_number, row_inputs_all
 WHOLE_BATCH["affine"] = affine_forward_all, affine_parameters_all, affine_inputs_all
-WHOLE_BATCH["convolution"] = (
-    convolution_forward_all, convolution_parameters_all, convolution_inputs_all
-)  # fmt: skip
+WHOLE_BATCH["convolution"] = convolution_forward, convolution_parameters, convolution_inputs
 
 
 @kernel

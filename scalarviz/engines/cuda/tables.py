@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import IN_ORDER, Batches
 from scalarviz.engines.cuda import places
-from scalarviz.engines.cuda.table import KERNELS
+from scalarviz.engines.cuda.table import KERNELS, WHOLE_BATCH
 from scalarviz.errors import EngineError
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
@@ -194,9 +194,11 @@ def fits(program: Program, layout: MemoryLayout) -> bool:
     All weights of its products, and a tile of samples beside them, must have room in the shared
     memory of a block: from anywhere else they would be read again for each tile, by threads that
     wait for them, where the kernels for a whole batch read them once for 64 samples. Not possible
-    with statistics of the whole batch, for which all samples must have arrived.
+    with statistics of the whole batch, for which all samples must have arrived, nor with kinds that
+    are computed on whole batches only.
     """
-    alone = not any(each.about.statistics(each) for each in program.operations)
+    operations = program.operations
+    alone = all(op.kind in KERNELS and not op.about.statistics(op) for op in operations)
     return alone and bool(layout.plan[places.WIDTH] > 0)
 
 
@@ -232,7 +234,7 @@ def fill_operations(
     memo, partial = program.workspace + program.outputs.size, 0
     for i, operation in enumerate(program.operations):
         table[i] = [
-            list(KERNELS).index(operation.kind),
+            list(WHOLE_BATCH).index(operation.kind),
             operation.formula_place,
             operation.source.offset,
             operation.target.offset,
