@@ -135,10 +135,13 @@ GUARDED: dict[str, tuple[Card, Callable[[], sv.Network], int, dict[str, Any]]] =
     "whole steps": (
         Card(2, 32, 1_480), lambda: dense(3, 5, 2), 31, {"optimizer": sv.Adam(0.01, clip_norm=0.1)}
     ),
-    "products": (Card(2, 8), lambda: dense(17, 18, 17), 32, {"whole": False, "steps": 1}),
+    "products": (
+        Card(2, 8), lambda: dense(17, 18, 17), 32,
+        {"whole": False, "steps": 1, "optimizer": sv.Adam(0.01, clip_norm=0.1)},
+    ),
     "convolution": (
         Card(2, 8), lambda: sv.Network(LAYERS["convolution"](), seed=2), CONVOLVED,
-        {"whole": False, "steps": 1},
+        {"whole": False, "steps": 1, "optimizer": sv.Adam(0.01, clip_norm=0.1)},
     ),
 }  # fmt: skip
 

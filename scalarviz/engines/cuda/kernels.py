@@ -32,7 +32,13 @@ from scalarviz.engines.cuda.table import (
     gather,
     gather_back,
 )
-from scalarviz.engines.cuda.teams import chunk_start, error_of, loss_gradient, mean_scale
+from scalarviz.engines.cuda.teams import (
+    chunk_start,
+    errors,
+    loss_gradient,
+    mean_scale,
+    sum_of_errors,
+)
 from scalarviz.engines.cuda.updates import (
     add_chunks,
     add_squares,
@@ -83,15 +89,18 @@ def forward_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
 
 @launched
 def sum_errors(plan: Whole, arena: Numbers, scalars: Exact) -> None:
-    """Sum the errors of each chunk, one chunk a thread."""
+    """Sum the errors of each chunk, a chunk a block, whose threads compute them."""
     if plan[BAD] >= 0:
         return
-    count = batch_size(plan, scalars, plan[STEP])
-    for chunk in range(cuda.grid(1), plan[CHUNKS], cuda.gridsize(1)):
-        total = np.float64(0)
-        for n in range(chunk_start(plan, chunk, count), chunk_start(plan, chunk + 1, count)):
-            total += error_of(plan, arena, plan[SPACE], plan[STRIDE], n)
-        scalars[plan[ERRORS] + chunk] = total
+    count, stride, worker = batch_size(plan, scalars, plan[STEP]), plan[STRIDE], cuda.threadIdx.x
+    for chunk in range(cuda.blockIdx.x, plan[CHUNKS], cuda.gridDim.x):
+        start = chunk_start(plan, chunk, count)
+        base, n = plan[SPACE] + start, chunk_start(plan, chunk + 1, count) - start
+        errors(plan, arena, base, stride, n, worker, cuda.blockDim.x)
+        cuda.syncthreads()
+        if worker == 0:
+            total = sum_of_errors(plan, arena, base, stride, n, np.float64(0))
+            scalars[plan[ERRORS] + chunk] = total
 
 
 @launched
@@ -153,7 +162,7 @@ def clear_all(plan: Whole, arena: Numbers) -> None:
 
 @launched
 def look_over(plan: Whole, arena: Numbers, scalars: Exact) -> None:
-    """Find a bad gradient, sum the squares of all gradients, and write arguments of the update."""
+    """Find a bad gradient, sum squares for the norm, and write arguments of the update."""
     if plan[BAD] < 0:
         if cuda.grid(1) == cuda.gridsize(1) - 1:
             write_arguments(plan, scalars)

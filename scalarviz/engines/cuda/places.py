@@ -65,7 +65,7 @@ RUNNING = STATE_NUMBERS + SCALING
 # For each feature: mean, factor, and the means of gradients that are removed.
 MEAN, DEVIATION, SHIFT, STRETCH = range(4)
 MOMENTS = 4
-SHARES = 128  # parts of a sum over a whole batch
+SHARES = 128  # parts of a sum over a whole batch, or of squares over all groups of rows
 
 # Unsigned, as the indices of products: numba makes a float of a signed and an unsigned integer.
 ZERO, ONE, TWO, THREE, FOUR = [np.uint64(n) for n in range(5)]
@@ -77,7 +77,7 @@ TILE, DEPTH = np.uint64(MATRIX_TILE), np.uint64(16)
 PANEL, DOWN = 16 * 66, np.uint64(66)
 APART = 16  # from a sample of a thread to the next, in convolutions of a whole batch
 BEYOND_ARENA = 4 * APART  # numbers after the last that reads of four samples may reach
-GROUP = 256  # rows whose squares are summed by one thread
+GROUP = 64  # rows whose squares are summed by one thread
 # Arguments of an update; and with the norm's scale before them and the schedule's factor after.
 MOST_ARGUMENTS, SCHEDULED, STEP_ARGS = 16, 17, 18
 NOBODY = 2**62  # "none" for the row of a bad gradient, or the step of an overflow

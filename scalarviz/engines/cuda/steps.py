@@ -26,7 +26,6 @@ from scalarviz.engines.cuda.places import (
     COLUMNS,
     COUNT,
     ERRORS,
-    ERRORS_ROW,
     FIRST_NEEDED,
     IN_ROOM,
     OPERATIONS,
@@ -41,7 +40,13 @@ from scalarviz.engines.cuda.places import (
 )
 from scalarviz.engines.cuda.products import fetch_weights
 from scalarviz.engines.cuda.table import forward, input_gradient, parameter_gradient
-from scalarviz.engines.cuda.teams import chunk_start, errors, loss_gradient, mean_scale
+from scalarviz.engines.cuda.teams import (
+    chunk_start,
+    errors,
+    loss_gradient,
+    mean_scale,
+    sum_of_errors,
+)
 from scalarviz.engines.cuda.updates import (
     add_chunks,
     add_squares,
@@ -118,8 +123,7 @@ def take_chunk(
         loss_gradient(plan, scalars, samples, room, 0, room, flow, stride, n, worker, workers)
         cuda.syncthreads()
         if worker == 0:
-            for t in range(n):
-                total += room[plan[ERRORS_ROW] * stride + t]
+            total = sum_of_errors(plan, room, 0, stride, n, total)
         tile_backward(plan, arena, scalars, room, chunk, first == start, n)
         cuda.syncthreads()
     if worker == 0:
@@ -147,9 +151,12 @@ def take_samples(
 
 
 @inlined
-def add_up(plan: Whole, arena: Numbers, scalars: Exact) -> None:
-    """The second part: gradients from those of the chunks."""
+def add_up(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
+    """The second part of step k: gradients from those of the chunks, and the loss beside them."""
     worker, workers = spread_worker(), cuda.gridsize(1)
+    if cuda.blockIdx.x == cuda.gridDim.x - 1 and cuda.threadIdx.x == cuda.blockDim.x // 2:
+        # A thread that often has no rows, in another warp than that which writes the arguments.
+        finish_loss(plan, scalars, mean_scale(plan, scalars, batch_size(plan, scalars, k)), k)
     clear_gradients(plan, arena, worker, workers)
     for i in range(plan[OPERATIONS] - 1, -1, -1):
         if plan[place_of(i) + COUNT] > 0:
@@ -157,13 +164,6 @@ def add_up(plan: Whole, arena: Numbers, scalars: Exact) -> None:
     find_bad(plan, arena, worker, workers)
     if cuda.grid(1) == workers - 1:
         write_arguments(plan, scalars)
-
-
-@kernel
-def add_errors(plan: Whole, scalars: Exact, k: Index) -> None:
-    """The loss from the errors of the chunks, by a thread that has few weights to move."""
-    if cuda.grid(1) == cuda.gridsize(1) - 1:
-        finish_loss(plan, scalars, mean_scale(plan, scalars, batch_size(plan, scalars, k)), k)
 
 
 @kernel
@@ -190,12 +190,11 @@ def train(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, steps: Ind
     while k < steps:
         take_samples(plan, arena, scalars, data, room, k)
         cuda.cg.this_grid().sync()
-        add_up(plan, arena, scalars)
+        add_up(plan, arena, scalars, k)
         cuda.cg.this_grid().sync()
         if scalars[CLIP_NORM] != np.inf:
             add_squares(plan, arena, scalars, cuda.grid(1), cuda.gridsize(1))
             cuda.cg.this_grid().sync()
-        add_errors(plan, scalars, k)
         if not move(plan, arena, scalars, k):
             break
         cuda.cg.this_grid().sync()
@@ -216,8 +215,7 @@ def samples_alone(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers) ->
 def sums_alone(plan: Whole, arena: Numbers, scalars: Exact) -> None:
     """The second part of a step, as a kernel, and the loss."""
     if plan[BAD] < 0:
-        add_up(plan, arena, scalars)
-        add_errors(plan, scalars, plan[STEP])
+        add_up(plan, arena, scalars, plan[STEP])
 
 
 @launched

@@ -1,8 +1,8 @@
 """Functions that a team of threads calls together, for all CUDA kernels.
 
 A thread of a team knows its index `worker` among `workers`, and does its share. Every sum is
-computed by one thread, in an order that depends on the size of the batch and on nothing else; so
-the bits are the same for every size of a team.
+computed in an order that depends on network and batch and on nothing else; so the bits are the same
+for every size of a team.
 
 A workspace is a part of `space`, an array in the memory of the GPU or of one block; see
 `places`. `op` is the index of an operation in `plan`.
@@ -107,6 +107,16 @@ def errors(
     """Write the error of each sample to the workspace."""
     for n in range(worker, count, workers):
         space[base + plan[ERRORS_ROW] * stride + n] = error_of(plan, space, base, stride, n)
+
+
+@kernel
+def sum_of_errors(
+    plan: Whole, space: Numbers, base: Index, stride: Index, count: Index, total: Any
+) -> Any:
+    """Return `total` with the errors of some samples added, in order, which `errors` wrote."""
+    for n in range(count):
+        total += space[base + plan[ERRORS_ROW] * stride + n]
+    return total
 
 
 @kernel

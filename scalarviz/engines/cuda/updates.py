@@ -56,6 +56,7 @@ from scalarviz.engines.cuda.places import (
     SCHEDULE,
     SCHEDULE_NUMBERS,
     SCHEDULED,
+    SHARES,
     SLOT_COUNT,
     SLOTS,
     STATE_BEFORE,
@@ -202,7 +203,12 @@ def find_bad(plan: Whole, arena: Numbers, worker: Index, workers: Index) -> None
 
 @kernel
 def add_squares(plan: Whole, arena: Numbers, scalars: Exact, worker: Index, workers: Index) -> None:
-    """Sum the squares of gradients of rows that are not frozen, one group of rows a thread."""
+    """Sum the squares of gradients of rows that are not frozen, one group of rows a thread.
+
+    Only if the norm is limited: nothing else reads them.
+    """
+    if scalars[CLIP_NORM] == np.inf:
+        return
     for group in range(worker, plan[GROUPS], workers):
         total = 0.0
         for row in range(group * GROUP, min((group + 1) * GROUP, plan[ROWS])):
@@ -214,14 +220,30 @@ def add_squares(plan: Whole, arena: Numbers, scalars: Exact, worker: Index, work
 
 @kernel
 def norm_scale(plan: Whole, scalars: Exact) -> float:
-    """Return the factor of gradients with which their norm is at most CLIP_NORM."""
-    most = scalars[CLIP_NORM]
-    if most == np.inf:
+    """Return the factor of gradients with which their norm is at most CLIP_NORM.
+
+    The threads of a block add up the squares; the first one returns it.
+    """
+    if scalars[CLIP_NORM] == np.inf:
         return 1.0
+    shares = cuda.shared.array(SHARES, np.float64)
+    for share in range(cuda.threadIdx.x, SHARES, cuda.blockDim.x):
+        shares[share] = share_of_squares(plan, scalars, share)
+    cuda.syncthreads()
     total = 0.0
-    for group in range(plan[GROUPS]):
+    if cuda.threadIdx.x == 0:
+        for share in range(SHARES):
+            total += shares[share]
+    return clip_factor(total, scalars[CLIP_NORM])
+
+
+@kernel
+def share_of_squares(plan: Whole, scalars: Exact, share: Index) -> float:
+    """Return the sum of the squares of every SHARES-th group of rows."""
+    total = 0.0
+    for group in range(share, plan[GROUPS], SHARES):
         total += scalars[plan[ERRORS] + plan[CHUNKS] + group]
-    return clip_factor(total, most)
+    return total
 
 
 @kernel
@@ -245,11 +267,9 @@ def write_arguments(plan: Whole, scalars: Exact) -> None:
 @kernel
 def read_arguments(plan: Whole, scalars: Exact, step_args: Exact) -> None:
     """Copy these arguments to a block's memory, by its threads; the norm's scale comes first."""
+    scale = norm_scale(plan, scalars)
     for i in range(cuda.threadIdx.x, STEP_ARGS, cuda.blockDim.x):
-        if i == 0:
-            step_args[0] = norm_scale(plan, scalars)
-        else:
-            step_args[i] = scalars[plan[ARGUMENTS] + i]
+        step_args[i] = scale if i == 0 else scalars[plan[ARGUMENTS] + i]
 
 
 @kernel

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from scalarviz.engines.codegen.cuda_dispatch import (
     Real,
     activation_slope,
     activation_value,
+    clip_factor,
     condition_one,
     kernel,
     launched,
@@ -22,8 +25,9 @@ from scalarviz.engines.codegen.cuda_dispatch import (
 )
 from scalarviz.engines.cuda.draws import batch_size, drawn_row
 from scalarviz.engines.cuda.fused.pointers import array_at
+from scalarviz.engines.cuda.places import CLIP_NORM, SHARES
 from scalarviz.engines.cuda.teams import mean_scale
-from scalarviz.engines.cuda.updates import norm_scale, write_arguments
+from scalarviz.engines.cuda.updates import share_of_squares, write_arguments
 
 Numbers = Any  # pointers to the working type, int64 and float64
 Whole = Any
@@ -81,7 +85,13 @@ def fused_mean_scale(plan: Whole, scalars: Exact, samples: Index) -> Any:
 
 @kernel
 def fused_norm_scale(plan: Whole, scalars: Exact) -> Any:
-    return norm_scale(array_at(plan, MANY), array_at(scalars, MANY))
+    # In the order of `norm_scale`, by one thread.
+    numbers, total = array_at(scalars, MANY), 0.0
+    if numbers[CLIP_NORM] == np.inf:
+        return 1.0
+    for share in range(SHARES):
+        total += share_of_squares(array_at(plan, MANY), numbers, share)
+    return clip_factor(total, numbers[CLIP_NORM])
 
 
 @kernel
