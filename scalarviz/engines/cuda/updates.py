@@ -232,7 +232,7 @@ def norm_scale(plan: Whole, scalars: Exact) -> float:
     cuda.syncthreads()
     total = 0.0
     if cuda.threadIdx.x == 0:
-        for share in range(SHARES):
+        for share in range(min(SHARES, plan[GROUPS])):
             total += shares[share]
     return clip_factor(total, scalars[CLIP_NORM])
 
