@@ -58,11 +58,6 @@ def sizes() -> list[int]:
     return [len(run.steps(sv.Adam(1e-3), 0, 2).losses) for run in (*runs, runs[0])]
 
 
-def parts() -> dict[str, Any]:
-    """A GPU with room for no block of `train`: whole steps are taken part by part."""
-    return trained(run_of(network()))
-
-
 def fused() -> dict[str, Any]:
     os.environ["SCALARVIZ_CUDA_FUSED"] = "1"
     try:
@@ -122,7 +117,6 @@ WAYS = {
         lack,
         whole,
         sizes,
-        parts,
         fused,
         kernels,
         moments,

@@ -122,10 +122,10 @@ def test_a_smaller_network_takes_no_memory_from_a_larger_one(driver: Path) -> No
 
 
 @pytest.mark.slow
-def test_parts_of_whole_steps_have_the_memory_of_a_block_too(driver: Path) -> None:
-    found, log = run(driver, "parts", STUB_BLOCKS="0")
-    assert found["parts"] == {"taken": 5, "blocks": 0, "refused": ""}
-    assert log[f"attribute samples_alone 8 {MOST}"] == 1
+def test_a_gpu_with_room_for_no_block_of_whole_steps_runs_kernels(driver: Path) -> None:
+    found, log = run(driver, "whole", STUB_BLOCKS="0")
+    assert found["whole"] == {"taken": 5, "blocks": 0, "refused": ""}
+    assert log["captured graph 36 1"] == 1 and not log["cooperative train 128 92180"]
 
 
 @pytest.mark.slow

@@ -51,8 +51,9 @@ class Device:
     blocks: int
     threads: int
     stream: Any
-    shared: int = SHARED  # bytes of shared memory that a block may have, besides static arrays
-    can_wait: bool = False  # whether the threads of all blocks can wait for each other
+    # Bytes of shared memory that a block may have in whole steps, besides static arrays; 0 if
+    # blocks cannot wait for each other.
+    shared: int = SHARED
 
     @staticmethod
     def current() -> Device:
@@ -63,8 +64,7 @@ class Device:
         blocks = card.MULTIPROCESSOR_COUNT * BLOCKS_EACH
         # More than 48 KiB are there for kernels that ask for it, see `ask_for_shared`.
         most = max(SHARED, card.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN - RESERVED)
-        together = bool(card.COOPERATIVE_LAUNCH)
-        return Device(False, blocks, THREADS, cuda.stream(), most, together)
+        return Device(False, blocks, THREADS, cuda.stream(), most * bool(card.COOPERATIVE_LAUNCH))
 
 
 def ask_for_shared(overload: Any, size: int) -> None:
@@ -132,15 +132,11 @@ class CudaCalls:
     # ---- launches
 
     def _launch(
-        self,
-        function: Launched,
-        *arguments: Any,
-        operation: Operation | None = None,
-        shared: int = 0,
+        self, function: Launched, *arguments: Any, operation: Operation | None = None
     ) -> None:
         """Launch a kernel, or note that it is to be."""
         kernel, device = self.kernels.of(function, operation), self.device
-        launch = Launch(kernel, arguments, device.blocks, device.threads, shared)
+        launch = Launch(kernel, arguments, device.blocks, device.threads)
         if self._noted is None:
             launch.on(device.stream)()
         else:
@@ -227,46 +223,29 @@ class CudaCalls:
         return int(self.layout.plan[places.ROOM]) * self.memory.dtype.itemsize
 
     def whole_steps(self, count: int) -> bool:
-        """Run many steps in one launch; part by part where blocks cannot synchronize.
+        """Run many steps in one launch.
 
         Returns False, having done nothing, if the GPU gives its blocks too little memory for that.
         """
         self.memory.forget_bank()
         if self._fused.take(self, count):
             return True
-        waiting = self.device.can_wait
-        first = self.kernels.of(steps.train if waiting else steps.samples_alone)
-        if self._prepared is not first:
-            self._together, self._prepared = self._blocks_together(first, count), first
-            if not self.fits:
-                return False
-        arrays, data, device = self._arrays, self.memory.data, self.device
+        train = self.kernels.of(steps.train)
+        if self._prepared is not train:
+            self._together, self._prepared = self._blocks_together(train, count), train
         if self._together:
-            sizes = self._together, device.threads, self.shared
-            Launch(first, (*arrays, data, count), *sizes).on(device.stream)()
-        else:
-            self.repeat(self._parts_of_step, count)
-        return True
-
-    def _parts_of_step(self) -> None:
-        """Run the parts of a whole step, one kernel after the other."""
-        self.clear()
-        self._launch(steps.samples_alone, *self._arrays, self.memory.data, shared=self.shared)
-        self._launch(steps.sums_alone, *self._arrays)
-        self._launch(steps.squares_alone, *self._arrays)
-        self._launch(kernels.move_all, *self._arrays)
+            sizes = self._together, self.device.threads, self.shared
+            launch = Launch(train, (*self._arrays, self.memory.data, count), *sizes)
+            launch.on(self.device.stream)()
+        return self._together > 0
 
     def _blocks_together(self, kernel: Any, count: int) -> int:
         """Return how many blocks of `train` can run at the same time, at most one a chunk."""
-        if self.device.simulated:
-            return 0
-        arguments, most = (*self._arrays, self.memory.data), 0
-        if self.device.can_wait:
-            overload = self._ready(kernel, *arguments, count)
+        most = 1  # in the simulator, whose blocks run one after the other
+        if not self.device.simulated:
+            overload = self._ready(kernel, *self._arrays, self.memory.data, count)
             most = overload.max_cooperative_grid_blocks(self.device.threads, self.shared)
-        if not most:  # part by part
-            self._ready(self.kernels.of(steps.samples_alone), *arguments)
-        return int(min(most, max(self.layout.plan[places.CHUNKS], 1)))
+        return int(min(most, max(self.layout.plan[places.CHUNKS], 1))) * self.fits
 
     def _ready(self, kernel: Any, *arguments: Any) -> Any:
         """Return a kernel compiled for some arguments, which may have the memory that it needs."""

@@ -5,7 +5,6 @@ takes chunks of the batch forward and backward, in tiles of WIDTH samples whose 
 the block's shared memory. Then the gradients of all chunks are added up; then the squares of all
 gradients; at last the weights are updated.
 
-Where all threads can synchronize, `train` takes many steps. Each part is a kernel by itself, too.
 Functions that are called once, and contain most of a kernel, are marked `inlined`: the compiler
 would call a large one, with too few registers for it.
 """
@@ -20,7 +19,6 @@ from scalarviz.engines.codegen.cuda_dispatch import Real, inlined, kernel, launc
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.draws import batch_size, draw
 from scalarviz.engines.cuda.places import (
-    BAD,
     CHUNKS,
     CLIP_NORM,
     COLUMNS,
@@ -35,7 +33,6 @@ from scalarviz.engines.cuda.places import (
     PLAN_FIELDS,
     ROOM_STRIDE,
     SPACE_ROWS,
-    STEP,
     WIDTH,
 )
 from scalarviz.engines.cuda.products import fetch_weights
@@ -201,25 +198,3 @@ def train(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, steps: Ind
         if plan[OVERFLOWED] <= k:
             break
         k += 1
-
-
-@launched
-def samples_alone(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers) -> None:
-    """The first part of step plan[STEP], as a kernel."""
-    room = cuda.shared.array(0, Real)
-    if plan[BAD] < 0:
-        take_samples(plan, arena, scalars, data, room, plan[STEP])
-
-
-@launched
-def sums_alone(plan: Whole, arena: Numbers, scalars: Exact) -> None:
-    """The second part of a step, as a kernel, and the loss."""
-    if plan[BAD] < 0:
-        add_up(plan, arena, scalars, plan[STEP])
-
-
-@launched
-def squares_alone(plan: Whole, arena: Numbers, scalars: Exact) -> None:
-    """The third part of a step, as a kernel."""
-    if plan[BAD] < 0:
-        add_squares(plan, arena, scalars, cuda.grid(1), cuda.gridsize(1))

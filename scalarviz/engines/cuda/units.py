@@ -38,7 +38,6 @@ OF_OPERATIONS = (
 )  # fmt: skip
 GROUPS: tuple[tuple[Launched, ...], ...] = (
     (steps.train,),
-    (steps.samples_alone, steps.sums_alone, steps.squares_alone),
     (kernels.gather_all, kernels.forward_all),
     (
         kernels.parameter_gradients, kernels.add_all, kernels.gather_back_all,
@@ -126,11 +125,7 @@ def units_of_training(
     formulas  losses and optimizers that are used together
     """
     layout = make_layout(program, bank, batches.size, MOST_SHARED)
-    left_out: set[Launched] = {
-        steps.samples_alone
-    }  # for GPUs whose blocks cannot wait for each other
-    if not fits(program, layout):
-        left_out.add(steps.train)
+    left_out = set() if fits(program, layout) else {steps.train}
     found: dict[CudaUnit, None] = {}
     drawn = rows_of_batches(batches)
     pairs = [rows_of_loss(loss) | rows_of_optimizer(optimizer) for loss, optimizer in formulas]

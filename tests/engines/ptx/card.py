@@ -142,7 +142,7 @@ class Card:
     @property
     def device(self) -> Device:
         stream = SimpleNamespace(synchronize=lambda: None)
-        return Device(False, self.blocks, self.threads, stream, self.shared, can_wait=True)
+        return Device(False, self.blocks, self.threads, stream, self.shared)
 
 
 def no_graph(*_: object) -> None:
