@@ -461,8 +461,18 @@ def test_a_network_that_no_block_has_room_for_runs_kernel_by_kernel() -> None:
 
 def test_chunks_depend_on_the_batch_and_not_on_the_device() -> None:
     count = tables.count_chunks
-    assert [count(n, 100) for n in (1, 7, 16, 25, 1024, 100_000)] == [1, 1, 2, 3, 128, 128]
-    assert count(1024, 2**24) == 2
+    sizes = 1, 7, 16, 25, 1024, 100_000
+    assert [count(n, 100, 50) for n in sizes] == [1, 1, 2, 3, 128, 128]
+    assert count(1024, 2**24, 2**16) == 2
+    # 12-512x4-3: its products of 512 x 512 have 64 tiles each.
+    assert count(1024, 799_747, 512 * 513) == 3
+
+
+def test_a_batch_whose_numbers_32_bits_do_not_count_is_refused() -> None:
+    net = sv.Network([2, 1024, 1])
+    tables.make_layout(net.program, net.bank, 2**22 - 1, 47 * 1024)
+    with refused(EngineError, "4,194,303 with 1,024 outputs"):
+        tables.make_layout(net.program, net.bank, 2**22, 47 * 1024)
 
 
 def uploads(run: CudaRun, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:

@@ -27,6 +27,8 @@ Whole = npt.NDArray[np.int64]
 
 LEAST_SHARE = 8  # samples in a chunk; a smaller one is not worth a block
 MOST_CHUNKS = 128
+MOST_NEAR = 2**16  # gradients of a chunk; with more, no block has room for the weights
+TILES = 256  # of matrix products, which keep a GPU busy
 MOST_PARTIALS = 2**25  # largest size of the gradients of all chunks
 LEAST_WIDTH = 8  # samples in a tile of a whole step, or a whole chunk
 MOST_STEPS = 1024  # at most in one launch
@@ -79,6 +81,12 @@ def make_layout(
 
     learning  False: without room for the gradients of the chunks and of the workspace
     """
+    widest = max((each.target.size for each in program.operations), default=1)
+    if widest * samples >= 2**32:  # see `teams.row_of`
+        raise EngineError(
+            f"a batch of {samples:,} samples is too large for the engine cuda, which can take "
+            f"{(2**32 - 1) // widest:,} with {widest:,} outputs of a layer: choose a smaller batch"
+        )
     plan = np.zeros(places.PLAN_FIELDS + len(program.operations) * places.COLUMNS, np.int64)
     for field, number in sizes(program, bank, samples).items():
         plan[field] = number
@@ -109,10 +117,11 @@ def sizes(program: Program, bank: Bank, samples: int) -> dict[int, int]:
     memos = sum(map(memo_rows, program.operations))
     space_rows = program.workspace + program.outputs.size + memos + 1
     gradients = partial_size(program)
+    largest = max((len(each.parameters) for each in program.operations), default=0)
     return {
         places.ROWS: len(bank),
         places.OPERATIONS: len(program.operations),
-        places.CHUNKS: count_chunks(samples, gradients),
+        places.CHUNKS: count_chunks(samples, gradients, largest),
         places.STRIDE: samples,
         places.IN_SIZE: program.inputs.size,
         places.OUT: program.outputs.offset,
@@ -170,10 +179,17 @@ def partial_size(program: Program) -> int:
     return sum(len(operation.parameters) for operation in program.operations)
 
 
-def count_chunks(samples: int, gradients: int) -> int:
-    """Return the number of chunks of a batch, which depends on no device."""
-    room = max(1, MOST_PARTIALS // max(1, gradients))
-    return max(1, min(MOST_CHUNKS, samples // LEAST_SHARE, room))
+def count_chunks(samples: int, gradients: int, largest: int) -> int:
+    """Return the number of chunks of a batch, which depends on no device.
+
+    Of a network that needs kernels for whole batches, they are as many as the `largest` number of
+    parameters of an operation needs for TILES tiles.
+    """
+    chunks = min(MOST_CHUNKS, samples // LEAST_SHARE)
+    if gradients > MOST_NEAR:
+        tiled = TILES * places.MATRIX_TILE**2
+        chunks = min(chunks, MOST_PARTIALS // gradients, tiled // largest)
+    return max(1, chunks)
 
 
 def tile_width(share: int, a_sample: int, shared: int) -> int:
