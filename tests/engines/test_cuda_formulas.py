@@ -132,7 +132,7 @@ ALL = [
     ),
     Chosen("schedule_factor", kernels.look_over, "SCHEDULES", {**SCHEDULES}, factor, 0, WIDE),
 ]  # fmt: skip
-QUICK = "leaky_relu", "mse", "adam", "softmax_cross_entropy", "cosine"
+QUICK = "leaky_relu", "cosine"
 CASES = [
     pytest.param(
         each, name, id=f"{each.name}-{name}", marks=[] if name in QUICK else pytest.mark.slow

@@ -29,15 +29,11 @@ pytestmark = needs_numba_cuda
 FILE = "tests/engines/simulated_fused.py"
 
 
-def test_the_fused_kernel_has_the_bits_of_the_other_ones() -> None:
-    needs_a_compiler()
-    simulate(FILE)
-
-
 @pytest.mark.slow
 def test_the_fused_kernel_has_the_bits_of_the_other_ones_for_every_formula() -> None:
+    """In `make test`, `test_cuda_interpreted.py` compares some of them."""
     needs_a_compiler()
-    simulate(FILE, "-m", "slow")
+    simulate(FILE, "-m", "")
 
 
 # ---- races --------------------------------------------------------------------------------------

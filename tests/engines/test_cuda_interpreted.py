@@ -12,7 +12,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.data.batches import Shuffled
 from scalarviz.model.optimizer import Optimizer
-from tests.engines.ptx.card import Card
+from tests.engines.ptx.card import SHARED, Card
 from tests.engines.ptx.races import Race
 from tests.engines.test_cuda import needs_numba_cuda
 
@@ -38,7 +38,10 @@ def trained(
     run = net.to(engine)._engine.run(batches, sv.Loss.of(loss))
     if engine == "cuda":
         run.whole_steps = whole
-    return run, run.steps(optimizer or sv.Adam(0.01), 0, steps).losses
+    losses = run.steps(optimizer or sv.Adam(0.01), 0, steps).losses
+    if engine == "cuda" and run._work._fused.wrong:
+        raise run._work._fused.wrong
+    return run, losses
 
 
 def agrees(card: Card, make: Callable[[], sv.Network], samples: int, **how: Any) -> None:
@@ -124,6 +127,33 @@ def test_whole_steps_and_kernels_have_the_same_bits() -> None:
             _, losses = trained(net, "cuda", 27, whole=whole)
         found.append((losses.tobytes(), net.bank.value.tobytes(), net.bank.grad.tobytes()))
     assert found[0] == found[1]
+
+
+# ---- the fused kernel ---------------------------------------------------------------------------
+
+
+def bits_on(card: Card, make: Callable[[], sv.Network], samples: int, **how: Any) -> list[bytes]:
+    """The bits of what a training gives."""
+    net = make()
+    with card.inserted():
+        run, losses = trained(net, "cuda", samples, **how)
+    slots = [net.bank.slots[name].tobytes() for name in run.slots]
+    return [losses.tobytes(), net.bank.value.tobytes(), net.bank.grad.tobytes(), *slots]
+
+
+@pytest.mark.parametrize("clip_norm", [np.inf, 0.1])
+@pytest.mark.parametrize(
+    ("sizes", "samples", "shared"), [((3, 5, 2), 31, 3_300), ((5, 9, 6, 3), 27, SHARED)]
+)
+def test_the_fused_kernel_has_the_bits_of_the_other_ones(
+    sizes: tuple[int, ...], samples: int, shared: int, clip_norm: float
+) -> None:
+    how = {"optimizer": sv.Adam(0.01, clip_norm=clip_norm)}
+    fused = Card(2, 32, shared, fused=True)
+    assert bits_on(fused, lambda: dense(*sizes), samples, **how) == bits_on(
+        Card(3, 32), lambda: dense(*sizes), samples, **how
+    )
+    assert [*fused.programs] == ["fused_steps"]
 
 
 # ---- barriers -----------------------------------------------------------------------------------

@@ -54,6 +54,7 @@ def check_copies(copies: list[Loop]) -> None:
         assert not loop.count(r"\bCALL|\bMUFU")
 
 
+@pytest.mark.slow
 def test_a_gpu_runs_what_is_counted_here(tmp_path: Path) -> None:
     """No option of numba has the kernel compiled once more, which would fuse products and sums."""
     used = unit(kernels.move_all, IN_USE)
@@ -81,6 +82,7 @@ def test_products_take_few_instructions_in_whole_steps(tmp_path: Path) -> None:
     assert sums[0].before(r"\bLDG", r"\bFADD") >= 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "function", [kernels.forward_all, kernels.input_gradient_all, kernels.parameter_gradients]
 )
@@ -109,6 +111,7 @@ def test_a_kernel_of_one_formula_is_small(tmp_path: Path) -> None:
 CONVOLUTION = [("WHOLE_BATCH", "convolution")]
 
 
+@pytest.mark.slow
 def test_gradients_of_convolutions_are_products_of_matrices(tmp_path: Path) -> None:
     code = linked(unit(kernels.parameter_gradients, CONVOLUTION), "float32", tmp_path)
     check(code)
@@ -121,6 +124,7 @@ def test_gradients_of_convolutions_are_products_of_matrices(tmp_path: Path) -> N
     assert not any(loop.count(r"\bCALL") for loop in code.loops)  # divisions of 64 bits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [kernels.forward_all, kernels.input_gradient_all])
 def test_outputs_and_inputs_of_convolutions_take_few_instructions(
     function: Any, tmp_path: Path
@@ -134,6 +138,7 @@ def test_outputs_and_inputs_of_convolutions_take_few_instructions(
     assert not any(loop.count(r"\bCALL") for loop in code.loops)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [kernels.forward_all, kernels.input_gradient_all])
 def test_loops_over_a_row_take_few_instructions(function: Any, tmp_path: Path) -> None:
     rows = [("KERNELS", "row"), ("WHOLE_BATCH", "row"), ("ROW_FORMULAS", "layer_norm")]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +23,11 @@ from scalarviz.engines.cuda import graphs, missing
 from scalarviz.engines.cuda import memory as engine_memory
 from scalarviz.engines.cuda.calls import Device
 from scalarviz.engines.cuda.engine import CudaEngine
-from tests.engines.machine_code import ptx_of
+from scalarviz.engines.cuda.fused import compiling, launch, shape
+from scalarviz.engines.cuda.fused.compiling import Choice
+from scalarviz.engines.cuda.fused.shape import Table
+from tests.conftest import FakeDevice
+from tests.engines.machine_code import GPU, ptx_of
 from tests.engines.ptx.launch import Launch
 from tests.engines.ptx.memory import Memory
 from tests.engines.ptx.translate import Program, translate
@@ -90,12 +95,15 @@ class Kernel:
 class Card:
     """A card.
 
+    fused     whether whole steps are taken by the fused kernel
     left_out  name of a kernel, and index of a barrier at which its threads do not wait
     programs  the kernels that were launched, by name
     """
 
-    def __init__(self, blocks: int, threads: int, shared: int = SHARED) -> None:
-        self.blocks, self.threads, self.shared = blocks, threads, shared
+    def __init__(
+        self, blocks: int, threads: int, shared: int = SHARED, fused: bool = False
+    ) -> None:
+        self.blocks, self.threads, self.shared, self.fused = blocks, threads, shared, fused
         self.memory = Memory()
         self.left_out: tuple[str, int] | None = None
         self.programs: dict[str, list[Program]] = {}
@@ -137,6 +145,11 @@ class Card:
             patch.setattr(engine_memory, "cuda", arrays)
             patch.setattr(CudaEngine, "device", self.device)
             patch.setattr(graphs, "Graph", no_graph)
+            if self.fused:
+                patch.setenv(launch.SWITCH, "1")
+                patch.setattr(launch, "cuda", arrays)
+                patch.setattr(launch, "find_card", lambda: Fused(self))
+                patch.setattr(shape, "THREADS", self.threads)
             yield self
 
     @property
@@ -147,3 +160,32 @@ class Card:
 
 def no_graph(*_: object) -> None:
     raise RuntimeError("an interpreted launch is in no graph")
+
+
+class Fused:
+    """A card that runs the fused kernel, too; see `scalarviz.engines.cuda.fused.launch.Card`."""
+
+    def __init__(self, card: Card) -> None:
+        self._card, self.blocks, self.shared = card, card.blocks, card.shared
+
+    def kernel(self, choice: Choice, table: Table) -> Program:
+        source = compiling.constants_of(choice, self._card.threads) + compiling.source_of()
+        text = cuda_file.text_of(choice.unit, "float32") + source
+        if text not in _programs:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(dispatcher(), "get_current_device", lambda: FakeDevice)
+                functions = compiling.ltoir_of(choice, GPU)
+            ptx, _ = compiling.link(functions, source, GPU, ptx=True)
+            _programs[text] = translate(ptx.decode())
+        return _programs[text]
+
+    def launch(
+        self, kernel: Program, table: Table, stream: Any, arrays: list[Array], steps: int
+    ) -> None:
+        sizes = table.blocks, self._card.threads, table.shared
+        self._card.launch(compiling.NAME, kernel, sizes, [*[x.address for x in arrays], steps])
+
+
+def dispatcher() -> Any:
+    """Return numba's module, which is imported where there is one."""
+    return import_module("numba.cuda.dispatcher")

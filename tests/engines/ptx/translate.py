@@ -210,7 +210,7 @@ def atomic(each: Instruction) -> str:
 
 def copied(each: Instruction) -> str:
     """Return a copy to shared memory that goes on beside the thread, or the end of them all."""
-    if each.parts[2] != "shared":
+    if "shared" not in each.parts:
         return "wait_for_copies()"
     target, source, size = each.operands
     return f"copy({address(target)}, {address(source)}, {int(size)})"
