@@ -159,11 +159,12 @@ def test_the_fused_kernel_has_the_bits_of_the_other_ones(
 # ---- barriers -----------------------------------------------------------------------------------
 
 # Batches in which each barrier stands between two threads that share something: chunks of several
-# tiles, a limit of the norm, several blocks; products of several panels, and with more parts than
-# a block has threads.
+# tiles, a norm that several threads add up, several blocks; products of several panels, and with
+# more parts than a block has threads.
 GUARDED: dict[str, tuple[Card, Callable[[], sv.Network], int, dict[str, Any]]] = {
     "whole steps": (
-        Card(2, 32, 1_480), lambda: dense(3, 5, 2), 31, {"optimizer": sv.Adam(0.01, clip_norm=0.1)}
+        Card(2, 32, 6_200), lambda: dense(9, 16, 8, 3), 31,
+        {"optimizer": sv.Adam(0.01, clip_norm=0.1)},
     ),
     "products": (
         Card(2, 8), lambda: dense(17, 18, 17), 32,
