@@ -6,6 +6,8 @@ pytest does not collect this file by itself: the simulator must be chosen before
 
 import os
 import weakref
+from collections import defaultdict
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -545,23 +547,6 @@ def test_a_call_that_was_interrupted_leaves_nothing_behind_on_the_device(
     assert (net.bank.value == other.bank.value).all()
 
 
-def test_blocks_that_get_less_memory_than_they_asked_for_go_on_with_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    nets = [sv.Network([3, 4, 2], "tanh") for _ in range(2)]
-    batches, optimizer = InOrder(*pair(nets[0])), sv.SGD(0.1)
-    runs = [run_of(net, batches) for net in nets]
-    for run in runs:
-        run.steps(optimizer, 0, 1)
-    work, before = runs[0]._work, runs[0]._work.shared
-    monkeypatch.setattr("scalarviz.engines.cuda.calls.SHARED", before - 1)
-    work.do_with_less()
-    assert work.fits and work.shared < before
-    for run in runs:
-        run.steps(optimizer, 1, 2)
-    assert (nets[0].bank.value == nets[1].bank.value).all()
-
-
 @pytest.mark.parametrize("optimizer", [sv.Adam(0.1), sv.SGD(0.1)])
 def test_blocks_that_get_too_little_for_whole_steps_leave_them_to_kernels(
     optimizer: Optimizer, monkeypatch: pytest.MonkeyPatch
@@ -574,10 +559,16 @@ def test_blocks_that_get_too_little_for_whole_steps_leave_them_to_kernels(
     ]
     work, prepare = runs[0]._work, runs[0]._work._blocks_together
 
-    def too_little(*arguments: Any) -> int:
-        monkeypatch.setattr("scalarviz.engines.cuda.calls.SHARED", 40)
-        work.do_with_less()
-        return prepare(*arguments)
+    def refuse(*_: object) -> None:
+        raise RuntimeError
+
+    def too_little(_: object, count: int) -> int:
+        kernel = SimpleNamespace(typeof_pyval=type, compile=len, overloads=defaultdict(object))
+        with monkeypatch.context() as patch:
+            patch.setattr(work.device, "simulated", False)
+            patch.setattr("scalarviz.engines.cuda.calls.SHARED", 40)
+            patch.setattr("scalarviz.engines.cuda.calls.ask_for_shared", refuse)
+            return prepare(kernel, count)
 
     monkeypatch.setattr(work, "_blocks_together", too_little)
     for run in runs:
@@ -585,7 +576,6 @@ def test_blocks_that_get_too_little_for_whole_steps_leave_them_to_kernels(
         assert [len(each.losses) for each in outcomes] == [2, 1]
     assert not runs[0].whole_steps
     assert nets[0].bank.value.tobytes() == nets[1].bank.value.tobytes()
-    assert not runs[0].engine.run(batches, sv.Loss()).whole_steps
 
 
 def test_batches_of_other_sizes_take_the_memory_that_is_there(

@@ -175,8 +175,3 @@ def sum_of_shares(shares: Numbers) -> Any:
     total = shares[0]
     cuda.syncthreads()
     return total
-
-
-@kernel
-def nothing_to_gather(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """No-op: this kind takes each sample by itself."""

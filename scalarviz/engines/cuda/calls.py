@@ -16,7 +16,6 @@ from scalarviz.engines.cuda.fused.launch import FusedSteps
 from scalarviz.engines.cuda.graphs import Launch, Steps, nvidia
 from scalarviz.engines.cuda.memory import Memory
 from scalarviz.engines.cuda.tables import (
-    MemoryLayout,
     fits,
     formula_rows,
     make_layout,
@@ -97,7 +96,7 @@ class CudaCalls:
         self.device = device
         self.samples = samples
         self._fused = FusedSteps()
-        self.layout = self._layout(device.shared)
+        self.layout = make_layout(program, bank, samples, device.shared, learning)
         self.memory = Memory(self.layout, bank.dtype, device.stream)
         self._rows = formula_rows()
         self._together = 0  # blocks of `train` that can run at the same time
@@ -105,9 +104,6 @@ class CudaCalls:
         self.steps = Steps(device.stream, graphs=not device.simulated)
         self._noted: list[Launch] | None = None  # instead of being launched, while a step is noted
         self.kernels = KernelsInUse(program, bank.dtype)
-
-    def _layout(self, shared: int) -> MemoryLayout:
-        return make_layout(self.program, self.bank, self.samples, shared, self.learning)
 
     @property
     def outdated(self) -> bool:
@@ -159,10 +155,6 @@ class CudaCalls:
     def begin(self, slots: tuple[str, ...] = ()) -> None:
         """Copy plan and bank to the device."""
         self.memory.put_bank(self.bank, slots)
-        self.go_on()
-
-    def go_on(self) -> None:
-        """Copy the plan to the device, which has the bank."""
         self.memory.put_plan()
 
     def draw(self) -> None:
@@ -240,30 +232,23 @@ class CudaCalls:
         return self._together > 0
 
     def _blocks_together(self, kernel: Any, count: int) -> int:
-        """Return how many blocks of `train` can run at the same time, at most one a chunk."""
+        """Return how many blocks of `train` can run at the same time, at most one a chunk.
+
+        That is 0 if a block does not get the memory that it needs.
+        """
         most = 1  # in the simulator, whose blocks run one after the other
         if not self.device.simulated:
-            overload = self._ready(kernel, *self._arrays, self.memory.data, count)
+            arguments = *self._arrays, self.memory.data, count
+            signature = tuple(map(kernel.typeof_pyval, arguments))
+            kernel.compile(signature)
+            overload = kernel.overloads[signature]
+            if self.shared > SHARED:
+                try:
+                    ask_for_shared(overload, self.device.shared)
+                except Exception:  # whatever refuses it: kernels of one moment need none
+                    return 0
             most = overload.max_cooperative_grid_blocks(self.device.threads, self.shared)
-        return int(min(most, max(self.layout.plan[places.CHUNKS], 1))) * self.fits
-
-    def _ready(self, kernel: Any, *arguments: Any) -> Any:
-        """Return a kernel compiled for some arguments, which may have the memory that it needs."""
-        signature = tuple(map(kernel.typeof_pyval, arguments))
-        kernel.compile(signature)
-        overload = kernel.overloads[signature]
-        if self.shared > SHARED:
-            try:
-                ask_for_shared(overload, self.device.shared)
-            except Exception:  # whatever refuses it: blocks work with less, too
-                self.do_with_less()
-        return overload
-
-    def do_with_less(self) -> None:
-        """Lay the memory of a block out anew, in what every GPU gives without being asked."""
-        self.device.shared = SHARED
-        self.layout = self._layout(SHARED)
-        self.memory.lay_out_room(self.layout)
+        return int(min(most, max(self.layout.plan[places.CHUNKS], 1)))
 
     # ---- buffers
 

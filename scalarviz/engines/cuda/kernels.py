@@ -13,6 +13,7 @@ import numpy as np
 
 from scalarviz.engines.codegen.cuda_dispatch import launched
 from scalarviz.engines.cuda.api import cuda
+from scalarviz.engines.cuda.batch_norm import gather_batch_norm, gather_batch_norm_back
 from scalarviz.engines.cuda.draws import batch_size, draw
 from scalarviz.engines.cuda.places import (
     BAD,
@@ -29,8 +30,6 @@ from scalarviz.engines.cuda.table import (
     batch_forward,
     batch_inputs,
     batch_parameters,
-    gather,
-    gather_back,
 )
 from scalarviz.engines.cuda.teams import (
     chunk_start,
@@ -77,7 +76,7 @@ def draw_batch(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers) -> No
 def gather_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
     """Compute statistics of all samples that an operation needs for its forward."""
     if plan[BAD] < 0 and plan[OVERFLOWED] >= plan[STEP]:
-        gather(plan, op, arena, scalars, batch_size(plan, scalars, plan[STEP]))
+        gather_batch_norm(plan, op, arena, scalars, batch_size(plan, scalars, plan[STEP]))
 
 
 @launched
@@ -141,7 +140,7 @@ def add_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
 def gather_back_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
     """Compute statistics of all samples that an operation needs for its backward."""
     if plan[BAD] < 0:
-        gather_back(plan, op, arena, scalars, batch_size(plan, scalars, plan[STEP]))
+        gather_batch_norm_back(plan, op, arena, scalars, batch_size(plan, scalars, plan[STEP]))
 
 
 @launched

@@ -65,14 +65,6 @@ class Memory:
         self.plan[: places.PLAN_FIELDS].copy_to_device(fields, stream=self.stream)
         self.scalars[:known].copy_to_device(numbers, stream=self.stream)
 
-    def lay_out_room(self, layout: MemoryLayout) -> None:
-        """Use a layout that differs from the present one in the memory of a block only."""
-        self.layout = layout
-        for field in (places.WIDTH, places.ROOM_STRIDE, places.ROOM):
-            self.host_plan[field] = layout.plan[field]
-        self.host_plan[places.PLAN_FIELDS :] = layout.plan[places.PLAN_FIELDS :]
-        self.plan.copy_to_device(self.host_plan, stream=self.stream)
-
     def take_plan(self) -> None:
         """Copy plan and scalars, with the losses, from device to host."""
         self.plan.copy_to_host(self.host_plan, stream=self.stream)

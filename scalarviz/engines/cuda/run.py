@@ -145,7 +145,7 @@ class CudaRun(Run):
         self._order(optimizer, first, count)
         away, slots = self.engine.bank.away, optimizer.row.slots
         if away.keeper is self and slots == self.slots:
-            self._work.go_on()
+            self.memory.put_plan()
         else:
             self._work.begin(slots)
         self.slots = slots

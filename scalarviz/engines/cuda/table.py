@@ -13,9 +13,6 @@ from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.batch_norm import (
     batch_norm_forward,
     batch_norm_inputs,
-    gather_batch_norm,
-    gather_batch_norm_back,
-    nothing_to_gather,
 )
 from scalarviz.engines.cuda.convolution import convolution_forward, convolution_inputs
 from scalarviz.engines.cuda.convolution_weights import convolution_parameters
@@ -51,22 +48,18 @@ Whole = Any
 Exact = Any
 Index = Any
 
-FORWARD, PARAMETERS, INPUT, GATHER, GATHER_BACK = range(5)
-ALONE = nothing_to_gather, nothing_to_gather
+FORWARD, PARAMETERS, INPUT = range(3)
 
 KERNELS = {
-    "affine": (affine_forward, affine_parameters, affine_inputs, *ALONE),
-    "activation": (activation_forward, no_parameters, activation_inputs, *ALONE),
-    "row": (row_forward, no_parameters, row_inputs, *ALONE),
-    "scale": (scale_forward, scale_parameters, scale_inputs, *ALONE),
-    "branch": (branch_forward, no_parameters, branch_inputs, *ALONE),
-    "sum": (sum_forward, no_parameters, sum_inputs, *ALONE),
-    "dropout": (dropout_forward, no_parameters, dropout_inputs, *ALONE),
-    "batch_norm": (
-        batch_norm_forward, no_parameters, batch_norm_inputs, gather_batch_norm,
-        gather_batch_norm_back,
-    ),
-}  # fmt: skip
+    "affine": (affine_forward, affine_parameters, affine_inputs),
+    "activation": (activation_forward, no_parameters, activation_inputs),
+    "row": (row_forward, no_parameters, row_inputs),
+    "scale": (scale_forward, scale_parameters, scale_inputs),
+    "branch": (branch_forward, no_parameters, branch_inputs),
+    "sum": (sum_forward, no_parameters, sum_inputs),
+    "dropout": (dropout_forward, no_parameters, dropout_inputs),
+    "batch_norm": (batch_norm_forward, no_parameters, batch_norm_inputs),
+}
 
 
 @kernel
@@ -98,20 +91,6 @@ def input_gradient(
     """Compute the gradient with respect to the inputs of an operation."""
     run = chosen(KERNELS, plan[op + KIND])[INPUT]
     run(plan, op, arena, scalars, space, base, flow, flow_base, stride, count, worker, workers)
-
-
-@kernel
-def gather(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """Compute statistics of the whole batch that an operation needs; by all blocks."""
-    run = chosen(KERNELS, plan[op + KIND])[GATHER]
-    run(plan, op, arena, scalars, count)
-
-
-@kernel
-def gather_back(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """Compute statistics of the whole batch that a backward needs; by all blocks."""
-    run = chosen(KERNELS, plan[op + KIND])[GATHER_BACK]
-    run(plan, op, arena, scalars, count)
 
 
 # ---- a whole batch ------------------------------------------------------------------------------
@@ -150,7 +129,7 @@ def inputs_by_number(plan: Whole, op: Index, arena: Numbers, scalars: Exact, cou
     )  # fmt: skip
 
 
-# The first three purposes for a whole batch: number by number, unless a kind has its own. A kind
+# The purposes for a whole batch: number by number, unless a kind has its own. A kind
 # that is not in KERNELS is computed on whole batches only. The index of a kind is the one here.
 BY_NUMBER = forward_by_number, parameters_by_number, inputs_by_number
 WHOLE_BATCH = dict.fromkeys(KERNELS, BY_NUMBER)
