@@ -151,8 +151,6 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         self._moved(before, optimizer)
 
     def learn(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
-        if not self._whole:
-            return self.learn_by_verbs(inputs, targets, loss)
         self._take_step(inputs, targets, loss, moves=False)
         return float(self._error[0])
 
@@ -160,9 +158,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         self, inputs: FloatArray, targets: FloatArray, loss: Loss, optimizer: Optimizer
     ) -> float:
         if not self._whole:
-            error = self.learn_by_verbs(inputs, targets, loss)
-            self.step(optimizer)
-            return error
+            return super().train(inputs, targets, loss, optimizer)
         check_process()
         self._load(units_of_loss(loss) | units_of_optimizer(optimizer))
         before = self._prepare(optimizer)

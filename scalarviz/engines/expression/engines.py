@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, final
@@ -72,17 +73,9 @@ class ExpressionEngine(Engine, Generic[Kept]):
         self.step(optimizer)
         return error
 
+    @abstractmethod
     def learn(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
         """Run zero_grad, forward, loss and backward; return the loss."""
-        return self.learn_by_verbs(inputs, targets, loss)
-
-    @final
-    def learn_by_verbs(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
-        """Do the same as `learn`, by separate calls of forward and backward."""
-        self.bank.zero_grad(self.rows)
-        error = loss.forward(self.forward(inputs), targets)
-        self.backward(loss.backward())
-        return error
 
 
 @final
@@ -99,6 +92,12 @@ class PythonExpressionEngine(ExpressionEngine[list[list[float]]]):
         self._table = [
             (formula, [place for place in places if place != NONE]) for formula, places in rows
         ]
+
+    def learn(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
+        self.bank.zero_grad(self.rows)
+        error = loss.forward(self.forward(inputs), targets)
+        self.backward(loss.backward())
+        return error
 
     def evaluate(self, batch: FloatArray) -> FloatArray:
         return self._results([self._numbers(sample) for sample in batch.tolist()])
