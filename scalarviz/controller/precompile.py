@@ -93,10 +93,14 @@ def kind_of_training(network: Model, batches: Batches, used: Iterable[object], e
           where others begin
     """
     program, dtype, used = network.program, network.bank.dtype, list(used)
-    if engine == "python" or (engine == "cuda" and network.precision.mixed):  # which is refused
+    refused = network.precision.mixed or isinstance(program, TraceProgram)  # on a GPU
+    if engine == "python" or (engine == "cuda" and refused):
         return ""
-    if engine != "cpu":
-        return kind_on_gpu(network, batches, used)
+    if engine == "cuda":
+        from scalarviz.engines.cuda import units as cuda  # loads numba's CUDA module
+
+        on_gpu = cuda.units_of_training(program, network.bank, batches, pairs(used))
+        return remembered(f"cuda-{dtype}", on_gpu, dtype, cuda_file)
     moves = [each for each in used if isinstance(each, Optimizer)]
     losses = list({each.key: each for each in used if isinstance(each, Loss)}.values())
     if isinstance(program, TraceProgram):
@@ -104,15 +108,6 @@ def kind_of_training(network: Model, batches: Batches, used: Iterable[object], e
         return remembered(f"expression-{dtype}", units, dtype)
     units = units_of_training(program, batches, losses, moves, network.precision)
     return remembered(dtype, units, dtype)
-
-
-def kind_on_gpu(network: Model, batches: Batches, used: Iterable[object]) -> str:
-    """Return the kind for trainings on the engine cuda; loads numba's CUDA module."""
-    from scalarviz.engines.cuda import units as cuda
-
-    program, bank, dtype = network.program, network.bank, network.bank.dtype
-    units = cuda.units_of_training(program, bank, batches, pairs(used))
-    return remembered(f"cuda-{dtype}", units, dtype, cuda_file)
 
 
 def pairs(used: Iterable[object]) -> Iterator[tuple[Loss, Optimizer]]:

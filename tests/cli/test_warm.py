@@ -65,6 +65,7 @@ def test_a_kernel_that_cannot_be_compiled_is_named(monkeypatch: pytest.MonkeyPat
 
 # ---- for a GPU ----------------------------------------------------------------------------------
 
+SCENES = "digits", "expression", "rgb"
 # In the place of the process that compiles for a GPU: it leaves the files that numba would leave.
 COMPILER = """
 import os, pathlib, sys
@@ -80,12 +81,12 @@ for name in names.split(os.pathsep):
 
 @pytest.fixture
 def a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A GPU, two scenes, of which one needs what is not installed, and nothing to draw."""
+    """A GPU, a scene that needs what is not installed, a compiled function, and a network."""
     monkeypatch.setattr(warm, "choose", lambda name: ENGINES["cuda"])
     monkeypatch.setattr(precompile, "COMMAND", ("-c", COMPILER))
     plain = precompile.is_ready
     monkeypatch.setattr(precompile, "is_ready", lambda kind: kind == "means" or plain(kind))
-    monkeypatch.setattr(warm, "scenes", lambda: {name: find(name) for name in ("rgb", "digits")})
+    monkeypatch.setattr(warm, "scenes", lambda: {name: find(name) for name in SCENES})
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
     built_in.cache_clear()  # which another test of this process may have filled
 
