@@ -88,7 +88,7 @@ class FakeGpu:
     """What `scalarviz.engines.cuda.snapshot` takes as numba's `cuda`.
 
     said     what was queued, and what the host has waited for
-    made     arrays on the GPU and pinned ones that were made
+    made     arrays on the GPU and pinned ones that were made; `pinned`, the latter
     is_lost  whether every question fails
     """
 
@@ -96,6 +96,7 @@ class FakeGpu:
         self.said: list[str] = []
         self.streams: list[FakeStream] = []
         self.made = 0
+        self.pinned: list[Array] = []
         self.is_lost = False
         self.config = SimpleNamespace(ENABLE_CUDASIM=False)
 
@@ -115,4 +116,5 @@ class FakeGpu:
 
     def pinned_array(self, size: int, dtype: Any) -> Array:
         self.made += 1
-        return np.full(size, np.nan, dtype).view(Pinned)
+        self.pinned.append(np.full(size, np.nan, dtype).view(Pinned))
+        return self.pinned[-1]

@@ -2,11 +2,14 @@
 
 The numbers are copied aside on the stream of the training, which takes some microseconds; the next
 steps are queued behind that, and wait for nothing. On a stream of its own the copy then leaves the
-GPU, into pinned memory. Nobody waits for it but `read`.
+GPU, into pinned memory. Nobody waits for it but `read`, which returns the pinned memory itself: it
+is used again when nobody holds those numbers any more.
 """
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, final
 
@@ -23,7 +26,16 @@ from scalarviz.model.bank import Bank
 if TYPE_CHECKING:
     from scalarviz.engines.cuda.run import CudaRun
 
-MOST_SPARE = 3  # copies whose memory is kept
+MOST = 8  # copies that have arrived whose memory is kept
+
+
+@final
+class Lent:
+    """Pinned memory with the numbers of one copy; it lives as long as any array of them."""
+
+    def __init__(self, host: FloatArray) -> None:
+        self._host = host
+        self.__array_interface__ = host.__array_interface__
 
 
 @final
@@ -35,10 +47,11 @@ class Aside:
         self._memory, self._leaving = memory, leaving
         self._on_device = cuda.device_array(size, memory.dtype, stream=memory.stream)
         self._host: FloatArray = cuda.pinned_array(size, memory.dtype)
+        self._lent: Callable[[], Lent | None] = lambda: None
         self._taken, self._arrived = cuda.event(), cuda.event()
 
-    def take(self, parts: list[tuple[int, int]]) -> None:
-        """Queue the copies of some parts of `arena`, one after the other."""
+    def take(self, parts: list[tuple[int, int]]) -> FloatArray:
+        """Queue the copies of some parts of `arena`, and return the array where they arrive."""
         memory, place = self._memory, 0
         for start, size in parts:
             part = self._on_device[place : place + size]
@@ -48,6 +61,9 @@ class Aside:
         self._taken.wait(self._leaving)
         self._on_device.copy_to_host(self._host, stream=self._leaving)
         self._arrived.record(self._leaving)
+        lent = Lent(self._host)
+        self._lent = weakref.ref(lent)
+        return np.asarray(lent)  # whose base it is, and that of each view
 
     @property
     def has_arrived(self) -> bool:
@@ -56,16 +72,20 @@ class Aside:
         cuda.current_context()  # in a thread that has not used the GPU
         return bool(self._arrived.query())
 
-    def numbers(self) -> FloatArray:
-        """Wait for the copy, and return its numbers; they are overwritten by the next one."""
+    @property
+    def is_held(self) -> bool:
+        """Whether somebody holds numbers of the last copy."""
+        return self._lent() is not None
+
+    def wait(self) -> None:
+        """Wait until the copy has arrived."""
         cuda.current_context()
         self._arrived.synchronize()
-        return self._host
 
 
 @final
 class Asides:
-    """The memory for copies of one bank; that of copies which were read or dropped is used again.
+    """The memory for copies of one bank; that of copies whose numbers nobody holds is used again.
 
     While a copy is on its way nothing else is written to its memory, nor is it freed.
     """
@@ -73,25 +93,17 @@ class Asides:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self._leaving = cuda.stream()
-        self._spare: list[Aside] = []
+        self._asides: list[Aside] = []  # in the order of their copies
 
-    def take(self, parts: list[tuple[int, int]]) -> Aside:
-        """Return a copy of some parts of `arena`, which is on its way; not for two threads."""
+    def take(self, parts: list[tuple[int, int]]) -> tuple[Aside, FloatArray]:
+        """Queue a copy of some parts of `arena`, and return its array; not for two threads."""
         size = sum(size for _, size in parts)
-        free = [each for each in self._spare if each.has_arrived]
-        found = next((each for each in free if each.size == size), None)
-        for each in free[MOST_SPARE:]:
-            self._spare.remove(each)
-        if found is None:
-            found = Aside(size, self._memory, self._leaving)
-        elif found in self._spare:
-            self._spare.remove(found)
-        found.take(parts)
-        return found
-
-    def give(self, aside: Aside) -> None:
-        """Take back the memory of a copy that nobody needs any more."""
-        self._spare.append(aside)
+        arrived = [each for each in self._asides if each.has_arrived]
+        free = (each for each in arrived if each.size == size and not each.is_held)
+        aside = next(free, None) or Aside(size, self._memory, self._leaving)
+        gone = {aside, *arrived[:-MOST]}
+        self._asides = [*(each for each in self._asides if each not in gone), aside]
+        return aside, aside.take(parts)
 
     def __del__(self) -> None:
         with suppress(Exception):  # of a GPU that was lost, or a driver that has ended
@@ -107,18 +119,13 @@ class CudaSnapshot(Snapshot):
 
     def __init__(self, run: CudaRun) -> None:
         self._run = run
-        self._asides: Asides | None = None
-        self._aside: Aside | None = None  # of a copy that nobody has read
-        self._blocks: dict[tuple[str, ...], FloatArray] = {}  # slots that are not on the GPU
-        self._slots: tuple[str, ...] = ()  # those that are
-        self._state = np.zeros(0)
+        self._aside: Aside | None = None  # of a copy that nobody has waited for
         self._numbers: SnapshotValues | None = None
         self._error: EngineError | None = None
 
     def request(self) -> None:
-        self._drop()
         bank = self._run.engine.bank
-        self._error = self._numbers = None
+        self._aside = self._error = self._numbers = None
         if bank.away.keeper is not self._run or not len(bank):
             self._numbers = HostSnapshot(bank).read()
             return
@@ -131,13 +138,14 @@ class CudaSnapshot(Snapshot):
     def _request(self, bank: Bank) -> None:
         """Queue a copy of what is on the GPU, and copy the rest at once."""
         run = self._run
-        self._asides, self._slots = run.asides, run.slots
-        self._aside = self._asides.take(run.memory.moving_parts(len(run.slots)))
-        self._state = bank.state.copy()
-        self._blocks = {
-            names: block if names == run.slots else block.copy()
+        self._aside, numbers = run.asides.take(run.memory.moving_parts(len(run.slots)))
+        value, *kept, grad = numbers.reshape(len(run.slots) + 2, -1)
+        slots = {
+            name: row
             for names, block in bank.host_blocks.items()
+            for name, row in zip(names, kept if names == run.slots else block.copy(), strict=True)
         }
+        self._numbers = SnapshotValues(value, grad, slots, bank.state.copy())
 
     @property
     def ready(self) -> bool:
@@ -147,48 +155,20 @@ class CudaSnapshot(Snapshot):
             with card_failures(KEYFRAME):
                 return self._aside.has_arrived
         except EngineError as error:
-            self._fail(error)
+            self._error, self._aside = error, None
         return True
 
     def read(self) -> SnapshotValues:
-        if self._aside is None and self._numbers is None and self._error is None:
+        if self._numbers is None and self._error is None:
             self.request()
         if self._aside is not None:
             try:
                 with card_failures(KEYFRAME):
-                    self._take(self._aside.numbers())
+                    self._aside.wait()
             except EngineError as error:
-                self._fail(error)
+                self._error = error
+            self._aside = None
         if self._error is not None:
             raise self._error
         assert self._numbers is not None
         return self._numbers
-
-    def _take(self, numbers: FloatArray) -> None:
-        """Copy numbers that have arrived, and give back their memory."""
-        table = numbers.reshape(len(self._slots) + 2, -1)
-        value, *kept, grad = table.copy()
-        on_device = dict(zip(self._slots, kept, strict=True))
-        slots = {
-            name: on_device[name] if names == self._slots else row
-            for names, block in self._blocks.items()
-            for name, row in zip(names, block, strict=True)
-        }
-        self._numbers = SnapshotValues(value, grad, slots, self._state)
-        self._drop()
-
-    def _fail(self, error: EngineError) -> None:
-        """Keep an error, and the memory of a copy of which nobody knows whether it has left."""
-        self._error = error
-        self._drop()
-
-    def _drop(self) -> None:
-        """Give back the memory of a copy that is not needed."""
-        aside, self._aside = self._aside, None
-        asides, self._asides = self._asides, None  # which keeps the memory of the run
-        if aside is not None and asides is not None:
-            asides.give(aside)
-
-    def __del__(self) -> None:
-        with suppress(Exception):  # at the end of the program
-            self._drop()
