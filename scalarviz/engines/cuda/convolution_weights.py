@@ -193,14 +193,5 @@ def write_quarters(
 def write_gradient(
     arena: Numbers, begin: Index, taps: Index, kernels: Index, o: Index, tap: Index, total: Any
 ) -> None:
-    """Write the gradient of a tap, plus 0.
-
-    Since -0 + 0 is 0, it does not matter then whether a product with 0 was added or left out.
-    """
-    arena[gradient_place(begin, taps, kernels, o, tap)] = total + Real(0)
-
-
-@kernel
-def gradient_place(begin: Index, taps: Index, kernels: Index, o: Index, tap: Index) -> Index:
-    """Return where the gradient of a tap is, or, for the one after the last, that of the bias."""
-    return begin + o * taps + tap if tap < taps else begin + kernels * taps + o
+    """Write the gradient of a tap, or, for the one after the last, that of the bias."""
+    arena[begin + (o * taps + tap if tap < taps else kernels * taps + o)] = total

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.data.batches import IN_ORDER
+from scalarviz.data.batches import IN_ORDER, POINTS
 from scalarviz.engines.codegen.cuda_dispatch import Real, chosen, kernel, philox, scramble, unit
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.places import (
@@ -134,31 +134,13 @@ def texel_of_point(
     return texel(scalars, u, v)
 
 
-@kernel
-def copy_inputs(
-    plan: Whole, data: Numbers, row: Index, space: Numbers, place: Index, stride: Index
-) -> None:
-    """Copy the inputs of a row of the table to a column of a workspace."""
-    inputs = plan[IN_SIZE]
-    for i in range(inputs):
-        space[place + i * stride] = data[row * inputs + i]
-
-
-@kernel
-def no_inputs(
-    plan: Whole, data: Numbers, row: Index, space: Numbers, place: Index, stride: Index
-) -> None:
-    """No-op: the inputs are the point that was drawn."""
-
-
-# How a sample is drawn, and what copies its inputs, in the order of the codes of `data/batches.py`.
+# How a sample is drawn, in the order of the codes of `data/batches.py`.
 DRAWS = {
-    "in order": (row_in_order, copy_inputs),
-    "shuffled": (row_shuffled, copy_inputs),
-    "picked": (row_picked, copy_inputs),
-    "points": (texel_of_point, no_inputs),
+    "in order": (row_in_order,),
+    "shuffled": (row_shuffled,),
+    "picked": (row_picked,),
+    "points": (texel_of_point,),
 }
-ROW, COPY = range(2)
 
 
 @kernel
@@ -166,17 +148,8 @@ def drawn_row(
     plan: Whole, scalars: Exact, k: Index, i: Index, space: Numbers, place: Index, stride: Index
 ) -> Index:
     """Return the row in the tables of sample i of a step, whose column begins at `place`."""
-    run = chosen(DRAWS, plan[DRAW])[ROW]
+    run = chosen(DRAWS, plan[DRAW])[0]
     return run(plan, scalars, k, i, space, place, stride)
-
-
-@kernel
-def take_inputs(
-    plan: Whole, data: Numbers, row: Index, space: Numbers, place: Index, stride: Index
-) -> None:
-    """Write the inputs of a row of the tables, if they are in the tables."""
-    run = chosen(DRAWS, plan[DRAW])[COPY]
-    run(plan, data, row, space, place, stride)
 
 
 @kernel
@@ -185,9 +158,11 @@ def draw(
     stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """Write the samples `first`, `first` + 1, ... of a batch to the columns of a workspace."""
-    outputs, goals = plan[OUT_SIZE], base + plan[GOALS] * stride
+    inputs, outputs, goals = plan[IN_SIZE], plan[OUT_SIZE], base + plan[GOALS] * stride
     for n in range(worker, count, workers):
         row = drawn_row(plan, scalars, k, first + n, space, base + n, stride)
-        take_inputs(plan, data, row, space, base + n, stride)
+        if plan[DRAW] != POINTS:  # which are written already
+            for i in range(inputs):
+                space[base + n + i * stride] = data[row * inputs + i]
         for i in range(outputs):
             space[goals + i * stride + n] = data[plan[TABLE_TARGETS] + row * outputs + i]

@@ -36,7 +36,7 @@ from scalarviz.engines.cuda.places import (
     WEIGHT_ROW,
     ZERO,
 )
-from scalarviz.engines.cuda.products import fetch, for_four, quarter, smaller
+from scalarviz.engines.cuda.products import fetch, for_four, quarter, smaller, write_row
 from scalarviz.engines.cuda.teams import bias_sum, chunk_start, partial_of
 
 Numbers = Any
@@ -166,24 +166,6 @@ def bias_of(arena: Numbers, biases: Index, first: Index, r: Index, rows: Index) 
     if biases >= 0 and r < rows:
         return arena[np.uint64(biases) + first + r]
     return Real(0)
-
-
-@kernel
-def write_row(
-    arena: Numbers, out: Index, out_down: Index, r: Index, c: Index, rows: Index, columns: Index,
-    a: Any, b: Any, c_: Any, d: Any,
-) -> None:  # fmt: skip
-    """Write four numbers of a row of a tile, a quarter of its columns apart, those that exist."""
-    across = quarter(columns)
-    if r < rows:
-        place = out + r * out_down + c
-        arena[place] = a
-        if c + across < columns:
-            arena[place + across] = b
-        if c + TWO * across < columns:
-            arena[place + TWO * across] = c_
-        if c + THREE * across < columns:
-            arena[place + THREE * across] = d
 
 
 @kernel

@@ -301,10 +301,10 @@ def affine_parameters(
             xb += ONE
             xc += ONE
             xd += ONE
-        write_four(arena, begin, inputs, outputs, r, k, across, a0, a1, a2, a3)
-        write_four(arena, begin, inputs, outputs, r + down, k, across, b0, b1, b2, b3)
-        write_four(arena, begin, inputs, outputs, r + TWO * down, k, across, c0, c1, c2, c3)
-        write_four(arena, begin, inputs, outputs, r + THREE * down, k, across, d0, d1, d2, d3)
+        write_row(arena, begin, inputs, r, k, outputs, inputs, a0, a1, a2, a3)
+        write_row(arena, begin, inputs, r + down, k, outputs, inputs, b0, b1, b2, b3)
+        write_row(arena, begin, inputs, r + TWO * down, k, outputs, inputs, c0, c1, c2, c3)
+        write_row(arena, begin, inputs, r + THREE * down, k, outputs, inputs, d0, d1, d2, d3)
         job += jump
     weights = plan[op + INPUTS] * plan[op + OUTPUTS]
     for i in range(weights + worker, plan[op + COUNT], workers):
@@ -345,17 +345,18 @@ def read_four(
 
 
 @kernel
-def write_four(
-    arena: Numbers, begin: Index, inputs: Index, outputs: Index, row: Index, k: Index,
-    apart: Index, a: Any, b: Any, c: Any, d: Any,
+def write_row(
+    arena: Numbers, out: Index, out_down: Index, r: Index, c: Index, rows: Index, columns: Index,
+    a: Any, b: Any, c_: Any, d: Any,
 ) -> None:  # fmt: skip
-    """Write four gradients of a row of weights, those that are there."""
-    if row < outputs:
-        place = begin + row * inputs + k
+    """Write four numbers of a row of a matrix, a quarter of its columns apart, those that exist."""
+    across = quarter(columns)
+    if r < rows:
+        place = out + r * out_down + c
         arena[place] = a
-        if k + apart < inputs:
-            arena[place + apart] = b
-        if k + TWO * apart < inputs:
-            arena[place + TWO * apart] = c
-        if k + THREE * apart < inputs:
-            arena[place + THREE * apart] = d
+        if c + across < columns:
+            arena[place + across] = b
+        if c + TWO * across < columns:
+            arena[place + TWO * across] = c_
+        if c + THREE * across < columns:
+            arena[place + THREE * across] = d

@@ -52,7 +52,6 @@ from scalarviz.engines.cuda.updates import (
     find_bad,
     finish_loss,
     move,
-    note_state,
     write_arguments,
 )
 
@@ -139,7 +138,6 @@ def take_samples(
     samples = batch_size(plan, scalars, k)
     if cuda.grid(1) == 0:
         begin_step(plan)
-    note_state(plan, scalars, cuda.grid(1), cuda.gridsize(1))
     for i in range(plan[OPERATIONS]):
         if plan[place_of(i) + IN_ROOM] >= 0 and cuda.blockIdx.x < plan[CHUNKS]:
             fetch_weights(plan, place_of(i), arena, room, cuda.threadIdx.x, cuda.blockDim.x)

@@ -195,13 +195,13 @@ def count_chunks(samples: int, gradients: int, largest: int) -> int:
 def tile_width(share: int, a_sample: int, shared: int) -> int:
     """Return the number of samples in a tile of a block; 0 if fewer than LEAST_WIDTH fit.
 
-    A chunk is cut between groups of four, which belong together in sums of `convolution`.
+    A part of a chunk has an even number, since a thread computes two samples at a time.
     """
     most = shared // a_sample
     width = next((n for n in (most - 1, most - 2) if n > 0 and room_stride(n) <= most), 0)
     if width >= share:
         return share
-    return width // 4 * 4 if width >= LEAST_WIDTH else 0
+    return width // 2 * 2 if width >= LEAST_WIDTH else 0
 
 
 def fits(program: Program, layout: MemoryLayout) -> bool:
