@@ -34,7 +34,6 @@ from scalarviz.engines.codegen.kernel_source import (
     variables,
     versions,
 )
-from scalarviz.errors import EngineError
 
 Dtype = Literal["float32", "float64"]
 
@@ -163,14 +162,14 @@ class UnitWriter:
         self.sources: list[str] = []
         self.formulas.sources = self.wide.sources = self.sources
         self.imports: set[str] = set()
-        self.constants: dict[str, str] = {}
+        self.constants: dict[str, None] = {}  # definitions; `check_names` finds two of a name
         self.names: dict[Any, str] = {}
 
     def parts(self) -> list[str]:
         """Return the parts of a file: imports, constants, and functions."""
         constants = [
             *self.formulas.constants.values(), *self.wide.constants.values(),
-            *self.constants.values(),
+            *self.constants,
         ]  # fmt: skip
         return ["\n".join(sorted(self.imports)), "\n".join(constants), *self.sources]
 
@@ -232,25 +231,16 @@ class UnitWriter:
             return self.name(value)
         elif isinstance(value, type) and issubclass(value, tuple):
             fields = " ".join(value._fields)  # type: ignore[attr-defined]  # NamedTuple
-            self.define(name, f'namedtuple("{name}", "{fields}")')
+            self.constants[f'{name} = namedtuple("{name}", "{fields}")'] = None
         elif isinstance(value, np.dtype):
-            self.define(name, f"np.dtype({value.descr}, align=True)")
+            self.constants[f"{name} = np.dtype({value.descr}, align=True)"] = None
         elif isinstance(value, np.generic):
-            self.define(name, f"np.{value.dtype}({value.item()!r})")
+            self.constants[f"{name} = np.{value.dtype}({value.item()!r})"] = None
         elif value is None or isinstance(value, int | float):
-            self.define(name, repr(value))
+            self.constants[f"{name} = {value!r}"] = None
         else:  # an intrinsic function
             self.imports.add(f"from {module} import {name}  # {hash_of(module)}")
         return name
-
-    def define(self, name: str, value: str) -> None:
-        """Define a constant; raise EngineError if two functions mean different ones by a name."""
-        text = f"{name} = {value}"
-        if self.constants.setdefault(name, text) != text:
-            raise EngineError(
-                f"a file of kernels would give {name} two meanings, {value} and "
-                f"{self.constants[name].partition(' = ')[2]}: rename one of them"
-            )
 
 
 def marks_of(syntax: ast.FunctionDef) -> list[str]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, final
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar, final
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from scalarviz.model.program import Moment, Program
 # order changes: a training saved under another one cannot be replayed bit for bit.
 ORDER_OF_SUMS = 2
 MOST_KEPT = 2**14  # numbers of a batch that `Engine.keep_run` keeps
+Kept = TypeVar("Kept")
 
 
 class Engine(ABC):
@@ -244,14 +246,15 @@ class Run(ABC):
         """Return the targets of this batch, shape (samples, outputs)."""
 
 
-class Waiting(Protocol):
-    """A batch that waits for its backward."""
+@dataclass(frozen=True, slots=True)
+class Waiting(Generic[Kept]):
+    """A batch that waits for its backward, and the values kept for it."""
 
-    @property
-    def samples(self) -> int: ...
+    samples: int
+    kept: Kept
 
 
-def newest_of(passes: Sequence[Waiting], model: str = "network") -> int:
+def newest_of(passes: Sequence[Waiting[Any]], model: str = "network") -> int:
     """Return the samples of the newest batch that waits; raise OrderError if none does."""
     if not passes:
         raise OrderError(f"backward of the {model} without a forward: call forward first")

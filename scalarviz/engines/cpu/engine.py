@@ -6,14 +6,13 @@ It uses operations and buffers, not layers. Kernels are compiled on first use, a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
-from scalarviz.engines.common.base import Engine, check_samples, newest_of
+from scalarviz.engines.common.base import Engine, Waiting, check_samples, newest_of
 from scalarviz.engines.cpu import step as plans
 from scalarviz.engines.cpu.batch_passes import BatchPasses
 from scalarviz.engines.cpu.calls import CpuCalls
@@ -29,14 +28,6 @@ from scalarviz.model.precision import Precision
 from scalarviz.model.program import Program
 
 
-@dataclass(frozen=True, slots=True)
-class PendingBackward:
-    """A batch whose backward has not run: values that its forward kept."""
-
-    samples: int
-    spaces: FloatArray  # workspaces, one row per tile
-
-
 @final
 class CpuEngine(Engine):
     """Runs a program in tiles, on all cores that numba may use."""
@@ -49,7 +40,7 @@ class CpuEngine(Engine):
         super().__init__(layers, program, bank, precision)
         self._work = CpuCalls(program, bank, precision)
         self._tables: Tables = make_tables(program, bank.dtype, precision)
-        self._waiting: list[PendingBackward] = []
+        self._waiting: list[Waiting[FloatArray]] = []  # workspaces, one row per tile
         what = plans.DO_LOAD | plans.DO_FORWARD | plans.DO_STORE
         self._evaluating = passes(what, [0], [len(program.operations)], [0])
         self._evaluations: dict[int, BatchPasses] = {}  # by size of the batch
@@ -66,7 +57,7 @@ class CpuEngine(Engine):
         verbs.use(self._room(len(batch), spaces))
         verbs.run(self._forward, data=self.array(batch), outputs=outputs)
         verbs.release()
-        self._waiting.append(PendingBackward(len(batch), spaces))
+        self._waiting.append(Waiting(len(batch), spaces))
         return outputs
 
     def evaluate(self, batch: FloatArray) -> FloatArray:
@@ -108,8 +99,8 @@ class CpuEngine(Engine):
         partial = np.zeros((count_chunks(done.samples), tables.gradients), dtype)
         by_inputs = np.empty((done.samples, self.program.inputs.size), dtype)
         scale = self._work.loss_scale
-        flows = np.zeros((len(done.spaces), tables.flow), dtype)
-        room = Room(done.spaces, flows, partial, len(self.bank.state))
+        flows = np.zeros((len(done.kept), tables.flow), dtype)
+        room = Room(done.kept, flows, partial, len(self.bank.state))
         verbs = self._verbs_for(done.samples)
         verbs.use(room)
         verbs.run(self._backward, goals=self.array(upstream * scale), outputs=by_inputs)

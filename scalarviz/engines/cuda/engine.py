@@ -15,7 +15,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
-from scalarviz.engines.common.base import Engine, check_samples, newest_of
+from scalarviz.engines.common.base import Engine, Waiting, check_samples, newest_of
 from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda.calls import CudaCalls, Device
@@ -42,7 +42,7 @@ class CudaEngine(Engine):
         self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
     ) -> None:
         super().__init__(layers, program, bank, precision)
-        self._passes: list[CudaCalls] = []
+        self._passes: list[Waiting[CudaCalls]] = []
         # Memory for batches of other sizes, not in use; the one used last is the last.
         self._spare: deque[CudaCalls] = deque(maxlen=MOST_SPARE)
 
@@ -59,7 +59,7 @@ class CudaEngine(Engine):
         set_start(work.memory.host_plan, work.memory.host_scalars, self.bank, 0)
         work.begin()
         self._run_forward(work, batch)
-        self._passes.append(work)
+        self._passes.append(Waiting(len(batch), work))
         work.memory.take_plan()
         work.memory.take_state(self.bank)
         return self._outputs(work, len(batch))
@@ -123,7 +123,7 @@ class CudaEngine(Engine):
 
     @card_failures()
     def backward(self, upstream: FloatArray) -> FloatArray:
-        work, operations = self._passes.pop(), self.program.operations
+        work, operations = self._passes.pop().kept, self.program.operations
         set_state(work.memory.host_scalars, self.bank)  # the plan is still that of its forward
         work.begin()
         outputs, inputs = self.program.outputs, self.program.inputs

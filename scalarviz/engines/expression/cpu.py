@@ -10,6 +10,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.engines.codegen.kernel_units import Kernel, load
 from scalarviz.engines.codegen.unit_source import Dtype, Unit
+from scalarviz.engines.common.base import Waiting
 from scalarviz.engines.common.before import Before
 from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.cpu.optimizer_args import Order
@@ -17,7 +18,7 @@ from scalarviz.engines.cpu.records import PLAN
 from scalarviz.engines.cpu.room import address
 from scalarviz.engines.cpu.units import MOVING, units_of_loss, units_of_optimizer
 from scalarviz.engines.expression import kernels
-from scalarviz.engines.expression.engines import ExpressionEngine, Waiting
+from scalarviz.engines.expression.engines import ExpressionEngine
 from scalarviz.engines.expression.job import ExpressionJob
 from scalarviz.engines.expression.tables import ExpressionTables, forward_kernel, slope_kernel
 from scalarviz.formulas.losses import Loss

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, final
+from typing import Any, Generic, final
 
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
-from scalarviz.engines.common.base import Engine, Outcome, Run, check_samples, newest_of
+from scalarviz.engines.common.base import (
+    Engine,
+    Kept,
+    Outcome,
+    Run,
+    Waiting,
+    check_samples,
+    newest_of,
+)
 from scalarviz.errors import GradientError, UpdateError
 from scalarviz.formulas.losses import Loss
 from scalarviz.layers import Layer
@@ -21,16 +28,6 @@ from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.program import Moment, Program
 from scalarviz.model.trace import NONE, TraceProgram
-
-Kept = TypeVar("Kept")
-
-
-@dataclass(slots=True)
-class Waiting(Generic[Kept]):
-    """A batch whose backward has not run, and the values kept for it."""
-
-    samples: int
-    kept: Kept
 
 
 class ExpressionEngine(Engine, Generic[Kept]):
