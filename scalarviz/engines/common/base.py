@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar, final
+from typing import Generic, NamedTuple, TypeVar, final
 
 import numpy as np
 
@@ -160,6 +160,45 @@ class Engine(ABC):
                 to[...] = rows
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting(Generic[Kept]):
+    """A batch that waits for its backward, and the values kept for it."""
+
+    samples: int
+    kept: Kept
+
+
+class StackEngine(Engine, Generic[Kept]):
+    """An engine that keeps the batches that wait for their backward, the newest last."""
+
+    called = "network"  # in errors
+
+    def __init__(
+        self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
+    ) -> None:
+        super().__init__(layers, program, bank, precision)
+        self._waiting: list[Waiting[Kept]] = []
+
+    @final
+    def newest_batch(self) -> int:
+        if not self._waiting:
+            raise OrderError(f"backward of the {self.called} without a forward: call forward first")
+        return self._waiting[-1].samples
+
+    @final
+    def check_backward(self, samples: int) -> None:
+        newest = self.newest_batch()
+        if newest != samples:
+            raise ShapeError(
+                f"the {self.called} was last given {newest} samples, and its backward {samples}: "
+                "pass one row of upstream gradients for each sample"
+            )
+
+    @final
+    def forget(self) -> None:
+        self._waiting.clear()
+
+
 class Outcome(NamedTuple):
     """Result of some steps.
 
@@ -244,27 +283,3 @@ class Run(ABC):
     @abstractmethod
     def targets(self) -> FloatArray:
         """Return the targets of this batch, shape (samples, outputs)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting(Generic[Kept]):
-    """A batch that waits for its backward, and the values kept for it."""
-
-    samples: int
-    kept: Kept
-
-
-def newest_of(passes: Sequence[Waiting[Any]], model: str = "network") -> int:
-    """Return the samples of the newest batch that waits; raise OrderError if none does."""
-    if not passes:
-        raise OrderError(f"backward of the {model} without a forward: call forward first")
-    return passes[-1].samples
-
-
-def check_samples(newest: int, samples: int, model: str = "network") -> None:
-    """Raise ShapeError for a backward with another number of samples than the forward."""
-    if newest != samples:
-        raise ShapeError(
-            f"the {model} was last given {newest} samples, and its backward {samples}: pass one "
-            "row of upstream gradients for each sample"
-        )

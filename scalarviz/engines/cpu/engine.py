@@ -12,7 +12,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
-from scalarviz.engines.common.base import Engine, Waiting, check_samples, newest_of
+from scalarviz.engines.common.base import StackEngine, Waiting
 from scalarviz.engines.cpu import step as plans
 from scalarviz.engines.cpu.batch_passes import BatchPasses
 from scalarviz.engines.cpu.calls import CpuCalls
@@ -29,8 +29,11 @@ from scalarviz.model.program import Program
 
 
 @final
-class CpuEngine(Engine):
-    """Runs a program in tiles, on all cores that numba may use."""
+class CpuEngine(StackEngine[FloatArray]):
+    """Runs a program in tiles, on all cores that numba may use.
+
+    For a backward a workspace of each tile is kept.
+    """
 
     name = "cpu"
 
@@ -40,7 +43,6 @@ class CpuEngine(Engine):
         super().__init__(layers, program, bank, precision)
         self._work = CpuCalls(program, bank, precision)
         self._tables: Tables = make_tables(program, bank.dtype, precision)
-        self._waiting: list[Waiting[FloatArray]] = []  # workspaces, one row per tile
         what = plans.DO_LOAD | plans.DO_FORWARD | plans.DO_STORE
         self._evaluating = passes(what, [0], [len(program.operations)], [0])
         self._evaluations: dict[int, BatchPasses] = {}  # by size of the batch
@@ -88,12 +90,6 @@ class CpuEngine(Engine):
         flows = np.empty((len(spaces), 0), dtype)
         return Room(spaces, flows, np.empty((count_chunks(samples), 0), dtype), 0)
 
-    def newest_batch(self) -> int:
-        return newest_of(self._waiting)
-
-    def check_backward(self, samples: int) -> None:
-        check_samples(newest_of(self._waiting), samples)
-
     def backward(self, upstream: FloatArray) -> FloatArray:
         done, tables, dtype = self._waiting.pop(), self._tables, self.bank.dtype
         partial = np.zeros((count_chunks(done.samples), tables.gradients), dtype)
@@ -108,9 +104,6 @@ class CpuEngine(Engine):
         verbs.release()
         by_inputs /= by_inputs.dtype.type(scale)
         return by_inputs
-
-    def forget(self) -> None:
-        self._waiting.clear()
 
     def run(self, batches: Batches, loss: Loss) -> CpuRun:
         return CpuRun(self, self._work, self._tables, batches, loss)

@@ -15,7 +15,7 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
-from scalarviz.engines.common.base import Engine, Waiting, check_samples, newest_of
+from scalarviz.engines.common.base import StackEngine, Waiting
 from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda.calls import CudaCalls, Device
@@ -33,7 +33,7 @@ MOST_EVALUATED = 4096  # samples that are evaluated at a time
 
 
 @final
-class CudaEngine(Engine):
+class CudaEngine(StackEngine[CudaCalls]):
     """Runs a program on a GPU."""
 
     name = "cuda"
@@ -42,7 +42,6 @@ class CudaEngine(Engine):
         self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
     ) -> None:
         super().__init__(layers, program, bank, precision)
-        self._passes: list[Waiting[CudaCalls]] = []
         # Memory for batches of other sizes, not in use; the one used last is the last.
         self._spare: deque[CudaCalls] = deque(maxlen=MOST_SPARE)
 
@@ -59,7 +58,7 @@ class CudaEngine(Engine):
         set_start(work.memory.host_plan, work.memory.host_scalars, self.bank, 0)
         work.begin()
         self._run_forward(work, batch)
-        self._passes.append(Waiting(len(batch), work))
+        self._waiting.append(Waiting(len(batch), work))
         work.memory.take_plan()
         work.memory.take_state(self.bank)
         return self._outputs(work, len(batch))
@@ -115,15 +114,9 @@ class CudaEngine(Engine):
     def _new_work(self, samples: int, learning: bool) -> CudaCalls:
         return CudaCalls(self.program, self.bank, samples, self.device, learning)
 
-    def newest_batch(self) -> int:
-        return newest_of(self._passes)
-
-    def check_backward(self, samples: int) -> None:
-        check_samples(newest_of(self._passes), samples)
-
     @card_failures()
     def backward(self, upstream: FloatArray) -> FloatArray:
-        work, operations = self._passes.pop().kept, self.program.operations
+        work, operations = self._waiting.pop().kept, self.program.operations
         set_state(work.memory.host_scalars, self.bank)  # the plan is still that of its forward
         work.begin()
         outputs, inputs = self.program.outputs, self.program.inputs
@@ -136,9 +129,6 @@ class CudaEngine(Engine):
         self.bank.has_gradients = True
         self._spare.append(work)
         return work.gradients(inputs.offset, inputs.size, work.samples)
-
-    def forget(self) -> None:
-        self._passes.clear()
 
     def run(self, batches: Batches, loss: Loss) -> CudaRun:
         with card_failures():

@@ -108,7 +108,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
     def forward(self, batch: FloatArray) -> FloatArray:
         spaces = self._room(len(batch))
         results = self._forward(batch, spaces, self._training_job())
-        self._passes.append(Waiting(len(batch), spaces))
+        self._waiting.append(Waiting(len(batch), spaces))
         return results
 
     def _forward(self, batch: FloatArray, spaces: FloatArray, job: ExpressionJob) -> FloatArray:
@@ -133,7 +133,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
 
     def backward(self, upstream: FloatArray) -> FloatArray:
         check_process()
-        spaces, job = self._passes.pop().kept, self._training_job()
+        spaces, job = self._waiting.pop().kept, self._training_job()
         by_inputs = np.empty((len(upstream), self.trace.inputs), self.bank.dtype)
         upstream = self._array(upstream)
         job.set_batch(len(upstream), spaces, upstream=upstream, by_inputs=by_inputs)

@@ -11,13 +11,11 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import (
-    Engine,
     Kept,
     Outcome,
     Run,
+    StackEngine,
     Waiting,
-    check_samples,
-    newest_of,
 )
 from scalarviz.errors import GradientError, UpdateError
 from scalarviz.formulas.losses import Loss
@@ -30,8 +28,10 @@ from scalarviz.model.program import Moment, Program
 from scalarviz.model.trace import NONE, TraceProgram
 
 
-class ExpressionEngine(Engine, Generic[Kept]):
+class ExpressionEngine(StackEngine[Kept], Generic[Kept]):
     """Runs the trace of a program; `rows` are the rows of its parameters in the bank."""
+
+    called = "expression"
 
     def __init__(
         self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
@@ -40,19 +40,6 @@ class ExpressionEngine(Engine, Generic[Kept]):
         assert isinstance(program, TraceProgram)
         self.trace = program.trace
         self.rows = program.rows
-        self._passes: list[Waiting[Kept]] = []
-
-    @final
-    def newest_batch(self) -> int:
-        return newest_of(self._passes, "expression")
-
-    @final
-    def check_backward(self, samples: int) -> None:
-        check_samples(self.newest_batch(), samples, "expression")
-
-    @final
-    def forget(self) -> None:
-        self._passes.clear()
 
     @final
     def run(self, batches: Batches, loss: Loss) -> ExpressionRun:
@@ -101,7 +88,7 @@ class PythonExpressionEngine(ExpressionEngine[list[list[float]]]):
 
     def forward(self, batch: FloatArray) -> FloatArray:
         samples = [self._numbers(sample) for sample in batch.tolist()]
-        self._passes.append(Waiting(len(batch), samples))  # all numbers of each sample
+        self._waiting.append(Waiting(len(batch), samples))  # all numbers of each sample
         return self._results(samples)
 
     def _numbers(self, sample: list[float]) -> list[float]:
@@ -120,7 +107,7 @@ class PythonExpressionEngine(ExpressionEngine[list[list[float]]]):
             )
 
     def backward(self, upstream: FloatArray) -> FloatArray:
-        samples = zip(self._passes.pop().kept, upstream.tolist(), strict=True)
+        samples = zip(self._waiting.pop().kept, upstream.tolist(), strict=True)
         gradients = np.array([self._gradients(numbers, g) for numbers, g in samples])
         first, end = self.trace.first_parameter, self.trace.first_made
         self.bank.has_gradients = True
