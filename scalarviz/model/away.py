@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any, Protocol, final
 
 from scalarviz.errors import EngineError
+from scalarviz.process.whole import uncut
 
 EVERY = 1 / 60  # seconds after which numbers are fetched that nobody has read
 # Of the time, at most, that is spent on copies that nobody has asked for; the keyframe and the
@@ -78,6 +78,7 @@ class Away:
         """Note that the arrays count, with the numbers that they have or are about to get."""
         self.keeper, self.is_lost = None, False
 
+    @uncut
     def fetch(self, guard: Any) -> None:
         """Copy the numbers to the arrays, under a lock if `guard` is one, which must be free.
 
@@ -88,10 +89,14 @@ class Away:
         if self._process != os.getpid():  # a device has nothing for a forked child
             self.keeper = None
             return
-        within = getattr(guard, "within", None)
-        with nullcontext(True) if within is None else within(0.0) as is_free:
-            if is_free:
+        acquire = getattr(guard, "acquire", None)
+        if acquire is None:
+            self._fetch()
+        elif acquire(0.0):
+            try:
                 self._fetch()
+            finally:
+                guard.release()
 
     def _fetch(self) -> None:
         keeper, watcher, start = self.keeper, self.watcher(), time.perf_counter()

@@ -220,7 +220,10 @@ def test_a_session_that_was_refused_its_kernels_after_a_fork_goes_on_without_the
             print(s.step_index, s.engine, flush=True)
     """
     done = run(FORK.format(before="s.advance(2)", inside=inside.strip()))
-    assert done.stdout.splitlines()[:3] == ["refused 2", "3 python", "0"], done.stdout + done.stderr
+    lines = done.stdout.splitlines()[:3]
+    # It is at its last keyframe, of which a slow machine keeps fewer.
+    expected = (["refused 2", "3 python", "0"], ["refused 1", "2 python", "0"])
+    assert lines in expected, done.stdout + done.stderr
 
 
 @forks
