@@ -21,7 +21,7 @@ from types import FrameType, TracebackType
 from typing import Any, NoReturn, Self, final
 
 from scalarviz.process.children import end_all
-from scalarviz.process.whole import ctrl_c
+from scalarviz.process.whole import ctrl_c, whole
 
 # Windows has no SIGHUP
 HEARD = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -116,6 +116,7 @@ class Program:
             threading.Thread(target=self._listen, args=[ears], daemon=True).start()
         return self
 
+    @whole  # else a signal that comes GRACE after the first would leave it as an error
     def __exit__(
         self,
         kind: type[BaseException] | None,
@@ -134,6 +135,7 @@ class Program:
             with suppress(OSError):
                 ears.shutdown(socket.SHUT_RDWR)
             mouth.close()
+        ctrl_c.deliver()
         if stopped:
             raise SystemExit(self.code) from None
 

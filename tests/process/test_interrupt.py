@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from scalarviz.process.interrupt import Stop
+from scalarviz.process import interrupt
+from scalarviz.process.interrupt import Program, Stop
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -108,3 +109,27 @@ def test_a_signal_within_an_import_is_heard_after_it(name: str, tmp_path: Path) 
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (128 + number, "")
     assert "Error" not in done.stderr and "Traceback" not in done.stderr, done.stderr
+
+
+class LeftError(Exception):
+    """Raised where a process would end."""
+
+
+def test_a_signal_that_comes_long_after_the_first_does_not_leave_the_end_as_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def leave(self: Program) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        raise LeftError
+
+    monkeypatch.setattr(interrupt, "GRACE", 0.0)
+    monkeypatch.setattr(Program, "_listen", lambda self, ears: ears.close())
+    monkeypatch.setattr(Program, "_leave", leave)
+    program = Program(last=True)
+    with pytest.raises(LeftError), program:
+        os.kill(os.getpid(), signal.SIGINT)
+    assert program.code == 130
+    program.last = False  # and now in order
+    with pytest.raises((SystemExit, KeyboardInterrupt)):
+        program.__exit__(None, None, None)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
