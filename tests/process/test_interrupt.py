@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -118,12 +119,17 @@ class LeftError(Exception):
 def test_a_signal_that_comes_long_after_the_first_does_not_leave_the_end_as_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    def listen(self: Program, ears: socket.socket) -> None:
+        with ears:
+            while ears.recv(1):
+                pass
+
     def leave(self: Program) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         raise LeftError
 
     monkeypatch.setattr(interrupt, "GRACE", 0.0)
-    monkeypatch.setattr(Program, "_listen", lambda self, ears: ears.close())
+    monkeypatch.setattr(Program, "_listen", listen)
     monkeypatch.setattr(Program, "_leave", leave)
     program = Program(last=True)
     with pytest.raises(LeftError), program:
