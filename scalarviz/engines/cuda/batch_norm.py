@@ -35,13 +35,12 @@ from scalarviz.engines.cuda.places import (
     STRETCH,
     STRIDE,
     TARGET,
+    Exact,
+    Index,
+    Numbers,
+    Whole,
 )
 from scalarviz.engines.cuda.teams import number_at, row_at, row_of
-
-Numbers = Any
-Whole = Any
-Exact = Any
-Index = Any
 
 
 @kernel

@@ -43,14 +43,13 @@ from scalarviz.engines.cuda.places import (
     TWO,
     VALUE,
     WEIGHT_ROW,
+    Exact,
+    Index,
+    Numbers,
+    Whole,
 )
 from scalarviz.engines.cuda.products import for_four
 from scalarviz.engines.cuda.teams import row_at, row_of
-
-Numbers = Any
-Whole = Any
-Exact = Any
-Index = Any
 
 # From the first sample of a thread to the others.
 SECOND, THIRD, FOURTH = np.uint64(APART), np.uint64(2 * APART), np.uint64(3 * APART)

@@ -30,14 +30,13 @@ from scalarviz.engines.cuda.places import (
     SPACE,
     STRIDE,
     TARGET,
+    Exact,
+    Index,
+    Numbers,
+    Whole,
 )
 from scalarviz.engines.cuda.products import quarter
 from scalarviz.engines.cuda.teams import chunk_start, partial_of, row_of
-
-Numbers = Any
-Whole = Any
-Exact = Any
-Index = Any
 
 TABLE = 3 * MATRIX_TILE  # of the taps of a tile: places, lines and columns in the first window
 

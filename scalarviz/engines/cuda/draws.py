@@ -21,13 +21,12 @@ from scalarviz.engines.cuda.places import (
     SEED_LOW,
     SIZE,
     TABLE_TARGETS,
+    Exact,
+    Index,
+    Numbers,
+    Whole,
 )
 from scalarviz.formulas.randomness import MASK, STREAM_ORDER, STREAM_PICKS, STREAM_POINTS
-
-Index = Any
-Numbers = Any
-Whole = Any
-Exact = Any
 
 
 @kernel

@@ -50,13 +50,12 @@ from scalarviz.engines.cuda.places import (
     TARGET,
     VALUE,
     WEIGHT_ROW,
+    Exact,
+    Index,
+    Numbers,
+    Whole,
 )
 from scalarviz.engines.cuda.teams import bias_sum, number_at, partial_of, row_at, row_of
-
-Numbers = Any
-Whole = Any
-Exact = Any
-Index = Any
 
 
 @kernel

@@ -7,8 +7,6 @@ gradient all kernels do nothing, and after an overflow no number of the bank cha
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from scalarviz.engines.codegen.cuda_dispatch import launched
@@ -25,6 +23,10 @@ from scalarviz.engines.cuda.places import (
     SPACE,
     STEP,
     STRIDE,
+    Exact,
+    Index,
+    Numbers,
+    Whole,
 )
 from scalarviz.engines.cuda.table import (
     batch_forward,
@@ -49,11 +51,6 @@ from scalarviz.engines.cuda.updates import (
     note_state,
     write_arguments,
 )
-
-Numbers = Any
-Whole = Any
-Exact = Any
-Index = Any
 
 
 @launched

@@ -35,14 +35,13 @@ from scalarviz.engines.cuda.places import (
     VALUE,
     WEIGHT_ROW,
     ZERO,
+    Exact,
+    Index,
+    Numbers,
+    Whole,
 )
 from scalarviz.engines.cuda.products import fetch, for_four, quarter, smaller, write_row
 from scalarviz.engines.cuda.teams import bias_sum, chunk_start, partial_of
-
-Numbers = Any
-Whole = Any
-Exact = Any
-Index = Any
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Layout of a training's numbers in the memory of a GPU: names of indices.
+"""Layout of a training's numbers in the memory of a GPU: names of indices, and of types.
 
 Each array costs time in a launch, so there are four of them:
 
@@ -19,9 +19,17 @@ of the other workspace.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from scalarviz.model.bank import SCALING
+
+# Types of what kernels take: arrays of int64, of float64 and of the working type; and an index.
+Whole = Any
+Exact = Any
+Numbers = Any
+Index = Any
 
 # Fields of the plan: sizes and indices, constant during a training ...
 (

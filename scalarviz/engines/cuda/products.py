@@ -32,13 +32,12 @@ from scalarviz.engines.cuda.places import (
     VALUE,
     WEIGHT_ROW,
     WORD,
+    Exact,
+    Index,
+    Numbers,
+    Whole,
 )
 from scalarviz.engines.cuda.teams import bias_sum, partial_of
-
-Numbers = Any
-Whole = Any
-Exact = Any
-Index = Any
 
 
 @kernel

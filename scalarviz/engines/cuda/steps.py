@@ -11,8 +11,6 @@ would call a large one, with too few registers for it.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from scalarviz.engines.codegen.cuda_dispatch import Real, inlined, kernel, launched
@@ -34,6 +32,10 @@ from scalarviz.engines.cuda.places import (
     ROOM_STRIDE,
     SPACE_ROWS,
     WIDTH,
+    Exact,
+    Index,
+    Numbers,
+    Whole,
 )
 from scalarviz.engines.cuda.products import fetch_weights
 from scalarviz.engines.cuda.table import forward, input_gradient, parameter_gradient
@@ -54,11 +56,6 @@ from scalarviz.engines.cuda.updates import (
     move,
     write_arguments,
 )
-
-Numbers = Any
-Whole = Any
-Exact = Any
-Index = Any
 
 
 @kernel

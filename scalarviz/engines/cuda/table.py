@@ -6,8 +6,6 @@ All kernels of a purpose have the same arguments; see `elementwise`. A function 
 
 from __future__ import annotations
 
-from typing import Any
-
 from scalarviz.engines.codegen.cuda_dispatch import chosen, kernel
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.batch_norm import (
@@ -39,14 +37,20 @@ from scalarviz.engines.cuda.matrix_products import (
     affine_inputs_all,
     affine_parameters_all,
 )
-from scalarviz.engines.cuda.places import CHUNKS, COUNT, FLOW, KIND, SPACE, STRIDE
+from scalarviz.engines.cuda.places import (
+    CHUNKS,
+    COUNT,
+    FLOW,
+    KIND,
+    SPACE,
+    STRIDE,
+    Exact,
+    Index,
+    Numbers,
+    Whole,
+)
 from scalarviz.engines.cuda.products import affine_forward, affine_inputs, affine_parameters
 from scalarviz.engines.cuda.teams import chunk_start
-
-Numbers = Any
-Whole = Any
-Exact = Any
-Index = Any
 
 FORWARD, PARAMETERS, INPUT = range(3)
 

@@ -32,12 +32,11 @@ from scalarviz.engines.cuda.places import (
     PARTIAL,
     PARTIAL_SIZE,
     PARTIALS,
+    Exact,
+    Index,
+    Numbers,
+    Whole,
 )
-
-Numbers = Any  # 1-D array of the working dtype
-Whole = Any  # plan and operations, int64
-Exact = Any  # float64
-Index = Any
 
 
 @kernel

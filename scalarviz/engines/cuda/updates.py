@@ -68,12 +68,11 @@ from scalarviz.engines.cuda.places import (
     TWO,
     VALUE,
     WEIGHT_ROW,
+    Exact,
+    Index,
+    Numbers,
+    Whole,
 )
-
-Numbers = Any
-Whole = Any
-Exact = Any
-Index = Any
 
 
 @kernel

@@ -25,14 +25,16 @@ from scalarviz.engines.codegen.cuda_dispatch import (
 )
 from scalarviz.engines.cuda.draws import batch_size, drawn_row
 from scalarviz.engines.cuda.fused.pointers import array_at
-from scalarviz.engines.cuda.places import CLIP_NORM, SHARES
+from scalarviz.engines.cuda.places import (
+    CLIP_NORM,
+    SHARES,
+    Exact,
+    Index,
+    Numbers,
+    Whole,
+)
 from scalarviz.engines.cuda.teams import mean_scale
 from scalarviz.engines.cuda.updates import share_of_squares, write_arguments
-
-Numbers = Any  # pointers to the working type, int64 and float64
-Whole = Any
-Exact = Any
-Index = Any
 
 MANY = 2**40  # length of an array of which only the beginning is known
 ONLY = 0  # index of the only formula in use
