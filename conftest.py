@@ -10,7 +10,6 @@ import pytest
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
-from tests import lessons
 
 TABLES: tuple[dict[str, Any], ...] = (ACTIVATIONS, LOSSES, ROW_LOSSES, OPTIMIZERS)
 
@@ -30,6 +29,8 @@ class LessonItem(pytest.Item):
     """A lesson runs, its hidden checks too, and its stored pictures are those of today."""
 
     def runtest(self) -> None:
+        from tests import lessons  # nbformat takes seconds to import
+
         stored, book = lessons.read(self.path), lessons.read(self.path)
         lessons.run(book)
         found = lessons.former(stored, book)
