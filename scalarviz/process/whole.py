@@ -67,9 +67,9 @@ class HeldCtrlC:
         """Let signals wait for functions that are `whole` from now on; called in one of them."""
         if threading.current_thread() is threading.main_thread():
             before = _plain.getsignal(signal.SIGINT)
-            self._before.append(before)
             if callable(before) and before != self._hear:
                 _plain.signal(signal.SIGINT, self._hear)
+            self._before.append(before)  # no sooner: a signal until now has raised its error
 
     def end(self) -> None:
         """End what `begin` began."""

@@ -14,6 +14,7 @@ import scalarviz as sv
 from scalarviz.engines.cpu.job import CpuJob
 from scalarviz.engines.cpu.run import CpuRun
 from scalarviz.layers.perceptron import Perceptron
+from scalarviz.process.whole import ctrl_c
 from scalarviz.session.shared_clock import SharedClock
 from scalarviz.session.trainer import Trainer
 from tests.ctrl_c import at_each_moment
@@ -56,7 +57,7 @@ def check_whole(s: sv.Session) -> None:
     assert not timeline.is_at_work and not timeline.asking
     assert s.clock == timeline.clock and s.current_branch is timeline.branch
     assert timeline.branch in timeline.branches
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler and not ctrl_c._before
     here, values = s.clock, s.network.bank.value.copy()
     with s.doing():
         timeline.restore(0)
