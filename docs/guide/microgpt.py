@@ -6,6 +6,7 @@ The class is an argument: `Scalar` below, of plain Python, or `scalarviz.Value`.
 losses, and `sv.compile` makes kernels of the latter: docs/guide/microgpt.md tells the story.
 """
 
+# Lists that are read together are equally long; strict=True in each zip would hide the formulas.
 # ruff: noqa: B905
 
 import math
