@@ -15,7 +15,7 @@ def matching(names: Sequence[str], patterns: object, what: str) -> set[str]:
     """Return the names that match any pattern; raise an error for a pattern without matches."""
     if isinstance(patterns, str) or not isinstance(patterns, Sequence):
         raise InputError(
-            f"{what} is a list of names, not {shorten(patterns)}: write {what}=['fc2']"
+            f"{what} is a list of names, not {shorten(patterns)}: pass one such as {[*names[:1]]}"
         )
     found: set[str] = set()
     for pattern in patterns:

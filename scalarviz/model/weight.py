@@ -68,9 +68,9 @@ class Part(ABC):
         Raises UnknownNameError for a name that fits no parameter, InputError for other arguments.
         """
         if isinstance(on, (bool, np.bool_)):
-            self._freeze(None, bool(on))
+            self._set_frozen(self.rows, bool(on))
         else:
-            self._freeze(on, True)
+            self._set_frozen(self._rows_named(on), True)
 
     @final
     def unfreeze(self, names: str | Sequence[str] | None = None) -> None:
@@ -78,10 +78,9 @@ class Part(ABC):
 
         names  those of a network to unfreeze, as for `freeze`; None, the default: all
         """
-        self._freeze(names, False)
+        self._set_frozen(self.rows if names is None else self._rows_named(names), False)
 
-    def _freeze(self, names: str | Sequence[str] | None, on: bool) -> None:
-        rows = self.rows if names is None else self._rows_named(names)
+    def _set_frozen(self, rows: Rows, on: bool) -> None:
         with self.bank.guard:
             self.bank.fetch()
             self.bank.frozen[rows] = on
