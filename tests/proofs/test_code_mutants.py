@@ -1,0 +1,43 @@
+"""Faults are put into code where they change it, and a test that fails on one is named."""
+
+import ast
+from dataclasses import replace
+
+import pytest
+
+from tests.proofs.code_mutants import GONE, ROOT, Mutant, pieces, tried
+
+CODE = """
+def scaled(x: "int | None", by=2):
+    if x is not None and by < 3:
+        return (x + 1) * by
+    return None
+"""
+
+
+def test_every_fault_changes_one_piece_of_the_code() -> None:
+    found = [mutant for _, mutant in pieces("a.py", CODE)]
+    told = {(each.words, each.other) for each in found}
+    assert told >= {
+        ("x is not None", "x is None"), ("by < 3", "by <= 3"), ("x + 1", "x - 1"), ("3", "4"),
+        ("(x + 1) * by", "(x + 1) / by"), ("return (x + 1) * by", "return None"),
+    }  # fmt: skip
+    for each in found:
+        assert Mutant.read(str(each)) == each
+        assert ast.unparse(ast.parse(each.applied(CODE))) != ast.unparse(ast.parse(CODE))
+
+
+def test_a_piece_that_is_no_more_is_said_to_be_gone() -> None:
+    mutant = next(mutant for _, mutant in pieces("a.py", CODE))
+    with pytest.raises(LookupError, match=r"a\.py"):
+        mutant.applied(CODE.replace("by", "factor"))
+
+
+@pytest.mark.slow
+def test_the_test_that_finds_a_fault_is_named() -> None:
+    path = "scalarviz/data/colors.py"
+    text = (ROOT / path).read_text(encoding="utf-8")
+    mutant = next(each for _, each in pieces(path, text) if each.function == "sepia")
+    found = tried(mutant).found
+    assert found.partition("::")[0] in {"scalarviz/data/colors.py", "tests/data/test_colors.py"}
+    assert tried(replace(mutant, number=99)).found == GONE
