@@ -29,8 +29,8 @@ from scalarviz.formulas.randomness import check_seed
 from scalarviz.model.bank import Bank
 from scalarviz.model.bank_stack import BankStack
 from scalarviz.network.network import Network
-from scalarviz.process.ctrl_c import CtrlC
 from scalarviz.process.memory import check_losses, in_units, most
+from scalarviz.process.whole import ctrl_c, uncut
 from scalarviz.session.lock import SessionLock
 from scalarviz.session.session import Session
 
@@ -128,20 +128,25 @@ class Replicas:
         wanted = true_or_false(progress, "progress")
         left, first = size(n, "n", least=0), self.step_index
         check_losses(first + left, len(self))
-        with self._session_lock.taken(), Progress(left, wanted) as bar, CtrlC() as ctrl_c:
+        with self._session_lock.taken(), Progress(left, wanted) as bar:
             if left and not first:
                 self._many.prepare()  # compiles; Ctrl-C can interrupt it
-            try:
-                while left:
-                    ctrl_c.hold()
-                    left -= self._take_steps(min(left, int(self._pace)))
-                    if left:
-                        bar.tell(self.step_index - first, self._mean_loss())
-                        ctrl_c.listen()
-                        self._session_lock.between()
-            finally:  # Ctrl-C is held back here: after the last steps, or after it was raised
-                if self.step_index > first:
-                    self._many.count_steps()
+            self._advance(left, bar)
+
+    @uncut
+    def _advance(self, left: int, bar: Progress) -> None:
+        """Take steps in portions; Ctrl-C ends it after one of them."""
+        first = self.step_index
+        try:
+            while left:
+                left -= self._take_steps(min(left, int(self._pace)))
+                if left:
+                    bar.tell(self.step_index - first, self._mean_loss())
+                    ctrl_c.deliver()
+                    self._session_lock.between()
+        finally:
+            if self.step_index > first:
+                self._many.count_steps()
 
     def _take_steps(self, count: int) -> int:
         start = time.perf_counter()

@@ -14,7 +14,6 @@ from scalarviz.engines.common.before import LARGE
 from scalarviz.engines.cpu.run import CpuRun
 from scalarviz.engines.python.run import PythonRun
 from scalarviz.errors import Interrupted
-from scalarviz.process.ctrl_c import CtrlC
 from tests.engines.test_overflow import X, network, numbers
 from tests.wording import refused
 
@@ -118,35 +117,3 @@ def test_gradients_of_a_first_step_that_was_broken_off_are_not_seen(
     with refused(Interrupted, "0 of 5 steps"):
         net.train(X, X, "mse", sv.Adam(0.01), steps=5)
     assert everything(net.bank) == before
-
-
-def test_a_signal_that_is_held_back_is_heard_later() -> None:
-    with CtrlC() as ctrl_c:
-        ctrl_c.hold()
-        signal.raise_signal(signal.SIGINT)
-        with pytest.raises(KeyboardInterrupt):
-            ctrl_c.listen()
-    late = CtrlC()
-    late.hold()
-    signal.raise_signal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
-        late.__exit__(None)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_another_handler_hears_every_signal_that_no_portion_is_broken_off_by() -> None:
-    heard: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
-    try:
-        with CtrlC() as ctrl_c:
-            ctrl_c.hold()
-            ctrl_c.listen()
-            signal.raise_signal(signal.SIGINT)
-            signal.raise_signal(signal.SIGINT)
-            assert len(heard) == 2
-            ctrl_c.hold()
-            signal.raise_signal(signal.SIGINT)
-            assert len(heard) == 2
-        assert len(heard) == 3
-    finally:
-        signal.signal(signal.SIGINT, before)

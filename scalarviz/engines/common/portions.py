@@ -14,8 +14,8 @@ from scalarviz.errors import GradientError, Interrupted
 from scalarviz.model.not_finite import written_error
 from scalarviz.model.operations import NONE
 from scalarviz.model.optimizer import Optimizer
-from scalarviz.process.ctrl_c import CtrlC
 from scalarviz.process.memory import empty_losses
+from scalarviz.process.whole import ctrl_c, cuttable, uncut
 
 Tell = Callable[[int, float], object]  # called with the steps done and the newest loss
 
@@ -23,6 +23,7 @@ NO_LOSSES = np.empty(0)
 SECONDS = 0.05  # about what a portion takes, and the most that is repeated
 
 
+@uncut
 def take_steps(
     engine: Engine, run: Run, optimizer: Optimizer, steps: int, tell: Tell | None = None
 ) -> FloatArray:
@@ -31,26 +32,15 @@ def take_steps(
     `tell` is called after each portion but the last.
     Raises GradientError, or Interrupted on Ctrl-C; both have the losses so far.
     """
-    with CtrlC() as ctrl_c:
-        return steps_until(ctrl_c, engine, run, optimizer, steps, tell)
-
-
-def steps_until(
-    ctrl_c: CtrlC, engine: Engine, run: Run, optimizer: Optimizer, steps: int, tell: Tell | None
-) -> FloatArray:
-    """`take_steps` with Ctrl-C delayed, except while a portion runs."""
     losses = empty_losses(steps) if steps > 1 else NO_LOSSES
     done, kept, pace = 0, 0, 1
     before, start = before_of(engine, run, optimizer), time.perf_counter()
     while True:
         count = min(pace, steps - done)
         try:
-            ctrl_c.listen()
-            outcome = run.steps(optimizer, done, count)
-            if count < steps:
-                ctrl_c.hold()
+            ctrl_c.deliver()
+            outcome = portion(run, optimizer, done, count)
         except KeyboardInterrupt:
-            ctrl_c.hold()
             restore(run, optimizer, before, kept, done)
             engine.forget()
             raise Interrupted(losses[:done], steps) from None
@@ -60,7 +50,6 @@ def steps_until(
         losses[done : done + taken] = outcome.losses
         done += taken
         if taken < count:
-            ctrl_c.hold()
             error = error_of(engine, run, optimizer, outcome, before, kept, done)
             error.losses = losses[:done]
             raise error
@@ -73,6 +62,12 @@ def steps_until(
         if seconds > SECONDS:
             before, start = before_of(engine, run, optimizer), time.perf_counter()
             kept = done
+
+
+@cuttable
+def portion(run: Run, optimizer: Optimizer, first: int, count: int) -> Outcome:
+    """Take some steps; after Ctrl-C the bank may be anywhere within them."""
+    return run.steps(optimizer, first, count)
 
 
 def before_of(engine: Engine, run: Run, optimizer: Optimizer) -> Before:
