@@ -21,7 +21,10 @@ BROWSER = chromium firefox-esr
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
 unexport PYTHONDONTWRITEBYTECODE
 .NOTPARALLEL:
-.PHONY: help watch notebooks lesson-pictures docs pages test test-all proofs bench lint format clean again
+.PHONY: help watch notebooks lesson-pictures docs pages test test-all proofs bench lint lint-js format clean again
+
+# Tests do without Node: lint calls it where it is there and lint-js has set up what it runs.
+HAS_NODE := $(and $(shell command -v node),$(wildcard node_modules/ready))
 
 help: ## list the targets (this text)
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 17
@@ -56,17 +59,20 @@ pages: .venv/ready-to-run .venv/ready-for-docs ## make docs/pages: the scenes th
 bench: .venv/ready-to-test ## measure beside micrograd, and PyTorch and JAX if they are there
 	@.venv/bin/python -m tests.benchmarks
 
-lint: .venv/ready-to-test ## style and types only
+lint: .venv/ready-to-test $(if $(HAS_NODE),lint-js) ## style and types only
 	@.venv/bin/python -m ruff check
 	@.venv/bin/python -m ruff format --check
 	@.venv/bin/python -m mypy
+
+lint-js: node_modules/ready ## style of JavaScript, by Node; once it is set up, lint does it too
+	@node_modules/.bin/eslint . --cache --cache-location node_modules/.cache/eslint/
 
 format: .venv/ready-to-test ## repair style where a program can
 	@.venv/bin/python -m ruff check --fix-only --quiet
 	@.venv/bin/python -m ruff format
 
 clean: ## remove all that make has made, .venv too
-	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv node_modules build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # ---- the set-up ---------------------------------------------------------------------------------
@@ -88,6 +94,11 @@ WORKS := $(shell { .venv/bin/python -c "" && grep -qxF "$$(pwd -P)" .venv/folder
 
 .venv/ready-to-test-all: setup.cfg pyproject.toml Makefile $(if $(WORKS),again)
 	@sh -euc "$$SETUP" setup ".[dev,browser]" "scalarviz and what all its tests need" "$(TEST_LIBRARIES) $(BROWSER)"
+
+node_modules/ready: package-lock.json
+	@command -v npm >/dev/null || { echo "Please install Node with npm: JavaScript is checked by it." >&2; exit 1; }
+	@npm ci --silent --no-audit --no-fund
+	@touch $@
 
 # Succeeds if the Python that runs it is within the bounds of setup.cfg.
 define SUITS

@@ -5,7 +5,7 @@ import { BranchLines } from "./branch_lines.js";
 import { BranchList } from "./branch_list.js";
 import { branchName } from "./branch_names.js";
 import { exhibitIn } from "./exhibit.js";
-import { byId, setShown, setWords, unitLength } from "./dom.js";
+import { byId, setShown, unitLength } from "./dom.js";
 import { captionFor } from "./page_caption.js";
 import { CaptionBox } from "./captionbox.js";
 import { cardOf, pinnedFor } from "./cards.js";

@@ -71,7 +71,7 @@ function slopeLine(ctx, row, arrived) {
   const written = own ? own.text : row.slopeText;
   const derivative = (now) =>
     own ? computedTree(own.tree, now) : calledFormula(row.derivative, [now.z, now.a]);
-  let second = null;
+  let second;
   let compute = (v) => v[0] * v[1];
   if (row.derivative === null) {
     second = termOf([result / arrived], { neuron: ctx.behind });
@@ -145,8 +145,8 @@ function lossDerivative(ctx, value, name) {
   const after = count > 1 ? ` / ${count}` : "";
   const scale = loss.factor / (count || 1);
   const about = { about: ctx.behind };
-  let one = null;
-  let compute = null;
+  let one;
+  let compute;
   if (loss.scalar && loss.slope.tree !== null) {
     const [found, slope] = lossTerm(loss, "slope", p, t, ctx.behind);
     one = found;
@@ -288,7 +288,7 @@ function dropoutBack(ctx) {
   const [place] = ctx.place;
   const [arrived, result] = [ctx.upstream[place], ctx.gradient[place]];
   const fields = { unit: ctx.called(ctx.behind) };
-  let line = null;
+  let line;
   if (result === 0 && arrived !== 0) {
     const words = text("captions.dropout_back.own", { arrived: said(arrived) });
     line = [pieceOf(words, { neuron: ctx.before })];

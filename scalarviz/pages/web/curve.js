@@ -31,8 +31,8 @@ export class Curve {
     this.others = [];
     this.redraw = () => {};
     element.addEventListener("pointerdown", (event) => {
-      const line = this.lineUnder(event);
-      if (line) return this.choose(line.key, this.stepAt(event));
+      const other = this.lineUnder(event);
+      if (other) return this.choose(other.key, this.stepAt(event));
       element.setPointerCapture(event.pointerId);
       return this.go(event);
     });
@@ -73,8 +73,8 @@ export class Curve {
   }
 
   /** Show which branch is meant. */
-  point(line) {
-    const key = line ? line.key : null;
+  point(other) {
+    const key = other ? other.key : null;
     if (key === this.lines.hover) return;
     this.lines.hover = key;
     const about = this.lines.list.find((each) => each.key === key);
@@ -99,8 +99,8 @@ export class Curve {
     this.element.setAttribute("aria-valuenow", step);
     this.element.setAttribute("aria-valuetext", [text("chart.step", { step }), ...this.measures.wordsAt(step)].join(", "));
     const [low, high] = finite ? decades(...finite) : [0.1, 1];
-    const words = [low, high].map((value) => generalNumber(value, 3));
-    const axis = Math.max(...words.map((each) => context.measureText(each).width)) + 8 * unit;
+    const ends = [low, high].map((value) => generalNumber(value, 3));
+    const axis = Math.max(...ends.map((each) => context.measureText(each).width)) + 8 * unit;
     const head = this.headOf(context, text("chart.title") + heading + this.nameShown(), step, width - axis, unit);
     this.makeRoom(head, width);
     const top = (HEADING + HEADING_ROW * (this.rows - 1)) * unit;
@@ -123,8 +123,8 @@ export class Curve {
     context.fillText(start.toLocaleString("en-US"), plot.x, height - 4 * unit);
     context.textAlign = "right";
     context.fillText(text("chart.step", { step: this.end }), plot.x + plot.width, height - 4 * unit);
-    if (plot.height > TWO_ENDS * unit) context.fillText(words[1], plot.x - 5, plot.y + 10 * unit);
-    context.fillText(words[0], plot.x - 5, bottom);
+    if (plot.height > TWO_ENDS * unit) context.fillText(ends[1], plot.x - 5, plot.y + 10 * unit);
+    context.fillText(ends[0], plot.x - 5, bottom);
     context.textAlign = "left";
     const up = Math.log10(high / low);
     const y = (value) => bottom - (Math.log10(value / low) / up) * plot.height;

@@ -43,8 +43,8 @@ export class Engine {
     this.numbers.setUint32(at, first, true);
     this.numbers.setUint32(at + 4, first + size, true);
     this.arrays = {};
-    for (const [name, [at, length, kind]] of Object.entries(spec.arrays)) {
-      this.arrays[name] = new KIND[kind](memory.buffer, at, length);
+    for (const [name, [start, length, kind]] of Object.entries(spec.arrays)) {
+      this.arrays[name] = new KIND[kind](memory.buffer, start, length);
     }
     this.value = this.arrays.value;
     this.grad = this.arrays.grad;
@@ -54,7 +54,7 @@ export class Engine {
     this.calls = {};
     for (const [name, place] of Object.entries(spec.calls)) this.calls[name] = table.get(place);
     this.jobs = {};
-    for (const [name, at] of Object.entries(spec.jobs)) this.jobs[name] = BigInt(at);
+    for (const [name, job] of Object.entries(spec.jobs)) this.jobs[name] = BigInt(job);
     this.buffers = new Map(spec.buffers.map((buffer) => [buffer.name, buffer]));
     this.round = spec.dtype === "float32" ? Math.fround : Number;
     this.step = spec.step;

@@ -33,9 +33,9 @@ export function writtenAlike(make) {
       made = make();
       let enough = true;
       const more = [];
-      for (const [key, writings] of digits.writings) {
-        if (writings.size < 2) continue;
-        const least = Math.min(MOST_ALIKE, Math.max(...writings.values()));
+      for (const [key, needed] of digits.writings) {
+        if (needed.size < 2) continue;
+        const least = Math.min(MOST_ALIKE, Math.max(...needed.values()));
         more.push([key, least]);
         enough &&= (digits.least.get(key) ?? 0) >= least;
       }

@@ -67,7 +67,7 @@ export class NeuronMap {
     const key = String(neuron);
     const known = this.reaches.get(key) ?? 1;
     let scale = known;
-    let top = 0;
+    let top;
     do {
       map.draw({ ...gauge, range: [0, scale] }, NEURON.cells, NEURON.cells);
       top = map.bytes(NEURON.cells, NEURON.cells).reduce((most, each, i) => (i % 4 ? most : Math.max(most, each)), 0);

@@ -82,7 +82,7 @@ function writeInside(paper, x, y, depth, words, size, color) {
 }
 
 /** Write "1" into the sphere of the biases, and its name below. */
-function writeOne({ paper, see, palette, scale, frame }, line) {
+function writeOne({ paper, see, palette, scale }, line) {
   if (!line.one) return;
   const { x, y, unit, depth } = see.one(line.one);
   const radius = line.radius * unit;

@@ -55,11 +55,11 @@ export function optimizerRows(optimizer, found, written) {
     if (isOwn && !line.card) return [cardLine(`${name} = ${exactlySaid(line.value)}`)];
     if (!line.card || (line.name !== "lr" && line.same)) return [];
     const known = { ...line.known };
-    const rows = (line.corrections ?? []).map(({ name, by, card }) => {
-      const value = known[name] / known[by];
-      known[`${name}_corrected`] = value;
+    const rows = (line.corrections ?? []).map(({ name: slot, by, card }) => {
+      const value = known[slot] / known[by];
+      known[`${slot}_corrected`] = value;
       const own = { name: "", card, value, known: line.known };
-      return cardEquation(own, text("card.corrected", { name }), changing);
+      return cardEquation(own, text("card.corrected", { name: slot }), changing);
     });
     const own = {};
     if (known.g === found.grad) own.g = written.grad;

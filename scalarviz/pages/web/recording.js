@@ -23,7 +23,7 @@ export class ArrayReader {
   next(size, track = "") {
     const kept = this.bytes[this.at++];
     if (kept === KEPT.same) return this.last;
-    let found = null;
+    let found;
     if (kept === KEPT.plain) {
       found = Float64Array.from({ length: size }, (_, i) => this.numbers.getFloat32(this.at + 4 * i, true));
       this.at += 4 * size;

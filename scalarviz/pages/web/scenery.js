@@ -91,8 +91,8 @@ function headWires({ see, palette, paper, scale }, bundle, back) {
     const way = [(end.x[i] - start.x[i]) / far, (end.y[i] - start.y[i]) / far];
     const reaches = [Math.abs(beside.x - end.x[i]) / Math.abs(way[0]), (half * end.unit[i]) / Math.abs(way[1])];
     const reach = Math.min(...reaches.filter((each) => !Number.isNaN(each)));
-    const back = (Number.isFinite(reach) ? reach : 0) + scale;
-    const tip = [end.x[i] - way[0] * back, end.y[i] - way[1] * back];
+    const before = (Number.isFinite(reach) ? reach : 0) + scale;
+    const tip = [end.x[i] - way[0] * before, end.y[i] - way[1] * before];
     if (!Number.isFinite(tip[0] + tip[1])) continue;
     paper.arrow([tip[0] - size * way[0], tip[1] - size * way[1]], tip, color, { head: size, depth: end.depth[i] });
   }

@@ -24,7 +24,6 @@ export class Shown {
  */
 export function stateOf(clock, from, { playing = false } = {}) {
   const { engine, operation, moment, before, losses, shown } = clock;
-  const { spec } = engine;
   const isLate = !Number.isNaN(engine.loss) && operation > 0;
   const room = playing ? FEW : MANY;
   const hasSlots = Object.keys(engine.slots).length * engine.value.length <= room;

@@ -1,0 +1,18 @@
+import js from "@eslint/js";
+
+export default [
+  { ignores: ["build/", "docs/", ".venv/"] },
+  js.configs.recommended,
+  {
+    rules: {
+      "array-callback-return": "error",
+      eqeqeq: "error",
+      "no-duplicate-imports": "error",
+      "no-shadow": "error",
+      "no-undef": "off", // tsc knows the names that browsers and Node have
+      "no-var": "error",
+      "object-shorthand": "error",
+      "prefer-const": ["error", { destructuring: "all" }],
+    },
+  },
+];
