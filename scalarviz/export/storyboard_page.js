@@ -1,13 +1,13 @@
 document.documentElement.classList.add('scripted');
 addEventListener('DOMContentLoaded', () => {
-  const all = selector => [...document.querySelectorAll(selector)], one = s => all(s)[0];
-  const frames = all('.frames figure'), steps = all('nav button');
-  const picture = one('.now'), before = one('.before'), caption = one('.stage figcaption');
-  const slider = one('input'), strip = one('nav');
+  const all = selector => [...document.querySelectorAll(selector)];
+  const [frames, steps] = ['.frames figure', 'nav button'].map(all);
+  const parts = ['.now', '.before', '.stage figcaption', 'input', 'nav'];
+  const [picture, before, caption, slider, strip] = parts.map((part) => all(part)[0]);
   const calm = matchMedia('(prefers-reduced-motion: reduce)');
   const [back, play, forward] = all('.buttons button');
   const last = frames.length - 1;
-  let here = -1, timer = null;
+  let [here, timer] = [-1, null];
 
   function show(place) {
     place = Math.min(Math.max(place, 0), last);
@@ -26,7 +26,7 @@ addEventListener('DOMContentLoaded', () => {
     if (here >= 0) steps[here].removeAttribute('aria-current');
     here = place;
     const step = steps[here];
-    const room = strip.getBoundingClientRect(), box = step.getBoundingClientRect();
+    const [room, box] = [strip, step].map((each) => each.getBoundingClientRect());
     step.setAttribute('aria-current', 'step');
     strip.scrollLeft += box.left + box.width / 2 - room.left - room.width / 2;
     slider.value = here;
@@ -63,8 +63,9 @@ addEventListener('DOMContentLoaded', () => {
   forward.onclick = () => go(here + 1);
   play.onclick = toggle;
   slider.oninput = () => go(Number(slider.value));
-  steps.forEach((step, place) => { step.onclick = () => go(place); });
-  addEventListener('click', event => {  // after a mouse click, space plays or pauses
+  for (const [place, step] of steps.entries()) step.onclick = () => go(place);
+  // After a mouse click, space plays or pauses.
+  addEventListener('click', event => {
     if (event.detail > 0 && document.activeElement.matches('button')) document.activeElement.blur();
   });
   addEventListener('keydown', event => {

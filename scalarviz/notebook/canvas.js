@@ -1,6 +1,7 @@
 const nameControls = box => {
   for (const label of box.querySelectorAll('label.widget-label[title]')) {
-    const control = label.parentElement, name = label.title
+    const control = label.parentElement
+    const name = label.title
     const unseen = label.style.display === 'none' && name && name !== 'null'
     if (!unseen || control.title === name) continue
     control.title = name
@@ -13,7 +14,8 @@ const putOnClipboard = async words => {
     await navigator.clipboard.writeText(words)
     return true
   } catch {
-    const field = document.createElement('textarea'), before = document.activeElement
+    const field = document.createElement('textarea')
+    const before = document.activeElement
     field.value = words
     Object.assign(field.style, { position: 'fixed', top: 0, opacity: 0 })
     document.body.append(field)
@@ -60,7 +62,8 @@ export default () => {
         if (!await putOnClipboard(message.text)) ctx.model.send({ type: 'not_copied' })
       }
       ctx.model.on('msg:custom', copy)
-      let observer = null, gone = false
+      let observer = null
+      let gone = false
       const begin = () => {
         if (gone) return
         if (!ctx.el.isConnected) return requestAnimationFrame(begin)

@@ -85,7 +85,8 @@ export class App {
     this.curve.begin(spec.page.measured, this.losses);
     this.curve.redraw = () => this.request();
     this.branchList = new BranchList((key) => this.run("choose", key));
-    this.own = new OwnInput(byId("picture"), (inputs) => this.player.askLatest("own", { inputs }), spec);
+    const ask = (inputs) => this.player.askLatest("own", { inputs });
+    this.own = new OwnInput(byId("picture"), ask, spec);
     this.exhibit = exhibitIn(byId("exhibit"), spec.page.exhibit, {
       evaluate: (inputs) => this.player.ask("evaluate", { inputs }),
       own: (inputs, kind) => this.act() && this.own.set(inputs, kind),

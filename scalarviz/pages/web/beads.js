@@ -84,7 +84,8 @@ function tellWires(strokes, frame, palette, scale) {
   const { moment, caption, layout, part } = frame;
   const ways = moment && caption && WIRE_WAYS[moment.kind];
   if (!ways) return;
-  const rows = [...new Set([...frame.pieces.map((piece) => piece.row ?? -1), ...(caption.rows ?? [])])];
+  const told = frame.pieces.map((piece) => piece.row ?? -1);
+  const rows = [...new Set([...told, ...(caption.rows ?? [])])];
   const many = rows.length > WIRES.clear;
   const width = WIRES.lit * scale * Math.min(1, Math.sqrt(WIRES.clear / Math.max(1, rows.length)));
   const spans = toldSpans(moment.kind, part);
@@ -94,6 +95,7 @@ function tellWires(strokes, frame, palette, scale) {
     const { fan, unit } = found;
     const column = fan.unitBefore(row);
     const cube = fan.cube(column, unit);
+    // prettier-ignore
     const halves = [[row3(fan.starts, column), cube], [cube, row3(fan.ends, unit)]];
     halves.forEach(([start, end], k) => {
       const paint = (ways[k] ? palette.accent : palette.lit) + (many ? "90" : "");
@@ -106,8 +108,11 @@ function tellWires(strokes, frame, palette, scale) {
 function toldSpans(kind, part) {
   const early = Math.min(1, part / 0.45);
   const late = Math.min(1, Math.max(0, (part - 0.5) / 0.45));
+  // prettier-ignore
   if (kind === "forward") return [[0, early], [0, late]];
+  // prettier-ignore
   if (kind === "input gradient") return [[1 - late, 1], [1 - early, 1]];
+  // prettier-ignore
   return [[0, early], [1 - early, 1]];
 }
 

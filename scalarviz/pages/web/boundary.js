@@ -14,9 +14,10 @@ function betweenClasses(answers, side) {
   const at = (i, j) => answers[i * side + j];
   for (let i = 0; i < side; i++) {
     for (let j = 0; j < side; j++) {
-      const [x, y] = [(j + 1) / side, (i + 1) / side];
-      if (j + 1 < side && at(i, j) !== at(i, j + 1)) lines.push([[x, i / side], [x, y]]);
-      if (i + 1 < side && at(i, j) !== at(i + 1, j)) lines.push([[j / side, y], [x, y]]);
+      const corner = [(j + 1) / side, (i + 1) / side];
+      const [right, below] = [[corner[0], i / side], [j / side, corner[1]]]; // prettier-ignore
+      if (j + 1 < side && at(i, j) !== at(i, j + 1)) lines.push([right, corner]);
+      if (i + 1 < side && at(i, j) !== at(i + 1, j)) lines.push([below, corner]);
     }
   }
   return lines;
@@ -28,6 +29,7 @@ function atValue(answers, side, middle) {
   const over = (i, j) => answers[i * side + j] - middle;
   for (let i = 0; i + 1 < side; i++) {
     for (let j = 0; j + 1 < side; j++) {
+      // prettier-ignore
       const corners = [[i, j], [i, j + 1], [i + 1, j + 1], [i + 1, j]];
       const found = [];
       corners.forEach((a, k) => {

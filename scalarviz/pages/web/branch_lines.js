@@ -33,12 +33,14 @@ export class BranchLines {
   /** The smallest and the largest loss of all lines; [Infinity, 0] without any. */
   get range() {
     const all = [...this.lines.values()].map(({ range }) => range);
-    return [Math.min(Infinity, ...all.map(([low]) => low)), Math.max(0, ...all.map(([, high]) => high))];
+    const [lows, highs] = [0, 1].map((k) => all.map((range) => range[k]));
+    return [Math.min(Infinity, ...lows), Math.max(0, ...highs)];
   }
 
   /** Return the lines as {key, number, points}, for the scales of a plot. */
   drawn(x, y) {
-    return this.list.filter(({ key }) => this.lines.has(key)).map(({ key, number }) => {
+    const shown = this.list.filter(({ key }) => this.lines.has(key));
+    return shown.map(({ key, number }) => {
       const { steps, low, high } = this.lines.get(key);
       const points = steps.flatMap((step, i) => {
         const pair = [[x(step), y(high[i])], [x(step), y(low[i])]];

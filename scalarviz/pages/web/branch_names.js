@@ -19,7 +19,8 @@ export function begunBy({ journal, fork }) {
   const here = journal.slice(fork.applied).filter(
     ({ step, operation }) => step === fork.step && operation === fork.operation,
   ); // prettier-ignore
-  return here.map(({ rows = [], row = rows[0], ...change }) => ({ ...change, row, count: rows.length }));
+  const counted = ({ rows = [], row = rows[0], ...more }) => ({ ...more, row, count: rows.length });
+  return here.map(counted);
 }
 
 /** Return the name of a branch, which begins where something was `done`; `spec` is as for DID. */

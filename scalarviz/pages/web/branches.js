@@ -98,8 +98,10 @@ export class Branches {
 
   /** Begin a branch at a place of the one that is shown, with the changes before it. */
   fork(place) {
-    const parent = this.now.lineage.find((each) => each.parent === null || isBefore(each.fork, place));
-    this.take(new Branch(this.nextKey(), parent, place, this.now.journal.slice(0, place.applied), place));
+    const isParent = (each) => each.parent === null || isBefore(each.fork, place);
+    const parent = this.now.lineage.find(isParent);
+    const journal = this.now.journal.slice(0, place.applied);
+    this.take(new Branch(this.nextKey(), parent, place, journal, place));
     return this.now;
   }
 
@@ -233,14 +235,17 @@ export class Branches {
   /** Drop a branch that is not shown; the one that left it last takes over what they have in common. */
   drop(branch) {
     const children = this.all.filter((each) => each.parent === branch);
-    const heir = children.reduce((best, each) => (best && !isBefore(best.fork, each.fork) ? best : each), null);
+    const later = (best, each) => (best && !isBefore(best.fork, each.fork) ? best : each);
+    const heir = children.reduce(later, null);
     if (heir) {
       const { fork, losses } = heir;
       heir.losses = new LossRecord(branch.losses.first);
       heir.losses.append(branch.losses, fork.step);
       heir.losses.append(losses);
-      heir.measured = [...branch.measured.filter(({ step }) => step <= fork.step), ...heir.measured];
-      heir.frames = [...branch.frames.slice(0, countUpTo(branch.frames, fork.step)), ...heir.frames];
+      const measured = branch.measured.filter(({ step }) => step <= fork.step);
+      const frames = branch.frames.slice(0, countUpTo(branch.frames, fork.step));
+      heir.measured = [...measured, ...heir.measured];
+      heir.frames = [...frames, ...heir.frames];
       heir.gap = Math.max(heir.gap, branch.gap);
       Object.assign(heir, { parent: branch.parent, fork: branch.fork });
     }
@@ -257,8 +262,8 @@ export class Branches {
     return this.all.map((branch) => {
       const { key, number, parent, fork, end, losses } = branch;
       const loss = losses.at(losses.end - 1);
-      const begun = { start: fork.step, operation: fork.operation, isFirst: parent === null, done: begunBy(branch) };
-      return { key, number, ...begun, end: end.step, loss };
+      const begun = { start: fork.step, operation: fork.operation, isFirst: parent === null };
+      return { key, number, ...begun, done: begunBy(branch), end: end.step, loss };
     });
   }
 

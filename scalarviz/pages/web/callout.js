@@ -35,12 +35,13 @@ export function drawCallout(view, taken) {
   const wide = CALLOUT.step * Math.ceil(room / CALLOUT.step); // fonts differ by parts of a pixel
   const high = size + 1.4 * CALLOUT.pad * scale;
   const priced = (boxes, price) => boxes.map((box) => [box, price]);
+  const around = ([x, y, r]) => new Box(x - r, y - r, 2 * r, 2 * r);
   const every = frame.sizes.length <= CALLOUT.most ? frame.sizes.keys() : [];
   const box = placeForWords(view, subject, wide, high, [
     ...priced([...taken.boxes, ...nameBoxes(view)], CALLOUT.words),
     ...priced(cubeBoxes(view, marksOf(frame).keys()), CALLOUT.told),
     ...priced(cubeBoxes(view, every), CALLOUT.cubes),
-    ...priced(taken.spheres.map(([x, y, r]) => new Box(x - r, y - r, 2 * r, 2 * r)), CALLOUT.spheres),
+    ...priced(taken.spheres.map(around), CALLOUT.spheres),
   ]);
   const light = WAY_BACK.has(frame.moment.kind) ? palette.accent : palette.light;
   const ends = shortestLine(box, subject);
@@ -94,8 +95,11 @@ function placeForWords({ see, scale }, subject, wide, high, covers) {
     const far = CALLOUT.gap * scale + away * high;
     const reach = 0.5 * (subject.width + wide) + far;
     const [above, below] = [subject.y - far - high, subject.bottom + far];
+    // prettier-ignore
     const places = [[level - reach, middle], [level + reach, middle]];
-    for (const y of [above, below]) places.push(...CALLOUT.aside.map((aside) => [level + aside * reach, y]));
+    for (const y of [above, below]) {
+      places.push(...CALLOUT.aside.map((aside) => [level + aside * reach, y]));
+    }
     for (const [x, y] of places) {
       const across = Math.min(Math.max(x, view.x), Math.max(view.x, view.right - wide));
       const down = Math.min(Math.max(y, view.y), Math.max(view.y, view.bottom - high));
@@ -121,6 +125,7 @@ function shortestLine(box, subject) {
     const shared = 0.5 * (Math.max(low, first) + Math.min(high, last));
     return [shared, shared];
   });
+  // prettier-ignore
   return [[x[0], y[0]], [x[1], y[1]]];
 }
 

@@ -1,6 +1,9 @@
 // The camera and the projection of points into the picture; as view/scene/camera.py and frame.py.
 
-import { along3, applied4, columns4, dot3, identity4, inverse4, length3, minus3, product4, row3 } from "./space.js";
+// prettier-ignore
+import {
+  along3, applied4, columns4, dot3, identity4, inverse4, length3, minus3, product4, row3,
+} from "./space.js";
 
 const STEEPEST_VIEW = 85; // degrees to each side; the scene has no back
 const LEAST_FOV = 0.5; // degrees; smaller angles are drawn without perspective
@@ -94,7 +97,8 @@ export class Camera {
   /** The camera moved sideways by fractions of the height of the picture. */
   moved(right, up) {
     const axes = this.axes;
-    const way = along3(axes[0].map((each) => each * right), up, axes[1]);
+    const sideways = axes[0].map((each) => each * right);
+    const way = along3(sideways, up, axes[1]);
     return this.with({ target: along3(this.target, this.height, way) });
   }
 
@@ -125,7 +129,8 @@ export class Camera {
     const nearest = 1.02 * (high[2] - deep);
     const height = Math.max(highest - 2 * slope * deep, 2 * slope * nearest, 1e-2);
     const middle = [(low[0] + high[0]) / 2, (low[1] + high[1]) / 2, deep];
-    const target = [0, 1, 2].map((k) => axes.reduce((sum, axis, i) => sum + middle[i] * axis[k], 0));
+    const along = (k) => axes.reduce((sum, axis, i) => sum + middle[i] * axis[k], 0);
+    const target = [0, 1, 2].map(along);
     return this.with({ target, height });
   }
 

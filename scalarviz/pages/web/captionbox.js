@@ -34,7 +34,7 @@ export class CaptionBox {
     this.shown = mark;
     const parts = [made("h2", "", caption.title)];
     if (caption.formula) parts.push(made("p", "formula", caption.formula));
-    parts.push(...lines.map((line) => made("p", "line", line.map((piece) => this.part(piece)))));
+    parts.push(...lines.map((line) => made("p", "line", ...line.map((piece) => this.part(piece)))));
     this.element.replaceChildren(...parts, this.rest);
     this.element.scrollTop = 0;
     if (!lines.length) this.need = 0;
@@ -75,8 +75,9 @@ export class CaptionBox {
     const button = made("button", "", piece.words);
     button.type = "button";
     button.addEventListener("click", () => (piece.opens ? this.open() : this.pin(thing)));
-    for (const name of ["pointerenter", "focus"]) button.addEventListener(name, () => this.point(piece));
-    for (const name of ["pointerleave", "blur"]) button.addEventListener(name, () => this.point(null));
+    const [point, leave] = [piece, null].map((each) => () => this.point(each));
+    for (const name of ["pointerenter", "focus"]) button.addEventListener(name, point);
+    for (const name of ["pointerleave", "blur"]) button.addEventListener(name, leave);
     return button;
   }
 }

@@ -80,7 +80,8 @@ function slopeLine(ctx, row, arrived) {
     const names = ["z", "a"].filter((each) => new RegExp(`\\b${each}\\b`).test(written));
     const given = (v) => Object.fromEntries(names.map((each, i) => [each, v[i]]));
     const words = (...shown) => fillNumbers(written, given(shown));
-    second = termOf(names.map((each) => values[each]), { words, neuron: ctx.behind });
+    const numbers = names.map((each) => values[each]);
+    second = termOf(numbers, { words, neuron: ctx.behind });
     compute = (v) => v[0] * derivative({ ...values, ...given(v.slice(1)) });
   } else {
     second = termOf([calledFormula(row.derivative, [z, a])], { neuron: ctx.behind });

@@ -83,7 +83,8 @@ function activationCaption(ctx) {
 export function plainForward(ctx) {
   const name = (ctx.operation.formula || ctx.operation.kind).replaceAll("_", " ");
   const lines = plainLines(`${listed(ctx.inputs)} → ${listed(ctx.outputs)}`);
-  const caption = captionWith(text("captions.plain", { name }), pretty(ctx.operation.meaning), lines);
+  const title = text("captions.plain", { name });
+  const caption = captionWith(title, pretty(ctx.operation.meaning), lines);
   return aboutOutput(ctx, caption, ctx.outputs[ctx.place[0]]);
 }
 

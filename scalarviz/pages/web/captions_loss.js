@@ -42,7 +42,8 @@ export function predictedCaption(ctx, plainly) {
   const others = [...target.keys()].filter((i) => i !== place).slice(0, SHOWN_TERMS);
   const pieces = others.map((i) => {
     const [p, t] = bothSaid(prediction[i], target[i]);
-    const words = text("captions.should", { unit: shortName(ctx.say, i), prediction: p, target: t });
+    const unit = shortName(ctx.say, i);
+    const words = text("captions.should", { unit, prediction: p, target: t });
     return pieceOf(words, { neuron: [name, i] });
   });
   const left = target.length - 1 - others.length;
@@ -72,7 +73,8 @@ export function lossCaption(ctx) {
   const title = text("captions.loss.title", { loss: said(whole, 3) });
   const neurons = [...Array(Math.min(outputs, MOST_TERMS)).keys()].map((i) => [name, i]);
   const callout = text("captions.callout.loss", { loss: said(whole) });
-  const caption = captionWith(title, formula, line ? [line, ...parts] : parts, { neurons, callout });
+  const lines = line ? [line, ...parts] : parts;
+  const caption = captionWith(title, formula, lines, { neurons, callout });
   return total ? { ...caption, whole: [line, ...parts.slice(0, -1), total] } : caption;
 }
 
@@ -129,7 +131,8 @@ function partLines(ctx, errors, whole) {
   const found = [];
   const last = samples === 1;
   if (errors.length > 1 || scale !== 1) {
-    const terms = shortenedTerms(errors.map((each) => termOf([each])), 0, SHOWN_TERMS);
+    const all = errors.map((each) => termOf([each]));
+    const terms = shortenedTerms(all, 0, SHOWN_TERMS);
     const before = factorOf(loss);
     const isSum = terms.length > 1 && (before || divisor > 1);
     const inner = isSum ? ["(", ...joinedBy(terms), ")"] : joinedBy(terms);

@@ -32,7 +32,8 @@ export function standardized(mean) {
 }
 
 /** Return what an activation makes of a number, as a line. */
-export function activationLine(name, row, z, a, { before = null, behind = null, least = FEW_DIGITS } = {}) {
+export function activationLine(name, row, z, a, more = {}) {
+  const { before = null, behind = null, least = FEW_DIGITS } = more;
   const options = { about: behind, least };
   const given = termOf([z], { neuron: before });
   const own = caseOf(row.cases, { z });
@@ -56,5 +57,6 @@ export function lossTerm(loss, part, p, t, neuron) {
     const now = { ...known, ...given(v) };
     return own ? computedTree(own.tree, now) : partOfLoss(loss, part, now.p, now.t);
   };
-  return [termOf(names.map((each) => known[each]), { words, neuron }), compute];
+  const numbers = names.map((each) => known[each]);
+  return [termOf(numbers, { words, neuron }), compute];
 }

@@ -2,7 +2,10 @@
 
 import { aboutOutput, standardized, standardizing } from "./captions_parts.js";
 import { exactSum, said } from "./format.js";
-import { MOST_TERMS, captionWith, equationLine, joinedBy, listed, plainLines, termOf } from "./lines.js";
+// prettier-ignore
+import {
+  MOST_TERMS, captionWith, equationLine, joinedBy, listed, plainLines, termOf,
+} from "./lines.js";
 import { asSentence } from "./names.js";
 import { frozenOf } from "./optimizer.js";
 import { unraveled } from "./paths.js";

@@ -30,7 +30,7 @@ export class CardBox {
     this.value = made("input", "number");
     Object.assign(this.value, { type: "text", inputMode: "decimal", autocomplete: "off" });
     this.value.setAttribute("aria-label", text("page.value.number"));
-    this.label = made("label", "", [text("page.value"), this.slider, this.value]);
+    this.label = made("label", "", text("page.value"), this.slider, this.value);
     this.slider.addEventListener("input", () => this.edit(this.row, Number(this.slider.value)));
     this.value.addEventListener("change", () => this.take());
     this.value.addEventListener("keydown", ({ key }) => key === "Enter" && this.value.blur());
@@ -43,8 +43,8 @@ export class CardBox {
       });
       return toggle;
     });
-    this.freezing = made("div", "freezing", this.toggles);
-    element.append(made("header", "", [this.name, button]), this.body, this.label, this.freezing);
+    this.freezing = made("div", "freezing", ...this.toggles);
+    element.append(made("header", "", this.name, button), this.body, this.label, this.freezing);
     this.row = -1;
     this.layer = []; // the rows of its layer
   }
@@ -93,7 +93,7 @@ export class CardBox {
     if (mark === this.shown) return;
     this.shown = mark;
     this.name.textContent = card.name;
-    const facts = made("dl", "", (card.facts ?? []).flatMap(factOf));
+    const facts = made("dl", "", ...(card.facts ?? []).flatMap(factOf));
     this.body.replaceChildren(facts, ...(card.blocks ?? []).map(blockOf));
   }
 }
@@ -109,19 +109,19 @@ function blockOf(block) {
   if (block.look === "strong") return made("h3", "", block.words);
   const parts = [made("span", "", block.words)];
   if (block.aside) parts.push(made("span", "aside", block.aside));
-  return made("p", block.look ?? "", parts);
+  return made("p", block.look ?? "", ...parts);
 }
 
 function tableOf({ head, rows, rests, total, marked }) {
   const shown = Math.min(rows.length, MOST_ROWS);
   const rest = rests?.[shown] ?? [];
   const table = made("table");
-  const row = (cells, tag) => made("tr", "", cells.map((cell) => made(tag, "", cell)));
+  const row = (cells, tag) => made("tr", "", ...cells.map((cell) => made(tag, "", cell)));
   table.append(made("thead", "", row(head, "th")));
   const lines = rows.slice(0, shown).map((cells) => row(cells, "td"));
   if (marked >= 0 && lines[marked]) lines[marked].className = "now";
   if (rest.length) lines.push(row(rest, "td"));
-  table.append(made("tbody", "", lines));
+  table.append(made("tbody", "", ...lines));
   if (total?.length) table.append(made("tfoot", "", row(total, "td")));
   return table;
 }

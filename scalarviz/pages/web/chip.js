@@ -29,7 +29,8 @@ export class Chip {
     this.act = act;
     setWords(this.button, action);
     setShown(this.button, action !== "");
-    this.timer = setTimeout(() => this.hide(), 1000 * Math.max(action ? OFFERED : SHOWN, words.length / READ));
+    const seconds = Math.max(action ? OFFERED : SHOWN, words.length / READ);
+    this.timer = setTimeout(() => this.hide(), 1000 * seconds);
   }
 
   /** Show a message until another one comes, or `hide` is called. */

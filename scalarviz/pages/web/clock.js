@@ -139,7 +139,8 @@ export class Clock {
   earlier(count, unit) {
     const { step, operation } = this;
     if (unit === "operation") {
-      const all = Math.max(this.first * this.operations, step * this.operations + operation - count);
+      const there = step * this.operations + operation - count;
+      const all = Math.max(this.first * this.operations, there);
       return this.arrival(Math.floor(all / this.operations), all % this.operations);
     }
     if (unit === "phase") {

@@ -7,6 +7,7 @@ import { cross3, dot3 } from "./space.js";
 
 const BOX_CORNERS = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => [i >> 2, (i >> 1) & 1, i & 1]);
 // The six sides of a box as triangles, each clockwise as seen from outside.
+// prettier-ignore
 const BOX_SIDES = [
   [0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1],
   [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3],
@@ -24,7 +25,8 @@ export class Cubes {
   constructor(gl, scene) {
     Object.assign(this, { gl, scene, given: null, sizes: null, turn: 0, scale: 1, sizeScale: 1 });
     const [vertex, fragment] = scene.programs.cubes;
-    this.programs = [0, 1].map((far) => [vertex, fragment.replace("#define FAR 1", `#define FAR ${far}`)]);
+    const withFar = (far) => fragment.replace("#define FAR 1", `#define FAR ${far}`);
+    this.programs = [0, 1].map((far) => [vertex, withFar(far)]);
     this.made = [null, null]; // programs without and with small cubes, when they are needed
     this.program(scene.count > MANY_CUBES ? 1 : 0); // compiled while the network starts
     const { split } = scene.shader;
@@ -128,6 +130,7 @@ export class Cubes {
       const i = plate.place;
       const pair = (number) => [Math.floor(number / split), number % split];
       const [rows, columns] = plate.room;
+      // prettier-ignore
       return [
         ...plate.origin, ...plate.along, ...plate.across, ...plate.toward,
         plate.columns, plate.rows, 2 * half,
@@ -181,7 +184,8 @@ export class Cubes {
     const { means, meansBytes } = this;
     const table = { bytes: meansBytes, width: means.width, top: this.tops[plate.place] };
     const scales = [inverseScale(this.scale), inverseScale(this.sizeScale)];
-    fillMeans(table, plate, this.given, this.sizes, scales, this.palette, finest, this.scene.shader);
+    const { given, sizes, palette } = this;
+    fillMeans(table, plate, given, sizes, scales, palette, finest, this.scene.shader);
     const start = 4 * table.width * table.top;
     const part = meansBytes.subarray(start, start + 4 * table.width * plate.room[0]);
     means.put(0, table.top, table.width, plate.room[0], part);

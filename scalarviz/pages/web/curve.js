@@ -97,11 +97,13 @@ export class Curve {
     const here = step + operation / operations;
     this.element.setAttribute("aria-valuemax", this.last);
     this.element.setAttribute("aria-valuenow", step);
-    this.element.setAttribute("aria-valuetext", [text("chart.step", { step }), ...this.measures.wordsAt(step)].join(", "));
+    const said = [text("chart.step", { step }), ...this.measures.wordsAt(step)];
+    this.element.setAttribute("aria-valuetext", said.join(", "));
     const [low, high] = finite ? decades(...finite) : [0.1, 1];
     const ends = [low, high].map((value) => generalNumber(value, 3));
     const axis = Math.max(...ends.map((each) => context.measureText(each).width)) + 8 * unit;
-    const head = this.headOf(context, text("chart.title") + heading + this.nameShown(), step, width - axis, unit);
+    const title = text("chart.title") + heading + this.nameShown();
+    const head = this.headOf(context, title, step, width - axis, unit);
     this.makeRoom(head, width);
     const top = (HEADING + HEADING_ROW * (this.rows - 1)) * unit;
     const plot = { x: axis, y: top, width: width - axis - 6, height: height - top - 18 * unit };
@@ -112,17 +114,20 @@ export class Curve {
       context.fillText(words, plot.x + x, (14 + HEADING_ROW * row) * unit, room);
     }
     context.strokeStyle = styled("--faint");
+    // prettier-ignore
     line(context, [[plot.x, plot.y], [plot.x, bottom], [plot.x + plot.width, bottom]]);
     context.fillStyle = quiet;
     const { start } = this;
     this.own = this.others = [];
     if (this.end === start || !finite) {
-      context.fillText(text("chart.empty"), plot.x + 8, plot.y + plot.height / 2 + 5, plot.width - 8);
+      const middle = plot.y + plot.height / 2;
+      context.fillText(text("chart.empty"), plot.x + 8, middle + 5, plot.width - 8);
       return;
     }
     context.fillText(start.toLocaleString("en-US"), plot.x, height - 4 * unit);
     context.textAlign = "right";
-    context.fillText(text("chart.step", { step: this.end }), plot.x + plot.width, height - 4 * unit);
+    const end = text("chart.step", { step: this.end });
+    context.fillText(end, plot.x + plot.width, height - 4 * unit);
     if (plot.height > TWO_ENDS * unit) context.fillText(ends[1], plot.x - 5, plot.y + 10 * unit);
     context.fillText(ends[0], plot.x - 5, bottom);
     context.textAlign = "left";
@@ -156,7 +161,8 @@ export class Curve {
   headOf(context, title, step, width, unit) {
     const beside = document.body.dataset.fit === "least" ? byId("place").offsetWidth : 0; // on phones
     const measures = this.measures.wordsAt(step);
-    const parts = this.measures.series.map(({ share }, k) => [measures[k], share ? "--metric" : "--ink"]);
+    const part = ({ share }, k) => [measures[k], share ? "--metric" : "--ink"];
+    const parts = this.measures.series.map(part);
     let [x, row] = [0, 0];
     return [[title, "--ink"], ...parts].map(([words, color]) => {
       const wide = context.measureText(words).width;
@@ -224,7 +230,8 @@ function decades(low, high) {
   const top = [1, 2, 5, 10].map((each) => each * 10 ** Math.floor(Math.log10(high)));
   const end = top.find((each) => each >= high * (1 - 1e-9));
   const start = [5, 2, 1].map((each) => each * 10 ** Math.floor(Math.log10(low)));
-  return [Math.min(start.find((each) => each <= low * (1 + 1e-9)), end / 10), end];
+  const lowest = start.find((each) => each <= low * (1 + 1e-9));
+  return [Math.min(lowest, end / 10), end];
 }
 
 /** Return points of the curve: two for each pixel column, its smallest and largest loss. */

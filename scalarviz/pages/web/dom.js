@@ -5,16 +5,12 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
-/** Return a new element with a class and either words or elements in it. */
-export function made(tag, name = "", inside = []) {
+/** Return a new element with a class and with words and elements in it. */
+export function made(tag, name = "", ...inside) {
   const element = document.createElement(tag);
   if (name) element.className = name;
-  element.append(...(Array.isArray(inside) ? inside : [inside]).map(asNode));
+  element.append(...inside);
   return element;
-}
-
-function asNode(inside) {
-  return inside instanceof Node ? inside : document.createTextNode(String(inside));
 }
 
 /** Show or hide an element. */

@@ -54,7 +54,8 @@ function tellChange(app, row, before, after) {
   const { name } = cardOf(app.spec, app.state, { row });
   const [old, fresh] = bothSaid(before, after);
   const repair = player.playing ? "" : text("notices.repair");
-  app.tell(text("notices.dragged", { name, old, new: fresh }), repair, () => player.playing || player.play());
+  const goOn = () => player.playing || player.play();
+  app.tell(text("notices.dragged", { name, old, new: fresh }), repair, goOn);
 }
 
 /** Return the value of a cube after a drag by so many pixels upwards. */

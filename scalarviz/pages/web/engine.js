@@ -5,8 +5,11 @@ import { initialNumbers } from "./initial.js";
 const KIND = {
   float32: Float32Array, float64: Float64Array, uint64: BigUint64Array, bool: Uint8Array,
 };
-const MEMORY = "__linear_memory", TABLE = "__indirect_function_table", POINTER = "__stack_pointer";
-const NO_ROW = -1, OVERFLOW = -2;
+const MEMORY = "__linear_memory";
+const TABLE = "__indirect_function_table";
+const POINTER = "__stack_pointer";
+const NO_ROW = -1;
+const OVERFLOW = -2;
 const HEAD = 48; // bytes of what is saved before the bank
 
 /** Functions of C that kernels may call, from Math: those whose name ends in f round to float32. */
@@ -97,11 +100,12 @@ export class Engine {
 
   /** Move weights by an optimizer of `spec.optimizers`; its slots are as they are. */
   takeOptimizer(number) {
-    const { update, optimizers } = this.spec;
-    const [at, size] = update;
+    const { optimizers } = this.spec;
+    const [at, size] = this.spec.update;
     const bytes = new Uint8Array(this.memory.buffer);
     this.ownUpdate ??= bytes.slice(at, at + size); // the place of the record in use is that of the first
-    bytes.set(number ? bytes.subarray(optimizers[number].update, optimizers[number].update + size) : this.ownUpdate, at);
+    const { update } = optimizers[number];
+    bytes.set(number ? bytes.subarray(update, update + size) : this.ownUpdate, at);
     this.optimizer = number;
     this.slots = {};
     const rows = this.value.length;

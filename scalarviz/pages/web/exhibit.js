@@ -1,6 +1,7 @@
 // What is learned, at the end of the flow: colours, a table of answers, or a map of the plane.
 
 import { answersEach, classOf, readAnswers } from "./answers.js";
+import { colorOf } from "./colors.js";
 import { made, setShown, setWords } from "./dom.js";
 import { withDecimals } from "./format.js";
 import { LARGE_KINDS } from "./kinds.js";
@@ -35,7 +36,8 @@ function hex(color) {
 
 /** Return a colour as six digits, "#ff8800". */
 function codeOf(color) {
-  const digits = (x) => Math.round(255 * Math.min(1, Math.max(0, x || 0))).toString(16).padStart(2, "0");
+  const byte = (x) => Math.round(255 * Math.min(1, Math.max(0, x || 0)));
+  const digits = (x) => byte(x).toString(16).padStart(2, "0");
   return `#${Array.from(color, digits).join("")}`;
 }
 
@@ -44,11 +46,11 @@ class Swatches {
   constructor(element, data, use) {
     this.data = data;
     const names = ["input", "output", "target"].map((name) => text(`exhibits.swatches.${name}`));
-    const head = made("div", "names", names.map((name) => made("span", "", name)));
-    this.rows = [null, ...data.inputs].map((_, i) => {
-      return made("div", i ? "" : "now", [made("i"), made("i"), made("i")]);
-    });
-    element.append(made("div", "swatches", [head, ...this.rows]));
+    const head = made("div", "names", ...names.map((name) => made("span", "", name)));
+    this.rows = [null, ...data.inputs].map((_, i) =>
+      made("div", i ? "" : "now", made("i"), made("i"), made("i")),
+    );
+    element.append(made("div", "swatches", head, ...this.rows));
     data.inputs.forEach((input, i) => {
       this.paint(i + 1, 0, input);
       this.paint(i + 1, 2, data.targets[i]);
@@ -61,18 +63,16 @@ class Swatches {
   makePicker(element, use) {
     this.picker = made("input");
     this.picker.type = "color";
-    this.picker.addEventListener("input", () => {
-      const bytes = [1, 3, 5].map((start) => parseInt(this.picker.value.slice(start, start + 2), 16));
-      use.own(bytes.map((each) => each / 255), "color");
-    });
-    element.append(made("label", "picker", [made("span", "", text("own.color")), this.picker]));
+    this.picker.addEventListener("input", () => use.own(colorOf(this.picker.value), "color"));
+    element.append(made("label", "picker", made("span", "", text("own.color")), this.picker));
   }
 
   /** Make the table that stands for the colours where they are not seen. */
   makeTable(element, names) {
-    this.lines = [null, ...this.data.inputs].map(() => made("tr", "", names.map(() => made("td"))));
-    const head = made("tr", "", names.map((name) => made("th", "", name)));
-    const table = made("table", "", [made("thead", "", head), made("tbody", "", this.lines)]);
+    const cells = () => names.map(() => made("td"));
+    this.lines = [null, ...this.data.inputs].map(() => made("tr", "", ...cells()));
+    const head = made("tr", "", ...names.map((name) => made("th", "", name)));
+    const table = made("table", "", made("thead", "", head), made("tbody", "", ...this.lines));
     element.append(made("div", "unseen", table));
   }
 
@@ -120,20 +120,22 @@ class Answers {
   constructor(element, data, use) {
     this.data = data;
     this.count = data.inputs.length * data.outputs; // of the probe; the others are of the map
-    const head = [...data.names, text("exhibits.swatches.output"), text("exhibits.swatches.target")];
+    const [answer, goal] = ["output", "target"].map((name) => text(`exhibits.swatches.${name}`));
+    const head = [...data.names, answer, goal];
     this.rows = data.inputs.map((input, i) => {
       const cells = [...input.map(short), "", data.targets[i].map(short).join(" ")];
-      return made("tr", "", cells.map((cell) => made("td", "", cell)));
+      return made("tr", "", ...cells.map((cell) => made("td", "", cell)));
     });
-    const titles = made("tr", "", head.map((name) => made("th", "", name)));
-    element.append(made("table", "", [made("thead", "", titles), made("tbody", "", this.rows)]));
+    const titles = made("tr", "", ...head.map((name) => made("th", "", name)));
+    element.append(made("table", "", made("thead", "", titles), made("tbody", "", ...this.rows)));
     this.says = made("p");
     element.append(this.says);
     this.map = data.map && new LARGE_KINDS.plane(element, data.map, use);
   }
 
   answers(state) {
-    return answersEach(state.probe.subarray(0, this.count), this.data.reads, this.data.targets[0].length);
+    const { reads, targets } = this.data;
+    return answersEach(state.probe.subarray(0, this.count), reads, targets[0].length);
   }
 
   right(state) {

@@ -22,7 +22,8 @@ export class Eyes {
     this.goal = this.camera;
     this.from = null;
     this.framed = true;
-    Object.assign(this, { size: [0, 0], inner: null, legend: null, started: null, seconds: EYES.seconds });
+    Object.assign(this, { size: [0, 0], inner: null, legend: null, started: null });
+    this.seconds = EYES.seconds;
   }
 
   preset(name) {
@@ -119,7 +120,8 @@ export class Eyes {
     const right = (x - box.x - box.width / 2) / box.height;
     const up = (box.y + box.height / 2 - y) / box.height;
     const most = EYES.farthest * this.whole(this.camera).height;
-    this.camera = this.camera.zoomed(Math.max(factor, Math.min(1, this.camera.height / most)), right, up);
+    const least = Math.min(1, this.camera.height / most);
+    this.camera = this.camera.zoomed(Math.max(factor, least), right, up);
   }
 
   stay() {

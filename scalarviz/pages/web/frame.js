@@ -40,7 +40,8 @@ export function numbersOf(state, name) {
   const known = KNOWN_CHANNELS.get(state);
   if (!known.has(name)) {
     const from = { "last change": state.before, [SINCE_START]: state.begun }[name];
-    known.set(name, state.value.map((each, i) => (from ? each - from[i] : 0)));
+    const change = state.value.map((each, i) => (from ? each - from[i] : 0));
+    known.set(name, change);
   }
   return known.get(name);
 }

@@ -95,7 +95,8 @@ export class Glyphs {
     }
     const found = [this.left, this.top];
     for (let i = 0; i < high; i++) {
-      this.pixels.set(image.subarray(i * wide, (i + 1) * wide), (this.top + i) * GLYPHS.width + this.left);
+      const at = (this.top + i) * GLYPHS.width + this.left;
+      this.pixels.set(image.subarray(i * wide, (i + 1) * wide), at);
     }
     this.left += wide + 1;
     this.row = Math.max(this.row, high + 1);

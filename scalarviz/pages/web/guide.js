@@ -68,7 +68,8 @@ export async function leadOn(app) {
   if (end) {
     await player.ask("advance", { count: end - done, unit: "operation" });
   } else {
-    for (let k = 0; k < MOST_STILL && app.tour === tour && !(k && learnedIn(app)) && !app.state.stopped; k++) {
+    const goesOn = (k) => app.tour === tour && !(k && learnedIn(app)) && !app.state.stopped;
+    for (let k = 0; k < MOST_STILL && goesOn(k); k++) {
       await player.ask("advance", { count: 100, unit: "step" });
     }
     if (app.tour === tour) endWith(app);

@@ -76,7 +76,10 @@ export class Ink {
     const { gl } = this;
     this.room = 2 * count;
     const order = new Uint32Array(6 * this.room);
-    for (let i = 0; i < this.room; i++) order.set([0, 1, 2, 2, 1, 3].map((each) => 4 * i + each), 6 * i);
+    for (let i = 0; i < this.room; i++) {
+      const corners = [0, 1, 2, 2, 1, 3].map((each) => 4 * i + each);
+      order.set(corners, 6 * i);
+    }
     gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, order, gl.STATIC_DRAW);
   }
 }

@@ -8,6 +8,7 @@ export function commandOf(event) {
   if ((event.ctrlKey || event.metaKey) && !event.altKey) return UNDOING[event.key] ?? null;
   if (event.altKey) return null;
   const times = event.shiftKey ? TIMES : 1;
+  // prettier-ignore
   switch (event.key) {
     case " ": case "t": return ["toggle"];
     case "ArrowRight": return ["on", times];

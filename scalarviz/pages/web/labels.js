@@ -33,7 +33,9 @@ class Obstacles {
   meets(box) {
     if (this.boxes.some((each) => box.meets(each)) || this.onSphere(box)) return true;
     const points = [];
-    for (let i = 0; i < 7; i++) for (let j = 0; j < 3; j++) points.push([box.x + (i / 6) * box.width, box.y + (j / 2) * box.height]);
+    for (let i = 0; i < 21; i++) {
+      points.push([box.x + (Math.floor(i / 3) / 6) * box.width, box.y + ((i % 3) / 2) * box.height]);
+    }
     return this.polygons.some((polygon) => points.some((point) => isInside(point, polygon)));
   }
 
@@ -67,7 +69,8 @@ function obstaclesOf(view) {
       polygons.push(outline({ x: [...x, fourth[0]], y: [...y, fourth[1]] }));
     }
   }
-  return new Obstacles(boxes, spheres, polygons.filter((polygon) => polygon.length > 2));
+  const wide = polygons.filter((polygon) => polygon.length > 2);
+  return new Obstacles(boxes, spheres, wide);
 }
 
 /** The convex outline of points, counterclockwise; empty if one is behind the eye. */
@@ -104,7 +107,8 @@ function drawLayers(view, taken) {
     placed = view.frame.layout.labels.map((label) => placeLabel(view, label, taken, lengths));
     if (!placed.includes(null)) break;
   }
-  const look = { size: LABELS.size * view.scale, color: view.palette.quiet, outline: view.palette.ground };
+  const { quiet, ground } = view.palette;
+  const look = { size: LABELS.size * view.scale, color: quiet, outline: ground };
   for (const found of placed) if (found) view.paper.text(...found, look);
 }
 
@@ -184,7 +188,8 @@ function drawEnds({ paper, see, frame, palette, scale }, taken) {
       // Higher, if a sphere is there.
       const box = new Box(left, y - up - 0.8 * size, wide, size);
       if (taken.onSphere(box) || box.y <= top) continue;
-      paper.text(left, y - up, words, { size, color: palette.ink, bold: true, outline: palette.ground });
+      const look = { size, color: palette.ink, bold: true, outline: palette.ground };
+      paper.text(left, y - up, words, look);
       taken.boxes.push(box);
       break;
     }

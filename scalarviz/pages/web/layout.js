@@ -2,7 +2,7 @@
 
 import { along3, length3, row3 } from "./space.js";
 
-const CUBE_SIGNS = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => [i & 4 ? 1 : -1, i & 2 ? 1 : -1, i & 1 ? 1 : -1]);
+const CUBE_SIGNS = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => [4, 2, 1].map((bit) => (i & bit ? 1 : -1)));
 
 /** A grid of cubes, one for each number of the bank from `first` on. */
 export class Plate {
@@ -10,11 +10,11 @@ export class Plate {
     Object.assign(this, given, { place });
     this.cell = [length3(this.along), length3(this.across)];
     this.unit = Math.min(1, ...this.cell);
-    const [high, wide, down, right, byRow, byColumn] = this.tiles ?? [
-      this.rows, this.columns, this.rows, this.columns, 0, 0,
-    ];
+    const whole = [this.rows, this.columns];
+    const [high, wide, down, right, byRow, byColumn] = this.tiles ?? [...whole, ...whole, 0, 0];
     Object.assign(this, { high, wide, pitch: [down, right], strides: [byRow, byColumn] });
-    this.count = [Math.floor((this.rows - high) / down) + 1, Math.floor((this.columns - wide) / right) + 1];
+    const count = (all, size, step) => Math.floor((all - size) / step) + 1;
+    this.count = [count(this.rows, high, down), count(this.columns, wide, right)];
     this.size = high * wide * this.count[0] * this.count[1];
     this.stop = this.indexOf(this.rows - 1, this.columns - 1) + 1;
   }
@@ -22,7 +22,8 @@ export class Plate {
   /** A point in space for a place on the plate. */
   point(column, row, height = 0) {
     const { origin, along, across, toward } = this;
-    return [0, 1, 2].map((k) => origin[k] + column * along[k] + row * across[k] + height * toward[k]);
+    const at = (k) => origin[k] + column * along[k] + row * across[k] + height * toward[k];
+    return [0, 1, 2].map(at);
   }
 
   /** Row, column and bank index of each cube, in three arrays. */

@@ -16,7 +16,9 @@ const LEGEND = {
 
 /** The box of the legend, in the lower left corner of the network's box; null without room. */
 export function legendBox(inner, scale) {
-  for (const [[wide, high], [wider, higher]] of [[LEGEND.size, LEGEND.room], [LEGEND.small, LEGEND.smallRoom]]) {
+  // prettier-ignore
+  const sizes = [[LEGEND.size, LEGEND.room], [LEGEND.small, LEGEND.smallRoom]];
+  for (const [[wide, high], [wider, higher]] of sizes) {
     if (inner.width >= wider * wide * scale && inner.height >= higher * high * scale) {
       return new Box(inner.x, inner.bottom - high * scale, wide * scale, high * scale);
     }
@@ -30,7 +32,9 @@ export function drawLegend(view) {
   const box = legendBox(see.box, scale);
   if (!box) return;
   const pad = 8 * scale;
-  paper.box(box.x - pad, box.y + 2 * scale, box.width + 2 * pad, box.height + pad / 4, `${palette.ground}d8`, { radius: pad });
+  const [wide, high] = [box.width + 2 * pad, box.height + pad / 4];
+  const fill = `${palette.ground}d8`;
+  paper.box(box.x - pad, box.y + 2 * scale, wide, high, fill, { radius: pad });
   if (box.height < LEGEND.size[1] * scale) {
     drawLegendLine(view, box);
     return;
@@ -45,7 +49,8 @@ export function drawLegend(view) {
   if (widths[0] + 0.5 * widths[1] > 0.22 * box.width) ends[1] = ends[3] = ""; // no room between
   ends.forEach((words, i) => {
     const anchor = i === 0 ? "left" : i === ends.length - 1 ? "right" : "center";
-    paper.text(box.x + (i / (ends.length - 1)) * box.width, box.bottom - 2 * scale, words, { ...look, anchor });
+    const x = box.x + (i / (ends.length - 1)) * box.width;
+    paper.text(x, box.bottom - 2 * scale, words, { ...look, anchor });
   });
 }
 

@@ -22,7 +22,8 @@ export function lightsOf(layout, scene, moment, part) {
   shown.plates.fill(layout.size > LIGHTS.small ? LIGHTS.dimSmall : scene.shader.dim);
   shown.neurons.fill(scene.shader.dim);
   shown.back = WAY_BACK.has(moment.kind);
-  LIGHT_KINDS[moment.kind]({ layout, moment, part, shown, scene, operation: scene.operations[moment.operation] });
+  const operation = scene.operations[moment.operation];
+  LIGHT_KINDS[moment.kind]({ layout, moment, part, shown, scene, operation });
   return shown;
 }
 
@@ -83,6 +84,7 @@ function touchCubes(about) {
       shown.white[plate.place] = flash(part);
       continue;
     }
+    // prettier-ignore
     const sides = [[2, plate.rows], [1, plate.columns]];
     if (plate.turned !== shown.back) sides.reverse();
     const [axis, count] = sides[part < 0.5 ? 0 : 1];

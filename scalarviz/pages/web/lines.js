@@ -31,7 +31,8 @@ export const firstOnCube = (first, second) => `${first}\n× ${second}`;
 /** Return a part of an equation with numbers in it; a term of a sum is their product. */
 export function termOf(numbers, more = {}) {
   const value = numbers.reduce((product, each) => product * each, 1);
-  return { numbers, value, words: (shown) => shown, row: NO_INDEX, neuron: null, mark: null, ...more };
+  const words = (shown) => shown;
+  return { numbers, value, words, row: NO_INDEX, neuron: null, mark: null, ...more };
 }
 
 /**

@@ -81,7 +81,8 @@ export function writeLink({ step, operation, pinned, sample, hide = [], play, th
 /** Return the moment that a state shows: after the last operation of a step it is still that step. */
 export function shownMoment({ step, operation, moment, focus }) {
   const ended = operation === 0 && moment >= 0;
-  return { step: ended ? step - 1 : step, operation: ended ? moment + 1 : operation, sample: focus };
+  if (!ended) return { step, operation, sample: focus };
+  return { step: step - 1, operation: moment + 1, sample: focus };
 }
 
 // Readers of the parts of a link: fields of the moment, or null for what means nothing.

@@ -82,7 +82,8 @@ function mapImage(line, colors) {
 
 function pasteMaps(paper, corners, image, shape, good, depths) {
   good.forEach((channel, i) => {
-    const [column, row] = [Math.floor(channel / image.most) / image.wide, (channel % image.most) / image.high];
+    const column = Math.floor(channel / image.most) / image.wide;
+    const row = (channel % image.most) / image.high;
     const part = [column, row, column + 1 / image.wide, row + 1 / image.high];
     paper.image(corners[i], image, part, depths[i]);
   });
@@ -90,10 +91,12 @@ function pasteMaps(paper, corners, image, shape, good, depths) {
 
 /** Draw a thin frame around an image. */
 function frameMap(paper, [x, y, rightX, rightY, downX, downY], color, [left, end]) {
+  // prettier-ignore
   const [a, b, d] = [[x, y], [rightX, rightY], [downX, downY]];
   const c = [rightX + downX - x, rightY + downY - y];
+  // prettier-ignore
   const sides = [[a, b, left, end], [b, c, end, end], [c, d, end, left], [d, a, left, left]];
-  for (const [start, stop, near, far] of sides) paper.segment(start, stop, color, { width: 1, depths: [near, far] });
+  for (const [start, stop, ...depths] of sides) paper.segment(start, stop, color, { depths });
 }
 
 /** Write the number of each channel below its image, if there is room. */
@@ -126,9 +129,11 @@ function writeOnMaps(view, line, name, colors, left) {
   const middle = see.one(line.points.subarray(0, 3));
   if (!(middle.unit * line.side >= MAPS.crossed)) return; // no need to look at every pixel
   const seen = see.see(line.points);
-  const units = Array.from(seen.unit).filter(Number.isFinite).sort((a, b) => a - b);
+  const units = Array.from(seen.unit).filter(Number.isFinite);
+  units.sort((a, b) => a - b);
   const pixel = units.length ? units[units.length >> 1] * line.side : 0;
-  if (left) crossOut(view, seen, seen.unit.map(() => 0.4 * pixel), seen.depth, left);
+  const reach = seen.unit.map(() => 0.4 * pixel);
+  if (left) crossOut(view, seen, reach, seen.depth, left);
   if (!name || pixel < MAPS.written) return;
   const inside = [];
   for (let i = 0; i < line.count; i++) {
@@ -138,7 +143,8 @@ function writeOnMaps(view, line, name, colors, left) {
   if (inside.length > MAPS.mostWritten) return;
   const size = Math.min(13, 0.3 * pixel);
   for (const i of inside) {
-    const look = { size, color: readableOn(colors[i]), anchor: "center", depth: seen.depth[i] - 1e-4 };
+    const depth = seen.depth[i] - 1e-4;
+    const look = { size, color: readableOn(colors[i]), anchor: "center", depth };
     paper.text(seen.x[i], seen.y[i] + 0.36 * size, shortNumber(frame.values[name][i]), look);
   }
 }
@@ -150,9 +156,11 @@ function drawMapFlows({ paper, palette, frame }, line, corners, good, depths) {
   if (!found || Math.hypot(rightX - x, rightY - y) < 8) return;
   const colors = found.parts.map((part, i) => palette.map(Math.sign(found.flow[i]) * part));
   const small = corners.map(([a, b, c, d, e, f]) => {
-    const [right, down] = [[0.5 * (c - a), 0.5 * (d - b)], [0.5 * (e - a), 0.5 * (f - b)]];
+    const right = [0.5 * (c - a), 0.5 * (d - b)];
+    const down = [0.5 * (e - a), 0.5 * (f - b)];
     const corner = [a + 1.1 * (right[0] + down[0]), b + 1.1 * (right[1] + down[1])];
-    return [...corner, corner[0] + right[0], corner[1] + right[1], corner[0] + down[0], corner[1] + down[1]];
+    const moved = (way) => [corner[0] + way[0], corner[1] + way[1]];
+    return [...corner, ...moved(right), ...moved(down)];
   });
   const near = depths.map((pair) => pair.map((depth) => depth - 1e-4));
   pasteMaps(paper, small, mapImage(line, colors), line.shape, good, near);

@@ -10,6 +10,7 @@ const MARKS = {
   marked: 64, // cubes of a caption that are marked
   most: 1500, // frozen cubes that are marked
 };
+// prettier-ignore
 const CUBE_EDGES = [
   [0, 1], [2, 3], [4, 5], [6, 7], [0, 2], [1, 3], [4, 6], [5, 7], [0, 4], [1, 5], [2, 6], [3, 7],
 ];
@@ -61,7 +62,8 @@ function ringNeuron({ paper, see, frame, scale }, neuron, color, width) {
   if (!Number.isFinite(x + y)) return;
   const wide = width * scale;
   const depth = Math.max(see.one(along3(point, line.radius, see.camera.toward)).depth, -1);
-  paper.disc(x, y, line.radius * unit + scale + 0.5 * wide, null, { outline: color, line: wide, depth });
+  const radius = line.radius * unit + scale + 0.5 * wide;
+  paper.disc(x, y, radius, null, { outline: color, line: wide, depth });
 }
 
 function markCube(view, row, color, width) {
@@ -75,7 +77,8 @@ export function edgesOf({ paper, see, scale }, corners, color, width) {
   if (!x.every(Number.isFinite)) return;
   const near = (k) => Math.max(depth[k] - 2e-3, -1);
   for (const [a, b] of CUBE_EDGES) {
-    paper.segment([x[a], y[a]], [x[b], y[b]], color, { width: width * scale, depths: [near(a), near(b)] });
+    const depths = [near(a), near(b)];
+    paper.segment([x[a], y[a]], [x[b], y[b]], color, { width: width * scale, depths });
   }
 }
 
@@ -93,7 +96,8 @@ function holdCube({ paper, see, frame, palette }, row) {
   const rest = 0.22 * (high - low);
   const near = Math.max(Math.min(...depth) - 1e-4, -1);
   for (const at of [Math.min(...x) + 0.5, Math.max(...x) - 0.5]) {
-    paper.segment([at, low + rest], [at, high - rest], palette.ink, { width: 1.6, depths: [near, near] });
+    const look = { width: 1.6, depths: [near, near] };
+    paper.segment([at, low + rest], [at, high - rest], palette.ink, look);
   }
 }
 

@@ -56,6 +56,7 @@ export class MarksKey {
     setShown(this.button, box !== null);
     if (box) {
       const { style } = this.button;
+      // prettier-ignore
       const place = [["left", box.x], ["top", box.y], ["width", box.width], ["height", box.height]];
       for (const [name, length] of place) {
         const words = `${Math.round(length)}px`;

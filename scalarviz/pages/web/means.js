@@ -2,6 +2,7 @@
 // view/cubes/lod.py and mip_means.py.
 
 const MEANS = { spreads: 0.8, sample: 16384, flattest: 0.25, room: 0.8 };
+// prettier-ignore
 const CLIP_SIDES = [[0, 0, 1], [1, 0, 1], [-1, 0, 1], [0, 1, 1], [0, -1, 1]];
 
 /** Cells that a pixel covers on a plate: along its longer side least and most, and its finer side. */
@@ -11,7 +12,9 @@ export function nearnessOf(plate, see, width, height, { oblique }) {
   const clip = ([a, b, c]) => [0, 4, 12].map((i) => m[i] * a + m[i + 1] * b + m[i + 2] * c + m[i + 3]);
   const box = clipOf(plate.corners(), clip);
   const { columns, rows } = plate;
-  let plane = [[0, 0], [columns, 0], [columns, rows], [0, rows]].map(([c, r]) => clip(plate.point(c, r)));
+  // prettier-ignore
+  const corners = [[0, 0], [columns, 0], [columns, rows], [0, rows]];
+  let plane = corners.map(([c, r]) => clip(plate.point(c, r)));
   const right = plane[1].map((each, k) => (each - plane[0][k]) / columns);
   const down = plane[3].map((each, k) => (each - plane[0][k]) / rows);
   const inside = (point, side) => point[0] * side[0] + point[1] * side[1] + point[2] * side[2];

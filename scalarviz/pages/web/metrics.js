@@ -92,8 +92,10 @@ export class Metrics {
 function samplesIn(engine, bytes, count) {
   const { inputs, outputs } = engine.spec.sizes;
   const own = bytes.slice().buffer; // from a place where numbers may stand
-  const numbers = new engine.value.constructor(own.slice(0, count * inputs * engine.value.BYTES_PER_ELEMENT));
-  return { inputs: numbers, targets: new Float64Array(own.slice(own.byteLength - 8 * count * outputs)) };
+  const end = count * inputs * engine.value.BYTES_PER_ELEMENT;
+  const numbers = new engine.value.constructor(own.slice(0, end));
+  const targets = new Float64Array(own.slice(own.byteLength - 8 * count * outputs));
+  return { inputs: numbers, targets };
 }
 
 /** Return the samples of the batch of the next step. */
@@ -101,5 +103,6 @@ function nextBatch(engine) {
   engine.draw(engine.step);
   const samples = Array.from({ length: engine.batch }, (_, i) => engine.sample(i));
   const joined = (kind, name) => kind.from(samples.flatMap((each) => Array.from(each[name])));
-  return { inputs: joined(engine.value.constructor, "inputs"), targets: joined(Float64Array, "targets") };
+  const inputs = joined(engine.value.constructor, "inputs");
+  return { inputs, targets: joined(Float64Array, "targets") };
 }

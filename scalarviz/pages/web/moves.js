@@ -20,7 +20,8 @@ export function drawPushes(view) {
   const { frame, see } = view;
   const { pushes } = frame;
   if (!pushes) return false;
-  const top = pushes.reduce((most, each) => (Math.abs(each) > most && Math.abs(each) < Infinity ? Math.abs(each) : most), 0);
+  const sizes = pushes.map(Math.abs).filter((each) => each < Infinity);
+  const top = sizes.reduce((most, each) => (each > most ? each : most), 0);
   if (!top) return false;
   const numbered = numberedRows(view);
   let left = MOVES.most;
@@ -31,7 +32,8 @@ export function drawPushes(view) {
     const chosen = [];
     for (let i = 0; i < plate.size && chosen.length < left; i++) {
       const push = pushes[indices[i]];
-      if (Number.isFinite(push) && push !== 0) chosen.push({ row: rows[i], column: columns[i], index: indices[i], push: -push / top });
+      const cube = { row: rows[i], column: columns[i], index: indices[i], push: -push / top };
+      if (Number.isFinite(push) && push !== 0) chosen.push(cube);
     }
     left -= chosen.length;
     drawArrows(view, plate, chosen, numbered);
@@ -42,14 +44,18 @@ export function drawPushes(view) {
 /** Draw the arrows of some cubes of a plate at the right edges of their fronts, or beside them. */
 function drawArrows({ paper, see, frame, palette, scale }, plate, chosen, numbered) {
   const [wide, high] = plate.cell;
+  // prettier-ignore
   const ways = [[1 / wide, 0], [-1 / wide, 0], [0, 1 / high], [0, -1 / high]];
   const places = chosen.map(({ row, column, index }) => {
     const half = halfSide(frame.sizes[index], frame.sizeScale, frame.scene.shader) * plate.unit;
     const beside = numbered.has(index);
-    const front = see.one(plate.point(column + 0.5, row + 0.5, half));
-    const edges = ways.map(([x, y]) => see.one(plate.point(column + 0.5 + half * x, row + 0.5 + half * y, beside ? -half : half)));
+    const face = plate.point(column + 0.5, row + 0.5, half);
+    const front = see.one(face);
+    const [middle, level, deep] = [column + 0.5, row + 0.5, beside ? -half : half];
+    const edge = ([x, y]) => see.one(plate.point(middle + half * x, level + half * y, deep));
+    const edges = ways.map(edge);
     // Before the cubes beside its own, too.
-    const near = along3(plate.point(column + 0.5, row + 0.5, half), MOVES.nearer, see.camera.toward);
+    const near = along3(face, MOVES.nearer, see.camera.toward);
     return { beside, front, edges, near: see.one(near).depth };
   });
   const sums = ways.map((_, k) => places.reduce((sum, each) => sum + (each.edges[k].x || 0), 0));
@@ -60,7 +66,8 @@ function drawArrows({ paper, see, frame, palette, scale }, plate, chosen, number
     if (!Number.isFinite(x + y)) return;
     const { push } = chosen[i];
     const size = front.unit * plate.unit;
-    const length = (MOVES.shortest + (MOVES.longest - MOVES.shortest) * Math.sqrt(Math.abs(push))) * size * Math.sign(push);
+    const longer = (MOVES.longest - MOVES.shortest) * Math.sqrt(Math.abs(push));
+    const length = (MOVES.shortest + longer) * size * Math.sign(push);
     const depth = Math.max(near - 1e-4, -1);
     const width = Math.max(1.6 * scale, 0.055 * size);
     const head = Math.min(Math.max(5 * scale, 0.2 * size), Math.abs(length));
@@ -84,7 +91,8 @@ export function drawGhosts(view) {
     for (let i = 0; i < plate.size; i++) {
       const [old, now] = [before, sizes].map((all) => halfSide(all[indices[i]], sizeScale, scene.shader));
       if (!(2 * Math.abs(now - old) * unit[i] * plate.unit >= MOVES.seen)) continue;
-      edgesOf(view, plate.cornersOf(rows[i], columns[i], old * plate.unit), `${palette.light}b0`, 1.2);
+      const corners = plate.cornersOf(rows[i], columns[i], old * plate.unit);
+      edgesOf(view, corners, `${palette.light}b0`, 1.2);
     }
   }
 }

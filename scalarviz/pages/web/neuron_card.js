@@ -212,7 +212,8 @@ function sentTable(known, operation) {
     : weightsFrom(say, operation, place);
   const weights = rows.map((row) => state.value[row]);
   const name = (i) => known.inTable(operation.target, i);
-  const sent = termsOf(weights, weights.map(() => value), into, name);
+  const values = weights.map(() => value);
+  const sent = termsOf(weights, values, into, name);
   const head = ["to", "sends", "weight", "arrives"];
   const names = head.map((each) => text(`card.neuron.head.${each}`));
   return productTable(names, sent, "", { least: CARD_DIGITS });

@@ -49,7 +49,8 @@ export function crossOut({ paper, palette }, seen, reach, depth, chosen) {
     const far = 0.707 * reach[i];
     const width = Math.min(3, Math.max(1.2, 0.25 * far));
     for (const side of [1, -1]) {
-      const ends = [[seen.x[i] - far, seen.y[i] - side * far], [seen.x[i] + far, seen.y[i] + side * far]];
+      const end = (aside) => [seen.x[i] + aside, seen.y[i] + side * aside];
+      const ends = [end(-far), end(far)];
       const depths = [depth[i], depth[i]];
       paper.segment(...ends, palette.ground, { width: width + 2, depths });
       paper.segment(...ends, palette.quiet, { width, depths });

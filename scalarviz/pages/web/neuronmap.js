@@ -22,7 +22,7 @@ export class NeuronMap {
     this.canvas.setAttribute("role", "img");
     this.words = made("figcaption");
     this.names = names;
-    this.figure = made("figure", "neuron-map", [this.canvas, this.words]);
+    this.figure = made("figure", "neuron-map", this.canvas, this.words);
     this.reaches = new Map(); // by neuron, the value that has the full color
     card.querySelector("header").after(this.figure);
   }
@@ -41,10 +41,12 @@ export class NeuronMap {
     const ratio = window.devicePixelRatio || 1;
     const size = Math.round(this.canvas.clientWidth * ratio);
     if (!isShown || size < 1) return;
-    const own = { ...look, kind: 1, squash: 0, neuron, strength: [look.strength[0], NEURON.strength] };
+    const strength = [look.strength[0], NEURON.strength];
+    const own = { ...look, kind: 1, squash: 0, neuron, strength };
     const reach = this.reachOf(map, own, neuron);
     const [side] = map.fit(size, size, NEURON.milliseconds);
-    map.draw({ ...own, range: [0, reach], line: Math.max(1, (1.5 * ratio * side) / size) }, side, side);
+    const line = Math.max(1, (1.5 * ratio * side) / size);
+    map.draw({ ...own, range: [0, reach], line }, side, side);
     if (this.canvas.width !== size) Object.assign(this.canvas, { width: size, height: size });
     const context = this.canvas.getContext("2d");
     map.copy(context, side, side, [0, 0, size, size]);
@@ -55,7 +57,8 @@ export class NeuronMap {
       context.lineWidth = 2 * ratio;
       context.strokeRect(x - half, y - half, 2 * half, 2 * half);
     }
-    const words = text("card.neuron.map", { names: this.names.join(", "), low: said(-reach), high: said(reach) });
+    const names = this.names.join(", ");
+    const words = text("card.neuron.map", { names, low: said(-reach), high: said(reach) });
     setWords(this.words, words);
     if (this.canvas.ariaLabel !== words) this.canvas.ariaLabel = words;
   }
@@ -70,7 +73,8 @@ export class NeuronMap {
     let top;
     do {
       map.draw({ ...gauge, range: [0, scale] }, NEURON.cells, NEURON.cells);
-      top = map.bytes(NEURON.cells, NEURON.cells).reduce((most, each, i) => (i % 4 ? most : Math.max(most, each)), 0);
+      const bytes = map.bytes(NEURON.cells, NEURON.cells);
+      top = bytes.reduce((most, each, i) => (i % 4 ? most : Math.max(most, each)), 0);
       if (top === 255) scale *= 16;
     } while (top === 255 && scale < NEURON.most);
     const largest = (top / 255) * scale * NEURON.nearly;

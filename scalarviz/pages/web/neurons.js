@@ -34,15 +34,18 @@ export function drawNeurons(view, line) {
   const radius = seen.unit.map((unit) => line.radius * unit);
   const front = see.see(frontsOf(line.points, line.radius, see)).depth;
   const name = shownIn(line, frame);
-  crossOut(view, seen, radius.map((each) => 0.8 * each), front, droppedIn(line, frame));
+  const reach = radius.map((each) => 0.8 * each);
+  crossOut(view, seen, reach, front, droppedIn(line, frame));
   if (name in frame.values) {
     const bright = view.lit.neurons[line.place];
     const fills = paintedNeurons(name, frame, palette).map((each) => palette.faded(each, bright));
     const hatched = (name === line.values && frame.saturated[name]) || [];
     const least = good.reduce((low, i) => Math.min(low, radius[i]), Infinity);
-    const { words, size } = numbersIn(view, good.map((i) => frame.values[name][i]), least);
+    const numbers = good.map((i) => frame.values[name][i]);
+    const { words, size } = numbersIn(view, numbers, least);
     good.forEach((i, place) => {
-      if (hatched[i]) paper.disc(seen.x[i], seen.y[i], 0.92 * radius[i], fills[i], { depth: front[i], hatch: 0.75 });
+      const look = { depth: front[i], hatch: 0.75 };
+      if (hatched[i]) paper.disc(seen.x[i], seen.y[i], 0.92 * radius[i], fills[i], look);
       if (!words) return;
       if (hatched[i]) clearGround(view, seen.x[i], seen.y[i], words[place], size, fills[i], front[i]);
       writeInside(paper, seen.x[i], seen.y[i], front[i], words[place], size, readableOn(fills[i]));
@@ -90,8 +93,9 @@ function writeOne({ paper, see, palette, scale }, line) {
   const front = see.one(along3(line.one, 1.02 * line.radius, see.camera.toward)).depth;
   writeInside(paper, x, y, front, "1", Math.min(NEURONS.big * scale, 1.4 * radius), palette.ink);
   if (radius > NEURONS.named * scale) {
-    const look = { size: 13 * scale, color: palette.quiet, anchor: "center", outline: palette.ground, depth };
-    paper.text(x, y + radius + 13 * scale, text("picture.bias"), look);
+    const size = 13 * scale;
+    const look = { color: palette.quiet, anchor: "center", outline: palette.ground };
+    paper.text(x, y + radius + size, text("picture.bias"), { ...look, size, depth });
   }
 }
 
@@ -130,12 +134,13 @@ function writeNames({ paper, palette, scale }, line, seen, radius, good) {
   const meet = !column && good.length > 1 && widest > apart;
   if (good.length > 1 && apart < (meet ? NEURONS.letter : 1) * size) return;
   const room = meet ? apart - 0.3 * size : Infinity;
+  const outline = palette.ground;
   for (const i of good) {
     if (i >= line.names.length) continue;
     const x = column ? seen.x[i] + radius[i] + 6 * scale : seen.x[i];
     const y = column ? seen.y[i] + 0.36 * size : seen.y[i] + radius[i] + 1.15 * size;
     const anchor = column ? "left" : "center";
-    const look = { size, color: palette.ink, bold: true, anchor, outline: palette.ground, depth: seen.depth[i] };
+    const look = { size, color: palette.ink, bold: true, anchor, depth: seen.depth[i], outline };
     paper.text(x, y, paper.fit(line.names[i], room, look), look);
   }
 }
@@ -183,7 +188,8 @@ function drawWay({ paper, see, palette, lit }, line) {
   const width = Math.min(3, Math.max(1.4, 0.12 * middle));
   const points = Array.from(seen.x, (x, i) => [x, seen.y[i]]);
   paper.path(points, seen.depth, color, width);
-  paper.arrow(points.at(-2), points.at(-1), color, { width, head: 5 * width, depth: seen.depth[count - 1] });
+  const head = { head: 5 * width, depth: seen.depth[count - 1] };
+  paper.arrow(points.at(-2), points.at(-1), color, { width, ...head });
 }
 
 /** Draw how far each output, as the loss reads it, is off its target: a bar and a number. */

@@ -33,7 +33,8 @@ const NUMBERS = {
 export function drawNumbers(view) {
   const { frame } = view;
   const plain = numberedRows(view);
-  const words = new Map([...plain].map(([row, [digits, size]]) => [row, [shortNumber(frame.colors[row], digits), size]]));
+  const said = ([row, [digits, size]]) => [row, [shortNumber(frame.colors[row], digits), size]];
+  const words = new Map([...plain].map(said));
   for (const [row, each] of [...movesOf(view), ...toldRows(view)]) words.set(row, each);
   const first = chosenRows(frame);
   for (const row of [...words.keys()].sort((a, b) => a - b)) {
@@ -96,7 +97,8 @@ function movesOf(view) {
   const { frame } = view;
   if (!frame.before || frame.part < MOVED) return new Map();
   const walls = wallsInSight(view).map((cells) => {
-    const words = [...cells.keys()].map((row) => [row, oldAndNew(frame.before[row], frame.colors[row])]);
+    const said = (row) => [row, oldAndNew(frame.before[row], frame.colors[row])];
+    const words = [...cells.keys()].map(said);
     return [...alike(view, new Map(words), cells)];
   });
   return new Map(walls.flat());
@@ -107,7 +109,8 @@ function alike({ paper, scale }, words, cells) {
   const all = [...words.values()];
   if (!all.length) return new Map();
   const wide = Math.max(...all.map((each) => paper.measure(each, { size: 10, bold: true }))) / 10;
-  const sizes = fittedLetters(cells, wide, Math.max(...all.map((each) => each.split("\n").length)), scale);
+  const lines = Math.max(...all.map((each) => each.split("\n").length));
+  const sizes = fittedLetters(cells, wide, lines, scale);
   return new Map([...sizes].map(([row, size]) => [row, [words.get(row), size]]));
 }
 
@@ -179,7 +182,8 @@ function fittedLetters(cells, wide, lines, scale) {
     for (let k = 0; k < i; k++) {
       const [across, down] = [Math.abs(one.x - all[k].x), Math.abs(one.y - all[k].y)];
       if (Math.max(across, down) < NUMBERS.apart * Math.min(one.side, all[k].side)) size = 0;
-      size = Math.min(size, Math.max(across / (wide + NUMBERS.gap), down / (NUMBERS.line * lines + NUMBERS.gap)));
+      const [wider, higher] = [wide + NUMBERS.gap, NUMBERS.line * lines + NUMBERS.gap];
+      size = Math.min(size, Math.max(across / wider, down / higher));
     }
   });
   return size >= NUMBERS.smallest * scale ? new Map([...cells.keys()].map((row) => [row, size])) : new Map();
@@ -195,7 +199,8 @@ function writeOnCube({ paper, see, frame, palette, lit }, row, words, size, isFi
   const { plate, row: i, column: j } = found;
   const half = halfSide(frame.sizes[row], frame.sizeScale, frame.scene.shader) * plate.unit;
   const { x, y, unit } = see.one(plate.point(j + 0.5, i + 0.5));
-  const near = see.see(plate.cornersOf(i, j, NUMBERS.before * 0.5 * plate.unit)).depth.reduce((a, b) => Math.min(a, b));
+  const around = see.see(plate.cornersOf(i, j, NUMBERS.before * 0.5 * plate.unit));
+  const near = around.depth.reduce((a, b) => Math.min(a, b));
   if (!Number.isFinite(x + y + near)) return;
   const wide = paper.measure(words, { size, bold: true });
   const { dim, contrast } = frame.scene.shader;
@@ -206,10 +211,12 @@ function writeOnCube({ paper, see, frame, palette, lit }, row, words, size, isFi
   const ink = isInside ? readableOn(color.map((each) => NUMBERS.shade * each)) : palette.ink;
   const halo = `${ink === "#ffffff" ? "#000000" : "#ffffff"}80`;
   const depth = isFirst ? -1 : Math.max(near, -1);
-  const look = { size, bold: true, color: ink, anchor: "center", depth, outline: isInside ? halo : palette.ground };
+  const outline = isInside ? halo : palette.ground;
+  const look = { size, bold: true, color: ink, anchor: "center", depth, outline };
   const lines = words.split("\n");
   const base = isFirst && !isInside ? y - reach - 0.6 * size * lines.length : y;
   lines.forEach((line, number) => {
-    paper.text(x, base + (0.36 + NUMBERS.line * (number - 0.5 * (lines.length - 1))) * size, line, look);
+    const below = NUMBERS.line * (number - 0.5 * (lines.length - 1));
+    paper.text(x, base + (0.36 + below) * size, line, look);
   });
 }

@@ -60,12 +60,14 @@ function optimizerLines(say, state, { row, value: w, grad, kept }, frozen) {
   const step = (state.made?.counted ?? say.first) + stepShown(state);
   const own = optimizer.ownRates.find(([first, end]) => first <= row && row < end)?.[2];
   const lr = own ?? optimizer.lr;
-  const rate = scheduledRate({ ...optimizer, lr }, own ?? state.made?.rate ?? state.rate ?? lr, step);
+  const now = own ?? state.made?.rate ?? state.rate ?? lr;
+  const rate = scheduledRate({ ...optimizer, lr }, now, step);
   const isOwn = own !== undefined;
   lines.push({ ...rateLine({ ...optimizer, lr }, rate), same: !isOwn, ownRate: isOwn });
   const known = { w, g, ...kept, lr: rate, ...optimizer.settings, step: step + 1 };
   for (const each of optimizer.constants) known[each.name] = computedTree(each.tree, known);
-  const constants = optimizer.constants.map((each) => ({ ...each, value: known[each.name], known }));
+  const withValue = (each) => ({ ...each, value: known[each.name], known });
+  const constants = optimizer.constants.map(withValue);
   const update = updateLines(optimizer, known);
   if (update === null) return [...lines, { name: "w", value: state.value[row], known }];
   return [...lines, ...constants, ...update];
@@ -82,8 +84,10 @@ function updateLines({ updates, whole, slots, settings, constants }, given) {
     });
   });
   if (found.length < 2) return found[0] ?? null;
-  const names = ["w", "g", ...slots, "lr", ...Object.keys(settings), ...constants.map((c) => c.name)];
-  const result = calledFormula(whole, names.map((name) => given[name]));
+  const constant = constants.map((each) => each.name);
+  const names = ["w", "g", ...slots, "lr", ...Object.keys(settings), ...constant];
+  const numbers = names.map((name) => given[name]);
+  const result = calledFormula(whole, numbers);
   const isSame = (value) => Math.abs(value - result) <= 1e-12 * Math.abs(result);
   return found.find((lines) => isSame(lines.at(-1).value)) ?? null;
 }
@@ -154,8 +158,10 @@ function penaltyLine({ l1, l2 }, g, w) {
     card.tree = ["+", card.tree, ["*", name, factorTree("w")]];
     card.names.push(name, "w");
   };
-  if (l1) add("l1", l1, (of) => `sign(${of})`, (of) => ["sign", of]);
-  if (l2) add("l2", l2, (of) => of, (of) => of);
+  const sign1 = (of) => ["sign", of];
+  const itself = (of) => of;
+  if (l1) add("l1", l1, (of) => `sign(${of})`, sign1);
+  if (l2) add("l2", l2, itself, itself);
   card.names = [...new Set(card.names)];
   const value = g + l2 * w + l1 * (Number(w > 0) - Number(w < 0));
   return { name: "g", formula: "", value, known: { g, w, l1, l2 }, numbered, card };

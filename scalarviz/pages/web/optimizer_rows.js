@@ -44,7 +44,8 @@ export function changeBetween(old, fresh) {
 export function optimizerRows(optimizer, found, written) {
   const { slots } = optimizer;
   const { lines } = found;
-  const changing = new Set(["w", "g", "scale", ...slots, ...slots.map((slot) => `${slot}_corrected`)]);
+  const corrected = slots.map((slot) => `${slot}_corrected`);
+  const changing = new Set(["w", "g", "scale", ...slots, ...corrected]);
   lines.filter((line) => !isExactLine(line)).forEach((line) => changing.add(line.name));
   return lines.flatMap((line, i) => {
     const isLast = i === lines.length - 1;
@@ -85,7 +86,8 @@ function cardEquation(line, name, changing, own = {}, result = "") {
   for (const now of [{ ...fixedNumbers, ...own }, fixedNumbers]) {
     given = now;
     free = card.names.filter((each) => !(each in now));
-    const numbers = Object.fromEntries(Object.entries(now).map(([key, each]) => [key, numberOf(each)]));
+    const pairs = Object.entries(now).map(([key, each]) => [key, numberOf(each)]);
+    const numbers = Object.fromEntries(pairs);
     const compute = (v) => {
       const all = { ...numbers, ...Object.fromEntries(free.map((each, i) => [each, v[i]])) };
       return computedTree(card.tree, all);

@@ -33,12 +33,14 @@ export class Options {
   /** Show what a state has; `channel` is what cubes show. */
   show(state, channel) {
     const { optimizers = [], batches = [] } = this.spec.engine;
-    this.fill("optimizer", state.optimizer, optimizers.map(({ title }, i) => [i, title]));
-    this.fill("size", state.size, batches.map((count) => [count, plural("counts.samples", count)]));
-    this.fill("channel", channel, channelsOf(state).map((name) => [name, channelName(name)]));
+    this.fill("optimizer", state.optimizer, optimizers.entries(), ([i, { title }]) => [i, title]);
+    this.fill("size", state.size, batches, (count) => [count, plural("counts.samples", count)]);
+    this.fill("channel", channel, channelsOf(state), (name) => [name, channelName(name)]);
   }
 
-  fill(id, chosen, options) {
+  /** Give a field one option for each of some things, of which `pair` returns value and words. */
+  fill(id, chosen, things, pair) {
+    const options = Array.from(things, pair);
     const mark = JSON.stringify([chosen, options]);
     if (this.marks.get(id) === mark) return;
     this.marks.set(id, mark);

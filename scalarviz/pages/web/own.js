@@ -24,7 +24,7 @@ export class OwnInput {
     button.type = "button";
     button.addEventListener("click", () => this.set(null));
     this.words = made("span");
-    this.element = made("div", "own", [this.words, button]);
+    this.element = made("div", "own", this.words, button);
     this.element.hidden = true;
     element.append(this.element);
     this.first = { color: "color", point: "point" }[kindOf(spec)] ?? "input";
@@ -80,7 +80,8 @@ export class OwnInput {
   showSlider(card, state, neuron, act) {
     const place = this.placeIn(neuron, state);
     if (!this.slider && place < 0) return;
-    this.slider ??= new InputSlider(card, (value) => act() && this.change(this.state.inputs, this.place, value));
+    const move = (value) => act() && this.change(this.state.inputs, this.place, value);
+    this.slider ??= new InputSlider(card, move);
     Object.assign(this, { state, place });
     const range = place < 0 ? null : this.ranges(place, state.inputs[place]);
     this.slider.show(range, place < 0 ? 0 : state.inputs[place]);
@@ -93,7 +94,8 @@ class InputSlider {
     this.field = made("input");
     Object.assign(this.field, { type: "range", step: "any" });
     this.value = made("output");
-    this.label = made("label", "own-slider", [made("span", "", text("own.value")), this.field, this.value]);
+    const name = made("span", "", text("own.value"));
+    this.label = made("label", "own-slider", name, this.field, this.value);
     this.field.addEventListener("input", () => change(Number(this.field.value)));
     card.append(this.label);
   }
@@ -142,7 +144,8 @@ export function sentenceOfOwn(say, state, name) {
     if (values.length > MOST_SAID) return "";
     const { names } = say.buffers[buffer];
     if (values.length === 1 && !names.length) return said(values[0]);
-    return Array.from(values, (x, i) => `${names[i] ?? neuronName(say, [buffer, i])} ${said(x)}`).join(", ");
+    const called = (i) => names[i] ?? neuronName(say, [buffer, i]);
+    return Array.from(values, (x, i) => `${called(i)} ${said(x)}`).join(", ");
   };
   const outputs = listed(say.outputs, given);
   if (!outputs) {

@@ -21,7 +21,8 @@ export async function colorsOfFile(file, [wide, high]) {
     throw new Error(text(`own.picture.${key}`, { name, ...more }));
   };
   if (file.size > MOST_BYTES) refuse("bytes", { size: file.size / 1e6, most: MOST_BYTES / 1e6 });
-  const head = new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer().catch(() => refuse("broken")));
+  const start = file.slice(0, HEAD_BYTES);
+  const head = new Uint8Array(await start.arrayBuffer().catch(() => refuse("broken")));
   const size = sizeOf(head);
   if (!size) return refuse("kind");
   const [width, height] = size;

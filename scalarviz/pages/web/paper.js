@@ -9,6 +9,7 @@ const PAPER = {
 };
 const SHAPES = { box: 0, capsule: 4, arrow: 8, letter: 12, image: 16 };
 const NO_CLIP = [-1e9, -1e9, 1e9, 1e9];
+const NO_EXTRA = [0, 0, 0, 0];
 const PACKED_COLORS = new Map();
 
 /** A color as two numbers: 256 * red + green and 256 * blue + alpha, each 0 to 255. */
@@ -26,7 +27,8 @@ function packedColor(color) {
 /** A sheet of width x height logical pixels, of `ratio` device pixels each, for one picture. */
 export class Paper {
   constructor(glyphs, width, height, ratio, scale) {
-    Object.assign(this, { glyphs, width, height, ratio, scale, clip: NO_CLIP, words: [], images: [] });
+    Object.assign(this, { glyphs, width, height, ratio, scale });
+    Object.assign(this, { clip: NO_CLIP, words: [], images: [] });
     this.rows = new Float32Array(64 * PAPER.numbers);
     this.count = 0;
   }
@@ -41,7 +43,8 @@ export class Paper {
     const at = this.count * PAPER.numbers;
     const { rows } = this;
     [rows[at], rows[at + 1], rows[at + 2], rows[at + 3]] = [x, y, half[0], half[1]];
-    [rows[at + 4], rows[at + 5], rows[at + 6], rows[at + 7]] = [axis[0], axis[1], depths[0], depths[1]];
+    [rows[at + 4], rows[at + 5]] = axis;
+    [rows[at + 6], rows[at + 7]] = depths;
     rows.set(extra, at + 8);
     rows.set(style, at + 12);
     rows.set(this.clip, at + 16);
@@ -54,14 +57,15 @@ export class Paper {
   box(x, y, width, height, fill, { radius = 0, outline = null, line = 1, depth = -1 } = {}) {
     const style = [radius, outline ? line : 0, SHAPES.box, 0];
     const colors = [...packedColor(fill), ...packedColor(outline)];
-    this.put(x + width / 2, y + height / 2, [width / 2, height / 2], [1, 0], [depth, depth], [0, 0, 0, 0], style, colors);
+    const half = [width / 2, height / 2];
+    this.put(x + half[0], y + half[1], half, [1, 0], [depth, depth], NO_EXTRA, style, colors);
   }
 
   /** Draw a disc; `hatch` is the strength of stripes. */
   disc(x, y, radius, fill, { outline = null, line = 1, depth = -1, hatch = 0 } = {}) {
     const style = [radius, outline ? line : 0, SHAPES.box, hatch];
     const colors = [...packedColor(fill), ...packedColor(outline)];
-    this.put(x, y, [radius, radius], [1, 0], [depth, depth], [0, 0, 0, 0], style, colors);
+    this.put(x, y, [radius, radius], [1, 0], [depth, depth], NO_EXTRA, style, colors);
   }
 
   /** Draw an arrow with a head of length `head`, or only a head if it is too short. */
@@ -73,7 +77,8 @@ export class Paper {
     const axis = [(endX - x) / length, (endY - y) / length];
     const style = [0, 0, SHAPES.arrow, 0];
     const colors = [...packedColor(color), 0, 0];
-    this.put((x + endX) / 2, (y + endY) / 2, half, axis, [depth, depth], [tip, width / 2, 0, 0], style, colors);
+    const middle = [(x + endX) / 2, (y + endY) / 2];
+    this.put(...middle, half, axis, [depth, depth], [tip, width / 2, 0, 0], style, colors);
   }
 
   /** Draw a straight line with round ends; depths of its two ends. */
@@ -81,8 +86,9 @@ export class Paper {
     const length = Math.hypot(endX - x, endY - y);
     const axis = length > 0 ? [(endX - x) / length, (endY - y) / length] : [1, 0];
     const half = [length / 2 + width / 2, width / 2];
+    const middle = [(x + endX) / 2, (y + endY) / 2];
     const colors = [...packedColor(color), 0, 0];
-    this.put((x + endX) / 2, (y + endY) / 2, half, axis, depths, [0, 0, 0, 0], [0, 0, SHAPES.capsule, 0], colors);
+    this.put(...middle, half, axis, depths, NO_EXTRA, [0, 0, SHAPES.capsule, 0], colors);
   }
 
   /** Draw a path through points, each [x, y] with a depth. */
@@ -110,14 +116,17 @@ export class Paper {
   }
 
   /** Write text on the baseline y; x is where `anchor` says: "left", "center" or "right". */
-  text(x, y, words, { size = 13, color = "#ffffff", bold = false, anchor = "left", depth = -1, outline = null } = {}) {
+  text(x, y, words, look = {}) {
+    const { size = 13, color = "#ffffff", bold = false } = look;
+    const { anchor = "left", depth = -1, outline = null } = look;
     this.words.push(words);
     const { ratio } = this;
     const pixels = Math.round(size * ratio) || 1;
     if (!Number.isFinite(x + y)) return;
     // Letters are sharp only on whole device pixels.
     const place = [Math.round(x * ratio) / ratio, Math.round(y * ratio) / ratio];
-    if (outline) this.letters(place, words, pixels, bold, anchor, Math.ceil(PAPER.halo * ratio - 0.5), outline, depth);
+    const halo = Math.ceil(PAPER.halo * ratio - 0.5);
+    if (outline) this.letters(place, words, pixels, bold, anchor, halo, outline, depth);
     this.letters(place, words, pixels, bold, anchor, 0, color, depth);
   }
 
@@ -127,7 +136,8 @@ export class Paper {
     for (const glyph of this.glyphs.laidOut(words, pixels, bold, anchor, halo)) {
       const half = [glyph.half[0] / ratio, glyph.half[1] / ratio];
       const style = [0, 0, SHAPES.letter, 0];
-      this.put(x + glyph.x / ratio, y + glyph.y / ratio, half, [1, 0], [depth, depth], glyph.place, style, colors);
+      const middle = [x + glyph.x / ratio, y + glyph.y / ratio];
+      this.put(...middle, half, [1, 0], [depth, depth], glyph.place, style, colors);
     }
   }
 

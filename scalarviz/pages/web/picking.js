@@ -29,6 +29,7 @@ function walkPlate(frame, plate, start, way) {
   const { half: most, steps } = frame.scene.shader;
   const [wide, high] = plate.cell;
   const apart = minus3(start, plate.origin);
+  // prettier-ignore
   const axes = [[plate.along, wide ** 2], [plate.across, high ** 2], [plate.toward, 1]];
   const place = axes.map(([axis, size]) => dot3(axis, apart) / size);
   const step = axes.map(([axis, size]) => dot3(axis, way) / size).map((each) => (Math.abs(each) < 1e-12 ? 1e-12 : each));
@@ -47,7 +48,8 @@ function walkPlate(frame, plate, start, way) {
       const side = plate.unit * halfSide(frame.sizes[row], frame.sizeScale, frame.scene.shader);
       const sides = [side / wide, side / high, side];
       const middle = [cell[0] + 0.5 - place[0], cell[1] + 0.5 - place[1], -place[2]];
-      const ends = sides.map((each, k) => [(middle[k] - each) / step[k], (middle[k] + each) / step[k]]);
+      const at = (k, aside) => (middle[k] + aside) / step[k];
+      const ends = sides.map((each, k) => [at(k, -each), at(k, each)]);
       const first = Math.max(...ends.map((pair) => Math.min(...pair)));
       const last = Math.min(...ends.map((pair) => Math.max(...pair)));
       if (first <= last && first >= enter - 1e-9) return { row, at: first };
@@ -99,7 +101,8 @@ function pixelOnRay(line, start, way) {
     const x = dot3(inside, across) / dot3(across, across);
     const y = dot3(inside, down) / dot3(down, down);
     if (!(x >= 0 && x < 1 && y >= 0 && y < 1 && at > 0) || (best && at >= best.at)) continue;
-    best = { place: channel * height * width + Math.floor(y * height) * width + Math.floor(x * width), at };
+    const inImage = Math.floor(y * height) * width + Math.floor(x * width);
+    best = { place: channel * height * width + inImage, at };
   }
   return best;
 }

@@ -76,7 +76,7 @@ export class Picture {
 
   /** Make what is on the graphics card. */
   open() {
-    const options = { alpha: false, antialias: false, depth: true, powerPreference: "high-performance" };
+    const options = { alpha: false, antialias: false, powerPreference: "high-performance" };
     const gl = this.canvas.getContext("webgl2", options);
     this.glyphs = new Glyphs(getComputedStyle(this.canvas).fontFamily || "sans-serif");
     if (!gl) {
@@ -178,9 +178,9 @@ export class Picture {
   boxOf(given, scale) {
     const [width, height] = this.size;
     const margin = Math.min(PICTURE.margin * scale, width / 8, height / 8);
-    const { x, y, width: wide, height: high } = given ?? {
-      x: margin, y: margin, width: width - 2 * margin, height: height - 2 * margin,
-    };
+    const [fullWide, fullHigh] = [width - 2 * margin, height - 2 * margin];
+    const box = given ?? { x: margin, y: margin, width: fullWide, height: fullHigh };
+    const { x, y, width: wide, height: high } = box;
     return new Box(x, y, Math.max(1, wide), Math.max(1, high));
   }
 
@@ -210,7 +210,8 @@ export class Picture {
     const [x, y, z] = this.eyes.camera.target;
     let most = 0;
     for (let i = 0; i < extent.length; i += 3) {
-      most = Math.max(most, (extent[i] - x) ** 2 + (extent[i + 1] - y) ** 2 + (extent[i + 2] - z) ** 2);
+      const [right, down, deep] = [extent[i] - x, extent[i + 1] - y, extent[i + 2] - z];
+      most = Math.max(most, right ** 2 + down ** 2 + deep ** 2);
     }
     return Math.sqrt(most) + 2;
   }

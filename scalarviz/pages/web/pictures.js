@@ -29,7 +29,7 @@ export class Pictures {
     this.canvases = ["target", "output"].map(() => made("canvas"));
     this.names = ["target", "output"].map((name) => made("figcaption", "", text(`exhibits.${name}`)));
     this.spots = this.canvases.map(() => made("i", "spot"));
-    this.figures = this.canvases.map((canvas, i) => made("figure", "", [this.names[i], canvas, this.spots[i]]));
+    this.figures = this.canvases.map((canvas, i) => made("figure", "", this.names[i], canvas, this.spots[i]));
     const [wide, high] = data.fine;
     this.canvases.forEach((canvas, i) => {
       canvas.setAttribute("role", i ? "application" : "img");
@@ -37,11 +37,12 @@ export class Pictures {
       canvas.style.aspectRatio = `${wide} / ${high}`;
       canvas.style.setProperty("--shape", wide / high);
       canvas.addEventListener("pointerdown", (event) => this.take(canvas, event));
-      canvas.addEventListener("pointermove", (event) => event.buttons & 1 && this.take(canvas, event));
+      const move = (event) => event.buttons & 1 && this.take(canvas, event);
+      canvas.addEventListener("pointermove", move);
     });
     this.canvases[1].addEventListener("keydown", (event) => this.press(event));
     this.describe(text("exhibits.output"));
-    element.append(made("div", "pictures", this.figures));
+    element.append(made("div", "pictures", ...this.figures));
     this.own = null; // a picture of the user's own, as `target`
     this.makeChooser(element);
     this.putTarget();
@@ -67,7 +68,8 @@ export class Pictures {
   }
 
   ask(place) {
-    this.use.own(place.map((x) => Math.min(1, Math.max(0, x))), "point");
+    const inside = place.map((x) => Math.min(1, Math.max(0, x)));
+    this.use.own(inside, "point");
   }
 
   /** Mark the point in use on both pictures. */
@@ -186,11 +188,13 @@ export class Pictures {
     const colors = bytesOfColors(readAnswers(this.probe, this.data.reads, 3), 1);
     const [left, top, right, bottom] = this.data.frame;
     map.setNumbers(this.value);
-    return map.check({ ...this.look(), low: [left, bottom], high: [right, top] }, width, height, colors);
+    const look = { ...this.look(), low: [left, bottom], high: [right, top] };
+    return map.check(look, width, height, colors);
   }
 
   look() {
-    return { low: [0, 1], high: [1, 0], kind: 0, squash: this.data.reads === "sigmoid" ? 1 : 0, colors: NO_COLORS };
+    const squash = this.data.reads === "sigmoid" ? 1 : 0;
+    return { low: [0, 1], high: [1, 0], kind: 0, squash, colors: NO_COLORS };
   }
 
   /** Return the pixels that the picture fills on the screen. */

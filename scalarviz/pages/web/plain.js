@@ -64,7 +64,8 @@ export class PlainPaper extends Paper {
     const tip = Math.min(head, length);
     this.add([x, y, endX, endY], depth, (to) => {
       const [right, down] = [(endX - x) / length, (endY - y) / length];
-      const at = (far, aside) => [endX - far * right - aside * down, endY - far * down + aside * right];
+      const atX = (far, aside) => endX - far * right - aside * down;
+      const at = (far, aside) => [atX(far, aside), endY - far * down + aside * right];
       to.fillStyle = cssColor(color);
       const half = width / 2;
       const shaft = length > tip ? [at(tip, half), at(length, half), at(length, -half), at(tip, -half)] : [];
@@ -91,13 +92,16 @@ export class PlainPaper extends Paper {
     this.add([x, y, rightX, rightY, downX, downY], (depths[0] + depths[1]) / 2, (to) => {
       to.save();
       to.imageSmoothingEnabled = false;
-      to.transform((rightX - x) / wide, (rightY - y) / wide, (downX - x) / high, (downY - y) / high, x, y);
+      const across = [(rightX - x) / wide, (rightY - y) / wide];
+      to.transform(...across, (downX - x) / high, (downY - y) / high, x, y);
       to.drawImage(canvasOf(pixels), column, row, wide, high, 0, 0, wide, high);
       to.restore();
     });
   }
 
-  text(x, y, words, { size = 13, color = "#ffffff", bold = false, anchor = "left", depth = -1, outline = null } = {}) {
+  text(x, y, words, look = {}) {
+    const { size = 13, color = "#ffffff", bold = false } = look;
+    const { anchor = "left", depth = -1, outline = null } = look;
     this.words.push(words);
     this.add([x, y], depth, (to) => {
       Object.assign(to, { textAlign: anchor, lineJoin: "round", fillStyle: cssColor(color) });
@@ -133,7 +137,8 @@ export class PlainDrawing {
     const { frame, lit, scale, see, paper } = view;
     const wires = wireRows(frame, lit, palette, see.camera, scale);
     const spheres = sphereRows(frame, lit, palette, scale);
-    const shapes = [...wireShapes(wires, see), ...this.cubeShapes(view), ...sphereShapes(spheres, see), ...paper.shapes];
+    const beads = [...wireShapes(wires, see), ...this.cubeShapes(view), ...sphereShapes(spheres, see)];
+    const shapes = [...beads, ...paper.shapes];
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.fillStyle = palette.ground;
     context.fillRect(0, 0, canvas.width, canvas.height);
@@ -151,6 +156,7 @@ export class PlainDrawing {
   /** The cubes that are in sight. */
   cubeShapes({ frame, see, lit }) {
     const found = [];
+    const shine = lit.back ? colorOf(this.palette.accent) : [1, 1, 1];
     for (const plate of frame.layout.plates) {
       const light = lit.plates[plate.place];
       const { rows, columns, indices } = plate.cells();
@@ -159,14 +165,19 @@ export class PlainDrawing {
       const every = Math.max(1, Math.ceil(PLAIN.least / Math.max(middle * plate.unit, 1e-3)));
       for (let i = 0; i < indices.length; i++) {
         if (rows[i] % every || columns[i] % every) continue;
-        const half = every * halfSide(frame.sizes[indices[i]], frame.sizeScale, this.scene.shader) * plate.unit;
+        const side = halfSide(frame.sizes[indices[i]], frame.sizeScale, this.scene.shader);
+        const half = every * side * plate.unit;
         const [x, y, reach] = [seen.x[i], seen.y[i], half * seen.unit[i]];
-        if (!(x > -2 * reach && y > -2 * reach && x < see.width + 2 * reach && y < see.height + 2 * reach)) continue;
-        const white = Math.min(1, lit.white[plate.place] + sweptLight(lit.sweeps[plate.place], columns[i], rows[i]));
+        const isIn = (at, length) => at > -2 * reach && at < length + 2 * reach;
+        if (!isIn(x, see.width) || !isIn(y, see.height)) continue;
+        const swept = sweptLight(lit.sweeps[plate.place], columns[i], rows[i]);
+        const white = Math.min(1, lit.white[plate.place] + swept);
         const color = this.colorOf(frame.colors[indices[i]] / frame.scale, light);
-        const shone = white > 0 ? mixedColor(color, lit.back ? colorOf(this.palette.accent) : [1, 1, 1], white) : color;
+        const shone = white > 0 ? mixedColor(color, shine, white) : color;
         const isSolid = 2 * reach >= PLAIN.solid;
-        const paint = isSolid ? facesOf(plate, [columns[i], rows[i]], half, shone, see) : squareAt(x, y, reach, shone);
+        const paint = isSolid
+          ? facesOf(plate, [columns[i], rows[i]], half, shone, see)
+          : squareAt(x, y, reach, shone);
         found.push({ depth: seen.depth[i], paint });
       }
     }
@@ -180,7 +191,9 @@ export class PlainDrawing {
     const at = Math.round(0.5 * (1 + Math.min(1, Math.max(-1, share))) * (colors - 1));
     const [bright, dimmed] = [4 * at, 4 * (colors + at)];
     const part = Math.min(1, Math.max(0, (1 - light) / (1 - dim)));
-    return [0, 1, 2].map((k) => (this.table[bright + k] + part * (this.table[dimmed + k] - this.table[bright + k])) / 255);
+    const { table } = this;
+    const mixed = (k) => table[bright + k] + part * (table[dimmed + k] - table[bright + k]);
+    return [0, 1, 2].map((k) => mixed(k) / 255);
   }
 }
 
@@ -203,7 +216,8 @@ function facesOf(plate, [column, row], half, color, see) {
       const toEye = (sign * dot3(plate[axis], way)) / length3(plate[axis]);
       if (!(toEye > (camera.hasPerspective ? half : 0))) continue;
       const light = side < 0 ? 1 : plate.sides[side];
-      polygon(to, order.map((k) => [corners.x[k], corners.y[k]]));
+      const points = order.map((k) => [corners.x[k], corners.y[k]]);
+      polygon(to, points);
       to.fillStyle = cssColor(color.map((each) => light * each));
       to.fill();
       to.strokeStyle = cssColor(color.map((each) => PLAIN.rim * light * each));
@@ -226,7 +240,8 @@ function sphereShapes(rows, see) {
     const { x, y, depth, unit } = see.one([rows[i], rows[i + 1], rows[i + 2]]);
     const radius = rows[i + 3] * unit;
     if (!Number.isFinite(x + y + radius)) continue;
-    const [fill, outline, line] = [rows.slice(i + 4, i + 7), rows.slice(i + 7, i + 10), rows[i + 10]];
+    const [fill, outline] = [rows.slice(i + 4, i + 7), rows.slice(i + 7, i + 10)];
+    const line = rows[i + 10];
     const shape = (to, inset) => {
       to.beginPath();
       to.arc(x, y, Math.max(0, radius - inset), 0, 2 * Math.PI);
@@ -249,7 +264,8 @@ function wireShapes(rows, see) {
     for (let k = 0; k < pieces; k++) {
       const ends = [x[k], y[k], x[k + 1], y[k + 1]];
       if (!ends.every(Number.isFinite)) continue;
-      found.push({ depth: (depth[k] + depth[k + 1]) / 2, paint: (to) => strokeLine(to, ends, color, width) });
+      const paint = (to) => strokeLine(to, ends, color, width);
+      found.push({ depth: (depth[k] + depth[k + 1]) / 2, paint });
     }
   }
   return found;

@@ -40,7 +40,7 @@ export class PlaneMap {
     const atEdge = data.dots.some((dot) => dot.some((x) => Math.abs(x - 0.5) > 0.46));
     this.margin = atEdge ? EDGE : 0; // so that samples at the edge are whole
     const ends = (k) => [said(data.low[k]), data.names[k], said(data.high[k])];
-    this.names = made("p", "axes", ends(0).map((words) => made("span", "", words)));
+    this.names = made("p", "axes", ...ends(0).map((words) => made("span", "", words)));
     this.key = made("div", "keys-of-map");
     this.says = made("p");
     element.append(made("h2", "", `${this.title} (${data.names.join(", ")})`));
@@ -57,7 +57,8 @@ export class PlaneMap {
     const box = this.canvas.getBoundingClientRect();
     this.canvas.setPointerCapture(event.pointerId);
     const part = (x) => (x - this.margin) / (1 - 2 * this.margin);
-    this.ask([part((event.clientX - box.left) / box.width), 1 - part((event.clientY - box.top) / box.height)]);
+    const up = 1 - part((event.clientY - box.top) / box.height);
+    this.ask([part((event.clientX - box.left) / box.width), up]);
   }
 
   press(event) {
@@ -280,7 +281,8 @@ export class PlaneMap {
     // Of features, coordinates are not known: it is one of the points that have these.
     const known = [...(this.point ? [this.point] : []), ...dots];
     this.places ??= new Map(dots.map((dot) => [dot, this.inputsAt(dot)]));
-    const has = (place) => (this.places.get(place) ?? this.inputsAt(place)).every((x, i) => Math.abs(x - inputs[i]) < SAME);
+    const isHere = (x, i) => Math.abs(x - inputs[i]) < SAME;
+    const has = (place) => (this.places.get(place) ?? this.inputsAt(place)).every(isHere);
     return known.find(has) ?? null;
   }
 
@@ -289,8 +291,9 @@ export class PlaneMap {
     const kinds = classes
       ? classNames.map((name, i) => [name, `rgb(${this.color(i)})`])
       : [-1, 1].map((sign) => {
-        const target = Number((middle + sign * reach).toPrecision(3));
-        return [text("exhibits.plane.target", { target }), `rgb(${this.sampleColor(middle + sign * reach)})`];
+        const value = middle + sign * reach;
+        const words = text("exhibits.plane.target", { target: Number(value.toPrecision(3)) });
+        return [words, `rgb(${this.sampleColor(value)})`];
       });
     const others = [];
     if (held < dots.length) others.push(["exhibits.plane.held_out", "held"]);
@@ -330,6 +333,7 @@ export class PlaneMap {
 function shapeAt(onto, [x, y], radius, isHeld, fill, line, width) {
   onto.beginPath();
   if (isHeld) {
+    // prettier-ignore
     const ways = [[0, -1], [1, 0], [0, 1], [-1, 0]];
     for (const [dx, dy] of ways) onto.lineTo(x + 1.2 * radius * dx, y + 1.2 * radius * dy);
     onto.closePath();

@@ -10,6 +10,7 @@ const DONE_EACH = new Set(["undo", "redo", "begin", "choose"]); // each counts
 const ANYWHERE = new Set(["reset", "undo", "redo", "begin"]); // wherever the training stands
 
 // Steps a second, or operations for those that say so; null: as fast as it goes.
+// prettier-ignore
 export const SPEEDS = [
   { operations: 0.5 }, { operations: 1 }, { operations: 3 },
   ...[1, 3, 10, 30, 100, 300, 1000, 3000, 10000].map((steps) => ({ steps })),

@@ -27,7 +27,8 @@ const COLUMN_SPREAD = 5; // digits of the largest number of a column
  * marked    index of the row of the focus sample, or NO_INDEX
  * least     digits of the sum, if it can have them
  */
-export function productTable(head, products, total, { marked = NO_INDEX, least = FEW_DIGITS } = {}) {
+export function productTable(head, products, total, more = {}) {
+  const { marked = NO_INDEX, least = FEW_DIGITS } = more;
   const shown = products.slice(0, MOST_ROWS_WRITTEN);
   const values = products.map((each) => each.first * each.second);
   if (!values.every(Number.isFinite)) {

@@ -3,6 +3,7 @@
 import { GlCopies, GlProgram, copyNames } from "./gl.js";
 
 const QUAD_ORDER = [0, 1, 2, 2, 1, 3];
+// prettier-ignore
 const BEADS = {
   spheres: {
     corners: [-1, -1, 1, -1, -1, 1, 1, 1],

@@ -7,7 +7,11 @@ import { unpacked } from "./packed.js";
 
 const KEPT = { small: 1, large: 2, whole: 3, same: 4, plain: 5 }; // as Writer of recording.py
 const FASTEST = 60; // pictures a second
-const CHANGING = ["edit", "freeze", "setRate", "undo", "redo", "choose", "begin", "setSize", "setOptimizer", "focus", "own"];
+// prettier-ignore
+const CHANGING = [
+  "edit", "freeze", "setRate", "undo", "redo", "choose", "begin", "setSize", "setOptimizer",
+  "focus", "own",
+];
 
 /** Reads arrays one after the other, as Writer of recording.py wrote them. */
 export class ArrayReader {
@@ -53,7 +57,8 @@ export class ArrayReader {
   planes(size) {
     const low = this.at;
     this.at += 2 * size;
-    return Int16Array.from({ length: size }, (_, i) => this.bytes[low + i] | (this.bytes[low + size + i] << 8));
+    const number = (i) => this.bytes[low + i] | (this.bytes[low + size + i] << 8);
+    return Int16Array.from({ length: size }, (_, i) => number(i));
   }
 }
 
@@ -83,7 +88,8 @@ export function placesOf(bytes, recording, engine) {
     places.push(rest);
     if (!isWalked.has(step)) return;
     const given = { [first]: reader.next(inputs) };
-    const shared = { ...rest, before: value, gradBefore: rest.grad, inputs: given[first], target: reader.next(outputs) };
+    const target = reader.next(outputs);
+    const shared = { ...rest, before: value, gradBefore: rest.grad, inputs: given[first], target };
     let [values, gradients] = [given, {}];
     engine.moments.forEach((moment, k) => {
       const grad = reader.next(count);
@@ -197,7 +203,8 @@ export class RecordingClient {
 
   /** The last rest up to a step, else the first. */
   restUpTo(step) {
-    return Math.max(0, this.places.findLastIndex((each) => each.step <= step && isRest(each)));
+    const last = this.places.findLastIndex((each) => each.step <= step && isRest(each));
+    return Math.max(0, last);
   }
 
   get last() {

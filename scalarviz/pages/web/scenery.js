@@ -48,7 +48,8 @@ function drawHeads(view) {
       const between = [(tip[0] + start[0]) / 2, (tip[1] + start[1]) / 2];
       const free = cubes.every(([x, y, radius]) => Math.hypot(x - between[0], y - between[1]) >= radius);
       if (!Number.isFinite(tip[0] + tip[1]) || !(fan.radius * end.unit > size) || !free) continue;
-      paper.arrow(start, tip, turned ? palette.accent : palette.quiet, { head: size, depth: end.depth });
+      const color = turned ? palette.accent : palette.quiet;
+      paper.arrow(start, tip, color, { head: size, depth: end.depth });
     }
   }
 }
@@ -89,12 +90,14 @@ function headWires({ see, palette, paper, scale }, bundle, back) {
     const beside = see.one(along3(row3(finish, i), half, [0, 0, 1]));
     const far = Math.max(Math.hypot(end.x[i] - start.x[i], end.y[i] - start.y[i]), 1e-9);
     const way = [(end.x[i] - start.x[i]) / far, (end.y[i] - start.y[i]) / far];
-    const reaches = [Math.abs(beside.x - end.x[i]) / Math.abs(way[0]), (half * end.unit[i]) / Math.abs(way[1])];
+    const across = Math.abs(beside.x - end.x[i]) / Math.abs(way[0]);
+    const reaches = [across, (half * end.unit[i]) / Math.abs(way[1])];
     const reach = Math.min(...reaches.filter((each) => !Number.isNaN(each)));
     const before = (Number.isFinite(reach) ? reach : 0) + scale;
     const tip = [end.x[i] - way[0] * before, end.y[i] - way[1] * before];
     if (!Number.isFinite(tip[0] + tip[1])) continue;
-    paper.arrow([tip[0] - size * way[0], tip[1] - size * way[1]], tip, color, { head: size, depth: end.depth[i] });
+    const foot = [tip[0] - size * way[0], tip[1] - size * way[1]];
+    paper.arrow(foot, tip, color, { head: size, depth: end.depth[i] });
   }
 }
 

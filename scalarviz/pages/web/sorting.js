@@ -19,13 +19,13 @@ export class Sorting {
     this.pictures = unpacked(data.pictures);
     this.pad = new Pad(data.shape, (pixels) => use.own(pixels, "digit"));
     this.bars = data.names.map((name) => [made("span", "", name), made("i")]);
-    const bars = made("div", "bars", this.bars.flat());
+    const bars = made("div", "bars", ...this.bars.flat());
     bars.setAttribute("role", "img");
     this.barBox = bars;
     this.sorted = made("canvas", "sorted");
     this.sorted.setAttribute("role", "img");
     this.says = made("p");
-    element.append(made("div", "now-digit", [this.pad.canvas, bars]), this.sorted, this.says);
+    element.append(made("div", "now-digit", this.pad.canvas, bars), this.sorted, this.says);
     new ResizeObserver(() => this.state && this.draw()).observe(this.sorted);
   }
 
@@ -40,7 +40,8 @@ export class Sorting {
       bar.style.width = `${100 * Math.min(1, Math.max(0, answers?.[i] || 0))}%`;
     });
     if (answers && !state.playing) {
-      this.barBox.ariaLabel = this.data.names.map((name, i) => `${name}: ${withDecimals(answers[i], 2)}`).join(", ");
+      const said = this.data.names.map((name, i) => `${name}: ${withDecimals(answers[i], 2)}`);
+      this.barBox.ariaLabel = said.join(", ");
     }
     this.taken = this.takenFor(state);
     this.draw();
@@ -98,7 +99,8 @@ export class Sorting {
     if (this.mark !== mark) Object.assign(this, { mark, tiles: [] });
     const [, high, wide] = this.pictures.shape;
     const size = high * wide;
-    this.tiles[k] ??= inked(this.pictures.subarray(k * size, (k + 1) * size), [high, wide], 255, paper, ink);
+    const bytes = this.pictures.subarray(k * size, (k + 1) * size);
+    this.tiles[k] ??= inked(bytes, [high, wide], 255, paper, ink);
     return this.tiles[k];
   }
 
@@ -130,7 +132,8 @@ class Pad {
       this.cursor = null;
       this.draw(at(event));
     });
-    this.canvas.addEventListener("pointermove", (event) => event.buttons & 1 && this.draw(at(event)));
+    const move = (event) => event.buttons & 1 && this.draw(at(event));
+    this.canvas.addEventListener("pointermove", move);
     this.canvas.addEventListener("keydown", (event) => this.press(event));
     this.canvas.addEventListener("blur", () => (this.cursor = null));
   }
@@ -157,7 +160,8 @@ class Pad {
     const [high, wide] = this.shape;
     const [x, y] = this.cursor ?? [wide >> 1, high >> 1];
     if (way) {
-      this.cursor = [Math.min(wide - 1, Math.max(0, x + way[0])), Math.min(high - 1, Math.max(0, y + way[1]))];
+      const within = (place, size) => Math.min(size - 1, Math.max(0, place));
+      this.cursor = [within(x + way[0], wide), within(y + way[1], high)];
       this.show(this.state);
     } else {
       this.cursor = [x, y];

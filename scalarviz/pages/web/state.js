@@ -58,7 +58,8 @@ export function stateOf(clock, from, { playing = false } = {}) {
 function ownOf(engine, inputs) {
   const values = engine.look(inputs);
   const own = Float64Array.from(inputs);
-  return { own: true, inputs: own, values, gradients: {}, leftOut: {}, target: null, row: -1, moment: -1 };
+  const none = { gradients: {}, leftOut: {}, target: null, row: -1, moment: -1 };
+  return { own: true, inputs: own, values, ...none };
 }
 
 /** The sample in focus, and what has been computed of it in the step shown. */
@@ -71,15 +72,15 @@ function sampleOf(clock, playing) {
   if (!playing || shown.sample === null) shown.sample = engine.sample(focus);
   const { row, inputs, targets } = shown.sample;
   const done = spec.moments.slice(0, moment + 1);
-  const gradients = fromBuffers(done.flatMap((each) => each.gradients), (name) =>
-    engine.gradients(name, focus));
-  const values = rests ? engine.look(inputs) : fromBuffers(
-    [spec.buffers[0].name, ...done.flatMap((each) => each.values)], (name) =>
-      engine.values(name, focus));
-  return {
-    values, gradients, leftOut: rests ? {} : leftOutOf(spec, values),
-    inputs: inputs.slice(), target: targets.slice(), row, batch: engine.batch, focus,
-  };
+  const flows = done.flatMap((each) => each.gradients);
+  const gradients = fromBuffers(flows, (name) => engine.gradients(name, focus));
+  const written = [spec.buffers[0].name, ...done.flatMap((each) => each.values)];
+  const values = rests
+    ? engine.look(inputs)
+    : fromBuffers(written, (name) => engine.values(name, focus));
+  const leftOut = rests ? {} : leftOutOf(spec, values);
+  const own = { inputs: inputs.slice(), target: targets.slice(), row };
+  return { values, gradients, leftOut, ...own, batch: engine.batch, focus };
 }
 
 /** What captions and cards of a step that is walked take from the whole batch, if that is little:
@@ -93,7 +94,7 @@ function batchOf(clock, playing) {
   if (playing || moment < 0 || 2 * batch * size > MANY) return { all: null, fresh: null };
   const samples = Array.from({ length: batch }, (_, i) => engine.sample(i));
   const joined = (parts) => Float64Array.from(parts.flatMap((part) => Array.from(part)));
-  const every = (read) => (name) => joined(samples.map((_, i) => read(name, i)));
+  const every = (kind) => (name) => joined(samples.map((_, i) => engine[kind](name, i)));
   const done = spec.moments.slice(0, moment + 1);
   const written = [spec.buffers[0].name, ...done.flatMap((each) => each.values)];
   const flows = done.flatMap((each) => each.gradients);
@@ -101,8 +102,8 @@ function batchOf(clock, playing) {
   const inputs = engine.value.constructor.from(joined(samples.map((each) => each.inputs)));
   return {
     all: {
-      values: fromBuffers(written, every((name, i) => engine.values(name, i))),
-      gradients: fromBuffers(flows, every((name, i) => engine.gradients(name, i))),
+      values: fromBuffers(written, every("values")),
+      gradients: fromBuffers(flows, every("gradients")),
       targets: joined(samples.map((each) => each.targets)),
     },
     fresh: isFresh ? engine.evaluate(inputs) : null,

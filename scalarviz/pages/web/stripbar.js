@@ -22,7 +22,8 @@ export class StripBar {
     });
     for (const part of new Set(cells.map((cell) => cell.part))) {
       const own = this.buttons.filter((_, i) => cells[i].part === part);
-      const box = made("div", `part ${part}`, [made("h3", "", made("span", "", text(`strip.part.${part}`))), ...own]);
+      const head = made("h3", "", made("span", "", text(`strip.part.${part}`)));
+      const box = made("div", `part ${part}`, head, ...own);
       element.append(box);
     }
     this.cells = cells;
@@ -49,7 +50,8 @@ export class StripBar {
     this.arrows = [-1, 1].map((way) => {
       const arrow = made("span", "way", way < 0 ? "\u2039" : "\u203a");
       arrow.setAttribute("aria-hidden", "true");
-      arrow.addEventListener("click", () => (this.element.scrollLeft += way * PART * this.element.clientWidth));
+      const move = () => (this.element.scrollLeft += way * PART * this.element.clientWidth);
+      arrow.addEventListener("click", move);
       return arrow;
     });
     this.element.prepend(this.arrows[0]);

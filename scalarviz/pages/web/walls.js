@@ -16,10 +16,8 @@ const DIGITS = 3;
  * place  the row of the bank of the weight at a row and a column; -1 for none
  */
 export function wallsOf(say) {
-  return say.operations.filter((each) => each.count > 0).map((each) => {
-    if (each.kind === "affine") return wallOf(say, each);
-    return listOf(say, each);
-  });
+  const own = say.operations.filter((each) => each.count > 0);
+  return own.map((each) => (each.kind === "affine" ? wallOf(say, each) : listOf(say, each)));
 }
 
 /** A layer of neurons that read all others: a row for each of them, and its bias at the end. */
@@ -128,17 +126,15 @@ class WallTable {
     const columns = lines(1, wall.columns);
     const head = columns.map((j) => headOf(wall.head(j), "col", "aria-colindex", j + 2));
     const rows = lines(0, wall.rows).map((i) => {
-      const line = made("tr", "", [
-        headOf(wall.name(i), "row", "aria-colindex", 1),
-        ...columns.map((j) => this.cell(i, j)),
-      ]);
+      const name = headOf(wall.name(i), "row", "aria-colindex", 1);
+      const line = made("tr", "", name, ...columns.map((j) => this.cell(i, j)));
       line.setAttribute("aria-rowindex", i + 2);
       return line;
     });
     this.body.replaceChildren(
       made("caption", "", wall.title),
-      made("thead", "", made("tr", "", [made("td"), ...head])),
-      made("tbody", "", rows),
+      made("thead", "", made("tr", "", made("td"), ...head)),
+      made("tbody", "", ...rows),
     );
     this.tabTo(this.focus);
   }

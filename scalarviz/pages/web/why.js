@@ -14,8 +14,8 @@ export function blocksAbout(say, state, row) {
   const { step, operation: done } = state;
   const change = changeOf(state, row);
   const isStart = step === 0 && done === 0;
-  const known = { say, state, row, change, done, found: isStart ? null : whyFound(say, state, row) };
-  const { found } = known;
+  const found = isStart ? null : whyFound(say, state, row);
+  const known = { say, state, row, change, done, found };
   const isEdit = change?.isEdit ?? false;
   const blocks = [changeLine(known)];
   if (isEdit) blocks.push(cardLine(text("card.edited"), "quiet"));

@@ -240,6 +240,7 @@ function deferring() {
 }
 
 if (typeof WorkerGlobalScope !== "undefined") {
-  const server = new Server((message, transfer) => self.postMessage(message, transfer), deferring());
+  const post = (message, transfer) => self.postMessage(message, transfer);
+  const server = new Server(post, deferring());
   self.onmessage = ({ data }) => server.receive(data);
 }
