@@ -27,7 +27,9 @@ async function timed(run) {
 globalThis.ours = async () => {
   const { Engine } = await import("./engine.js");
   const [module, image] = await Promise.all(
-    ["module", "image"].map(async (name) => new Uint8Array(await (await fetch(name)).arrayBuffer())),
+    ["module", "image"].map(
+      async (name) => new Uint8Array(await (await fetch(name)).arrayBuffer()),
+    ),
   );
   const engine = await Engine.open(module, image, await (await fetch("spec.json")).json());
   return timed((count) => engine.train(count));
@@ -64,7 +66,9 @@ function byLayers(tf, { sizes, activations, bias }, optimizer, x, y) {
     const first = i ? {} : { inputShape: [sizes[0]] };
     model.add(tf.layers.dense({ units: sizes[i + 1], useBias: bias, ...first }));
     model.add(
-      name === "leaky_relu" ? tf.layers.leakyReLU({ alpha: 0.01 }) : tf.layers.activation({ activation: name }),
+      name === "leaky_relu"
+        ? tf.layers.leakyReLU({ alpha: 0.01 })
+        : tf.layers.activation({ activation: name }),
     );
   });
   model.compile({ optimizer, loss: "meanSquaredError" });

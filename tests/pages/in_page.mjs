@@ -42,7 +42,8 @@ const makeWorker = () => {
 const client = (memory) => new Client(makeWorker, { module, image, spec, memory });
 const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
-const plain = (key, value) => (ArrayBuffer.isView(value) ? Array.from(value, number) : number(value));
+const plain = (key, value) =>
+  ArrayBuffer.isView(value) ? Array.from(value, number) : number(value);
 const number = (value) =>
   typeof value === "number" && !Number.isFinite(value) ? `${value}` : value;
 

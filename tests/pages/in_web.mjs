@@ -12,5 +12,6 @@ const plain = (key, value) => {
   if (ArrayBuffer.isView(value)) return Array.from(value, number);
   return number(value);
 };
-const number = (value) => (typeof value === "number" && !Number.isFinite(value) ? `${value}` : value);
+const number = (value) =>
+  typeof value === "number" && !Number.isFinite(value) ? `${value}` : value;
 process.stdout.write(JSON.stringify(found ?? null, plain));

@@ -7,7 +7,8 @@ import { setTexts } from "../../scalarviz/pages/web/texts.js";
 import * as format from "../../scalarviz/pages/web/format.js";
 
 const WORDS = { NaN, Infinity, "-Infinity": -Infinity };
-const numbers = (key, value) => (typeof value === "string" && value in WORDS ? WORDS[value] : value);
+const numbers = (key, value) =>
+  typeof value === "string" && value in WORDS ? WORDS[value] : value;
 const words = (key, value) =>
   typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
 

@@ -51,7 +51,8 @@ export class Access {
     const way = wayOf(event.key);
     if (event.ctrlKey || event.altKey || event.metaKey || !app.state) return;
     if (way) this.walk(way);
-    else if (event.key === "Enter") app.pin(isSameThing(app.pinned, this.focused) ? null : this.focused);
+    else if (event.key === "Enter")
+      app.pin(isSameThing(app.pinned, this.focused) ? null : this.focused);
     else if (event.key === "Escape" && !app.pinned) byId("cubes").blur();
     else return;
     event.preventDefault();

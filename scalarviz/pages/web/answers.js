@@ -17,7 +17,9 @@ export function readAnswers(outputs, reads, count) {
 /** Return the answers to each of some samples. */
 export function answersEach(outputs, reads, count) {
   const found = readAnswers(outputs, reads, count);
-  return Array.from({ length: found.length / count }, (_, i) => found.subarray(count * i, count * (i + 1)));
+  return Array.from({ length: found.length / count }, (_, i) =>
+    found.subarray(count * i, count * (i + 1)),
+  );
 }
 
 /** Return the place of the largest number; NaN if one of them is not a number. */

@@ -296,7 +296,8 @@ export class App {
     };
     return {
       toggle: () => this.act() && (player.playing ? player.pause() : player.play()),
-      on: (count, unit = this.unit) => this.tour && this.calm ? leadOn(this) : still("advance", { count, unit }),
+      on: (count, unit = this.unit) =>
+        this.tour && this.calm ? leadOn(this) : still("advance", { count, unit }),
       back: (count, unit = this.unit) => still("back", { count, unit }),
       seek: (step) => still("seek", { step, operation: 0 }),
       go: (done) => still("seek", this.placeOf(done)),
@@ -304,7 +305,8 @@ export class App {
       undo: () => still("undo"),
       redo: () => still("redo"),
       choose: (key, step) => still("choose", { key, step }).then(() => this.tellBranch()),
-      setOptimizer: (number) => this.act() && player.ask("setOptimizer", { number: Number(number) }),
+      setOptimizer: (number) =>
+        this.act() && player.ask("setOptimizer", { number: Number(number) }),
       setSize: (size) => this.act() && player.ask("setSize", { size: Number(size) }),
       setChannel: (channel) => this.change({ channel }),
       newWeights: () => this.newWeights(still),

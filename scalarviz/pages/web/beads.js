@@ -51,7 +51,8 @@ export function wireRows(frame, lit, palette, eyes, scale) {
     const light = lit.wires[j];
     const paint = light && (light.back ? palette.accent : palette.light);
     nets.addAll(bundle.start, bundle.end, light ? `${paint}58` : palette.wire, WIRES.thin * scale);
-    if (light) shining.addAll(bundle.start, bundle.end, `${paint}e0`, 2 * WIRES.thin * scale, light.span);
+    if (light)
+      shining.addAll(bundle.start, bundle.end, `${paint}e0`, 2 * WIRES.thin * scale, light.span);
   });
   tellWires(shining, frame, palette, scale);
   pointWires(shining, frame, palette, scale);
@@ -66,7 +67,8 @@ class Strokes {
 
   /** Add wires between points of two flat arrays, or a span of each. */
   addAll(starts, ends, paint, width, span = [0, 1]) {
-    for (let i = 0; i < starts.length / 3; i++) this.add(row3(starts, i), row3(ends, i), paint, width, span);
+    for (let i = 0; i < starts.length / 3; i++)
+      this.add(row3(starts, i), row3(ends, i), paint, width, span);
   }
 
   add(start, end, paint, width, [first, last] = [0, 1]) {

@@ -7,7 +7,8 @@ const MOST = 2; // changes that a name tells
 // What a change did, in a few words; `spec` are the data of the engine.
 const DID = {
   edit: ({ row, value }) => plural("branches.did.edit", 1, { row, value }),
-  freeze: ({ row, count, on }) => plural(on ? "branches.frozen.on" : "branches.frozen.off", count, { row }),
+  freeze: ({ row, count, on }) =>
+    plural(on ? "branches.frozen.on" : "branches.frozen.off", count, { row }),
   rate: ({ rate }) => text("branches.did.rate", { rate }),
   size: ({ size }) => text("branches.did.batch", { size }),
   optimizer: ({ number }, { optimizers = [] }) => optimizers[number]?.title ?? "",
@@ -27,7 +28,9 @@ export function begunBy({ journal, fork }) {
 export function branchName({ start, operation, isFirst, done }, spec) {
   const key = operation ? "operation" : start === 0 ? "start" : "step";
   const from = text(`branches.from.${key}`, { step: start, operation });
-  const told = done.filter((each, i) => i + 1 === done.length || subject(done[i + 1]) !== subject(each));
+  const told = done.filter(
+    (each, i) => i + 1 === done.length || subject(done[i + 1]) !== subject(each),
+  );
   if (isFirst || !told.length) return from;
   const words = told.map((change) => DID[change.kind](change, spec));
   const listed = words.slice(0, MOST).join(", ");

@@ -141,7 +141,9 @@ export class Branches {
   write(step, losses) {
     for (let i = 0, end = losses.length; i < end;) {
       const owner = this.ownerOfLoss(step + i);
-      const stop = this.now.lineage.map((each) => each.losses.first).filter((first) => first > step + i);
+      const stop = this.now.lineage
+        .map((each) => each.losses.first)
+        .filter((first) => first > step + i);
       const next = Math.min(end, ...stop.map((first) => first - step));
       owner.losses.write(step + i, losses.slice(i, next));
       i = next;
@@ -177,7 +179,9 @@ export class Branches {
       found.unshift(...measured.filter(({ step }) => step > from && step <= end));
       end = Math.min(end, fork.step);
     }
-    const values = Array.from({ length: count }, (_, k) => Float64Array.from(found, (each) => each.values[k]));
+    const values = Array.from({ length: count }, (_, k) =>
+      Float64Array.from(found, (each) => each.values[k]),
+    );
     return { from, steps: Float64Array.from(found, ({ step }) => step), values };
   }
 

@@ -105,7 +105,8 @@ function placeForWords({ see, scale }, subject, wide, high, covers) {
       const down = Math.min(Math.max(y, view.y), Math.max(view.y, view.bottom - high));
       const box = new Box(across, down, wide, high);
       const [start, end] = shortestLine(box, subject);
-      const isFar = Math.hypot(end[0] - start[0], end[1] - start[1]) > CALLOUT.farthest * CALLOUT.gap * scale;
+      const isFar =
+        Math.hypot(end[0] - start[0], end[1] - start[1]) > CALLOUT.farthest * CALLOUT.gap * scale;
       const own = CALLOUT.far * away * high + (box.meets(subject) ? 1e6 : 0) + (isFar ? 1e5 : 0);
       const cost = covers.reduce((sum, [other, price]) => sum + price * overlap(box, other), own);
       if (cost < least) [best, least] = [box, cost];
@@ -150,7 +151,8 @@ function nameBoxes({ see, frame, scale }) {
     const high = (17 + (line === last && frame.moment?.kind === "loss" ? 45 : 0)) * scale;
     x.forEach((each, i) => {
       const below = y[i] + line.radius * unit[i];
-      if (Number.isFinite(each + below)) found.push(new Box(each - 20 * scale, below, 40 * scale, high));
+      if (Number.isFinite(each + below))
+        found.push(new Box(each - 20 * scale, below, 40 * scale, high));
     });
   }
   return found;

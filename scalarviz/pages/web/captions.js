@@ -79,7 +79,9 @@ function restCaption(say, state) {
 export function restWords({ step, loss, value, edited = {} }) {
   const isEdited = Object.keys(edited).some((row) => edited[row] !== value[row]);
   const fields = { loss: generalNumber(loss, 3) };
-  return isEdited ? plural("captions.rest.edited", step, fields) : plural("captions.rest", step, fields);
+  return isEdited
+    ? plural("captions.rest.edited", step, fields)
+    : plural("captions.rest", step, fields);
 }
 
 /** Return what each step does while it plays: some steps move weights far. */

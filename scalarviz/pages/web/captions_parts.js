@@ -8,7 +8,9 @@ import { text } from "./texts.js";
 
 /** Return the caption with the texts of a key and these lines of numbers. */
 export function captionOfKey(key, lines, fields = {}) {
-  const [title, formula] = ["title", "formula"].map((part) => text(`captions.${key}.${part}`, fields));
+  const [title, formula] = ["title", "formula"].map((part) =>
+    text(`captions.${key}.${part}`, fields),
+  );
   return captionWith(asSentence(title), formula, lines);
 }
 

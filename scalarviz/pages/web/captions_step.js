@@ -81,7 +81,8 @@ function movedCaption(optimizer, found, name) {
   const title = text("captions.step.title", { name, old: shown, new: fresh });
   const mark = `${shown}\n→ ${fresh}`;
   ended = ended.map((each) => (each.row === row ? { ...each, mark } : each));
-  if (!ended.some((each) => each.row === row)) ended[ended.length - 1] = { ...ended.at(-1), row, mark };
+  if (!ended.some((each) => each.row === row))
+    ended[ended.length - 1] = { ...ended.at(-1), row, mark };
   const words = last.words ?? last.formula;
   const formula = text("captions.step.formula", { formula: pretty(fillNumbers(words, names)) });
   const all = [ended, ...before];

@@ -26,7 +26,9 @@ export class Client {
     this.resume = null;
     this.failures = 0;
     /** Fulfilled by the first state, rejected if no worker can give one. */
-    this.opened = new Promise((resolve, reject) => Object.assign(this, { open: resolve, giveUp: reject }));
+    this.opened = new Promise((resolve, reject) =>
+      Object.assign(this, { open: resolve, giveUp: reject }),
+    );
     this.opened.catch(() => {}); // an error only for those who wait
     this.begin();
   }

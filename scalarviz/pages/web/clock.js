@@ -353,14 +353,17 @@ export class Clock {
   begin(seed) {
     const before = this.here;
     const { latest } = this.history;
-    const isAgain = latest?.kind === "weights" && isSamePlace(latest, this) && !isBefore(before.place, this.end);
+    const isAgain =
+      latest?.kind === "weights" && isSamePlace(latest, this) && !isBefore(before.place, this.end);
     if (!isAgain) this.go(this.arrival(this.first, 0));
     this.change({ kind: "weights", seed }, before);
   }
 
   /** The seed of the weights with which this training began; null: those of the page. */
   get seed() {
-    return this.journal.findLast(({ kind }, k) => kind === "weights" && k < this.applied)?.seed ?? null;
+    return (
+      this.journal.findLast(({ kind }, k) => kind === "weights" && k < this.applied)?.seed ?? null
+    );
   }
 
   /** The weights with which this training began. */
@@ -368,7 +371,8 @@ export class Clock {
     const { seed, engine } = this;
     if (seed !== this.begunSeed) {
       const count = engine.value.length;
-      const drawn = () => engine.value.constructor.from(initialNumbers(engine.spec.initial, seed, count).value);
+      const drawn = () =>
+        engine.value.constructor.from(initialNumbers(engine.spec.initial, seed, count).value);
       this.begunWeights = seed === null ? this.opened : drawn();
       this.begunSeed = seed;
     }
@@ -380,7 +384,8 @@ export class Clock {
     if (CHANGES[details.kind].between && this.operation > 0) this.advance(1, "step");
     const change = { ...details, step: this.step, operation: this.operation };
     const last = this.journal[this.applied - 1];
-    const isNewest = last !== undefined && last === this.history.latest && !isBefore(this.place(), this.end);
+    const isNewest =
+      last !== undefined && last === this.history.latest && !isBefore(this.place(), this.end);
     if (isNewest && isSamePlace(last, change) && goesOn(last, change)) {
       change.old = last.old;
       this.applied -= 1;

@@ -101,7 +101,8 @@ export class Controls {
     this.rate = rate;
     byId("rate").value = Math.round(RATE_PARTS * Math.log10(rate));
     byId("rate").setAttribute("aria-valuetext", generalNumber(rate, 3));
-    if (document.activeElement !== byId("rate-number")) byId("rate-number").value = generalNumber(rate, 4);
+    if (document.activeElement !== byId("rate-number"))
+      byId("rate-number").value = generalNumber(rate, 4);
   }
 }
 

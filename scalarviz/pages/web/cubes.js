@@ -103,7 +103,7 @@ export class Cubes {
     this.copies.forEach(([plates, copies], mirrored) => {
       if (!plates.length) return;
       copies.set(this.rows(plates, lights));
-      gl.cullFace((see.determinant < 0) !== (mirrored === 1) ? gl.FRONT : gl.BACK);
+      gl.cullFace(see.determinant < 0 !== (mirrored === 1) ? gl.FRONT : gl.BACK);
       copies.draw();
     });
     gl.disable(gl.CULL_FACE);
@@ -152,7 +152,9 @@ export class Cubes {
     const { shader } = this.scene;
     const { plates } = this.layout;
     const single = (plate) => near[plate.place].least < shader.cubesTo || !this.levels[plate.place];
-    this.sendNumbers(plates.filter((plate) => single(plate) && this.sent[plate.place] !== this.turn));
+    this.sendNumbers(
+      plates.filter((plate) => single(plate) && this.sent[plate.place] !== this.turn),
+    );
     for (const plate of plates) {
       const { most, fine } = near[plate.place];
       const levels = this.levels[plate.place];

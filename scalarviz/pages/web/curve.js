@@ -144,7 +144,10 @@ export class Curve {
     context.lineWidth = 1.3 * unit;
     for (const each of this.measures.series) {
       context.strokeStyle = styled(each.share ? "--metric" : "--ink");
-      line(context, Measures.points(each, x, y, (share) => bottom - share * plot.height));
+      line(
+        context,
+        Measures.points(each, x, y, (share) => bottom - share * plot.height),
+      );
     }
     if (loss > 0 && Number.isFinite(loss)) {
       context.fillStyle = ink;

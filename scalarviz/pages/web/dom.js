@@ -48,7 +48,8 @@ export function fitted(canvas) {
   const ratio = window.devicePixelRatio || 1;
   const { clientWidth: width, clientHeight: height } = canvas;
   const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
-  if (canvas.width !== wide || canvas.height !== high) Object.assign(canvas, { width: wide, height: high });
+  if (canvas.width !== wide || canvas.height !== high)
+    Object.assign(canvas, { width: wide, height: high });
   const context = canvas.getContext("2d");
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);

@@ -3,7 +3,10 @@
 import { initialNumbers } from "./initial.js";
 
 const KIND = {
-  float32: Float32Array, float64: Float64Array, uint64: BigUint64Array, bool: Uint8Array,
+  float32: Float32Array,
+  float64: Float64Array,
+  uint64: BigUint64Array,
+  bool: Uint8Array,
 };
 const MEMORY = "__linear_memory";
 const TABLE = "__indirect_function_table";
@@ -278,7 +281,7 @@ export class Engine {
     this.put("progress", "count", this.count);
     this.calls.move(this.jobs.train);
     const result = Number(this.numbers.getBigInt64(this.spec.records.progress.result, true));
-    if (result >= 0) return { why: "gradient", row: result }
+    if (result >= 0) return { why: "gradient", row: result };
     const skipped = this.take("progress", "count") === this.count;
     if (skipped) {
       this.state.set(this.statistics, this.spec.scaling);
@@ -327,7 +330,7 @@ export class Engine {
       row,
       inputs: this.arrays.inputs.slice(from * inputs, (from + 1) * inputs),
       targets: this.arrays.targets.slice(row * outputs, (row + 1) * outputs),
-    }
+    };
   }
 
   // ---- evaluation -------------------------------------------------------------------------------

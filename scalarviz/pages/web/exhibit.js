@@ -103,7 +103,8 @@ class Swatches {
     this.paint(0, 2, state.target);
     this.outputs(state).forEach((output, i) => this.paint(i + 1, 1, output));
     if (!state.playing) this.tell(state);
-    if (document.activeElement !== this.picker || !state.own) this.picker.value = codeOf(state.inputs);
+    if (document.activeElement !== this.picker || !state.own)
+      this.picker.value = codeOf(state.inputs);
     this.rows[0].title = text(state.own ? "own.chip.color" : "exhibits.in_use");
   }
 
@@ -141,7 +142,9 @@ class Answers {
   right(state) {
     const { cut, targets } = this.data;
     return this.answers(state).map((answer, i) =>
-      cut === null ? classOf(answer) === classOf(targets[i]) : answer[0] > cut === targets[i][0] > cut,
+      cut === null
+        ? classOf(answer) === classOf(targets[i])
+        : answer[0] > cut === targets[i][0] > cut,
     );
   }
 

@@ -161,14 +161,18 @@ export function generalNumber(value, digits = 6) {
   if (!Number.isFinite(value) || value === 0) return rounded(value);
   const [mantissa, power] = exponential(value, Math.max(digits, 1) - 1).split("e");
   const exponent = Number(power);
-  if (-4 <= exponent && exponent < digits) return stripped(fixed(value, Math.max(0, digits - 1 - exponent)));
+  if (-4 <= exponent && exponent < digits)
+    return stripped(fixed(value, Math.max(0, digits - 1 - exponent)));
   const size = String(Math.abs(exponent)).padStart(2, "0");
   return `${stripped(mantissa)}e${exponent < 0 ? "-" : "+"}${size}`;
 }
 
 /** Return how many digits a written number has. */
 export function figures(writing) {
-  return writing.split("e")[0].replace(/^[-0.]+/, "").replaceAll(".", "").length;
+  return writing
+    .split("e")[0]
+    .replace(/^[-0.]+/, "")
+    .replaceAll(".", "").length;
 }
 
 /** Return what a 1 in the last digit of `rounded(value, digits)` is worth. */

@@ -68,7 +68,10 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     sizeScale: scales.of(size),
     grown: scales.grown(now),
     clipped: countBeyond(colors, scales.of(color)),
-    before: moment?.kind === "step" && size === color && color === "value" ? fewOrNone(state.before) : null,
+    before:
+      moment?.kind === "step" && size === color && color === "value"
+        ? fewOrNone(state.before)
+        : null,
     pushes: pushesOf(scene, state, moment, part, state.gradBefore ?? remembered.beforeGradients),
     frozen: state.frozen ?? scene.frozen,
     caption: options.caption ?? null,
@@ -106,7 +109,8 @@ function buffersOf(scene, state, moment, part) {
   if (state.inputs && !(scene.inputs in values)) values[scene.inputs] = state.inputs;
   let largest = 0;
   for (const each of Object.values(values)) {
-    for (const value of each) if (Number.isFinite(value)) largest = Math.max(largest, Math.abs(value));
+    for (const value of each)
+      if (Number.isFinite(value)) largest = Math.max(largest, Math.abs(value));
   }
   const outputs = values[scene.outputs] ?? null;
   const answers = outputs && answersRead(scene.logits, outputs);
@@ -139,7 +143,9 @@ function saturatedOf(scene, values) {
   const found = {};
   for (const { flat, source, target } of scene.operations) {
     if (flat?.length && source in values && target in values) {
-      found[target] = Array.from(values[source], (sum) => flat.some(([low, high]) => sum >= low && sum <= high));
+      found[target] = Array.from(values[source], (sum) =>
+        flat.some(([low, high]) => sum >= low && sum <= high),
+      );
     }
   }
   return found;
@@ -180,6 +186,8 @@ export function piecesOf(caption) {
   const place = (piece) => `${piece.row ?? -1} ${piece.neuron ?? ""}`;
   const told = (caption.lines ?? []).flat().filter(about);
   const known = new Set(told.map(place));
-  const rest = (caption.whole ?? []).flat().filter((piece) => about(piece) && !known.has(place(piece)));
+  const rest = (caption.whole ?? [])
+    .flat()
+    .filter((piece) => about(piece) && !known.has(place(piece)));
   return [...told, ...rest];
 }

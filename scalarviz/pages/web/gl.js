@@ -5,7 +5,10 @@ export class GlProgram {
   constructor(gl, [vertex, fragment], names) {
     this.gl = gl;
     this.program = gl.createProgram();
-    for (const [kind, text] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]]) {
+    for (const [kind, text] of [
+      [gl.VERTEX_SHADER, vertex],
+      [gl.FRAGMENT_SHADER, fragment],
+    ]) {
       const shader = gl.createShader(kind);
       gl.shaderSource(shader, text);
       gl.compileShader(shader);
@@ -39,7 +42,8 @@ export class GlProgram {
   }
 
   place(name) {
-    if (!this.places.has(name)) this.places.set(name, this.gl.getUniformLocation(this.program, name));
+    if (!this.places.has(name))
+      this.places.set(name, this.gl.getUniformLocation(this.program, name));
     return this.places.get(name);
   }
 }
@@ -104,15 +108,19 @@ export class GlTexture {
     this.texture = gl.createTexture();
     const smooth = kind === "colors" ? gl.LINEAR : gl.NEAREST;
     this.bind();
-    for (const name of ["MIN", "MAG"]) gl.texParameteri(gl.TEXTURE_2D, gl[`TEXTURE_${name}_FILTER`], smooth);
-    for (const name of ["S", "T"]) gl.texParameteri(gl.TEXTURE_2D, gl[`TEXTURE_WRAP_${name}`], gl.CLAMP_TO_EDGE);
+    for (const name of ["MIN", "MAG"])
+      gl.texParameteri(gl.TEXTURE_2D, gl[`TEXTURE_${name}_FILTER`], smooth);
+    for (const name of ["S", "T"])
+      gl.texParameteri(gl.TEXTURE_2D, gl[`TEXTURE_WRAP_${name}`], gl.CLAMP_TO_EDGE);
   }
 
   get format() {
     const { gl } = this;
     if (this.kind === "floats") return [gl.R32F, gl.RED, gl.FLOAT];
     if (this.kind === "fours") return [gl.RGBA32F, gl.RGBA, gl.FLOAT];
-    return this.kind === "letters" ? [gl.R8, gl.RED, gl.UNSIGNED_BYTE] : [gl.RGBA8, gl.RGBA, gl.UNSIGNED_BYTE];
+    return this.kind === "letters"
+      ? [gl.R8, gl.RED, gl.UNSIGNED_BYTE]
+      : [gl.RGBA8, gl.RGBA, gl.UNSIGNED_BYTE];
   }
 
   /** Set all texels; data may be null. */

@@ -116,7 +116,8 @@ export class Glyphs {
         const x = Math.floor(at / steps);
         pen += this.advance(letter, pixels, bold);
         const glyph = this.glyph(letter, pixels, bold, ((at - x * steps) * 4) / steps, halo);
-        if (glyph) found.push({ ...glyph, x: x + glyph.x, y: Math.round(row * 1.35 * pixels) + glyph.y });
+        if (glyph)
+          found.push({ ...glyph, x: x + glyph.x, y: Math.round(row * 1.35 * pixels) + glyph.y });
       }
     });
     return found;

@@ -10,7 +10,8 @@ const MOST_STILL = 30; // hundreds of steps that the last part takes without mot
 /** Begin the tour of an app at the next step. */
 export async function showTour(app) {
   app.act();
-  if ((await app.player.rest())?.operation) await app.player.ask("advance", { count: 1, unit: "step" });
+  if ((await app.player.rest())?.operation)
+    await app.player.ask("advance", { count: 1, unit: "step" });
   const tour = new Tour(app.spec.engine.moments);
   tour.first = app.state.step;
   tour.seconds = 0; // of the tour: a slow machine has more time
@@ -92,5 +93,6 @@ export function tourSentence(app, state) {
 export async function skipTour(app) {
   if (!app.tour) return;
   app.act();
-  if ((await app.player.rest())?.operation) await app.player.ask("advance", { count: 1, unit: "step" });
+  if ((await app.player.rest())?.operation)
+    await app.player.ask("advance", { count: 1, unit: "step" });
 }

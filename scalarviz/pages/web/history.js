@@ -30,7 +30,8 @@ export class History {
 
   /** Forget the actions that lead to branches which there are no longer. */
   forget(gone) {
-    const leads = ({ before, after }) => gone.has(before.branch) || (after && gone.has(after.branch));
+    const leads = ({ before, after }) =>
+      gone.has(before.branch) || (after && gone.has(after.branch));
     this.past.splice(0, this.past.findLastIndex(leads) + 1);
     this.future.splice(0, this.future.findLastIndex(leads) + 1);
   }
@@ -44,7 +45,8 @@ export class History {
     entry.after.branch = clock.branch; // maybe another one, which a later undo has begun
     const { branch, place } = entry.before;
     if (entry.change && branch === clock.branch) {
-      const isLast = clock.end.step === place.step && clock.journal.length === entry.after.place.applied;
+      const isLast =
+        clock.end.step === place.step && clock.journal.length === entry.after.place.applied;
       clock.go(place);
       if (isLast) {
         clock.journal = clock.journal.slice(0, place.applied);

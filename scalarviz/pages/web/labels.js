@@ -34,7 +34,10 @@ class Obstacles {
     if (this.boxes.some((each) => box.meets(each)) || this.onSphere(box)) return true;
     const points = [];
     for (let i = 0; i < 21; i++) {
-      points.push([box.x + (Math.floor(i / 3) / 6) * box.width, box.y + ((i % 3) / 2) * box.height]);
+      points.push([
+        box.x + (Math.floor(i / 3) / 6) * box.width,
+        box.y + ((i % 3) / 2) * box.height,
+      ]);
     }
     return this.polygons.some((polygon) => points.some((point) => isInside(point, polygon)));
   }
@@ -58,7 +61,8 @@ function obstaclesOf(view) {
   const polygons = plates.map((plate) => outline(see.see(plate.corners(frame.scene.shader.half))));
   for (const line of neurons) {
     const seen = line.isImages ? null : see.see(line.points);
-    for (const i of seen ? goodOf(seen) : []) spheres.push([seen.x[i], seen.y[i], line.radius * seen.unit[i]]);
+    for (const i of seen ? goodOf(seen) : [])
+      spheres.push([seen.x[i], seen.y[i], line.radius * seen.unit[i]]);
     if (line.one) {
       const { x, y, unit } = see.one(line.one);
       if (Number.isFinite(x + y)) spheres.push([x, y, line.radius * unit]);
@@ -82,7 +86,8 @@ function outline({ x, y }) {
   for (const order of [points, [...points].reverse()]) {
     const first = found.length;
     for (const point of order) {
-      while (found.length - first > 1 && turnOf(found.at(-2), found.at(-1), point) <= 0) found.pop();
+      while (found.length - first > 1 && turnOf(found.at(-2), found.at(-1), point) <= 0)
+        found.pop();
       found.push(point);
     }
     found.pop();
@@ -95,7 +100,9 @@ function turnOf(a, b, c) {
 }
 
 function isInside(point, polygon) {
-  return polygon.every((corner, i) => turnOf(corner, polygon[(i + 1) % polygon.length], point) >= 0);
+  return polygon.every(
+    (corner, i) => turnOf(corner, polygon[(i + 1) % polygon.length], point) >= 0,
+  );
 }
 
 /** Write names of layers below their plates, all of them shorter if one does not fit. */

@@ -37,7 +37,8 @@ export class Plate {
           for (let m = 0; m < this.wide; m++) {
             rows[at] = i * this.pitch[0] + j;
             columns[at] = k * this.pitch[1] + m;
-            indices[at++] = this.first + i * this.strides[0] + k * this.strides[1] + j * this.stride + m;
+            indices[at++] =
+              this.first + i * this.strides[0] + k * this.strides[1] + j * this.stride + m;
           }
         }
       }
@@ -90,14 +91,18 @@ export class Plate {
     const [wide, high] = this.cell;
     const [x, y] = [half / wide, half / high];
     return Float64Array.from(
-      CUBE_SIGNS.flatMap(([a, b, c]) => this.point(column + 0.5 + a * x, row + 0.5 + b * y, c * half)),
+      CUBE_SIGNS.flatMap(([a, b, c]) =>
+        this.point(column + 0.5 + a * x, row + 0.5 + b * y, c * half),
+      ),
     );
   }
 
   /** The corners of the box around its cubes. */
   corners(height = 0.5) {
     return Float64Array.from(
-      CUBE_SIGNS.flatMap(([a, b, c]) => this.point(a > 0 ? this.columns : 0, b > 0 ? this.rows : 0, c * height)),
+      CUBE_SIGNS.flatMap(([a, b, c]) =>
+        this.point(a > 0 ? this.columns : 0, b > 0 ? this.rows : 0, c * height),
+      ),
     );
   }
 }
@@ -154,7 +159,8 @@ export class Fan {
   /** The unit that a bank index of this wall multiplies, or the place of the 1. */
   unitBefore(index) {
     const columns = this.all - (this.biases >= 0 ? 1 : 0);
-    if (this.biases >= 0 && index >= this.biases && index < this.biases + this.units) return columns;
+    if (this.biases >= 0 && index >= this.biases && index < this.biases + this.units)
+      return columns;
     const each = Math.max(1, Math.floor(this.inputs / Math.max(1, columns)));
     return Math.floor(((index - this.weights) % this.inputs) / each);
   }
@@ -188,11 +194,13 @@ export class Layout {
       const all = line.one ? [...line.points, ...line.one] : line.points;
       for (const side of [-1.2, 1.2]) {
         for (let i = 0; i < all.length; i++) {
-          for (let k = 0; k < 3; k++) found.push(all[3 * Math.floor(i / 3) + k] + (i % 3 === k ? side * line.radius : 0));
+          for (let k = 0; k < 3; k++)
+            found.push(all[3 * Math.floor(i / 3) + k] + (i % 3 === k ? side * line.radius : 0));
         }
       }
       if (line.way) add(line.way);
-      for (let i = 0; line.bars && i < line.count; i++) add(along3(row3(line.points, i), line.bars, [0, 0, 1]));
+      for (let i = 0; line.bars && i < line.count; i++)
+        add(along3(row3(line.points, i), line.bars, [0, 0, 1]));
     }
     for (const label of this.labels) add(label.start);
     return Float64Array.from(found);
@@ -209,7 +217,8 @@ export class Layout {
 
   /** The line of a neuron [buffer, place]; null without. */
   lineOf([buffer, place]) {
-    const has = (line) => line.buffers.includes(buffer) && !line.again && place < line.count + (line.one ? 1 : 0);
+    const has = (line) =>
+      line.buffers.includes(buffer) && !line.again && place < line.count + (line.one ? 1 : 0);
     return this.neurons.find(has) ?? null;
   }
 

@@ -80,13 +80,17 @@ function drawSquares({ paper, frame, palette, scale }, x, y, wide, largest) {
     const number = -1 + (2 * i) / (LEGEND.steps - 1);
     const side = largest * (least + (1 - least) * Math.sqrt(Math.abs(number)));
     const middle = x + largest / 2 + ((wide - largest) * (number + 1)) / 2;
-    paper.box(middle - side / 2, y - side / 2, side, side, palette.map(number), { radius: 1.5 * scale });
+    paper.box(middle - side / 2, y - side / 2, side, side, palette.map(number), {
+      radius: 1.5 * scale,
+    });
   }
 }
 
 /** The numbers below the squares: at both ends, in the middle, and between. */
 function legendEnds({ scale: most }) {
-  return [-most, -most / 2, 0, most / 2, most].map((each) => (each > 0 ? "+" : "") + generalNumber(each));
+  return [-most, -most / 2, 0, most / 2, most].map(
+    (each) => (each > 0 ? "+" : "") + generalNumber(each),
+  );
 }
 
 function grownWords(frame) {
@@ -97,13 +101,16 @@ function grownWords(frame) {
 /** In short, what colors stand for, or what is new of their scale. */
 function shortLegendWords(frame) {
   if (frame.grown) return grownWords(frame);
-  return frame.clipped ? text("legend.only_beyond", { count: frame.clipped }) : channelName(frame.color);
+  return frame.clipped
+    ? text("legend.only_beyond", { count: frame.clipped })
+    : channelName(frame.color);
 }
 
 function legendWords(frame) {
   if (frame.grown) return grownWords(frame);
   const [color, size] = [channelName(frame.color), channelName(frame.size)];
-  const words = color === size ? text("legend.cube", { color }) : text("legend.both", { color, size });
+  const words =
+    color === size ? text("legend.cube", { color }) : text("legend.both", { color, size });
   return frame.clipped ? text("legend.beyond", { words, count: frame.clipped }) : words;
 }
 

@@ -111,7 +111,9 @@ function pulse(part, first, last, reverse = false) {
 }
 
 function ownPlates({ layout, moment }) {
-  return moment.operation < 0 ? [] : layout.plates.filter((each) => each.operation === moment.operation);
+  return moment.operation < 0
+    ? []
+    : layout.plates.filter((each) => each.operation === moment.operation);
 }
 
 function ownWires({ layout, moment }) {
@@ -119,5 +121,6 @@ function ownWires({ layout, moment }) {
 }
 
 function lightNeurons({ layout, shown }, buffer) {
-  for (const line of layout.neurons) if (line.buffers.includes(buffer)) shown.neurons[line.place] = 1;
+  for (const line of layout.neurons)
+    if (line.buffers.includes(buffer)) shown.neurons[line.place] = 1;
 }

@@ -107,7 +107,9 @@ export function shortenedTerms(terms, keep, most) {
   const free = terms.flatMap((each, i) => (each.stays ? [] : [i]));
   if (free.length <= most + 1) return [...terms];
   const size = (i) => Math.abs(terms[i].value);
-  const order = [...free].sort((i, j) => Number(i !== keep) - Number(j !== keep) || size(j) - size(i));
+  const order = [...free].sort(
+    (i, j) => Number(i !== keep) - Number(j !== keep) || size(j) - size(i),
+  );
   const shown = order.slice(0, most).sort((i, j) => i - j);
   const others = order.slice(most);
   const rest = exactSum(others.map((i) => terms[i].value));

@@ -110,7 +110,10 @@ const LINK_PARTS = {
     return number ? { sample: number - 1 } : null;
   },
   hide: (given) => {
-    const hide = given.split(",").map((name) => name.trim()).filter(Boolean);
+    const hide = given
+      .split(",")
+      .map((name) => name.trim())
+      .filter(Boolean);
     return hide.length && hide.every((name) => HIDEABLE.includes(name)) ? { hide } : null;
   },
   play: (given) => {
@@ -130,5 +133,7 @@ function wholeBelow(given, end) {
 /** Return a part of a link as it can stand in a sentence. */
 function shortPart(words) {
   const letters = [...words.replace(UNSEEN, "\ufffd")];
-  return letters.length > LONGEST_SAID ? `${letters.slice(0, LONGEST_SAID).join("")}…` : letters.join("");
+  return letters.length > LONGEST_SAID
+    ? `${letters.slice(0, LONGEST_SAID).join("")}…`
+    : letters.join("");
 }

@@ -135,7 +135,8 @@ export class LossRecord {
       const start = this.first + k * this.size;
       const next = Math.min(start + this.size, this.end);
       const isWhole = (step === start && next <= end) || step < this.start;
-      if (isWhole) [found[0], found[1]] = [Math.min(found[0], this.low[k]), Math.max(found[1], this.high[k])];
+      if (isWhole)
+        [found[0], found[1]] = [Math.min(found[0], this.low[k]), Math.max(found[1], this.high[k])];
       else this.scan(step, Math.min(next, end), found);
       step = next;
     }

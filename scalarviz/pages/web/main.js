@@ -52,7 +52,9 @@ function fail(words) {
 function failWith(error) {
   console.error(error);
   if (!byId("failure").hidden) return;
-  fail(error?.key ? text(error.key) : text("page.failed", { error: error?.message ?? String(error) }));
+  fail(
+    error?.key ? text(error.key) : text("page.failed", { error: error?.message ?? String(error) }),
+  );
 }
 
 /** Return the data of a page that cannot train here, with its short recording instead. */
@@ -109,7 +111,11 @@ async function start() {
   app.resize();
   await client.ask("state");
   const said = picture.plain ? [text("page.plain")] : [];
-  if (missing) said.unshift(text(missing), text("page.spare", { steps: spec.recording.steps.at(-1) - spec.recording.first }));
+  if (missing)
+    said.unshift(
+      text(missing),
+      text("page.spare", { steps: spec.recording.steps.at(-1) - spec.recording.first }),
+    );
   if (said.length) app.tell(said.join(" "));
   addEventListener("hashchange", () => followLink(app, location.hash));
   if (!(await followLink(app, location.hash))) await showTour(app);

@@ -20,7 +20,8 @@ export function drawMaps(view, line) {
   const [channels] = line.shape;
   const good = [];
   for (let i = 0; i < channels; i++) {
-    if ([0, 1, 2].every((k) => Number.isFinite(seen.x[3 * i + k] + seen.y[3 * i + k]))) good.push(i);
+    if ([0, 1, 2].every((k) => Number.isFinite(seen.x[3 * i + k] + seen.y[3 * i + k])))
+      good.push(i);
   }
   if (!good.length) return;
   const name = [line.values, line.sums].find((each) => each in frame.values) ?? "";
@@ -31,7 +32,9 @@ export function drawMaps(view, line) {
   const left = droppedIn(line, frame);
   if (name) {
     colors = paintedMaps(name, line, frame, palette);
-    const shown = colors.map((each, i) => (left?.[i] > 0 ? palette.groundColor : palette.faded(each, bright)));
+    const shown = colors.map((each, i) =>
+      left?.[i] > 0 ? palette.groundColor : palette.faded(each, bright),
+    );
     pasteMaps(paper, corners, mapImage(line, shown), line.shape, good, depths);
   }
   const rim = palette.faded(colorOf(palette.quiet), 0.7 * bright);
@@ -54,7 +57,9 @@ function paintedMaps(name, line, frame, palette) {
     return top;
   });
   const faint = MAPS.faint * Math.max(...tops);
-  return Array.from(values, (value, i) => palette.map(value, Math.max(tops[Math.floor(i / each)], faint) || 1));
+  return Array.from(values, (value, i) =>
+    palette.map(value, Math.max(tops[Math.floor(i / each)], faint) || 1),
+  );
 }
 
 /** The depths of the left and the right side of an image. */
@@ -75,7 +80,8 @@ function mapImage(line, colors) {
     const inside = i - channel * height * width;
     const y = (channel % most) * height + Math.floor(inside / width);
     const x = Math.floor(channel / most) * width + (inside % width);
-    for (let k = 0; k < 3; k++) image.bytes[4 * (y * image.width + x) + k] = Math.round(255 * colors[i][k]);
+    for (let k = 0; k < 3; k++)
+      image.bytes[4 * (y * image.width + x) + k] = Math.round(255 * colors[i][k]);
   }
   return image;
 }

@@ -20,8 +20,10 @@ export function drawMarks(view) {
   const { frame, palette } = view;
   if (frame.moment && frame.caption) {
     const light = WAY_BACK.has(frame.moment.kind) ? palette.accent : palette.light;
-    for (const neuron of (frame.caption.neurons ?? []).slice(0, MARKS.ringed)) ringNeuron(view, neuron, light, 3);
-    for (const row of (frame.caption.rows ?? []).slice(0, MARKS.marked)) markCube(view, row, light, 2);
+    for (const neuron of (frame.caption.neurons ?? []).slice(0, MARKS.ringed))
+      ringNeuron(view, neuron, light, 3);
+    for (const row of (frame.caption.rows ?? []).slice(0, MARKS.marked))
+      markCube(view, row, light, 2);
   }
   if (frame.hoverNeuron) ringNeuron(view, frame.hoverNeuron, palette.ink, 1.6);
   if (frame.pinnedNeuron) ringNeuron(view, frame.pinnedNeuron, palette.accent, 3);
@@ -38,7 +40,8 @@ const KNOWN_FROZEN = new WeakMap();
 function frozenRows(frozen) {
   if (!KNOWN_FROZEN.has(frozen)) {
     const found = [];
-    for (let row = 0; row < frozen.length && found.length < MARKS.most; row++) if (frozen[row]) found.push(row);
+    for (let row = 0; row < frozen.length && found.length < MARKS.most; row++)
+      if (frozen[row]) found.push(row);
     KNOWN_FROZEN.set(frozen, found);
   }
   return KNOWN_FROZEN.get(frozen);

@@ -9,7 +9,8 @@ export function markRows(frame) {
   const rows = ["cube", "sphere", "numbers", ...extraMarks(frame)].map((name) => [
     text(`marks.${name}.name`), text(`marks.${name}.meaning`),
   ]); // prettier-ignore
-  if (frame.clipped) rows.push([text("legend.only_beyond", { count: frame.clipped }), text("marks.beyond.meaning")]);
+  if (frame.clipped)
+    rows.push([text("legend.only_beyond", { count: frame.clipped }), text("marks.beyond.meaning")]);
   if (frame.grown) {
     const [before, after] = frame.grown.map((each) => generalNumber(each));
     rows.push([text("legend.grown", { before, after }), text("marks.grown.meaning")]);
@@ -68,6 +69,8 @@ export class MarksKey {
     const mark = JSON.stringify(rows);
     if (mark === this.mark) return;
     this.mark = mark;
-    this.list.replaceChildren(...rows.flatMap(([name, meaning]) => [made("dt", "", name), made("dd", "", meaning)]));
+    this.list.replaceChildren(
+      ...rows.flatMap(([name, meaning]) => [made("dt", "", name), made("dd", "", meaning)]),
+    );
   }
 }

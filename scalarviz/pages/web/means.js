@@ -9,7 +9,8 @@ const CLIP_SIDES = [[0, 0, 1], [1, 0, 1], [-1, 0, 1], [0, 1, 1], [0, -1, 1]];
 export function nearnessOf(plate, see, width, height, { oblique }) {
   const half = [0.5 * width, 0.5 * height];
   const m = see.matrix;
-  const clip = ([a, b, c]) => [0, 4, 12].map((i) => m[i] * a + m[i + 1] * b + m[i + 2] * c + m[i + 3]);
+  const clip = ([a, b, c]) =>
+    [0, 4, 12].map((i) => m[i] * a + m[i + 1] * b + m[i + 2] * c + m[i + 3]);
   const box = clipOf(plate.corners(), clip);
   const { columns, rows } = plate;
   // prettier-ignore
@@ -18,14 +19,18 @@ export function nearnessOf(plate, see, width, height, { oblique }) {
   const right = plane[1].map((each, k) => (each - plane[0][k]) / columns);
   const down = plane[3].map((each, k) => (each - plane[0][k]) / rows);
   const inside = (point, side) => point[0] * side[0] + point[1] * side[1] + point[2] * side[2];
-  if (CLIP_SIDES.some((side) => box.every((point) => inside(point, side) < 0))) return nearness(Infinity, 0, Infinity);
+  if (CLIP_SIDES.some((side) => box.every((point) => inside(point, side) < 0)))
+    return nearness(Infinity, 0, Infinity);
   if (box.some((point) => CLIP_SIDES.some((side) => inside(point, side) < 0))) {
-    for (const side of CLIP_SIDES) plane = cutPolygon(plane, (point) => inside(point, side) - 1e-6 * side[2]);
+    for (const side of CLIP_SIDES)
+      plane = cutPolygon(plane, (point) => inside(point, side) - 1e-6 * side[2]);
   }
   let [least, most, fine] = [Infinity, 0, Infinity];
   for (const [x, y, w] of plane) {
     // Pixels per cell, and by their inverse cells per pixel.
-    const moves = [right, down].map((each) => [0, 1].map((k) => ((each[k] * w - (k ? y : x) * each[2]) / w ** 2) * half[k]));
+    const moves = [right, down].map((each) =>
+      [0, 1].map((k) => ((each[k] * w - (k ? y : x) * each[2]) / w ** 2) * half[k]),
+    );
     const area = Math.abs(moves[0][0] * moves[1][1] - moves[1][0] * moves[0][1]);
     if (!(area > 1e-12)) return nearness(0, Infinity, 0); // seen edge-on
     const lengths = [0, 1].map((k) => Math.hypot(moves[0][k], moves[1][k]) / area);
@@ -44,7 +49,8 @@ function nearness(least, most, fine) {
 
 function clipOf(points, clip) {
   const found = [];
-  for (let i = 0; i < points.length; i += 3) found.push(clip([points[i], points[i + 1], points[i + 2]]));
+  for (let i = 0; i < points.length; i += 3)
+    found.push(clip([points[i], points[i + 1], points[i + 2]]));
   return found;
 }
 
@@ -55,7 +61,8 @@ function cutPolygon(polygon, inside) {
     const there = polygon[(i + 1) % polygon.length];
     const [a, b] = [inside(here), inside(there)];
     if (a >= 0) found.push(here);
-    if (a < 0 !== b < 0) found.push(here.map((each, k) => each + (a / (a - b)) * (there[k] - each)));
+    if (a < 0 !== b < 0)
+      found.push(here.map((each, k) => each + (a / (a - b)) * (there[k] - each)));
   });
   return found;
 }
@@ -105,7 +112,9 @@ function shadesOf(palette) {
   if (!SHADES.has(palette)) {
     const count = 512;
     const all = Array.from({ length: count }, (_, i) => palette.map(-1 + (2 * i) / (count - 1)));
-    const bytes = Uint8Array.from([...all, palette.map(NaN)].flat().map((each) => Math.floor(255 * each + 0.5)));
+    const bytes = Uint8Array.from(
+      [...all, palette.map(NaN)].flat().map((each) => Math.floor(255 * each + 0.5)),
+    );
     SHADES.set(palette, { count, bytes });
   }
   return SHADES.get(palette);
@@ -155,7 +164,8 @@ function halvedMeans(means, rows, columns) {
       for (let k = 0; k < 2; k++) {
         const at = 2 * (2 * i * columns + 2 * j) + k;
         const below = at + 2 * columns;
-        found[2 * (i * wide + j) + k] = 0.25 * (means[at] + means[at + 2] + means[below] + means[below + 2]);
+        found[2 * (i * wide + j) + k] =
+          0.25 * (means[at] + means[at + 2] + means[below] + means[below + 2]);
       }
     }
   }

@@ -42,7 +42,9 @@ export class Measures {
   /** Return the points of a series for the scales of a plot; `up` is that of shares. */
   static points({ share, steps, values }, x, y, up) {
     const place = (value) => (share ? up(value) : value > 0 ? y(value) : NaN);
-    return steps.map((step, i) => [x(step), place(values[i])]).filter(([, at]) => Number.isFinite(at));
+    return steps
+      .map((step, i) => [x(step), place(values[i])])
+      .filter(([, at]) => Number.isFinite(at));
   }
 }
 

@@ -27,7 +27,9 @@ export class Motion {
     this.undone = way === -1 && old.moment >= 0 ? old : null;
     const paused = 0.8 * (time - this.moved);
     const longest = playing ? SLOWEST_MOTION : LONGEST_MOTION;
-    const usual = Number.isFinite(paused) ? Math.min(longest, Math.max(SHORTEST_MOTION, paused)) : longest;
+    const usual = Number.isFinite(paused)
+      ? Math.min(longest, Math.max(SHORTEST_MOTION, paused))
+      : longest;
     this.seconds = !this.calm && (isForward || this.undone) ? usual : 0;
     this.began = this.moved = time;
   }

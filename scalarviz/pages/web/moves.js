@@ -89,7 +89,9 @@ export function drawGhosts(view) {
     const { rows, columns, indices } = plate.cells();
     const { unit } = see.see(plate.middles());
     for (let i = 0; i < plate.size; i++) {
-      const [old, now] = [before, sizes].map((all) => halfSide(all[indices[i]], sizeScale, scene.shader));
+      const [old, now] = [before, sizes].map((all) =>
+        halfSide(all[indices[i]], sizeScale, scene.shader),
+      );
       if (!(2 * Math.abs(now - old) * unit[i] * plate.unit >= MOVES.seen)) continue;
       const corners = plate.cornersOf(rows[i], columns[i], old * plate.unit);
       edgesOf(view, corners, `${palette.light}b0`, 1.2);

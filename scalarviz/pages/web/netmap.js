@@ -119,7 +119,9 @@ export class NetworkMap {
     const { gl } = this;
     const found = new Uint8Array(4 * width * height);
     gl.readPixels(0, 0, width, height, gl.RGBA, gl.UNSIGNED_BYTE, found);
-    const rows = Array.from({ length: height }, (_, i) => found.subarray(4 * width * i, 4 * width * (i + 1)));
+    const rows = Array.from({ length: height }, (_, i) =>
+      found.subarray(4 * width * i, 4 * width * (i + 1)),
+    );
     return Uint8Array.from(rows.reverse().flatMap((row) => Array.from(row)));
   }
 

@@ -29,7 +29,8 @@ export function flowsOf(line, frame) {
   const name = line.buffers.find((each) => each in frame.flows);
   if (!name) return null;
   let top = 0;
-  for (const each of Object.values(frame.flows)) for (const flow of each) top = Math.max(top, Math.abs(flow));
+  for (const each of Object.values(frame.flows))
+    for (const flow of each) top = Math.max(top, Math.abs(flow));
   if (!Number.isFinite(top) || top === 0) return null;
   const flow = frame.flows[name];
   const part = (each) => Math.min(1, Math.max(0.25, 1 + Math.log10(Math.abs(each) / top) / 3));

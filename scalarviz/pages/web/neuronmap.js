@@ -52,7 +52,9 @@ export class NeuronMap {
     map.copy(context, side, side, [0, 0, size, size]);
     if (mark) {
       const half = 7 * ratio;
-      const [x, y] = [mark[0], 1 - mark[1]].map((part) => Math.min(size - half, Math.max(half, part * size)));
+      const [x, y] = [mark[0], 1 - mark[1]].map((part) =>
+        Math.min(size - half, Math.max(half, part * size)),
+      );
       context.strokeStyle = `rgb(${look.colors[4].map((each) => 255 * each)})`;
       context.lineWidth = 2 * ratio;
       context.strokeRect(x - half, y - half, 2 * half, 2 * half);

@@ -47,7 +47,8 @@ export function drawNeurons(view, line) {
       const look = { depth: front[i], hatch: 0.75 };
       if (hatched[i]) paper.disc(seen.x[i], seen.y[i], 0.92 * radius[i], fills[i], look);
       if (!words) return;
-      if (hatched[i]) clearGround(view, seen.x[i], seen.y[i], words[place], size, fills[i], front[i]);
+      if (hatched[i])
+        clearGround(view, seen.x[i], seen.y[i], words[place], size, fills[i], front[i]);
       writeInside(paper, seen.x[i], seen.y[i], front[i], words[place], size, readableOn(fills[i]));
     });
   }
@@ -64,10 +65,12 @@ function frontsOf(points, radius, see) {
 
 /** The numbers of a line with as many digits as fit into its spheres, and their size. */
 function numbersIn({ paper, scale }, values, radius) {
-  if (radius < NEURONS.smallest * scale || values.length > NEURONS.most) return { words: null, size: 0 };
+  if (radius < NEURONS.smallest * scale || values.length > NEURONS.most)
+    return { words: null, size: 0 };
   for (const digits of [2, 1]) {
     const words = values.map((value) => shortNumber(value, digits));
-    const widest = Math.max(...words.map((each) => paper.measure(each, { size: 10, bold: true }))) / 10;
+    const widest =
+      Math.max(...words.map((each) => paper.measure(each, { size: 10, bold: true }))) / 10;
     const size = Math.floor(Math.min(NEURONS.big * scale, (1.8 * radius) / widest));
     if (size >= NEURONS.little * scale) return { words, size };
   }
@@ -104,7 +107,9 @@ export function biasBox(see, line, scale) {
   if (!line.one) return null;
   const { x, y, unit } = see.one(line.one);
   const radius = line.radius * unit;
-  return radius > NEURONS.named * scale ? new Box(x - 16 * scale, y + radius, 32 * scale, 17 * scale) : null;
+  return radius > NEURONS.named * scale
+    ? new Box(x - 16 * scale, y + radius, 32 * scale, 17 * scale)
+    : null;
 }
 
 /** The boxes of the words below spheres: of the bias, and of neurons side by side. */
@@ -172,7 +177,8 @@ function drawBars({ paper, palette, frame, see, scale }, line, seen) {
     const y = seen.y[i] - highs[i] / 2;
     paper.box(left, y, wide, highs[i], palette.tray);
     paper.box(left, y, Math.max(1, share * wide), highs[i], palette.ink);
-    if (target?.[i] > 0.5) paper.box(left, y, wide, highs[i], null, { outline: palette.quiet, line: scale });
+    if (target?.[i] > 0.5)
+      paper.box(left, y, wide, highs[i], null, { outline: palette.quiet, line: scale });
   });
 }
 

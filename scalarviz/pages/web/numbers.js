@@ -50,7 +50,8 @@ export function numberedRows(view) {
   for (const cells of wallsInSight(view)) add(numbered(cells, scale));
   for (const row of chosenRows(frame)) {
     add(numbered(numberCells(view, rowsOfSum(frame, row)), scale));
-    for (const own of numberCells(view, [row]).keys()) add(new Map([[own, [2, NUMBERS.smallest * scale]]]));
+    for (const own of numberCells(view, [row]).keys())
+      add(new Map([[own, [2, NUMBERS.smallest * scale]]]));
   }
   return found;
 }
@@ -186,7 +187,9 @@ function fittedLetters(cells, wide, lines, scale) {
       size = Math.min(size, Math.max(across / wider, down / higher));
     }
   });
-  return size >= NUMBERS.smallest * scale ? new Map([...cells.keys()].map((row) => [row, size])) : new Map();
+  return size >= NUMBERS.smallest * scale
+    ? new Map([...cells.keys()].map((row) => [row, size]))
+    : new Map();
 }
 
 /** Write words over the middle of a cube, before the cubes beside it; `isFirst`: before all.

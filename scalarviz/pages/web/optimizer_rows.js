@@ -24,7 +24,8 @@ export function cardLine(words, look = "plain", aside = "") {
 /** Return two numbers, and their difference, with as few digits as make them agree. */
 export function changeBetween(old, fresh) {
   const least = digitsBetween(old, fresh);
-  if (!Number.isFinite(fresh - old)) return [said(old, least), said(fresh, least), said(fresh - old)];
+  if (!Number.isFinite(fresh - old))
+    return [said(old, least), said(fresh, least), said(fresh - old)];
   let shown = [];
   for (let digits = least; digits <= Math.max(least, MOST_DIGITS + 2); digits++) {
     shown = [said(old, digits), said(fresh, digits), said(fresh - old)];

@@ -44,7 +44,9 @@ export class Options {
     const mark = JSON.stringify([chosen, options]);
     if (this.marks.get(id) === mark) return;
     this.marks.set(id, mark);
-    byId(id).replaceChildren(...options.map(([value, words]) => optionOf(value, words, value === chosen)));
+    byId(id).replaceChildren(
+      ...options.map(([value, words]) => optionOf(value, words, value === chosen)),
+    );
   }
 }
 

@@ -53,7 +53,9 @@ export class OwnInput {
   /** Return a handle on what is seen if it is an input that can be dragged, else null. */
   handleOf(thing, state) {
     const place = this.placeIn(thing?.neuron, state);
-    return place < 0 ? null : { input: place, value: state.inputs[place], inputs: Array.from(state.inputs) };
+    return place < 0
+      ? null
+      : { input: place, value: state.inputs[place], inputs: Array.from(state.inputs) };
   }
 
   /** Change the input of a handle by a drag of some pixels up. */

@@ -61,5 +61,7 @@ export function sizeOf(head) {
 /** Return a file's name without what is no letter, at most so many. */
 function shortened(name) {
   const letters = [...name.replace(/\p{C}/gu, "\ufffd")];
-  return letters.length > MOST_LETTERS ? `${letters.slice(0, MOST_LETTERS - 1).join("")}…` : letters.join("");
+  return letters.length > MOST_LETTERS
+    ? `${letters.slice(0, MOST_LETTERS - 1).join("")}…`
+    : letters.join("");
 }

@@ -11,7 +11,8 @@ const HASTY = 0.45; // seconds for an operation below which its caption cannot b
 /** Return the caption of a page for the state that it draws. */
 export function captionFor(app, state) {
   const { spec } = app;
-  if (app.tourPart) return sentence(tourSentence(app, state), app.tour && app.calm ? text("page.tour.still") : "");
+  if (app.tourPart)
+    return sentence(tourSentence(app, state), app.tour && app.calm ? text("page.tour.still") : "");
   const isPlaying = app.player.playing;
   const walks = state.moment >= 0 || state.operation > 0;
   const hasty = isPlaying && (app.player.operations === null || app.player.operations > 1 / HASTY);

@@ -116,7 +116,8 @@ function perUnit(operation) {
 
 /** Return an output that depends on an input. */
 function outputFor(say, operation, column) {
-  if (operation.weights === NO_INDEX) return across(say, operation.source, operation.target, column);
+  if (operation.weights === NO_INDEX)
+    return across(say, operation.source, operation.target, column);
   const { into } = weightsFrom(say, operation, column);
   if (!into.length) return column % say.buffers[operation.target].size;
   const units = operation.shape.length > 1 ? operation.shape[0] : 1;
@@ -126,7 +127,8 @@ function outputFor(say, operation, column) {
 
 /** Return an input that an output depends on. */
 function inputFor(say, operation, output) {
-  if (operation.weights === NO_INDEX) return across(say, operation.target, operation.source, output);
+  if (operation.weights === NO_INDEX)
+    return across(say, operation.target, operation.source, output);
   const { read } = weightsInto(say, operation, output);
   const count = read.length;
   if (!count) return output % say.buffers[operation.source].size;

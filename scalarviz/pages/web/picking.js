@@ -32,14 +32,18 @@ function walkPlate(frame, plate, start, way) {
   // prettier-ignore
   const axes = [[plate.along, wide ** 2], [plate.across, high ** 2], [plate.toward, 1]];
   const place = axes.map(([axis, size]) => dot3(axis, apart) / size);
-  const step = axes.map(([axis, size]) => dot3(axis, way) / size).map((each) => (Math.abs(each) < 1e-12 ? 1e-12 : each));
+  const step = axes
+    .map(([axis, size]) => dot3(axis, way) / size)
+    .map((each) => (Math.abs(each) < 1e-12 ? 1e-12 : each));
   const low = [0, 0, -most].map((each, k) => (each - place[k]) / step[k]);
   const top = [plate.columns, plate.rows, most].map((each, k) => (each - place[k]) / step[k]);
   const enter = Math.max(...low.map((each, k) => Math.min(each, top[k])), 0);
   const leave = Math.min(...low.map((each, k) => Math.max(each, top[k])));
   if (!(enter <= leave)) return none;
   const grid = [plate.columns, plate.rows];
-  const cell = grid.map((count, k) => Math.floor(Math.min(Math.max(place[k] + step[k] * enter, 0), count - 1e-9)));
+  const cell = grid.map((count, k) =>
+    Math.floor(Math.min(Math.max(place[k] + step[k] * enter, 0), count - 1e-9)),
+  );
   const forward = [step[0] > 0, step[1] > 0];
   const next = cell.map((each, k) => (each + (forward[k] ? 1 : 0) - place[k]) / step[k]);
   for (let i = 0; i < 4 * steps; i++) {
@@ -68,7 +72,8 @@ function neuronOnRay(layout, start, way) {
   let best = null;
   for (const line of layout.neurons) {
     const found = line.isImages ? pixelOnRay(line, start, way) : sphereOnRay(line, start, way);
-    if (found && (!best || found.at < best.at)) best = { neuron: [line.values || line.sums, found.place], at: found.at };
+    if (found && (!best || found.at < best.at))
+      best = { neuron: [line.values || line.sums, found.place], at: found.at };
   }
   return best;
 }

@@ -46,7 +46,9 @@ export class Picture {
     if (flat) flat.hidden = true;
     this.scene = unpackedAll(scene);
     this.layouts = this.scene.layouts.map((each) => new Layout(each));
-    this.palettes = Object.fromEntries(Object.entries(this.scene.themes).map(([name, each]) => [name, new Palette(each)]));
+    this.palettes = Object.fromEntries(
+      Object.entries(this.scene.themes).map(([name, each]) => [name, new Palette(each)]),
+    );
     this.shown = "dark";
     this.fault = ""; // key of a text if nothing can be drawn
     this.plain = null; // what draws without WebGL 2
@@ -128,7 +130,8 @@ export class Picture {
     const [width, height] = this.size;
     if (!this.canDraw || width < 2 || height < 2) return false;
     const now = options.now ?? performance.now() / 1000;
-    const scale = options.scale ?? Math.max(1, Math.min(width / PICTURE.stage[0], height / PICTURE.stage[1]));
+    const scale =
+      options.scale ?? Math.max(1, Math.min(width / PICTURE.stage[0], height / PICTURE.stage[1]));
     const box = this.boxOf(options.box, scale);
     this.place(box, options.pinned);
     this.paint();
@@ -188,7 +191,9 @@ export class Picture {
   place(box, pinned) {
     const shape = Math.log(Math.min(Math.max(box.width / box.height, 0.3), 6));
     const far = ([each]) => Math.abs(Math.log(each) - shape);
-    const [, number] = this.scene.shapes.reduce((best, each) => (far(each) < far(best) ? each : best));
+    const [, number] = this.scene.shapes.reduce((best, each) =>
+      far(each) < far(best) ? each : best,
+    );
     const layout = this.layouts[number];
     if (!this.chosen || !pinned) this.chosen = layout;
     if (this.chosen === this.placed) return;
@@ -272,7 +277,9 @@ export class Picture {
     const cube = row >= 0 && placed?.plateOf(row);
     const line = neuron && placed?.lineOf(neuron);
     if (!see || !(cube || line)) return null;
-    const point = cube ? cube.plate.point(cube.column + 0.5, cube.row + 0.5) : line.point(neuron[1]);
+    const point = cube
+      ? cube.plate.point(cube.column + 0.5, cube.row + 0.5)
+      : line.point(neuron[1]);
     const { x, y, unit } = see.one(point);
     return { x, y, half: unit * (cube ? this.scene.shader.half * cube.plate.unit : line.radius) };
   }

@@ -27,9 +27,13 @@ export class Pictures {
     this.map = data.shader ? new NetworkMap(data.shader) : null;
     this.drawn = null; // the size of the last picture, and what drew it
     this.canvases = ["target", "output"].map(() => made("canvas"));
-    this.names = ["target", "output"].map((name) => made("figcaption", "", text(`exhibits.${name}`)));
+    this.names = ["target", "output"].map((name) =>
+      made("figcaption", "", text(`exhibits.${name}`)),
+    );
     this.spots = this.canvases.map(() => made("i", "spot"));
-    this.figures = this.canvases.map((canvas, i) => made("figure", "", this.names[i], canvas, this.spots[i]));
+    this.figures = this.canvases.map((canvas, i) =>
+      made("figure", "", this.names[i], canvas, this.spots[i]),
+    );
     const [wide, high] = data.fine;
     this.canvases.forEach((canvas, i) => {
       canvas.setAttribute("role", i ? "application" : "img");
@@ -101,7 +105,9 @@ export class Pictures {
     });
     this.chooser = made("button", "own-picture", text("own.picture.choose"));
     this.chooser.type = "button";
-    this.chooser.addEventListener("click", () => (this.own ? this.setOwn(null) : this.field.click()));
+    this.chooser.addEventListener("click", () =>
+      this.own ? this.setOwn(null) : this.field.click(),
+    );
     element.append(this.chooser, this.field);
     for (const name of ["dragover", "drop"]) {
       element.addEventListener(name, (event) => {
@@ -173,7 +179,8 @@ export class Pictures {
 
   put(width, height) {
     const canvas = this.canvases[1];
-    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    if (canvas.width !== width || canvas.height !== height)
+      Object.assign(canvas, { width, height });
     this.map.copy(canvas.getContext("2d"), width, height, [0, 0, width, height]);
     this.drawn = [width, height, "card"];
   }
@@ -218,7 +225,9 @@ export class Pictures {
       put(this.canvases[1], found, this.data.fine, 1);
       this.drawn = [...this.data.fine, "worker"];
     }
-    const noise = text("exhibits.pictures.noise", { psnr: noiseOf(found, this.own ?? this.target) });
+    const noise = text("exhibits.pictures.noise", {
+      psnr: noiseOf(found, this.own ?? this.target),
+    });
     setWords(this.names[1], text("exhibits.pictures.output", { noise }));
     this.describe(text("exhibits.pictures.said", { noise, count: found.length / 3 }));
   }
@@ -284,6 +293,7 @@ function put(canvas, colors, [wide, high], top) {
   const context = canvas.getContext("2d");
   const image = context.createImageData(wide, high);
   const bytes = bytesOfColors(colors, top);
-  for (let i = 0; i < wide * high; i++) image.data.set([...bytes.subarray(3 * i, 3 * i + 3), 255], 4 * i);
+  for (let i = 0; i < wide * high; i++)
+    image.data.set([...bytes.subarray(3 * i, 3 * i + 3), 255], 4 * i);
   context.putImageData(image, 0, 0);
 }

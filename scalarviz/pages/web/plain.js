@@ -68,7 +68,8 @@ export class PlainPaper extends Paper {
       const at = (far, aside) => [atX(far, aside), endY - far * down + aside * right];
       to.fillStyle = cssColor(color);
       const half = width / 2;
-      const shaft = length > tip ? [at(tip, half), at(length, half), at(length, -half), at(tip, -half)] : [];
+      const shaft =
+        length > tip ? [at(tip, half), at(length, half), at(length, -half), at(tip, -half)] : [];
       polygon(to, [at(0, 0), at(tip, PLAIN.head * tip), ...shaft, at(tip, -PLAIN.head * tip)]);
       to.fill();
     });
@@ -137,7 +138,11 @@ export class PlainDrawing {
     const { frame, lit, scale, see, paper } = view;
     const wires = wireRows(frame, lit, palette, see.camera, scale);
     const spheres = sphereRows(frame, lit, palette, scale);
-    const beads = [...wireShapes(wires, see), ...this.cubeShapes(view), ...sphereShapes(spheres, see)];
+    const beads = [
+      ...wireShapes(wires, see),
+      ...this.cubeShapes(view),
+      ...sphereShapes(spheres, see),
+    ];
     const shapes = [...beads, ...paper.shapes];
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.fillStyle = palette.ground;
@@ -210,7 +215,9 @@ function facesOf(plate, [column, row], half, color, see) {
   if (!corners.x.every(Number.isFinite)) return () => {};
   const { camera } = see;
   const eye = along3(camera.target, camera.distance, camera.toward);
-  const way = camera.hasPerspective ? minus3(eye, plate.point(column + 0.5, row + 0.5)) : camera.toward;
+  const way = camera.hasPerspective
+    ? minus3(eye, plate.point(column + 0.5, row + 0.5))
+    : camera.toward;
   return (to) => {
     for (const [axis, sign, order, side] of CUBE_FACES) {
       const toEye = (sign * dot3(plate[axis], way)) / length3(plate[axis]);
@@ -329,7 +336,8 @@ function cssColor(color) {
   const [r, g, b, a = 1] = color;
   const key = ((byte(r) * 256 + byte(g)) * 256 + byte(b)) * 256 + byte(a);
   if (CSS_COLORS.size > 4096) CSS_COLORS.clear();
-  if (!CSS_COLORS.has(key)) CSS_COLORS.set(key, `rgb(${byte(r)} ${byte(g)} ${byte(b)} / ${byte(a) / 255})`);
+  if (!CSS_COLORS.has(key))
+    CSS_COLORS.set(key, `rgb(${byte(r)} ${byte(g)} ${byte(b)} / ${byte(a) / 255})`);
   return CSS_COLORS.get(key);
 }
 

@@ -158,7 +158,8 @@ export class PlaneMap {
   // Drawing.
 
   draw() {
-    for (const name of ["zero", "negative", "positive", "ground"]) this[name] = bytesOf(styled(`--${name}`));
+    for (const name of ["zero", "negative", "positive", "ground"])
+      this[name] = bytesOf(styled(`--${name}`));
     this.known = styled("--classes").split(" ").map(bytesOf);
     const ratio = window.devicePixelRatio || 1;
     const size = Math.max(this.data.side, Math.round(this.canvas.clientWidth * ratio));
@@ -277,7 +278,8 @@ export class PlaneMap {
     const { axes, features, low, high, dots } = this.data;
     const { inputs } = this.state;
     if (!inputs) return null;
-    if (!features.length) return axes.map((axis, k) => (inputs[axis] - low[k]) / (high[k] - low[k]));
+    if (!features.length)
+      return axes.map((axis, k) => (inputs[axis] - low[k]) / (high[k] - low[k]));
     // Of features, coordinates are not known: it is one of the points that have these.
     const known = [...(this.point ? [this.point] : []), ...dots];
     this.places ??= new Map(dots.map((dot) => [dot, this.inputsAt(dot)]));
@@ -291,10 +293,10 @@ export class PlaneMap {
     const kinds = classes
       ? classNames.map((name, i) => [name, `rgb(${this.color(i)})`])
       : [-1, 1].map((sign) => {
-        const value = middle + sign * reach;
-        const words = text("exhibits.plane.target", { target: Number(value.toPrecision(3)) });
-        return [words, `rgb(${this.sampleColor(value)})`];
-      });
+          const value = middle + sign * reach;
+          const words = text("exhibits.plane.target", { target: Number(value.toPrecision(3)) });
+          return [words, `rgb(${this.sampleColor(value)})`];
+        });
     const others = [];
     if (held < dots.length) others.push(["exhibits.plane.held_out", "held"]);
     if (sorts && dots.some((_, i) => this.isWrong(this.answers[i], this.data.targets[i]))) {

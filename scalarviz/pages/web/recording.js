@@ -29,7 +29,9 @@ export class ArrayReader {
     if (kept === KEPT.same) return this.last;
     let found;
     if (kept === KEPT.plain) {
-      found = Float64Array.from({ length: size }, (_, i) => this.numbers.getFloat32(this.at + 4 * i, true));
+      found = Float64Array.from({ length: size }, (_, i) =>
+        this.numbers.getFloat32(this.at + 4 * i, true),
+      );
       this.at += 4 * size;
       if (track) this.lasts[track] = new Int16Array(size);
     } else if (kept === KEPT.whole) {
@@ -75,7 +77,8 @@ export function placesOf(bytes, recording, engine) {
   const first = engine.buffers[0].name;
   const isWalked = new Set(walked);
   const places = [];
-  const read = (names) => Object.fromEntries(names.map((name) => [name, reader.next(sizes.get(name))]));
+  const read = (names) =>
+    Object.fromEntries(names.map((name) => [name, reader.next(sizes.get(name))]));
   steps.forEach((step, i) => {
     const value = reader.next(count, "value");
     const rest = {
@@ -187,7 +190,9 @@ export class RecordingClient {
   /** Go to the rest at or before a step; to an operation, if it was recorded. */
   seek(step, operation) {
     if (operation > 0) {
-      const found = this.places.findIndex((each) => each.step === step && each.operation === operation);
+      const found = this.places.findIndex(
+        (each) => each.step === step && each.operation === operation,
+      );
       if (found < 0) this.onrefused("page.recorded.whole", { steps: this.walked.join(", ") });
       if (found >= 0) this.place = found;
       return;

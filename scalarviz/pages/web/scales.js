@@ -27,7 +27,10 @@ export class Scales {
     const before = this.known.get(channel) ?? 0;
     if (!before) {
       this.known.set(channel, stop);
-    } else if (stop > before && (now < this.hasty || now - this.grownAt >= this.patience || now < this.grownAt)) {
+    } else if (
+      stop > before &&
+      (now < this.hasty || now - this.grownAt >= this.patience || now < this.grownAt)
+    ) {
       this.known.set(channel, stop);
       this.grownAt = now;
       this.growth = [before, stop];

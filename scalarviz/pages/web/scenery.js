@@ -35,7 +35,9 @@ function drawHeads(view) {
     if (!fan.wired) continue;
     const turned = back && fan !== layout.fans[0]; // inputs get no gradient
     const count = turned ? fan.all - (fan.biases >= 0 ? 1 : 0) : fan.units;
-    const [places, own, other] = turned ? [fan.starts, fan.columns, fan.rows] : [fan.ends, fan.rows, fan.columns];
+    const [places, own, other] = turned
+      ? [fan.starts, fan.columns, fan.rows]
+      : [fan.ends, fan.rows, fan.columns];
     const middle = middleOf(other);
     for (let i = 0; i < count; i++) {
       const end = see.one(row3(places, i));
@@ -46,7 +48,9 @@ function drawHeads(view) {
       const tip = [end.x - way[0] * reach, end.y - way[1] * reach];
       const start = [tip[0] - size * way[0], tip[1] - size * way[1]];
       const between = [(tip[0] + start[0]) / 2, (tip[1] + start[1]) / 2];
-      const free = cubes.every(([x, y, radius]) => Math.hypot(x - between[0], y - between[1]) >= radius);
+      const free = cubes.every(
+        ([x, y, radius]) => Math.hypot(x - between[0], y - between[1]) >= radius,
+      );
       if (!Number.isFinite(tip[0] + tip[1]) || !(fan.radius * end.unit > size) || !free) continue;
       const color = turned ? palette.accent : palette.quiet;
       paper.arrow(start, tip, color, { head: size, depth: end.depth });

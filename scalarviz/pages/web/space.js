@@ -45,7 +45,9 @@ export function product4(a, b) {
 
 /** A matrix times a vector of four numbers. */
 export function applied4(m, v) {
-  return [0, 4, 8, 12].map((i) => m[i] * v[0] + m[i + 1] * v[1] + m[i + 2] * v[2] + m[i + 3] * v[3]);
+  return [0, 4, 8, 12].map(
+    (i) => m[i] * v[0] + m[i + 1] * v[1] + m[i + 2] * v[2] + m[i + 3] * v[3],
+  );
 }
 
 /** The inverse of a matrix and its determinant, by elimination; the inverse of a flat one is null. */

@@ -79,7 +79,8 @@ export function stepsAfter(seconds) {
 
 /** Return whether the losses from a step on are far lower now; also where they are not known. */
 export function hasLearned(losses, first) {
-  const mean = (from, count) => Array.from({ length: count }, (_, i) => losses.at(from + i)).reduce((a, b) => a + b) / count;
+  const mean = (from, count) =>
+    Array.from({ length: count }, (_, i) => losses.at(from + i)).reduce((a, b) => a + b) / count;
   if (losses.end - first < LAST) return false;
   return !(mean(losses.end - LAST, LAST) > LEARNED * mean(first, FIRST));
 }
@@ -110,7 +111,8 @@ function errorWords(state, answers) {
     const kind = target.length === 1 ? "one" : "some";
     if (!Number.isNaN(off)) return text(`captions.tour.error.${kind}`, { off: said(off) });
   }
-  if (!Number.isNaN(state.loss)) return text("captions.tour.error.loss", { loss: said(state.loss) });
+  if (!Number.isNaN(state.loss))
+    return text("captions.tour.error.loss", { loss: said(state.loss) });
   return text("captions.tour.error");
 }
 

@@ -84,7 +84,9 @@ export function spokenOf(say, layout, state, { row = -1, neuron = null }) {
   const [name, place] = neuron;
   const line = layout.lineOf(neuron);
   if (line && place >= line.count) return spokenWith(asSentence(text("walls.bias")), 1);
-  const known = [line?.values, ...(line?.also ?? []), line?.sums].find((each) => each && each in state.values);
+  const known = [line?.values, ...(line?.also ?? []), line?.sums].find(
+    (each) => each && each in state.values,
+  );
   const value = known === undefined ? undefined : state.values[known][place];
   return spokenWith(asSentence(neuronName(say, [name, place])), value);
 }

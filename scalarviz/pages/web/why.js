@@ -80,7 +80,9 @@ function factorsOf(say, state, { operation, written, read }, samples) {
   const at = (all, size, places) => {
     if (!all) return null;
     const count = all.length / size;
-    return Array.from({ length: count }, (_, i) => places.map((each) => all[i * size + each])).flat();
+    return Array.from({ length: count }, (_, i) =>
+      places.map((each) => all[i * size + each]),
+    ).flat();
   };
   const single = samples === 1 && isNow;
   const every = state.all ?? {};
