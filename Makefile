@@ -66,10 +66,12 @@ lint: .venv/ready-to-test $(if $(HAS_NODE),lint-js) ## style and types only
 
 lint-js: node_modules/ready ## style of JavaScript, by Node; once it is set up, lint does it too
 	@node_modules/.bin/eslint . --cache --cache-location node_modules/.cache/eslint/
+	@node_modules/.bin/prettier --check --log-level warn --cache "**/*.js" "**/*.mjs"
 
 format: .venv/ready-to-test ## repair style where a program can
 	@.venv/bin/python -m ruff check --fix-only --quiet
 	@.venv/bin/python -m ruff format
+	@$(if $(HAS_NODE),node_modules/.bin/prettier --write --log-level warn "**/*.js" "**/*.mjs")
 
 clean: ## remove all that make has made, .venv too
 	rm -rf .venv node_modules build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
