@@ -40,7 +40,7 @@ lesson-pictures: .venv/ready-to-test ## run the lessons and store what they draw
 	@.venv/bin/python -m tests.notebook.readme_picture
 
 test: lint ## style, types and the tests
-	@.venv/bin/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
+	@.venv/bin/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder --durations=40
 
 test-all: .venv/ready-to-test-all lint ## the same with the slow tests, and more random examples
 	@.venv/bin/python -m pytest -m "" --hypothesis-profile=thorough
@@ -63,6 +63,8 @@ lint: .venv/ready-to-test $(if $(HAS_NODE),lint-js) ## style and types only
 	@.venv/bin/python -m ruff check
 	@.venv/bin/python -m ruff format --check
 	@.venv/bin/python -m mypy
+	@wc -l $$(find scalarviz -name "*.py") | \
+	    awk '$$1 > 500 && $$2 != "total" { print $$2 " has " $$1 " lines: can it be split by subject?" }'
 
 lint-js: node_modules/ready ## style of JavaScript, by Node; once it is set up, lint does it too
 	@node_modules/.bin/eslint . --cache --cache-location node_modules/.cache/eslint/

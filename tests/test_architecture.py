@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -127,9 +128,6 @@ ONLY_ON_SOME_SYSTEMS = set(
 )
 
 FILES = sorted(PACKAGE.rglob("*.py"))
-every_file = pytest.mark.parametrize(
-    "path", FILES, ids=[str(path.relative_to(PACKAGE)) for path in FILES]
-)
 
 
 def module_name(path: Path) -> str:
@@ -207,22 +205,27 @@ def imports(
         yield from imports(path, child, typing, inner)
 
 
-@every_file
-def test_a_package_imports_only_from_packages_above_it(path: Path) -> None:
-    name = module_name(path)
-    if name == "leaf_calls":
-        return  # the next test
-    package = package_of(name)
-    for found in imports(path):
-        where = f"{path.relative_to(ROOT)}:{found.line}"
-        if name != "__init__":
-            assert found.module != "__init__", (
-                f"{where} imports from scalarviz itself; inside the package, import from the file "
-                "that defines the name."
-            )
-        assert PACKAGES.index(package_of(found.module)) <= PACKAGES.index(package), (
-            f"{where} imports {found.module}, whose package is below {package}."
-        )
+@cache
+def imports_of(path: Path) -> list[Imported]:
+    return list(imports(path))
+
+
+def test_a_package_imports_only_from_packages_above_it() -> None:
+    wrong = []
+    for name, path in MODULES.items():
+        if name == "leaf_calls":
+            continue  # the next test
+        package = package_of(name)
+        for found in imports_of(path):
+            where = f"{path.relative_to(ROOT)}:{found.line}"
+            if name != "__init__" and found.module == "__init__":
+                wrong.append(
+                    f"{where} imports from scalarviz itself; inside the package, import from the "
+                    "file that defines the name."
+                )
+            elif PACKAGES.index(package_of(found.module)) > PACKAGES.index(package):
+                wrong.append(f"{where} imports {found.module}, whose package is below {package}.")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_only_leaf_calls_lead_downward() -> None:
@@ -232,7 +235,7 @@ def test_only_leaf_calls_lead_downward() -> None:
 
 def test_no_files_import_each_other_in_a_circle() -> None:
     above = {
-        name: {x.module for x in imports(path) if not x.typing and x.module != name}
+        name: {x.module for x in imports_of(path) if not x.typing and x.module != name}
         for name, path in MODULES.items()
         if name not in ("__init__", "leaf_calls")
     }
@@ -249,25 +252,21 @@ def test_no_files_import_each_other_in_a_circle() -> None:
         walk(name, ())
 
 
-@every_file
-def test_a_file_is_read_in_one_sitting(path: Path) -> None:
-    lines = len(path.read_text(encoding="utf-8").splitlines())
-    assert lines <= 500, f"{path.relative_to(ROOT)} has {lines} lines; split it by subject."
-
-
-@every_file
-def test_a_file_can_be_imported_on_every_system(path: Path) -> None:
-    for statement in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(statement, ast.Import):
-            modules = {alias.name for alias in statement.names}
-        elif isinstance(statement, ast.ImportFrom):
-            modules = {statement.module or ""}
-        else:
-            continue
-        assert not modules & ONLY_ON_SOME_SYSTEMS, (
-            f"{path.relative_to(ROOT)}:{statement.lineno} imports {modules}, which some systems "
-            "lack; import it where it is used, with another way beside it."
-        )
+def test_every_file_can_be_imported_on_every_system() -> None:
+    wrong = []
+    for path in FILES:
+        for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+            modules: set[str] = set()
+            if isinstance(statement, ast.Import):
+                modules = {alias.name for alias in statement.names}
+            elif isinstance(statement, ast.ImportFrom):
+                modules = {statement.module or ""}
+            if modules & ONLY_ON_SOME_SYSTEMS:
+                wrong.append(
+                    f"{path.relative_to(ROOT)}:{statement.lineno} imports {modules}, which some "
+                    "systems lack; import it where it is used, with another way beside it."
+                )
+    assert not wrong, "\n".join(wrong)
 
 
 def test_every_folder_is_installed() -> None:
@@ -282,10 +281,11 @@ def test_the_public_names_are_these() -> None:
     assert sorted(sv.__all__) == sorted(PUBLIC_NAMES)
 
 
-@pytest.mark.parametrize("name", sv.__all__)
-def test_a_public_name_is_there(name: str) -> None:
-    assert getattr(sv, name) is not None
-    assert name in dir(sv)
+def test_every_public_name_is_there() -> None:
+    missing = [
+        name for name in sv.__all__ if getattr(sv, name, None) is None or name not in dir(sv)
+    ]
+    assert not missing
 
 
 def test_an_unknown_name_tells_the_nearest() -> None:
