@@ -24,7 +24,7 @@ from scalarviz.engines.codegen.cache_files import keep, kept
 from scalarviz.engines.codegen.cuda_file import CudaUnit
 from scalarviz.engines.codegen.cuda_rounding import products_rounded
 from scalarviz.engines.codegen.kernel_choice import InUse
-from scalarviz.engines.codegen.unit_source import Dtype, marks_of, syntax_of
+from scalarviz.engines.codegen.unit_source import Dtype, form_of
 from scalarviz.engines.cuda import kernels, steps
 from tests.conftest import FakeDevice
 
@@ -38,7 +38,7 @@ EVERY = [
     for module in (kernels, steps)
     for function in vars(module).values()
     if getattr(function, "__module__", "") == module.__name__
-    and "launched" in marks_of(syntax_of(function))
+    and "launched" in form_of(function).marks
 ]
 # What a training of 12-64x4-3 uses: leaky_relu, sigmoid, mean squared error and Adam.
 IN_USE = [

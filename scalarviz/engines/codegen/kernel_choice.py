@@ -89,7 +89,7 @@ def choose(
     bodies: dict[str, list[int]] = {}
     for number, row in used.numbered(table, known[table]):
         kernels[row[column].__name__] = row[column]
-        own = textwrap.indent(renamed(body, "run", row[column].__name__), INDENT)
+        own = textwrap.indent(renamed(body, {"run": row[column].__name__}), INDENT)
         bodies.setdefault(own, []).append(number)
     question = f"{INDENT}chosen_kind = {kind}\n" if len(bodies) > 1 else ""
     text = question + branches(bodies, "chosen_kind")
@@ -97,12 +97,12 @@ def choose(
     return kernels
 
 
-def renamed(text: str, name: str, other: str) -> str:
-    """Return a source text with the variable `name` renamed to `other`."""
+def renamed(text: str, others: Mapping[str, str]) -> str:
+    """Return a source text with variables renamed: `others` has their new names."""
     syntax = ast.parse(text)
     for node in ast.walk(syntax):
-        if isinstance(node, ast.Name) and node.id == name:
-            node.id = other
+        if isinstance(node, ast.Name):
+            node.id = others.get(node.id, node.id)
     return ast.unparse(syntax)
 
 

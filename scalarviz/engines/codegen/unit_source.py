@@ -19,12 +19,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import FunctionType, ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from scalarviz.engines.codegen import dispatch, fast_math, float_bits
-from scalarviz.engines.codegen.kernel_choice import EVERYTHING, InUse, choose, write_dispatcher
+from scalarviz.engines.codegen.kernel_choice import (
+    EVERYTHING,
+    InUse,
+    choose,
+    renamed,
+    write_dispatcher,
+)
 from scalarviz.engines.codegen.kernel_source import (
     AnyFunction,
     KernelWriter,
@@ -129,10 +135,10 @@ def source_of(unit: Unit, dtype: Dtype) -> Source:
     """Return the source of the file of a kernel for a working type."""
     writer = UnitWriter(dtype, unit.row)
     name = writer.name(unit.function)
-    syntax = syntax_of(unit.function)
-    parallel = "in_parallel" in marks_of(syntax)
+    count = len(syntax_of(unit.function).args.args)
+    parallel = "in_parallel" in form_of(unit.function).marks
     head = HEAD.format(versions=versions(), dtype=dtype)
-    foot = FOOT.format(name=name, count=len(syntax.args.args), parallel=parallel)
+    foot = FOOT.format(name=name, count=count, parallel=parallel)
     return Source(
         joined([head, *writer.parts(), foot]), writer.written, ingredients(writer.written), unit
     )
@@ -205,20 +211,16 @@ class UnitWriter:
 
     def write_kernel(self, function: AnyFunction) -> None:
         """Write a function of an engine as it stands, after all that it uses."""
-        syntax, known = syntax_of(function), variables(function)
-        marks = [f"@{mark}" for mark in marks_of(syntax) if mark in self.style.marks]
-        syntax.decorator_list = []
-        known |= choose(syntax, known, self.used)
-        names = {node.id for node in ast.walk(syntax) if isinstance(node, ast.Name)}
-        renamed = {}
-        for name, value in known.items():
-            found = self.use(name, value) if name in names else name
-            if found != name:
-                renamed[name] = found
-        for node in ast.walk(syntax):
-            if isinstance(node, ast.Name) and node.id in renamed:
-                node.id = renamed[node.id]
-        self.sources.append("\n".join([*marks, ast.unparse(syntax)]))
+        form, known = form_of(function), variables(function)
+        if "chosen" in form.names:
+            syntax = syntax_of(function)
+            known |= choose(syntax, known, self.used)
+            form = form_in(syntax)
+        found = {name: self.use(name, each) for name, each in known.items() if name in form.names}
+        others = {name: other for name, other in found.items() if other != name}
+        text = renamed(form.text, others) if others else form.text
+        marks = [f"@{mark}" for mark in form.marks if mark in self.style.marks]
+        self.sources.append("\n".join([*marks, text]))
 
     def use(self, name: str, value: Any) -> str:
         """Return the name in the file of what a function knows by `name`, and write it."""
@@ -243,9 +245,30 @@ class UnitWriter:
         return name
 
 
-def marks_of(syntax: ast.FunctionDef) -> list[str]:
-    """Return the names of a function's decorators."""
-    return [ast.unparse(mark) for mark in syntax.decorator_list]
+class Form(NamedTuple):
+    """How a function of an engine is written.
+
+    marks  names of its decorators
+    text   its source without them
+    names  all variables in it
+    """
+
+    marks: tuple[str, ...]
+    text: str
+    names: frozenset[str]
+
+
+@cache
+def form_of(function: AnyFunction) -> Form:
+    return form_in(syntax_of(function))
+
+
+def form_in(syntax: ast.FunctionDef) -> Form:
+    """Return the form of a function, which loses its decorators."""
+    marks = tuple(ast.unparse(mark) for mark in syntax.decorator_list)
+    syntax.decorator_list = []
+    names = frozenset(node.id for node in ast.walk(syntax) if isinstance(node, ast.Name))
+    return Form(marks, ast.unparse(syntax), names)
 
 
 def syntax_of(function: AnyFunction) -> ast.FunctionDef:
