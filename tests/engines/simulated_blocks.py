@@ -25,30 +25,43 @@ class Turns:
     """A block of CUDA threads; takes the place of `BlockManager` of numba."""
 
     def __init__(self, f: Callable[..., None], grid_dim: Any, block_dim: Any, debug: bool) -> None:
-        self._f, self._block_dim = f, block_dim
-        self.block_state = np.zeros(block_dim, np.bool_)
-        self.end_of_turn = threading.Semaphore(0)
+        self.f, self.dim = f, block_dim
+        self.left: list[Any] = []  # indices of threads that have not begun
+        self.round: list[OfBlock] = []  # threads whose turn comes, the next one last
+        self.waiting: list[OfBlock] = []  # those that have come to the meeting
+        self.error: BaseException | None = None
+        self._end = locked()
 
     def run(self, grid_point: Any, *arguments: Any) -> None:
         """Run all threads of the block; raise the error of one of them."""
-        job = self._f, tuple(map(plain, arguments))
-        going = []
-        for place in np.ndindex(*self._block_dim):
+        from numba.cuda.simulator.kernelapi import Dim3
+
+        self.index, self.arguments = Dim3(*grid_point), tuple(map(plain, arguments))
+        self.left = [Dim3(*place) for place in np.ndindex(*self.dim)]
+        ORDER.shuffle(self.left)
+        self.pass_on()
+        self._end.acquire()
+        if self.error is not None:
+            raise self.error
+
+    def pass_on(self) -> None:
+        """Let the next thread have its turn."""
+        if self.left:
             each = _idle.pop() if _idle else OfBlock()
-            each.take(self, job, grid_point, place, self._block_dim)
-            going.append(each)
-        error: BaseException | None = None
-        while going:
-            ORDER.shuffle(going)
-            for each in going:
-                each.abort = error is not None
-                each.turn.release()
-                self.end_of_turn.acquire()
-                error = error or each.error
-            _idle.extend(each for each in going if not each.is_going)
-            going = [each for each in going if each.is_going]
-        if error is not None:
-            raise error
+            each.block, each.blockIdx = self, self.index
+            each.turn.release()
+            return
+        if not self.round:
+            self.round, self.waiting = self.waiting, []
+            ORDER.shuffle(self.round)
+        (self.round.pop().turn if self.round else self._end).release()
+
+
+def locked() -> threading.Lock:
+    """Return a lock to wait at until another thread releases it."""
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
 
 
 def plain(argument: Any) -> Any:
@@ -60,37 +73,42 @@ def plain(argument: Any) -> Any:
 
 
 class OfBlock(threading.Thread):
-    """A CUDA thread, with the names that numba's simulator asks it for."""
+    """CUDA threads of a block, one after another until one waits at a meeting.
+
+    It has the names that numba's simulator asks for.
+    """
+
+    block: Turns
+    blockIdx: Any
+    threadIdx: Any
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
-        self.turn = threading.Semaphore(0)
+        self.turn = locked()
         self.start()
-
-    def take(self, block: Turns, job: Any, grid_point: Any, place: Any, block_dim: Any) -> None:
-        """Be a thread of a block, from the next turn on."""
-        from numba.cuda.simulator.kernelapi import Dim3
-
-        self.block, self._job = block, job
-        self.blockIdx, self.threadIdx = Dim3(*grid_point), Dim3(*place)
-        self.thread_id = place[0] + block_dim[0] * (place[1] + block_dim[1] * place[2])
-        self.is_going, self.abort = True, False
-        self.error: BaseException | None = None
 
     def run(self) -> None:
         while True:
             self.turn.acquire()
-            f, arguments = self._job
-            try:
-                f(*arguments)
-            except BaseException as error:
-                self.error = error
-            self.is_going = False
-            self.block.end_of_turn.release()
+            while self.block.left:
+                self.run_one(self.block, self.block.left.pop())
+            block = self.block
+            _idle.append(self)
+            block.pass_on()
+
+    def run_one(self, block: Turns, index: Any) -> None:
+        """Run a thread to its end, with waits for the others."""
+        self.threadIdx = index
+        try:
+            block.f(*block.arguments)
+        except BaseException as error:
+            block.error = block.error or error
+            block.left.clear()
 
     def syncthreads(self) -> None:
         """Wait until all threads that have not ended do so, too."""
-        self.block.end_of_turn.release()
+        self.block.waiting.append(self)
+        self.block.pass_on()
         self.turn.acquire()
-        if self.abort:
+        if self.block.error is not None:
             sys.exit()
