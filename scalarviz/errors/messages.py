@@ -39,7 +39,7 @@ def inform(message: str, *, is_shown: bool = False) -> None:
 
 
 def caution(message: str) -> None:
-    """Warn of what is surely a mistake, at the line that called into this package."""
+    """Warn of what is surely a mistake, or other than before, at the line that called us."""
     frames = [frame for frame, _ in walk_stack(sys._getframe(1))]
     ours = [each.f_globals.get("__name__", "").startswith(f"{LOG.name}.") for each in frames]
     warnings.warn(message, stacklevel=2 + [*ours, False].index(False))

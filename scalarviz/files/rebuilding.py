@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import final
@@ -14,6 +13,7 @@ from scalarviz.checks.numbers import shorten, size
 from scalarviz.data import DataSet
 from scalarviz.data.base import DOUBLE, TableSet
 from scalarviz.errors import InputError
+from scalarviz.errors.messages import caution
 from scalarviz.files.actions import Actions
 from scalarviz.files.checked_safetensors import Array, Description
 from scalarviz.files.metrics import read_metrics
@@ -103,10 +103,9 @@ class Rebuilding:
         before = branch.actions_at((clock.step, 0))[: None if clock.operation else clock.actions]
         timeline.take_over(branches, branch, Clock(clock.step, 0, len(before)))
         if clock.operation and trainer.products > MOST_PRODUCTS.get(self.network.engine, PRODUCTS):
-            warnings.warn(
+            caution(
                 f"it stands at the start of step {clock.step:,} now, as half of so large a step is "
-                "not taken while a file is loaded",
-                stacklevel=4,
+                "not taken while a file is loaded"
             )
             return timeline
         timeline.go(clock)

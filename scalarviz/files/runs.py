@@ -11,7 +11,6 @@ the user's edits, about twenty bytes a weight.
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +21,7 @@ from scalarviz.data import DataSet
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import ORDER_OF_SUMS
 from scalarviz.errors import InputError
+from scalarviz.errors.messages import caution
 from scalarviz.errors.visible_text import LONGEST_LINE, visible
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.checked_safetensors import Array, Description, as_own_path, read, write
@@ -85,30 +85,26 @@ def load_timeline(
     except Exception as error:  # also errors that no check has foreseen, in hostile files
         raise not_made(path, "a run that can go on here", error) from error
     if lacks:
-        warnings.warn(
+        caution(
             f"{shown(as_path(path))} has measured {', '.join(map(visible, lacks))} by functions, "
             "which a file does not hold: their values so far are there; write metrics=[...] with "
-            "the functions to measure on",
-            stacklevel=3,
+            "the functions to measure on"
         )
     if lost := lost_functions(timeline):
-        warnings.warn(
+        caution(
             f"{shown(as_path(path))} has stopped by functions, which a file does not hold: it does "
-            f"not stop by {', '.join(map(visible, lost))} any more; s.stop_when(f) sets them again",
-            stacklevel=3,
+            f"not stop by {', '.join(map(visible, lost))} any more; s.stop_when(f) sets them again"
         )
     is_same_clock = list(timeline.clock.key) == description["clock"]
     if is_same_clock and description.get("bits") != bits_of(timeline.trainer.bank):
-        warnings.warn(
+        caution(
             f"{shown(as_path(path))} was made on another machine or by other versions: replaying "
-            "it gives slightly other numbers here",
-            stacklevel=3,
+            "it gives slightly other numbers here"
         )
     elif description.get("order_of_sums", 1) != ORDER_OF_SUMS and used_kernels(timeline):
-        warnings.warn(
+        caution(
             f"{shown(as_path(path))} was made by a version that added numbers in another order: it "
-            "goes on from its keyframes, and moments between them may differ in the last bits",
-            stacklevel=3,
+            "goes on from its keyframes, and moments between them may differ in the last bits"
         )
     return timeline
 

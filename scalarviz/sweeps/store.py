@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import stat
-import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import final
 
 from scalarviz.errors import FileError
+from scalarviz.errors.messages import caution
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.sweeps.outcome import Outcome
 from scalarviz.sweeps.task import Task
@@ -37,7 +37,7 @@ class Store:
         try:
             found = Outcome.load(self.path(task), task.key)
         except FileError as error:
-            warnings.warn(f"{error}; it is trained again", stacklevel=2)
+            caution(f"{error}; it is trained again")
             return None
         same = found.seeds.tolist() == [
             seed if seed < 2**63 else seed - 2**64 for seed in task.seeds

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, final
 
@@ -12,6 +11,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray, answered, not_copied, shorten, size, true_or_false
 from scalarviz.draw2d.progress import Progress
 from scalarviz.errors import InputError, OrderError
+from scalarviz.errors.messages import caution
 from scalarviz.errors.visible_text import visible
 from scalarviz.files.runs import bits_of
 from scalarviz.formulas.metrics import rows_of_metrics
@@ -301,18 +301,16 @@ class Sweep:
         ended = sorted(self._outcomes.items()) if len(self.seeds) > 1 else []
         same = [number for number, parts in ended if len({d for p in parts for d in p.digests}) < 2]
         if same:
-            warnings.warn(
+            caution(
                 f"all runs of the settings {shorten(same)} have the same numbers, whatever their "
                 "seed: let make pass it on, sv.Network(sizes, seed=seed) and "
-                "sv.Session(..., seed=seed)",
-                stacklevel=3,
+                "sv.Session(..., seed=seed)"
             )
         found = {part.processor for parts in self._outcomes.values() for part in parts}
         if len(found | {processor_here()}) > 1:
-            warnings.warn(
+            caution(
                 f"the runs were trained on {len(found)} kinds of processors, which may round "
-                "differently: opening one here may give slightly other numbers",
-                stacklevel=3,
+                "differently: opening one here may give slightly other numbers"
             )
 
     # Results.
@@ -391,7 +389,7 @@ class Sweep:
                 else "other numbers than when it was trained: make does not return the same "
                 "session each time, for the same arguments"
             )
-            warnings.warn(f"run {number}, {seed} has {why}", stacklevel=2)
+            caution(f"run {number}, {seed} has {why}")
         return session
 
     def name_of(self, setting: int, seed: int) -> str:

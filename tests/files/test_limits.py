@@ -211,8 +211,9 @@ def test_half_of_a_large_step_is_not_taken_while_loading(
     products = s.timeline.trainer.products
     assert products == 4 * (2 * 3 + 3 + 3 + 1)
     monkeypatch.setattr(rebuilding, "MOST_PRODUCTS", {"python": products - 1})
-    with pytest.warns(UserWarning, match=r"it stands at the start of step 7 now, as half of so"):
+    with pytest.warns(UserWarning, match=r"start of step 7 now, as half of so") as caught:
         loaded = sv.Session.load(tmp_path / "run")
+    assert caught[0].filename == __file__
     assert loaded.clock.key == (7, 0, 1)  # after the edit
     for each in (s, loaded):
         each.seek(9)

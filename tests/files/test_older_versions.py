@@ -73,6 +73,7 @@ def test_a_run_of_kernels_with_another_order_of_sums_says_so(
     if engine == "python":
         sv.Session.load(path)
         return
-    with pytest.warns(UserWarning, match="in another order"):
+    with pytest.warns(UserWarning, match="in another order") as caught:
         loaded = sv.Session.load(path)
+    assert caught[0].filename == __file__
     assert loaded.network.bank.value.tolist() == s.network.bank.value.tolist()

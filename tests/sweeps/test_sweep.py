@@ -298,8 +298,9 @@ def test_the_result_of_another_setting_under_its_name_is_trained_again(tmp_path:
     right = trained()
     one, other = sorted(tmp_path.iterdir())
     shutil.copy(one, other)
-    with pytest.warns(UserWarning, match="another setting"):
+    with pytest.warns(UserWarning, match="another setting") as caught:
         again = trained()
+    assert caught[0].filename == __file__
     for number in (0, 1):
         assert again.outcome(number).digests == right.outcome(number).digests
 
@@ -314,8 +315,9 @@ def test_a_run_that_make_returns_otherwise_is_not_blamed_on_the_processor() -> N
     runs = sv.sweep(make, {}, seeds=[0])
     runs.advance(20)
     calls += [0] * 20
-    with pytest.warns(UserWarning, match="same session"):
+    with pytest.warns(UserWarning, match="same session") as caught:
         runs[0, 0]
+    assert caught[0].filename == __file__
 
 
 def test_a_first_setting_that_raises_changes_nothing_for_the_others() -> None:
@@ -352,8 +354,9 @@ def test_runs_that_do_not_depend_on_their_seed_warn(by_checks: bool) -> None:
         return xor(lr=lr, seed=seed if lr > 1.0 else 0)
 
     runs = sv.sweep(forgets, {"lr": [0.5, 1.0, 2.0]}, seeds=[4, 5])
-    with pytest.warns(UserWarning, match=r"\[0, 1\] .*seed=seed"):
+    with pytest.warns(UserWarning, match=r"\[0, 1\] .*seed=seed") as caught:
         _ = list(runs.train(20)) if by_checks else runs.advance(20)
+    assert [each.filename for each in caught] == [__file__]
     assert len({*runs.outcome(0).digests}) == 1 < len({*runs.outcome(2).digests})
 
 
