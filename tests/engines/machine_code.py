@@ -6,11 +6,10 @@ It takes nvJitLink and nvdisasm, of the packages nvidia-nvjitlink (117 MB) and n
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any
 import pytest
 
 from scalarviz.engines.codegen import cuda_file, cuda_rounding
-from scalarviz.engines.codegen.cache_files import keep, kept
+from scalarviz.engines.codegen.cache_files import keep, kept, path_of
 from scalarviz.engines.codegen.cuda_file import CudaUnit
 from scalarviz.engines.codegen.cuda_rounding import products_rounded
 from scalarviz.engines.codegen.kernel_choice import InUse
@@ -162,16 +161,21 @@ def unit(function: Any, rows: Iterable[tuple[str, str]] | None = None) -> CudaUn
     return CudaUnit(function, InUse(frozenset(rows)))
 
 
+def made_once(stem: str, made_from: str, make: Callable[[], str]) -> str:
+    """Return what `make` makes of a text; it is kept beside the kernels that users compile."""
+    file = path_of(made_from + cuda_file.versions(), stem).with_suffix(".kept")
+    found = kept(file)
+    if found is None:
+        found = make().encode()
+        keep(file, found, stem)
+    return found.decode()
+
+
 def ptx_of(unit: CudaUnit, dtype: Dtype, gpu: tuple[int, int] = GPU) -> str:
-    """The PTX text of a kernel; it is kept beside the kernels that users compile."""
+    """Return the PTX text of a kernel."""
     path = cuda_file.path_of_unit(unit, dtype)
-    made_by = hashlib.sha256(inspect.getsource(cuda_rounding).encode()).hexdigest()[:10]
-    file = path.with_name(f"ptx_{path.stem}_{gpu[0]}{gpu[1]}_{made_by}.ptx")
-    text = kept(file)
-    if text is None:
-        text = compiled_ptx(path, gpu).encode()
-        keep(file, text, "ptx")
-    return text.decode()
+    made_from = f"{path.name} {gpu} {inspect.getsource(cuda_rounding)}"
+    return made_once(f"ptx_{path.stem}", made_from, lambda: compiled_ptx(path, gpu))
 
 
 def compiled_ptx(path: Path, gpu: tuple[int, int]) -> str:
@@ -207,20 +211,26 @@ def as_launched(unit: CudaUnit, dtype: Dtype, folder: Path) -> MachineCode:
         with products_rounded():
             made = dispatcher._Kernel(kernel.py_func, module.SIGNATURE, **kernel.targetoptions)
             code = bytes(made._codelibrary.get_cubin().code)
-    return disassembled(module.NAME, code, folder)
+    return MachineCode(module.NAME, disassembled(code, folder), log="", ptx="")
 
 
-def disassembled(name: str, code: bytes, folder: Path, log: str = "", ptx: str = "") -> MachineCode:
-    """Machine code with what the linker said, and what it was given."""
-    cubin = folder / f"{name}.cubin"
+def disassembled(code: bytes, folder: Path) -> str:
+    """Return machine code as text."""
+    cubin = folder / "code.cubin"
     cubin.write_bytes(code)
     tool = needs_a_linker()
-    done = subprocess.run([tool, "-c", cubin], capture_output=True, text=True, check=True)
-    return MachineCode(name, done.stdout, log, ptx)
+    return subprocess.run([tool, "-c", cubin], capture_output=True, text=True, check=True).stdout
 
 
 def link(name: str, text: str, folder: Path) -> MachineCode:
-    """The machine code of a PTX text."""
+    """Return the machine code of a PTX text."""
+    found = made_once(f"machine_code_{name}", text, lambda: "\0".join(linked_text(text, folder)))
+    code, _, log = found.partition("\0")
+    return MachineCode(name, code, log, text)
+
+
+def linked_text(text: str, folder: Path) -> tuple[str, str]:
+    """Return the machine code of a PTX text, and what the linker said."""
     from cuda.core import Linker, LinkerOptions, ObjectCode
 
     parts = [ObjectCode.from_ptx(text.encode())]
@@ -229,4 +239,4 @@ def link(name: str, text: str, folder: Path) -> MachineCode:
     options = LinkerOptions(arch=ARCHITECTURE, ptxas_options=["-v"])
     linker = Linker(*parts, options=options)
     code = bytes(linker.link("cubin").code)
-    return disassembled(name, code, folder, linker.get_info_log(), text)
+    return disassembled(code, folder), linker.get_info_log()

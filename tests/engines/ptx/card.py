@@ -6,6 +6,7 @@ and NVIDIA's driver would run is translated here from the PTX that numba gives t
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.engines.codegen import cuda_file
+from scalarviz.engines.codegen import cuda_file, cuda_rounding
 from scalarviz.engines.codegen.cuda_file import CudaUnit
 from scalarviz.engines.codegen.unit_source import Dtype
 from scalarviz.engines.cuda import graphs, missing
@@ -27,7 +28,7 @@ from scalarviz.engines.cuda.fused import compiling, launch, shape
 from scalarviz.engines.cuda.fused.compiling import Choice
 from scalarviz.engines.cuda.fused.shape import Table
 from tests.conftest import FakeDevice
-from tests.engines.machine_code import GPU, ptx_of
+from tests.engines.machine_code import GPU, made_once, ptx_of
 from tests.engines.ptx.launch import Launch
 from tests.engines.ptx.memory import Memory
 from tests.engines.ptx.translate import Program, translate
@@ -172,11 +173,9 @@ class Fused:
         source = compiling.constants_of(choice, self._card.threads) + compiling.source_of()
         text = cuda_file.text_of(choice.unit, "float32") + source
         if text not in _programs:
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(dispatcher(), "get_current_device", lambda: FakeDevice)
-                functions = compiling.ltoir_of(choice, GPU)
-            ptx, _ = compiling.link(functions, source, GPU, ptx=True)
-            _programs[text] = translate(ptx.decode())
+            made_from = text + inspect.getsource(compiling) + inspect.getsource(cuda_rounding)
+            ptx = made_once("ptx_fused", made_from, lambda: fused_ptx(choice, source))
+            _programs[text] = translate(ptx)
         return _programs[text]
 
     def launch(
@@ -184,6 +183,15 @@ class Fused:
     ) -> None:
         sizes = table.blocks, self._card.threads, table.shared
         self._card.launch(compiling.NAME, kernel, sizes, [*[x.address for x in arrays], steps])
+
+
+def fused_ptx(choice: Choice, source: str) -> str:
+    """Return the PTX text of the fused kernel."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dispatcher(), "get_current_device", lambda: FakeDevice)
+        functions = compiling.ltoir_of(choice, GPU)
+    ptx, _ = compiling.link(functions, source, GPU, ptx=True)
+    return ptx.decode()
 
 
 def dispatcher() -> Any:

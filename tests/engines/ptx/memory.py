@@ -68,9 +68,13 @@ class Thread:
         self.shared, self.dynamic_smem_size = shared, dynamic
         self._memory, self._races, self._me = memory, races, block * threads + thread
         self._copies: list[tuple[int, int, int]] = []
-        for kind in FORMATS:
-            setattr(self, f"load_{kind}", self._loader(kind))
-            setattr(self, f"store_{kind}", self._storer(kind))
+
+    def __getattr__(self, name: str) -> Any:
+        """Make a load or store when a function first takes it."""
+        verb, _, kind = name.partition("_")
+        found = {"load": self._loader, "store": self._storer}[verb](kind)
+        setattr(self, name, found)
+        return found
 
     def take_local(self, size: int) -> int:
         """Return the address of memory of this thread alone."""
@@ -78,41 +82,33 @@ class Thread:
 
     def _cells(self, kind: str) -> Any:
         """Return the function that gives the cells that a number of a kind lies in."""
-        size, cells = SIZES[kind], self._memory.cells
+        size, cells, place = SIZES[kind], self._memory.cells, self._memory.place
 
         def at(address: int) -> Any:
             if address & size - 1:
-                raise IndexError(f"{kind} at {self._memory.place(address)} is not aligned")
+                raise IndexError(f"{kind} at {place(address)} is not aligned")
             cell = cells[address >> BITS]
             return (address & -cell,) if cell >= size else range(address, address + size, cell)
 
         return at
 
     def _loader(self, kind: str) -> Any:
-        views, shift, cells = (
-            self._memory.views[kind],
-            SIZES[kind].bit_length() - 1,
-            self._cells(kind),
-        )
+        views, shift, at = self._memory.views[kind], SIZES[kind].bit_length() - 1, self._cells(kind)
         read, me = self._races.read, self._me
 
         def load(address: int) -> Any:
-            for cell in cells(address):
+            for cell in at(address):
                 read(me, cell)
             return views[address >> BITS][(address & WITHIN) >> shift]
 
         return load
 
     def _storer(self, kind: str) -> Any:
-        views, shift, cells = (
-            self._memory.views[kind],
-            SIZES[kind].bit_length() - 1,
-            self._cells(kind),
-        )
+        views, shift, at = self._memory.views[kind], SIZES[kind].bit_length() - 1, self._cells(kind)
         write, me = self._races.write, self._me
 
         def store(address: int, number: Any) -> None:
-            for cell in cells(address):
+            for cell in at(address):
                 write(me, cell)
             views[address >> BITS][(address & WITHIN) >> shift] = number
 
@@ -148,5 +144,5 @@ class Thread:
     def wait_for_copies(self) -> None:
         for target, source, size in self._copies:
             for i in range(0, size, 4):
-                self.store_u32(target + i, self.load_u32(source + i))  # type: ignore[attr-defined]
+                self.store_u32(target + i, self.load_u32(source + i))
         self._copies.clear()

@@ -69,13 +69,15 @@ class Translator:
 
     def lines(self) -> Iterator[str]:
         yield f"def {self.function.name}({', '.join(['thread', *self.function.parameters])}):"
-        yield from (f" {name} = thread.{name}" for name in OF_THREAD)
+        body = list(tree(self.blocks(), 0, "  "))
+        used = set(re.findall(r"[a-z_]\w*", " ".join(body)))
+        yield from (f" {name} = thread.{name}" for name in OF_THREAD if name in used)
         yield from (f" {name} = thread.shared + {place}" for name, place in self.shared.items())
         for name, size in self.function.local.items():
             yield f" {name} = thread.take_local({size})"
         yield " block = 0"
         yield " while True:"
-        yield from tree(self.blocks(), 0, "  ")
+        yield from body
         yield " yield"  # which makes a generator of it
 
     def blocks(self) -> list[list[str]]:
