@@ -195,3 +195,42 @@ def test_losses_from_before_the_page_stand_where_their_steps_end() -> None:
     given = {"apart": 2, "losses": packed(np.array([3.0, 2.0, 1.0], np.float32))}
     found = in_web("loss_record measures", body, given=given)
     assert found == [[6, [1, 3]], 7, ["NaN", 3, "NaN", 2, "NaN", 1, 0.25]]
+
+
+def test_metrics_stay_within_a_bound_however_long_a_page_plays(tmp_path: Path) -> None:
+    here = session("accuracy", every=1)
+    last = 40_000
+    home = Path(module.__file__).with_name("web").as_posix()
+    known, found, again, other = InPage(here, tmp_path).run(
+        measuring(here)
+        + f"""
+        const {{ Measures }} = await import("{home}/measures.js");
+        metrics.measure = () => [clock.step, 2 * clock.step];
+        const page = new Measures();
+        page.series = metrics.names.map((name) => ({{ name, steps: [], values: [] }}));
+        const seen = () => {{
+          page.take(clock.state(clock.losses.end));
+          return page.series[0].steps;
+        }};
+        while (clock.step < {last}) {{
+          clock.advance(1000);
+          seen();
+        }}
+        const known = [...seen()];
+        const found = [...clock.state(0).measured.steps];
+        clock.back(5000);
+        clock.advance(5000);
+        const again = clock.state(0).measured.steps.length;
+        clock.seek(20000);
+        clock.setRate(0.5);
+        clock.advance(12000);
+        page.take(clock.state(0));
+        return [known, found, again, page.series[1]];
+        """
+    )
+    assert found == known == [*range(8, last + 1, 8)]
+    assert again == len(found)
+    assert other["steps"][:2500] == found[:2500] and other["steps"][2500:] == [
+        *range(20_002, 32_001, 2)
+    ]
+    assert other["values"] == [2 * step for step in other["steps"]]

@@ -9,6 +9,7 @@ import { LossRecord } from "./loss_record.js";
 const FEW_FRAMES = 8; // of a branch that is not shown; with so few it is rather dropped as a whole
 const MANY_FRAMES = 64; // of the branch that is shown, until others are dropped
 const MOST_FRAMES = 20000;
+const MOST_MEASURED = 2 ** 13; // of a branch; then every other one is kept
 
 /** A place in a training: step, operations done in it, changes done in all. */
 export function isSamePlace(one, other) {
@@ -33,6 +34,7 @@ export class Branch {
     this.losses = new LossRecord(fork.step); // of its own steps
     this.frames = []; // keyframes of its own steps, in order
     this.measured = []; // metrics on arrival at its own steps, {step, values}, in order
+    this.sparse = 1; // these are so many times as far apart as the first ones were
     this.gap = 1; // least number of steps between two of them
     this.shown = 0; // grows each time that it is chosen
   }
@@ -69,6 +71,7 @@ export class Branches {
     this.keys = 0;
     this.turns = 0;
     this.version = 0; // grows when another branch is begun, chosen, changed by hand or dropped
+    this.isThinned = false; // whether a page has more metrics than are kept
     this.dropped = []; // numbers of branches that were dropped for want of memory
     this.all = [];
     this.take(new Branch(this.nextKey(), null, start, [], start));
@@ -160,23 +163,31 @@ export class Branches {
 
   // ---- metrics ---------------------------------------------------------------------------------
 
-  /** Whether a step that was arrived at has been measured. */
-  hasMeasured(step) {
-    const last = this.ownerOf(step).measured.at(-1);
-    return last !== undefined && last.step >= step;
+  /** Whether to measure on arrival at a step, of which each of `every` steps may be measured. */
+  wantsMeasured(step, every) {
+    const { measured, sparse } = this.ownerOf(step);
+    return step % (every * sparse) === 0 && !(measured.at(-1)?.step >= step);
   }
 
   /** Keep the metrics of a step that is arrived at for the first time. */
-  measure(step, values) {
-    this.ownerOf(step).measured.push({ step, values });
+  measure(step, values, every) {
+    const owner = this.ownerOf(step);
+    owner.measured.push({ step, values });
+    if (owner.measured.length <= MOST_MEASURED) return;
+    owner.sparse *= 2;
+    owner.measured = owner.measured.filter((each) => each.step % (every * owner.sparse) === 0);
+    this.isThinned = true;
   }
 
   /** The metrics after a step, of the branch that is shown: {from, steps, values of each metric}. */
-  measuredAfter(from, count) {
-    const found = [];
+  measuredAfter(since, count) {
+    const { lineage } = this.now;
+    const from = this.isThinned ? lineage.at(-1).fork.step : since;
+    this.isThinned = false;
+    let found = [];
     let end = Infinity;
-    for (const { measured, fork } of this.now.lineage) {
-      found.unshift(...measured.filter(({ step }) => step > from && step <= end));
+    for (const { measured, fork } of lineage) {
+      found = measured.filter(({ step }) => step > from && step <= end).concat(found);
       end = Math.min(end, fork.step);
     }
     const values = Array.from({ length: count }, (_, k) =>
@@ -250,6 +261,7 @@ export class Branches {
       const frames = branch.frames.slice(0, countUpTo(branch.frames, fork.step));
       heir.measured = [...measured, ...heir.measured];
       heir.frames = [...frames, ...heir.frames];
+      heir.sparse = Math.max(heir.sparse, branch.sparse);
       heir.gap = Math.max(heir.gap, branch.gap);
       Object.assign(heir, { parent: branch.parent, fork: branch.fork });
     }

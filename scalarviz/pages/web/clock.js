@@ -232,8 +232,8 @@ export class Clock {
   /** On arrival at a step: measure what is due, once. */
   arrive() {
     const { metrics, branches, step } = this;
-    if (!metrics || step % metrics.every || branches.hasMeasured(step)) return;
-    branches.measure(step, metrics.measure());
+    if (!metrics || !branches.wantsMeasured(step, metrics.every)) return;
+    branches.measure(step, metrics.measure(), metrics.every);
   }
 
   takeSteps(most) {

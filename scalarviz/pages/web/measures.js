@@ -17,9 +17,8 @@ export class Measures {
     if (!measured) return;
     this.series.forEach((each, k) => {
       const end = countUpTo(each.steps, measured.from);
-      each.steps.length = each.values.length = end;
-      each.steps.push(...measured.steps);
-      each.values.push(...measured.values[k]);
+      each.steps = each.steps.slice(0, end).concat(Array.from(measured.steps));
+      each.values = each.values.slice(0, end).concat(Array.from(measured.values[k]));
     });
   }
 
