@@ -71,6 +71,29 @@ def test_an_argument_of_several_is_described_alike(things: list[Any]) -> None:
         assert len({lines[name] for lines in every}) == 1, name
 
 
+OF_OPTIMIZERS: dict[str, Any] = {
+    "schedule": sv.Schedule("cosine", steps=9),
+    "l1": 0.25,
+    "l2": 0.5,
+    "clip_value": 2.0,
+    "clip_norm": 3.0,
+    "not_finite": "zero",
+    "momentum": 0.75,
+    "alpha": 0.625,
+    "beta1": 0.5,
+    "beta2": 0.875,
+    "eps": 0.125,
+    "decay": 0.375,
+}
+
+
+@pytest.mark.parametrize("kind", OPTIMIZERS)
+def test_an_optimizer_has_the_options_that_it_was_given(kind: Any) -> None:
+    given = {each.name: OF_OPTIMIZERS[each.name] for each in parameters(kind) if each.name != "lr"}
+    made = kind(0.1, **given)
+    assert {name: made.settings.get(name, getattr(made, name, None)) for name in given} == given
+
+
 @pytest.mark.parametrize("name", ["watch", "picture", "record", "storyboard"])
 def test_options_of_pictures_are_arguments_of_what_draws_them(name: str) -> None:
     known = inspect.signature(getattr(sv, name)).parameters
