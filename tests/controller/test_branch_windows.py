@@ -9,8 +9,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.controller import branch_windows
-from scalarviz.controller.branch_windows import open_branches
 from scalarviz.controller.controller import Controller
+from scalarviz.controller.controls import CONTROLS
 from scalarviz.presenter.show import Show
 from tests.controller.fake_stage import FakeStage
 
@@ -48,7 +48,7 @@ def test_it_gets_all_branches_as_they_are(
     copy = tmp_path / "copy.safetensors"
     run_in_place(monkeypatch, f"shutil.copy(sys.argv[1], {str(copy)!r}); print(sys.argv[2:])")
     branch(controller.session)
-    open_branches(controller)
+    CONTROLS["branches beside"].set(controller, 1)
     until(controller, lambda: controller.branch_windows._open)
     (window,) = controller.branch_windows._open
     until(controller, lambda: not controller.branch_windows._open)  # it was closed
@@ -61,12 +61,12 @@ def test_it_gets_all_branches_as_they_are(
 def test_why_it_failed_is_said(controller: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     run_in_place(monkeypatch, "sys.exit('there is no display')")
     branch(controller.session)
-    open_branches(controller)
+    CONTROLS["branches beside"].set(controller, 1)
     until(controller, lambda: controller.message.startswith("The branches have no window"))
     assert controller.message == "The branches have no window: there is no display"
 
 
 def test_one_branch_stands_beside_none(controller: Any) -> None:
-    open_branches(controller)
+    CONTROLS["branches beside"].set(controller, 1)
     assert controller.message == "There is one branch so far: go back and change something"
     assert not controller.branch_windows._open

@@ -55,6 +55,7 @@ from scalarviz.presenter.stage import Stage
 from scalarviz.process.interrupt import Stop
 from scalarviz.scenefiles.find import find, load, scenes
 from scalarviz.scenefiles.links import read_link
+from scalarviz.texts import text
 from scalarviz.view.charts import Chart
 from scalarviz.view.scene.camera import CAMERAS
 from scalarviz.view.scene.frame import Box, Division
@@ -863,6 +864,43 @@ def case_a_file_that_is_being_written_has_a_bar_and_a_button_that_cancels_it() -
         assert bench.controller.message == "it.mp4 was not finished: there is no such file now"
         bench.settle()
         assert not entry.isEnabled()
+
+
+EXPORTED = "network.mp4", "step.html", "network.html"
+
+
+def case_the_menu_file_asks_for_a_path_and_writes_or_opens_it() -> None:
+    program = "import sys; open(sys.argv[3], 'w').write(sys.argv[4])"
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        patch.object(export, "COMMAND", ("-c", program, "-")),
+    ):
+        bench, place = Bench(), Path(folder)
+        first = bench.session
+        bench.press(Key.Key_Right)
+        entries = {each.text(): each for each in bench.window.menus.menus["File"].actions()}
+
+        def proposed(*given: Any) -> tuple[str, str]:
+            return str(place / given[2]), ""
+
+        with patch.object(QFileDialog, "getSaveFileName", proposed):
+            for what in ("save", "network", "picture", "video", "page", "trains"):
+                entries[text(f"menus.{what}")].trigger()
+                bench.until(
+                    lambda: not (bench.controller.hand.busy or bench.controller.exports.going)
+                )
+        assert sv.Session.load(place / "run.safetensors").clock == first.clock
+        assert len(sv.load(place / "network.safetensors").bank) == len(first.network.bank)
+        assert (place / "network.png").read_bytes().startswith(b"\x89PNG")
+        told = [json.loads((place / each).read_text())["what"] for each in EXPORTED]
+        assert told == ["video", "step", "page"]
+        run = str(place / "run.safetensors"), ""
+        with patch.object(QFileDialog, "getOpenFileName", lambda *given: run):
+            for what in ("open", "learn"):
+                shown = bench.session
+                entries[text(f"menus.{what}")].trigger()
+                bench.until(lambda shown=shown: bench.session is not shown)
+        bench.close()
 
 
 def chip_of(bench: Bench) -> Box:
