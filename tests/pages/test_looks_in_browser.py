@@ -274,6 +274,10 @@ def test_the_legend_opens_a_key_to_the_marks(
     assert not key.is_visible()
     tab.press("h")
     assert key.is_visible()
+    tab.press("Escape")
+    tab.page.click("#more")
+    tab.page.click("#explain")
+    assert key.is_visible()
     tab.close()
 
 

@@ -137,6 +137,9 @@ def test_a_show_without_a_speed_plays_as_fast_as_it_goes() -> None:
         (",", ["back", 1, "operation"]),
         ("ArrowRight", ["on", 1]),
         (" ", ["toggle"]),
+        ("s", ["slowStep"]),
+        ("r", ["reset"]),
+        ("?", ["toggleSheet"]),
         ("q", None),
     ],
 )
@@ -146,6 +149,15 @@ def test_a_key_is_a_command_unless_it_belongs_to_the_browser(key: str, command: 
       return [page.commandOf(event), page.commandOf({{ ...event, ctrlKey: true }})];
     """
     assert run("keys.js", body) == [command, None]
+
+
+@pytest.mark.parametrize("key", ["Z", "y"])
+def test_redo_has_two_keys_with_and_without_ctrl(key: str) -> None:
+    body = f"""
+      const event = {{ key: {key!r} }};
+      return [page.commandOf(event), page.commandOf({{ ...event, ctrlKey: true }})];
+    """
+    assert run("keys.js", body) == [["redo"], ["redo"]]
 
 
 def test_a_slow_machine_takes_the_steps_of_the_tour_after_its_end() -> None:

@@ -84,6 +84,15 @@ def test_each_of_five_quick_presses_halves_the_rate(opened: Opens) -> None:
     assert tab.state["rate"] == rate / 32
 
 
+def test_the_samples_of_a_batch_are_gone_through_by_two_buttons(opened: Opens) -> None:
+    tab = opened()
+    tab.page.click("#more")
+    for button, sample in (("#sample-after", 1), ("#sample-before", 0), ("#sample-before", 7)):
+        tab.page.click(button)
+        tab.settle()
+        assert tab.ask("app.state.focus") == sample
+
+
 def test_play_keeps_its_speed(opened: Opens) -> None:
     tab = opened()
     tab.press("Space")
