@@ -8,6 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.checks.limits import Budget
 from scalarviz.data.batches import GeneratedBatches, InOrder, Picked, Points, Shuffled
 from scalarviz.errors import InputError, NotFiniteError, ShapeError, UnknownNameError
 from tests.wording import refused
@@ -204,6 +205,13 @@ def test_code_is_not_kept_in_a_file() -> None:
 def test_bad_settings_make_nothing(name: str, settings: dict[str, Any], value: str) -> None:
     with refused(InputError, value):
         data.remake(name, settings)
+
+
+def test_data_larger_than_its_budget_is_not_made() -> None:
+    settings = {"samples": 1000}
+    assert data.remake("gaussians", settings, Budget(10**6)).samples == 500
+    with refused(InputError, "1,000"):
+        data.remake("gaussians", settings, Budget(1000))
 
 
 def test_textures_are_drawn_at_random_points() -> None:

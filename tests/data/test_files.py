@@ -207,6 +207,16 @@ def test_arrays_are_read(tmp_path: Path, arrays: dict[str, np.ndarray], save: An
     assert rows(data.from_npz(tmp_path / "a.npz")) == np.hstack([X, Y]).tolist()
 
 
+@pytest.mark.parametrize("order", ["shuffled", "in_order", "picked"])
+def test_arrays_are_visited_in_the_order_that_was_chosen(tmp_path: Path, order: str) -> None:
+    np.savez(tmp_path / "a.npz", x=X, y=Y)
+    read, known = data.from_npz(tmp_path / "a.npz", order=order), data.Arrays(X, Y, order=order)
+    for step in range(4):
+        np.testing.assert_array_equal(
+            read.batches(1, 3).at(step)[0], known.batches(1, 3).at(step)[0]
+        )
+
+
 @pytest.mark.parametrize(
     ("arrays", "error", "value"),
     [

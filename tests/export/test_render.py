@@ -394,8 +394,10 @@ def test_a_storyboard_tells_how_far_it_is(session: sv.Session, tmp_path: Path) -
     count = sv.storyboard(
         *(session, tmp_path / "step.html"),
         progress=lambda done, total: told.append((done, total)),
+        title="A step",
         **SMALL,
     )
+    assert "<title>A step</title>" in (tmp_path / "step.html").read_text()
     assert told == [(each + 1, count) for each in range(count)]
 
 

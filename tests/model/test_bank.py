@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import InputError, NotFiniteError, ShapeError, UnknownNameError
+from scalarviz.errors import (
+    InputError,
+    NotFiniteError,
+    ShapeError,
+    UnknownNameError,
+    UnknownSlotError,
+)
 from scalarviz.model.bank import Bank
 from tests.strategies import RUNNABLE
 from tests.wording import refused
@@ -130,7 +136,7 @@ def test_slots_are_written_by_their_names() -> None:
     bank = trained().bank
     with refused(InputError):
         bank.slots = {"m": np.zeros(ROWS)}
-    with refused(UnknownNameError, "'x'"):
+    with refused(UnknownSlotError, "'x'"):
         bank.slots["x"] = np.zeros(ROWS)
     assert repr(bank.slots) == "Slots(m, v)" and len(bank.slots) == 2
 

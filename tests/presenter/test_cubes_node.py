@@ -207,6 +207,10 @@ def test_a_training_that_is_followed_draws_by_itself(canvas: Any) -> None:
     assert cubes._timer is None
 
 
+def test_it_has_the_name_of_a_node() -> None:
+    assert sv.Cubes(sv.Network([1, 1], seed=0), name="weights").name == "weights"
+
+
 def test_what_it_cannot_show_or_follow_is_said() -> None:
     network = sv.Network([1, 1], seed=0)
     with refused(InputError, "3"):
