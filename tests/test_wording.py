@@ -20,7 +20,7 @@ OTHERS = {
     "object has no attribute '",
     "the disk is gone",
     "unsupported operand type.*'Value' and 'Celsius'",
-    "it stands at the start of step 7 now, as half of so",
+    "start of step 7 now, as half of so",
 }
 
 
