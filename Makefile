@@ -23,6 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .NOTPARALLEL:
 .PHONY: help watch notebooks lesson-pictures docs pages test test-all proofs bench lint lint-js format clean again
 
+SCRIPTS = "**/*.js" "**/*.mjs" "**/*.ts"
 # Tests do without Node: lint calls it where it is there and lint-js has set up what it runs.
 HAS_NODE := $(and $(shell command -v node),$(wildcard node_modules/ready))
 
@@ -66,14 +67,15 @@ lint: .venv/ready-to-test $(if $(HAS_NODE),lint-js) ## style and types only
 	@wc -l $$(find scalarviz -name "*.py") | \
 	    awk '$$1 > 500 && $$2 != "total" { print $$2 " has " $$1 " lines: can it be split by subject?" }'
 
-lint-js: node_modules/ready ## style of JavaScript, by Node; once it is set up, lint does it too
+lint-js: node_modules/ready ## style and types of JavaScript, by Node; after it, lint does so too
 	@node_modules/.bin/eslint . --cache --cache-location node_modules/.cache/eslint/
-	@node_modules/.bin/prettier --check --log-level warn --cache "**/*.js" "**/*.mjs"
+	@node_modules/.bin/prettier --check --log-level warn --cache $(SCRIPTS)
+	@node_modules/.bin/tsc
 
 format: .venv/ready-to-test ## repair style where a program can
 	@.venv/bin/python -m ruff check --fix-only --quiet
 	@.venv/bin/python -m ruff format
-	@$(if $(HAS_NODE),node_modules/.bin/prettier --write --log-level warn "**/*.js" "**/*.mjs")
+	@$(if $(HAS_NODE),node_modules/.bin/prettier --write --log-level warn $(SCRIPTS))
 
 clean: ## remove all that make has made, .venv too
 	rm -rf .venv node_modules build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -68,7 +68,7 @@ addEventListener("DOMContentLoaded", () => {
   addEventListener("click", (event) => {
     if (event.detail > 0 && document.activeElement.matches("button")) document.activeElement.blur();
   });
-  addEventListener("keydown", (event) => {
+  addEventListener("keydown", (/** @type {any} */ event) => {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     const keys = {
       ArrowLeft: () => go(here - 1),

@@ -15,6 +15,7 @@ const putOnClipboard = async (words) => {
     return true;
   } catch {
     const field = document.createElement("textarea");
+    /** @type {any} */
     const before = document.activeElement;
     field.value = words;
     Object.assign(field.style, { position: "fixed", top: 0, opacity: 0 });
@@ -34,6 +35,7 @@ export default () => {
       const close = inner.render(ctx);
       const wrapper = ctx.el.querySelector(".renderview-wrapper");
       const picture = wrapper.querySelector("img");
+      /** @type {any} */
       const keys = document.getElementById("rendercanvas-focus-element-container").lastElementChild;
       let leaving = false;
       picture.alt = PICTURE;

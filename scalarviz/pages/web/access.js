@@ -28,7 +28,7 @@ export class Access {
     cubes.addEventListener("keydown", (event) => this.press(event));
     cubes.addEventListener("mousedown", (event) => {
       event.preventDefault(); // arrows go on and back after a click
-      document.activeElement?.blur();
+      /** @type {any} */ (document.activeElement)?.blur();
     });
   }
 

@@ -36,7 +36,11 @@ const READABLE = 1.2; // seconds for each operation of a step that is to be read
 /** All that a page shows and does, for a spec, a client of its worker, and a picture. */
 export class App {
   constructor({ spec, client, picture, calm, failed }) {
-    Object.assign(this, { spec, client, picture, calm });
+    this.spec = spec;
+    this.client = client;
+    this.picture = picture;
+    this.calm = calm;
+    this.begun = null; // the numbers with which a recording begins
     const moments = spec.engine.moments;
     this.player = new Player(client, { moments: moments.length, speed: spec.page.speed });
     this.motion = new Motion(moments.length, calm);
@@ -121,7 +125,7 @@ export class App {
     document.addEventListener("visibilitychange", () => this.player.setHidden(document.hidden));
     matchMedia("(prefers-color-scheme: light)").addEventListener("change", () => this.redress());
     addEventListener("beforeprint", () => this.print());
-    addEventListener("pointerdown", ({ target }) => {
+    addEventListener("pointerdown", (/** @type {any} */ { target }) => {
       if (!target.closest("#sheet, #more")) this.setSheet(false);
       if (!target.closest("#marks, #legend, #explain")) this.marks.open(false);
     });

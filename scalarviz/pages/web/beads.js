@@ -62,7 +62,9 @@ export function wireRows(frame, lit, palette, eyes, scale) {
 /** Rows of wires, moved so far away from the eye if there is a camera. */
 class Strokes {
   constructor(camera, far) {
-    Object.assign(this, { camera, far, rows: [] });
+    this.camera = camera;
+    this.far = far;
+    this.rows = [];
   }
 
   /** Add wires between points of two flat arrays, or a span of each. */
@@ -71,7 +73,8 @@ class Strokes {
       this.add(row3(starts, i), row3(ends, i), paint, width, span);
   }
 
-  add(start, end, paint, width, [first, last] = [0, 1]) {
+  add(start, end, paint, width, span = [0, 1]) {
+    const [first, last] = span;
     if (!(first < last)) return;
     const way = [0, 1, 2].map((k) => end[k] - start[k]);
     let points = [...along3(start, first, way), ...along3(start, last, way)];

@@ -151,7 +151,10 @@ export class Camera {
 /** A rectangle of the picture in logical pixels. */
 export class Box {
   constructor(x, y, width, height) {
-    Object.assign(this, { x, y, width, height });
+    this.x = x;
+    this.y = y;
+    this.width = width;
+    this.height = height;
   }
 
   get right() {

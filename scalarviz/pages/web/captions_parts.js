@@ -47,7 +47,10 @@ export function activationLine(name, row, z, a, more = {}) {
   return equationLine([`${name}(`, given, ") = ", filled], compute, a, options);
 }
 
-/** Return the "error" of a loss, or its "slope", as a term, and what computes it. */
+/** Return the "error" of a loss, or its "slope", as a term, and what computes it.
+ *
+ * @returns {any[]}
+ */
 export function lossTerm(loss, part, p, t, neuron) {
   const known = { p, t };
   const own = caseOf(loss[part].cases, known);

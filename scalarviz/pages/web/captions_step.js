@@ -132,6 +132,7 @@ function foldedLine(line) {
 function formulaLine(line, { exactly, start = "", row = NO_INDEX, least = FEW_DIGITS }) {
   if (!line.numbered) return plainLines(start + line.formula)[0];
   const { words, numbers, tree } = line.numbered;
+  /** @type {any[]} */
   const parts = start ? [start] : [];
   const order = [];
   const pieces = words.split(/_(\d+)_/);

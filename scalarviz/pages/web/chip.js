@@ -9,7 +9,8 @@ const OFFERED = 10; // with a button
 /** Shows messages in an element; `spoken` is the live region. */
 export class Chip {
   constructor(element, spoken) {
-    Object.assign(this, { element, spoken });
+    this.element = element;
+    this.spoken = spoken;
     this.words = made("span");
     this.button = made("button");
     this.button.type = "button";

@@ -16,19 +16,22 @@ export class TrainingError extends Error {
  * gets an error with the key of a sentence.
  */
 export class Client {
-  constructor(makeWorker, { module, image, held, spec, memory }) {
+  constructor(makeWorker, { module, image, held, spec, memory = undefined }) {
     this.makeWorker = makeWorker;
     this.given = { module, image, held, spec: spec.engine ?? spec, memory };
+    /** @type {(state: any) => void} */
     this.onstate = () => {};
+    /** @type {(error: any) => void} */
     this.onfault = () => {};
     this.asked = new Map(); // by number: {resolve, reject}
     this.numbers = 0;
     this.resume = null;
     this.failures = 0;
     /** Fulfilled by the first state, rejected if no worker can give one. */
-    this.opened = new Promise((resolve, reject) =>
-      Object.assign(this, { open: resolve, giveUp: reject }),
-    );
+    this.opened = new Promise((/** @type {any} */ resolve, reject) => {
+      this.open = resolve;
+      this.giveUp = reject;
+    });
     this.opened.catch(() => {}); // an error only for those who wait
     this.begin();
   }

@@ -18,7 +18,10 @@ const TWO_ENDS = 24; // least height of the plot for words at both ends of the a
  */
 export class Curve {
   constructor(element, first, lines, { seek, choose }) {
-    Object.assign(this, { element, lines, seek, choose });
+    this.element = element;
+    this.lines = lines;
+    this.seek = seek;
+    this.choose = choose;
     this.first = this.last = this.end = first; // `end` is that of the axis
     this.start = first; // of the axis
     this.measures = new Measures();

@@ -1,11 +1,11 @@
 // Elements of the page. Words become text, never HTML.
 
-/** Return the element of an id. */
+/** @returns {any} the element of an id */
 export function byId(id) {
   return document.getElementById(id);
 }
 
-/** Return a new element with a class and with words and elements in it. */
+/** @returns {any} a new element with a class and with words and elements in it */
 export function made(tag, name = "", ...inside) {
   const element = document.createElement(tag);
   if (name) element.className = name;

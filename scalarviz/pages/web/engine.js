@@ -56,6 +56,7 @@ export class Engine {
     this.grad = this.arrays.grad;
     this.frozen = this.arrays.frozen;
     this.state = this.arrays.state;
+    this.ownUpdate = null; // the first optimizer's record, whose place is that of the one in use
     this.takeOptimizer(0);
     this.calls = {};
     for (const [name, place] of Object.entries(spec.calls)) this.calls[name] = table.get(place);
@@ -106,7 +107,7 @@ export class Engine {
     const { optimizers } = this.spec;
     const [at, size] = this.spec.update;
     const bytes = new Uint8Array(this.memory.buffer);
-    this.ownUpdate ??= bytes.slice(at, at + size); // the place of the record in use is that of the first
+    this.ownUpdate ??= bytes.slice(at, at + size);
     const { update } = optimizers[number];
     bytes.set(number ? bytes.subarray(update, update + size) : this.ownUpdate, at);
     this.optimizer = number;

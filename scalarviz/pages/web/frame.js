@@ -9,7 +9,10 @@ const FRAME = { fine: 200000 }; // larger banks are not animated
 /** What is remembered from one picture to the next. */
 export class Remembered {
   constructor(scales) {
-    Object.assign(this, { scales, state: null, gradients: null, beforeGradients: null });
+    this.scales = scales;
+    this.state = null;
+    this.gradients = null;
+    this.beforeGradients = null;
   }
 
   /** Take up a state, whose scales follow those of the states before, but not over a jump. */

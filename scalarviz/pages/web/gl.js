@@ -2,7 +2,7 @@
 
 /** A program of two shaders; `names` are its attributes, in the order of their places. */
 export class GlProgram {
-  constructor(gl, [vertex, fragment], names) {
+  constructor(gl, /** @type {string[]} */ [vertex, fragment], names) {
     this.gl = gl;
     this.program = gl.createProgram();
     for (const [kind, text] of [
@@ -56,7 +56,10 @@ export function copyNames(fields) {
 /** Many copies of one shape: `fields` are [name, numbers] of the rows, one row for each copy. */
 export class GlCopies {
   constructor(gl, corners, width, indices, fields) {
-    Object.assign(this, { gl, indices: indices.length, stride: 0, count: 0 });
+    this.gl = gl;
+    this.indices = indices.length;
+    this.stride = 0;
+    this.count = 0;
     this.array = gl.createVertexArray();
     gl.bindVertexArray(this.array);
     this.parts = [gl.createBuffer(), gl.createBuffer(), gl.createBuffer()];
@@ -104,7 +107,10 @@ const FREE_UNIT = 7; // where textures are bound to be filled, beside those that
 /** A texture of "floats", "fours" of floats, "letters", "bytes", or "colors", which are mixed between texels. */
 export class GlTexture {
   constructor(gl, kind) {
-    Object.assign(this, { gl, kind, width: 0, height: 0 });
+    this.gl = gl;
+    this.kind = kind;
+    this.width = 0;
+    this.height = 0;
     this.texture = gl.createTexture();
     const smooth = kind === "colors" ? gl.LINEAR : gl.NEAREST;
     this.bind();

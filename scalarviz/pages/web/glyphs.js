@@ -17,7 +17,10 @@ export class Glyphs {
     this.pixels = new Uint8Array(GLYPHS.width * GLYPHS.height);
     this.known = new Map();
     this.advances = new Map();
-    Object.assign(this, { left: 0, top: 0, row: 0, version: this.version + 1 });
+    this.left = 0;
+    this.top = 0;
+    this.row = 0;
+    this.version += 1;
   }
 
   get size() {

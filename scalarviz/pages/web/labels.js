@@ -26,7 +26,9 @@ export function drawLabels(view) {
 /** What words must not cover: boxes, spheres [x, y, radius], and convex outlines. */
 class Obstacles {
   constructor(boxes, spheres, polygons) {
-    Object.assign(this, { boxes, spheres, polygons });
+    this.boxes = boxes;
+    this.spheres = spheres;
+    this.polygons = polygons;
   }
 
   /** Whether a box would cover something. */

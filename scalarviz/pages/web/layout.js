@@ -177,7 +177,9 @@ export class Layout {
     this.plates = given.plates.map((each, i) => new Plate(each, i));
     this.neurons = given.neurons.map((each, i) => new Line(each, i));
     this.fans = given.fans.map((each) => new Fan(each));
-    Object.assign(this, { wires: given.wires, labels: given.labels, views: given.views });
+    this.wires = given.wires;
+    this.labels = given.labels;
+    this.views = given.views;
     this.follows = given.follows;
     this.size = this.plates.reduce((sum, plate) => sum + plate.size, 0);
     this.extent = this.points();

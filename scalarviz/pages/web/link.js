@@ -62,8 +62,12 @@ export function badParts(bad) {
   return rest > 0 ? text("page.link.more", { parts: named, count: rest }) : named;
 }
 
-/** Return the link to a moment, from # on; `readLink` reads it back. */
-export function writeLink({ step, operation, pinned, sample, hide = [], play, theme, tour }) {
+/** Return the link to a moment, from # on; `readLink` reads it back.
+ *
+ * @param {any} place
+ */
+export function writeLink(place) {
+  const { step, operation, pinned, sample, hide = [], play, theme, tour } = place;
   const parts = [];
   if (step !== null && step !== undefined) parts.push(["step", step]);
   if (operation) parts.push(["op", operation]);

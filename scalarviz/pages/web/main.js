@@ -65,8 +65,12 @@ function recordedOnly({ spec, texts, spare }) {
   return { spec: { ...spec, engine, recording, page }, texts, recording: bytes };
 }
 
-/** Return what shows the training of a page's data: one in a worker, or a recording. */
-async function clientFor({ spec, recording, module, image, held, worker }) {
+/** Return what shows the training of a page's data: one in a worker, or a recording.
+ *
+ * @returns {Promise<any>}
+ */
+async function clientFor(data) {
+  const { spec, recording, module, image, held, worker } = data;
   if (recording) return new RecordingClient(await unzipped(recording), spec);
   const [code, memory, samples] = await Promise.all([module, image, held ?? ""].map(unzipped));
   const url = URL.createObjectURL(new Blob([worker], { type: "text/javascript" }));

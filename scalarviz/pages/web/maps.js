@@ -35,7 +35,7 @@ export function drawMaps(view, line) {
     const shown = colors.map((each, i) =>
       left?.[i] > 0 ? palette.groundColor : palette.faded(each, bright),
     );
-    pasteMaps(paper, corners, mapImage(line, shown), line.shape, good, depths);
+    pasteMaps(paper, corners, mapImage(line, shown), good, depths);
   }
   const rim = palette.faded(colorOf(palette.quiet), 0.7 * bright);
   corners.forEach((corner, i) => frameMap(paper, corner, rim, depths[i]));
@@ -86,7 +86,7 @@ function mapImage(line, colors) {
   return image;
 }
 
-function pasteMaps(paper, corners, image, shape, good, depths) {
+function pasteMaps(paper, corners, image, good, depths) {
   good.forEach((channel, i) => {
     const column = Math.floor(channel / image.most) / image.wide;
     const row = (channel % image.most) / image.high;
@@ -96,7 +96,8 @@ function pasteMaps(paper, corners, image, shape, good, depths) {
 }
 
 /** Draw a thin frame around an image. */
-function frameMap(paper, [x, y, rightX, rightY, downX, downY], color, [left, end]) {
+function frameMap(paper, corners, color, /** @type {number[]} */ [left, end]) {
+  const [x, y, rightX, rightY, downX, downY] = corners;
   // prettier-ignore
   const [a, b, d] = [[x, y], [rightX, rightY], [downX, downY]];
   const c = [rightX + downX - x, rightY + downY - y];
@@ -169,6 +170,6 @@ function drawMapFlows({ paper, palette, frame }, line, corners, good, depths) {
     return [...corner, ...moved(right), ...moved(down)];
   });
   const near = depths.map((pair) => pair.map((depth) => depth - 1e-4));
-  pasteMaps(paper, small, mapImage(line, colors), line.shape, good, near);
+  pasteMaps(paper, small, mapImage(line, colors), good, near);
   small.forEach((corner, i) => frameMap(paper, corner, palette.groundColor, near[i]));
 }

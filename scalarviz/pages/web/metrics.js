@@ -62,7 +62,10 @@ export const METRICS = {
 /** What a page measures: `spec` and `held` are those of metric_data.py. */
 export class Metrics {
   constructor(engine, spec, held) {
-    Object.assign(this, { engine, names: spec.names, every: spec.every, loss: spec.loss });
+    this.engine = engine;
+    this.names = spec.names;
+    this.every = spec.every;
+    this.loss = spec.loss;
     this.held = spec.held ? samplesIn(engine, held, spec.held) : null;
   }
 

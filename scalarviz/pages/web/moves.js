@@ -52,7 +52,8 @@ function drawArrows({ paper, see, frame, palette, scale }, plate, chosen, number
     const face = plate.point(column + 0.5, row + 0.5, half);
     const front = see.one(face);
     const [middle, level, deep] = [column + 0.5, row + 0.5, beside ? -half : half];
-    const edge = ([x, y]) => see.one(plate.point(middle + half * x, level + half * y, deep));
+    const edge = (/** @type {number[]} */ [x, y]) =>
+      see.one(plate.point(middle + half * x, level + half * y, deep));
     const edges = ways.map(edge);
     // Before the cubes beside its own, too.
     const near = along3(face, MOVES.nearer, see.camera.toward);

@@ -38,6 +38,7 @@ export class NetworkMap {
   /** Make what is on the graphics card; the driver compiles while others go on. */
   open() {
     const options = { alpha: false, antialias: false, depth: false, preserveDrawingBuffer: true };
+    /** @type {any} */
     const gl = this.canvas.getContext("webgl2", options);
     this.gl = gl;
     this.linked = false;

@@ -16,7 +16,10 @@ const FEW_TERMS = 12; // of a sum in the order of the picture; of more, the larg
 /** What is known of a neuron of the focus sample; as presenter/neuron_card.py. */
 class NeuronNumbers {
   constructor(say, state, line, place) {
-    Object.assign(this, { say, state, line, place });
+    this.say = say;
+    this.state = state;
+    this.line = line;
+    this.place = place;
     this.buffers = [line.sums, line.values, ...line.also].filter((name) => name);
     this.name = line.values || line.sums;
     this.values = state.values ?? {};

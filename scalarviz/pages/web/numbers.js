@@ -33,8 +33,10 @@ const NUMBERS = {
 export function drawNumbers(view) {
   const { frame } = view;
   const plain = numberedRows(view);
-  const said = ([row, [digits, size]]) => [row, [shortNumber(frame.colors[row], digits), size]];
-  const words = new Map([...plain].map(said));
+  const words = new Map();
+  for (const [row, [digits, size]] of plain) {
+    words.set(row, [shortNumber(frame.colors[row], digits), size]);
+  }
   for (const [row, each] of [...movesOf(view), ...toldRows(view)]) words.set(row, each);
   const first = chosenRows(frame);
   for (const row of [...words.keys()].sort((a, b) => a - b)) {
@@ -98,9 +100,9 @@ function movesOf(view) {
   const { frame } = view;
   if (!frame.before || frame.part < MOVED) return new Map();
   const walls = wallsInSight(view).map((cells) => {
-    const said = (row) => [row, oldAndNew(frame.before[row], frame.colors[row])];
-    const words = [...cells.keys()].map(said);
-    return [...alike(view, new Map(words), cells)];
+    const words = new Map();
+    for (const row of cells.keys()) words.set(row, oldAndNew(frame.before[row], frame.colors[row]));
+    return [...alike(view, words, cells)];
   });
   return new Map(walls.flat());
 }

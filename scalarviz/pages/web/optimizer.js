@@ -27,8 +27,8 @@ export function explained(say, state, row) {
     found.lines = optimizerLines(say, state, found, frozenRows);
   }
   const last = found.lines.at(-1);
-  found.follows = last !== undefined && (last.numbered ?? last.formula) !== undefined;
-  return found;
+  const follows = last !== undefined && (last.numbered ?? last.formula) !== undefined;
+  return { ...found, follows };
 }
 
 /** Return the optimizer of the step that a state shows, whichever is chosen since. */
@@ -147,7 +147,9 @@ function clipLine(limit, g, scale) {
 /** Return the line of a gradient to which those of the penalties are added. */
 function penaltyLine({ l1, l2 }, g, w) {
   const [sign, leaf] = signed(g);
+  /** @type {any} */
   const numbered = { words: `${sign}_0_`, numbers: [asWritten(g)], tree: leaf };
+  /** @type {any} */
   const card = { words: "g", tree: "g", names: ["g"] };
   const add = (name, rate, factor, factorTree) => {
     const [i, j] = [numbered.numbers.length, numbered.numbers.length + 1].map((at) => `_${at}_`);

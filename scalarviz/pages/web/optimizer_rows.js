@@ -109,7 +109,10 @@ function cardEquation(line, name, changing, own = {}, result = "") {
   return cardLine(`${name} = ${formula} ${agrees ? "=" : "≈"} ${ending}`);
 }
 
-/** Return numbers with as few digits as give a result that is written already. */
+/** Return numbers with as few digits as give a result that is written already.
+ *
+ * @returns {any[]}
+ */
 function digitsUntil(values, compute, result) {
   const [mantissa, power] = result.split("e");
   const place = powerOfTen(Number(power ?? 0) - (mantissa.split(".")[1] ?? "").length);

@@ -16,7 +16,9 @@ const OWN_REACH = 120; // pixels of a drag over the whole range of an input
  */
 export class OwnInput {
   constructor(element, ask, spec) {
-    Object.assign(this, { ask, say: spec.say });
+    this.ask = ask;
+    this.say = spec.say;
+    this.slider = null;
     this.inputs = null;
     this.kind = "input"; // of the last one: "color", "point", "digit" or "input"
     this.ranges = rangesOf(spec);
@@ -84,7 +86,8 @@ export class OwnInput {
     if (!this.slider && place < 0) return;
     const move = (value) => act() && this.change(this.state.inputs, this.place, value);
     this.slider ??= new InputSlider(card, move);
-    Object.assign(this, { state, place });
+    this.state = state;
+    this.place = place;
     const range = place < 0 ? null : this.ranges(place, state.inputs[place]);
     this.slider.show(range, place < 0 ? 0 : state.inputs[place]);
   }

@@ -36,8 +36,8 @@ export async function colorsOfFile(file, [wide, high]) {
   context.imageSmoothingQuality = "high";
   const part = Math.min(image.width / wide, image.height / high);
   const [across, down] = [part * wide, part * high];
-  const from = [(image.width - across) / 2, (image.height - down) / 2];
-  context.drawImage(image, ...from, across, down, 0, 0, wide, high);
+  const [left, top] = [(image.width - across) / 2, (image.height - down) / 2];
+  context.drawImage(image, left, top, across, down, 0, 0, wide, high);
   image.close();
   const pixels = context.getImageData(0, 0, wide, high).data;
   return pixels.filter((_, i) => i % 4 < 3);

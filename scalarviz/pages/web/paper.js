@@ -130,7 +130,7 @@ export class Paper {
     this.letters(place, words, pixels, bold, anchor, 0, color, depth);
   }
 
-  letters([x, y], words, pixels, bold, anchor, halo, color, depth) {
+  letters(/** @type {number[]} */ [x, y], words, pixels, bold, anchor, halo, color, depth) {
     const { ratio } = this;
     const colors = [...packedColor(color), 0, 0];
     for (const glyph of this.glyphs.laidOut(words, pixels, bold, anchor, halo)) {

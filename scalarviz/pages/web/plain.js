@@ -20,6 +20,7 @@ const PLAIN = {
 const SPHERE_ROW = 11; // numbers of a sphere and of a wire; see beads.js
 const WIRE_ROW = 11;
 // The sides of a cube: the axis and the way, the corners of `Plate.cornersOf`, the place of their light.
+/** @type {any[][]} */
 const CUBE_FACES = [
   ["along", 1, [4, 5, 7, 6], 0], ["along", -1, [0, 1, 3, 2], 1],
   ["across", 1, [2, 3, 7, 6], 2], ["across", -1, [0, 1, 5, 4], 3],
@@ -123,7 +124,10 @@ export class PlainPaper extends Paper {
 /** Draws pictures on a plain canvas. */
 export class PlainDrawing {
   constructor(context, scene) {
-    Object.assign(this, { context, scene, palette: null, table: null });
+    this.context = context;
+    this.scene = scene;
+    this.palette = null;
+    this.table = null;
   }
 
   setPalette(palette) {
@@ -278,7 +282,7 @@ function wireShapes(rows, see) {
   return found;
 }
 
-function strokeLine(to, [x, y, endX, endY], color, width) {
+function strokeLine(to, /** @type {number[]} */ [x, y, endX, endY], color, width) {
   to.strokeStyle = cssColor(color);
   Object.assign(to, { lineWidth: width, lineCap: "butt" });
   to.beginPath();

@@ -332,7 +332,7 @@ export class PlaneMap {
   }
 }
 
-function shapeAt(onto, [x, y], radius, isHeld, fill, line, width) {
+function shapeAt(onto, /** @type {number[]} */ [x, y], radius, isHeld, fill, line, width) {
   onto.beginPath();
   if (isHeld) {
     // prettier-ignore

@@ -9,7 +9,10 @@ const TRAVELS = new Set(["advance", "back", "seek"]); // they change nothing, so
 const DONE_EACH = new Set(["undo", "redo", "begin", "choose"]); // each counts
 const ANYWHERE = new Set(["reset", "undo", "redo", "begin"]); // wherever the training stands
 
-// Steps a second, or operations for those that say so; null: as fast as it goes.
+/** Steps a second, or operations for those that say so; null: as fast as it goes.
+ *
+ * @type {any[]}
+ */
 // prettier-ignore
 export const SPEEDS = [
   { operations: 0.5 }, { operations: 1 }, { operations: 3 },
@@ -24,7 +27,8 @@ const WALK = 1; // the place of the first of these speeds
 /** The training behind a client. */
 export class Player {
   constructor(client, { moments, speed }) {
-    Object.assign(this, { client, moments });
+    this.client = client;
+    this.moments = moments;
     this.playing = false;
     this.speeds = SPEEDS; // of the unit by which it plays
     this.speed = nearestSpeed(speed); // a place in them

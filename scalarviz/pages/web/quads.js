@@ -18,7 +18,8 @@ const BEADS = {
 /** All spheres, or all wires; `name` says which. */
 export class BeadQuads {
   constructor(gl, scene, name) {
-    Object.assign(this, { gl, name });
+    this.gl = gl;
+    this.name = name;
     const { corners, fields } = BEADS[name];
     this.program = new GlProgram(gl, scene.programs[name], copyNames(fields));
     this.copies = new GlCopies(gl, corners, 2, QUAD_ORDER, fields);

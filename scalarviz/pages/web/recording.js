@@ -16,7 +16,9 @@ const CHANGING = [
 /** Reads arrays one after the other, as Writer of recording.py wrote them. */
 export class ArrayReader {
   constructor(bytes, { parts, tops }) {
-    Object.assign(this, { bytes, parts, tops });
+    this.bytes = bytes;
+    this.parts = parts;
+    this.tops = tops;
     this.numbers = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.at = 0;
     this.lasts = {}; // by the name of a track, its last numbers in parts
@@ -122,8 +124,10 @@ export class RecordingClient {
     this.walked = recording.walked;
     this.operations = engine.moments.length;
     this.lossMoment = engine.moments.findIndex(({ kind }) => kind === "loss");
+    /** @type {(state: any) => void} */
     this.onstate = () => {};
     this.onfault = () => {};
+    /** @type {(key: string, fields?: any) => void} */
     this.onrefused = () => {};
     this.asked = new Map();
     this.resume = null;

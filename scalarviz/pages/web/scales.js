@@ -5,7 +5,11 @@ const SCALES = { few: 4096, high: 99, sample: 65536 };
 /** As presenter/scales.py, one scale for the network. */
 export class Scales {
   constructor(stops, patience) {
-    Object.assign(this, { stops, patience, known: new Map(), grownAt: -Infinity, growth: null });
+    this.stops = stops;
+    this.patience = patience;
+    this.known = new Map();
+    this.grownAt = -Infinity;
+    this.growth = null;
     this.hasty = -Infinity; // the time until which it grows without waiting
   }
 

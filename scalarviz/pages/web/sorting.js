@@ -15,7 +15,8 @@ const LEAST_BRUSH = 0.75; // in pixels of the picture
 /** The sample in use as a pad to draw on, its answers as bars, and pictures in columns. */
 export class Sorting {
   constructor(element, data, use) {
-    Object.assign(this, { data, use });
+    this.data = data;
+    this.use = use;
     this.pictures = unpacked(data.pictures);
     this.pad = new Pad(data.shape, (pixels) => use.own(pixels, "digit"));
     this.bars = data.names.map((name) => [made("span", "", name), made("i")]);
@@ -55,7 +56,7 @@ export class Sorting {
 
   /** Draw the pictures in the columns of what they are taken for, wrong ones first and framed. */
   draw() {
-    const { shown, labels, names, shape } = this.data;
+    const { shown, labels, names } = this.data;
     const { context, width, height } = fitted(this.sorted);
     const unit = unitLength();
     const head = HEAD * unit;
@@ -68,14 +69,14 @@ export class Sorting {
     names.forEach((name, column) => {
       context.fillStyle = ink;
       context.fillText(name, (column + 0.5) * across, head - 5 * unit);
-      const isWrong = (k) => labels[shown[k]] !== column;
+      const isWrong = (k) => Number(labels[shown[k]] !== column);
       const own = shown.map((_, k) => k).filter((k) => this.taken[shown[k]] === column);
       own.sort((a, b) => isWrong(b) - isWrong(a) || a - b);
       const left = own.length > rows ? own.length - rows + 1 : 0;
       own.slice(0, own.length - left).forEach((k, row) => {
         const side = across / ROOM;
         const [x, y] = [column * across + (across - side) / 2, head + row * across];
-        context.drawImage(this.tile(k, shape, tray, ink), x, y, side, side);
+        context.drawImage(this.tile(k, tray, ink), x, y, side, side);
         if (!isWrong(k)) return;
         context.strokeStyle = wrongColor;
         context.lineWidth = 2;
@@ -94,9 +95,10 @@ export class Sorting {
   }
 
   /** Return a picture as a canvas in the colors of the theme. */
-  tile(k, shape, paper, ink) {
+  tile(k, paper, ink) {
     const mark = paper + ink;
-    if (this.mark !== mark) Object.assign(this, { mark, tiles: [] });
+    if (this.mark !== mark) this.tiles = [];
+    this.mark = mark;
     const [, high, wide] = this.pictures.shape;
     const size = high * wide;
     const bytes = this.pictures.subarray(k * size, (k + 1) * size);
@@ -117,7 +119,8 @@ export class Sorting {
 /** Shows the picture in use, and takes another one that is drawn on it. */
 class Pad {
   constructor(shape, own) {
-    Object.assign(this, { shape, own });
+    this.shape = shape;
+    this.own = own;
     this.pixels = null; // that were drawn
     this.cursor = null; // for the keys
     this.canvas = made("canvas", "pad");
@@ -139,7 +142,7 @@ class Pad {
   }
 
   /** Add ink around a place, from 0 to 1 along both sides. */
-  draw([x, y]) {
+  draw(/** @type {number[]} */ [x, y]) {
     const [high, wide] = this.shape;
     this.pixels ??= new Float64Array(high * wide);
     const radius = Math.max(LEAST_BRUSH, BRUSH * wide);

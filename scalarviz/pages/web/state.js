@@ -49,9 +49,8 @@ export function stateOf(clock, from, { playing = false } = {}) {
     stopped: clock.stopped,
     ...sampleOf(clock, playing),
   };
-  if (shown.own && operation === 0) Object.assign(state, ownOf(engine, shown.own));
-  state.probe = answersOf(engine, shown, playing).slice();
-  return state;
+  const own = shown.own && operation === 0 ? ownOf(engine, shown.own) : {};
+  return { ...state, ...own, probe: answersOf(engine, shown, playing).slice() };
 }
 
 /** What the network answers to an input of the user's own, which has no target. */

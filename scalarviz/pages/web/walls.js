@@ -56,7 +56,7 @@ export function firstLine(first, focus, count) {
 }
 
 /** Return the cell that a key leads to, [row, column]; null for other keys. */
-export function cellAfter(key, [i, j], { rows, columns }) {
+export function cellAfter(key, /** @type {number[]} */ [i, j], { rows, columns }) {
   const ways = {
     ArrowUp: [i - 1, j], ArrowDown: [i + 1, j], ArrowLeft: [i, j - 1], ArrowRight: [i, j + 1],
     Home: [i, 0], End: [i, columns - 1], PageUp: [i - MOST_LINES, j], PageDown: [i + MOST_LINES, j],
@@ -85,7 +85,9 @@ export class Walls {
 /** One table; all of it is a single stop of the Tab key, inside it arrows go from cell to cell. */
 class WallTable {
   constructor(wall, look, pin) {
-    Object.assign(this, { wall, look, pin });
+    this.wall = wall;
+    this.look = look;
+    this.pin = pin;
     this.focus = [0, 0];
     this.first = [0, 0];
     this.shown = "";

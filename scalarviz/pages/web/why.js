@@ -17,6 +17,7 @@ export function blocksAbout(say, state, row) {
   const found = isStart ? null : whyFound(say, state, row);
   const known = { say, state, row, change, done, found };
   const isEdit = change?.isEdit ?? false;
+  /** @type {any[]} */
   const blocks = [changeLine(known)];
   if (isEdit) blocks.push(cardLine(text("card.edited"), "quiet"));
   if (found === null || (isEdit && !done)) return blocks;

@@ -1,0 +1,62 @@
+// For tsc: what classes have that their constructors take from an object or by Object.assign, and
+// names that a script finds around it.
+
+type Names<S extends string> = S extends `${infer First} ${infer Rest}` ? First | Names<Rest> : S;
+type Fields<S extends string> = Record<Names<S>, any>;
+
+declare module "../../scalarviz/pages/web/branches.js" {
+  interface Branch extends Fields<"key parent fork journal end"> {}
+}
+declare module "../../scalarviz/pages/web/camera.js" {
+  interface Camera extends Fields<"target azimuth elevation height fov"> {}
+  interface Projection extends Fields<"camera box width height reach inverse determinant"> {}
+}
+declare module "../../scalarviz/pages/web/captionbox.js" {
+  interface CaptionBox extends Fields<"element picture point pin open"> {}
+}
+declare module "../../scalarviz/pages/web/cardbox.js" {
+  interface CardBox extends Fields<"element edit type freeze refuse row layer"> {}
+}
+declare module "../../scalarviz/pages/web/colors.js" {
+  interface Palette extends Fields<"negative zero positive power unknown"> {}
+}
+declare module "../../scalarviz/pages/web/cubes.js" {
+  interface Cubes extends Fields<"gl scene given sizes turn scale sizeScale"> {}
+}
+declare module "../../scalarviz/pages/web/eyes.js" {
+  interface Eyes extends Fields<"layout presets name cuts size inner legend started seconds"> {}
+}
+declare module "../../scalarviz/pages/web/ink.js" {
+  interface Ink extends Fields<"gl glyphs version room sent images vertices order"> {}
+}
+declare module "../../scalarviz/pages/web/layout.js" {
+  interface Fan extends Fields<"weights biases inputs columns rows ends"> {}
+  interface Line extends Fields<"points values sums also one right shape side place"> {}
+  interface Plate extends Fields<"origin along across toward rows columns first stride tiles"> {}
+  interface Plate extends Fields<"place high wide pitch strides"> {}
+}
+declare module "../../scalarviz/pages/web/paper.js" {
+  interface Paper extends Fields<"glyphs width height ratio scale clip words images"> {}
+}
+declare module "../../scalarviz/pages/web/pictures.js" {
+  interface Pictures extends Fields<"data use across down probe value playing"> {}
+}
+declare module "../../scalarviz/pages/web/planemap.js" {
+  interface PlaneMap extends Fields<"data use answers places coarse neuronMap"> {}
+  interface PlaneMap extends Fields<"zero negative positive ground"> {}
+}
+declare module "../../scalarviz/pages/web/tour.js" {
+  interface Tour extends Fields<"first latency leads seconds"> {}
+}
+declare module "../../scalarviz/pages/web/traced.js" {
+  interface TracedWeight extends Fields<"say state moment row neuron chosen"> {}
+}
+declare global {
+  const framebuffer: any; // of jupyter_rfb, in the script of notebooks
+  const PICTURE: string;
+  const WorkerGlobalScope: any;
+  interface Document {
+    featurePolicy?: any;
+  }
+}
+export {};
