@@ -15,6 +15,7 @@ from scalarviz.formulas.metrics import METRICS, MetricRow
 from scalarviz.formulas.table import pick
 from scalarviz.session.branches import Branch
 from scalarviz.session.metrics import Metrics
+from scalarviz.session.points import Points
 from scalarviz.session.visits import Visits
 
 STEPS, VALUES = "metric-steps", "metric-values"  # arrays: "metric-steps NAME BRANCH"
@@ -31,8 +32,7 @@ def metric_arrays(number: int, branch: Branch) -> dict[str, Array]:
     """Return the metrics of a branch as arrays."""
     arrays: dict[str, Array] = {}
     for name, points in branch.metrics.items():
-        arrays[f"{STEPS} {name} {number}"] = np.array([step for step, _ in points], np.int64)
-        arrays[f"{VALUES} {name} {number}"] = np.array([value for _, value in points])
+        arrays[f"{STEPS} {name} {number}"], arrays[f"{VALUES} {name} {number}"] = points.until()
     return arrays
 
 
@@ -46,7 +46,7 @@ def read_metrics(arrays: Mapping[str, Array], names: object, number: int, branch
         fits = fits and bool((np.diff(steps, prepend=branch.fork.step) > 0).all())
         if not fits or steps[-1] > branch.end.step:
             raise InputError(f"branch {number} has values of {name} at steps that it does not have")
-        branch.metrics[name] = list(zip(steps.tolist(), values.tolist(), strict=True))
+        branch.metrics[name] = Points(steps.tolist(), values.tolist())
 
 
 def names_of(value: object) -> list[str]:

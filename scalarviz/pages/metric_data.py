@@ -11,7 +11,8 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.formulas.metrics import HELD_OUT, LOSS
 from scalarviz.pages.packed import packed
 from scalarviz.presenter.curves import drawn_of, measured_of
-from scalarviz.session.metrics import Metrics, Series
+from scalarviz.session.metrics import Metrics
+from scalarviz.session.points import Series
 from scalarviz.session.session import Session
 
 MOST_LOSSES = 10_000  # from before the page

@@ -17,7 +17,7 @@ from scalarviz.presenter.overlay_pointer import OverlayPointer
 from scalarviz.presenter.throttle import Throttle
 from scalarviz.session.branches import Branch, means_of
 from scalarviz.session.here import Here
-from scalarviz.session.metrics import Series
+from scalarviz.session.points import Series
 from scalarviz.session.session import Session
 from scalarviz.texts import text
 from scalarviz.view.frame_data import BranchLine, Curve, Measured

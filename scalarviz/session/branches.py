@@ -20,6 +20,7 @@ from scalarviz.model.bank import Bank
 from scalarviz.process.whole import uncut
 from scalarviz.session.branch_names import checked_name, default_name
 from scalarviz.session.losses import EXACT, Losses
+from scalarviz.session.points import Points
 
 CURVE_POINTS = 2000
 Rename = Callable[["Branch", str], None]  # of a branch, given its name before
@@ -144,7 +145,7 @@ class Branch:
     def __post_init__(self) -> None:
         self.record = Losses(self.fork.step)
         self.frames: list[Frame] = []
-        self.metrics: dict[str, list[tuple[int, float]]] = {}  # own steps, with their values
+        self.metrics: dict[str, Points] = {}  # of own steps
 
     @property
     def name(self) -> str:
@@ -304,7 +305,7 @@ def copies_of(branches: Sequence[Branch]) -> list[Branch]:
         copy.given_name = branch.given_name
         copy.record = deepcopy(branch.record)
         copy.frames = list(branch.frames)
-        copy.metrics = {name: list(points) for name, points in branch.metrics.items()}
+        copy.metrics = deepcopy(branch.metrics)
         copies[branch] = copy
     return list(copies.values())
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import final
 
 import numpy as np
-import numpy.typing as npt
 
-from scalarviz.checks.numbers import FloatArray
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError
 from scalarviz.formulas.metrics import (
@@ -20,9 +19,8 @@ from scalarviz.formulas.metrics import (
     rows_of_metrics,
 )
 from scalarviz.session.branches import Branch
+from scalarviz.session.points import Points, Series
 from scalarviz.session.trainer import Trainer
-
-Series = tuple[npt.NDArray[np.int64], FloatArray]  # steps and values
 
 
 @final
@@ -82,22 +80,20 @@ def metrics_of(metrics: object, every: int, data: DataSet) -> Metrics | None:
 def record(branch: Branch, step: int, values: Mapping[str, float]) -> None:
     """Keep the metrics of a step that a branch arrives at for the first time."""
     for name, value in values.items():
-        branch.metrics.setdefault(name, []).append((step, value))
+        branch.metrics.setdefault(name, Points()).add(step, value)
 
 
 def series(branch: Branch, now: int) -> dict[str, Series]:
     """Return steps and values of each metric on the way of a branch up to the step `now`."""
-    parts: list[dict[str, list[tuple[int, float]]]] = []
+    parts = []
     for each in branch.lineage():
-        known = {name: list(points) for name, points in each.metrics.copy().items()}
-        parts.append({name: [p for p in points if p[0] <= now] for name, points in known.items()})
+        parts.append([(name, points.until(now)) for name, points in each.metrics.copy().items()])
         now = min(now, each.fork.step)
-    found: dict[str, list[tuple[int, float]]] = {}
-    for part in reversed(parts):
-        for name, points in part.items():
-            found.setdefault(name, []).extend(points)
-    return {
-        name: (np.array([step for step, _ in points], np.int64), np.array([v for _, v in points]))
-        for name, points in found.items()
-        if points
+    found: dict[str, list[Series]] = {}
+    for name, part in chain(*reversed(parts)):
+        found.setdefault(name, []).append(part)
+    whole = {
+        name: (np.concatenate([steps for steps, _ in each]), np.concatenate([v for _, v in each]))
+        for name, each in found.items()
     }
+    return {name: series for name, series in whole.items() if len(series[0])}

@@ -12,7 +12,7 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.errors import InputError
 from scalarviz.formulas.metrics import LOSS
-from scalarviz.session.metrics import Series
+from scalarviz.session.points import Series
 
 
 @final

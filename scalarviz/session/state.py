@@ -20,8 +20,9 @@ from scalarviz.session.conditions import Function, checked
 from scalarviz.session.explanation import Explanation, OperationNumbers, explain, numbers_of
 from scalarviz.session.first import first_held
 from scalarviz.session.last_change import last_edit
-from scalarviz.session.metrics import Series, measured_names, series
+from scalarviz.session.metrics import measured_names, series
 from scalarviz.session.origin import Origin
+from scalarviz.session.points import Series
 from scalarviz.session.record import Record
 from scalarviz.session.samples_moved import SamplesMoved, samples_that_moved
 from scalarviz.session.stops import in_one_text

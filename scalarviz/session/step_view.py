@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, final
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.session.metrics import Series, series
+from scalarviz.session.metrics import series
+from scalarviz.session.points import Series
 
 if TYPE_CHECKING:
     from scalarviz.session.timeline import Timeline
