@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.features import features
-from tests.uses import tests_of
+from tests.uses import uses_of
 from tests.wording import GOLDEN
 
 SHEET = Path(__file__).with_name("parity.tsv")
@@ -45,11 +45,11 @@ class Gone(NamedTuple):
     sentence: str = ""
 
 
-def tested() -> dict[Key, list[str]]:
+def rows_now() -> dict[Key, list[str]]:
     """The features, and what tests each."""
     found: dict[Key, list[str]] = {}
     for each in features():
-        tests = tests_of(each)
+        tests = uses_of(each)
         if tests or not each.inner:
             found.setdefault((each.kind, each.name), []).extend(tests)
     return dict(sorted(found.items()))
@@ -110,7 +110,7 @@ def messages() -> set[str]:
 
 def show(kinds: Collection[str]) -> None:
     """Print features, by kind, with tests that use each."""
-    for kind, rows in groupby(tested().items(), key=lambda row: row[0][0]):
+    for kind, rows in groupby(rows_now().items(), key=lambda row: row[0][0]):
         listed = [(name, tests[:MOST]) for (_, name), tests in rows]
         if not kinds or kind in kinds:
             print(f"{kind}: {len(listed)}")
@@ -120,5 +120,5 @@ def show(kinds: Collection[str]) -> None:
 
 if __name__ == "__main__":
     if not sys.argv[1:]:
-        write(tested())
+        write(rows_now())
     show(sys.argv[1:])

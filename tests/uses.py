@@ -52,7 +52,7 @@ def index() -> Index:
     return found
 
 
-def tests_of(feature: Feature) -> list[str]:
+def uses_of(feature: Feature) -> list[str]:
     """The tests that use a feature: test functions before files, by the order of its tokens."""
     beside = {path for token in feature.beside for path in index().get(token, ())}
     found = [
