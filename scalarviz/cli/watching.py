@@ -55,6 +55,8 @@ def watch_anywhere(
     given = {each: option.default for each, option in (RUNNING | WATCHING).items()} | dict(given)
     several = shown if isinstance(shown, Mapping) else {name: shown}
     shows = {each: Show.of(show) for each, show in several.items()}
+    for show in shows.values():  # before anything is said or written
+        end_of(show, given["steps"])
     plays, keep = more.get("play") is not False, keep or Keep()
     if given["serve"] or given["address"]:
         opening_over()
@@ -84,8 +86,6 @@ def in_files(
     A file that cannot be made is left out, with a sentence that says why.
     """
     theme = None if given["theme"] == "auto" else given["theme"]
-    for show in shows.values():  # before anything is written
-        end_of(show, given["steps"])
     places, image = free_places(list(shows))
     pages: dict[str, bytes] = {}
     for place, show in zip(places, shows.values(), strict=True):

@@ -97,6 +97,11 @@ def test_a_file_is_its_own_until_somebody_changes_it(
         assert not is_own(Path("a.html"))
 
 
+def test_no_steps_are_refused_before_anything_is_said(folder: Path) -> None:
+    code, out, error = ran(folder, "watch", "xor", "--engine", "python", "--steps", "0")
+    assert (code, out, files(folder)) == (1, "", []) and "at least 1, not 0" in error
+
+
 @pytest.mark.slow
 def test_several_scenes_have_a_page_each_and_one_picture(folder: Path) -> None:
     code, out, error = ran(folder, "watch", "rgb", "xor", *QUICK)
