@@ -42,4 +42,6 @@ def test_everything_knows_an_activation_by_its_row() -> None:
 @needs_numba_cuda
 def test_the_cuda_engine_knows_it_too() -> None:
     simulated = "-p", "tests.engines.simulator", "-W", "ignore::RuntimeWarning"
-    assert " passed" in run("tests/engines/simulated_cuda.py", *simulated, NUMBA_ENABLE_CUDASIM="1")
+    assert " passed" in run(
+        "tests/engines/simulated_matrix.py", *simulated, NUMBA_ENABLE_CUDASIM="1"
+    )

@@ -45,7 +45,7 @@ CLEAN = {
     "racecheck": r"RACECHECK SUMMARY: 0 hazards displayed \(0 errors, 0 warnings\)",
 }
 # Formulas of users would be compiled anew; graphs and the fused kernel have parts of their own.
-FILES = ("cuda", "layers", "sessions", "away")
+FILES = ("matrix", "cuda", "layers", "sessions", "away")
 # What says that the simulator runs; and what compiles for minutes, which `bits` looks at.
 NOT_HERE = "not simulator_is_what and not kernels_for_the_formulas_in_use"
 # In the simulator only the command is tried.

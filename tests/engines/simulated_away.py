@@ -44,7 +44,9 @@ def session(seed: int = 3, engine: str = "cuda", *, norm: bool = False) -> sv.Se
         net = sv.Network(layers, dtype="float64", seed=seed)
     inputs = np.random.default_rng(1).uniform(-1.0, 1.0, (11, 2))
     data = sv.data.Arrays(inputs, np.sin(inputs.sum(axis=1, keepdims=True)))
-    return sv.Session(net, data, "mse", sv.Adam(0.1), batch=4, engine=engine)
+    s = sv.Session(net, data, "mse", sv.Adam(0.1), batch=4, engine=engine)
+    s.timeline.most_steps = lambda: 4  # so that a call has several portions, however fast it is
+    return s
 
 
 def brought_back(s: sv.Session) -> sv.Session:
@@ -142,7 +144,7 @@ def test_background_play_copies_the_bank_when_somebody_looks(copies: Copies) -> 
 def test_background_play_brings_the_bank_back_as_often_as_it_should(
     copies: Copies, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    every = 0.3
+    every = 0.1
     monkeypatch.setattr(away, "EVERY", every)
     s = session()
     held, seen = s.network.bank.value, set()
@@ -188,7 +190,7 @@ class Enough(Exception):
 def test_a_long_advance_brings_the_bank_back_and_keeps_keyframes(
     copies: Copies, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    every = 0.1
+    every = 0.05
     monkeypatch.setattr(away, "EVERY", every)
     s = session()
     array, seen, start = s.network.bank.value, set[bytes](), time.perf_counter()
@@ -252,7 +254,11 @@ def test_a_snapshot_is_of_its_moment_and_brings_nothing_back(copies: Copies) -> 
             assert numbers.slots[name].tobytes() == slot.tobytes()
 
 
-def test_a_picture_takes_snapshots_of_what_plays(copies: Copies) -> None:
+def test_a_picture_takes_snapshots_of_what_plays(
+    copies: Copies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It would be computed by the engine cpu, which compiles kernels.
+    monkeypatch.setattr("scalarviz.presenter.live_values.exhibit_of", lambda *_, **__: None)
     s, other = session(), brought_back(session())
     s.advance(1)
     reading = LiveValues(s, patience=0.0)
@@ -546,7 +552,7 @@ ACTIONS = {
     "rate": lambda s, n: setattr(s, "learning_rate", 0.01 * n),
     "optimizer": lambda s, n: setattr(s, "optimizer", sv.SGD(0.1) if n % 2 else sv.Adam(0.05)),
     "batch": lambda s, n: setattr(s, "batch", 1 + int(n) % 5),
-    "engine": lambda s, n: s.to("cpu" if s.engine == "cuda" else "cuda"),
+    "engine": lambda s, n: s.to("python" if s.engine == "cuda" else "cuda"),
     "undo": lambda s, n: s.undo() if s.timeline.undo_log.done else None,
     "redo": lambda s, n: s.redo() if s.timeline.undo_log.undone else None,
     "branch": lambda s, n: s.branch(),
@@ -603,9 +609,9 @@ def test_a_formula_that_is_added_meanwhile_changes_the_memory(interrupted: Any) 
         return asked[0] == 4
 
     interrupted.setattr(CudaCalls, "outdated", property(outdated))
-    s.advance(12)
+    s.advance(20)
     assert asked[0] > 4 and found[3]
-    other.advance(13)
+    other.advance(21)
     assert s.network.bank.value.tobytes() == other.network.bank.value.tobytes()
 
 
@@ -613,12 +619,12 @@ def test_another_engine_while_it_plays() -> None:
     s, other = session(), brought_back(session())
     s.play()
     until(s, 4)
-    s.to("cpu")
+    s.to("python")
     changed = s.timeline.branch.journal[0].step
     until(s, changed + 2)
     s.pause()
     other.advance(changed)
-    other.to("cpu")
+    other.to("python")
     other.advance(s.step_index - changed)
     assert s.network.bank.value.tobytes() == other.network.bank.value.tobytes()
 
@@ -728,7 +734,7 @@ def test_a_card_that_is_lost_while_it_has_the_numbers(interrupted: pytest.Monkey
             assert s.network.bank.value.size
     s.pause()
     assert s.network.bank.away.is_lost
-    s.to("cpu")
+    s.to("python")
     assert s.step_index == s.branches[0].frames[-1].step < 6
     s.advance(6 - s.step_index)
     other.advance(6)
@@ -763,7 +769,7 @@ def test_a_card_that_is_lost_within_a_portion(interrupted: pytest.MonkeyPatch) -
         s.pause()
     kept = s.timeline.branch.frames[-1].step
     assert s.step_index == kept < 5 and not s.network.bank.away.is_lost
-    s.to("cpu")
+    s.to("python")
     s.advance(1)
     assert s.step_index == kept + 1
 
@@ -773,8 +779,7 @@ def test_threads_that_read_while_it_plays() -> None:
     s.advance(1)
     other.advance(1)
     s.play()
-    end = time.monotonic() + 1.5
-    while time.monotonic() < end:
+    for _ in range(25):
         assert np.isfinite(s.network.bank.value).all()
         assert np.isfinite(s.network.bank.slots["v"]).all()
         s.network.weight(0).value  # noqa: B018  # as a picture does

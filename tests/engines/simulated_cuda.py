@@ -1,4 +1,4 @@
-"""The cuda engine in numba's simulator, against the python engine.
+"""The cuda engine in numba's simulator: bad gradients, memory, and a GPU that fails.
 
 pytest does not collect this file by itself: the simulator must be chosen before numba is loaded, so
 `test_cuda.py` runs it in a process of its own.
@@ -16,91 +16,36 @@ import pytest
 import scalarviz as sv
 from scalarviz.data.batches import (
     Batches,
-    GeneratedBatches,
     InOrder,
     Picked,
-    PictureTransform,
-    Points,
     Shuffled,
 )
 from scalarviz.engines.codegen.kernel_choice import InUse
-from scalarviz.engines.common.reference import (
-    OperationArrays,
-    operation_backward,
-    operation_forward,
-)
 from scalarviz.engines.cuda import places, tables, units
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.calls import CudaCalls
 from scalarviz.engines.cuda.memory import Memory
 from scalarviz.engines.cuda.run import CudaRun
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UpdateError
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.formulas.schedules import SCHEDULES
 from scalarviz.model.operations import KINDS, NONE, Kind
 from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.own_rates import NO_OWN_RATES
 from scalarviz.model.program import Moment
 from tests.engines.every_formula import all_formulas
 from tests.engines.simulator import (
-    SAMPLES,
     TOLERANCE,
     Array,
-    both_types,
     difference,
     engine_of,
-    gradients_agree,
+    network,
     numbers,
-    one_type_or_both,
     pair,
     reference_steps,
     run_of,
-    slow,
     whole_or_not,
 )
 from tests.wording import refused
 
 # ---- the verbs ----------------------------------------------------------------------------------
-
-
-@one_type_or_both
-@pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_every_activation(dtype: str, activation: str) -> None:
-    net = sv.Network([3, 5, 2], activation, activation, dtype=dtype, seed=1)
-    gradients_agree(net, numbers(SAMPLES, 3))
-
-
-def every_layer(dtype: str) -> sv.Network:
-    shared = sv.Dense(9, 9, "swish")
-    layers = [
-        sv.FrequencyEncoding(2, octaves=3),
-        sv.Dense(12, 9, "leaky_relu"),
-        sv.LayerNorm(9),
-        shared,
-        sv.RMSNorm(9),
-        shared,
-        sv.Dense(9, 3, bias=False),
-    ]
-    net = sv.Network(layers, dtype=dtype, seed=3)
-    net.bank.value[:] += 0.1 * numbers(len(net.bank))
-    return net
-
-
-@both_types
-def test_every_kind_of_layer(dtype: str) -> None:
-    gradients_agree(every_layer(dtype), numbers(5, 2))
-
-
-@pytest.mark.parametrize("samples", [1, 7, 17, 40])
-def test_every_size_of_batch(samples: int) -> None:
-    gradients_agree(sv.Network([2, 3, 1], "tanh", dtype="float64"), numbers(samples, 2))
-
-
-@pytest.mark.parametrize("sizes", [[1, 1], [18, 33, 2], [4, 16, 4]])
-def test_every_width(sizes: list[int]) -> None:
-    gradients_agree(sv.Network(sizes, "tanh", dtype="float64"), numbers(9, sizes[0]))
 
 
 def test_two_forwards_before_a_backward_and_what_is_refused() -> None:
@@ -137,119 +82,6 @@ def test_a_written_weight_counts_at_once() -> None:
 # ---- training -----------------------------------------------------------------------------------
 
 
-def runs_agree(
-    net: sv.Network, loss: sv.Loss, optimizer: Optimizer, steps: int, whole: bool = True
-) -> None:
-    reference, fast = net.copy(), net.copy()
-    batches = InOrder(*pair(net))
-    expected = reference_steps(reference, batches, loss, optimizer, range(steps))
-    run = run_of(fast, batches, loss, whole=whole)
-    half = steps // 2
-    outcomes = [run.steps(optimizer, 0, half), run.steps(optimizer, half, steps - half)]
-    assert np.concatenate([each.losses for each in outcomes]) == pytest.approx(expected)
-    assert [each.bad for each in outcomes] == [NONE, NONE]
-    assert difference(reference.bank.value, fast.bank.value) < 1e-9
-    assert difference(reference.bank.grad, fast.bank.grad) < 1e-8
-    for name, slot in reference.bank.slots.items():
-        assert difference(slot, fast.bank.slots[name]) < 1e-8
-    assert reference.bank.step_count == fast.bank.step_count == steps
-
-
-@pytest.mark.parametrize("mean", ["samples", *slow("all", "none")])
-@pytest.mark.parametrize("loss", [*LOSSES, *ROW_LOSSES])
-def test_every_loss(loss: str, mean: str) -> None:
-    net = sv.Network([3, 2, 4], "tanh", dtype="float64")
-    chosen = sv.Loss(loss, mean=mean, factor=0.3)  # type: ignore[arg-type]  # a plain text
-    runs_agree(net, chosen, sv.SGD(1e-3), steps=2)
-
-
-MAKERS: dict[str, Any] = {make(0.1).name: make for make in Optimizer.__subclasses__()}
-CONDITIONS: list[dict[str, Any]] = [
-    {},
-    {"clip_norm": 0.05},
-    {"clip_value": 0.01, "l1": 0.1, "l2": 0.2},
-]
-every_condition = pytest.mark.parametrize(
-    "conditions", [*slow(*CONDITIONS[:2]), CONDITIONS[2]], ids=["plain", "norm", "all"]
-)
-
-
-@every_condition
-@pytest.mark.parametrize("name", OPTIMIZERS)
-def test_every_optimizer(name: str, conditions: dict[str, Any]) -> None:
-    net = sv.Network([3, 4, 2], "tanh", "sigmoid", dtype="float64")
-    runs_agree(net, sv.Loss("mse"), MAKERS[name](1e-3, **conditions), steps=3)
-
-
-@pytest.mark.parametrize("whole", [True, False])
-def test_rates_of_single_weights(whole: bool) -> None:
-    net = sv.Network([3, 4, 2], "tanh", "sigmoid", dtype="float64")
-    optimizer = sv.Adam(1e-3, schedule=sv.Schedule("cosine", steps=5))
-    rates = NO_OWN_RATES.changed([0, 1, 5, 17], 0.02).changed([6], 0.0)
-    runs_agree(net, sv.Loss("mse"), optimizer.with_own_rates(rates), 4, whole)
-    run = run_of(net, InOrder(*pair(net)), whole=whole)
-    before = net.bank.value.copy()
-    run.steps(optimizer.with_own_rates(rates), 0, 1)
-    run.steps(optimizer.with_own_rates(rates.changed([6, 17], None)), 1, 1)
-    run.steps(optimizer, 2, 1)
-    assert (net.bank.value != before)[[0, 6, 17]].all()
-
-
-@pytest.mark.slow
-@whole_or_not
-@every_condition
-@pytest.mark.parametrize("name", OPTIMIZERS)
-def test_every_optimizer_over_100_steps(name: str, conditions: dict[str, Any], whole: bool) -> None:
-    net = sv.Network([3, 4, 2], "tanh", "sigmoid", dtype="float64")
-    runs_agree(net, sv.Loss("mse"), MAKERS[name](1e-3, **conditions), steps=100, whole=whole)
-
-
-@pytest.mark.parametrize("name", SCHEDULES)
-def test_every_schedule(name: str) -> None:
-    given = {"every": 2.0, "steps": 4.0, "warmup": 2.0}
-    known = dict(SCHEDULES[name].settings)
-    schedule = sv.Schedule(name, **{k: v for k, v in given.items() if k in known})
-    net = sv.Network([2, 3], dtype="float64")
-    runs_agree(net, sv.Loss(), sv.Adam(0.1, schedule=schedule), steps=6)
-
-
-@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
-def test_every_path_has_the_same_bits(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    net, optimizer = every_layer(dtype), sv.Adam(0.01, clip_norm=0.5)
-    batches = Shuffled(*pair(net, 26), 24, seed=5)  # of 24 samples and of 2: an empty chunk
-    found = []
-    # Kernel by kernel; in tiles of eight samples, and of five and three.
-    for whole, tile, blocks, threads in [
-        (True, 8, 3, 4), (True, 5, 2, 3), (False, 8, 3, 4), (False, 8, 1, 5)
-    ]:  # fmt: skip
-        each = net.copy()
-        monkeypatch.setattr(tables, "tile_width", lambda *_, width=tile: width)
-        run = run_of(each, batches, whole=whole)
-        run._work.device.blocks, run._work.device.threads = blocks, threads
-        outcome = run.steps(optimizer, 3, 3)
-        found.append((each.bank, outcome.losses))
-    each, losses = net.copy(), []
-    run = run_of(each, batches)
-    for step in (3, 4, 5):
-        run.begin(step)
-        for moment in each.program.moments:
-            run.perform(moment, optimizer)
-        losses.append(run.loss)
-    found.append((each.bank, np.array(losses)))
-    first, expected = found[0]
-    for bank, losses_found in found[1:]:
-        assert (bank.value == first.value).all()
-        assert (bank.grad == first.grad).all()
-        assert (bank.slots["v"] == first.slots["v"]).all()
-        assert (losses_found == expected).all()
-        assert bank.step_count == first.step_count == 3
-    reference = net.copy()
-    assert expected == pytest.approx(
-        reference_steps(reference, batches, sv.Loss(), optimizer, range(3, 6)), rel=1e-5
-    )
-    assert difference(reference.bank.value, first.value) < 100 * TOLERANCE[dtype]
-
-
 def test_kernels_for_the_formulas_in_use_give_what_those_with_all_give(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -258,8 +90,8 @@ def test_kernels_for_the_formulas_in_use_give_what_those_with_all_give(
     def bits() -> list[bytes]:
         found = []
         for whole in (True, False):
-            net = every_layer("float32")
-            batches = Shuffled(numbers(24, 2), np.tanh(numbers(24, 3)), 12, seed=3)
+            net = network("rows", "float32")
+            batches = Shuffled(numbers(18, 2), np.tanh(numbers(18, 3)), 9, seed=3)
             run = run_of(net, batches, "huber", whole=whole)
             for first, optimizer in enumerate((sv.Adam(0.01), sv.Momentum(0.01, clip_norm=0.1))):
                 run.steps(optimizer, first, 1)
@@ -273,41 +105,15 @@ def test_kernels_for_the_formulas_in_use_give_what_those_with_all_give(
     assert in_use[:2] == in_use[2:]
 
 
-def test_what_lies_between_can_be_read() -> None:
-    net = every_layer("float64")
-    batches = InOrder(*pair(net, 9))
-    run, optimizer, value = run_of(net, batches), sv.SGD(0.1), net.bank.value.copy()
-    inputs, targets = batches.at(0)
-    run.begin(0)
-    assert np.isnan(run.loss)
-    expected, flows = {net.program.inputs: inputs}, {}
-    for moment in net.program.moments[:-1]:
-        run.perform(moment, optimizer)
-        operation = net.program.operations[moment.operation]
-        source, target = operation.source, operation.target
-        if moment.kind == "forward":
-            given = OperationArrays(value, net.bank.state, 0, expected[source])
-            expected[target] = operation_forward(operation, given)
-            assert run.values(target) == pytest.approx(expected[target])
-        elif moment.kind in ("delta", "input gradient"):
-            flows[target] = run.gradients(target)
-            if moment.kind == "delta" and operation.kind != "activation":
-                continue
-            x, y, g = expected[source], expected[target], flows[target]
-            given = OperationArrays(value, net.bank.state, 0, x, y=y, upstream=g)
-            assert run.gradients(source) == pytest.approx(operation_backward(operation, given))
-    assert run.loss == pytest.approx(sv.Loss()(expected[net.program.outputs], targets))
-    assert (run.targets() == targets).all()
-    assert (net.bank.value == value).all()
-
-
-def test_a_frozen_weight_stands_still() -> None:
-    net = sv.Network([3, 4, 2], "tanh")
+def test_a_frozen_weight_stands_still_and_counts_in_no_norm() -> None:
+    net = sv.Network([3, 4, 2], "tanh", dtype="float64")
     net.parameters()[7].freeze()
-    before = net.bank.value.copy()
-    run_of(net, InOrder(*pair(net))).steps(sv.Adam(0.1), 0, 2)
+    before, reference = net.bank.value.copy(), net.copy()
+    batches, optimizer = InOrder(*pair(net, 9)), sv.SGD(0.1, clip_norm=0.01)
+    run_of(net, batches).steps(optimizer, 0, 2)
+    reference_steps(reference, batches, sv.Loss(), optimizer, range(2))
     assert ((net.bank.value != before) == (np.arange(len(net.bank)) != 7)).all()
-    assert net.bank.slots["m"][7] == 0.0
+    assert difference(reference.bank.value, net.bank.value) < TOLERANCE["float64"]
 
 
 def test_an_order_of_many_steps_takes_several_launches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,44 +123,6 @@ def test_an_order_of_many_steps_takes_several_launches(monkeypatch: pytest.Monke
     monkeypatch.setattr("scalarviz.engines.cuda.run.MOST_STEPS", 2)
     assert (run_of(nets[1], batches).steps(sv.SGD(0.1), 0, 5).losses == losses).all()
     assert (nets[0].bank.value == nets[1].bank.value).all()
-
-
-# ---- batches ------------------------------------------------------------------------------------
-
-
-def made(step: int) -> tuple[Array, Array]:
-    return numbers(6, 2) + step, numbers(6, 3) * step
-
-
-PICTURE = np.random.default_rng(7).random((5, 4, 3))
-TABLES = numbers(20, 2), numbers(20, 3)
-DRAWS: dict[str, Batches] = {
-    "in order": InOrder(*TABLES, 6),
-    "shuffled": Shuffled(*TABLES, 6, seed=2**63 + 11),
-    "picked": Picked(*TABLES, 6, seed=2**64 - 1),
-    "points": Points(PICTURE, 7, 20, seed=3),
-    "window": Points(PICTURE, 7, 20, 4, PictureTransform(1.7, -0.4, 0.3, 0.9, -0.31, 0.17)),
-    "made": GeneratedBatches(made, (2, 3), 6),
-}
-
-
-@pytest.mark.parametrize("batches", DRAWS.values(), ids=DRAWS)
-def test_kernels_draw_the_batches_of_every_engine(batches: Batches) -> None:
-    net = sv.Network([2, 3], dtype="float64")
-    run = run_of(net, batches)
-    for step in (0, 3, 13):
-        inputs, targets = batches.at(step)
-        run.begin(step)
-        assert (run.values(net.program.inputs) == inputs).all()
-        assert (run.targets() == targets).all()
-
-
-@pytest.mark.parametrize("batches", DRAWS.values(), ids=DRAWS)
-def test_whole_steps_draw_them_too(batches: Batches) -> None:
-    net, reference = [sv.Network([2, 3], dtype="float64") for _ in range(2)]
-    outcome = run_of(net, batches).steps(sv.SGD(0.1), 2, 3)
-    expected = reference_steps(reference, batches, sv.Loss(), sv.SGD(0.1), range(2, 5))
-    assert outcome.losses == pytest.approx(expected, rel=1e-12)
 
 
 # ---- gradients that go bad ----------------------------------------------------------------------
@@ -794,7 +562,7 @@ def test_errors_that_are_not_the_cards_are_raised_as_they_are(
         run.steps(sv.SGD(0.1), 0, 1)
 
 
-def test_a_session_whose_card_is_lost_goes_on_on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_whose_card_is_lost_goes_on_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
     net, other = [sv.Network([3, 4, 2], "tanh", dtype="float64") for _ in range(2)]
     inputs, targets = pair(net)
     sessions = [
@@ -809,8 +577,8 @@ def test_a_session_whose_card_is_lost_goes_on_on_cpu(monkeypatch: pytest.MonkeyP
             lost.advance(2)
         with refused(EngineError, "CUDA_ERROR_ILLEGAL_ADDRESS"):
             lost.advance(1)
-        lost.to("cpu")
-        assert (lost.engine, lost.step_index) == ("cpu", 3)
+        lost.to("python")
+        assert (lost.engine, lost.step_index) == ("python", 3)
         lost.advance(2)
     whole.advance(5)
     assert lost.step_index == 5

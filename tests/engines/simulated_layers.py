@@ -1,94 +1,26 @@
-"""The cuda engine in numba's simulator, against the python engine: layers with a kind of their own.
+"""The cuda engine in numba's simulator: state of layers, and what they ask of a block.
 
-Convolutions, statistics of the whole batch, dropouts, residuals; run by `test_cuda.py`.
+Running statistics, dropouts; run by `test_cuda.py`.
 """
-
-from typing import Any
 
 import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.data.batches import InOrder, Shuffled
+from scalarviz.data.batches import InOrder
 from scalarviz.engines.cuda import places, tables
-from scalarviz.engines.cuda.table import KERNELS, WHOLE_BATCH
-from scalarviz.engines.python.engine import PythonEngine
 from scalarviz.errors import EngineError, UpdateError
-from scalarviz.model.operations import KINDS, NONE
-from scalarviz.model.precision import Precision
+from scalarviz.model.operations import NONE
 from tests.engines.simulator import (
-    PICTURES,
-    TRAINED,
+    NETWORKS,
     difference,
     engine_of,
-    every_picture,
-    every_trained_picture,
     fits,
-    gradients_agree,
+    network,
     numbers,
-    on_pictures,
-    one_type_or_both,
     pair,
-    reference_steps,
     run_of,
-    slow,
 )
-
-
-@one_type_or_both
-@every_picture
-def test_every_layer_on_pictures(dtype: str, name: str) -> None:
-    gradients_agree(on_pictures(name, dtype), numbers(9, 40))
-
-
-@every_trained_picture
-@pytest.mark.parametrize("samples", [1, *slow(17)])
-def test_pictures_in_every_size_of_batch(samples: int, name: str) -> None:
-    gradients_agree(on_pictures(name), numbers(samples, 40))
-
-
-# Shape of the pictures, kernels, window, stride, padding, biases: odd sizes, windows larger and
-# smaller than the steps between them, and products of more than one tile in both directions.
-GEOMETRIES = [
-    ((1, 1, 1), 1, (1, 1), 1, 0, True),
-    ((1, 5, 4), 1, (3, 3), 1, 0, True),
-    ((3, 4, 7), 5, (2, 3), 2, 1, True),
-    ((2, 6, 3), 9, (3, 2), 3, 1, False),
-    ((5, 3, 3), 4, (3, 3), 1, 1, True),
-    ((2, 3, 5), 3, (4, 2), 1, 1, True),
-]
-LARGE = [
-    ((3, 5, 5), 3, (5, 5), 1, 2, True),
-    ((2, 2, 2), 67, (1, 2), 1, 0, True),
-    ((6, 4, 4), 5, (4, 4), 2, 3, False),
-]
-
-
-@pytest.mark.parametrize("samples", [9, *slow(1, 2, 23)])
-@pytest.mark.parametrize("geometry", [*GEOMETRIES, *slow(*LARGE)], ids=str)
-def test_every_geometry_of_a_convolution(geometry: Any, samples: int) -> None:
-    """Verbs against objects, and moments against steps."""
-    shape, kernels, window, stride, padding, bias = geometry
-    layer = sv.Conv2d(shape, kernels, window, stride=stride, padding=padding, bias=bias)
-    net = sv.Network([layer], dtype="float64", seed=5)
-    net.bank.value[:] += 0.1 * numbers(len(net.bank))
-    gradients_agree(net, numbers(samples, net.inputs))
-    batches, optimizer = InOrder(*pair(net, samples)), sv.SGD(0.1)
-    other = net.copy()
-    run_of(net, batches, whole=False).steps(optimizer, 0, 2)
-    run = run_of(other, batches, whole=False)
-    for step in range(2):
-        run.begin(step)
-        for moment in net.program.moments:
-            run.perform(moment, optimizer)
-    assert other.bank.grad.tobytes() == net.bank.grad.tobytes()
-    assert other.bank.value.tobytes() == net.bank.value.tobytes()
-
-
-def test_a_convolution_of_more_samples_than_threads_share() -> None:
-    """In a whole batch a thread has four samples, APART from each other."""
-    net = sv.Network([sv.Conv2d((1, 2, 2), 2, (2, 1))], dtype="float64", seed=5)
-    gradients_agree(net, numbers(4 * places.APART + 3, net.inputs))
 
 
 def test_a_chunk_is_cut_between_pairs_of_samples() -> None:
@@ -107,115 +39,6 @@ def test_a_network_whose_weights_need_indices_of_more_than_32_bits_is_refused() 
     plan[places.ROWS] = 2**30
     with pytest.raises(EngineError, match="1,073,741,824 parameters"):
         tables.place_parts(plan, 7, True)
-
-
-def test_every_kind_has_its_kernels_in_one_order() -> None:
-    assert [*KERNELS, "convolution"] == list(WHOLE_BATCH)
-    assert set(WHOLE_BATCH) == set(KINDS)
-    assert (
-        max(
-            len(operation.settings)
-            for name in PICTURES
-            for operation in on_pictures(name).program.operations
-        )
-        <= places.MOST_SETTINGS
-    )
-
-
-@every_trained_picture
-def test_layers_on_pictures_over_some_steps(name: str) -> None:
-    net = on_pictures(name)
-    batches, loss = Shuffled(*pair(net), 19, seed=2), sv.Loss()  # of 19 samples and of 8
-    optimizer = sv.SGD(0.05)
-    reference = net.copy()
-    expected = reference_steps(reference, batches, loss, optimizer, range(4))
-    for whole in [True, False][not fits(net) :]:
-        fast = net.copy()
-        run = run_of(fast, batches, loss, whole=whole)
-        outcomes = [run.steps(optimizer, 0, 3), run.steps(optimizer, 3, 1)]
-        assert np.concatenate([each.losses for each in outcomes]) == pytest.approx(expected)
-        assert difference(reference.bank.value, fast.bank.value) < 1e-9
-        assert difference(reference.bank.state, fast.bank.state) < 1e-9
-        x = numbers(11, 40)
-        assert difference(reference(x), engine_of(fast).evaluate(x)) < 1e-9
-
-
-@pytest.mark.slow
-@every_picture
-def test_pictures_have_the_same_bits_on_every_path(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    net, optimizer = on_pictures(name, "float32"), sv.Adam(0.01, clip_norm=0.5)
-    batches = Shuffled(*pair(net), 19, seed=5)
-    found = []
-    for whole, tile, blocks, threads in [
-        (True, 8, 3, 4), (True, 4, 2, 3), (False, 8, 3, 4), (False, 8, 1, 5)
-    ]:  # fmt: skip
-        each = net.copy()
-        monkeypatch.setattr(tables, "tile_width", lambda *_, width=tile: width)
-        run = run_of(each, batches, whole=whole and fits(net))
-        run._work.device.blocks, run._work.device.threads = blocks, threads
-        found.append((each.bank, run.steps(optimizer, 0, 2).losses))
-    each, losses = net.copy(), []
-    run = run_of(each, batches, whole=False)
-    for step in range(2):
-        run.begin(step)
-        for moment in each.program.moments:
-            run.perform(moment, optimizer)
-        losses.append(run.loss)
-    found.append((each.bank, np.array(losses)))
-    first, expected = found[0]
-    for bank, losses_found in found[1:]:
-        assert (bank.value == first.value).all()
-        assert (bank.grad == first.grad).all()
-        assert (bank.state == first.state).all()
-        assert (losses_found == expected).all()
-
-
-def test_row_formulas_have_the_same_bits_on_every_path() -> None:
-    layers = [
-        sv.FrequencyEncoding(2, 3), sv.Dense(12, 19), sv.LayerNorm(19), sv.Dense(19, 9),
-        sv.RMSNorm(9), sv.Dense(9, 3), sv.Softmax(3),
-    ]  # fmt: skip
-    net, optimizer = sv.Network(layers, seed=4), sv.SGD(0.1)
-    batches = InOrder(*pair(net, 19), 19)
-    nets = [net.copy() for _ in range(5)]
-    paths = [(True, 3, 4), (True, 2, 3), (False, 3, 4), (False, 1, 5)]
-    for each, (whole, blocks, threads) in zip(nets, paths, strict=False):
-        run = run_of(each, batches, whole=whole)
-        run._work.device.blocks, run._work.device.threads = blocks, threads
-        run.steps(optimizer, 0, 2)
-    run = run_of(nets[4], batches, whole=False)
-    for step in range(2):
-        run.begin(step)
-        for moment in net.program.moments:
-            run.perform(moment, optimizer)
-    assert (nets[0].bank.value != net.bank.value).any()
-    for each in nets[1:]:
-        assert each.bank.value.tobytes() == nets[0].bank.value.tobytes()
-        assert each.bank.grad.tobytes() == nets[0].bank.grad.tobytes()
-
-
-@pytest.mark.parametrize("name", ["convolution", *slow(*TRAINED[1:])])
-def test_what_lies_between_pictures_is_that_of_the_objects(name: str) -> None:
-    net = on_pictures(name)
-    other, batches, optimizer = net.copy(), InOrder(*pair(net), 19), sv.SGD(0.1)
-    reference = PythonEngine(other.layers, other.program, other.bank, Precision())
-    slow, run = reference.run(batches, sv.Loss()), run_of(net, batches, whole=False)
-    for step in (0, 1):
-        slow.begin(step)
-        run.begin(step)
-        for moment in net.program.moments:
-            slow.perform(moment, optimizer)
-            run.perform(moment, optimizer)
-            buffers = net.program.buffers[1:]
-            if moment.kind == "loss":
-                assert all(difference(slow.values(b), run.values(b)) < 1e-12 for b in buffers)
-                assert difference(other.bank.state, net.bank.state) < 1e-12
-        known = [operation.target for operation in net.program.operations]
-        for buffer in known[net.program.first_parameters :]:
-            assert difference(slow.gradients(buffer), run.gradients(buffer)) < 1e-11
-        assert difference(other.bank.value, net.bank.value) < 1e-12
 
 
 def test_a_dropout_draws_anew_for_every_step_sample_and_layer() -> None:
@@ -309,6 +132,6 @@ def test_running_statistics_can_be_written_and_count_at_once() -> None:
 
 
 def test_networks_with_convolutions_or_statistics_of_the_batch_run_kernel_by_kernel() -> None:
-    for name in PICTURES:
-        net = on_pictures(name)
+    for name in NETWORKS:
+        net = network(name)
         assert engine_of(net).run(InOrder(*pair(net, 9)), sv.Loss()).whole_steps == fits(net)

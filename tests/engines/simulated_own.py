@@ -1,4 +1,4 @@
-"""Formulas of users on the cuda engine in numba's simulator; see simulated_cuda.py.
+"""Formulas of users on the cuda engine in numba's simulator; see simulated_matrix.py.
 
 A plan has the indices of formulas in their tables: one that is added while a training runs must not
 shift them.

@@ -1,4 +1,4 @@
-"""Sessions on the cuda engine in numba's simulator, against the cpu engine; run by `test_cuda.py`.
+"""Sessions on the cuda engine in numba's simulator, against the python engine; by `test_cuda.py`.
 
 Class labels, metrics, callbacks, early stopping, and a learning rate that falls on a plateau.
 """
@@ -41,9 +41,9 @@ def labelled() -> data.Arrays:
 
 
 def both(loss: str, dtype: Any, train: Callable[[sv.Session], object]) -> list[sv.Session]:
-    """The same training on cpu and on cuda, which agree in losses, metrics and weights."""
+    """The same training on python and on cuda, which agree in losses, metrics and weights."""
     sessions = []
-    for engine in ("cpu", "cuda"):
+    for engine in ("python", "cuda"):
         net = sv.Network([2, 4, 3], "tanh", "linear", dtype=dtype, seed=3)
         metrics = ["accuracy", largest]
         session = sv.Session(
@@ -51,14 +51,14 @@ def both(loss: str, dtype: Any, train: Callable[[sv.Session], object]) -> list[s
         )
         train(session)
         sessions.append(session)
-    cpu, cuda = sessions
-    assert (cpu.engine, cuda.engine) == ("cpu", "cuda")
+    plain, cuda = sessions
+    assert (plain.engine, cuda.engine) == ("python", "cuda")
     near = TOLERANCE[dtype]
-    assert cpu.step_index == cuda.step_index and cpu.stopped == cuda.stopped
-    assert difference(cpu.losses, cuda.losses) < near
-    assert difference(cpu.network.bank.value, cuda.network.bank.value) < near
-    assert list(cpu.metrics) == list(cuda.metrics)
-    for name, (steps, values) in cpu.metrics.items():
+    assert plain.step_index == cuda.step_index and plain.stopped == cuda.stopped
+    assert difference(plain.losses, cuda.losses) < near
+    assert difference(plain.network.bank.value, cuda.network.bank.value) < near
+    assert list(plain.metrics) == list(cuda.metrics)
+    for name, (steps, values) in plain.metrics.items():
         assert cuda.metrics[name][0].tolist() == steps.tolist()
         assert difference(values, cuda.metrics[name][1]) < near
     return sessions
@@ -67,13 +67,13 @@ def both(loss: str, dtype: Any, train: Callable[[sv.Session], object]) -> list[s
 @one_type_or_both
 @LOSSES
 def test_class_labels_and_metrics(loss: str, dtype: str) -> None:
-    cpu, cuda = both(loss, dtype, lambda session: session.advance(12))
+    plain, cuda = both(loss, dtype, lambda session: session.advance(12))
     steps, accuracy = cuda.metrics["held_out_accuracy"]
     assert steps.tolist() == [2, 4, 6, 8, 10, 12]
     assert accuracy[-1] > accuracy[0], "it learns the labels"
-    for session in (cpu, cuda):
+    for session in (plain, cuda):
         session.seek(5)
-    assert difference(cpu.network.bank.value, cuda.network.bank.value) < TOLERANCE[dtype]
+    assert difference(plain.network.bank.value, cuda.network.bank.value) < TOLERANCE[dtype]
 
 
 @LOSSES
@@ -120,11 +120,11 @@ def test_a_rate_that_falls_on_a_plateau() -> None:
         session.on_step(sv.ReduceOnPlateau("held_out_loss", factor=0.5, patience=2, min_delta=0.02))
         session.advance(30)
 
-    cpu, cuda = both("sigmoid_cross_entropy", "float64", train)
-    assert cpu.learning_rate == cuda.learning_rate < RATE
+    plain, cuda = both("sigmoid_cross_entropy", "float64", train)
+    assert plain.learning_rate == cuda.learning_rate < RATE
     falls = [
         [(action.step, action.details["rate"]) for action in session.timeline.branch.journal]
-        for session in (cpu, cuda)
+        for session in (plain, cuda)
     ]
     assert falls[0] == falls[1] and len(falls[0]) > 1
 
@@ -136,16 +136,16 @@ def test_it_stops_by_itself_at_the_same_step(dtype: str) -> None:
         while session.step_index < 24:
             session.advance(24 - session.step_index)
 
-    cpu, cuda = both("softmax_cross_entropy", dtype, train)
-    plain = cuda.copy()
-    for session in (cpu, cuda):
+    plain, cuda = both("softmax_cross_entropy", dtype, train)
+    twin = cuda.copy()
+    for session in (plain, cuda):
         session.seek(0)
         stops = []
         while session.step_index < 24:
             session.advance(24 - session.step_index)
             stops += [session.step_index] * bool(session.stopped)
         assert stops and stops[0] == session.first("loss falls 1.2x", "grad norm < 0.2")
-    assert plain.network.bank.value.tobytes() == cuda.network.bank.value.tobytes()
+    assert twin.network.bank.value.tobytes() == cuda.network.bank.value.tobytes()
 
 
 def replicated(rate: float) -> Replicas:

@@ -7,7 +7,7 @@ four threads, and sizes that divide by neither.
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -31,9 +31,6 @@ SAMPLES = 27  # three chunks of nine
 
 
 TOLERANCE = {"float32": 1e-5, "float64": 1e-12}
-
-
-both_types = pytest.mark.parametrize("dtype", TOLERANCE)
 
 
 def slow(*cases: Any) -> list[Any]:
@@ -132,67 +129,54 @@ def pair(net: sv.Network, samples: int = SAMPLES) -> tuple[Array, Array]:
     return numbers(samples, net.inputs), targets / targets.sum(axis=1, keepdims=True)
 
 
-def gradients_agree(net: sv.Network, batch: Array) -> None:
-    reference, fast = net.copy(), net.copy()
-    engine, near = engine_of(fast), TOLERANCE[net.dtype]
-    assert difference(reference(batch), engine.evaluate(batch)) < near
-    assert (fast.bank.state == net.bank.state).all()
-    assert difference(reference.forward(batch), engine.forward(batch)) < near
-    upstream = numbers(len(batch), net.outputs)
-    assert difference(reference.backward(upstream), engine.backward(upstream)) < near
-    assert difference(reference.bank.grad, fast.bank.grad) < near
-    assert difference(reference.bank.state, fast.bank.state) < near
-    assert difference(reference(batch), engine.evaluate(batch)) < near
+SHAPE = 2, 4, 5
+# Networks by what they are about; odd sizes, windows larger and smaller than the steps between
+# them, and products of more than one tile in both directions.
+NETWORKS: dict[str, Callable[[], list[sv.Layer]]] = {
+    "one weight": lambda: [sv.Dense(1, 1)],
+    "products": lambda: [sv.Dense(18, 33, "tanh"), sv.Dense(33, 2, bias=False)],
+    "rows": lambda: [
+        sv.FrequencyEncoding(2, 3), sv.Dense(12, 19), sv.LayerNorm(19), sv.Dense(19, 9, "swish"),
+        sv.RMSNorm(9), sv.Dense(9, 3), sv.Softmax(3),
+    ],
+    "shared": lambda: [sv.Dense(2, 9), *[sv.Dense(9, 9, "leaky_relu")] * 2, sv.Dense(9, 3)],
+    "residual": lambda: [
+        sv.Residual(sv.Dense(7, 3, "tanh"), sv.Residual(sv.Dense(3, 3)), sv.Dense(3, 7)),
+        sv.Dense(7, 2),
+    ],
+    "dropout": lambda: [sv.Dropout(7, 0.4), sv.Dense(7, 6), sv.Dropout(6, 0.1), sv.Dense(6, 2)],
+    "features": lambda: [sv.Dense(5, 7), sv.BatchNorm(7), sv.Dense(7, 2)],  # more than blocks
+    "channels": lambda: [
+        sv.BatchNorm(SHAPE, eps=0.1, momentum=0.3), sv.BatchNorm(SHAPE), sv.Dense(40, 2)
+    ],
+    "pools": lambda: [
+        sv.MaxPool2d(SHAPE, kernel=2, stride=1, padding=1), sv.AvgPool2d((2, 5, 6), kernel=3)
+    ],
+    "convolution": lambda: [sv.Conv2d(SHAPE, 3, (2, 3), activation="tanh")],
+    "stride and padding": lambda: [sv.Conv2d((3, 4, 7), 5, (2, 3), stride=2, padding=1)],
+    "far apart": lambda: [sv.Conv2d((2, 6, 3), 9, (3, 2), stride=3, padding=1, bias=False)],
+    "five channels": lambda: [sv.Conv2d((5, 3, 3), 4, 3, padding=1)],
+    "tall window": lambda: [sv.Conv2d((2, 3, 5), 3, (4, 2), padding=1)],
+    "two convolutions": lambda: [
+        sv.Conv2d((2, 3, 4), 2, 2, padding=1, bias=False), sv.Conv2d((2, 4, 5), 2, 3, padding=1),
+        sv.Dense(40, 2),
+    ],
+    "all": lambda: [
+        sv.Conv2d(SHAPE, 2, 3, padding=1),
+        sv.Residual(sv.BatchNorm(SHAPE), sv.Dropout(SHAPE, 0.2), sv.Conv2d(SHAPE, 2, 3, padding=1)),
+        sv.Dropout(SHAPE, 0.3),
+    ],
+}  # fmt: skip
+LARGE: dict[str, Callable[[], list[sv.Layer]]] = {
+    "wide window": lambda: [sv.Conv2d((3, 5, 5), 3, 5, padding=2)],
+    "many kernels": lambda: [sv.Conv2d((2, 2, 2), 67, (1, 2))],
+    "far padding": lambda: [sv.Conv2d((6, 4, 4), 5, 4, stride=2, padding=3, bias=False)],
+}
 
 
-def a_picture(*layers: sv.Layer) -> list[sv.Layer]:
-    """Layers for pictures of (2, 4, 5), and a last one."""
-    return [*layers, sv.Dense(layers[-1].outputs, 2)]
-
-
-def layers_on_pictures() -> dict[str, list[sv.Layer]]:
-    """What sees neighbours, the whole batch, the step, or two ways at once."""
-    shape = (2, 4, 5)
-    return {
-        "convolution": a_picture(sv.Conv2d(shape, 3, (2, 3), activation="tanh")),
-        "stride and padding": a_picture(sv.Conv2d(shape, 2, (3, 2), stride=2, padding=1)),
-        "far apart": a_picture(sv.Conv2d(shape, 1, 1, stride=3, bias=False)),
-        "two convolutions": a_picture(
-            sv.Conv2d(shape, 2, 3, padding=1, bias=False), sv.Conv2d(shape, 2, 3, padding=2)
-        ),
-        "pools": a_picture(
-            sv.MaxPool2d(shape, kernel=2, stride=1, padding=1), sv.AvgPool2d((2, 5, 6), kernel=3)
-        ),
-        "features": [sv.Dense(40, 7), sv.BatchNorm(7), sv.Dense(7, 2)],  # more than blocks
-        "channels": a_picture(sv.BatchNorm(shape, eps=0.1, momentum=0.3), sv.BatchNorm(shape)),
-        "dropout": a_picture(sv.Dropout(shape, 0.4), sv.Dropout(40, 0.1)),
-        "residual": a_picture(
-            sv.Residual(sv.Dense(40, 3, "tanh"), sv.Residual(sv.Dense(3, 3)), sv.Dense(3, 40))
-        ),
-        "all": a_picture(
-            sv.Conv2d(shape, 2, 3, padding=1),
-            sv.Residual(
-                sv.BatchNorm(shape), sv.Dropout(shape, 0.2), sv.Conv2d(shape, 2, 3, padding=1)
-            ),
-            sv.Dropout(shape, 0.3),
-        ),
-    }
-
-
-PICTURES = list(layers_on_pictures())
-
-
-every_picture = pytest.mark.parametrize("name", PICTURES)
-# Of those that train, the rest has no kernel that is not among these; the last two have them all.
-TRAINED = ("convolution", "dropout", "residual", "pools", "all")
-every_trained_picture = pytest.mark.parametrize(
-    "name", [*slow(*[name for name in PICTURES if name not in TRAINED[-2:]]), *TRAINED[-2:]]
-)
-
-
-def on_pictures(name: str, dtype: str = "float64") -> sv.Network:
-    """A network of these, whose weights and running statistics are not what they begin with."""
-    net = sv.Network(layers_on_pictures()[name], dtype=dtype, seed=5)
+def network(name: str, dtype: Any = "float64") -> sv.Network:
+    """One of these, whose weights and running statistics are not what they begin with."""
+    net = sv.Network((NETWORKS | LARGE)[name](), dtype=dtype, seed=5)
     net.bank.value[:] += 0.1 * numbers(len(net.bank))
     for layer in net.layers:
         if isinstance(layer, sv.BatchNorm):

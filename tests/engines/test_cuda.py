@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-NAMES = ("cuda", "away", "graphs", "layers", "own", "sessions")
+NAMES = ("matrix", "cuda", "layers", "own", "graphs", "sessions", "away")
 FILES = [f"tests/engines/simulated_{name}.py" for name in NAMES]
-
-TOGETHER = [FILES[:2], FILES[2:]]  # two halves, for two processes that run tests
 
 needs_numba_cuda = pytest.mark.skipif(
     importlib.util.find_spec("numba_cuda") is None,
@@ -32,9 +30,8 @@ def simulate(*words: str, blocks: str = "turns") -> None:
 
 
 @needs_numba_cuda
-@pytest.mark.parametrize("files", TOGETHER, ids=["numbers", "layers, graphs and sessions"])
-def test_the_cuda_engine_gives_what_the_objects_give(files: list[str]) -> None:
-    simulate(*files)
+def test_the_cuda_engine_gives_what_the_objects_give() -> None:
+    simulate(*FILES)
 
 
 @pytest.mark.slow
@@ -45,6 +42,5 @@ def test_long_runs_on_the_cuda_engine_stay_with_the_objects() -> None:
 
 @pytest.mark.slow
 @needs_numba_cuda
-@pytest.mark.parametrize("files", TOGETHER, ids=["numbers", "layers, graphs and sessions"])
-def test_threads_that_are_interrupted_anywhere_give_the_same(files: list[str]) -> None:
-    simulate(*files, blocks="numba")
+def test_threads_that_are_interrupted_anywhere_give_the_same() -> None:
+    simulate(*FILES, blocks="numba")
