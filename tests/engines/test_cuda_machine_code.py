@@ -77,9 +77,9 @@ def test_products_take_few_instructions_in_whole_steps(tmp_path: Path) -> None:
     # The first loop that writes to a block's memory copies the weights there.
     check_copies([loop for loop in code.loops if loop.count(r"\bSTS")][:1])
     # The gradients of the chunks are added in order, and loaded many at a time.
-    sums = [loop for loop in code.loops if loop.count(r"\bLDG") == loop.count(r"\bFADD") == 16]
+    sums = [loop for loop in code.loops if loop.count(r"\bLDG") == loop.count(r"\bFADD") >= 16]
     assert len(sums) == 1
-    assert sums[0].before(r"\bLDG", r"\bFADD") >= 8
+    assert sums[0].before(r"\bLDG", r"\bFADD") >= 16
 
 
 @pytest.mark.slow

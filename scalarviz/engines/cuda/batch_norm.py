@@ -40,7 +40,7 @@ from scalarviz.engines.cuda.places import (
     Numbers,
     Whole,
 )
-from scalarviz.engines.cuda.teams import number_at, row_at, row_of
+from scalarviz.engines.cuda.teams import number_at, row_at, row_of, sum_in_order
 
 
 @kernel
@@ -166,10 +166,7 @@ def sum_of_shares(shares: Numbers) -> Any:
     """
     cuda.syncthreads()
     if cuda.threadIdx.x == 0:
-        total = 0.0
-        for share in range(SHARES):
-            total += shares[share]
-        shares[0] = total
+        shares[0] = sum_in_order(shares, 0, 1, SHARES, 1.0, 0.0)
     cuda.syncthreads()
     total = shares[0]
     cuda.syncthreads()

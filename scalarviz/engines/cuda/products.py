@@ -80,31 +80,15 @@ def eight_sums(
     """
     a1, b1, c1, d1 = a0, b0, c0, d0
     last, whole = w + inner * apart, w + inner // FOUR * FOUR * apart
-    step2, step3, step4 = TWO * step, THREE * step, FOUR * step
-    w2, w3, w4 = TWO * apart, THREE * apart, FOUR * apart
     while w < whole:
-        x0, x1 = space[column], space[column + ONE]
-        y0, y1 = space[column + step], space[column + step + ONE]
-        u0, u1 = space[column + step2], space[column + step2 + ONE]
-        v0, v1 = space[column + step3], space[column + step3 + ONE]
-        a0, a1 = for_two(weights[w], x0, x1, a0, a1)
-        b0, b1 = for_two(weights[w + b], x0, x1, b0, b1)
-        c0, c1 = for_two(weights[w + c], x0, x1, c0, c1)
-        d0, d1 = for_two(weights[w + d], x0, x1, d0, d1)
-        a0, a1 = for_two(weights[w + apart], y0, y1, a0, a1)
-        b0, b1 = for_two(weights[w + b + apart], y0, y1, b0, b1)
-        c0, c1 = for_two(weights[w + c + apart], y0, y1, c0, c1)
-        d0, d1 = for_two(weights[w + d + apart], y0, y1, d0, d1)
-        a0, a1 = for_two(weights[w + w2], u0, u1, a0, a1)
-        b0, b1 = for_two(weights[w + b + w2], u0, u1, b0, b1)
-        c0, c1 = for_two(weights[w + c + w2], u0, u1, c0, c1)
-        d0, d1 = for_two(weights[w + d + w2], u0, u1, d0, d1)
-        a0, a1 = for_two(weights[w + w3], v0, v1, a0, a1)
-        b0, b1 = for_two(weights[w + b + w3], v0, v1, b0, b1)
-        c0, c1 = for_two(weights[w + c + w3], v0, v1, c0, c1)
-        d0, d1 = for_two(weights[w + d + w3], v0, v1, d0, d1)
-        w += w4
-        column += step4
+        for _ in range(4):  # unrolled, which a step that the compiler does not know prevents
+            x0, x1 = space[column], space[column + ONE]
+            a0, a1 = for_two(weights[w], x0, x1, a0, a1)
+            b0, b1 = for_two(weights[w + b], x0, x1, b0, b1)
+            c0, c1 = for_two(weights[w + c], x0, x1, c0, c1)
+            d0, d1 = for_two(weights[w + d], x0, x1, d0, d1)
+            w += apart
+            column += step
     while w < last:
         x0, x1 = space[column], space[column + ONE]
         a0, a1 = for_two(weights[w], x0, x1, a0, a1)

@@ -86,6 +86,25 @@ def bias_sum(flow: Numbers, g: Index, each: Index, stride: Index, count: Index, 
     return total
 
 
+@kernel
+def sum_in_order(
+    numbers: Any, at: Index, step: Index, count: Index, scale: Any, total: Any
+) -> Any:  # fmt: skip
+    """Return `total` with numbers added, `step` apart, each times `scale`.
+
+    Sixteen at a time are loaded before they are added: the next one need not wait for the sum.
+    """
+    at, step = np.uint64(at), np.uint64(step)
+    for _ in range(count // 16):
+        for _ in range(16):
+            total += scale * numbers[at]
+            at += step
+    for _ in range(count % 16):
+        total += scale * numbers[at]
+        at += step
+    return total
+
+
 # ---- the loss -----------------------------------------------------------------------------------
 
 

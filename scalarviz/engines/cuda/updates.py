@@ -30,7 +30,6 @@ from scalarviz.engines.cuda.places import (
     DONE,
     ERRORS,
     FIRST_BAD,
-    FOUR,
     FROZEN,
     GRAD,
     GROUP,
@@ -40,7 +39,6 @@ from scalarviz.engines.cuda.places import (
     L2,
     MOST_ARGUMENTS,
     NOBODY,
-    ONE,
     OPTIMIZER,
     OPTIMIZER_NUMBERS,
     OPTIMIZER_SETTINGS,
@@ -64,8 +62,6 @@ from scalarviz.engines.cuda.places import (
     STEP_ARGS,
     STEPS_TAKEN,
     STEPS_TAKEN_AFTER,
-    THREE,
-    TWO,
     VALUE,
     WEIGHT_ROW,
     Exact,
@@ -73,6 +69,7 @@ from scalarviz.engines.cuda.places import (
     Numbers,
     Whole,
 )
+from scalarviz.engines.cuda.teams import sum_in_order
 
 
 @kernel
@@ -106,27 +103,8 @@ def is_finite(x: Any) -> Any:
 @kernel
 def finish_loss(plan: Whole, scalars: Exact, scale: float, k: Index) -> None:
     """Compute the loss of step k from the errors of the chunks, in order; for one thread."""
-    loss, chunk, chunks = 0.0, 0, plan[CHUNKS]
-    while chunk + 8 <= chunks:
-        loss = add_eight(scalars, np.uint64(plan[ERRORS] + chunk), scale, loss)
-        chunk += 8
-    while chunk < chunks:
-        loss += scale * scalars[plan[ERRORS] + chunk]
-        chunk += 1
+    loss = sum_in_order(scalars, plan[ERRORS], 1, plan[CHUNKS], scale, 0.0)
     scalars[plan[ERRORS] + plan[CHUNKS] + plan[GROUPS] + k] = loss
-
-
-@kernel
-def add_eight(scalars: Exact, at: Index, scale: Any, loss: Any) -> Any:
-    """Return `loss` plus eight errors times the scale, in order, all loaded before they are added.
-
-    The whole GPU may wait for this sum.
-    """
-    a, b, c, d = scalars[at], scalars[at + ONE], scalars[at + TWO], scalars[at + THREE]
-    at += FOUR
-    e, f, g, h = scalars[at], scalars[at + ONE], scalars[at + TWO], scalars[at + THREE]
-    loss = loss + scale * a + scale * b + scale * c + scale * d
-    return loss + scale * e + scale * f + scale * g + scale * h
 
 
 @kernel
@@ -141,55 +119,9 @@ def add_chunks(plan: Whole, op: Index, arena: Numbers, worker: Index, workers: I
     """Add the gradients of all chunks for an operation to those of the bank, in order."""
     first = plan[op + WEIGHT_ROW]
     for i in range((worker - first) % workers, plan[op + COUNT], workers):
-        total = sum_of_chunks(plan, arena, plan[PARTIALS] + plan[op + PARTIAL] + i)
+        at, step = plan[PARTIALS] + plan[op + PARTIAL] + i, plan[PARTIAL_SIZE]
+        total = sum_in_order(arena, at, step, plan[CHUNKS], Real(1), Real(0))
         arena[plan[GRAD] + first + i] += total
-
-
-@kernel
-def sum_of_chunks(plan: Whole, arena: Numbers, first: Index) -> Any:
-    """Return the sum of the numbers of all chunks, in order; that of the first is at `first`.
-
-    Sixteen at a time are loaded before they are added: the next one need not wait for the sum.
-    """
-    step = np.uint64(plan[PARTIAL_SIZE])
-    place, end = np.uint64(first), np.uint64(first) + np.uint64(plan[CHUNKS]) * step
-    whole = place + np.uint64(plan[CHUNKS] // 16 * 16) * step
-    total = arena[place]
-    if place < whole:
-        total = sum_of_sixteen(arena, place, step, Real(0), True)
-        place += np.uint64(16) * step
-    else:
-        place += step
-    while place < whole:
-        total = sum_of_sixteen(arena, place, step, total, False)
-        place += np.uint64(16) * step
-    while place < end:
-        total += arena[place]
-        place += step
-    return total
-
-
-@kernel
-def sum_of_sixteen(arena: Numbers, place: Index, step: Index, total: Any, fresh: bool) -> Any:
-    """Return `total` plus sixteen numbers, `step` apart, one after the other."""
-    a, place = arena[place], place + step
-    b, place = arena[place], place + step
-    c, place = arena[place], place + step
-    d, place = arena[place], place + step
-    e, place = arena[place], place + step
-    f, place = arena[place], place + step
-    g, place = arena[place], place + step
-    h, place = arena[place], place + step
-    i, place = arena[place], place + step
-    j, place = arena[place], place + step
-    k, place = arena[place], place + step
-    l, place = arena[place], place + step  # noqa: E741  # in the order of the alphabet
-    m, place = arena[place], place + step
-    n, place = arena[place], place + step
-    o, place = arena[place], place + step
-    p = arena[place]
-    first = a if fresh else total + a
-    return first + b + c + d + e + f + g + h + i + j + k + l + m + n + o + p
 
 
 @kernel
