@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { captionOf } from "../../scalarviz/pages/web/captions.js";
-import { cardOf, hoverCardOf } from "../../scalarviz/pages/web/cards.js";
+import { cardOf } from "../../scalarviz/pages/web/cards.js";
 import { setTexts } from "../../scalarviz/pages/web/texts.js";
 import * as format from "../../scalarviz/pages/web/format.js";
 
@@ -24,7 +24,7 @@ function arrays(value) {
 const task = JSON.parse(readFileSync(process.argv[2], "utf8"), numbers);
 const answers = {};
 if (task.spec) setTexts(task.spec.texts);
-const makers = { caption: captionOf, card: cardOf, hover: hoverCardOf };
+const makers = { caption: captionOf, card: cardOf };
 if (task.states) {
   answers.states = task.states.map(({ state, asked }) => {
     const given = arrays(state);

@@ -114,7 +114,7 @@ def test_captions_of_classes_with_adam_are_those_of_python(tmp_path: Path) -> No
 def test_captions_and_cards_of_edited_weights_are_those_of_python(tmp_path: Path) -> None:
     session = colours(sv.Dense(3, 4, "tanh"), sv.Dense(4, 3))
     walk, states, wanted = Walk(session), [], []
-    asked = [(name, {"row": row}) for row in (1, 20) for name in ("caption", "card", "hover")]
+    asked = [(name, {"row": row}) for row in (1, 20) for name in ("caption", "card")]
     for done, state in enumerate(walk.states(2), 1):
         if done in (4, 8, len(session.operations)):  # the last one is after a whole step
             walk.edit(1 if done != 8 else 20, 0.1 * done)

@@ -21,6 +21,7 @@ from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.pages import page as module
 from scalarviz.pages.engine_data import engine_data
 from scalarviz.pages.exhibit_data import exhibit_data, probe_of
+from scalarviz.pages.inline import module_of
 from scalarviz.pages.page import Page, first_speed, module_text, page_of, size_words, style_of_page
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
@@ -130,6 +131,17 @@ def test_a_page_has_the_modules_of_its_own_exhibit_alone(made: Page) -> None:
     whole, none = module_text("kinds.js"), module_text("kinds.js", {"answers"})
     assert module_text("kinds.js", {"plane", "pictures", "sorting"}) == whole
     assert "import" not in none and "LARGE_KINDS = {\n};" in none
+
+
+def test_what_a_module_exports_is_used_by_others_or_by_tests() -> None:
+    names = (path.name for path in Path(module.__file__).with_name("web").glob("*.js"))
+    modules = [module_of(name, module_text(name)) for name in names]
+    taken = {name for each in modules for names in each.imports.values() for name in names}
+    folder = Path(__file__).parent.parent
+    tests = (path for path in folder.rglob("*") if path.suffix in (".py", ".js", ".mjs"))
+    taken |= {word for path in tests for word in re.findall(r"\w+", path.read_text("utf-8"))}
+    for each in modules:
+        assert {name for name, is_exported in each.names.items() if is_exported} <= taken, each.name
 
 
 def test_every_text_that_the_page_names_exists() -> None:

@@ -7,7 +7,6 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.inline import bundle, texts_of
 from scalarviz.pages.page import module_text
 from scalarviz.presenter.captions.moments import caption
-from scalarviz.presenter.cards import hover_card
 from scalarviz.presenter.neuron_card import NeuronNumbers, neuron_card
 from scalarviz.presenter.pointing import name_of
 from scalarviz.presenter.scene_layout import layout_of, names_of
@@ -161,11 +159,6 @@ def expected(session: sv.Session, state: Mapping[str, Any], name: str, asked: As
     neuron = None if neuron is None else tuple(neuron)
     if name == "caption":
         return plain(caption_as_data(caption(session, row, neuron)))
-    if name == "hover":
-        bank = SimpleNamespace(value=state["value"], grad=state["grad"])
-        source = SimpleNamespace(numbers=bank, before=state["before"])
-        reading = SimpleNamespace(session=session, program=session.network.program)
-        return plain(dataclasses.asdict(hover_card(reading, row, source)))
     if neuron is not None:
         return plain(dataclasses.asdict(neuron_card(numbers_in(session, state, neuron))))
     title = title_of(session, session.network.program, row)
@@ -199,7 +192,6 @@ def compared(session: sv.Session, folder: Path, steps: int = 2, skip: int = 0) -
     every = [("caption", each) for each in asked]
     every += [("card", each) for each in asked if "row" in each]
     every += [("card", each) for each in neurons_of(session)]
-    every += [("hover", each) for each in asked if "row" in each]
     states: list[Any] = []
     wanted: list[Any] = []
     for state in walk.states(steps):

@@ -80,7 +80,7 @@ function activationCaption(ctx) {
 }
 
 /** Caption of a kind without one of its own: the meaning in its table row. */
-export function plainForward(ctx) {
+function plainForward(ctx) {
   const name = (ctx.operation.formula || ctx.operation.kind).replaceAll("_", " ");
   const lines = plainLines(`${listed(ctx.inputs)} → ${listed(ctx.outputs)}`);
   const title = text("captions.plain", { name });

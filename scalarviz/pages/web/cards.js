@@ -1,10 +1,9 @@
 // Cards of weights and neurons; as presenter/cards.py.
 
-import { digitsBetween, said } from "./format.js";
+import { said } from "./format.js";
 import { onceOf } from "./memo.js";
 import { weightTitle } from "./names.js";
 import { neuronCard } from "./neuron_card.js";
-import { frozenOf } from "./optimizer.js";
 import { cardLine } from "./optimizer_rows.js";
 import { text } from "./texts.js";
 import { blocksAbout } from "./why.js";
@@ -34,27 +33,6 @@ export function pinnedFor({ lines }, thing) {
   const line = lines.find(({ sums, values, also }) => [values, sums, ...also].includes(name));
   if (!line || place >= line.count + Number(line.one)) return null;
   return { neuron: [line.values || line.sums, place] };
-}
-
-/** Return the card beside what is hovered, which has facts only; arguments as in `cardOf`. */
-export function hoverCardOf(spec, state, { row = null, neuron = null }) {
-  const { say } = spec;
-  if (neuron) {
-    const card = neuronCard(say, state, neuron);
-    return card && { ...card, blocks: [] };
-  }
-  const value = state.value[row];
-  const before = state.before?.[row] ?? value;
-  const change = value - before;
-  const digits = Math.max(VALUE_DIGITS, digitsBetween(before, value));
-  const facts = [
-    [text("card.value"), said(value, digits)],
-    [text("card.change"), `${change > 0 ? "+" : ""}${said(change)}`],
-    [text("card.gradient"), said(state.grad[row])],
-    [text("card.row"), row.toLocaleString("en-US")],
-  ];
-  if (frozenOf(say, state).has(row)) facts.push([text("card.frozen"), text("card.frozen.meaning")]);
-  return { row, name: weightTitle(say, row), facts, blocks: [] };
 }
 
 /** Return the lines and tables of a weight; while whole steps are taken, its value. */

@@ -400,7 +400,7 @@ export class Engine {
 }
 
 /** How a batch of some samples is cut: {starts of its tiles, stride of their rows}. */
-export function tilesOf(samples, [longest, shortest]) {
+function tilesOf(samples, [longest, shortest]) {
   const chunks = Math.max(1, Math.min(8, Math.floor(samples / 64)));
   const starts = [];
   for (let chunk = 0; chunk < chunks; chunk++) {

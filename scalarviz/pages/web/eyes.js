@@ -6,7 +6,6 @@ import { boxesBelow } from "./neurons.js";
 const EYES = {
   seconds: 0.7, // duration of a move
   quick: 0.2, // of one that makes room for a card
-  near: 7, // visible height in cells when a single cube is framed
   farthest: 2, // visible height, in those of the whole network, at which zooming out ends
   edge: 0.01, // share of the free stage that stays empty on each side
   degrees: 0.35, // of rotation per pixel of dragging
@@ -65,14 +64,6 @@ export class Eyes {
   look(name) {
     this.name = name;
     this.go(this.whole(this.preset(name).with({ target: this.camera.target })), true);
-  }
-
-  /** Move close to one cube. */
-  frameCube(index) {
-    const found = this.layout.plateOf(index);
-    if (!found) return;
-    const target = found.plate.point(found.column + 0.5, found.row + 0.5);
-    this.go(this.camera.with({ target, height: Math.min(EYES.near, this.camera.height) }), false);
   }
 
   go(goal, framed, seconds = EYES.seconds) {

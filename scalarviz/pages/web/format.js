@@ -126,7 +126,7 @@ export function withDecimals(value, decimals) {
 }
 
 /** Return a number with an exponent; halves are rounded to the even digit, as Python does. */
-export function exponential(value, decimals) {
+function exponential(value, decimals) {
   const half = halfAt(value, decimals + 1);
   return half === null ? value.toExponential(decimals) : Number(half).toExponential(decimals);
 }

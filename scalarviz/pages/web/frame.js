@@ -35,7 +35,7 @@ export const SINCE_START = "since_start"; // a channel: the change since the sta
 const KNOWN_CHANNELS = new WeakMap(); // by state: what is computed of one, by name of the channel
 
 /** The numbers of a channel: the values, their gradients, their change, or a slot. */
-export function numbersOf(state, name) {
+function numbersOf(state, name) {
   if (name === "value") return state.value;
   if (name === "gradient") return state.grad;
   if (state.slots?.[name]) return state.slots[name];
@@ -131,7 +131,7 @@ function buffersOf(scene, state, moment, part) {
 }
 
 /** Outputs as the loss reads them: of logits, their softmax or sigmoid. */
-export function answersRead(logits, outputs) {
+function answersRead(logits, outputs) {
   const all = Array.from(outputs);
   if (logits === "sigmoid") return all.map((each) => 0.5 + 0.5 * Math.tanh(0.5 * each));
   if (logits !== "softmax") return all;
@@ -183,7 +183,7 @@ export function pushesOf(scene, state, moment, part, before) {
 }
 
 /** The pieces of a caption about weights and neurons: those of the lines, then the others. */
-export function piecesOf(caption) {
+function piecesOf(caption) {
   if (!caption) return [];
   const about = (piece) => (piece.row ?? -1) >= 0 || piece.neuron;
   const place = (piece) => `${piece.row ?? -1} ${piece.neuron ?? ""}`;

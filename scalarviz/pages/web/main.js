@@ -16,7 +16,7 @@ const VECTORS = [
 ]; // prettier-ignore
 
 /** Return what the browser lacks for a page, which trains or not, as the key of a sentence, or "". */
-export function lackOf(trains) {
+function lackOf(trains) {
   if (typeof DecompressionStream === "undefined") return "page.lack.unpacking";
   if (!trains) return "";
   if (typeof WebAssembly === "undefined") return "page.lack.wasm";
@@ -25,7 +25,7 @@ export function lackOf(trains) {
 }
 
 /** Return the bytes of a text that inline.py packed: base64 of gzip; throw an error with a key. */
-export async function unzipped(words) {
+async function unzipped(words) {
   try {
     return await unpackedBytes(words);
   } catch (error) {

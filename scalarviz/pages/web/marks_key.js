@@ -5,7 +5,7 @@ import { generalNumber } from "./format.js";
 import { text } from "./texts.js";
 
 /** The names of the marks that are in a picture, and what they mean. */
-export function markRows(frame) {
+function markRows(frame) {
   const rows = ["cube", "sphere", "numbers", ...extraMarks(frame)].map((name) => [
     text(`marks.${name}.name`), text(`marks.${name}.meaning`),
   ]); // prettier-ignore

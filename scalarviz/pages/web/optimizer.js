@@ -44,7 +44,7 @@ export function frozenOf(say, state) {
 }
 
 /** Return the number of steps taken before the step that a state shows. */
-export function stepShown(state) {
+function stepShown(state) {
   return state.operation ? state.step : state.step - 1;
 }
 

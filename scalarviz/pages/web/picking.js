@@ -14,7 +14,7 @@ export function targetAt(frame, see, x, y) {
 }
 
 /** The bank index of the first cube on a ray, or -1, and its distance in rays. */
-export function cubeOnRay(frame, start, way) {
+function cubeOnRay(frame, start, way) {
   let best = { row: -1, at: Infinity };
   for (const plate of frame.layout.plates) {
     const found = walkPlate(frame, plate, start, way);

@@ -276,7 +276,7 @@ export class Pictures {
 }
 
 /** Return the PSNR of colors from 0 to 1 against bytes, in dB. */
-export function noiseOf(found, target) {
+function noiseOf(found, target) {
   let sum = 0;
   for (let i = 0; i < found.length; i++) sum += (found[i] - target[i] / 255) ** 2;
   return -10 * Math.log10(sum / found.length);

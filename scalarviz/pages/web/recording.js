@@ -71,7 +71,7 @@ function scaled(numbers, top, parts) {
 }
 
 /** Return the places of a recording in order: {step, operation, ...fields of a State}. */
-export function placesOf(bytes, recording, engine) {
+function placesOf(bytes, recording, engine) {
   const { steps, walked, rows, batches, rates, count, probe, focus } = recording;
   const reader = new ArrayReader(bytes, recording);
   const { inputs, outputs } = engine.sizes;
