@@ -1,7 +1,11 @@
-"""The fused kernel of the cuda engine without a GPU: its bits, its races, its machine code."""
+"""The fused kernel of the cuda engine without a GPU: its bits, its races, how it is launched.
+
+Its PTX is interpreted thread by thread, see the folder `ptx`, and its bits are compared with those
+of the kernel of whole steps, `train`. So a sum in another order is seen.
+"""
 
 import re
-import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,91 +14,302 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.data.batches import InOrder
-from scalarviz.engines.cuda import places, tables
+from scalarviz.data.batches import (
+    Batches,
+    InOrder,
+    Picked,
+    PictureTransform,
+    Points,
+    Shuffled,
+)
+from scalarviz.engines.common.base import Outcome
 from scalarviz.engines.cuda.fused import compiling, launch, shape
-from scalarviz.engines.cuda.fused.compiling import NAME, Choice
+from scalarviz.engines.cuda.fused.compiling import Choice
 from scalarviz.engines.cuda.fused.formulas import fused_functions
 from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import LOSSES
+from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
+from scalarviz.formulas.schedules import SCHEDULES
+from scalarviz.model.operations import NONE
+from scalarviz.model.optimizer import Optimizer
+from scalarviz.model.own_rates import NO_OWN_RATES
 from tests.conftest import FakeDevice
-from tests.engines.fused_library import compiled, needs_a_compiler, source_of
-from tests.engines.machine_code import MachineCode, needs_a_linker, unit
-from tests.engines.test_cuda import needs_numba_cuda, simulate
+from tests.engines.every_formula import all_formulas
+from tests.engines.machine_code import IN_USE, unit
+from tests.engines.ptx.card import SHARED, Card, Fused, unguarded
+from tests.engines.test_cuda import needs_numba_cuda
 
 pytestmark = needs_numba_cuda
 
+THREADS, LANES = 8, 2  # of a block, and of a warp
 
-FILE = "tests/engines/simulated_fused.py"
+Maker = Callable[[], sv.Network]
+Result = tuple[list[Outcome], list[bytes]]
+
+
+def dense(*sizes: int) -> sv.Network:
+    return sv.Network(list(sizes), "leaky_relu", "sigmoid", seed=1)
+
+
+def table(inputs: int, outputs: int, samples: int) -> tuple[Any, Any]:
+    """Inputs, and targets that suit every loss."""
+    random = np.random.default_rng(5)
+    targets = random.random((samples, outputs)) + 0.1
+    return random.normal(size=(samples, inputs)), targets / targets.sum(axis=1, keepdims=True)
+
+
+def shuffled(sizes: tuple[int, ...], samples: int) -> Batches:
+    """Batches of which the second has two samples, so that there are chunks without any."""
+    return Shuffled(*table(sizes[0], sizes[-1], samples + 2), samples, seed=5)
+
+
+def trained(
+    card: Card, make: Maker, batches: Batches, optimizer: Optimizer, loss: Any = "mse",
+    calls: tuple[int, ...] = (2, 1),
+) -> Result:  # fmt: skip
+    """Take steps on a card; return what the engine says, and the bits of the bank."""
+    net, first, outcomes = make(), 0, []
+    with card.inserted():
+        run = net.to("cuda")._engine.run(batches, sv.Loss.of(loss))
+        for steps in calls:
+            outcomes.append(run.steps(optimizer, first, steps))
+            first += steps
+    bank = net.bank
+    arrays = [bank.value, bank.grad, *[bank.slots[name] for name in run.slots]]
+    return outcomes, [bytes([bank.step_count]), *[each.tobytes() for each in arrays]]
+
+
+def bits(result: Result) -> list[Any]:
+    outcomes, arrays = result
+    words = [(each.losses.tobytes(), each.bad, repr(each.overflow)) for each in outcomes]
+    return [*words, *arrays]
+
+
+def both(blocks: int, shared: int, *how: Any, **more: Any) -> list[Outcome]:
+    """Take steps by the fused kernel, which has the bits of the other one; return the outcomes."""
+    fused = Card(blocks, THREADS, shared, LANES)
+    found = trained(fused, *how, **more)
+    assert bits(found) == bits(trained(Card(3, 32), *how, **more))
+    assert [*fused.programs] == ["fused_steps"]
+    return found[0]
+
+
+# ---- bits ---------------------------------------------------------------------------------------
+
+# Sizes, samples, blocks, bytes of a block, largest norm: blocks without a chunk, chunks of several
+# tiles, and sums of several pieces. A thread has eight rows in all of them: one kernel is compiled.
+SHAPES: list[Any] = [
+    ((9, 16, 8, 3), 31, 6, SHARED, np.inf),
+    ((9, 16, 8, 3), 31, 6, SHARED, 0.1),
+    ((3, 5, 2), 80, 2, 3_168, 0.1),
+    ((1, 1, 1), 1, 1, SHARED, 0.1),
+    pytest.param(((1, 1), 1, 1, SHARED, 0.1), marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("case", SHAPES, ids=str)
+def test_the_fused_kernel_has_the_bits_of_the_other_ones(case: Any) -> None:
+    sizes, samples, blocks, shared, norm = case
+    optimizer = sv.Adam(0.01, clip_norm=norm)
+    both(blocks, shared, lambda: dense(*sizes), shuffled(sizes, samples), optimizer)
+
+
+def small() -> sv.Network:
+    return dense(3, 9, 7, 2)
+
+
+def partly_frozen() -> sv.Network:
+    net = small()
+    for row in (0, 3, 34, 121):
+        net.parameters()[row].freeze()
+    return net
+
+
+def test_frozen_weights_and_rates_of_single_weights() -> None:
+    rates = NO_OWN_RATES.changed([0, 1, 5, 17], 0.02).changed([6], 0.0)
+    optimizer = sv.Adam(0.01, l1=0.1, l2=0.2, clip_value=0.002, clip_norm=0.1).with_own_rates(rates)
+    both(2, SHARED, partly_frozen, shuffled((3, 2), 9), optimizer)
+
+
+# ---- formulas -----------------------------------------------------------------------------------
+
+
+def layers_of_all_kinds() -> sv.Network:
+    """With and without biases and activations, of odd and of even widths."""
+    layers = [
+        sv.Dense(5, 9, "leaky_relu", bias=False), sv.Dense(9, 6), sv.Dense(6, 3, "sin", bias=False),
+    ]  # fmt: skip
+    return sv.Network(layers, seed=2)
 
 
 @pytest.mark.slow
-def test_the_fused_kernel_has_the_bits_of_the_other_ones_for_every_formula() -> None:
-    """In `make test`, `test_cuda_interpreted.py` compares some of them."""
-    needs_a_compiler()
-    simulate(FILE, "-m", "")
+def test_layers_without_biases_or_activations() -> None:
+    both(3, SHARED, layers_of_all_kinds, shuffled((5, 3), 24), sv.SGD(0.01, clip_norm=0.1))
 
 
-# ---- races --------------------------------------------------------------------------------------
+PICTURE = PictureTransform(1.7, -0.4, 0.3, 0.9, -0.31, 0.17)
+DRAWS: list[Batches] = [
+    InOrder(*table(2, 3, 26), 6),
+    Shuffled(*table(2, 3, 26), 24, seed=2**63 + 11),
+    Picked(*table(2, 3, 26), 6, seed=2**64 - 1),
+    Points(table(5, 3, 4)[0].reshape(4, 5, 1).repeat(3, axis=2), 17, 40, 4, PICTURE),
+]
+MEANS = "samples", "none", "all"
+RATES = [
+    sv.Schedule("constant"), sv.Schedule("step", every=2), sv.Schedule("cosine", steps=5),
+    sv.Schedule("warmup_cosine", steps=5, warmup=2),
+]  # fmt: skip
+MAKERS: dict[str, Any] = {make(0.1).name: make for make in Optimizer.__subclasses__()}
+MOST = max(map(len, (ACTIVATIONS, LOSSES | ROW_LOSSES, OPTIMIZERS, SCHEDULES, DRAWS)))
 
-SANITIZERS = ["thread", "address,undefined"]
-THREADS, LANES = 6, 2  # of a block, and of a warp
-# Blocks, bytes of a block, and whether the norm is limited.
-RACES = [(3, 20_000, False), (2, 6_300, True), (1, 3_450, False)]
+
+def row(names: Any, i: int) -> Any:
+    return [*names][i % len(names)]
 
 
-def write_case(folder: Path, blocks: int, shared: int, clipped: bool) -> tuple[Choice, shape.Table]:
-    """Write what `fused_alone.cpp` reads; return the constants and the table."""
-    net = sv.Network([5, 9, 6, 3], "tanh", "sigmoid", dtype="float32", seed=1)
-    optimizer = sv.Adam(0.01, clip_norm=0.5 if clipped else np.inf)
-    random = np.random.default_rng(1)
-    batches = InOrder(random.normal(size=(26, 5)), random.normal(size=(26, 3)))
-    layout = tables.make_layout(net.program, net.bank, 26, 47_000)
-    plan, scalars = layout.plan, np.zeros(layout.scalars)
-    tables.set_loss(plan, scalars, sv.Loss("mse"), 3)
-    tables.set_batches(plan, scalars, batches)
-    tables.set_optimizer(plan, scalars, optimizer)
-    tables.set_start(plan, scalars, net.bank, 0)
-    arena = np.zeros(layout.arena, np.float32)
-    arena[: len(net.bank)] = net.bank.value
-    arena[plan[places.FROZEN] + 7] = 1.0
-    chunks = int(plan[places.CHUNKS])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shape, "THREADS", THREADS)
-        patch.setattr(shape, "MOST_OWN", 128)
-        table = shape.table_of(net.program, chunks, -(-26 // chunks), shared, blocks, clipped)
-    assert table is not None
-    data = np.concatenate([batches.inputs.ravel(), batches.targets.ravel()]).astype(np.float32)
-    for name, numbers in {
-        "plan": plan, "arena": arena, "scalars": scalars, "data": data, "table": table.numbers
-    }.items():  # fmt: skip
-        numbers.tofile(folder / name)
-    return Choice(unit(fused_functions), 2, table.own), table
+def test_all_optimizers_and_schedules_are_among_the_mixtures() -> None:
+    assert {*MAKERS} == {*OPTIMIZERS}
+    assert {each.name for each in RATES} == {*SCHEDULES}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sanitizer", SANITIZERS)
-@pytest.mark.parametrize(("blocks", "shared", "clipped"), RACES)
-def test_no_thread_of_the_fused_kernel_reads_what_another_one_writes(
-    sanitizer: str, blocks: int, shared: int, clipped: bool, tmp_path: Path
+@pytest.mark.parametrize("i", range(MOST))
+def test_every_formula_has_the_bits_that_it_has_among_all_formulas(i: int) -> None:
+    names = row(ACTIVATIONS, i), row(ACTIVATIONS, i + 5)
+    optimizer = row(MAKERS.values(), i)(0.01, clip_norm=0.5, schedule=row(RATES, i))
+    loss = sv.Loss(row(LOSSES | ROW_LOSSES, i), mean=row(MEANS, i), factor=0.3)
+    how = lambda: sv.Network([2, 4, 3], *names, seed=3), row(DRAWS, i), optimizer, loss
+    fused = Card(2, THREADS, SHARED, LANES)
+    found = trained(fused, *how)
+    with all_formulas():
+        assert bits(found) == bits(trained(Card(3, 32), *how))
+    assert [*fused.programs] == ["fused_steps"]
+
+
+# ---- steps that are not taken -------------------------------------------------------------------
+
+
+def with_input(size: float) -> Batches:
+    """Batches of 9 samples; a number of the third one is very large."""
+    inputs, targets = table(3, 2, 45)
+    batches = Shuffled(inputs, targets, 9, seed=5)
+    inputs[(inputs == batches.at(2)[0][5]).all(axis=1), 1] = size
+    return batches
+
+
+@pytest.mark.parametrize("norm", [np.inf, 0.5], ids=["plain", "norm"])
+def test_a_bad_gradient_in_the_third_step_of_five_is_not_taken(norm: float) -> None:
+    how = with_input(1e39), sv.Adam(0.01, clip_norm=norm)
+    (outcome,) = both(2, SHARED, small, *how, calls=(5,))
+    assert outcome.bad >= 0 and len(outcome.losses) == 2
+
+
+def test_bad_gradients_count_as_zero_if_they_may() -> None:
+    how = with_input(1e39), sv.Adam(0.01, clip_norm=0.5, not_finite="zero")
+    (outcome,) = both(2, SHARED, small, *how, calls=(5,))
+    assert outcome.bad == NONE and len(outcome.losses) == 5
+
+
+def test_a_step_that_overflows_is_the_last_one() -> None:
+    """The last bias moves by nearly the largest float32, and then once more."""
+    optimizer = sv.Adam(0.01, clip_norm=0.5).with_own_rates(NO_OWN_RATES.changed([121], 2e38))
+    how = with_input(1.0), optimizer
+    (outcome,) = both(2, SHARED, small, *how, calls=(5,))
+    assert outcome.overflow is not None and len(outcome.losses) == 2
+
+
+# ---- barriers -----------------------------------------------------------------------------------
+
+# A block without a chunk; then sums of several pieces, and chunks without samples.
+GUARDED: list[tuple[Maker, Batches, float]] = [
+    (small, shuffled((3, 2), 15), np.inf),
+    (small, shuffled((3, 2), 48), 0.1),
+]
+
+
+def test_a_race_is_found_wherever_a_barrier_is_left_out() -> None:
+    """Or a thread that uses a number before it is there runs for ever, or out of all arrays."""
+    card = Card(2, THREADS, 3_500, LANES)
+
+    def train() -> None:
+        for make, batches, norm in GUARDED:
+            trained(card, make, batches, sv.Adam(0.01, clip_norm=norm))
+
+    # Two are not needed: after a chunk without samples, whose threads meet again before they go on,
+    # and where the blocks have met for the norm, which only the thread reads that has waited.
+    assert [name for name, _ in unguarded(card, train)] == ["fused_steps"] * 2
+
+
+# ---- what is left to the other kernels ----------------------------------------------------------
+
+SHARED_LAYER = sv.Dense(3, 3)
+LEFT: dict[str, tuple[Maker, int, int]] = {
+    "another layer": (lambda: sv.Network([sv.Dense(3, 4), sv.LayerNorm(4)]), 1, SHARED),
+    "shared weights": (lambda: sv.Network([SHARED_LAYER, SHARED_LAYER]), 1, SHARED),
+    "too many layers": (lambda: dense(*[3] * 18), 1, SHARED),
+    "too large for a block": (lambda: dense(3, 90, 60, 2), 132, 20_000),
+    "too many rows of a thread": (lambda: dense(3, 50, 50, 2), 1, SHARED),
+}
+
+
+@pytest.mark.parametrize(("make", "blocks", "shared"), LEFT.values(), ids=LEFT)
+def test_other_networks_are_left_to_the_other_kernels(
+    make: Maker, blocks: int, shared: int
 ) -> None:
-    """Between two barriers; nor does one read or write past the memory that it has."""
-    needs_a_compiler()
-    choice, table = write_case(tmp_path, blocks, shared, clipped)
-    source = source_of(choice, THREADS, LANES, "fused_alone.cpp")
-    program = compiled(source, "-g", f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all")
-    done = subprocess.run(
-        [program, tmp_path, str(blocks), str(table.shared)],
-        capture_output=True, text=True,
-    )  # fmt: skip
-    if "unexpected memory mapping" in done.stderr:
-        pytest.skip("this kernel spreads addresses further than ThreadSanitizer can follow")
-    assert done.returncode == 0, done.stderr[-6000:]
-    assert done.stdout.startswith("3 steps") and "nan" not in done.stdout
+    for net, is_left in ((dense(3, 5, 2), False), (make(), True)):
+        found = shape.table_of(net.program, 1, 4, shared, blocks, clipped=False)
+        assert (found is None) == is_left
+
+
+def test_another_type_is_left_to_the_other_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(launch.SWITCH, "1")
+    calls: Any = SimpleNamespace(bank=SimpleNamespace(dtype="float64"))
+    assert not launch.FusedSteps().take(calls, 1)
+
+
+def steps_on(card: Card, change: Callable[[pytest.MonkeyPatch], None]) -> launch.FusedSteps:
+    """Take two steps on a card that is changed, which the other kernels take."""
+    net = small()
+    with card.inserted(), pytest.MonkeyPatch.context() as patch:
+        change(patch)
+        run = net.to("cuda")._engine.run(shuffled((3, 2), 4), sv.Loss.of("mse"))
+        for step in range(2):
+            assert len(run.steps(sv.Adam(0.01, clip_norm=0.1), step, 1).losses) == 1
+    assert [*card.programs] == ["train"]
+    return run._work._fused
+
+
+def test_it_is_off_unless_it_is_switched_on() -> None:
+    card = Card(2, THREADS, SHARED, LANES)
+    assert steps_on(card, lambda patch: patch.delenv(launch.SWITCH)).wrong is None
+
+
+def test_without_a_gpu_the_other_kernels_run() -> None:
+    card = Card(2, THREADS, SHARED, LANES)
+    fused = steps_on(card, lambda patch: patch.setattr(launch, "find_card", lambda: None))
+    assert fused.wrong is None and fused.launches == 0
+
+
+@pytest.mark.parametrize("method", ["kernel", "launch"])
+def test_what_fails_leaves_the_steps_to_the_other_kernels(method: str) -> None:
+    """Where NVRTC, nvJitLink or cuda.core is missing, or a launch is refused: it is tried once."""
+    card, tried = Card(2, THREADS, SHARED, LANES), []
+
+    def fail(*arguments: Any) -> None:
+        tried.append(arguments)
+        raise RuntimeError("CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE")
+
+    fused = steps_on(card, lambda patch: patch.setattr(Fused, method, fail))
+    assert len(tried) == 1 and "TOO_LARGE" in str(fused.wrong) and fused.launches == 0
 
 
 # ---- what a GPU is given ------------------------------------------------------------------------
+
+
+def choice_of(*activations: str, own: int = 1) -> Choice:
+    rows = {each for each in IN_USE if each[0] != "ACTIVATIONS"}
+    rows |= {("ACTIVATIONS", name) for name in activations}
+    return Choice(unit(fused_functions, rows), 2, own)
 
 
 def test_machine_code_is_compiled_once_and_kept(
@@ -109,12 +324,12 @@ def test_machine_code_is_compiled_once_and_kept(
     monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(compiling, "ltoir_of", lambda choice, capability: [b"formulas"])
     monkeypatch.setattr(compiling, "link", link)
-    choice = choice_of(["tanh"], "mse", "sgd")
+    choice = choice_of("tanh")
     assert compiling.machine_code(choice, (9, 0)) == b"machine code"
     assert compiling.machine_code(choice, (9, 0)) == b"machine code"
     assert made == [((9, 0), True, [b"formulas"])]
-    compiling.machine_code(choice_of(["tanh"], "mse", "sgd", own=2), (9, 0))
-    compiling.machine_code(choice_of(["relu"], "mse", "sgd"), (9, 0))
+    compiling.machine_code(choice_of("tanh", own=2), (9, 0))
+    compiling.machine_code(choice_of("relu"), (9, 0))
     compiling.machine_code(choice, (8, 0))
     assert len(made) == 4
     assert len([*tmp_path.glob("cuda_fused_*.cubin")]) == 4
@@ -161,7 +376,7 @@ def test_a_gpu_gets_all_blocks_at_once_and_the_memory_that_they_need(
     card = launch.find_card()
     assert card is not None and (card.blocks, card.shared) == (132, 232_448)
     table = shape.Table(np.zeros(3, np.int32), 1, 132, 100_000)
-    prepared = card.kernel(choice_of(["tanh"], "mse", "sgd"), table)
+    prepared = card.kernel(choice_of("tanh"), table)
     assert asked == [b"code", "fused_steps", ("most shared", 100_000, "handle", 7)]
     array = SimpleNamespace(device_ctypes_pointer=SimpleNamespace(value=4096))
     stream = SimpleNamespace(__cuda_stream__=lambda: (0, 3))
@@ -188,81 +403,27 @@ def test_networks_fit_by_their_weights(width: int, shared: int, fits: bool) -> N
 
 # ---- machine code -------------------------------------------------------------------------------
 
-MOST_A_PRODUCT = 2.5  # instructions for a multiply-add in a loop of products
-
-
-def choice_of(
-    activations: list[str], loss: str, optimizer: str, schedule: str = "constant", own: int = 1
-) -> Choice:  # fmt: skip
-    table = "LOSSES" if loss in LOSSES else "ROW_LOSSES"
-    rows = {("ACTIVATIONS", name) for name in activations}
-    rows |= {(table, loss), ("KINDS_OF_LOSSES", table), ("OPTIMIZERS", optimizer)}
-    rows |= {("SCHEDULES", schedule), ("DRAWS", "shuffled")}
-    return Choice(unit(fused_functions, rows), len(OPTIMIZERS[optimizer].slots), own)
-
-
-def machine_code_of(choice: Choice, capability: tuple[int, int], folder: Path) -> MachineCode:
-    """Compile, link and disassemble the kernel."""
-    from numba.cuda import dispatcher
-
-    tool = needs_a_linker()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(FakeDevice, "compute_capability", capability)
-        patch.setattr(dispatcher, "get_current_device", lambda: FakeDevice)
-        functions = compiling.ltoir_of(choice, capability)
-    source = compiling.constants_of(choice) + compiling.source_of()
-    code, log = compiling.link(functions, source, capability)
-    ptx, _ = compiling.link(functions, source, capability, ptx=True)
-    cubin = folder / "fused.cubin"
-    cubin.write_bytes(code)
-    done = subprocess.run([tool, "-c", cubin], capture_output=True, text=True, check=True)
-    return MachineCode(NAME, done.stdout, log, ptx.decode())
-
-
-def looks_right(code: MachineCode) -> None:
-    """Registers, formulas inlined, sums and loads as they are meant."""
-    assert code.registers <= 255 and code.spilled == 0
-    # There are no functions but the compiler's own, for rare cases of a division or a power.
-    names = re.findall(r"^\.func .*?(\w+)\(", code.ptx, re.MULTILINE)
-    assert all(name.startswith("__internal") for name in names), names
-    assert set(re.findall(r"-- \.text\.(\w+)\s+--", code.text)) == {code.name}
-    # No sum by atomics, but for three barriers, of which one is passed only if the norm is limited.
-    assert code.count(r"\bREDG?\S*\.ADD") == 3
-    smallest = code.count(r"\b(ATOM|RED)G?\.\S*MIN\.S64")
-    assert code.count(r"\b(ATOM|RED)G?\.") == 3 + smallest
-    # Loads by the cache for constants would not see what other blocks wrote: only a table of the
-    # cosine may be read that way.
-    assert not code.count(r"\bLDG\S*\.CONSTANT") or "__cudart_" in code.ptx
-    # What is not rounded could be fused with a sum here, and not in another kernel.
-    assert not re.search(r"\b(mul|add|sub|mad)\.f(32|64)\b", code.ptx)
-
-
-CASES: list[Any] = [
-    (choice_of(["leaky_relu", "sigmoid"], "mse", "adam"), (9, 0)),
-    *[
-        pytest.param(choice, capability, marks=pytest.mark.slow)
-        for choice, capability in [
-            (choice_of(["leaky_relu", "sigmoid"], "mse", "adam"), (8, 0)),
-            (choice_of([*ACTIVATIONS], "mse", "adamw", "cosine", own=8), (9, 0)),
-            (
-                choice_of(["tanh", "gelu", "sin"], "softmax_cross_entropy", "adamw", "cosine"),
-                (10, 0),
-            ),
-            (choice_of(["leaky_relu"], "mse", "sgd"), (12, 0)),
-        ]
-    ],
+CASES = [
+    (choice_of("leaky_relu", "sigmoid"), (8, 0), 170),
+    (choice_of("leaky_relu", "sigmoid"), (9, 0), 170),
+    (choice_of(*ACTIVATIONS, own=8), (9, 0), 230),
 ]
 
 
-@pytest.mark.parametrize(("choice", "capability"), CASES)
-def test_the_fused_kernel_has_few_instructions_and_its_formulas_in_it(
-    choice: Choice, capability: tuple[int, int], tmp_path: Path
+@pytest.mark.slow
+@pytest.mark.parametrize(("choice", "capability", "most"), CASES)
+def test_the_fused_kernel_has_registers_enough(
+    choice: Choice, capability: tuple[int, int], most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code = machine_code_of(choice, capability, tmp_path)
-    looks_right(code)
-    # Loops of formulas, which may have products, too, write numbers or take functions.
-    products = [x for x in code.loops if x.products >= 16 and not x.count(r"\b(ST|MUFU)")]
-    assert len(products) >= 3  # forward, gradients of the weights, and of the inputs
-    assert all(x.count(r"\bLDS") for x in products)
-    assert max(x.per_product for x in products) <= MOST_A_PRODUCT
-    assert "fma.rn.f32" in code.ptx
+    from numba.cuda import dispatcher
+
+    monkeypatch.setattr(FakeDevice, "compute_capability", capability)
+    monkeypatch.setattr(dispatcher, "get_current_device", lambda: FakeDevice)
+    functions = compiling.ltoir_of(choice, capability)
+    source = compiling.constants_of(choice) + compiling.source_of()
+    _, log = compiling.link(functions, source, capability)
+    registers, spilled = [
+        max(map(int, re.findall(each, log)))
+        for each in (r"Used (\d+) registers", r"(\d+) bytes spill stores")
+    ]
+    assert registers <= most and spilled == 0

@@ -12,8 +12,11 @@ import pytest
 import scalarviz as sv
 from scalarviz.data.batches import Shuffled
 from scalarviz.model.optimizer import Optimizer
-from tests.engines.ptx.card import SHARED, Card
+from tests.engines.ptx.card import Card, unguarded
+from tests.engines.ptx.launch import Launch
+from tests.engines.ptx.memory import Memory
 from tests.engines.ptx.races import Race
+from tests.engines.ptx.translate import translate
 from tests.engines.test_cuda import needs_numba_cuda
 
 pytestmark = needs_numba_cuda
@@ -39,8 +42,6 @@ def trained(
     if engine == "cuda":
         run.whole_steps = whole
     losses = run.steps(optimizer or sv.Adam(0.01), 0, steps).losses
-    if engine == "cuda" and run._work._fused.wrong:
-        raise run._work._fused.wrong
     return run, losses
 
 
@@ -129,33 +130,6 @@ def test_whole_steps_and_kernels_have_the_same_bits() -> None:
     assert found[0] == found[1]
 
 
-# ---- the fused kernel ---------------------------------------------------------------------------
-
-
-def bits_on(card: Card, make: Callable[[], sv.Network], samples: int, **how: Any) -> list[bytes]:
-    """The bits of what a training gives."""
-    net = make()
-    with card.inserted():
-        run, losses = trained(net, "cuda", samples, **how)
-    slots = [net.bank.slots[name].tobytes() for name in run.slots]
-    return [losses.tobytes(), net.bank.value.tobytes(), net.bank.grad.tobytes(), *slots]
-
-
-@pytest.mark.parametrize(
-    ("sizes", "samples", "shared", "clip_norm"),
-    [((3, 5, 2), 31, 3_300, 0.1), ((5, 9, 6, 3), 27, SHARED, np.inf)],
-)
-def test_the_fused_kernel_has_the_bits_of_the_other_ones(
-    sizes: tuple[int, ...], samples: int, shared: int, clip_norm: float
-) -> None:
-    how = {"optimizer": sv.Adam(0.01, clip_norm=clip_norm)}
-    fused = Card(2, 32, shared, fused=True)
-    assert bits_on(fused, lambda: dense(*sizes), samples, **how) == bits_on(
-        Card(3, 32), lambda: dense(*sizes), samples, **how
-    )
-    assert [*fused.programs] == ["fused_steps"]
-
-
 # ---- barriers -----------------------------------------------------------------------------------
 
 # Batches in which each barrier stands between two threads that share something: chunks of several
@@ -180,15 +154,52 @@ GUARDED: dict[str, tuple[Card, Callable[[], sv.Network], int, dict[str, Any]]] =
 @pytest.mark.parametrize("case", GUARDED)
 def test_a_race_is_found_wherever_a_barrier_is_left_out(case: str) -> None:
     card, make, samples, how = GUARDED[case]
-    with card.inserted():
-        trained(make(), "cuda", samples, **how)
-        unguarded = []
-        for name, programs in card.programs.items():
-            for i in range(max(len(program.barriers) for program in programs)):
-                card.left_out = name, i
-                try:
-                    trained(make(), "cuda", samples, **how)
-                except Race:
-                    continue
-                unguarded.append((name, i))
-    assert unguarded == []
+
+    def train() -> None:
+        with card.inserted():
+            trained(make(), "cuda", samples, **how)
+
+    assert unguarded(card, train) == []
+
+
+# ---- what is found ------------------------------------------------------------------------------
+
+# A kernel whose threads have the address of an array of four numbers.
+KERNEL = """
+.visible .entry probe(.param .u64 numbers) {{
+    .shared .align 16 .b8 room[16];
+    ld.param.u64 %rd1, [numbers];
+    mov.u32 %r1, room;
+    setp.eq.u32 %p1, %tid.x, 0;
+    {}
+    ret;
+}}
+"""
+COPY = "@%p1 cp.async.ca.shared.global [%r1], [%rd1], 4;"
+MET = "bar.sync 0; cp.async.wait_all;"
+FOUND: dict[str, tuple[str, Any, str]] = {
+    "a loop without an end": ("$again: bra $again;", RuntimeError, "runs for ever"),
+    "a product that may be fused": ("mul.f32 %f1, %f2, %f3;", NotImplementedError, "mul.f32"),
+    "a constant that is written": (
+        "@%p1 st.global.u32 [%rd1], 1; bar.sync 0; ld.global.nc.u32 %r2, [%rd1];", Race, "constant"
+    ),
+    "what is copied is written": (f"{COPY} @!%p1 st.global.u32 [%rd1], 1; {MET}", Race, "probed"),
+    "a copy is used too early": (f"{COPY} @!%p1 ld.shared.u32 %r2, [%r1]; {MET}", Race, "shared"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "error", "words"), FOUND.values(), ids=FOUND)
+def test_what_no_gpu_may_run_is_found(body: str, error: Any, words: str) -> None:
+    memory = Memory()
+    address = memory.add(np.zeros(4, np.uint32), "probed")
+    with pytest.raises(error, match=words):
+        Launch(translate(KERNEL.format(body)), memory, blocks=1, threads=2).run(address)
+
+
+def test_a_copy_that_is_waited_for_is_not_found() -> None:
+    memory, numbers = Memory(), np.arange(4, dtype=np.uint32)
+    body = f"{COPY} {MET} bar.sync 0; ld.shared.u32 %r2, [%r1]; @%p1 st.global.u32 [%rd1+8], %r2;"
+    program, address = translate(KERNEL.format(body)), memory.add(numbers, "probed")
+    numbers[0] = 7
+    Launch(program, memory, blocks=1, threads=2).run(address)
+    assert numbers[2] == 7

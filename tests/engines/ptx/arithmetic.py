@@ -28,6 +28,11 @@ def single_down(x: float) -> float:
     return single_of_bits(bits - 1 if found > 0 else bits + 1)
 
 
+def single_to_zero(x: float) -> float:
+    """Return x rounded to float32 towards 0."""
+    return single_down(x) if x > 0 else -single_down(-x)
+
+
 def fma_double(a: float, b: float, c: float) -> float:
     """Return a b + c, rounded once, but for overflows and for numbers near 0."""
     product = a * b

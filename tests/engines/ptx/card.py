@@ -7,7 +7,7 @@ and NVIDIA's driver would run is translated here from the PTX that numba gives t
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
@@ -31,6 +31,7 @@ from tests.conftest import FakeDevice
 from tests.engines.machine_code import GPU, made_once, ptx_of
 from tests.engines.ptx.launch import Launch
 from tests.engines.ptx.memory import Memory
+from tests.engines.ptx.races import Race
 from tests.engines.ptx.translate import Program, translate
 
 SHARED = 44 * 1024  # bytes of shared memory that a block may have
@@ -96,18 +97,18 @@ class Kernel:
 class Card:
     """A card.
 
-    fused     whether whole steps are taken by the fused kernel
+    lanes     threads of a warp of the fused kernel, which takes whole steps; 0: other kernels do
     left_out  name of a kernel, and index of a barrier at which its threads do not wait
     programs  the kernels that were launched, by name
+    failure   the error of a launch; every later launch raises it again
     """
 
-    def __init__(
-        self, blocks: int, threads: int, shared: int = SHARED, fused: bool = False
-    ) -> None:
-        self.blocks, self.threads, self.shared, self.fused = blocks, threads, shared, fused
+    def __init__(self, blocks: int, threads: int, shared: int = SHARED, lanes: int = 0) -> None:
+        self.blocks, self.threads, self.shared, self.lanes = blocks, threads, shared, lanes
         self.memory = Memory()
         self.left_out: tuple[str, int] | None = None
         self.programs: dict[str, list[Program]] = {}
+        self.failure: Exception | None = None
 
     def array(self, numbers: Any, stream: Any = None, name: str = "array") -> Array:
         found = np.array(numbers).reshape(-1)
@@ -118,11 +119,17 @@ class Card:
         return self.array(np.full(size * kind.itemsize, 0xFF, np.uint8).view(kind))
 
     def launch(self, name: str, program: Program, sizes: tuple[int, int, int], words: Any) -> None:
+        if self.failure:
+            raise self.failure
         known = self.programs.setdefault(name, [])
         if program not in known:
             known.append(program)
         left_out = self.left_out[1] if self.left_out and self.left_out[0] == name else None
-        Launch(program, self.memory, *sizes, left_out).run(*words)
+        try:
+            Launch(program, self.memory, *sizes, left_out).run(*words)
+        except Exception as error:
+            self.failure = error
+            raise
 
     def load(self, units: Sequence[CudaUnit], dtype: Dtype) -> list[Any]:
         """Return kernels as `cuda_file.load` does."""
@@ -137,6 +144,7 @@ class Card:
     @contextmanager
     def inserted(self) -> Iterator[Card]:
         """Have the cuda engine run on this card."""
+        self.failure = None
         arrays = SimpleNamespace(
             to_device=self.array, device_array=self.unset, pinned_array=np.zeros
         )
@@ -146,7 +154,7 @@ class Card:
             patch.setattr(engine_memory, "cuda", arrays)
             patch.setattr(CudaEngine, "device", self.device)
             patch.setattr(graphs, "Graph", no_graph)
-            if self.fused:
+            if self.lanes:
                 patch.setenv(launch.SWITCH, "1")
                 patch.setattr(launch, "cuda", arrays)
                 patch.setattr(launch, "find_card", lambda: Fused(self))
@@ -170,7 +178,8 @@ class Fused:
         self._card, self.blocks, self.shared = card, card.blocks, card.shared
 
     def kernel(self, choice: Choice, table: Table) -> Program:
-        source = compiling.constants_of(choice, self._card.threads) + compiling.source_of()
+        sizes = self._card.threads, self._card.lanes
+        source = compiling.constants_of(choice, *sizes) + compiling.source_of()
         text = cuda_file.text_of(choice.unit, "float32") + source
         if text not in _programs:
             made_from = text + inspect.getsource(compiling) + inspect.getsource(cuda_rounding)
@@ -192,6 +201,24 @@ def fused_ptx(choice: Choice, source: str) -> str:
         functions = compiling.ltoir_of(choice, GPU)
     ptx, _ = compiling.link(functions, source, GPU, ptx=True)
     return ptx.decode()
+
+
+def unguarded(card: Card, train: Callable[[], None]) -> list[tuple[str, int]]:
+    """Return the barriers, as kernels and indices, without which training on a card still works.
+
+    train  inserts the card and takes some steps
+    """
+    card.left_out, found = None, []
+    train()
+    for name, programs in [*card.programs.items()]:
+        for i in range(max(len(program.barriers) for program in programs)):
+            card.left_out = name, i
+            try:
+                train()
+            except (Race, LookupError, RuntimeError):
+                continue
+            found.append((name, i))
+    return found
 
 
 def dispatcher() -> Any:

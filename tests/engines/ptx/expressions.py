@@ -29,6 +29,8 @@ NEED_NO_MASK = {"mov", "and", "or", "xor", "cvta"}
 
 COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 OPPOSITE = {"ltu": ">=", "leu": ">", "gtu": "<=", "geu": "<", "neu": "=="}  # also true of NaN
+TOWARDS = {"rm": "_down", "rz": "_to_zero"}
+FUSED_LATER = {"add", "sub", "mul"}  # where they are not rounded
 ROUNDED = {"rzi": "{}", "rni": "round({})", "rmi": "math.floor({})", "rpi": "math.ceil({})"}
 BITS = {
     ("f", "r"): "single_of_bits", ("r", "f"): "bits_of_single",
@@ -79,11 +81,13 @@ def value_of(instruction: Instruction) -> str:
 def of_floats(name: str, flags: list[str], kind: str, numbers: list[str]) -> str:
     if name == "fma" and kind == "f64":
         return f"fma_double({', '.join(numbers)})"
+    if name in FUSED_LATER and not {"rn", *TOWARDS} & {*flags}:
+        raise ValueError("the next compiler may fuse it with another one")
     # The product of two numbers of 24 digits is exact in float64.
     found = "{} * {} + {}" if name == "fma" else OF_FLOATS[name]
     if kind == "f64" or name in ("neg", "abs", "mov"):
         return found.format(*numbers)
-    return f"single{'_down' * ('rm' in flags)}({found.format(*numbers)})"
+    return f"single{TOWARDS.get(flags[0] if flags else '', '')}({found.format(*numbers)})"
 
 
 def of_whole(name: str, flags: list[str], kind: str, numbers: list[str]) -> str:
@@ -108,8 +112,8 @@ def moved(target: str, source: str) -> str:
 def comparison(test: str, kind: str, a: str, b: str) -> str:
     if kind[0] == "f" and test in ("num", "nan"):
         return f"({a} == {a} and {b} == {b})" if test == "num" else f"({a} != {a} or {b} != {b})"
-    if kind[0] == "f" and test == "ne":
-        return f"({a} < {b} or {a} > {b})"
+    if kind[0] == "f" and test in ("ne", "equ"):
+        return f"{'not ' * (test == 'equ')}({a} < {b} or {a} > {b})"
     return f"not {a} {OPPOSITE[test]} {b}" if test in OPPOSITE else f"{a} {COMPARED[test]} {b}"
 
 

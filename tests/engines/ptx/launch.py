@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass
 
+import numpy as np
+
 from tests.engines.ptx.memory import Memory, Thread
 from tests.engines.ptx.races import Races
 from tests.engines.ptx.translate import BLOCK, GRID, POLL, Program
@@ -46,6 +48,10 @@ class Launch:
         """
         assert len(arguments) == self.program.parameters
         self._races = Races(self.blocks, self.threads, self.memory.place)
+        self._constants = {
+            name: self.memory.add(np.frombuffer(each, np.uint8), name)
+            for name, each in self.program.constants.items()
+        }
         grid = [self._block(i, arguments) for i in range(self.blocks)]
         while not all(block.all_at(ENDED) for block in grid):
             moved = [self._advance(i, block) for i, block in enumerate(grid)]
@@ -58,6 +64,8 @@ class Launch:
         shared = self.memory.unset(size, f"shared memory of block {i}", i + 1)
         of_block = i, self.blocks, self.threads, shared, self.dynamic
         threads = [Thread(self.memory, self._races, k, *of_block) for k in range(self.threads)]
+        for thread in threads:
+            thread.constants = self._constants
         started = [self.program.entry(thread, *arguments) for thread in threads]
         return Block(started, [RUNS] * self.threads)
 

@@ -18,7 +18,12 @@ WITHIN = (1 << BITS) - 1
 FIRST = 1 << 32 - BITS  # the number of the first array outside of shared memory
 FORMATS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "f32": "f", "f64": "d"}
 SIZES = {kind: int(kind[1:]) // 8 for kind in FORMATS}
-UNSET = 0xFF  # bytes of memory that nobody has written: NaN, or numbers out of all ranges
+UNSET = (
+    0xFFFFFFFF  # four bytes of memory that nobody has written: NaN, or numbers out of all ranges
+)
+MOST_JUMPS = (
+    20_000  # of a thread, back to an earlier place; a thread that ends takes less than 2,000
+)
 
 
 class Memory:
@@ -44,7 +49,7 @@ class Memory:
 
     def unset(self, size: int, name: str, number: int | None = None) -> int:
         """Return the address of new memory that nobody has written."""
-        return self.add(np.full(-(-size // 8) * 2, UNSET * 0x01010101, np.uint32), name, number)
+        return self.add(np.full(-(-size // 8) * 2, UNSET, np.uint32), name, number)
 
     def place(self, address: int) -> str:
         """Return a place as it is named in messages."""
@@ -68,6 +73,7 @@ class Thread:
         self.shared, self.dynamic_smem_size = shared, dynamic
         self._memory, self._races, self._me = memory, races, block * threads + thread
         self._copies: list[tuple[int, int, int]] = []
+        self._jumps = 0
 
     def __getattr__(self, name: str) -> Any:
         """Make a load or store when a function first takes it."""
@@ -75,6 +81,11 @@ class Thread:
         found = {"load": self._loader, "store": self._storer}[verb](kind)
         setattr(self, name, found)
         return found
+
+    def jump_back(self) -> None:
+        self._jumps += 1
+        if self._jumps > MOST_JUMPS:
+            raise RuntimeError(f"thread {self.tid_x} of block {self.ctaid_x} runs for ever")
 
     def take_local(self, size: int) -> int:
         """Return the address of memory of this thread alone."""
@@ -114,6 +125,10 @@ class Thread:
 
         return store
 
+    def load_constant(self, address: int) -> None:
+        """Note a load by the cache for constants."""
+        self._races.read_constant(self._me, address & -self._memory.cells[address >> BITS])
+
     def atomic(self, address: int, number: int, rule: str, kind: str, release: bool) -> int:
         """Combine the number at an address with another one; return the number before."""
         unsigned = "u" + kind[1:]
@@ -138,8 +153,14 @@ class Thread:
         return int(self._memory.views["u32"][address >> BITS][(address & WITHIN) // 4])
 
     def copy(self, target: int, source: int, size: int) -> None:
-        """Begin a copy to shared memory, which ends as late as it may: when it is waited for."""
+        """Begin a copy to shared memory, which ends as late as it may: when it is waited for.
+
+        Until then nobody may write what is copied, nor use the place that it is copied to.
+        """
         self._copies.append((target, source, size))
+        for i in range(0, size, 4):
+            self.load_u32(source + i)
+            self.store_u32(target + i, UNSET)
 
     def wait_for_copies(self) -> None:
         for target, source, size in self._copies:

@@ -37,6 +37,11 @@ class Races:
         else:
             self._readers[cell] = {me: now}
 
+    def read_constant(self, me: int, cell: int) -> None:
+        """Note a load that may see what was there before the launch, whoever met since."""
+        if cell in self._writers:
+            self._found(me, "reads as a constant", cell, self._writers[cell][0], "written")
+
     def write(self, me: int, cell: int, is_atomic: bool = False) -> None:
         known = self._known[me // self._threads]
         if cell in self._writers:

@@ -11,6 +11,7 @@ FUNCTION = re.compile(
     r"\((?P<parameters>[^)]*)\)(?P<rest>[^{};]*)\{"
 )
 SHARED = re.compile(r"\.shared\s+\.align\s+(\d+)\s+\.b8\s+(\w+)\[(\d*)\]")
+CONSTANT = re.compile(r"\.global\s+\.align\s+\d+\s+\.b8\s+(\w+)\[\d+\]\s*=\s*\{([^}]*)\}")
 LOCAL = re.compile(r"\.local\s+\.align\s+\d+\s+\.b8\s+(\w+)\[(\d+)\]")
 STATEMENT = re.compile(
     r"(@(?P<not>!?)%(?P<guard>\w+)\s+)?(?P<name>[\w.:]+)\s*(?P<operands>.*)", re.S
@@ -49,11 +50,16 @@ class Function:
 
 @dataclass(frozen=True)
 class Text:
-    """All functions, and where arrays in shared memory begin; those without a size are last."""
+    """All functions, and arrays that all threads have.
+
+    shared     where arrays in shared memory begin; those without a size are last
+    constants  bytes of arrays that nobody writes
+    """
 
     functions: tuple[Function, ...]
     shared: dict[str, int]
     shared_size: int
+    constants: dict[str, bytes]
 
 
 def read(text: str) -> Text:
@@ -64,7 +70,8 @@ def read(text: str) -> Text:
         end = -(-end // int(alignment)) * int(alignment) if size else -(-end // 16) * 16
         places[name] = end
         end += int(size or 0)
-    return Text(tuple(functions(text)), places, end)
+    constants = {name: bytes(map(int, each.split(","))) for name, each in CONSTANT.findall(text)}
+    return Text(tuple(functions(text)), places, end, constants)
 
 
 def functions(text: str) -> Iterator[Function]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.engines.ptx import arithmetic
 from tests.engines.ptx.expressions import WIDTHS, name_of, operand_of, value_of
-from tests.engines.ptx.text import Function, Instruction, read
+from tests.engines.ptx.text import Function, Instruction, Text, read
 
 BLOCK, GRID, POLL = "block", "grid", "poll"  # who waits at a barrier; POLL: one thread
 NO_NUMBERS = "fence", "membar", "griddepcontrol", "prefetch"
@@ -23,7 +23,8 @@ KINDS = "u8", "u16", "u32", "u64", "f32", "f64"  # of loads and stores
 # Variables of every function, which are attributes of its thread.
 OF_THREAD = [
     "tid_x", "ntid_x", "ctaid_x", "nctaid_x", "dynamic_smem_size", "atomic", "acquire", "copy",
-    "wait_for_copies", *[f"{verb}_{kind}" for verb in ("load", "store") for kind in KINDS],
+    "wait_for_copies", "load_constant", "jump_back",
+    *[f"{verb}_{kind}" for verb in ("load", "store") for kind in KINDS],
 ]  # fmt: skip
 
 
@@ -33,6 +34,7 @@ class Program:
 
     entry        the generator: its arguments are a thread and those of the kernel
     shared_size  bytes of shared arrays of a fixed size
+    constants    bytes of arrays that nobody writes, by name
     barriers     the kind of each, in the order of the text
     """
 
@@ -40,6 +42,7 @@ class Program:
     entry: Callable[..., Any]
     parameters: int
     shared_size: int
+    constants: dict[str, bytes]
     barriers: tuple[str, ...]
 
 
@@ -48,15 +51,14 @@ def translate(ptx: str) -> Program:
     text = read(ptx)
     (kernel,) = [each for each in text.functions if each.is_kernel]
     barriers: list[str] = []
-    lines = [
-        line for each in text.functions for line in Translator(each, text.shared, barriers).lines()
-    ]
+    lines = [line for each in text.functions for line in Translator(each, text, barriers).lines()]
     known: dict[str, Any] = {**vars(arithmetic)}
     source, file = "\n".join(lines), f"<{kernel.name[:60]}>"
     exec(compile(source, file, "exec"), known)
     linecache.cache[file] = len(source), None, source.splitlines(True), file  # for tracebacks
     size, entry = text.shared_size, known[kernel.name]
-    return Program(kernel.name, entry, len(kernel.parameters), size, tuple(barriers))
+    parameters = len(kernel.parameters)
+    return Program(kernel.name, entry, parameters, size, text.constants, tuple(barriers))
 
 
 @dataclass
@@ -64,7 +66,7 @@ class Translator:
     """Translates a function; adds the barriers that it finds to `barriers`."""
 
     function: Function
-    shared: dict[str, int]
+    text: Text
     barriers: list[str]
 
     def lines(self) -> Iterator[str]:
@@ -72,7 +74,9 @@ class Translator:
         body = list(tree(self.blocks(), 0, "  "))
         used = set(re.findall(r"[a-z_]\w*", " ".join(body)))
         yield from (f" {name} = thread.{name}" for name in OF_THREAD if name in used)
-        yield from (f" {name} = thread.shared + {place}" for name, place in self.shared.items())
+        for name, place in self.text.shared.items():
+            yield f" {name} = thread.shared + {place}"
+        yield from (f" {name} = thread.constants[{name!r}]" for name in self.text.constants)
         for name, size in self.function.local.items():
             yield f" {name} = thread.take_local({size})"
         yield " block = 0"
@@ -89,14 +93,15 @@ class Translator:
             jump = block[-1] if block and block[-1].parts[0] == "bra" else None
             target = places[jump.operands[0]] if jump else i + 1
             rule = f" if {jump.guard} else {i + 1}" if jump and jump.guard else ""
-            found.append([*lines, f"block = {target}{rule}"])
+            back = ["jump_back()"] if target <= i else []
+            found.append([*lines, *back, f"block = {target}{rule}"])
         return found
 
     def guarded(self, each: Instruction) -> list[str]:
         try:
             lines = self.statements(each)
-        except (KeyError, ValueError) as error:
-            raise NotImplementedError(f"{each}") from error
+        except (KeyError, ValueError) as error:  # most likely where no test comes
+            lines = [f"raise NotImplementedError({f'{each}: {error!r}'!r})"]
         return [f"if {each.guard}: {line}" for line in lines] if each.guard else lines
 
     def statements(self, each: Instruction) -> list[str]:
@@ -194,6 +199,8 @@ def moves(each: Instruction) -> list[str]:
     found = []
     for i, number in enumerate(words(numbers)):
         where = f"{address(place)} + {i * width}" if i else address(place)
+        if "nc" in each.parts:
+            found.append(f"load_constant({where})")
         if each.parts[0] == "ld":
             found.append(f"{name_of(number)} = load_{kind}({where})")
         else:

@@ -38,7 +38,7 @@ PACKAGES = ("cuda-core", "cuda-bindings", "nvidia-cuda-nvrtc")  # and those of `
 SECONDS = 4  # approximate time of compiling
 
 NAME = "fused_steps"  # of the kernel
-FILES = "network.cu", "layers.cu", "samples.cu", "rows.cu", "steps.cu"  # after gpu.cuh
+FILES = "gpu.cuh", "network.cu", "layers.cu", "samples.cu", "rows.cu", "steps.cu"
 
 # Fields of the plan and places in `scalars` that the kernel uses by name.
 PLACES = (
@@ -102,14 +102,13 @@ def architecture(capability: tuple[int, int]) -> str:
     return f"sm_{capability[0]}{capability[1]}{'a' * (capability[0] >= 9)}"
 
 
-def source_of(host: str = "") -> str:
-    """Return the C++ source of the kernel; `host`: instead of gpu.cuh, which tests have."""
-    files = [text_beside(__file__, name) for name in FILES]
-    return "\n".join([host or text_beside(__file__, "gpu.cuh"), *files])
+def source_of() -> str:
+    """Return the C++ source of the kernel."""
+    return "\n".join(text_beside(__file__, name) for name in FILES)
 
 
 def constants_of(choice: Choice, threads: int = THREADS, lanes: int = 32) -> str:
-    """Return definitions of the constants of the kernel; tests choose another number of threads."""
+    """Return definitions of the constants of the kernel; tests choose fewer threads and lanes."""
     found = {name: getattr(places, name) for name in PLACES} | {
         "THREADS": threads, "LANES": lanes, "OWN": choice.own, "SLOTS_EACH": choice.slots,
         "HEAD_BYTES": HEAD_BYTES, "SHAPE_FIELDS": SHAPE_FIELDS, "LAYER_FIELDS": LAYER_FIELDS,
@@ -155,7 +154,7 @@ def link(
 ) -> tuple[bytes, str]:
     """Return the kernel with its functions inlined, and what the linker said.
 
-    ptx  return it as PTX, which tests read
+    ptx  return it as PTX, which tests interpret
     """
     core: Any = import_module("cuda.core")
     linker: Any = import_module("cuda.bindings.nvjitlink")

@@ -1,5 +1,5 @@
 // What the kernel in steps.cu takes from a GPU. Before it stand the constants that `constants_of`
-// of compiling.py writes; tests put a header for the host in the place of this file.
+// of compiling.py writes.
 
 typedef long long Index;
 

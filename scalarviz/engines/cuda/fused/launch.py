@@ -38,7 +38,7 @@ def is_on() -> bool:
 
 
 class Card(Protocol):
-    """What runs the kernel; tests have one that is made of threads.
+    """What runs the kernel; tests have one that interprets it.
 
     blocks  how many run at the same time
     shared  bytes of memory that a block may have
