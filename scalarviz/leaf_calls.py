@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from scalarviz.autograd.value import Value
-    from scalarviz.layers.base import Layer
     from scalarviz.layers.perceptron import Perceptron
-    from scalarviz.model.program import Program
     from scalarviz.model.weight import Weight
     from scalarviz.network.network import Network
     from scalarviz.session.caption import Caption
@@ -41,20 +39,6 @@ def perceptron_html(perceptron: Perceptron) -> str:
     from scalarviz.displays.perceptron import perceptron_html
 
     return perceptron_html(perceptron)
-
-
-def layer_html(layer: Layer) -> str:
-    """Return a layer's shape and numbers as HTML."""
-    from scalarviz.displays.layer import layer_html
-
-    return layer_html(layer)
-
-
-def program_html(program: Program) -> str:
-    """Return a program's operations as an HTML table."""
-    from scalarviz.displays.program import program_html
-
-    return program_html(program)
 
 
 def network_html(network: Network) -> str:

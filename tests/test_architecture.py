@@ -76,8 +76,6 @@ LEAF_CALLS = {
     "value_html": "displays.value",
     "weight_html": "displays.weight",
     "perceptron_html": "displays.perceptron",
-    "layer_html": "displays.layer",
-    "program_html": "displays.program",
     "network_html": "displays.network",
     "session_html": "displays.session",
     "session_caption": "presenter.captions.edits",

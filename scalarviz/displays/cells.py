@@ -11,28 +11,24 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.displays.page import number_text
-from scalarviz.displays.svg import LOOK, NORMAL, SMALL, SvgDrawing, width_of
+from scalarviz.displays.svg import LOOK, NORMAL, SvgDrawing, width_of
 from scalarviz.draw2d.colors import contrast, rgb, spread, to_bytes
 
 MOST_EXACT = 200  # up to so many numbers, the scale ends at the largest
 MOST_PIXELS = 150_000
-LEGEND_WIDTH, LEGEND_HEIGHT = 160.0, 9.0
 WHITE, BLACK = "#ffffff", "#000000"  # one of them has a contrast of at least 4.5 on any color
 
 
 @dataclass(frozen=True)
 class Scale:
-    """A color scale: the number with the strongest color, and whether larger ones exist."""
+    """A color scale: the number with the strongest color."""
 
     end: float
-    is_passed: bool
 
     @staticmethod
     def of(values: FloatArray) -> Scale:
         """Return the scale for an array."""
-        end = spread(values, 100.0 if values.size <= MOST_EXACT else 98.0)
-        with np.errstate(invalid="ignore"):
-            return Scale(end, bool((np.abs(values) > end).any()))
+        return Scale(spread(values, 100.0 if values.size <= MOST_EXACT else 98.0))
 
     def color(self, value: float) -> str:
         """Return the color of a number."""
@@ -61,21 +57,6 @@ def cell(
     text = next((text for text in texts if width_of(text, size) <= width - 4), texts[-1])
     middle = y + height / 2 + 0.36 * size
     drawing.text(x + width / 2, middle, text, size, color=ink_on(color), anchor="middle")
-
-
-def legend(drawing: SvgDrawing, x: float, y: float, scale: Scale) -> None:
-    """Draw a bar of the map's colors, with the numbers at its ends and middle; y is its top."""
-    steps = 48
-    for i in range(steps):
-        color = scale.color((2 * i / (steps - 1) - 1) * scale.end)
-        left = x + LEGEND_WIDTH * i / steps
-        drawing.rect(left, y, LEGEND_WIDTH / steps + 0.5, LEGEND_HEIGHT, color, kind="legend")
-    below = y + LEGEND_HEIGHT + 13
-    end = number_text(scale.end, 2)
-    low, high = ("≤ ", "≥ ") if scale.is_passed else ("", "")
-    drawing.text(x, below, f"{low}−{end}", SMALL, color=LOOK.quiet)
-    drawing.text(x + LEGEND_WIDTH / 2, below, "0", SMALL, color=LOOK.quiet, anchor="middle")
-    drawing.text(x + LEGEND_WIDTH, below, f"{high}{end}", SMALL, color=LOOK.quiet, anchor="end")
 
 
 def pixels(values: FloatArray, scale: Scale, side: int) -> bytes:

@@ -64,7 +64,7 @@ def plain_drawing(session: Session, moment: Moment) -> SvgDrawing:
                 station(drawing, column, neuron, LOOK.ground)
             elif column.shape:
                 station(drawing, column, neuron, LOOK.ground)
-                scale = Scale(spread(held), is_passed=False)
+                scale = Scale(spread(held))
                 own = held.reshape(column.shape)[neuron]
                 corner = column.x - INSIDE, column.y(neuron) - INSIDE
                 drawing.image(*corner, 2.0 * INSIDE, 2.0 * INSIDE, pixels(own, scale, 4))

@@ -13,7 +13,6 @@ from scalarviz.checks.numbers import FloatArray, answered, as_array, as_batch, s
 from scalarviz.errors import InputError, OrderError, OwnershipError, ShapeError, lost_by_forward
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.perceptron import Perceptron
-from scalarviz.leaf_calls import layer_html
 from scalarviz.model.bank import ROW_NAME, SCALING, Bank
 from scalarviz.model.operations import Shape
 from scalarviz.model.program import Program
@@ -378,7 +377,3 @@ class Layer(Part):
     def __repr__(self) -> str:
         settings = ", ".join(f"{key}={value!r}" for key, value in self.settings().items())
         return f"{type(self).__name__}({settings})"
-
-    @final
-    def _repr_html_(self) -> str:
-        return layer_html(self)

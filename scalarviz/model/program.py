@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from scalarviz.formulas.table import pick
-from scalarviz.leaf_calls import program_html
 from scalarviz.model.operations import KINDS, NONE, Buffer, Operation, Shape
 
 MOST_LINES = 200  # of a table that is printed
@@ -198,9 +197,6 @@ class Program:
             )
         more = len(self.operations) - MOST_LINES
         return "\n".join([head, *columns(lines), *([f"... and {more:,} more"] if more > 0 else [])])
-
-    def _repr_html_(self) -> str:
-        return program_html(self)
 
 
 def columns(lines: Sequence[tuple[str, ...]]) -> list[str]:

@@ -19,7 +19,7 @@ def test_every_weight_is_a_cell_with_its_number_and_its_gradient() -> None:
     p.bank.value[:] = [0.5, -0.25, 0.125]
     p.bank.grad[:] = [1.0, -2.0, 3.0]
     drawn = draw(p)
-    scale = Scale(0.5, False)
+    scale = Scale(0.5)
     fills = [cell.attrib["fill"] for cell in drawn.all("rect", "cell")]
     assert fills == [scale.color(x) for x in (0.5, -0.25, 0.125)]
     assert drawn.texts[2:] == [

@@ -49,7 +49,7 @@ NOT_WORDS = [
     ("cli/doctor.py", "sudo *|winget *|softwareupdate *", "commands"),
     ("cli/probes.py", "Pillow", "the name of a package"),
     ("controller/controller.py", "edit {}", "a name of what is done"),
-    ("displays/*", "*Network*|Perceptron|*Program*|Session|Value", "names of classes"),
+    ("displays/*", "*Network*|Perceptron|Session|Value", "names of classes"),
     ("displays/page.py", "*solid*", "a style"),
     ("displays/session.py", "curve field", "a class of an element"),
     ("displays/svg.py", "*sans-serif", "fonts"),

@@ -78,11 +78,11 @@ def test_pictures(done: int, colours: sv.Session, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("steps", [0, 3])
 def test_displays(steps: int, colours: sv.Session) -> None:
     network = colours.network
-    layer, perceptron = network.layers[0], network.layers[0].perceptrons[0]
+    perceptron = network.layers[0].perceptrons[0]
     network.bank.frozen[1] = True
     if steps:
         colours.advance(steps)
-    for each in (colours, network, network.program, layer, perceptron, perceptron.weights[1]):
+    for each in (colours, network, perceptron, perceptron.weights[1]):
         html = each._repr_html_()
         shown = re.findall(r"<th[^>]*>([^<>]+)<", html)
         if "<img" in html:
