@@ -23,7 +23,7 @@ from scalarviz.sweeps.sweep import STEPS, Sweep
 from scalarviz.window.display import check_window
 
 INSTEAD = (
-    "sv.watch(..., terminal=True) draws in the terminal, sv.picture(..., 'net.png') and "
+    "sv.watch(..., terminal=True) shows the loss in the terminal, sv.picture(..., 'net.png') and "
     "sv.record(..., 'net.mp4') write a file, and sv.page(..., 'net.html') a page that trains in a "
     "browser"
 )
@@ -69,7 +69,8 @@ def watch(
     keep            where and when the session is saved; None, the default: nowhere
     recipe          how the scene was made, so that its options can be changed while it is shown;
                     of several, one for each
-    terminal        True: draw in the terminal instead; by default False
+    terminal        True: show loss, captions and keys in the terminal instead; by default
+                    False
     size            width and height of the window, or of the picture in a notebook, in pixels;
                     None, the default: fitted to the screen, and (800, 500) in a notebook
     play            False: start paused; None, the default: play at once in a window, and in a
@@ -134,7 +135,7 @@ def watch(
     if not terminal and (in_notebook() or in_marimo()):
         return notebook.watch(shown, steps, speed, theme, recipes, **options)
     if isinstance(shown, Show) and terminal:
-        return in_terminal.watch(shown, steps, speed, theme, keep)
+        return in_terminal.watch(shown, steps, speed, keep)
     try:
         check_window()
         return window.watch(shown, steps, speed, theme, keep, recipes, pin=pin, **options)

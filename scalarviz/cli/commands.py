@@ -159,7 +159,7 @@ def application(words: Sequence[str]) -> Typer:
             group.command(asked, help=help_of(verb, asked, about(path)), cls=QuietCommand)(run)
     file = typer.Argument(metavar="FILE", help="The file of a training.", show_default=False)
     theme = typer.Option("auto", metavar="NAME", help="dark, light or auto.")
-    terminal = typer.Option(False, "--terminal", help="Draw in the terminal, not in a window.")
+    terminal = typer.Option(False, "--terminal", help="Show the loss and captions in the terminal.")
     limit = typer.Option(None, metavar="N", help="Bytes that data may take which it describes.")
     branches = typer.Option(False, "--branches", help="Show its branches side by side, 6 at most.")
 

@@ -9,7 +9,7 @@ import numpy as np
 from rich.segment import Segment
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.draw2d.text_blocks import ACCENT, QUIET, Block
+from scalarviz.draw2d.terminal_styles import ACCENT, QUIET, Block
 from scalarviz.texts import plural, text
 
 AXIS = 8  # columns to the left of the curve

@@ -136,7 +136,7 @@ class Bar:
     def __init__(self, console: Console | None, *, is_kept: bool = False) -> None:
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-        from scalarviz.draw2d.text_blocks import ACCENT
+        from scalarviz.draw2d.terminal_styles import ACCENT
 
         self.lines = Progress(
             TextColumn("{task.description}", markup=False),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,13 +15,9 @@ from scalarviz.data import DataSet, Rgb, Texture, psnr
 from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair
 from scalarviz.draw2d.batch import image_bytes
-from scalarviz.draw2d.text_blocks import TextPlate
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.metrics import predictions_of
-from scalarviz.layers import Dense, Layer
-from scalarviz.model.operations import Operation
-from scalarviz.network.base import Model
-from scalarviz.presenter.names_of_data import axis_names, class_names, input_names, output_names
+from scalarviz.presenter.names_of_data import axis_names, class_names, output_names
 from scalarviz.presenter.plane_points import (
     SIDE,
     PlanePoints,
@@ -40,7 +35,6 @@ from scalarviz.view.exhibits.pictures import Pictures
 from scalarviz.view.exhibits.plane import Plane
 from scalarviz.view.exhibits.swatches import Swatches
 
-SMALL = 2000  # weights; larger networks are not shown weight by weight
 FEW = 8  # most samples whose outputs are written out
 MOST = 256  # samples that are shown
 PIXELS, FINE_PIXELS = 64, 512  # along the longer side of an image, at most
@@ -297,80 +291,3 @@ def held_out_loss(session: Session, most: int | None = MOST) -> float | None:
         return None
     inputs, targets = session.data.held_out
     return session.timeline.trainer.loss(session.network(inputs[:most]), targets[:most])
-
-
-def plates_of(session: Session) -> list[TextPlate]:
-    """Return the weights layer by layer; empty for a large network."""
-    network = session.network
-    if len(network.bank) > SMALL:
-        return []
-    if not network.layers:
-        return [expression_plate(network)]
-    found = []
-    for i, layer in enumerate(network.layers):
-        if isinstance(layer, Dense):
-            found.append(plate(session, i, layer))
-        else:
-            found += [
-                plate_of(session, operation, layer)
-                for operation in network.program.operations
-                if operation.layer == i and operation.parameters
-            ]
-    return found
-
-
-def expression_plate(expression: Model) -> TextPlate:
-    """Return the parameters of a compiled expression, in a column if they are few."""
-    values = np.asarray(expression.bank.value[expression.rows], np.float64)
-    names = expression.parameter_names
-    name, about = text("plates.values"), text("plates.parameters", count=len(names))
-    if len(names) <= FEW:
-        return TextPlate(name, about, values[:, np.newaxis], np.zeros(0), [""], names)
-    return TextPlate(name, about, values[np.newaxis], np.zeros(0), names, [""])
-
-
-def plate(session: Session, index: int, layer: Layer) -> TextPlate:
-    """Return the numbers of a Dense layer."""
-    values = np.asarray(layer.bank.value[layer.rows], np.float64)
-    is_last = layer is session.network.layers[-1]
-    inputs = numbered(layer.inputs, input_names(session.data) if index == 0 else ())
-    outputs = numbered(layer.outputs, output_names(session.data) if is_last else ())
-    weights, biases = np.split(values, [layer.inputs * layer.outputs])
-    return TextPlate(
-        name=text("plates.layer", label=index),
-        about=f"{layer.inputs} → {layer.outputs}  {layer.activation}",
-        weights=weights.reshape(-1, layer.inputs),
-        biases=biases,
-        inputs=inputs,
-        outputs=outputs,
-    )
-
-
-def numbered(count: int, names: Sequence[str]) -> list[str]:
-    """Return names of neurons; numbers for those without a name."""
-    return [*names[:count], *map(str, range(len(names), count))]
-
-
-def plate_of(session: Session, operation: Operation, layer: Layer) -> TextPlate:
-    """Return the parameters of an operation; for a norm, gains and shifts as rows.
-
-    A row of a convolution is a kernel; each channel's part is labelled with its number.
-    """
-    own, shape = operation.parameters, operation.shape
-    values = np.asarray(session.network.bank.value[own.start : own.stop], np.float64)
-    weights, biases = np.split(values, [prod(shape)])
-    sizes = operation.source.size, operation.target.size
-    name, kind = text("plates.layer", label=operation.label), type(layer).__name__
-    about = f"{sizes[0]} → {sizes[1]}  {kind}"
-    if len(shape) == 1:
-        columns = [str(i) for i in range(shape[0])]
-        rows = np.stack([weights, biases]) if len(biases) else weights[np.newaxis]
-        names = [text("plates.gain"), text("plates.shift")][: len(rows)]
-        return TextPlate(name, about, rows, np.zeros(0), columns, names)
-    if len(shape) > 2:
-        each = " × ".join(map(str, shape[1:]))
-        about = text("plates.kernels", count=shape[0], shape=each, kind=kind)
-    pixels = prod(shape[2:])
-    columns = [str(i // pixels) if i % pixels == 0 else "" for i in range(prod(shape[1:]))]
-    outputs = [str(i) for i in range(shape[0])]
-    return TextPlate(name, about, weights.reshape(shape[0], -1), biases, columns, outputs)

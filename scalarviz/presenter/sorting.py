@@ -11,7 +11,6 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.data import Digits
 from scalarviz.texts import text
 from scalarviz.view.exhibits.confusion import Confusion
-from scalarviz.view.exhibits.exhibit import resized
 from scalarviz.view.exhibits.sorting import Classes, Sorting
 
 SHOWN = 80  # digits that are drawn
@@ -56,3 +55,20 @@ def some_digits(data: Digits, count: int) -> tuple[FloatArray, Classes, FloatArr
     if max(height, width) > PIXELS:
         pictures = np.array([resized(picture, *smaller) for picture in pictures])
     return inputs, labels, pictures, shown
+
+
+def resized(picture: FloatArray, rows: int, columns: int) -> FloatArray:
+    """Resize a picture, (height, width, ...), to so many rows and columns.
+
+    Shrinking averages pixels, enlarging repeats the nearest one.
+    """
+    for axis, count in enumerate((rows, columns)):
+        size = picture.shape[axis]
+        starts = np.arange(count) * size // count
+        if count < size:
+            shape = [-1 if i == axis else 1 for i in range(picture.ndim)]
+            widths = np.diff(starts, append=size).reshape(shape)
+            picture = np.add.reduceat(picture, starts, axis=axis) / widths
+        else:
+            picture = np.take(picture, starts, axis=axis)
+    return picture

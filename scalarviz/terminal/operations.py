@@ -8,7 +8,7 @@ from itertools import groupby
 from rich.style import Style
 from rich.text import Text
 
-from scalarviz.draw2d.text_blocks import ACCENT, QUIET, STRONG
+from scalarviz.draw2d.terminal_styles import ACCENT, QUIET, STRONG
 from scalarviz.session.caption import Caption
 from scalarviz.view.frame_data import Cell
 from scalarviz.view.strip import chosen, heading, label, lit_of
@@ -38,7 +38,9 @@ def columns(cells: Sequence[Cell]) -> float:
 
 def caption_lines(caption: Caption, most: int) -> list[Text]:
     """Return the sentence and the numbers of a caption, in at most so many lines."""
-    lines = [Text(caption.title, STRONG), *(Text(line) for line in caption.numbers)]
-    for line in lines:
-        line.no_wrap, line.overflow = True, "ellipsis"
-    return lines[:most]
+    return [line_of(caption.title, STRONG), *map(line_of, caption.numbers)][:most]
+
+
+def line_of(words: str, style: Style | str = "") -> Text:
+    """Return words that take one line, cut where it ends."""
+    return Text(words, style, no_wrap=True, overflow="ellipsis")

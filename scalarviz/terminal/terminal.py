@@ -16,21 +16,16 @@ from dataclasses import replace
 from time import perf_counter, sleep
 from typing import Any, final
 
-import numpy as np
 from rich.console import Console, RenderableType
 from rich.live import Live
 
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.warming import Compiling, kinds_of
-from scalarviz.draw2d.braille_curve import round_up
-from scalarviz.draw2d.colors import ColorMap, spread
 from scalarviz.draw2d.progress import Progress
-from scalarviz.draw2d.theme import THEMES
 from scalarviz.errors.visible_text import LONGEST_LINE, visible
 from scalarviz.export.rate import FRAME, Pace
-from scalarviz.formulas.table import pick
 from scalarviz.presenter.captions.strip import cells_of
-from scalarviz.presenter.exhibits_of import exhibit_of, held_out_loss, plates_of
+from scalarviz.presenter.exhibits_of import exhibit_of, held_out_loss
 from scalarviz.presenter.show import Show
 from scalarviz.process.interrupt import Stop
 from scalarviz.session.branches import Clock
@@ -39,7 +34,6 @@ from scalarviz.terminal.keys import Keys, NoKeys, keyboard
 from scalarviz.terminal.picture import TerminalFrame, picture
 from scalarviz.terminal.train import can_draw, closing, end_of, train
 from scalarviz.texts import text
-from scalarviz.view.exhibits.exhibit import BlockStyle
 
 DRAWING = 1 / 4  # largest share of the time spent on drawing
 HANDLE = ("step", "operation", "rate", "reset", "leave")
@@ -49,7 +43,6 @@ def watch(
     show: object,
     steps: int | None = None,
     speed: float | None = None,
-    theme: str = "auto",
     keep: Keep | None = None,
 ) -> int:
     """Train a session with a live picture in the terminal; return the exit code.
@@ -57,7 +50,6 @@ def watch(
     show   a Show or a Session
     steps  number of steps; None: those of the show
     speed  steps a second, 0 for as fast as possible; None: the speed of the show
-    theme  "dark", "light", or "auto" for the terminal's
     keep   saves the training
 
     Returns 0, or 130 after Ctrl-C. Raises InputError for an invalid option.
@@ -65,41 +57,26 @@ def watch(
     show, keep = Show.of(show), keep or Keep()
     pace, end = Pace(show, speed), end_of(show, steps)
     console = Console()
-    look = BlockStyle(color_map(theme), console.color_system in ("256", "truecolor"))
-    if console.no_color:
-        look = BlockStyle(look.map, False)
     if not can_draw(console):
         return train(show, steps, keep)
-    return TerminalSession(show, pace, end, look, console, keep).run()
-
-
-def color_map(theme: str) -> ColorMap:
-    """Return the colors of a theme; "auto" reads the background from COLORFGBG."""
-    if theme == "auto":
-        background = os.environ.get("COLORFGBG", "").rpartition(";")[2]
-        theme = "light" if background in ("7", "15") else "dark"
-    return pick({"auto": THEMES["dark"], **THEMES}, theme, "theme").map
+    return TerminalSession(show, pace, end, console, keep).run()
 
 
 @final
 class TerminalSession:
     """Shows a session on the alternate screen of a terminal."""
 
-    def __init__(
-        self, show: Show, pace: Pace, end: int, look: BlockStyle, console: Console, keep: Keep
-    ) -> None:
+    def __init__(self, show: Show, pace: Pace, end: int, console: Console, keep: Keep) -> None:
         self.show = show
         self.session = show.session
         self.pace = pace
         self.end = end
-        self.look = look
         self.console = console
         self.keep = keep
         self.start = self.session.step_index
         self.paused = False
         self.leave = False
         self.suspend = False
-        self.scale = 0.0
         self.keys: Keys = NoKeys()
 
     def run(self) -> int:
@@ -121,7 +98,7 @@ class TerminalSession:
                     stop_here()
             height = self.console.height - 3  # leaves room for the closing lines and the prompt
             moment = replace(self.moment(""), speed=rate)
-            last = picture(moment, self.look, self.console.width, height)
+            last = picture(moment, self.console.width, height)
             self.console.print(last, height=height)
             self.tell(closing(self.show, self.start, self.end))
             self.tell(self.keep.at_end(self.session, stop.asked))
@@ -181,7 +158,7 @@ class TerminalSession:
     def picture(self) -> RenderableType:
         """Return the current picture."""
         moment = self.moment(self.note())
-        return picture(moment, self.look, *self.console.size)
+        return picture(moment, *self.console.size)
 
     def note(self) -> str:
         """Return the reason for the speed; in a pause, the current operation."""
@@ -201,8 +178,6 @@ class TerminalSession:
         """Return what the picture shows of the session now."""
         session = self.session
         with session.doing():
-            values = np.asarray(session.network.bank.value, np.float64)
-            self.scale = max(self.scale, round_up(spread(values)))
             return TerminalFrame(
                 title=self.show.title,
                 step=session.step_index,
@@ -210,8 +185,6 @@ class TerminalSession:
                 losses=session.losses,
                 speed=self.pace.rate,
                 learning_rate=session.learning_rate,
-                plates=plates_of(session),
-                scale=self.scale,
                 epoch=session.epoch,
                 engine=session.engine,
                 exhibit=exhibit_of(session),

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, final
 import numpy as np
 import pytest
 from rich.console import Console
-from rich.segment import Segment
 
 import scalarviz as sv
 from scalarviz.checks.numbers import FloatArray, number
@@ -17,15 +16,14 @@ from scalarviz.controller.options import Options
 from scalarviz.data import DATA_SETS
 from scalarviz.data.base import DataChoice, TableSet
 from scalarviz.draw2d.canvas import Canvas2D
-from scalarviz.draw2d.text_blocks import Block
 from scalarviz.draw2d.theme import THEMES, Theme
 from scalarviz.presenter.captions.moments import caption
-from scalarviz.presenter.exhibits_of import EXHIBITS, exhibit_of, plates_of
+from scalarviz.presenter.exhibits_of import EXHIBITS, exhibit_of
 from scalarviz.presenter.scene_layout import layout_of, names_of, tints_of
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.terminal.picture import TerminalFrame, picture
-from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit
+from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.scene.frame import Box
 from tests.studio import Studio
 
@@ -53,8 +51,8 @@ class Gauge(Exhibit):
     said: FloatArray
     title: str = "how warm"
 
-    def block(self, look: BlockStyle, width: int, height: int) -> Block:
-        return [[Segment(f"shade of warmth {value:.2f}")] for value in self.said[:height]]
+    def words(self) -> list[str]:
+        return [f"shade of warmth {value:.2f}" for value in self.said]
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         canvas.box(box.x, box.y, box.width, box.height, theme.accent)
@@ -96,8 +94,6 @@ def test_its_neurons_have_its_names_and_tints() -> None:
     values = {program.inputs.name: np.array([0.0, 0.5, 1.0]), program.outputs.name: np.ones(1)}
     assert tints_of(s, values)[program.inputs.name].tolist() == [[0.0] * 3, [0.5] * 3, [1.0] * 3]
     assert layout_of(s).plates
-    first, last = plates_of(s)
-    assert (first.inputs, last.outputs) == (["cold", "mild", "hot"], ["warmth"])
 
 
 def test_a_control_changes_its_choices() -> None:
@@ -116,9 +112,9 @@ def test_captions_and_terminal_show_it() -> None:
     assert caption(s).title
     exhibit = exhibit_of(s)
     assert isinstance(exhibit, Gauge) and exhibit.wanted(1280.0, 600.0) == 320.0
-    frame = TerminalFrame("", 0, 10, s.losses, 0.0, 0.1, plates_of(s), 1.0, exhibit=exhibit)
+    frame = TerminalFrame("", 0, 10, s.losses, 0.0, 0.1, exhibit=exhibit)
     console = Console(width=100, height=40, record=True, file=StringIO())
-    console.print(picture(frame, BlockStyle(), 100, 40))
+    console.print(picture(frame, 100, 40))
     assert console.export_text().count("shade of warmth ") == 3
 
 

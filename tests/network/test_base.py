@@ -10,7 +10,6 @@ import scalarviz as sv
 from scalarviz.errors import EngineError, InputError
 from scalarviz.network.base import Model
 from scalarviz.network.expression import Expression
-from scalarviz.presenter.exhibits_of import plates_of
 from scalarviz.presenter.traced_weight import first_row
 from tests.wording import refused
 
@@ -65,8 +64,6 @@ def test_parameters_on_a_shared_bank_keep_their_names() -> None:
     assert [p.label for p in turned.parameters] == ["b", "a"]
     assert turned.bank.value[turned.rows].tolist() == [2.0, 3.0]
     assert turned.parameter_names == ["a", "b"]
-    (plate,) = plates_of(sv.Session(turned, ([[0.0]], [[0.0]]), engine="python"))
-    assert plate.weights.ravel().tolist() == [2.0, 3.0] and list(plate.outputs) == ["a", "b"]
     part = sv.compile(lambda x: b * x, inputs=1, engine="python")
     assert part.parameter_names == ["b"] and first_row(part) == 1
 

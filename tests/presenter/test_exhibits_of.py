@@ -16,7 +16,6 @@ from scalarviz.presenter.exhibits_of import (
     can_be_finer,
     exhibit_of,
     held_out_loss,
-    plates_of,
 )
 from scalarviz.view.exhibits.graph import FunctionPlot
 from scalarviz.view.exhibits.pictures import Pictures
@@ -26,61 +25,6 @@ from scalarviz.view.exhibits.swatches import Swatches
 
 def session(layers: list[Any], learned: object, **options: Any) -> sv.Session:
     return sv.Session(sv.Network(layers, seed=0), learned, engine="python", **options)
-
-
-# The weights.
-
-
-def test_a_plate_has_each_weight_at_its_perceptron_and_input(colours: sv.Session) -> None:
-    for layer, plate in zip(colours.network.layers, plates_of(colours), strict=True):
-        for i, perceptron in enumerate(layer.perceptrons):
-            assert plate.weights[i].tolist() == [weight.value for weight in perceptron.weights]
-            assert plate.biases[i] == perceptron.bias.value
-
-
-def test_a_plate_says_its_shape_its_activation_and_where_the_colours_are(
-    colours: sv.Session,
-) -> None:
-    first, second = plates_of(colours)
-    assert (first.name, first.about) == ("layer 0", "3 → 8  tanh")
-    assert (second.name, second.about) == ("layer 1", "8 → 3  sigmoid")
-    assert "".join(first.inputs) == "".join(second.outputs) == "RGB"
-    assert "".join(first.outputs) == "".join(second.inputs) == "01234567"
-
-
-def test_layers_without_weights_are_left_out_and_norms_are_two_rows() -> None:
-    layers = [sv.FrequencyEncoding(2), sv.Dense(12, 4, bias=False), sv.LayerNorm(4)]
-    layers += [sv.RMSNorm(4), sv.Dense(4, 1)]
-    dense, norm, rms, _ = plates_of(session(layers, data.Xor()))
-    assert (dense.name, dense.weights.shape, dense.biases.shape) == ("layer 1", (4, 12), (0,))
-    assert (norm.about, norm.outputs) == ("4 → 4  LayerNorm", ["gain", "shift"])
-    assert norm.weights.tolist() == [[1.0] * 4, [0.0] * 4]
-    assert rms.outputs == ["gain"] and rms.weights.shape == (1, 4)
-
-
-def test_kernels_are_rows_and_parts_of_a_residual_are_shown_each() -> None:
-    conv = sv.Conv2d((2, 3, 3), 2, 3, padding=1)
-    layers = [sv.BatchNorm((2, 3, 3)), sv.Residual(conv), sv.Dense(18, 1)]
-    numbers = np.zeros((2, 18)), np.zeros((2, 1))
-    norm, kernels, _ = plates_of(session(layers, numbers))
-    assert norm.weights.shape == (2, 2) and norm.outputs == ["gain", "shift"]
-    assert (kernels.name, kernels.about) == ("layer 1.0", "2 kernels of 2 × 3 × 3  Residual")
-    assert kernels.weights.shape == (2, 18) and kernels.biases.shape == (2,)
-    assert [i for i, name in enumerate(kernels.inputs) if name] == [0, 9]
-    assert kernels.weights[1, 13] == conv.perceptrons[1].weights[13].value
-
-
-def test_weights_of_a_large_network_are_not_shown_one_by_one() -> None:
-    assert plates_of(session([2, 2000, 1], data.Xor())) == []
-
-
-def test_an_expression_shows_its_parameters() -> None:
-    slope, shift = sv.Value(2.0, label="slope"), sv.Value(0.5)
-    line = sv.compile(lambda x: slope * x + shift, inputs=1, engine="python")
-    s = sv.Session(line, ([[0.0], [1.0]], [[1.0], [2.0]]), engine="python")
-    (plate,) = plates_of(s)
-    values = dict(zip(plate.outputs, plate.weights[:, 0].tolist(), strict=True))
-    assert sorted(values.values()) == [0.5, 2.0] and values["slope"] == 2.0
 
 
 # What is learned.
@@ -272,7 +216,7 @@ def test_data_that_a_function_makes_is_drawn_too() -> None:
 
 def test_looking_leaves_nothing_behind(colours: sv.Session) -> None:
     def look() -> None:
-        exhibit_of(colours), plates_of(colours), held_out_loss(colours)
+        exhibit_of(colours), held_out_loss(colours)
 
     look()
     with pytest.raises(OrderError):

@@ -26,7 +26,6 @@ from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.terminal.picture import picture
 from scalarviz.terminal.terminal import TerminalSession
-from scalarviz.view.exhibits.exhibit import BlockStyle
 
 # A name that reverses what follows, one that ends a line of C, one that colours a terminal.
 HOSTILE = ["a\u202eb", "c\0d", "\x1b[31me\u2066", "f\u200f\ng"]
@@ -121,12 +120,10 @@ def test_controls_show_all_letters(session: sv.Session) -> None:
 
 def test_terminals_show_all_letters(session: sv.Session) -> None:
     console = Console(width=120, record=True, file=io.StringIO())
-    watching = TerminalSession(
-        Show(session), Pace(Show(session)), 2000, BlockStyle(), console, Keep()
-    )
+    watching = TerminalSession(Show(session), Pace(Show(session)), 2000, console, Keep())
     moment = watching.moment("")
     assert hidden(texts_in(moment)) == []
-    console.print(picture(moment, BlockStyle(), 120, 40))
+    console.print(picture(moment, 120, 40))
     assert hidden(iter([console.export_text()]), lines=True) == []
 
 

@@ -8,7 +8,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.presenter.exhibits_of import exhibit_of
-from scalarviz.presenter.sorting import ASKED, SHOWN, SLOWLY, sorting
+from scalarviz.presenter.sorting import ASKED, SHOWN, SLOWLY, resized, sorting
 from scalarviz.view.exhibits.sorting import Sorting
 
 RNG = np.random.default_rng(0)
@@ -109,3 +109,9 @@ def test_a_session_that_learns_digits_shows_them() -> None:
     assert isinstance(shown, Sorting) and shown.confusion.all == SLOWLY
     assert isinstance(exhibit_of(session, knowing(session.data)), Sorting)  # a copy may be asked
     assert exhibit_of(session, knowing(session.data)).aside == "held-out 100.0%"
+
+
+def test_a_smaller_picture_is_made_of_averages_and_a_larger_one_of_the_nearest() -> None:
+    small = np.arange(16.0).reshape(4, 4)
+    assert resized(small, 2, 2).tolist() == [[2.5, 4.5], [10.5, 12.5]]
+    assert resized(small[:2, :2], 4, 2).tolist() == [[0, 1], [0, 1], [4, 5], [4, 5]]

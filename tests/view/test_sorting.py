@@ -4,12 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rich.segment import SegmentLines
 
 from scalarviz.draw2d.colors import contrast, rgb
 from scalarviz.draw2d.theme import THEMES, Theme
 from scalarviz.view.exhibits.confusion import WRONG, Confusion, readable_on
-from scalarviz.view.exhibits.exhibit import BlockStyle
 from scalarviz.view.exhibits.sorting import Sorting
 from scalarviz.view.scene.frame import Box
 from tests.noted import Noted
@@ -164,37 +162,6 @@ def test_as_much_is_said_as_there_is_room_for() -> None:
     said = replace(SORTING, aside="held-out 97.1%")
     assert "300 of 309 held-out digits are right, 97.1%" in painted(said).words
     assert "held-out 97.1%" in painted(said, Box(0, 0, 240, 320)).words
-
-
-def test_in_a_terminal_there_is_the_table_and_without_color_a_sign() -> None:
-    for look in (BlockStyle(), BlockStyle(color=False)):
-        block = SORTING.block(look, 45, 11)
-        lines = ["".join(segment.text for segment in line) for line in block]
-        assert len(lines) == 11 and {len(line) for line in lines} == {44}
-        assert lines[0].split() == list("0123456789")
-        SegmentLines(block)
-    assert lines[10].split() == ["9", "2!", ".", ".", ".", "6!", ".", ".", ".", ".", "30"]
-    shown = SORTING.block(BlockStyle(), 45, 11)
-    assert shown[1][1].style != shown[1][10].style != shown[1][2].style
-
-
-@pytest.mark.parametrize("look", [BlockStyle(), BlockStyle(color=False)])
-def test_a_high_terminal_has_the_digits_as_numbers_too(look: BlockStyle) -> None:
-    lines = ["".join(part.text for part in line) for line in SORTING.block(look, 50, 30)]
-    assert len(lines) == 11 + 1 + 9 and {len(line) for line in lines} == {44, 0}
-    assert lines[12].split() == ["0", "1", "2", "3", "9!", "5", "6", "7", "8", "0!"]
-    assert lines[20].split() == ["4"]
-    lines = ["".join(part.text for part in line) for line in SORTING.block(look, 50, 19)]
-    assert len(lines) == 19
-    assert lines[18].split() == ["0", "+2", "+2", "+2", "+3", "+2", "+2", "+2", "+2", "+2"]
-    assert len(SORTING.block(look, 50, 18)) == 11
-
-
-@pytest.mark.parametrize(("width", "height"), [(43, 11), (44, 10), (12, 3), (1, 1)])
-def test_a_terminal_too_small_for_it_says_how_many_are_right(width: int, height: int) -> None:
-    block = SORTING.block(BlockStyle(), width, height)
-    lines = ["".join(segment.text for segment in line) for line in block]
-    assert lines == ["300 of 309 are right"[:width]]
 
 
 def test_what_is_confused_most_is_said() -> None:

@@ -7,15 +7,13 @@ from typing import final
 
 import numpy as np
 import numpy.typing as npt
-from rich.segment import Segment
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.canvas import Canvas2D
-from scalarviz.draw2d.colors import ColorMap, contrast, rgb, to_bytes
-from scalarviz.draw2d.text_blocks import QUIET, Block, paint
+from scalarviz.draw2d.colors import ColorMap, contrast, rgb
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
-from scalarviz.view.exhibits.exhibit import BlockStyle, letter_size
+from scalarviz.view.exhibits.exhibit import letter_size
 from scalarviz.view.scene.frame import Box
 
 Counts = npt.NDArray[np.int64]
@@ -24,7 +22,6 @@ RIGHT, WRONG = -0.62, 0.8  # places on the color map for correct and for wrong c
 FAINTEST = 0.4  # color strength of a cell with a single case
 # On a canvas, relative to the size of text: left of the cells, above them, and their least height.
 LABELS, HEAD, CELL = 1.2, 1.6, 1.2
-COLUMNS = 4  # characters per cell in a terminal
 
 
 @final
@@ -83,26 +80,6 @@ class Confusion:
             if canvas.measure(words, size=size) <= wide - 3.0:
                 x, y = places[i] + (0.5 * (wide - 1.0), base)
                 canvas.text(x, y, words, size=size, color=ink[i], anchor="center")
-
-    def block(self, look: BlockStyle, width: int, height: int) -> Block:
-        """Return lines for a terminal; an empty block if they do not fit."""
-        count = len(self.counts)
-        if width < COLUMNS * (count + 1) or height < count + 1:
-            return []
-        heads = "".join(f"{i:>{COLUMNS}}" for i in range(count))
-        block: Block = [[Segment(f"{'':{COLUMNS}}{heads}", QUIET)]]
-        codes = to_bytes(self.colors(look.paper, look.map)).tolist()
-        for i, row in enumerate(self.counts.tolist()):
-            line = [Segment(f"{i:>{COLUMNS - 1}} ", QUIET)]
-            for j, (cases, code) in enumerate(zip(row, codes[i], strict=True)):
-                plain = f"{cases or '.':>{COLUMNS}}"
-                if not look.color:
-                    plain = f"{cases}!".rjust(COLUMNS) if cases and i != j else plain
-                    line.append(Segment(plain))
-                else:
-                    line.append(Segment(plain, paint(*code) if cases else QUIET))
-            block.append(line)
-        return block
 
 
 def readable_on(colors: FloatArray) -> FloatArray:

@@ -7,34 +7,25 @@ from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
-import numpy.typing as npt
-from rich.segment import Segment
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.draw2d.braille_curve import AXIS, BRAILLE
 from scalarviz.draw2d.canvas import Canvas2D
-from scalarviz.draw2d.text_blocks import ACCENT, QUIET, Block
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
 from scalarviz.view.exhibits.axes import LINE, Axes, paint_frame, paint_key
 from scalarviz.view.exhibits.exhibit import (
     LETTERS,
-    BlockStyle,
     Exhibit,
     letter_size,
     part_of_stage,
 )
 from scalarviz.view.scene.frame import Box
 
-LEAST_LINES, LEAST_COLUMNS = 2, 4
-
 
 @final
 @dataclass(frozen=True)
 class FunctionPlot(Exhibit):
     """The outputs at evenly spaced inputs from `low` to `high`, and samples (x, y), one per row.
-
-    In a terminal, the curve hides a sample in the same character.
 
     names  of the input and the output
     axis   number of the input
@@ -50,30 +41,6 @@ class FunctionPlot(Exhibit):
     axis: int = 0
     focus: tuple[float, float] | None = None
     _plots: list[Box] = field(default_factory=list, repr=False, compare=False)  # painted last
-
-    def block(self, look: BlockStyle, width: int, height: int) -> Block:
-        rows, columns = height - 1, width - AXIS
-        if rows < LEAST_LINES or columns < LEAST_COLUMNS:
-            return [[Segment("")]]
-        bottom, top = self.range()
-        at = np.linspace(self.low, self.high, 2 * columns)
-        known = np.linspace(self.low, self.high, len(self.outputs))
-        curve = characters(at, np.interp(at, known, self.outputs), self, rows, columns, joined=True)
-        inside = np.isfinite(self.points).all(axis=1)
-        x, y = self.points[inside].T
-        dots = characters(x, y, self, rows, columns, joined=False)
-        block: Block = []
-        for i in range(rows):
-            label = {0: f"{top:.3g}", rows - 1: f"{bottom:.3g}"}.get(i, "")
-            line = [Segment(f"{label:>{AXIS - 1}}{'┤' if label else '│'}", QUIET)]
-            for own, other in zip(curve[i].tolist(), dots[i].tolist(), strict=True):
-                shown = chr(0x2800 + (own or other)) if own or other else " "
-                line.append(Segment(shown, ACCENT if own else None))
-            block.append(line)
-        left, right = f"{self.low:.3g} └", f" {self.high:.3g}"
-        rule = "─" * (columns - len(right))
-        block.append([Segment(f"{left:>{AXIS}}{rule}{right}", QUIET)])
-        return block
 
     def range(self) -> tuple[float, float]:
         """Return the ends of the y axis: the range of the samples' targets, and a margin."""
@@ -134,25 +101,3 @@ class FunctionPlot(Exhibit):
             if self.focus is not None:
                 marks.append(("frame", theme.ink, text("exhibits.in_use")))
             paint_key(canvas, foot, marks, theme)
-
-
-def characters(
-    x: FloatArray, y: FloatArray, graph: FunctionPlot, rows: int, columns: int, *, joined: bool
-) -> npt.NDArray[np.int64]:
-    """Return points as braille dots, 2 x 4 per character; `joined` connects them vertically."""
-    bottom, top = graph.range()
-    across = (x - graph.low) / (graph.high - graph.low) * (2 * columns - 1)
-    down = (top - np.nan_to_num(y, nan=top)) / (top - bottom) * (4 * rows - 1)
-    inside = (down >= 0.0) & (down <= 4 * rows - 1)
-    column = np.clip(across, 0, 2 * columns - 1).round().astype(int)
-    row = np.clip(down, 0, 4 * rows - 1).round().astype(int)
-    cells = np.zeros((rows, columns), np.int64)
-    before = row[0] if len(row) else 0
-    for i, (a, b) in enumerate(zip(column.tolist(), row.tolist(), strict=True)):
-        first = min(b, before + (before < b)) if joined else b
-        last = max(b, before - (before > b)) if joined else b
-        if inside[i] or first != last:
-            for dot in range(first, last + 1):
-                cells[dot // 4, a // 2] |= BRAILLE[dot % 4, a % 2]
-        before = b
-    return cells

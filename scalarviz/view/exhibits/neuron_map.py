@@ -10,11 +10,10 @@ import numpy as np
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb
-from scalarviz.draw2d.text_blocks import Block
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
 from scalarviz.view.exhibits.axes import LINE, Axes
-from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit, letter_size
+from scalarviz.view.exhibits.exhibit import Exhibit, letter_size
 from scalarviz.view.exhibits.plane import FAINT, Plane
 from scalarviz.view.scene.frame import Box
 
@@ -35,10 +34,6 @@ class NeuronMap(Exhibit):
     parts: FloatArray
     plane: Plane
     title: str = ""
-
-    def block(self, look: BlockStyle, width: int, height: int) -> Block:
-        shown = replace(self.plane, values=self.parts, middle=0.0, reach=1.0, classes=())
-        return shown.map(look, max(1, min(height, width // 2)))
 
     def words(self) -> list[str]:
         known = self.values[np.isfinite(self.values)]

@@ -10,15 +10,12 @@ import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.canvas import Canvas2D
-from scalarviz.draw2d.text_blocks import Block
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
 from scalarviz.view.exhibits.exhibit import (
-    BlockStyle,
     Exhibit,
     letter_size,
     part_of_stage,
-    pixels,
 )
 from scalarviz.view.scene.frame import Box
 
@@ -41,9 +38,6 @@ class Pad(Exhibit):
         """The image from 0 to 1, in three channels."""
         part = np.clip((self.image - self.low) / ((self.high - self.low) or 1.0), 0.0, 1.0)
         return np.repeat(part[:, :, np.newaxis], 3, axis=2)
-
-    def block(self, look: BlockStyle, width: int, height: int) -> Block:
-        return pixels(self.light, look)
 
     def wanted(self, width: float, height: float) -> float:
         return part_of_stage(360.0, width, height)

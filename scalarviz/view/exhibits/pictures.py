@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, final
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
-from rich.segment import Segment
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.batch import OnCard, image_bytes
 from scalarviz.draw2d.canvas import Canvas2D
-from scalarviz.draw2d.text_blocks import QUIET, Block
 from scalarviz.draw2d.theme import Theme
 from scalarviz.view.exhibits.axes import LINE, paint_frame
 from scalarviz.view.exhibits.exhibit import (
     LETTERS,
-    BlockStyle,
     Exhibit,
     letter_size,
     part_of_stage,
-    pixels,
-    resized,
     stage_scale,
 )
 from scalarviz.view.exhibits.on_card import COLORS, MapLook, NetworkOnCard
@@ -56,34 +51,6 @@ class Pictures(Exhibit):
     card: NetworkOnCard | None = field(default=None, repr=False, compare=False)
     _made: list[npt.NDArray[np.uint8]] = field(default_factory=list, repr=False, compare=False)
     _places: list[Box] = field(default_factory=list, repr=False, compare=False)  # painted last
-    wide: ClassVar[bool] = True
-
-    def lines(self, width: int, room: int) -> int:
-        return min(max(room - LOSS, room // 2), self.size(width - 4, room)[0] + 3)
-
-    def columns(self, width: int, height: int) -> int:
-        return width
-
-    def size(self, width: int, height: int) -> tuple[int, int]:
-        """Return the lines and columns of one image, as large as they fit."""
-        rows, columns, _ = next(iter(self.pictures.values())).shape
-        each = max(1, (width + GAP) // len(self.pictures) - GAP)
-        lines = min(max(1, height), max(1, round(each * rows / columns / 2)))
-        return lines, min(each, max(1, round(2 * lines * columns / rows)))
-
-    def block(self, look: BlockStyle, width: int, height: int) -> Block:
-        lines, columns = self.size(width, height - 1)
-        spare = " " * min(8, (width - len(self.pictures) * columns) // max(1, len(self.pictures)))
-        block: Block = [
-            [Segment(f"{name[:columns]:{columns}}{spare}", QUIET) for name in self.pictures]
-        ]
-        shown = [
-            pixels(resized(picture, 2 * lines, columns), look) for picture in self.pictures.values()
-        ]
-        for parts in zip(*shown, strict=True):
-            block.append([segment for part in parts for segment in (*part, Segment(spare))])
-        return block
-
     # On a canvas.
 
     def wanted(self, width: float, height: float) -> float:

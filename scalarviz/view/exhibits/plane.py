@@ -8,25 +8,19 @@ from typing import final
 
 import numpy as np
 import numpy.typing as npt
-from rich.segment import Segment
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.class_colors import class_colors
 from scalarviz.draw2d.colors import ColorMap, rgb
-from scalarviz.draw2d.text_blocks import QUIET, Block
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
 from scalarviz.view.exhibits.axes import LINE, Axes, Key, key_rows, paint_frame, paint_key
 from scalarviz.view.exhibits.exhibit import (
     LETTERS,
-    BlockStyle,
     Exhibit,
     letter_size,
-    letters,
     part_of_stage,
-    pixels,
-    resized,
 )
 from scalarviz.view.exhibits.on_card import (
     ANSWERS,
@@ -43,8 +37,6 @@ FAINT = 0.55  # color strength of the map; samples have full strength
 STRONG = 0.8  # color strength of samples, on a canvas
 FEW = 8  # samples that are drawn large
 LARGE, SMALL = 8.0, 4.0  # radius of a sample in pixels, next to text of 13 pixels
-CROWDED = 0.3  # samples per pixel; further samples are not drawn
-LEAST_SIDE = 6  # lines
 MOST_ROWS = 4  # lines of the key
 TINY = 1e-30  # a reach by which all answers have the strongest colors
 
@@ -98,67 +90,6 @@ class Plane(Exhibit):
     card: NetworkOnCard | None = field(default=None, repr=False, compare=False)
     _plots: list[Box] = field(default_factory=list, repr=False, compare=False)  # painted last
 
-    def lines(self, width: int, room: int) -> int:
-        widest = (self.widest(width) - 4 - self.beside) // 2
-        return min(room * 2 // 3, max(widest, LEAST_SIDE) + 2)
-
-    def columns(self, width: int, height: int) -> int:
-        wanted = max(2 * height + self.beside, len(self.title) + 2)
-        return min(wanted + 4, self.widest(width))
-
-    @property
-    def beside(self) -> int:
-        """Columns that the answers take."""
-        return 3 + max(map(len, self.answers)) if self.answers else 0
-
-    def widest(self, width: int) -> int:
-        return width * 3 // 5 if self.answers else width * 11 // 20
-
-    def block(self, look: BlockStyle, width: int, height: int) -> Block:
-        room = width - self.beside if width - self.beside >= 2 * LEAST_SIDE else width
-        side = max(1, min(height, room // 2))
-        block = self.map(look, side)
-        spare = width - 2 * side
-        top = max(0, (side - len(self.answers)) // 2)
-        for i, answer in enumerate(self.answers):
-            if top + i < side and spare > len(answer) + 1:
-                block[top + i] = [*block[top + i], Segment(f"  {answer}", QUIET)]
-        return block
-
-    def map(self, look: BlockStyle, side: int) -> Block:
-        """Return the map alone, `side` lines high."""
-        row, column = self.places(2 * side)
-        if not look.color:
-            block = letters(self._ink(side))
-            for y, x, mark in zip(row // 2, column, self._marks(), strict=False):
-                row_text = block[y][0].text
-                block[y] = [Segment(row_text[:x] + mark + row_text[x + 1 :])]
-            return block
-        # Colors are mixed, not the numbers of classes.
-        fills = resized(self._fills(self.values, look.map), 2 * side, 2 * side)
-        colors = look.paper + FAINT * (fills - look.paper)
-        colors[row, column] = self._strong(self.targets, look.map, 1.0)[: len(row)]
-        return pixels(colors, look)
-
-    def _ink(self, side: int) -> FloatArray:
-        """Return the outputs as amounts of ink, 0 to 1, `side` rows by twice as many columns."""
-        if self.classes:  # there is no class between two others
-            rows, columns = (
-                ((np.arange(count) + 0.5) / count * size).astype(int)
-                for count, size in zip((side, 2 * side), self.values.shape, strict=True)
-            )
-            ink: FloatArray = self.values[rows[:, np.newaxis], columns]
-            return ink / max(1, len(self.classes) - 1)
-        shown = resized(self.values, 2 * side, 2 * side).reshape(side, 2, -1).mean(axis=1)
-        ink = (shown - self.middle) / self.reach / 2.0 + 0.5
-        return ink
-
-    def _marks(self) -> list[str]:
-        """Return a letter for each sample, or the last digit of its class."""
-        if self.classes:
-            return [str(int(target) % 10) for target in self.targets.tolist()]
-        return ["x" if target > self.middle else "o" for target in self.targets.tolist()]
-
     def _fills(self, values: FloatArray, colors: ColorMap) -> FloatArray:
         """Return the colors of outputs, at full strength."""
         if self.classes:
@@ -180,13 +111,6 @@ class Plane(Exhibit):
         if self.classes:
             return class_colors(targets, colors.background)
         return colors(np.where(targets > self.middle, strength, -strength))
-
-    def places(self, side: int) -> tuple[FloatArray, FloatArray]:
-        """Return rows and columns of the samples that are drawn."""
-        shown = self.points[: int(CROWDED * side * side) or 1]
-        inside = np.clip(np.stack([1.0 - shown[:, 1], shown[:, 0]]), 0.0, 1.0)
-        row, column = np.minimum((inside * side).astype(int), side - 1)
-        return row, column
 
     # On a canvas.
 

@@ -8,23 +8,19 @@ from typing import final
 
 import numpy as np
 import numpy.typing as npt
-from rich.segment import Segment
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb, to_bytes
-from scalarviz.draw2d.text_blocks import QUIET, Block, paint
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
-from scalarviz.view.exhibits.confusion import CELL, COLUMNS, HEAD, LABELS, WRONG, Confusion
-from scalarviz.view.exhibits.exhibit import BlockStyle, Exhibit, letter_size, part_of_stage
+from scalarviz.view.exhibits.confusion import CELL, HEAD, LABELS, WRONG, Confusion
+from scalarviz.view.exhibits.exhibit import Exhibit, letter_size, part_of_stage
 from scalarviz.view.scene.frame import Box
 
 Classes = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
-LEAST_ROWS = 7  # in a terminal, lines of classes
-# On a canvas.
 ROWS = 8  # rows of images that stand above a matrix
 LEAST = 0.85  # least height of a row above a matrix, relative to the width of a column
 BADGE = 2.2  # least width of an image with a class in its corner, relative to the size of text
@@ -68,39 +64,6 @@ class Sorting(Exhibit):
         left = [len(own) - len(each) for own, each in zip(self.order, shown, strict=True)]
         return np.concatenate(chosen), row, column, np.array(left)
 
-    # In a terminal.
-
-    def lines(self, width: int, room: int) -> int:
-        return min(room * 2 // 3, len(self.confusion.counts) + 3)
-
-    def columns(self, width: int, height: int) -> int:
-        wanted = COLUMNS * (len(self.confusion.counts) + 1) + 5
-        return min(wanted, width * 3 // 5)
-
-    def block(self, look: BlockStyle, width: int, height: int) -> Block:
-        """Return the matrix, and below it the classes of the images, or a summary in a line.
-
-        A sign follows the class of a wrongly predicted image.
-        """
-        table = self.confusion.block(look, width, height)
-        if not table:
-            counts = {"right": self.confusion.right, "count": self.confusion.all}
-            return [[Segment(text("exhibits.right", **counts)[:width])]]
-        rows = min(height - len(table) - 1, max(len(own) for own in self.order))
-        if rows < LEAST_ROWS:
-            return table
-        chosen, row, column, lacking = self.standing(rows)
-        lines = [[Segment(" " * COLUMNS)] * (len(self.order) + 1) for _ in range(rows)]
-        warning = paint(*to_bytes(look.map([WRONG]))[0].tolist()) if look.color else None
-        for picture, i, j in zip(chosen.tolist(), row.tolist(), column.tolist(), strict=True):
-            label = int(self.labels[picture])
-            wrong = label != self.said[picture]
-            words = f"{label}{'!' if wrong else ''}"
-            lines[i][j + 1] = Segment(f"{words:>{COLUMNS}}", warning if wrong else None)
-        for j in np.flatnonzero(lacking).tolist():
-            lines[-1][j + 1] = Segment(f"{f'+{lacking[j]}':>{COLUMNS}}", QUIET)
-        return [*table, [], *lines]
-
     def words(self) -> list[str]:
         table, said = self.confusion, self._right()
         true, taken, times = table.worst()
@@ -118,8 +81,6 @@ class Sorting(Exhibit):
         table = self.confusion
         counts = {"right": table.right, "count": table.all, "share": 100.0 * table.accuracy}
         return text("exhibits.sorting.right", of=self.of, **counts)
-
-    # On a canvas.
 
     def wanted(self, width: float, height: float) -> float:
         return part_of_stage(400.0, width, height)

@@ -7,24 +7,19 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, final
 
 import numpy as np
-from rich.segment import Segment
 
 from scalarviz.checks.numbers import FloatArray
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import contrast, rgb, to_bytes
-from scalarviz.draw2d.text_blocks import QUIET, Block, paint
 from scalarviz.draw2d.theme import Theme
 from scalarviz.texts import text
 from scalarviz.view.exhibits.exhibit import (
-    BlockStyle,
     Exhibit,
     letter_size,
     part_of_stage,
 )
 from scalarviz.view.scene.frame import Box
 
-LABEL = 7  # columns left of the swatches
-LEAST, GOOD = 5, 8  # lines
 # On a canvas, relative to a square: gap between rows, gap between inputs and outputs, room for the
 # frame of a row at both sides, and the width of a row with it.
 GAP, BETWEEN, FRAME = 14.0 / 44.0, 0.24, 0.14
@@ -75,20 +70,6 @@ class Swatches(Exhibit):
     def score(self) -> tuple[int, int]:
         off = np.abs(self.outputs - self.targets).max(axis=1)
         return int(np.count_nonzero(off < NEARLY)), len(off)
-
-    def lines(self, width: int, room: int) -> int:
-        return min(GOOD, max(LEAST, room // 3))
-
-    def block(self, look: BlockStyle, width: int, height: int) -> Block:
-        """Return three rows of swatches; outputs touch their targets."""
-        gap = int(height > 5)
-        side = min(8, max(1, (width - LABEL + 1) // len(self.inputs) - 1))
-        first = min(3, max(1, (height - gap) // 3))
-        tall = min(6, max(1, (height - gap - first) // 2))
-        block = rows(text("exhibits.input"), self.inputs, side, first, look.color)
-        block += [[]] * gap
-        block += rows(text("exhibits.output"), self.outputs, side, tall, look.color)
-        return block + rows(text("exhibits.target"), self.targets, side, tall, look.color)
 
     def wanted(self, width: float, height: float) -> float:
         return part_of_stage(170.0, width, height)
@@ -219,24 +200,3 @@ def names_of_parts() -> list[str]:
 def clear(colors: FloatArray) -> FloatArray:
     """Return outputs of a network clipped and rounded to colors that can be shown."""
     return to_bytes(colors) / 255.0
-
-
-def rows(name: str, colors: FloatArray, side: int, height: int, color: bool) -> Block:
-    """Return `height` lines of swatches, named in the middle line."""
-    codes = [tuple(code) for code in to_bytes(colors).tolist()]
-    block = []
-    for i in range(height):
-        named = i == (height - 1) // 2
-        line = [Segment(f"{name if named else '':{LABEL}}", QUIET)]
-        for code in codes:
-            digits = hexadecimal(code, side) if named and not color else ""
-            line += [Segment(f"{digits:{side}}", paint(*code) if color else None), Segment(" ")]
-        block.append(line)
-    return block
-
-
-def hexadecimal(code: tuple[int, ...], width: int) -> str:
-    """Return a color as six or three hexadecimal digits, or "", by the width available."""
-    if width >= 6:
-        return "".join(f"{part:02x}" for part in code)
-    return "".join(f"{part // 16:x}" for part in code) if width >= 3 else ""
