@@ -192,8 +192,9 @@ FOUND: dict[str, tuple[str, Any, str]] = {
 def test_what_no_gpu_may_run_is_found(body: str, error: Any, words: str) -> None:
     memory = Memory()
     address = memory.add(np.zeros(4, np.uint32), "probed")
-    with pytest.raises(error, match=words):
+    with pytest.raises(error) as told:
         Launch(translate(KERNEL.format(body)), memory, blocks=1, threads=2).run(address)
+    assert words in str(told.value)
 
 
 def test_a_copy_that_is_waited_for_is_not_found() -> None:
