@@ -15,7 +15,7 @@ import numpy as np
 from scalarviz.engines.codegen.cuda_dispatch import Real, kernel
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.convolution import geometry
-from scalarviz.engines.cuda.matrix_products import sums_of_panels
+from scalarviz.engines.cuda.matrix_products import add_products
 from scalarviz.engines.cuda.places import (
     CHUNKS,
     DOWN,
@@ -90,13 +90,13 @@ def part_of_gradients(
     start, end = chunk_start(plan, chunk, count), chunk_start(plan, chunk + 1, count)
     begin, rows = partial_of(plan, op, chunk), min(kernels - o, MATRIX_TILE)
     down, across = quarter(np.uint64(rows)), quarter(np.uint64(columns))
-    parts = np.int64(down * across)
+    parts, sums = np.int64(down * across), cuda.local.array(16, Real)
     for turn in range(0, parts, cuda.blockDim.x):
         job = turn + cuda.threadIdx.x
         r = np.int64(row_of(job, across)) if job < parts else 0
         c = job - r * np.int64(across) if job < parts else 0
-        a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = Real(0)
-        c0 = c1 = c2 = c3 = d0 = d1 = d2 = d3 = Real(0)
+        for i in range(16):
+            sums[i] = Real(0)
         for n in range(start, end, 4):
             for line in range(high):
                 g, x = g0 + line * wide * stride + n, x0 + line * width * step + n
@@ -111,20 +111,20 @@ def part_of_gradients(
                         place * apart, apart, windows, end - n, height, width, right,
                     )  # fmt: skip
                     cuda.syncthreads()
-                    a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sums_of_panels(
+                    add_products(
                         left, right, np.uint64(r), np.uint64(c), np.uint64(windows * 4), down,
-                        across, a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
+                        across, sums,
                     )  # fmt: skip
                     cuda.syncthreads()
         if job < parts:
-            step_down = np.int64(down)
-            write_quarters(arena, begin, taps, kernels, o, r, first, c, columns, a0, a1, a2, a3)
-            r += step_down
-            write_quarters(arena, begin, taps, kernels, o, r, first, c, columns, b0, b1, b2, b3)
-            r += step_down
-            write_quarters(arena, begin, taps, kernels, o, r, first, c, columns, c0, c1, c2, c3)
-            r += step_down
-            write_quarters(arena, begin, taps, kernels, o, r, first, c, columns, d0, d1, d2, d3)
+            for i in range(4):
+                for j in range(4):
+                    tap = c + j * np.int64(across)
+                    if r < rows and tap < columns:
+                        write_gradient(
+                            arena, begin, taps, kernels, o + r, first + tap, sums[4 * i + j]
+                        )
+                r += np.int64(down)
 
 
 @kernel
@@ -169,23 +169,6 @@ def fetch_inputs(
             at += np.uint64(step)
             across += np.uint64(apart)
             to += FOUR * DOWN
-
-
-@kernel
-def write_quarters(
-    arena: Numbers, begin: Index, taps: Index, kernels: Index, o: Index, r: Index, first: Index,
-    c: Index, columns: Index, x0: Any, x1: Any, x2: Any, x3: Any,
-) -> None:  # fmt: skip
-    """Write four gradients of kernel o + r, a quarter of the columns apart, those that exist."""
-    if o + r < kernels and r < MATRIX_TILE:
-        across = (columns + 3) // 4
-        write_gradient(arena, begin, taps, kernels, o + r, first + c, x0)
-        if c + across < columns:
-            write_gradient(arena, begin, taps, kernels, o + r, first + c + across, x1)
-        if c + 2 * across < columns:
-            write_gradient(arena, begin, taps, kernels, o + r, first + c + 2 * across, x2)
-        if c + 3 * across < columns:
-            write_gradient(arena, begin, taps, kernels, o + r, first + c + 3 * across, x3)
 
 
 @kernel

@@ -29,9 +29,7 @@ from scalarviz.engines.cuda.places import (
     SPACE,
     STRIDE,
     TARGET,
-    THREE,
     TILE,
-    TWO,
     VALUE,
     WEIGHT_ROW,
     ZERO,
@@ -40,7 +38,7 @@ from scalarviz.engines.cuda.places import (
     Numbers,
     Whole,
 )
-from scalarviz.engines.cuda.products import fetch, for_four, quarter, smaller, write_row
+from scalarviz.engines.cuda.products import fetch, quarter, smaller
 from scalarviz.engines.cuda.teams import bias_sum, chunk_start, partial_of
 
 
@@ -100,63 +98,50 @@ def part_of_product(
     A block with fewer threads than the tile has parts takes several turns.
     """
     down, across = quarter(rows), quarter(columns)
+    sums = cuda.local.array(16, Real)
     turn, end = ZERO, down * across
     while turn < end:
         job = turn + np.uint64(cuda.threadIdx.x)
         mine = job < end
         r = job // across if mine else ZERO
         c = job - r * across if mine else ZERO
-        a0, b0 = bias_of(arena, biases, row, r, rows), bias_of(arena, biases, row, r + down, rows)
-        c0 = bias_of(arena, biases, row, r + TWO * down, rows)
-        d0 = bias_of(arena, biases, row, r + THREE * down, rows)
-        a1 = a2 = a3 = a0
-        b1 = b2 = b3 = b0
-        c1 = c2 = c3 = c0
-        d1 = d2 = d3 = d0
+        for i in range(16):
+            sums[i] = bias_of(arena, biases, row, r + np.uint64(i // 4) * down, rows)
         start = ZERO
         while start < inner:
             width = smaller(inner - start, DEPTH)
             fetch_panel(arena, a + start * a_across, a_down, a_across, rows, width, left)
             fetch_panel(arena, b + start * b_down, b_across, b_down, columns, width, right)
             cuda.syncthreads()
-            a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sums_of_panels(
-                left, right, r, c, width, down, across,
-                a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
-            )  # fmt: skip
+            add_products(left, right, r, c, width, down, across, sums)
             cuda.syncthreads()
             start += DEPTH
         if mine:
-            write_row(arena, out, out_down, r, c, rows, columns, a0, a1, a2, a3)
-            r += down
-            write_row(arena, out, out_down, r, c, rows, columns, b0, b1, b2, b3)
-            r += down
-            write_row(arena, out, out_down, r, c, rows, columns, c0, c1, c2, c3)
-            r += down
-            write_row(arena, out, out_down, r, c, rows, columns, d0, d1, d2, d3)
+            for i in range(4):
+                for j in range(4):
+                    if r < rows and c + np.uint64(j) * across < columns:
+                        arena[out + r * out_down + c + np.uint64(j) * across] = sums[4 * i + j]
+                r += down
         turn += np.uint64(cuda.blockDim.x)
 
 
 @kernel
-def sums_of_panels(
+def add_products(
     left: Numbers, right: Numbers, p: Index, q: Index, width: Index, down: Index, across: Index,
-    a0: Any, a1: Any, a2: Any, a3: Any, b0: Any, b1: Any, b2: Any, b3: Any, c0: Any, c1: Any,
-    c2: Any, c3: Any, d0: Any, d1: Any, d2: Any, d3: Any,
-) -> Any:  # fmt: skip
-    """Return sixteen sums with `width` products added: of rows from p on, and columns from q on.
+    sums: Numbers,
+) -> None:  # fmt: skip
+    """Add `width` products to each of sixteen sums: of rows from p on, and columns from q on.
 
-    The four rows of a panel are `down` apart, the four columns `across`.
+    The four rows of a panel are `down` apart, the four columns `across`. The compiler unrolls all
+    loops over `sums`, and keeps them in registers.
     """
     last = p + width * DOWN
     while p < last:
-        x0, x1 = right[q], right[q + across]
-        x2, x3 = right[q + TWO * across], right[q + THREE * across]
-        a0, a1, a2, a3 = for_four(left[p], x0, x1, x2, x3, a0, a1, a2, a3)
-        b0, b1, b2, b3 = for_four(left[p + down], x0, x1, x2, x3, b0, b1, b2, b3)
-        c0, c1, c2, c3 = for_four(left[p + TWO * down], x0, x1, x2, x3, c0, c1, c2, c3)
-        d0, d1, d2, d3 = for_four(left[p + THREE * down], x0, x1, x2, x3, d0, d1, d2, d3)
+        for i in range(16):
+            x, y = left[p + np.uint64(i // 4) * down], right[q + np.uint64(i % 4) * across]
+            sums[i] = cuda.fma(x, y, sums[i])
         p += DOWN
         q += DOWN
-    return a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3
 
 
 @kernel
