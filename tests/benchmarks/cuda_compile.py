@@ -6,8 +6,9 @@ compiles (libnvvm) and links (nvJitLink) the kernels of 12-64x4-3 with Adam for 
 and the same kernels with all formulas, and prints seconds of the processor, registers and
 instructions. The time of numba before libnvvm counts as compiling. Then it prints the loops that
 copy weights and parts of matrices to the memory of a block, each with how many loads are under way
-before the first store; how many instructions a multiply-add takes in the loops of a convolution;
-and how many the loops of row formulas have, which the compiler unrolls four times.
+before the first store; how many instructions a multiply-add takes in the loops of whole steps, of
+products of matrices and of a convolution; and how many the loops of row formulas have, which the
+compiler unrolls four times.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from scalarviz.engines.cuda import kernels, steps
 from scalarviz.engines.cuda.units import units_of_training
 from tests.engines import machine_code
 
+AFFINE = [("WHOLE_BATCH", "affine")]
 CONVOLUTION = [("WHOLE_BATCH", "convolution")]
+MATRICES = kernels.forward_all, kernels.input_gradient_all, kernels.parameter_gradients
 SIZES = [12, 64, 64, 64, 64, 3]
 
 
@@ -43,15 +46,12 @@ def measured(unit: CudaUnit, label: str, folder: Path) -> float:
 
 
 def print_loops(folder: Path) -> None:
-    """Print the loops of a convolution's kernels: multiply-adds, and instructions for each."""
+    """Print the loops of products: multiply-adds, and instructions for each."""
     print(
-        "convolution                             registers  multiply-adds in a loop: instructions"
+        "products                                registers  multiply-adds in a loop: instructions"
     )
-    for function, rows in (
-        (kernels.forward_all, CONVOLUTION),
-        (kernels.input_gradient_all, CONVOLUTION),
-        (kernels.parameter_gradients, CONVOLUTION),
-    ):
+    of_matrices = [(function, rows) for rows in (AFFINE, CONVOLUTION) for function in MATRICES]
+    for function, rows in [(steps.train, machine_code.IN_USE), *of_matrices]:
         code = machine_code.linked(machine_code.unit(function, rows), "float32", folder)
         loops = sorted(
             (-loop.products, f"{loop.per_product:.2f}")
@@ -59,19 +59,19 @@ def print_loops(folder: Path) -> None:
             if loop.products >= 16
         )
         text = ", ".join(f"{-products}: {each}" for products, each in loops)
-        print(f"    {function.__name__:<36}{code.registers:9}  {text}", flush=True)
+        label = f"{function.__name__} {'' if rows is machine_code.IN_USE else rows[0][1]}"
+        print(f"    {label:<36}{code.registers:9}  {text}", flush=True)
 
 
 def print_copies(folder: Path) -> None:
     """Print the loops that copy weights, or parts of matrices, to a block's memory."""
     print("copies to a block's memory    registers  instructions of a loop: loads before a store")
-    matrices = kernels.forward_all, kernels.input_gradient_all, kernels.parameter_gradients
-    for function in (steps.train, *matrices):
-        rows = [("WHOLE_BATCH", "affine")] if function in matrices else machine_code.IN_USE
+    for function in (steps.train, *MATRICES):
+        rows = AFFINE if function in MATRICES else machine_code.IN_USE
         code = machine_code.linked(machine_code.unit(function, rows), "float32", folder)
         loops = [loop for loop in code.loops if loop.count(r"\bSTS") and loop.count(r"\bLDG")]
         # The other ones of whole steps draw the samples.
-        shown = loops if function in matrices else loops[:1]
+        shown = loops if function in MATRICES else loops[:1]
         text = ", ".join(
             f"{len(each.instructions)}: {each.before(r'LDG', r'STS')}" for each in shown
         )
