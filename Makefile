@@ -58,7 +58,7 @@ pages: .venv/ready-to-run .venv/ready-for-docs ## make docs/pages: the scenes th
 	@echo "Open docs/pages/index.html"
 
 bench: .venv/ready-to-test ## measure beside micrograd, and PyTorch and JAX if they are there
-	@.venv/bin/python -m tests.benchmarks
+	@.venv/bin/python -m benchmarks
 
 lint: .venv/ready-to-test $(if $(HAS_NODE),lint-js) ## style and types only
 	@.venv/bin/python -m ruff check

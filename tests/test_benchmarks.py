@@ -7,7 +7,7 @@ from pathlib import Path
 WITHOUT = """
 import sys
 sys.modules["pytest"] = None
-from tests.benchmarks.__main__ import PARTS
+from benchmarks.__main__ import PARTS
 print(len(PARTS))
 """
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from tests.benchmarks import microgpt as benchmark
+from benchmarks import microgpt as benchmark
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The script for a machine with a GPU, `tests.benchmarks.on_gpu`, where there is none."""
+"""The script for a machine with a GPU, `benchmarks.on_gpu`, where there is none."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks import on_gpu, on_gpu_first, on_gpu_machine, on_gpu_right
+from benchmarks import on_gpu, on_gpu_first, on_gpu_machine, on_gpu_right
 from tests.engines.test_cuda import needs_numba_cuda
 
 ROOT = Path(__file__).parents[1]
@@ -50,7 +50,7 @@ def run_on_gpu(folder: Path, *words: str) -> list[dict[str, object]]:
     known = os.environ | {"NUMBA_ENABLE_CUDASIM": "1", "OUT": str(folder / "out")}
     known |= {"SCALARVIZ_CACHE_DIR": str(folder / "kernels"), "PYTHONPATH": str(folder)}
     known["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
-    command = [sys.executable, "-m", "tests.benchmarks.on_gpu", *words]
+    command = [sys.executable, "-m", "benchmarks.on_gpu", *words]
     done = subprocess.run(command, cwd=ROOT, env=known, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith("on_gpu.jsonl: all right\n")
@@ -82,10 +82,10 @@ def test_every_part_runs(tmp_path: Path) -> None:
 def test_a_part_that_goes_wrong_is_told_and_the_next_one_runs(
     ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    package = tmp_path / "tests" / "benchmarks"
-    package.mkdir(parents=True)
+    package = tmp_path / "benchmarks"
+    package.mkdir()
     for name in ("on_gpu.py", "on_gpu_machine.py"):
-        text = (ROOT / "tests" / "benchmarks" / name).read_text()
+        text = (ROOT / "benchmarks" / name).read_text()
         (package / name).write_text(text.replace('("first", 120)', '("first", 6)'))
     (package / "on_gpu_first.py").write_text(
         f"import os, time\ndef right():\n    {ending}\ndef speed():\n    pass\n"

@@ -68,7 +68,7 @@ def uses_of(feature: Feature) -> list[str]:
 def sources() -> Iterator[tuple[str, str]]:
     """The code of tests, of lessons, and of examples in README, the guide and docstrings."""
     for path in sorted((ROOT / "tests").rglob("*.py")):
-        if path.name not in ABOUT_THIS and "benchmarks" not in path.parts:
+        if path.name not in ABOUT_THIS:
             yield named(path), path.read_text(encoding="utf-8")
     for path in [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]:
         for _, code in examples(path.read_text(encoding="utf-8")):

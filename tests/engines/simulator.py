@@ -49,7 +49,7 @@ def simulator() -> Iterator[None]:
     """Threads of a block take turns; and two of them do not both make the one shared array.
 
     With SIMULATED_BLOCKS=numba they run at the same time, and are interrupted often. On a GPU,
-    where `tests.benchmarks.on_gpu` runs the same tests, kernels are made for all formulas.
+    where `benchmarks.on_gpu` runs the same tests, kernels are made for all formulas.
     """
     if not cuda.config.ENABLE_CUDASIM:
         with all_formulas():

@@ -180,7 +180,7 @@ def tried(mutant: Mutant) -> Mutant:
     """The mutant with the first test that finds it."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
-        for name in ("scalarviz", "scenes", "tests", "docs", "notebooks"):
+        for name in ("scalarviz", "scenes", "tests", "benchmarks", "docs", "notebooks"):
             shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
         for name in ("conftest.py", "setup.cfg", "pyproject.toml", "README.md"):
             shutil.copy(ROOT / name, copy / name)

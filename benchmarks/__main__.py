@@ -1,0 +1,69 @@
+"""All benchmarks: `make bench`, or `python -m benchmarks [rounds] [--long] [file.png]`.
+
+`python -m benchmarks start` runs one part, which is the name of a module beside this one;
+several can be named. --long adds what takes many minutes; file.png is where the plot of `growth`
+goes.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks import (
+    batched_step,
+    calls,
+    conditions,
+    digits,
+    evaluate,
+    frames,
+    growth,
+    memory,
+    microgpt,
+    notebook,
+    page,
+    replicas,
+    sessions,
+    shader,
+    start,
+    sweeps,
+    tensorflow_js,
+    texture,
+    training_step,
+    watched,
+    xor,
+)
+from benchmarks.sides import heading, options
+
+PARTS = {
+    part.__name__.rpartition(".")[2]: part
+    for part in (
+        training_step,
+        start,
+        calls,
+        batched_step,
+        evaluate,
+        growth,
+        microgpt,
+        memory,
+        replicas,
+        sweeps,
+        sessions,
+        conditions,
+        xor,
+        texture,
+        shader,
+        digits,
+        frames,
+        watched,
+        page,
+        tensorflow_js,
+        notebook,
+    )
+}
+
+if __name__ == "__main__":
+    words = sys.argv[1:]
+    chosen = options([word for word in words if word not in PARTS])
+    print(heading(chosen))
+    for name in [word for word in words if word in PARTS] or PARTS:
+        PARTS[name].report(chosen)

@@ -1,0 +1,68 @@
+"""Outputs of a network: `net(x)` of 784-128-10 beside PyTorch and JAX, where they are installed.
+
+    python -m benchmarks.evaluate [rounds]
+    python -m benchmarks.evaluate cpu|torch|jax BATCH THREADS
+
+The second prints the median seconds of a call. The inputs are float32 on all sides, PyTorch keeps
+nothing for a backward, and JAX is jitted.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Callable
+
+from benchmarks.batched_step import installed, keep_on_cores
+from benchmarks.cases import Case
+from benchmarks.rivals import jax_outputs, torch_outputs
+from benchmarks.sides import Options, Side, in_turn, main, median_time, short_spread
+
+MODULE = "benchmarks.evaluate"
+CASE = Case([784, 128, 10], "relu", "linear", "SGD", 0.01, (1, 1000))
+NAMES = {"cpu": "cpu engine", "torch": "PyTorch", "jax": "JAX, jitted"}
+
+
+def cpu_outputs(case: Case, batch: int, threads: int) -> Callable[[], object]:
+    """The cpu engine."""
+    import numba
+
+    import scalarviz as sv
+
+    numba.set_num_threads(threads)
+    net = sv.Network(list(case.sizes), case.activation, case.output, engine="cpu")
+    inputs, _ = case.samples(batch)
+    return lambda: net(inputs)
+
+
+def side(make: Callable[[Case, int, int], Callable[[], object]]) -> Side:
+    """A side of this benchmark: the seconds of a call, given batch and threads."""
+
+    def seconds(batch: str, threads: str) -> float:
+        keep_on_cores(int(threads))
+        return median_time(make(CASE, int(batch), int(threads)), warm_up=20, least_seconds=0.4)
+
+    return seconds
+
+
+SIDES = {"cpu": side(cpu_outputs), "torch": side(torch_outputs), "jax": side(jax_outputs)}
+
+
+def report(options: Options) -> None:
+    """One sample and many, on one thread and on all."""
+    for threads in sorted({1, os.cpu_count() or 1}):
+        print(f"\nnet(x), 784-128-10, {threads} threads")
+        for batch in CASE.batches:
+            print(f"  {batch} samples" if batch > 1 else "  1 sample")
+            names = [name for name in installed(threads) if name in SIDES]
+            sides = {name: [MODULE, name, str(batch), str(threads)] for name in names}
+            times = in_turn(sides, options.rounds)
+            ours = statistics.median(times["cpu"])
+            for name, seconds in times.items():
+                ratio = statistics.median(seconds) / ours
+                remark = f"the cpu engine is {ratio:.2f} times as fast" if name != "cpu" else ""
+                print(f"    {NAMES[name]:12} {short_spread(seconds):38} {remark}".rstrip())
+
+
+if __name__ == "__main__":
+    main(SIDES, report)

@@ -1,0 +1,129 @@
+"""Two or more programs timed in turn, each run in a process of its own.
+
+A machine is shared and noisy, so a time by itself says little: what counts is the ratio of medians
+of programs that took turns.
+
+Every module of this folder is a program in two ways: `python -m benchmarks.MODULE` prints the
+whole report, `python -m benchmarks.MODULE SIDE ...` what one side gave, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Options:
+    """How often, whether the long ones too, and where the plot goes."""
+
+    rounds: int = 3
+    long: bool = False
+    plot: str = "growth.png"
+
+
+Side = Callable[..., object]
+Report = Callable[[Options], None]
+
+
+def options(words: Sequence[str]) -> Options:
+    """What the words of a command line ask for: [rounds] [--long] [file.png]."""
+    chosen: dict[str, Any] = {}
+    for word in words:
+        if word == "--long":
+            chosen["long"] = True
+        elif word.isdigit() and int(word):
+            chosen["rounds"] = int(word)
+        elif word.endswith(".png"):
+            chosen["plot"] = word
+        else:
+            sys.exit(f"{word!r} is none of [rounds] [--long] [file.png]: leave it out")
+    return Options(**chosen)
+
+
+def main(sides: Mapping[str, Side], report: Report) -> None:
+    """Run the side that the command line names, and print what it gives; or else the report."""
+    words = sys.argv[1:]
+    if words and words[0] in sides:
+        print(json.dumps(sides[words[0]](*words[1:])))
+    else:
+        chosen = options(words)
+        print(heading(chosen))
+        report(chosen)
+
+
+def heading(chosen: Options) -> str:
+    """What comes before all numbers."""
+    return (
+        f"{machine()}\n{chosen.rounds} rounds, every side in a process of its own, taking turns; "
+        "medians"
+    )
+
+
+def in_turn(
+    programs: Mapping[str, Sequence[str]], rounds: int, **environment: str
+) -> dict[str, list[Any]]:
+    """Run every program `rounds` times, A B C A B C: what each printed."""
+    printed: dict[str, list[Any]] = {name: [] for name in programs}
+    for _ in range(rounds):
+        for name, arguments in programs.items():
+            printed[name].append(answer(arguments, **environment))
+    return printed
+
+
+def answer(arguments: Sequence[str], **environment: str) -> Any:
+    """Run one program, `python -m MODULE SIDE ...`: what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-m", *arguments],
+        capture_output=True,
+        text=True,
+        env=os.environ | environment,
+    )
+    if done.returncode:
+        sys.exit(f"python -m {' '.join(arguments)} failed:\n{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def median_time(step: Callable[[], object], warm_up: int = 3, least_seconds: float = 2.5) -> float:
+    """The median time of a call, after warming up, over at least so many seconds."""
+    for _ in range(warm_up):
+        step()
+    times: list[float] = []
+    while sum(times) < least_seconds or len(times) < 8:
+        start = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def spread(seconds: Sequence[float]) -> str:
+    """The median and, in brackets, the least and the most, in milliseconds."""
+    low, middle, high = min(seconds), statistics.median(seconds), max(seconds)
+    return f"{1e3 * middle:8.2f} ms  ({1e3 * low:.2f} to {1e3 * high:.2f})"
+
+
+def short_spread(seconds: Sequence[float]) -> str:
+    """The same in microseconds."""
+    low, middle, high = min(seconds), statistics.median(seconds), max(seconds)
+    return f"{1e6 * middle:8.1f} us  ({1e6 * low:.1f} to {1e6 * high:.1f})"
+
+
+def machine() -> str:
+    """What these numbers were measured on."""
+    processor = platform.processor() or platform.machine()
+    if os.path.exists("/proc/cpuinfo"):
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            models = [line.split(":")[1].strip() for line in file if line.startswith("model name")]
+        processor = models[0] if models else processor
+    return (
+        f"{processor}, {os.cpu_count()} cores, {platform.system()}, "
+        f"Python {platform.python_version()}"
+    )
