@@ -197,11 +197,10 @@ def tile_width(share: int, a_sample: int, shared: int) -> int:
 
     A part of a chunk has an even number, since a thread computes two samples at a time.
     """
-    most = shared // a_sample
-    width = next((n for n in (most - 1, most - 2) if n > 0 and room_stride(n) <= most), 0)
+    width = (shared // a_sample - 1) // 2 * 2  # which takes a column more, see `room_stride`
     if width >= share:
         return share
-    return width // 2 * 2 if width >= LEAST_WIDTH else 0
+    return width if width >= LEAST_WIDTH else 0
 
 
 def fits(program: Program, layout: MemoryLayout) -> bool:
