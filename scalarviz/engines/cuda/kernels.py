@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scalarviz.engines.codegen.cuda_dispatch import launched
+from scalarviz.engines.codegen.cuda_dispatch import chosen, launched
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.batch_norm import gather_batch_norm, gather_batch_norm_back
 from scalarviz.engines.cuda.draws import batch_size, draw
@@ -19,6 +19,7 @@ from scalarviz.engines.cuda.places import (
     DONE,
     ERRORS,
     FLOW,
+    KIND,
     OVERFLOWED,
     SPACE,
     STEP,
@@ -28,11 +29,7 @@ from scalarviz.engines.cuda.places import (
     Numbers,
     Whole,
 )
-from scalarviz.engines.cuda.table import (
-    batch_forward,
-    batch_inputs,
-    batch_parameters,
-)
+from scalarviz.engines.cuda.table import FORWARD, INPUT, PARAMETERS, WHOLE_BATCH
 from scalarviz.engines.cuda.teams import (
     chunk_start,
     errors,
@@ -79,8 +76,9 @@ def gather_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
 @launched
 def forward_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
     """Run the forward of one operation on all samples."""
+    run = chosen(WHOLE_BATCH, plan[op + KIND])[FORWARD]
     if plan[BAD] < 0:
-        batch_forward(plan, op, arena, scalars, batch_size(plan, scalars, plan[STEP]))
+        run(plan, op, arena, scalars, batch_size(plan, scalars, plan[STEP]))
 
 
 @launched
@@ -122,8 +120,9 @@ def loss_gradient_all(plan: Whole, arena: Numbers, scalars: Exact) -> None:
 @launched
 def parameter_gradients(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
     """Compute the gradients of an operation's parameters for each chunk."""
+    run = chosen(WHOLE_BATCH, plan[op + KIND])[PARAMETERS]
     if plan[BAD] < 0:
-        batch_parameters(plan, op, arena, scalars, batch_size(plan, scalars, plan[STEP]))
+        run(plan, op, arena, scalars, batch_size(plan, scalars, plan[STEP]))
 
 
 @launched
@@ -143,8 +142,9 @@ def gather_back_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> N
 @launched
 def input_gradient_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
     """Compute the gradient with respect to the inputs of an operation, of all samples."""
+    run = chosen(WHOLE_BATCH, plan[op + KIND])[INPUT]
     if plan[BAD] < 0:
-        batch_inputs(plan, op, arena, scalars, batch_size(plan, scalars, plan[STEP]))
+        run(plan, op, arena, scalars, batch_size(plan, scalars, plan[STEP]))
 
 
 @launched

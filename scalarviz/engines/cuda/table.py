@@ -140,24 +140,3 @@ WHOLE_BATCH = dict.fromkeys(KERNELS, BY_NUMBER)
 WHOLE_BATCH["row"] = row_forward_all, parameters_by_number, row_inputs_all
 WHOLE_BATCH["affine"] = affine_forward_all, affine_parameters_all, affine_inputs_all
 WHOLE_BATCH["convolution"] = convolution_forward, convolution_parameters, convolution_inputs
-
-
-@kernel
-def batch_forward(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """Run an operation on a whole batch, by all blocks."""
-    run = chosen(WHOLE_BATCH, plan[op + KIND])[FORWARD]
-    run(plan, op, arena, scalars, count)
-
-
-@kernel
-def batch_parameters(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """Compute the gradients of an operation's parameters for each chunk."""
-    run = chosen(WHOLE_BATCH, plan[op + KIND])[PARAMETERS]
-    run(plan, op, arena, scalars, count)
-
-
-@kernel
-def batch_inputs(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """Compute the gradient with respect to the inputs of an operation."""
-    run = chosen(WHOLE_BATCH, plan[op + KIND])[INPUT]
-    run(plan, op, arena, scalars, count)
