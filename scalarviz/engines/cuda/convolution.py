@@ -141,18 +141,13 @@ def sums_along(
     w = np.uint32(w)
     last, whole = np.uint32(w + count * w_step), np.uint32(w + count // TWO * TWO * w_step)
     while w != whole:
-        a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sixteen_sums(
-            weights, w, b, c, d, space, x,
-            a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
-        )  # fmt: skip
-        w = np.uint32(w + w_step)
-        x += step
-        a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sixteen_sums(
-            weights, w, b, c, d, space, x,
-            a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
-        )  # fmt: skip
-        w = np.uint32(w + w_step)
-        x += step
+        for _ in range(2):
+            a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sixteen_sums(
+                weights, w, b, c, d, space, x,
+                a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
+            )  # fmt: skip
+            w = np.uint32(w + w_step)
+            x += step
     while w != last:
         a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sixteen_sums(
             weights, w, b, c, d, space, x,
