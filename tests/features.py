@@ -300,7 +300,7 @@ def texts_that_run() -> Iterator[Feature]:
             before = "\n".join(said.splitlines()[:line])
             head = re.findall(r"^#+ (.*)", before, re.MULTILINE)[-1]
             count[head] += 1
-            name = f"{page.stem}: {head}, {count[head]}"
+            name = f"{head}, {count[head]}"
             yield Feature("example", name, ("@PAGES", "README"), where="tests/test_guides")
     for path in lessons():
         yield Feature("lesson", path.stem, ("@lessons",))

@@ -20,7 +20,7 @@ def test_the_examples_of_a_page_run(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.syspath_prepend(page.parent)  # microgpt.py
-    assert run(page) > 1
+    run(page)
 
 
 def test_the_examples_of_readme_are_run_by_pytest() -> None:

@@ -1,4 +1,4 @@
-"""Lists of names in README are those of the tables."""
+"""Lists of names in the guide are those of the tables."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,9 @@ from scalarviz.layers import LAYERS
 from scalarviz.onnx.operators import OPERATORS
 from scalarviz.presenter.channels import CHANNELS
 
-TEXT = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+GUIDE = Path(__file__).parent.parent / "docs" / "guide"
+PAGES = "networks", "pictures", "data-and-files"
+TEXT = "".join((GUIDE / f"{name}.md").read_text(encoding="utf-8") for name in PAGES)
 WORD = r"\w+(?![^(|]*\))"  # not in parentheses
 CODE = r"`(\w+)`"
 QUOTED = r'"(\w+)"'
@@ -25,7 +27,7 @@ QUOTED = r'"(\w+)"'
 
 def between(start: str, end: str, names: str = WORD) -> list[str]:
     """The names of the text from `start` to `end`."""
-    assert TEXT.count(start) == 1, f"README has no {start!r}"
+    assert TEXT.count(start) == 1, f"the guide has no {start!r}"
     return re.findall(names, TEXT.partition(start)[2].partition(end)[0])
 
 

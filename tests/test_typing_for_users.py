@@ -1,4 +1,4 @@
-"""mypy in a project of a user: it accepts README's own lines, and finds mistakes."""
+"""mypy in a project of a user: it accepts the lines of README and the guide, and finds mistakes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-README = doctest.DocTestParser().get_examples((ROOT / "README.md").read_text(encoding="utf-8"))
+PAGES = "README", *(f"docs/guide/{name}" for name in ("networks", "sessions", "pictures", "values"))
 MISTAKES = """
 import scalarviz as sv
 
@@ -54,9 +54,12 @@ def errors_in(code: str, folder: Path) -> list[str]:
     return [line for line in done.stdout.splitlines() if "error:" in line]
 
 
-def test_the_lines_of_readme_are_accepted(folder: Path) -> None:
-    assert len(README) > 100
-    assert errors_in("".join(example.source for example in README), folder) == []
+@pytest.mark.parametrize("page", PAGES)
+def test_the_lines_of_a_page_are_accepted(page: str, folder: Path) -> None:
+    text = (ROOT / f"{page}.md").read_text(encoding="utf-8")
+    lines = [example.source for example in doctest.DocTestParser().get_examples(text)]
+    assert len(lines) > 10
+    assert errors_in("".join(lines), folder) == []
 
 
 def test_mistakes_are_found(folder: Path) -> None:
