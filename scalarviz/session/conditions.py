@@ -17,7 +17,6 @@ import numpy as np
 
 from scalarviz.checks.limits import LONGEST_CONDITION, MOST_CONDITIONS
 from scalarviz.checks.numbers import FloatArray, check_signature, shorten
-from scalarviz.engines.common.watch import sum_of_squares
 from scalarviz.errors import InputError, ShapeError, UnknownNameError
 from scalarviz.formulas.metrics import HELD_OUT, LOSS, METRICS
 from scalarviz.formulas.table import table
@@ -45,7 +44,6 @@ class Quantity:
     read      function of the trainer and a row of the bank, for NUMBERS
     has_row   whether the row follows the name, as in "weight 7"; it rises and falls by its size
     of_step   whether it belongs to the step just done, so that there is none at step 0
-    watched   where it stands in the table of a `Watch`, if engines can watch it: a row of WATCHED
     """
 
     name: str
@@ -53,7 +51,6 @@ class Quantity:
     read: Callable[[Trainer, int], float] = lambda trainer, row: math.nan
     has_row: bool = False
     of_step: bool = False
-    watched: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +83,6 @@ class State:
     holds      whether that number, or a loss, says that it is so
     on_record  whether the losses alone tell, with some settings
     where      function of the trainer and that number: where it is so, or ""
-    watched    as in Quantity
     """
 
     name: str
@@ -94,13 +90,13 @@ class State:
     holds: Callable[[Any], Any]
     on_record: Callable[[Settings], bool] = lambda settings: False
     where: Callable[[Trainer, float], str] = lambda trainer, value: ""
-    watched: str = ""
 
 
 def norm_of_gradients(trainer: Trainer, row: int) -> float:
     """Norm of the gradients of all weights that are not frozen."""
-    bank = trainer.bank
-    return math.sqrt(sum_of_squares(bank.grad, bank.frozen if bank.frozen.any() else None))
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.square(trainer.bank.grad[~trainer.bank.frozen], dtype=np.float64)
+        return math.sqrt(squares.sum())
 
 
 def weight_in(trainer: Trainer, row: int) -> float:
@@ -142,10 +138,10 @@ def neuron_at(trainer: Trainer, row: float) -> str:
 QUANTITIES = table(
     [
         Quantity("loss", LOSSES),
-        Quantity("grad norm", NUMBERS, norm_of_gradients, of_step=True, watched="norm"),
-        Quantity("weight", NUMBERS, weight_in, has_row=True, watched="value"),
-        Quantity("gradient", NUMBERS, gradient_in, has_row=True, of_step=True, watched="gradient"),
-        Quantity("learning rate", NUMBERS, rate_now, watched="rate"),
+        Quantity("grad norm", NUMBERS, norm_of_gradients, of_step=True),
+        Quantity("weight", NUMBERS, weight_in, has_row=True),
+        Quantity("gradient", NUMBERS, gradient_in, has_row=True, of_step=True),
+        Quantity("learning rate", NUMBERS, rate_now),
     ]
 )
 PREDICATES = table(
@@ -159,13 +155,7 @@ PREDICATES = table(
 )
 STATES = table(
     [
-        State(
-            NOT_FINITE,
-            least_finite,
-            lambda v: ~np.isfinite(v),
-            on_record=is_refused,
-            watched="finite",
-        ),
+        State(NOT_FINITE, least_finite, lambda v: ~np.isfinite(v), on_record=is_refused),
         State("a neuron is dead", dead_neuron, lambda v: v >= 0.0, where=neuron_at),
     ]
 )
@@ -186,7 +176,6 @@ class Condition:
     row        row of the bank, or None
     state      the row of STATES, or None
     function   the user's own; None if a file has lost it
-    watched    as in Quantity
     """
 
     text: str
@@ -198,7 +187,6 @@ class Condition:
     row: int | None = None
     state: State | None = None
     function: Function | None = None
-    watched: str = ""
 
     @property
     def is_own(self) -> bool:
@@ -298,9 +286,7 @@ def one_clause(text: str, metrics: Sequence[str] | None) -> Condition:
     if state is not None:
         holds = state.holds
         predicate = Predicate("", lambda v, before, x: holds(v))
-        return Condition(
-            state.name, NUMBERS, state.read, predicate, state=state, watched=state.watched
-        )
+        return Condition(state.name, NUMBERS, state.read, predicate, state=state)
     for predicate in PREDICATES.values():
         found = re.fullmatch(predicate.pattern, text, re.IGNORECASE)
         if found is None:
@@ -346,7 +332,6 @@ def of_quantity(
         predicate,
         number,
         row=row if quantity.has_row else None,
-        watched=quantity.watched,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from scalarviz.session.arrivals import arrivals
+from scalarviz.session.arrivals import value_of
 from scalarviz.session.branches import Branch, Clock
 from scalarviz.session.conditions import (
     LOSSES,
@@ -16,7 +16,7 @@ from scalarviz.session.conditions import (
     condition_of,
 )
 from scalarviz.session.metrics import series
-from scalarviz.session.stops import Seen, over
+from scalarviz.session.stops import Seen, after
 from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import Settings, settings_after
 from scalarviz.session.worker import check_end
@@ -83,16 +83,12 @@ def replay(
     seen = dict.fromkeys(conditions, Seen(timeline.branch, -1, np.nan, np.nan, False))
     with timeline.visit(Clock()):
         try:
-            step = -1
-            for numbers in arrivals(timeline, conditions, 0, last):
-                begins = step + 1
-                held: list[int] = []
-                for condition, values in numbers.items():
-                    holds, seen[condition] = over(seen[condition], condition, values)
-                    held += np.flatnonzero(holds)[:1].tolist()
-                    step = seen[condition].step
-                if held:
-                    return begins + min(held)
+            for step in range(last + 1):
+                timeline.forward(Clock(step))
+                for condition, before in seen.items():
+                    seen[condition] = after(before, condition, value_of(timeline, condition))
+                if any(each.holds for each in seen.values()):
+                    return step
                 tell(step)
                 check_end()
         finally:

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.engines.common.base import Outcome
 from scalarviz.errors import GradientError
-from scalarviz.session.arrivals import Kept, arrivals, value_of
+from scalarviz.session.arrivals import value_of
 from scalarviz.session.branches import Branch, Clock, place_of
 from scalarviz.session.conditions import (
     LOSSES,
@@ -30,8 +29,7 @@ from scalarviz.session.conditions import (
     before_each,
 )
 from scalarviz.session.metrics import series
-from scalarviz.session.trainer import Settings, Trainer
-from scalarviz.session.watched import numbers_of, watch_of
+from scalarviz.session.trainer import Settings
 from scalarviz.session.way_back import with_way_back
 
 if TYPE_CHECKING:
@@ -74,9 +72,7 @@ class Stops:
         self._settings: Settings | None = None
         self._sources: dict[str, list[Condition]] = {}
         self._seen: dict[Condition, Seen] = {}
-        self._taken: dict[Condition, FloatArray] = {}  # numbers after the steps taken last
         self._past = Past()
-        self.kept: Kept | None = None  # what `repeat` keeps, while somebody replays
 
     @contextmanager
     def in_repeated_steps(self) -> Iterator[None]:
@@ -112,78 +108,17 @@ class Stops:
             self._settings = settings
         return self._sources[source]
 
-    def asks_functions(self, settings: Settings) -> bool:
-        """Whether some conditions are functions of the user's own, called after each step."""
-        return any(each.function is not None for each in self.read_from(NUMBERS, settings))
-
     def most_steps(self, timeline: Timeline, first: int, most: int) -> int:
         """Return how many of some steps from `first` on can be taken at once."""
         known = 0 if self.everywhere else timeline.branch.end.step - first
         if known > 0:  # nobody looks at them
             return min(most, known)
-        return 1 if self.asks_functions(timeline.trainer.settings) else most
-
-    def take_steps(self, timeline: Timeline, first: int, count: int) -> Outcome:
-        """Take whole steps up to the first on which a condition on the bank may stop, or more.
-
-        Without such conditions the steps are one call of the engine, and with those that it can
-        watch, once it is known what they had on arrival at `first`.
-        """
-        self._taken = {}
-        trainer, branch = timeline.trainer, timeline.branch
-        conditions = self.read_from(NUMBERS, trainer.settings)
-        if not conditions or count == 1:
-            return trainer.steps(first, count)
-        watch = watch_of(conditions)
-        if watch is not None:
-            if not all(self._is_seen(condition, branch, first) for condition in conditions):
-                return trainer.steps(first, 1)
-            watched = trainer.steps_watched(first, count, watch)
-            if watched is not None:
-                outcome, table = watched
-                self._taken = numbers_of(conditions, watch, table, outcome.losses, trainer)
-                return outcome
-        losses: list[float] = []
-        for step in range(first + 1, first + count + 1):
-            outcome = trainer.steps(step - 1, 1)
-            losses += outcome.losses.tolist()
-            if not len(outcome.losses) or self._may_stop(trainer, branch, step, losses[-1]):
-                break
-        return Outcome(np.array(losses), outcome.bad, outcome.overflow)
-
-    def repeat(self, trainer: Trainer, first: int, count: int) -> Outcome:
-        """Take whole steps at which nothing stops; `kept` gets what it watches."""
-        watched = None
-        if self.kept is not None:
-            watched = trainer.steps_watched(first, count, self.kept.watch)
-        if watched is None:
-            return trainer.steps(first, count)
-        outcome, table = watched
-        assert self.kept is not None, "it has watched"
-        self.kept.add(first, table, outcome.losses)
-        return outcome
+        return 1 if self.read_from(NUMBERS, timeline.trainer.settings) else most
 
     def _is_seen(self, condition: Condition, branch: Branch, step: int) -> bool:
         """Whether it is known what a condition had on arrival at a step."""
         seen = self._seen.get(condition)
         return seen is not None and seen.branch is branch and seen.step == step
-
-    def _may_stop(self, trainer: Trainer, branch: Branch, step: int, loss: float) -> bool:
-        """Whether a condition on numbers of the bank may hold anew on arrival at a step."""
-        found: dict[Condition, Seen] = {}
-        for condition in self.read_from(NUMBERS, trainer.settings):
-            value = condition.number_at(trainer, step, loss)
-            if not self._is_seen(condition, branch, step - 1):
-                if condition.predicate.before or condition.holds(value, np.nan):
-                    return True  # it is looked at there
-                found[condition] = Seen(branch, step, value, np.nan, False)
-                continue
-            before = self._seen[condition]
-            found[condition] = seen = after(before, condition, value)
-            if seen.holds and (condition.is_change or not before.holds):
-                return True
-        self._seen.update(found)
-        return False
 
     def steps_until_stop(self, timeline: Timeline, first: int, losses: FloatArray) -> int | None:
         """Return the number of steps up to the first one that stops by its loss or metrics.
@@ -192,9 +127,8 @@ class Stops:
         losses  of these steps; None is returned if none stops
         """
         found, settings, branch = [], timeline.trainer.settings, timeline.branch
-        of_losses = dict.fromkeys(self.read_from(LOSSES, settings), losses)
-        for condition, numbers in {**of_losses, **self._taken}.items() if len(losses) else ():
-            anew, _ = self._over(branch, condition, first, numbers)
+        for condition in self.read_from(LOSSES, settings) if len(losses) else ():
+            anew, _ = self._over(branch, condition, first, losses)
             found += (np.flatnonzero(anew)[:1] + 1).tolist()
         for condition in self.read_from(MEASURED, settings):
             steps = measured_anew(timeline.branch, condition, first, first + len(losses))
@@ -221,11 +155,6 @@ class Stops:
                 if measured_anew(branch, condition, step - 1, step):
                     value = float(series(branch, step)[condition.metric][1][-1])
                     told.append(condition.told(trainer, value))
-        for condition, numbers in self._taken.items():
-            if len(numbers) >= step - first > 1:  # up to the step before
-                part = numbers[: step - first - 1]
-                _, self._seen[condition] = self._over(branch, condition, first, part)
-        self._taken = {}
         told += self._read_numbers(timeline)
         if told:
             self.mark(branch, step, " and ".join(told))
@@ -294,8 +223,9 @@ class Stops:
         if start.step == step:
             return start
         with timeline.visit(Clock(start.step + 1)):
-            for numbers in arrivals(timeline, [condition], start.step + 1, step):
-                start = over(start, condition, numbers[condition])[1]
+            for each in range(start.step + 1, step + 1):
+                timeline.forward(Clock(each))
+                start = after(start, condition, value_of(timeline, condition))
         if condition.looks_back:
             self._past.add(condition, start)
         return start

@@ -212,7 +212,6 @@ class Timeline:
         """After an error or Ctrl-C in a call: end all that was under way in it."""
         home, self._home = self._home, None
         self.asking = self.visits.under_way = self.stops.everywhere = False
-        self.stops.kept = None
         if home is None:
             self.repair()
         else:
@@ -228,10 +227,9 @@ class Timeline:
             most = self.stops.most_steps(self, first, most)
         count = max(1, min(most, int(self.pace), self.most_steps()))
         start = time.perf_counter()
+        outcome = self.trainer.steps(first, count)
         if self._stops_after(Clock(first + count)):
-            outcome = self._cut(first, self.stops.take_steps(self, first, count))
-        else:
-            outcome = self.stops.repeat(self.trainer, first, count)
+            outcome = self._cut(first, outcome)
         seconds = (time.perf_counter() - start) / max(1, len(outcome.losses))
         self._times.append(seconds)
         self.pace = min(max(PORTION / max(seconds, 1e-9), 1.0), 4.0 * self.pace, MOST_STEPS)

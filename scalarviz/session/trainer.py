@@ -20,7 +20,6 @@ from scalarviz.data.base import TableSet
 from scalarviz.engines.common.base import Outcome, Run
 from scalarviz.engines.common.cores import may_call_kernels
 from scalarviz.engines.common.snapshot import Snapshot
-from scalarviz.engines.common.watch import Watch
 from scalarviz.engines.registry import AUTO
 from scalarviz.errors import InputError, OrderError, ShapeError
 from scalarviz.formulas.losses import Loss
@@ -94,12 +93,6 @@ class Trainer:
     def steps(self, first: int, count: int) -> Outcome:
         """Perform `count` whole steps from step `first` on."""
         return self.run.steps(self.settings.optimizer, first, count)
-
-    def steps_watched(
-        self, first: int, count: int, watch: Watch
-    ) -> tuple[Outcome, FloatArray] | None:
-        """Perform whole steps, and return numbers of each; None if the engine does not do so."""
-        return self.run.steps_watched(self.settings.optimizer, first, count, watch)
 
     def snapshot(self) -> Snapshot:
         """Return a snapshot of the bank, from where its newest numbers are."""

@@ -187,23 +187,6 @@ def test_what_rises_is_compared_with_the_whole_past_however_one_comes_there(
     assert s.step_index == last and "weight 12 falls" in s.stopped
 
 
-def test_many_steps_with_conditions_on_numbers_are_few_calls_of_the_engine(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    s, calls = session("cpu"), []
-    s.advance(100)
-    s.stop_when("weight 1 > 50", "grad norm rises 1e9x", "learning rate < 0.1", "gradient 2 > 9")
-    steps = s.timeline.trainer.steps
-
-    def counted(first: int, count: int) -> Any:
-        calls.append(count)
-        return steps(first, count)
-
-    monkeypatch.setattr(s.timeline.trainer, "steps", counted)
-    s.advance(2000)
-    assert s.step_index == 2100 and not s.stopped and sum(calls) < 200
-
-
 @every_engine
 def test_it_stops_again_in_steps_that_are_repeated(engine: str) -> None:
     s = session(engine)

@@ -18,7 +18,6 @@ from scalarviz.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches, InOrder
 from scalarviz.engines.common.before import Before
 from scalarviz.engines.common.snapshot import HostSnapshot, Snapshot
-from scalarviz.engines.common.watch import Watch
 from scalarviz.errors import OrderError, ShapeError, UpdateError
 from scalarviz.formulas.losses import Loss
 from scalarviz.layers import Layer
@@ -236,15 +235,6 @@ class Run(ABC):
         that leaves a weight, a slot or a running statistic not finite is the last one, see
         `Outcome.overflow`. A step that a dynamic loss scale skips changes no running statistic.
         """
-
-    def steps_watched(
-        self, optimizer: Optimizer, first: int, count: int, watch: Watch
-    ) -> tuple[Outcome, FloatArray] | None:
-        """Take whole steps as `steps` does, and return the numbers of `watch` after each, too.
-
-        Returns None, having done nothing, if this engine reads them after single steps only.
-        """
-        return None
 
     def resume(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> bool:
         """Go on with another batch instead of the only one, if its size and the loss are equal.

@@ -15,7 +15,6 @@ from scalarviz.engines.common.base import Engine, Outcome, Run
 from scalarviz.engines.common.before import Before
 from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.common.statistics import Statistics
-from scalarviz.engines.common.watch import Watch
 from scalarviz.engines.cpu.calls import ALONE, TOGETHER, CpuCalls
 from scalarviz.engines.cpu.job import CpuJob
 from scalarviz.engines.cpu.optimizer_args import Order
@@ -34,12 +33,10 @@ from scalarviz.engines.cpu.units import (
     MOVING,
     ROUNDING,
     TRAINING,
-    WATCHING,
     units_of_draws,
     units_of_loss,
     units_of_optimizer,
 )
-from scalarviz.engines.cpu.watch_record import WatchRecord
 from scalarviz.formulas.losses import Loss
 from scalarviz.model.operations import NONE, OVERFLOW, Buffer
 from scalarviz.model.optimizer import Optimizer
@@ -175,24 +172,6 @@ class CpuRun(Run):
         self._order = order
 
     def steps(self, optimizer: Optimizer, first: int, count: int) -> Outcome:
-        return self._take(optimizer, first, count)
-
-    def steps_watched(
-        self, optimizer: Optimizer, first: int, count: int, watch: Watch
-    ) -> tuple[Outcome, FloatArray] | None:
-        found = np.zeros((count, watch.columns))
-        values, gradients = (np.array(rows, np.uint64) for rows in (watch.values, watch.gradients))
-        asked = WatchRecord(
-            address(found), watch.columns, address(values), len(values),
-            address(gradients), len(gradients), watch.squares, watch.finite,
-        )  # fmt: skip
-        outcome = self._take(optimizer, first, count, asked)
-        return outcome, found[: len(outcome.losses)]
-
-    def _take(
-        self, optimizer: Optimizer, first: int, count: int, watch: WatchRecord | None = None
-    ) -> Outcome:
-        """Take whole steps; keep numbers of each if there is a `watch`."""
         check_process()
         bank, batches = self.engine.bank, self.batches.block(first, count)
         job = self._job or self._made_job(optimizer)
@@ -207,11 +186,7 @@ class CpuRun(Run):
         progress.losses = self._loss_at if count == 1 else address(losses)
         progress.count, progress.taken, progress.result = before, 0, NONE
         with self._guard or UNGUARDED:
-            if watch is None:
-                self._train.call(job.address)
-            else:
-                kernel = self._work.load(WATCHING)["train_watched"]
-                kernel.call(job.address, self._train.address, ctypes.addressof(watch))
+            self._train.call(job.address)
         self._work.rooms = {self._sizes: room}
         bank.has_gradients = True
         bank.count_steps(progress.count - before)

@@ -16,7 +16,6 @@ from scalarviz.engines.cpu import (
     replicas_kernel,
     step,
     updates,
-    watching,
 )
 from scalarviz.engines.cpu.sizes import count_chunks
 from scalarviz.engines.cpu.table import (
@@ -49,7 +48,6 @@ TRAINING = {
     "add_chunks": ADD_CHUNKS,
     **MOVING,
 }
-WATCHING = {"train_watched": Unit("cpu_train_watched", watching.train_watched)}
 DRAWING = {
     IN_ORDER: Unit("cpu_draw_in_order", draws.draw_in_order),
     SHUFFLED: Unit("cpu_draw_shuffled", draws.draw_shuffled),
@@ -82,7 +80,7 @@ def units_of_training(
     groups = [units_of(operation, batches.size) for operation in program.operations]
     groups += [units_of(operation) for operation in program.operations]
     groups += [*map(units_of_loss, losses), *map(units_of_optimizer, optimizers), TRAINING]
-    groups += [units_of_draws(batches), WATCHING]
+    groups.append(units_of_draws(batches))
     found = [unit for group in groups for unit in group.values()]
     if precision.mixed:
         found += ROUNDING.values()
@@ -175,7 +173,7 @@ def kernel_of_schedule(row: Any) -> Unit:
 
 def every_unit() -> list[Unit]:
     """Return all kernels of networks on the cpu engine."""
-    found = [*TRAINING.values(), *WATCHING.values(), *DRAWING.values(), TRAIN_NETWORKS]
+    found = [*TRAINING.values(), *DRAWING.values(), TRAIN_NETWORKS]
     found += [RUN_PASSES, ON_ONE_CORE, ON_ALL_CORES, *ROUNDING.values()]
     for kind in KERNELS:
         for row in (KINDS[kind].formulas or {"": None}).values():
