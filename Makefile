@@ -21,7 +21,7 @@ BROWSER = chromium firefox-esr
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
 unexport PYTHONDONTWRITEBYTECODE
 .NOTPARALLEL:
-.PHONY: help watch notebooks lesson-pictures docs pages test test-all proofs bench lint lint-js format clean again
+.PHONY: help watch notebooks lesson-pictures docs pages test test-all proofs bench check lint lint-js format clean again
 
 SCRIPTS = "**/*.js" "**/*.mjs" "**/*.ts"
 # Tests do without Node: lint calls it where it is there and lint-js has set up what it runs.
@@ -59,6 +59,9 @@ pages: .venv/ready-to-run .venv/ready-for-docs ## make docs/pages: the scenes th
 
 bench: .venv/ready-to-test ## measure beside micrograd, and PyTorch and JAX if they are there
 	@.venv/bin/python -m benchmarks
+
+check: lint ## style, types, and the tests nearest to what you changed: a minute
+	@.venv/bin/python -m tests.nearest
 
 lint: .venv/ready-to-test $(if $(HAS_NODE),lint-js) ## style and types only
 	@.venv/bin/python -m ruff check

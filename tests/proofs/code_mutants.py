@@ -22,6 +22,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tests.nearest import near_tests
+
 ROOT = Path(__file__).parent.parent.parent
 LIST = Path(__file__).with_name("code_mutants.tsv")
 COUNT, SEED = 200, 39
@@ -162,18 +164,10 @@ def draw() -> list[Mutant]:
     return sorted(random.Random(SEED).sample(found, COUNT), key=str)
 
 
-def nearest_tests(path: str) -> list[str]:
+def tests_for(path: str) -> list[str]:
     """Arguments of pytest for those tests that are likely to notice a fault in this file."""
-    module = re.escape(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
-    package, _, name = module.rpartition(r"\.")
-    imports = re.compile(
-        rf"(import {module}|from {module} import|from {package} import .*{name})\b"
-    )
-    tests = sorted((ROOT / "tests").rglob("test_*.py"))
-    direct = [each for each in tests if imports.search(each.read_text(encoding="utf-8"))]
-    folders = [ROOT / "tests" / Path(path).parts[1]]
-    found = [path, *direct, *(folder for folder in folders if folder.is_dir())]
-    return [str(each) for each in found]
+    folder = ROOT / "tests" / Path(path).parts[1]
+    return [str(each) for each in [*near_tests(path), *([folder] if folder.is_dir() else [])]]
 
 
 def tried(mutant: Mutant) -> Mutant:
@@ -189,7 +183,7 @@ def tried(mutant: Mutant) -> Mutant:
             file.write_text(mutant.applied(file.read_text(encoding="utf-8")), encoding="utf-8")
         except (LookupError, FileNotFoundError):
             return replace(mutant, found=GONE)
-        near = [each.replace(str(ROOT), str(copy)) for each in nearest_tests(mutant.path)]
+        near = [each.replace(str(ROOT), str(copy)) for each in tests_for(mutant.path)]
         options = ["-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
         try:
             done = subprocess.run(

@@ -1,0 +1,63 @@
+"""The tests that are nearest to a change: python -m tests.nearest [FILE ...]
+
+They are those that import the changed module or mirror it, its own examples, and changed tests.
+Without files, those that differ from the last commit, or, where none does, the files of that one.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def changed() -> list[str]:
+    """Files that differ from the last commit; else those that it changed."""
+    for command in ("status --porcelain -uall", "show --name-status --format= HEAD"):
+        run = ["git", *command.split()]
+        said = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        found = [line.split(maxsplit=1)[1].split(" -> ")[-1] for line in said.splitlines()]
+        if found:
+            return found
+    return []
+
+
+def near_tests(path: str) -> list[Path]:
+    """The tests that import a module or mirror it, and its examples; of a test, itself."""
+    file = ROOT / path
+    if not path.endswith(".py") or not file.is_file():
+        return []
+    if not path.startswith("scalarviz/"):
+        return [file] if file.name.startswith("test_") else []
+    module = re.escape(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+    package, _, name = module.rpartition(r"\.")
+    ways = f"import {module}", f"from {module} import", f"from {package} import .*{name}"
+    imports = re.compile(rf"({'|'.join(ways)})\b")
+    mirror = ROOT / "tests" / file.relative_to(ROOT / "scalarviz").with_name(f"test_{file.name}")
+    return [
+        file,
+        *(
+            test
+            for test in sorted((ROOT / "tests").rglob("test_*.py"))
+            if test == mirror or imports.search(test.read_text(encoding="utf-8"))
+        ),
+    ]
+
+
+def main(paths: Iterable[str]) -> int:
+    """Run these tests, and stop at the first that fails."""
+    found = dict.fromkeys(test for path in paths for test in near_tests(path))
+    if not found:
+        print("No test is near to what changed: make test runs all.")
+        return 0
+    options = ["-q", "-x", "-n", "auto", "--maxprocesses=4", "--dist", "loadfile"]
+    done = subprocess.run([sys.executable, "-m", "pytest", *options, *map(str, found)], cwd=ROOT)
+    return 0 if done.returncode == 5 else done.returncode  # 5: all were slow, or had no examples
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:] or changed()))

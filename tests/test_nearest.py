@@ -1,0 +1,19 @@
+"""The tests near to a change are those that import it, its examples, and changed tests."""
+
+from tests.nearest import ROOT, main, near_tests
+
+
+def names(path: str) -> list[str]:
+    return [each.relative_to(ROOT).as_posix() for each in near_tests(path)]
+
+
+def test_a_module_is_near_to_its_examples_and_to_tests_that_import_it() -> None:
+    found = names("scalarviz/data/colors.py")
+    assert found[0] == "scalarviz/data/colors.py" and "tests/data/test_colors.py" in found
+    assert "tests/session/test_undo.py" not in found
+
+
+def test_a_test_is_near_to_itself_and_other_files_to_none() -> None:
+    assert names("tests/test_nearest.py") == ["tests/test_nearest.py"]
+    assert names("README.md") == names("tests/nearest.py") == names("scalarviz/gone.py") == []
+    assert main(["README.md"]) == 0
