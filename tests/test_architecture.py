@@ -56,7 +56,6 @@ PACKAGES = """
     view
     view.shading
     presenter
-    stage
     scenefiles
     sweeps
     export

@@ -19,6 +19,7 @@ from scalarviz.errors import FileError, ScalarvizError, SceneError
 PACKAGE = Path(__file__).parent.parent
 MOST_FRAMES = 10  # the last ones, for endless recursion
 LONGEST = 300  # characters of an error
+FORMER = "write `from scalarviz import Show` instead"  # of `scalarviz.stage.show`
 
 
 def folder_of_scenes() -> Path:
@@ -123,6 +124,7 @@ def in_words(error: BaseException) -> str:
     if isinstance(error, ScalarvizError):
         return text
     if isinstance(error, ModuleNotFoundError):
-        text += ": install the package that has it, or correct the name"
+        former = (error.name or "").startswith("scalarviz.stage")
+        text += f": {FORMER if former else 'install the package that has it, or correct the name'}"
     name = type(error).__name__
     return f"{name}: {text}" if text else name

