@@ -90,8 +90,10 @@ export class Access {
       style.top = `${place.y - half}px`;
       style.width = style.height = `${2 * half}px`;
     }
-    if (app.player.playing || app.tour) return;
-    this.walls.show(state.value, app.pinned?.row ?? -1);
+    const isBusy = app.player.playing || app.tour;
+    // Tables that are seen, which is where no picture is, follow at once.
+    if (!isBusy || app.picture.fault) this.walls.show(state.value, app.pinned?.row ?? -1);
+    if (isBusy) return;
     setWords(byId("spoken"), title);
   }
 }

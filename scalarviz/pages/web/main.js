@@ -1,7 +1,7 @@
 // Starts the page: unpacks what stands in it, and says in one sentence what is missing.
 
 import { App } from "./app.js";
-import { byId, isFramed, setShown } from "./dom.js";
+import { byId, isFramed, made, setShown } from "./dom.js";
 import { Client } from "./client.js";
 import { followLink } from "./follow.js";
 import { showTour } from "./guide.js";
@@ -57,6 +57,12 @@ function failWith(error) {
   );
 }
 
+/** Show the tables of all weights in place of the picture, below a sentence that says why. */
+function showTables(words) {
+  document.documentElement.classList.add("tables");
+  byId("walls").append(made("p", "", words));
+}
+
 /** Return the data of a page that cannot train here, with its short recording instead. */
 function recordedOnly({ spec, texts, spare }) {
   const { engine, recording, bytes } = spare;
@@ -106,7 +112,7 @@ async function start() {
   document.documentElement.classList.toggle("framed", isFramed());
   const training = trainingOf(data, lack);
   const picture = new Picture(byId("cubes"), null, data.spec.scene);
-  if (picture.fault) return fail(text(picture.fault));
+  if (picture.fault) showTables(text(picture.fault));
   const [client, { spec }, missing] = await training;
   document.documentElement.classList.toggle("recorded", Boolean(spec.recording));
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -114,13 +120,10 @@ async function start() {
   globalThis.scalarviz = app; // for the console: scalarviz.state
   app.resize();
   await client.ask("state");
-  const said = picture.plain ? [text("page.plain")] : [];
-  if (missing)
-    said.unshift(
-      text(missing),
-      text("page.spare", { steps: spec.recording.steps.at(-1) - spec.recording.first }),
-    );
-  if (said.length) app.tell(said.join(" "));
+  if (missing) {
+    const steps = spec.recording.steps.at(-1) - spec.recording.first;
+    app.tell(`${text(missing)} ${text("page.spare", { steps })}`);
+  }
   addEventListener("hashchange", () => followLink(app, location.hash));
   if (!(await followLink(app, location.hash))) await showTour(app);
   return undefined;

@@ -1,4 +1,4 @@
-// The picture of the page: draws a state of the training by WebGL 2, without it on a plain canvas.
+// The picture of the page: draws a state of the training by WebGL 2, without which it draws nothing.
 
 import { sphereRows, wireRows } from "./beads.js";
 import { Box, Projection } from "./camera.js";
@@ -18,7 +18,6 @@ import { drawErrors } from "./neurons.js";
 import { unpackedAll } from "./packed.js";
 import { Paper } from "./paper.js";
 import { targetAt } from "./picking.js";
-import { PlainDrawing, PlainPaper } from "./plain.js";
 import { BeadQuads } from "./quads.js";
 import { Scales } from "./scales.js";
 import { drawScenery } from "./scenery.js";
@@ -51,7 +50,6 @@ export class Picture {
     );
     this.shown = "dark";
     this.fault = ""; // key of a text if nothing can be drawn
-    this.plain = null; // what draws without WebGL 2
     this.words = []; // all text on the last picture
     this.coarse = false; // whether fine pictures take too long here
     this.calm = false; // whether the camera jumps instead of moving by itself
@@ -80,13 +78,9 @@ export class Picture {
   open() {
     const options = { alpha: false, antialias: false, powerPreference: "high-performance" };
     const gl = this.canvas.getContext("webgl2", options);
+    this.fault = gl ? "" : "page.lack.webgl";
+    if (!gl) return;
     this.glyphs = new Glyphs(getComputedStyle(this.canvas).fontFamily || "sans-serif");
-    if (!gl) {
-      const context = this.canvas.getContext("2d", { alpha: false });
-      this.fault = context ? "" : "page.lack.webgl";
-      this.plain = context && new PlainDrawing(context, this.scene);
-      return;
-    }
     this.cubes = new Cubes(gl, this.scene);
     this.spheres = new BeadQuads(gl, this.scene, "spheres");
     this.wires = new BeadQuads(gl, this.scene, "wires");
@@ -94,7 +88,6 @@ export class Picture {
     this.placed = this.painted = null;
     this.slow = SOFTWARE.test(rendererOf(gl));
     this.gl = gl;
-    this.fault = "";
   }
 
   get theme() {
@@ -143,7 +136,7 @@ export class Picture {
     this.frame = frameOf(this.scene, this.placed, state, options, this.remembered, now);
     this.see = new Projection(this.eyes.camera, box, width, height, this.reach());
     const changes = moving || this.frame.grown !== null;
-    const samples = this.ratio < PICTURE.fine && !this.plain ? PICTURE.samples : 1;
+    const samples = this.ratio < PICTURE.fine ? PICTURE.samples : 1;
     this.render(scale, this.slow ? 1 : samples);
     this.refine(scale, this.slow && !changes ? samples : 1);
     return changes;
@@ -151,7 +144,7 @@ export class Picture {
 
   /** Whether there is anything to draw with. */
   get canDraw() {
-    return this.plain !== null || Boolean(this.gl && !this.gl.isContextLost());
+    return Boolean(this.gl && !this.gl.isContextLost());
   }
 
   /** Draw the picture finely when it has stood still for longer than pictures now take. */
@@ -198,7 +191,7 @@ export class Picture {
     if (!this.chosen || !pinned) this.chosen = layout;
     if (this.chosen === this.placed) return;
     this.placed = this.chosen;
-    this.cubes?.setLayout(this.placed);
+    this.cubes.setLayout(this.placed);
     if (this.eyes) this.eyes.follow(this.placed);
     else this.eyes = new Eyes(this.placed, this.scene.cameras);
   }
@@ -206,7 +199,7 @@ export class Picture {
   paint() {
     if (this.painted === this.palette) return;
     this.painted = this.palette;
-    (this.plain ?? this.cubes).setPalette(this.palette);
+    this.cubes.setPalette(this.palette);
   }
 
   /** The largest distance of anything from the target of the camera. */
@@ -232,14 +225,10 @@ export class Picture {
     });
     const lit = lightsOf(this.placed, this.scene, frame.moment, frame.part);
     this.glyphs.tidy();
-    const paper = new (this.plain ? PlainPaper : Paper)(this.glyphs, ...this.size, ratio, scale);
+    const paper = new Paper(this.glyphs, ...this.size, ratio, scale);
     const view = { paper, see, frame, palette, lit, scale };
     this.write(view);
     this.words = paper.words;
-    if (this.plain) {
-      this.plain.draw(view, ratio);
-      return;
-    }
     gl.viewport(0, 0, canvas.width, canvas.height);
     gl.clearColor(...palette.groundColor, 1);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
