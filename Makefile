@@ -53,9 +53,9 @@ docs: .venv/ready-for-docs ## build build/docs: README, guide, lessons, a refere
 	@.venv/bin/python -W error -m docs.build_pages
 	@echo "Open build/docs/index.html"
 
-pages: .venv/ready-to-run .venv/ready-for-docs ## make docs/pages: the scenes that README links to, training in a browser
+pages: .venv/ready-to-run .venv/ready-for-docs ## build/docs/docs/pages: scenes that train in a browser, after `make docs`
 	@.venv/bin/python -W error -m docs.build_demo_pages
-	@echo "Open docs/pages/index.html"
+	@echo "Open build/docs/docs/pages/index.html"
 
 bench: .venv/ready-to-test ## measure beside micrograd, and PyTorch and JAX if they are there
 	@.venv/bin/python -m benchmarks

@@ -1,6 +1,6 @@
-"""Makes the pages that README links to: scenes that train in a browser, and a list of them.
+"""Makes the pages of the documentation: scenes that train in a browser, and a list of them.
 
-    python -W error -m docs.build_demo_pages     into docs/pages; open docs/pages/index.html
+    python -W error -m docs.build_demo_pages     into build/docs/docs/pages; open index.html there
 
 The same code makes the same bytes on the same machine: another processor or another zlib may
 differ in the last bits.
@@ -23,8 +23,8 @@ from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import about, find, load
 from scalarviz.scenefiles.making import played
 
-FOLDER = Path(__file__).with_name("pages")
-LARGEST = 5_000_000  # bytes of a page that is kept in the repository
+FOLDER = Path(__file__).parent.parent / "build" / "docs" / "docs" / "pages"
+LARGEST = 5_000_000  # bytes of a page
 LARGEST_STILL = 60_000  # bytes of a picture in the list
 SIZE = 960, 600  # of a picture, of which the network and what it has learned are kept
 KEPT = 44, 412  # rows of pixels
@@ -87,13 +87,11 @@ def main(folder: Path) -> None:
         path = find(name)
         text = page_of(played(load(path), scene.options), links=links_of(entries, name)).text
         if len(text) > LARGEST:
-            raise ValueError(f"the page of {name} has {size_words(len(text))}, more than is kept")
+            raise ValueError(f"the page of {name} has {size_words(len(text))}, more than it may")
         entries[k] = entries[k]._replace(still=still_of(path, scene))
         pages[entries[k].file] = text
     pages[INDEX] = index_of(entries)
     folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob("*.html"):
-        old.unlink()
     for file, content in pages.items():
         (folder / file).write_bytes(content)
         print(f"{file}: {size_words(len(content))}")
@@ -110,7 +108,7 @@ def still_of(path: Path, scene: Scene) -> Still:
         drawn.save(file, "WEBP", quality=quality, method=6)
         if file.tell() <= LARGEST_STILL:
             return Still(file.getvalue(), drawn.size, scene.alt)
-    raise ValueError(f"the picture of {path.stem} has {size_words(file.tell())}, more than is kept")
+    raise ValueError(f"the picture of {path.stem} has {size_words(file.tell())}, more than it may")
 
 
 if __name__ == "__main__":

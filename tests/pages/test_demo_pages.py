@@ -1,4 +1,4 @@
-"""The pages in docs/pages: which there are, how large, of which version, and the same each time."""
+"""The page that README links to, and those of `make pages`: small, and the same each time."""
 
 import io
 import re
@@ -16,7 +16,6 @@ from scalarviz.scenefiles.find import find
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "pages"
-PAGES = sorted(FOLDER.glob("*.html"))
 MARK = f'<meta name="generator" content="scalarviz {sv.__version__}">'
 
 
@@ -31,20 +30,12 @@ def maker(still: Still | None = STILL) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_page_is_of_this_version_and_small(page: Path) -> None:
-    assert MARK in page.read_text(encoding="utf-8"), "run `make pages`"
-    assert page.stat().st_size < (5_000_000 if page.stem in ("texture", "digits") else 1_000_000)
-
-
-def test_there_are_those_that_are_made_and_the_list_and_readme_link_to_each() -> None:
-    made = {f"{name}.html" for name in maker()["SCENES"]}
-    assert {page.name for page in PAGES} == made | {"index.html"}
-    listed = re.findall(r'<a href="([^"]*)"', (FOLDER / "index.html").read_text(encoding="utf-8"))
-    assert sorted(listed) == sorted(made)
+def test_readme_links_to_one_page_of_this_version_that_is_small_and_stands_alone() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert readme.startswith("# scalarviz\n\nTry it: ")
-    assert {*re.findall(r"\(docs/pages/([^)]*)\)", readme)} == made | {"index.html"}
+    assert re.match(r"# scalarviz\n\nTry it: \[[^]]*\]\(docs/pages/rgb\.html\)", readme)
+    assert [page.name for page in FOLDER.iterdir()] == ["rgb.html"]
+    page = (FOLDER / "rgb.html").read_text(encoding="utf-8")
+    assert MARK in page and "<a href" not in page and len(page) < 1_000_000
 
 
 @pytest.mark.slow
@@ -82,19 +73,18 @@ def test_the_same_code_makes_the_same_bytes(
     assert re.search(r"^xor\.html: \d+ kB$", capsys.readouterr().out, re.M)
 
 
-def test_a_page_that_is_no_longer_made_goes_and_one_that_is_too_large_is_refused(
+def test_pages_lead_to_their_list_and_to_each_other_and_one_that_is_too_large_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "engine_data", lambda *_: (b"\0asm", b"numbers", {}))
     monkeypatch.setattr(module, "spare_of", lambda *_: None)  # test_spare.py has that
-    (tmp_path / "older.html").touch()
     main = maker()["main"]
     main(tmp_path)
-    assert not (tmp_path / "older.html").exists()
     made = {file.name for file in tmp_path.iterdir()}
-    for name in made - {"index.html"}:  # each leads to the list and to the others
+    assert made == {f"{name}.html" for name in [*main.__globals__["SCENES"], "index"]}
+    for name in made:
         links = re.findall(r'<a href="([^"]*)"', (tmp_path / name).read_text(encoding="utf-8"))
-        assert links[0] == "index.html" and {*links} == made - {name}
+        assert {*links} == made - {name} and (name == "index.html" or links[0] == "index.html")
     main.__globals__["LARGEST"] = 10_000
     with pytest.raises(ValueError, match="rgb"):
         main(tmp_path / "other")
