@@ -157,6 +157,16 @@ def test_draws_are_those_of_every_engine(kernels: Kernels) -> None:
     same("normal", u, v, 1.0, 2.0)
 
 
+def test_a_row_of_each_table_is_right_in_float64() -> None:
+    doubles = Kernels("float64")
+    test_an_activation_is_the_formula_of_its_row(doubles, "tanh")
+    test_an_activation_multiplies_the_gradient(doubles, "tanh")
+    test_a_row_formula_does_the_samples_that_count(doubles, "layer_norm")
+    test_a_loss_adds_up_the_samples_that_count(doubles, "mse")
+    test_an_optimizer_moves_what_is_not_frozen(doubles, sv.Adam(), "some")
+    test_a_schedule_is_exact(doubles, SCHEDULED[2])
+
+
 @pytest.mark.slow
 def test_float32_stays_float32(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))  # what is cached shows no code
