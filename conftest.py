@@ -14,6 +14,9 @@ from scalarviz.formulas.optimizers import OPTIMIZERS
 TABLES: tuple[dict[str, Any], ...] = (ACTIVATIONS, LOSSES, ROW_LOSSES, OPTIMIZERS)
 
 
+KERNEL = pytest.StashKey[Any]()  # of all lessons: starting one takes seconds
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     if file_path.suffix != ".ipynb":
         return None
@@ -32,7 +35,11 @@ class LessonItem(pytest.Item):
         from tests import lessons  # nbformat takes seconds to import
 
         stored, book = lessons.read(self.path), lessons.read(self.path)
-        lessons.run(book)
+        kernel = self.config.stash.get(KERNEL, None)
+        if kernel is None:
+            kernel = self.config.stash[KERNEL] = lessons.WarmKernel()
+            self.config.add_cleanup(kernel.close)
+        kernel.run(book)
         found = lessons.former(stored, book)
         assert not found, f"pictures have changed, {found}: make lesson-pictures stores them"
 

@@ -42,17 +42,44 @@ def is_check(cell: Any) -> bool:
     return "check" in cell.metadata.get("tags", [])
 
 
-def run(book: Any, folder: Path = FOLDER) -> None:
-    """Run every cell, in a folder; an error of one is raised."""
-    where = {"metadata": {"path": str(folder)}}
-    NotebookClient(
+# Before another lesson in the same kernel: no pictures that go on, no names, no cells.
+ANEW = """
+import ipywidgets
+ipywidgets.Widget.close_all()
+get_ipython().run_line_magic("reset", "-f")
+"""
+
+
+def client_of(book: Any, folder: Path) -> NotebookClient:
+    return NotebookClient(
         book,
         timeout=SECONDS,
         kernel_name="python3",
-        resources=where,
+        resources={"metadata": {"path": str(folder)}},
         store_widget_state=False,
         record_timing=False,
-    ).execute()
+    )
+
+
+def run(book: Any, folder: Path = FOLDER) -> None:
+    """Run every cell, in a folder; an error of one is raised."""
+    client_of(book, folder).execute()
+
+
+class WarmKernel:
+    """A kernel that has imported and loaded for one lesson what the next one takes, too."""
+
+    def __init__(self) -> None:
+        self.client = client_of(nbformat.v4.new_notebook(), FOLDER)
+
+    def run(self, book: Any) -> None:
+        """Run every cell without the names of the lessons before; an error of one is raised."""
+        for each in (nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(ANEW)]), book):
+            self.client.nb = each
+            self.client.execute(cleanup_kc=False)
+
+    def close(self) -> None:
+        self.client._cleanup_kernel()
 
 
 def tidy(book: Any, name: str) -> None:
