@@ -35,13 +35,18 @@ class LessonItem(pytest.Item):
         from tests import lessons  # nbformat takes seconds to import
 
         stored, book = lessons.read(self.path), lessons.read(self.path)
-        kernel = self.config.stash.get(KERNEL, None)
-        if kernel is None:
-            kernel = self.config.stash[KERNEL] = lessons.WarmKernel()
-            self.config.add_cleanup(kernel.close)
-        kernel.run(book)
+        if KERNEL not in self.config.stash:
+            self.config.stash[KERNEL] = lessons.WarmKernel()
+        self.config.stash[KERNEL].run(book)
         found = lessons.former(stored, book)
         assert not found, f"pictures have changed, {found}: make lesson-pictures stores them"
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """After the last of some lessons their kernel ends."""
+    if KERNEL in item.config.stash and not isinstance(nextitem, LessonItem):
+        item.config.stash[KERNEL].close()
+        del item.config.stash[KERNEL]
 
 
 @pytest.fixture(autouse=True)

@@ -27,7 +27,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 # Files whose tests take longest: with several workers these begin first, so that none is left over.
-LONGEST = ("tests/engines/test_cuda.py", "tests/engines/test_cuda_machine_code.py", "notebooks/")
+LONGEST = (
+    "tests/engines/test_dispatch.py",
+    "tests/engines/test_one_answer.py",
+    "tests/engines/test_cuda",
+    "notebooks/",
+    "tests/window/test_window.py",
+    "tests/view/test_network_maps.py",
+    "tests/engines/test_products.py",
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:

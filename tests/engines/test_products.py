@@ -1,5 +1,6 @@
 """Matrix products of the cpu engine beside those of numpy, for widths and batches of every kind."""
 
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -13,10 +14,16 @@ WIDTHS = [[530, 130, 140, 3], [16, 16, 40, 33], [7, 9, 33], [3, 8, 64, 1]]
 BATCHES = [1, 2, 3, 16, 17, 33, 128, 150]
 
 
+@cache
+def linear(*widths: int) -> sv.Network:
+    return sv.Network(list(widths), "linear", seed=1, engine="cpu", dtype="float64")
+
+
 @pytest.mark.parametrize("batch", BATCHES)
 @pytest.mark.parametrize("widths", WIDTHS, ids=lambda widths: "-".join(map(str, widths)))
 def test_products_are_those_of_numpy(widths: list[int], batch: int) -> None:
-    net = sv.Network(widths, "linear", seed=1, engine="cpu", dtype="float64")
+    net = linear(*widths)
+    net.zero_grad()
     rng = np.random.default_rng(batch)
     x, g = rng.normal(size=(batch, widths[0])), rng.normal(size=(batch, widths[-1]))
     matrices, at = [], 0

@@ -18,7 +18,7 @@ DARK = THEMES["dark"]
 
 def stages(name: str, size: tuple[int, int]) -> Any:
     """The stage of a scene at each operation of a step."""
-    show = Show.of(load(find(name))())
+    show = Show.of(load(find(name))(engine="python"))
     show.session.advance(30)
     for _ in range(len(show.session.operations) - 1):
         show.session.advance(1, "operation")
