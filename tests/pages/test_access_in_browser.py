@@ -141,7 +141,7 @@ def test_arrows_walk_from_cubes_to_neurons_and_enter_pins(opened: Opens) -> None
         tab.press("ArrowLeft")
         seen.append(tab.spoken("walked"))
     assert (tab.state["step"], tab.ask("app.pinned")) == (0, None)
-    assert seen[0].startswith("The weight from input") and seen[-1].startswith("Input ")
+    assert seen[0].startswith("The bias of neuron 3") and seen[-1].startswith("Input ")
     here = tab.ask("app.hover")
     assert here["neuron"][0] == "inputs"
     x, y = tab.place_of(json.dumps(here))
