@@ -36,7 +36,7 @@ window.ready = true;
 BEGIN = """({scene, texts}) => {
   setTexts(texts);
   window.given = scene;
-  window.picture = new Picture(document.getElementById("picture"), null, scene);
+  window.picture = new Picture(document.getElementById("picture"), scene);
   Object.assign(picture, {slow: true, calm: true});  // as on a machine without a GPU
   return picture.fault;
 }"""

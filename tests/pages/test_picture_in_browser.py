@@ -182,7 +182,7 @@ def test_without_webgl_the_picture_says_so(small: tuple[PicturePage, Any]) -> No
     script = """() => {
       const canvas = document.createElement("canvas");
       canvas.getContext = () => null;
-      const other = new Picture(canvas, null, window.given);
+      const other = new Picture(canvas, window.given);
       return [other.fault, other.draw({}), other.at(1, 1)];
     }"""
     assert page.ask(script) == ["page.lack.webgl", False, None]

@@ -11,7 +11,6 @@ import { CaptionBox } from "./captionbox.js";
 import { cardOf, pinnedFor } from "./cards.js";
 import { CardBox } from "./cardbox.js";
 import { Chip } from "./chip.js";
-import { cellsOf } from "./strip.js";
 import { commandOf, takesKey } from "./keys.js";
 import { Controls } from "./controls.js";
 import { Curve } from "./curve.js";
@@ -80,7 +79,7 @@ export class App {
     const { spec } = this;
     this.controls = new Controls((name, ...given) => this.run(name, ...given));
     this.options = new Options(spec, (name, ...given) => this.run(name, ...given));
-    this.strip = new StripBar(byId("strip"), cellsOf(spec), (done) => this.run("go", done));
+    this.strip = new StripBar(byId("strip"), spec.say.cells, (done) => this.run("go", done));
     this.lines = new BranchLines();
     this.curve = new Curve(byId("curve"), spec.engine.step, this.lines, {
       seek: (step) => this.run("seek", step),

@@ -9,9 +9,7 @@ const MOST_STILL = 30; // hundreds of steps that the last part takes without mot
 
 /** Begin the tour of an app at the next step. */
 export async function showTour(app) {
-  app.act();
-  if ((await app.player.rest())?.operation)
-    await app.player.ask("advance", { count: 1, unit: "step" });
+  await endStep(app);
   const tour = new Tour(app.spec.engine.moments);
   tour.first = app.state.step;
   tour.seconds = 0; // of the tour: a slow machine has more time
@@ -91,7 +89,11 @@ export function tourSentence(app, state) {
 
 /** End the tour; the rest of its first step is done at once. */
 export async function skipTour(app) {
-  if (!app.tour) return;
+  if (app.tour) await endStep(app);
+}
+
+/** End what goes on by itself, and do the rest of a step that has begun. */
+async function endStep(app) {
   app.act();
   if ((await app.player.rest())?.operation)
     await app.player.ask("advance", { count: 1, unit: "step" });

@@ -2,13 +2,12 @@
 //
 // step=120&op=7&pin=42&hide=controls
 
-import { text } from "./texts.js";
+import { shortened, text } from "./texts.js";
 
 const HIDEABLE = ["controls", "strip", "curve", "head", "exhibit"];
 const FURTHEST = 1e9; // step
 const LONGEST_SAID = 24; // letters of a part that is not understood
 const PARTS_NAMED = 6; // such parts that are named
-const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu; // letters without a look of their own; some turn those around them
 
 /** What a link may name of a page: `operations` of a step, `rows`, `batch`, `sizes` of lines of
  * neurons, and the `last` step, which a recording has.
@@ -41,7 +40,7 @@ export function readLink(hash, limits) {
   const from = new Map(); // by field, the part that says it
   for (const [name, given] of new URLSearchParams(hash.replace(/^#/, ""))) {
     const read = Object.hasOwn(LINK_PARTS, name) ? LINK_PARTS[name](given.trim(), limits) : null;
-    const part = shortPart(given ? `${name}=${given}` : name);
+    const part = shortened(given ? `${name}=${given}` : name, LONGEST_SAID);
     const [field] = Object.keys(read ?? {});
     if (!read) {
       found.bad.push(part);
@@ -132,12 +131,4 @@ const LINK_PARTS = {
 function wholeBelow(given, end) {
   const number = /^\d{1,15}$/.test(given) ? Number(given) : NaN;
   return number < end ? number : null;
-}
-
-/** Return a part of a link as it can stand in a sentence. */
-function shortPart(words) {
-  const letters = [...words.replace(UNSEEN, "\ufffd")];
-  return letters.length > LONGEST_SAID
-    ? `${letters.slice(0, LONGEST_SAID).join("")}…`
-    : letters.join("");
 }

@@ -5,6 +5,7 @@ import { byId, isFramed, made, setShown } from "./dom.js";
 import { Client } from "./client.js";
 import { followLink } from "./follow.js";
 import { showTour } from "./guide.js";
+import { bytesIn } from "./packed.js";
 import { RecordingClient } from "./recording.js";
 import { Picture } from "./picture.js";
 import { setTexts, text } from "./texts.js";
@@ -35,10 +36,7 @@ async function unzipped(words) {
 
 async function unpackedBytes(words) {
   if (!words) return new Uint8Array(0);
-  const letters = atob(words);
-  const bytes = new Uint8Array(letters.length);
-  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const stream = new Blob([bytesIn(words)]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
@@ -111,7 +109,7 @@ async function start() {
   if (theme) document.documentElement.dataset.theme = theme;
   document.documentElement.classList.toggle("framed", isFramed());
   const training = trainingOf(data, lack);
-  const picture = new Picture(byId("cubes"), null, data.spec.scene);
+  const picture = new Picture(byId("cubes"), data.spec.scene);
   if (picture.fault) showTables(text(picture.fault));
   const [client, { spec }, missing] = await training;
   document.documentElement.classList.toggle("recorded", Boolean(spec.recording));

@@ -1,6 +1,6 @@
 // A picture of the user's own: a file that is chosen or dropped, looked at before it is decoded.
 
-import { text } from "./texts.js";
+import { shortened, text } from "./texts.js";
 
 const MOST_BYTES = 32e6;
 const MOST_PIXELS = 4096; // along a side
@@ -16,7 +16,7 @@ const JPEG_SIZES = [0xc0, 0xc1, 0xc2, 0xc3, 0xc5, 0xc6, 0xc7, 0xc9, 0xca, 0xcb, 
  * is no PNG or JPEG, too large, or broken.
  */
 export async function colorsOfFile(file, [wide, high]) {
-  const name = shortened(file.name);
+  const name = shortened(file.name, MOST_LETTERS);
   const refuse = (key, more = {}) => {
     throw new Error(text(`own.picture.${key}`, { name, ...more }));
   };
@@ -56,12 +56,4 @@ export function sizeOf(head) {
     place += head[place + 1] === 0xff ? 1 : 2 + Math.max(2, at(place + 2));
   }
   return [0, 0];
-}
-
-/** Return a file's name without what is no letter, at most so many. */
-function shortened(name) {
-  const letters = [...name.replace(/\p{C}/gu, "\ufffd")];
-  return letters.length > MOST_LETTERS
-    ? `${letters.slice(0, MOST_LETTERS - 1).join("")}…`
-    : letters.join("");
 }

@@ -11,12 +11,17 @@ const PACKED_KINDS = {
   uint32: Uint32Array,
 };
 
-/** The typed array of {dtype, shape, data}; its shape stands in `shape`. */
-export function unpacked(given) {
-  const letters = atob(given.data);
+/** The bytes of a text in base64. */
+export function bytesIn(words) {
+  const letters = atob(words);
   const bytes = new Uint8Array(letters.length);
   for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
-  const found = new PACKED_KINDS[given.dtype](bytes.buffer);
+  return bytes;
+}
+
+/** The typed array of {dtype, shape, data}; its shape stands in `shape`. */
+export function unpacked(given) {
+  const found = new PACKED_KINDS[given.dtype](bytesIn(given.data).buffer);
   found.shape = given.shape;
   return found;
 }

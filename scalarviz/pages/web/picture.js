@@ -33,16 +33,10 @@ const PICTURE = {
 };
 const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i;
 
-/**
- * Draws states of a training into a canvas; `scene` is what scene_data.py wrote.
- *
- * Words and flat shapes are drawn by WebGL too, so that cubes hide them: the canvas `flat`, which
- * lies over the other, stays empty.
- */
+/** Draws states of a training into a canvas; `scene` is what scene_data.py wrote. */
 export class Picture {
-  constructor(canvas, flat, scene) {
+  constructor(canvas, scene) {
     this.canvas = canvas;
-    if (flat) flat.hidden = true;
     this.scene = unpackedAll(scene);
     this.layouts = this.scene.layouts.map((each) => new Layout(each));
     this.palettes = Object.fromEntries(

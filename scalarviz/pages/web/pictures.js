@@ -7,6 +7,7 @@ import { readAnswers } from "./answers.js";
 import { sameNumbers } from "./planemap.js";
 import { text } from "./texts.js";
 import { unpacked } from "./packed.js";
+import { wayOf } from "./walking.js";
 
 const PORTION = 4096; // points that are evaluated at once: a command waits for few
 const STILL = 250; // milliseconds without a change until the fine picture begins
@@ -62,8 +63,7 @@ export class Pictures {
   }
 
   press(event) {
-    const ways = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-    const way = ways[event.key];
+    const way = wayOf(event.key);
     if (!way || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     event.stopPropagation();

@@ -8,6 +8,7 @@ import { boundaryOf } from "./boundary.js";
 import { NetworkMap } from "./netmap.js";
 import { NeuronMap } from "./neuronmap.js";
 import { text } from "./texts.js";
+import { wayOf } from "./walking.js";
 
 const FAINT = 0.55; // strength of the map, as in view/exhibits/plane.py
 const STRONG = 0.8; // of the samples
@@ -62,13 +63,12 @@ export class PlaneMap {
   }
 
   press(event) {
-    const ways = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-    const way = ways[event.key];
+    const way = wayOf(event.key);
     if (!way || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     event.stopPropagation();
     const [x, y] = this.point ?? [0.5, 0.5];
-    this.ask([x + MOVE * way[0], y + MOVE * way[1]]);
+    this.ask([x + MOVE * way[0], y - MOVE * way[1]]);
   }
 
   ask(place) {

@@ -6,6 +6,7 @@ import { withDecimals } from "./format.js";
 import { bytesOf } from "./planemap.js";
 import { text } from "./texts.js";
 import { unpacked } from "./packed.js";
+import { wayOf } from "./walking.js";
 
 const ROOM = 1.12; // side of a place relative to its picture
 const HEAD = 18; // pixels above the columns
@@ -154,8 +155,7 @@ class Pad {
   }
 
   press(event) {
-    const ways = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-    const way = ways[event.key];
+    const way = wayOf(event.key);
     const draws = event.key === "Enter" || event.key === " ";
     if (!(way || draws) || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();

@@ -2,6 +2,8 @@
 
 import { generalNumber } from "./format.js";
 
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu; // letters without a look of their own; some turn those around them
+
 let knownTexts = {};
 
 /** Take the texts of the page, by key. */
@@ -21,6 +23,12 @@ export function text(key, fields = {}) {
 /** Return the text KEY.one for a count of 1, otherwise KEY.many; its field `count` is the count. */
 export function plural(key, count, fields = {}) {
   return text(`${key}.${count === 1 ? "one" : "many"}`, { ...fields, count });
+}
+
+/** Return what a user wrote as it can stand in a sentence: its first letters, with dots for the others. */
+export function shortened(words, most) {
+  const letters = [...words.replace(UNSEEN, "\ufffd")];
+  return letters.length > most ? `${letters.slice(0, most).join("")}…` : letters.join("");
 }
 
 /** Return a field as its format says: "", ",", or digits such as ".0f", ",.1f" and ".3g". */
