@@ -16,7 +16,7 @@ import numpy as np
 from scalarviz.autograd import copies as copies
 from scalarviz.autograd import graph as graph
 from scalarviz.autograd.plain_math import check_call
-from scalarviz.checks.attributes import Absent, Elsewhere
+from scalarviz.checks.attributes import Absent
 from scalarviz.checks.numbers import answered
 from scalarviz.formulas.arithmetic import OPERATIONS, by_some, no_gradient, one
 from scalarviz.formulas.retarget import Target
@@ -140,8 +140,7 @@ class Value:
     __slots__ = ("__dict__", "__weakref__", "_data", "_formula", "_x", "_y", "grad")
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
-        numpy, detach = Absent(), Absent()
-        value, gradient, requires_grad = Elsewhere(), Elsewhere(), Elsewhere()
+        value, gradient, requires_grad, numpy, detach = [Absent() for _ in range(5)]
 
     if TYPE_CHECKING:
         data: float

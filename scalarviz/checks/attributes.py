@@ -5,9 +5,9 @@ A class uses them by
     if not TYPE_CHECKING:  # a type checker knows the names by itself
         __getattr__, __setattr__ = unknown, set_known
 
-`__getattr__` makes every attribute of a class slower, `__setattr__` every assignment. In `Value`
-and `Weight`, whose attributes a step uses by the thousand, a few names are `Absent` descriptors
-instead.
+`__getattr__` makes every attribute of a class slower, also those that are there: by half in CPython
+3.11. `__setattr__` does so with every assignment. In `Value` and `Weight`, whose attributes a step
+uses by the thousand, a few names are `Absent` descriptors instead.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from scalarviz.errors import ReadOnlyError, UnknownAttributeError
 from scalarviz.errors.near_names import meaning
 
 OURS = __name__.partition(".")[0] + "."
-NOTHING = object()
 
 put = object.__setattr__
 
@@ -32,24 +31,20 @@ def unknown(self: object, name: str) -> Any:
     raise no_attribute(self, name)
 
 
+@final
 class Absent:
-    """Descriptor for a name that other libraries have and this class lacks: raises an error."""
+    """Descriptor for a name that other libraries have and this class lacks: raises an error.
+
+    Instances of the user's own subclasses can have the attribute.
+    """
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
     def __get__(self, thing: object, kind: type) -> Any:
-        raise no_attribute(kind if thing is None else thing, self.name)
-
-
-@final
-class Elsewhere(Absent):
-    """Like Absent, but instances of the user's own subclasses can have the attribute."""
-
-    def __get__(self, thing: object, kind: type) -> Any:
         if self.name in getattr(thing, "__dict__", ()):
             return vars(thing)[self.name]
-        return super().__get__(thing, kind)
+        raise no_attribute(kind if thing is None else thing, self.name)
 
     def __set__(self, thing: object, value: object) -> None:
         if type(thing).__module__.startswith(OURS):
@@ -74,19 +69,17 @@ def check(self: object, name: str, value: object) -> None:
     kind = type(self)
     if vars(self).get("_sealed"):
         raise ReadOnlyError(f"{kind.__name__}.{name} {vars(self)['_sealed']}")
-    if name.startswith("_"):
+    if name.startswith("_") or name in getattr(kind, "_settable", ()):
         return
-    if name in vars(self):
-        if kind.__module__.startswith(OURS) and name not in getattr(kind, "_settable", ()):
-            raise read_only(kind, name, "can only be read", f"make another {kind.__name__}")
-        return
-    there = getattr(kind, name, NOTHING)
-    if isinstance(there, property) and there.fset is None:
-        raise read_only(kind, name, "can only be read")
-    if callable(there) and not callable(value):
-        raise read_only(kind, name, "is a method: call it")
-    if kind.__module__.startswith(OURS) and not isinstance(there, property) and not callable(there):
-        if there is NOTHING:
+    there = getattr(kind, name, None)
+    if isinstance(there, property):
+        if there.fset is None:
+            raise read_only(kind, name, "can only be read")
+    elif callable(there):
+        if not callable(value):
+            raise read_only(kind, name, "is a method: call it")
+    elif kind.__module__.startswith(OURS):
+        if not hasattr(self, name):
             raise no_attribute(self, name)
         raise read_only(kind, name, "can only be read", f"make another {kind.__name__}")
 
