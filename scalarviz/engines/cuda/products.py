@@ -1,8 +1,8 @@
 """Kernels of affine operations, by a team of threads; for whole batches see `matrix_products`.
 
 A thread computes several numbers at once, in registers, so that what it loads serves several
-multiply-adds: 4 outputs of 2 samples, or 4 x 4 numbers of a matrix. Each number is the same sum, in
-the same order, in every kernel: a chain of `cuda.fma` from the bias, or 0.
+multiply-adds: 4 or 2 rows of 2 samples, or 4 x 4 numbers of a matrix. Each number is the same sum,
+in the same order, in every kernel: a chain of `cuda.fma` from the bias, or 0.
 
 Indices are unsigned and advance by additions: numba tests a signed index for being negative, and a
 multiplication for each index takes longer than the multiply-add that it serves.
@@ -32,12 +32,15 @@ from scalarviz.engines.cuda.places import (
     VALUE,
     WEIGHT_ROW,
     WORD,
+    ZERO,
     Exact,
     Index,
     Numbers,
     Whole,
 )
 from scalarviz.engines.cuda.teams import bias_sum, partial_of
+
+ALL_ROWS = np.uint64(2**64 - 1)  # none is the last one that may be read
 
 
 @kernel
@@ -53,51 +56,12 @@ def smaller(a: Index, b: Index) -> Index:
 
 
 @kernel
-def for_two(w: Any, x0: Any, x1: Any, a0: Any, a1: Any) -> Any:
-    """Return two sums with the products of w added."""
-    return cuda.fma(w, x0, a0), cuda.fma(w, x1, a1)
-
-
-@kernel
 def for_four(w: Any, x0: Any, x1: Any, x2: Any, x3: Any, a0: Any, a1: Any, a2: Any, a3: Any) -> Any:
     """Return four sums with the products of w added."""
     return cuda.fma(w, x0, a0), cuda.fma(w, x1, a1), cuda.fma(w, x2, a2), cuda.fma(w, x3, a3)
 
 
 # ---- the samples of a block ---------------------------------------------------------------------
-
-
-@kernel
-def eight_sums(
-    weights: Numbers, w: Index, apart: Index, b: Index, c: Index, d: Index, inner: Index,
-    space: Numbers, column: Index, step: Index, a0: Any, b0: Any, c0: Any, d0: Any,
-) -> Any:  # fmt: skip
-    """Return eight sums over `inner` weights times two samples, which begin with a0, ..., d0.
-
-    The weights of a sum are `apart` numbers apart, from w on; those of the second, third and fourth
-    sum are b, c and d numbers after those of the first; where these reach beyond the last row, the
-    caller does not write the sum.
-    """
-    a1, b1, c1, d1 = a0, b0, c0, d0
-    last, whole = w + inner * apart, w + inner // FOUR * FOUR * apart
-    while w < whole:
-        for _ in range(4):  # unrolled, which a step that the compiler does not know prevents
-            x0, x1 = space[column], space[column + ONE]
-            a0, a1 = for_two(weights[w], x0, x1, a0, a1)
-            b0, b1 = for_two(weights[w + b], x0, x1, b0, b1)
-            c0, c1 = for_two(weights[w + c], x0, x1, c0, c1)
-            d0, d1 = for_two(weights[w + d], x0, x1, d0, d1)
-            w += apart
-            column += step
-    while w < last:
-        x0, x1 = space[column], space[column + ONE]
-        a0, a1 = for_two(weights[w], x0, x1, a0, a1)
-        b0, b1 = for_two(weights[w + b], x0, x1, b0, b1)
-        c0, c1 = for_two(weights[w + c], x0, x1, c0, c1)
-        d0, d1 = for_two(weights[w + d], x0, x1, d0, d1)
-        w += apart
-        column += step
-    return a0, a1, b0, b1, c0, c1, d0, d1
 
 
 @kernel
@@ -165,54 +129,15 @@ def affine_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """z = W x + b; eight numbers a thread, see `eight_sums`. The weights are in `space`."""
-    x = np.uint64(base + plan[op + SOURCE] * stride)
-    z = np.uint64(base + plan[op + TARGET] * stride)
+    """z = W x + b. The weights are in `space`; what follows them may be read as a row."""
     inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
-    step, samples = np.uint64(stride), np.uint64(count)
-    weights, biased = np.uint64(plan[op + IN_ROOM]), plan[op + HAS_BIASES] != 0
-    biases, apart = np.uint64(plan[VALUE] + plan[op + BIAS_ROW]), room_apart(outputs)
-    groups, last = (samples + ONE) // TWO, outputs - ONE
-    job, end, jump = np.uint64(worker), quarter(outputs) * groups, np.uint64(workers)
-    while job < end:
-        r = job // groups
-        n = (job - r * groups) * TWO
-        r *= FOUR
-        r1, r2, r3 = smaller(r + ONE, last), smaller(r + TWO, last), smaller(r + THREE, last)
-        a0 = b0 = c0 = d0 = Real(0)
-        if biased:
-            a0, b0 = arena[biases + r], arena[biases + r1]
-            c0, d0 = arena[biases + r2], arena[biases + r3]
-        a0, a1, b0, b1, c0, c1, d0, d1 = eight_sums(
-            space, weights + r, apart, ONE, TWO, THREE, inputs, space, x + n, step, a0, b0, c0, d0
-        )
-        write_tile(space, z, step, r, n, outputs, samples, a0, a1, b0, b1, c0, c1, d0, d1)
-        job += jump
-
-
-@kernel
-def write_tile(
-    space: Numbers, start: Index, stride: Index, row: Index, n: Index, rows: Index,
-    samples: Index, a0: Any, a1: Any, b0: Any, b1: Any, c0: Any, c1: Any, d0: Any, d1: Any,
-) -> None:  # fmt: skip
-    """Write the numbers of four rows and two samples to a workspace, those that exist."""
-    write_pair(space, start, stride, row, n, rows, samples, a0, a1)
-    write_pair(space, start, stride, row + ONE, n, rows, samples, b0, b1)
-    write_pair(space, start, stride, row + TWO, n, rows, samples, c0, c1)
-    write_pair(space, start, stride, row + THREE, n, rows, samples, d0, d1)
-
-
-@kernel
-def write_pair(
-    space: Numbers, start: Index, stride: Index, row: Index, n: Index, rows: Index,
-    samples: Index, first: Any, second: Any,
-) -> None:  # fmt: skip
-    """Write the numbers of the samples n and n + 1 to a row of a workspace, if they exist."""
-    if row < rows:
-        place = start + row * stride + n
-        space[place] = first
-        if n + ONE < samples:
-            space[place + ONE] = second
+    x, z = base + plan[op + SOURCE] * stride, base + plan[op + TARGET] * stride
+    biases = plan[VALUE] + plan[op + BIAS_ROW]
+    products(
+        space, np.uint64(plan[op + IN_ROOM]), ONE, room_apart(outputs), ALL_ROWS, outputs, inputs,
+        arena, np.uint64(biases), plan[op + HAS_BIASES] != 0, space, np.uint64(x), np.uint64(z),
+        np.uint64(stride), np.uint64(count), np.uint64(worker), np.uint64(workers),
+    )  # fmt: skip
 
 
 @kernel
@@ -220,25 +145,101 @@ def affine_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Gradient of the inputs: W transposed, times g; eight numbers a thread. W is in `space`."""
-    h = np.uint64(flow_base + plan[op + SOURCE] * stride)
-    g = np.uint64(flow_base + plan[op + TARGET] * stride)
+    """Gradient of the inputs: W transposed, times g. W is in `space`."""
     inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
-    step, samples, zero = np.uint64(stride), np.uint64(count), Real(0)
-    weights, apart = np.uint64(plan[op + IN_ROOM]), room_apart(outputs)
-    groups, last = (samples + ONE) // TWO, inputs - ONE
-    job, end, jump = np.uint64(worker), quarter(inputs) * groups, np.uint64(workers)
-    while job < end:
-        k = job // groups
-        n = (job - k * groups) * TWO
-        k *= FOUR
-        k1, k2, k3 = smaller(k + ONE, last), smaller(k + TWO, last), smaller(k + THREE, last)
-        a0, a1, b0, b1, c0, c1, d0, d1 = eight_sums(
-            space, weights + k * apart, ONE, (k1 - k) * apart, (k2 - k) * apart, (k3 - k) * apart,
-            outputs, flow, g + n, step, zero, zero, zero, zero,
+    h, g = flow_base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
+    products(
+        space, np.uint64(plan[op + IN_ROOM]), room_apart(outputs), ONE, inputs - ONE, inputs,
+        outputs, arena, ZERO, False, flow, np.uint64(g), np.uint64(h), np.uint64(stride),
+        np.uint64(count), np.uint64(worker), np.uint64(workers),
+    )  # fmt: skip
+
+
+@kernel
+def products(
+    weights: Numbers, w: Index, down: Index, along: Index, last: Index, rows: Index, inner: Index,
+    arena: Numbers, biases: Index, biased: bool, space: Numbers, x: Index, z: Index, step: Index,
+    samples: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """Write a matrix times x, plus biases, to z, both in `space`.
+
+    The rows of the matrix are `down` numbers apart, its columns `along`; no row after the last is
+    read. A tile is 4 rows high, or 2 where so many tiles would leave half of the threads idle.
+    """
+    if quarter(rows) * ((samples + ONE) // TWO) * TWO > workers:
+        write_tiles(
+            4, weights, w, down, along, last, rows, inner, arena, biases, biased, space, x, z,
+            step, samples, worker, workers,
         )  # fmt: skip
-        write_tile(flow, h, step, k, n, inputs, samples, a0, a1, b0, b1, c0, c1, d0, d1)
-        job += jump
+    else:
+        write_tiles(
+            2, weights, w, down, along, last, rows, inner, arena, biases, biased, space, x, z,
+            step, samples, worker, workers,
+        )  # fmt: skip
+
+
+@kernel
+def write_tiles(
+    height: Index, weights: Numbers, w: Index, down: Index, along: Index, last: Index, rows: Index,
+    inner: Index, arena: Numbers, biases: Index, biased: bool, space: Numbers, x: Index, z: Index,
+    step: Index, samples: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """Do that in tiles of `height` rows, a constant, and two samples.
+
+    The compiler unrolls all loops over a tile, and keeps its sums in registers.
+    """
+    sums, high, groups = cuda.local.array(8, Real), np.uint64(height), (samples + ONE) // TWO
+    job, end = worker, (rows + high - ONE) // high * groups
+    while job < end:
+        r = job // groups
+        n = (job - r * groups) * TWO
+        r *= high
+        for i in range(2 * height):
+            row = smaller(r + np.uint64(i // 2), rows - ONE)
+            sums[i] = arena[biases + row] if biased else Real(0)
+        add_tile(
+            height, weights, w + r * down, down, along, last, r, inner, space, x + n, step, sums
+        )
+        for i in range(2 * height):
+            row, sample = r + np.uint64(i // 2), n + np.uint64(i % 2)
+            if row < rows and sample < samples:
+                space[z + row * step + sample] = sums[i]
+        job += workers
+
+
+@kernel
+def add_tile(
+    height: Index, weights: Numbers, w: Index, down: Index, along: Index, last: Index, r: Index,
+    inner: Index, space: Numbers, x: Index, step: Index, sums: Numbers,
+) -> None:  # fmt: skip
+    """Add `inner` products to each sum of a tile, whose first row is r and begins at w.
+
+    For a row after the last the first is read; the caller does not write its sums.
+    """
+    offsets = cuda.local.array(4, np.uint64)
+    for i in range(height):
+        offsets[i] = np.uint64(i) * down if r + np.uint64(i) <= last else ZERO
+    single, end = w + inner % FOUR * along, w + inner * along
+    while w < single:
+        add_pairs(height, weights, w, offsets, space, x, sums)
+        w += along
+        x += step
+    while w < end:
+        for _ in range(4):  # unrolled, which a step that the compiler does not know prevents
+            add_pairs(height, weights, w, offsets, space, x, sums)
+            w += along
+            x += step
+
+
+@kernel
+def add_pairs(
+    height: Index, weights: Numbers, w: Index, offsets: Whole, space: Numbers, x: Index,
+    sums: Numbers,
+) -> None:  # fmt: skip
+    """Add a product to each sum of a tile."""
+    for i in range(2 * height):
+        y = space[x + np.uint64(i % 2)]
+        sums[i] = cuda.fma(weights[w + offsets[i // 2]], y, sums[i])
 
 
 @kernel
