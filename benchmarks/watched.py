@@ -50,6 +50,7 @@ def watched(name: str) -> float:
     """Steps a second while its window is open."""
     from PySide6.QtCore import QTimer
 
+    from scalarviz.controller.watch_options import WatchOptions
     from scalarviz.window import frame, window
 
     show, found = show_of(name), {}
@@ -70,7 +71,7 @@ def watched(name: str) -> float:
 
     frame.MainWindow.run = timed
     with redirect_stdout(sys.stderr):  # it says at the end what was learned
-        window.watch(show, speed=0.0, theme="dark", tour=False)
+        window.watch(show, WatchOptions(speed=0.0, theme="dark"))
     return found["rate"]
 
 

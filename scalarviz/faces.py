@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from scalarviz.checks.numbers import answered, number, shorten
+from scalarviz.checks.numbers import answered, shorten
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.options import Recipe
 from scalarviz.draw2d.theme import THEMES
@@ -102,43 +102,30 @@ def watch(
     look = sweep_look(show, networks, order, group, against)
     if isinstance(show, Sweep):
         return watch_sweep(show, steps, theme, size, look, play=play is not False)
+    from scalarviz.controller.watch_options import WatchOptions
     from scalarviz.notebook import show as notebook
     from scalarviz.terminal import terminal as in_terminal
     from scalarviz.window import window
 
-    found = shown_in(show, recipe)
-    pick({"auto": "", **THEMES}, theme, "theme")
-    if speed is not None:
-        number(speed, "the speed", 0.0)
-    options: dict[str, Any] = {
-        "tour": tour,
-        "reduced_motion": reduced_motion,
-        "present": present,
-        "nodes": nodes,
-        "color": color,
-        "cubes": cubes,
-    }
+    shown, recipes = shown_in(show, recipe)
+    options = WatchOptions(
+        *(steps, speed, theme, keep or Keep(), recipes, size, play, tour, reduced_motion, present),
+        *(nodes, color, cubes, pin),
+    )
     if nodes is not None and (terminal or not callable(nodes)):
         raise InputError(
             "nodes takes a function of the view of a window or a notebook, "
             + ("which a terminal does not have" if terminal else f"not {shorten(nodes)}")
         )
-    if play is not None:
-        options["play"] = play
-    if size is not None:
-        options["size"] = RenderOptions(size=size).size
-    shown, recipes = found
     if isinstance(shown, Several):
         check_several(terminal=terminal, tour=tour, keep=keep)
-    else:
-        recipes = recipes[0]
     if not terminal and (in_notebook() or in_marimo()):
-        return notebook.watch(shown, steps, speed, theme, recipes, **options)
+        return notebook.watch(shown, options)
     if isinstance(shown, Show) and terminal:
         return in_terminal.watch(shown, steps, speed, keep)
     try:
         check_window()
-        return window.watch(shown, steps, speed, theme, keep, recipes, pin=pin, **options)
+        return window.watch(shown, options)
     except DisplayError as lack:
         instead = INSTEAD if isinstance(shown, Show) else INSTEAD_OF_SEVERAL
         raise DisplayError(f"{lack}; without a window {instead}") from lack

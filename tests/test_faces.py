@@ -6,6 +6,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import faces
+from scalarviz.controller.options import Recipe
+from scalarviz.scenefiles.find import find, load
 
 
 def test_options_of_a_session_reach_its_window(
@@ -13,7 +15,7 @@ def test_options_of_a_session_reach_its_window(
 ) -> None:
     pytest.importorskip("PySide6")
     monkeypatch.setattr(faces, "check_window", lambda: None)
-    monkeypatch.setattr("scalarviz.window.window.watch", lambda *_, **known: known)
+    monkeypatch.setattr("scalarviz.window.window.watch", lambda _, options: options)
     options: dict[str, Any] = {
         "size": (64, 48),
         "play": False,
@@ -25,7 +27,10 @@ def test_options_of_a_session_reach_its_window(
         "cubes": "gradient",
         "pin": 3,
     }
-    assert sv.watch(colours, **options) == options
+    reached = sv.watch(colours, **options)
+    assert {name: getattr(reached, name) for name in options} == options
+    recipe = Recipe(load(find("rgb")))
+    assert sv.watch(colours, recipe=recipe).recipes == [recipe]
 
 
 def test_options_of_a_sweep_reach_its_picture(monkeypatch: pytest.MonkeyPatch) -> None:

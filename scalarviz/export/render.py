@@ -106,11 +106,7 @@ def picture(
     Raises InputError for an option out of range, FileError if the file cannot be written, and
     DisplayError without OpenGL.
     """
-    maps = neuron_maps, test_points, discrete
-    look = looked(
-        look or RenderOptions(),
-        (size, ratio, samples, theme, camera, layout, color, cubes, per_layer, pin, *maps),
-    )
+    look = looked(look or RenderOptions(), locals())
     place = None if path is None else as_path(path)
     if place is not None and place.suffix.lower() != ".png":
         raise InputError(f"a picture is kept as .png, not as {place.name!r}: rename it")
@@ -194,17 +190,13 @@ def record(
     Raises InputError for an option out of range, FileError if the file cannot be written, and
     DisplayError without OpenGL.
     """
+    look = looked(look or RenderOptions(size=(1280, 720)), locals())
     show = shown(session)
     clock: Session | SharedClock
     if isinstance(show, Show):
         clock = show.session
     else:
         clock = SharedClock(show.sessions, replays=show.replays)
-    maps = neuron_maps, test_points, discrete
-    look = looked(
-        look or RenderOptions(size=(1280, 720)),
-        (size, ratio, samples, theme, camera, layout, color, cubes, per_layer, pin, *maps),
-    )
     steps = count_of(steps if steps is not None else show.steps, "steps")
     fps = whole_number(fps, "fps", 1, FASTEST)
     pick({each: each for each in MOVES}, move, "move of the camera")
@@ -316,15 +308,11 @@ def storyboard(
     Raises InputError for an option out of range, FileError if the file cannot be written, and
     DisplayError without OpenGL.
     """
+    look = looked(look or PAGE, locals())
     place = as_path(path)
     if place.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"a storyboard is kept as .html, not as {place.name!r}: rename it")
     check_place(place)
-    maps = neuron_maps, test_points, discrete
-    look = looked(
-        look or PAGE,
-        (size, ratio, samples, theme, camera, layout, color, cubes, per_layer, pin, *maps),
-    )
     with telling(progress, 0) as tell:
         stills, text = story(session, look, title, tell)
         replace_file(place, text.encode())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,12 @@ from scalarviz.errors import InputError
 from scalarviz.presenter.pointed_panes import Pin
 from scalarviz.presenter.several import Several
 from scalarviz.presenter.show import Show
-from scalarviz.presenter.side_by_side import SideBySide
+from scalarviz.presenter.side_by_side import SideBySide, stage_of
 from scalarviz.presenter.stage import Stage
-from scalarviz.sweeps.stage import SweepStage
 from scalarviz.view.scene.camera import Camera
+
+if TYPE_CHECKING:
+    from scalarviz.sweeps.stage import SweepStage
 
 Frame = npt.NDArray[np.uint8]
 
@@ -93,11 +95,7 @@ class RenderOptions:
 
     def _stage(self, show: object) -> Stage | SideBySide:
         name = self.camera if isinstance(self.camera, str) else "perspective"
-        stage: Stage | SideBySide
-        if isinstance(show, Several):
-            stage = SideBySide(show, self.theme, name, self.layout, reduced_motion=True)
-        else:
-            stage = Stage(show, self.theme, name, self.layout, reduced_motion=True)
+        stage = stage_of(show, self.theme, name, self.layout, reduced_motion=True)
         stage.silent = True
         stage.color, stage.size, stage.per_layer = self.color, self.cubes, self.per_layer
         stage.neuron_maps, stage.test_points = self.neuron_maps, self.test_points
@@ -119,15 +117,15 @@ class RenderOptions:
 PAGE = RenderOptions(size=(1200, 760), samples=1)  # default of storyboards
 
 
-def looked(look: RenderOptions, options: Sequence[Any]) -> RenderOptions:
-    """Return `look` with the options, in the order of its fields, that are not None.
+def looked(look: RenderOptions, given: Mapping[str, Any]) -> RenderOptions:
+    """Return `look` with those of its fields that are `given` and not None.
 
     Raises InputError if `look` is no RenderOptions.
     """
     if not isinstance(look, RenderOptions):
         raise InputError(f"look takes a RenderOptions, not {shorten(look)}: leave it out")
-    named = zip(RenderOptions.__dataclass_fields__, options, strict=True)
-    return replace(look, **{name: option for name, option in named if option is not None})
+    names = RenderOptions.__dataclass_fields__
+    return replace(look, **{name: given[name] for name in names if given[name] is not None})
 
 
 def shown(given: object) -> Show | Several:

@@ -6,28 +6,22 @@ Of a session that no page can train, the next step is shown.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from html import escape
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, final
 
-from scalarviz.controller.controller import Controller
-from scalarviz.controller.group import Group
-from scalarviz.controller.options import Recipe
+from scalarviz.controller.watch_options import WatchOptions
 from scalarviz.errors import DisplayError, EngineError, InputError
 from scalarviz.export.render import picture, story
-from scalarviz.export.render_options import PAGE, RenderOptions
+from scalarviz.export.render_options import PAGE
 from scalarviz.export.step_page_2d import plain_story
 from scalarviz.export.video import png
 from scalarviz.notebook.place import Shown, in_colab, in_marimo
 from scalarviz.pages.page import page_of
-from scalarviz.presenter.answers import AT_ONCE
 from scalarviz.presenter.several import Several
 from scalarviz.presenter.show import Show
-from scalarviz.presenter.side_by_side import SideBySide
-from scalarviz.presenter.stage import Stage
 from scalarviz.texts import text
 
 SIZE = 800, 500
@@ -37,61 +31,25 @@ PICTURE = 1000, 620
 PACKAGES = ("ipywidgets", "jupyter_rfb", "PIL")
 
 
-def watch(
-    show: Show | Several,
-    steps: int | None = None,
-    speed: float | None = None,
-    theme: str = "auto",
-    recipe: Recipe | Sequence[Recipe | None] | None = None,
-    *,
-    size: tuple[int, int] = SIZE,
-    play: bool = False,
-    tour: bool = False,
-    reduced_motion: bool = False,
-    present: bool = False,
-    nodes: Callable[[Any], object] | None = None,
-    color: str = "value",
-    cubes: str = "value",
-) -> Any:
+def watch(show: Show | Several, options: WatchOptions) -> Any:
     """Show a training below the running cell; return what shows it.
 
-    show            a Show, or Several
-    steps           number of steps after which it pauses, the first time; None: no limit
-    speed           steps a second, 0 for as fast as possible; None: that of the show, else 10
-    theme           "dark", "light", or "auto" for the page's
-    recipe          makes the options of the scene available; of several, one for each
-    size            width and height of the picture in pixels; by default (800, 500)
-    play            whether it plays at once; by default when its button is pressed
-    tour            whether the tour of ten seconds is shown then
-    reduced_motion  whether animations are off
-    present         whether letters are larger, without title, loss and controls; keys work
-    nodes           called with the view of each picture that is made
-    color           what the colors of cubes show; `cubes` what their sizes show
+    The picture is of 800 x 500 pixels, its speed 10 steps a second, and it plays when its button is
+    pressed, unless the options or the show say something else.
     """
-    size = RenderOptions(size=size).size
+    theme = options.theme
     if why := lack():
         return told(show, why, theme)
     live = import_module("scalarviz.notebook.live")
-    if speed is None:
+    if options.speed is None:
         show = begun_slowly(show)
-    chosen = "light" if theme == "auto" else theme
-    given: dict[str, Any] = {"reduced_motion": reduced_motion, "patience": AT_ONCE}
-    if isinstance(show, Several):
-        panes = SideBySide(show, chosen, **given)
-        panes.present, panes.nodes, panes.by_card = present, nodes, True
-        panes.color, panes.size = color, cubes
-        recipes = recipe if isinstance(recipe, Sequence) else ()
-        group = Group.side_by_side(panes, recipes, steps=steps, speed=speed)
-    else:
-        stage = Stage(show, chosen, **given)
-        stage.present, stage.nodes, stage.by_card = present, nodes, True
-        stage.color, stage.size = color, cubes
-        one = recipe if isinstance(recipe, Recipe) else None
-        group = Group.of(Controller(show, stage, one, steps=steps, speed=speed))
-    if steps is None:
+    group = options.group(show, "light" if theme == "auto" else theme)
+    if options.steps is None:
         group.playing.until = None
+    size, tour = options.size or SIZE, options.tour
+    play = bool(options.play) or tour
     try:
-        shown = live.Live(group, size, play=play or tour, tour=tour, follow=theme == "auto")
+        shown = live.Live(group, size, play=play, tour=tour, follow=theme == "auto")
     except DisplayError as error:
         return told(show, str(error), theme)
     shown.show()

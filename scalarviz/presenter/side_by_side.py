@@ -353,3 +353,10 @@ def common_axis(curves: list[Curve]) -> Curve:
     first = max(curves, key=lambda curve: curve.whole)
     before = max(curve.before for curve in curves)
     return replace(first, end=first.whole, before=before, others=(), metrics=())
+
+
+def stage_of(show: object, *given: Any, **more: Any) -> Stage | SideBySide:
+    """Return the picture of a show, or of several; the arguments are those of `Stage`."""
+    if isinstance(show, Several):
+        return SideBySide(show, *given, **more)
+    return Stage(show, *given, **more)

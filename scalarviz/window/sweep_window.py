@@ -271,11 +271,13 @@ def watch_sweep(
             window.resize(*size)
         try:
             while (run := window.run()) is not None:
+                from scalarviz.controller.watch_options import WatchOptions
                 from scalarviz.window.window import watch
 
                 window.hide()
                 session = sweep[run]
-                watch(Show(session, title=sweep.name_of(*run)), theme=theme, play=False)
+                one = Show(session, title=sweep.name_of(*run))
+                watch(one, WatchOptions(theme=theme, play=False))
         finally:
             window.release()
     if window.error is not None:

@@ -21,7 +21,6 @@ from scalarviz.errors import DisplayError, FileError, InputError, UnknownNameErr
 from scalarviz.export import render
 from scalarviz.export.render_options import RenderOptions, drawn
 from scalarviz.export.video import png
-from scalarviz.notebook import show
 from scalarviz.presenter.captions.strip import names_of_cells
 from scalarviz.process.interrupt import Stop
 from scalarviz.texts import texts
@@ -129,7 +128,7 @@ def test_a_size_has_a_width_and_a_height(session: sv.Session, size: Any, tmp_pat
         lambda: sv.picture(session, size=size),
         lambda: sv.record(session, tmp_path / "a.gif", 1, size=size),
         lambda: sv.storyboard(session, tmp_path / "a.html", size=size),
-        lambda: show.watch(session, size=size),
+        lambda: sv.watch(session, size=size),
         lambda: RenderOptions(size=size),
     ]
     sentence = "a picture has a width and a height, such as size=(800, 500), not "

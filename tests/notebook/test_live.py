@@ -18,6 +18,7 @@ from scalarviz import data
 from scalarviz.controller import export, precompile
 from scalarviz.controller.files import export_to
 from scalarviz.controller.options import Recipe
+from scalarviz.controller.watch_options import WatchOptions
 from scalarviz.errors import InputError
 from scalarviz.notebook import live as live_module
 from scalarviz.notebook import show
@@ -43,12 +44,12 @@ def run(program: Callable[[], Coroutine[Any, Any, None]]) -> None:
 
 
 def watch(session: sv.Session, **options: Any) -> Any:
-    return show.watch(Show.of(session), size=(400, 300), **options)
+    return show.watch(Show.of(session), WatchOptions(size=(400, 300), **options))
 
 
 def sv_watch_scene(name: str) -> Any:
     recipe = Recipe(load(find(name)), {"engine": "python"})
-    return show.watch(recipe.make({}), size=(400, 300), recipe=recipe)
+    return show.watch(recipe.make({}), WatchOptions(size=(400, 300), recipes=[recipe]))
 
 
 def test_closing_one_leaves_the_others() -> None:
@@ -572,8 +573,5 @@ def test_a_notebook_is_not_left_by_a_key() -> None:
 
 
 def test_bad_sizes_are_refused(studio: Studio) -> None:
-    async def program() -> None:
-        with refused(InputError, "0"):
-            show.watch(Show.of(colours()), size=(0, 300))
-
-    run(program)
+    with refused(InputError, "0"):
+        WatchOptions(size=(0, 300))

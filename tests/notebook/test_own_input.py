@@ -10,6 +10,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.controller.controller import Controller
+from scalarviz.controller.watch_options import WatchOptions
 from scalarviz.notebook import show
 from scalarviz.notebook.controls import NotebookControls
 from scalarviz.notebook.own_input import OwnInput
@@ -134,7 +135,7 @@ def event(kind: str, x: float, y: float) -> dict[str, Any]:
 @pytest.mark.parametrize("make", [plane, image])
 def test_the_mouse_of_a_page_clicks_the_map_and_draws_on_the_pad(make: Any) -> None:
     async def program() -> None:
-        live = show.watch(Show(make()), size=(640, 420))
+        live = show.watch(Show(make()), WatchOptions(size=(640, 420)))
         live.canvas.get_frame()
         if make is image:
             live.controls.made["own input"].click()

@@ -7,6 +7,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.controller.watch_options import WatchOptions
 from scalarviz.notebook import show
 from scalarviz.presenter.several import Several
 from tests.notebook.browser import Browser, until
@@ -27,7 +28,7 @@ def make(*hidden: int) -> sv.Session:
 def watch(sessions: list[sv.Session], **options: Any) -> Any:
     several = Several.of(sessions)
     assert several is not None
-    return show.watch(several, size=SIZE, **options)
+    return show.watch(several, WatchOptions(size=SIZE, **options))
 
 
 def test_keys_and_controls_move_all_or_the_chosen_one() -> None:

@@ -12,6 +12,7 @@ import PIL.Image
 import pytest
 
 import scalarviz as sv
+from scalarviz.controller.watch_options import WatchOptions
 from scalarviz.errors import InputError
 from scalarviz.notebook import show
 from scalarviz.presenter.show import Show
@@ -56,7 +57,7 @@ def test_a_visual_that_is_invisible_or_removed_is_not_drawn(studio: Studio) -> N
 
 def test_a_live_picture_has_a_view(studio: Studio) -> None:
     async def program() -> None:
-        live = show.watch(Show.of(own.made()), size=(900, 600))
+        live = show.watch(Show.of(own.made()), WatchOptions(size=(900, 600)))
         own.squares(live.controller.stage, live.view)
         pixels = np.asarray(PIL.Image.open(_bytes(live.snapshot().data)))
         assert own.seen(live.controller.stage, pixels) == SEEN

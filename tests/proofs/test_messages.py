@@ -14,6 +14,7 @@ import ipywidgets
 import pytest
 
 from scalarviz.controller.options import Recipe
+from scalarviz.controller.watch_options import WatchOptions
 from scalarviz.notebook import show
 from scalarviz.scenefiles.find import find, load
 from tests.notebook.browser import PAGE, Browser, until
@@ -86,7 +87,7 @@ class Page:
 
     def __init__(self) -> None:
         recipe = Recipe(load(find("rgb")), {"engine": "python"})
-        self.live = show.watch(recipe.make({}), size=SIZE, recipe=recipe)
+        self.live = show.watch(recipe.make({}), WatchOptions(size=SIZE, recipes=[recipe]))
         self.browser = Browser(self.live.canvas)
         self.browser.opens(*SIZE)
         self.refused = 0

@@ -25,16 +25,15 @@ from PySide6.QtWidgets import QApplication
 
 import scalarviz as sv
 from scalarviz.controller import precompile
-from scalarviz.controller.controller import Controller
 from scalarviz.controller.files import open_run
 from scalarviz.controller.options import Recipe
 from scalarviz.controller.startup import Opening
+from scalarviz.controller.watch_options import WatchOptions
 from scalarviz.engines.codegen import compile_kernel
 from scalarviz.presenter.show import Show
 from scalarviz.process.interrupt import Stop
 from scalarviz.scenefiles.find import find, load
 from scalarviz.texts import text
-from scalarviz.window import window
 from scalarviz.window.frame import MainWindow
 from tests.window.window_cases import main
 
@@ -91,7 +90,8 @@ class Open:
     def __init__(self, show: Show, recipe: Recipe | None = None, *, play: bool = True) -> None:
         show = Show.of(show)
         compiled.clear()
-        self.controller = Controller(show, window.make_stage(show, "dark", True), recipe)
+        options = WatchOptions(reduced_motion=True, recipes=[recipe])
+        self.controller = options.group(show, "dark").lead
         self.window = MainWindow(self.controller, Stop())
         self.window.opening = Opening(self.controller, False, play=play)
         self.window.show()

@@ -19,13 +19,13 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QFileDialog
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.controller import export
+from scalarviz.controller.watch_options import WatchOptions
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.presenter.several import Several
 from scalarviz.process.interrupt import Stop
 from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.scene.panes import Panes
 from scalarviz.window.frame import MainWindow
-from scalarviz.window.window import make_group, make_stage
 from tests.window.window_cases import NONE, Key, Left, main
 
 
@@ -42,8 +42,8 @@ class Open:
         self.sessions = list(sessions) or [session(3, 3), session(3, 8, 3), session(3, 4, 4, 3)]
         several = Several.of(self.sessions)
         assert several is not None
-        self.stage: Any = make_stage(several, "dark", True)
-        self.group = make_group(several, self.stage, None, None, None)
+        self.group = WatchOptions(reduced_motion=True).group(several, "dark")
+        self.stage: Any = self.group.stage
         self.window = MainWindow(self.group, Stop())
         self.window.resize(*size)
         self.picture = self.window.view.widget

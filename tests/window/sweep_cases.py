@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 import scalarviz as sv
+from scalarviz.controller.watch_options import WatchOptions
 from scalarviz.process.interrupt import Stop
 from scalarviz.sweeps.look import SweepLook
 from scalarviz.view.sweep_panels import SweepPanels
@@ -66,12 +67,12 @@ def case_a_click_opens_a_network_with_its_past() -> None:
     runs.advance(100)
     shown: list[tuple[str, int, bytes]] = []
 
-    def watch(show: sv.Show, **more: object) -> int:
+    def watch(show: sv.Show, options: WatchOptions) -> int:
         session = show.session
         shown.append((show.title, session.step_index, session.network.bank.value.tobytes()))
         return 0
 
-    window.watch = watch  # type: ignore[assignment]  # takes the arguments that are passed
+    window.watch = watch
     clicked = []
 
     def act(self: SweepWindow) -> object:

@@ -14,6 +14,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from scalarviz.controller.watch_options import WatchOptions
 from scalarviz.errors import DisplayError
 from scalarviz.window.display import connects
 from scalarviz.window.window import watch
@@ -88,7 +89,7 @@ def test_without_a_screen_it_is_refused(monkeypatch: pytest.MonkeyPatch, show: o
     pytest.importorskip("PySide6")
     monkeypatch.setattr("scalarviz.window.display.has_display", lambda: False)
     with refused(DisplayError):
-        watch(show)
+        watch(show, WatchOptions())
 
 
 def test_without_pyside_it_says_what_to_install(
@@ -96,7 +97,7 @@ def test_without_pyside_it_says_what_to_install(
 ) -> None:
     monkeypatch.setattr("scalarviz.window.display.find_spec", lambda name: None)
     with refused(DisplayError, "PySide6"):
-        watch(show)
+        watch(show, WatchOptions())
 
 
 def test_a_screen_that_does_not_answer_is_refused(screen: Mapping[str, str]) -> None:

@@ -41,7 +41,7 @@ from PySide6.QtWidgets import (
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.cli import open_link
-from scalarviz.controller import export, own_input, tour
+from scalarviz.controller import export, own_input, tour, watch_options
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
@@ -49,6 +49,7 @@ from scalarviz.controller.files import export_to
 from scalarviz.controller.options import Recipe
 from scalarviz.controller.scenes import open_scene
 from scalarviz.controller.startup import Opening
+from scalarviz.controller.watch_options import WatchOptions
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
@@ -1216,11 +1217,12 @@ def with_fake_stage(hand: Callable[[], None], **given: Any) -> int:
     """What `watch` gives back when somebody does something soon after it has opened."""
     QTimer.singleShot(600, hand)
     tour.was_seen = lambda: True
-    made, door.make_stage = door.make_stage, lambda show, theme, _: FakeStage(show, theme)
+    made = watch_options.stage_of
+    watch_options.stage_of = lambda show, theme, **_: FakeStage(show, theme)  # type: ignore[assignment]  # in its place
     try:
-        return door.watch(colours(), **given)
+        return door.watch(colours(), WatchOptions(**given))
     finally:
-        door.make_stage = made
+        watch_options.stage_of = made
 
 
 def opened() -> MainWindow:
@@ -1334,7 +1336,7 @@ def case_a_colour_is_put_in_while_it_is_picked_and_taken_back_by_cancel() -> Non
 def case_the_real_stage_is_seen() -> None:
     """Not a plain colour any more: title, cubes and words, in the window's own context."""
     show = colours()
-    controller = Controller(show, door.make_stage(show, "dark", True))
+    controller = WatchOptions(reduced_motion=True).group(show, "dark").lead
     window = MainWindow(controller, Stop())
     window.resize(900, 600)
     window.show()
