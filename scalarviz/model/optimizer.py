@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from inspect import Parameter
 from itertools import repeat
 from types import FunctionType, MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, get_args
 
 import numpy as np
 
@@ -21,6 +23,18 @@ from scalarviz.formulas.table import pick
 from scalarviz.model.own_rates import NO_OWN_RATES, OwnRates
 
 NotFinite = Literal["error", "zero"]
+InitT = TypeVar("InitT", bound=Callable[..., None])
+
+
+class Common(TypedDict, total=False):
+    """Options by name that all optimizers have; `Optimizer` has their defaults."""
+
+    schedule: Schedule | None
+    l1: float
+    l2: float
+    clip_value: float
+    clip_norm: float
+    not_finite: NotFinite
 
 
 class Optimizer:
@@ -242,6 +256,19 @@ def limit(value: float, what: str) -> float:
     return math.inf if unbounded else number(value, what, 0.0, open_low=True)
 
 
+def naming_common(init: InitT) -> InitT:
+    """Decorator of a constructor: `help` shows its **common by their names."""
+    *own, _ = inspect.signature(init).parameters.values()
+    init.__signature__ = inspect.Signature([*own, *common_arguments()], return_annotation="None")  # type: ignore[attr-defined]  # inspect reads it
+    return init
+
+
+def common_arguments() -> list[Parameter]:
+    """Return the arguments of `Common`, as `Optimizer` has them."""
+    base = inspect.signature(Optimizer.__init__).parameters
+    return [base[name].replace(kind=Parameter.KEYWORD_ONLY) for name in Common.__annotations__]
+
+
 class SGD(Optimizer):
     """Stochastic gradient descent: w - lr * g.
 
@@ -258,19 +285,9 @@ class SGD(Optimizer):
     SGD(lr=0.1)
     """
 
-    def __init__(
-        self,
-        lr: float = 0.01,
-        *,
-        schedule: Schedule | None = None,
-        l1: float = 0.0,
-        l2: float = 0.0,
-        clip_value: float = math.inf,
-        clip_norm: float = math.inf,
-        not_finite: NotFinite = "error",
-    ) -> None:
-        common = (schedule, l1, l2, clip_value, clip_norm, not_finite)
-        super().__init__("sgd", lr, None, *common)
+    @naming_common
+    def __init__(self, lr: float = 0.01, **common: Unpack[Common]) -> None:
+        super().__init__("sgd", lr, **common)
 
 
 class Momentum(Optimizer):
@@ -289,22 +306,9 @@ class Momentum(Optimizer):
     Raises InputError for a number out of its range.
     """
 
-    def __init__(
-        self,
-        lr: float = 0.01,
-        momentum: float = 0.9,
-        *,
-        schedule: Schedule | None = None,
-        l1: float = 0.0,
-        l2: float = 0.0,
-        clip_value: float = math.inf,
-        clip_norm: float = math.inf,
-        not_finite: NotFinite = "error",
-    ) -> None:
-        settings = {"momentum": momentum}
-        super().__init__(
-            "momentum", lr, settings, schedule, l1, l2, clip_value, clip_norm, not_finite
-        )
+    @naming_common
+    def __init__(self, lr: float = 0.01, momentum: float = 0.9, **common: Unpack[Common]) -> None:
+        super().__init__("momentum", lr, {"momentum": momentum}, **common)
 
 
 class Nesterov(Optimizer):
@@ -323,22 +327,9 @@ class Nesterov(Optimizer):
     Raises InputError for a number out of its range.
     """
 
-    def __init__(
-        self,
-        lr: float = 0.01,
-        momentum: float = 0.9,
-        *,
-        schedule: Schedule | None = None,
-        l1: float = 0.0,
-        l2: float = 0.0,
-        clip_value: float = math.inf,
-        clip_norm: float = math.inf,
-        not_finite: NotFinite = "error",
-    ) -> None:
-        settings = {"momentum": momentum}
-        super().__init__(
-            "nesterov", lr, settings, schedule, l1, l2, clip_value, clip_norm, not_finite
-        )
+    @naming_common
+    def __init__(self, lr: float = 0.01, momentum: float = 0.9, **common: Unpack[Common]) -> None:
+        super().__init__("nesterov", lr, {"momentum": momentum}, **common)
 
 
 class RMSProp(Optimizer):
@@ -356,23 +347,11 @@ class RMSProp(Optimizer):
     Raises InputError for a number out of its range.
     """
 
+    @naming_common
     def __init__(
-        self,
-        lr: float = 0.01,
-        alpha: float = 0.99,
-        eps: float = 1e-8,
-        *,
-        schedule: Schedule | None = None,
-        l1: float = 0.0,
-        l2: float = 0.0,
-        clip_value: float = math.inf,
-        clip_norm: float = math.inf,
-        not_finite: NotFinite = "error",
+        self, lr: float = 0.01, alpha: float = 0.99, eps: float = 1e-8, **common: Unpack[Common]
     ) -> None:
-        settings = {"alpha": alpha, "eps": eps}
-        super().__init__(
-            "rmsprop", lr, settings, schedule, l1, l2, clip_value, clip_norm, not_finite
-        )
+        super().__init__("rmsprop", lr, {"alpha": alpha, "eps": eps}, **common)
 
 
 class Adam(Optimizer):
@@ -393,23 +372,16 @@ class Adam(Optimizer):
     Raises InputError for a number out of its range.
     """
 
+    @naming_common
     def __init__(
         self,
         lr: float = 1e-3,
         beta1: float = 0.9,
         beta2: float = 0.999,
         eps: float = 1e-8,
-        *,
-        schedule: Schedule | None = None,
-        l1: float = 0.0,
-        l2: float = 0.0,
-        clip_value: float = math.inf,
-        clip_norm: float = math.inf,
-        not_finite: NotFinite = "error",
+        **common: Unpack[Common],
     ) -> None:
-        settings = {"beta1": beta1, "beta2": beta2, "eps": eps}
-        common = (schedule, l1, l2, clip_value, clip_norm, not_finite)
-        super().__init__("adam", lr, settings, *common)
+        super().__init__("adam", lr, {"beta1": beta1, "beta2": beta2, "eps": eps}, **common)
 
 
 class AdamW(Optimizer):
@@ -429,6 +401,7 @@ class AdamW(Optimizer):
     Raises InputError for a number out of its range.
     """
 
+    @naming_common
     def __init__(
         self,
         lr: float = 1e-3,
@@ -436,17 +409,11 @@ class AdamW(Optimizer):
         beta2: float = 0.999,
         eps: float = 1e-8,
         decay: float = 0.01,
-        *,
-        schedule: Schedule | None = None,
-        l1: float = 0.0,
-        l2: float = 0.0,
-        clip_value: float = math.inf,
-        clip_norm: float = math.inf,
-        not_finite: NotFinite = "error",
+        **common: Unpack[Common],
     ) -> None:
-        settings = {"beta1": beta1, "beta2": beta2, "eps": eps, "decay": decay}
-        common = (schedule, l1, l2, clip_value, clip_norm, not_finite)
-        super().__init__("adamw", lr, settings, *common)
+        super().__init__(
+            "adamw", lr, {"beta1": beta1, "beta2": beta2, "eps": eps, "decay": decay}, **common
+        )
 
 
 DEFAULT = SGD(0.01)  # never handed to a user, who could change it

@@ -18,10 +18,10 @@ from scalarviz.engines.own.frozen import frozen
 from scalarviz.errors import InputError
 from scalarviz.errors.near_names import plain
 from scalarviz.formulas.optimizers import OPTIMIZERS, OptimizerRow, no_constants
-from scalarviz.model.optimizer import Optimizer
+from scalarviz.model.optimizer import Optimizer, common_arguments
 
 BUILT_IN = frozenset(OPTIMIZERS)
-COMMON = ("schedule", "l1", "l2", "clip_value", "clip_norm", "not_finite")
+COMMON = {each.name: each for each in common_arguments()}
 RESERVED = ("self", "name", "lr", "w", "g", *COMMON)
 MOST_SETTINGS = 8  # that kernels of the cuda engine have room for
 MOST_ARGUMENTS = 16  # the learning rate, the settings and the constants
@@ -267,13 +267,12 @@ def class_of(row: OptimizerRow, rate: Any, update: Callable[..., Any]) -> type[O
     """Return a subclass of Optimizer with the arguments of this row."""
     words = [part[:1].upper() + part[1:] for part in row.name.split("_")]
     name = "".join(words)
-    of_base = inspect.signature(Optimizer.__init__).parameters
     by_name = Parameter.POSITIONAL_OR_KEYWORD
     parameters = [
         Parameter("self", by_name),
         Parameter("lr", by_name, default=rate),
         *[Parameter(key, by_name, default=default) for key, default in row.settings],
-        *[of_base[key].replace(kind=Parameter.KEYWORD_ONLY) for key in COMMON],
+        *COMMON.values(),
     ]
     signature = inspect.Signature(parameters)
 
