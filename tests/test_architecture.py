@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import scalarviz as sv
+from scalarviz.leaf_calls import LEAF_CALLS
 from tests.wording import refused
 
 ROOT = Path(__file__).parent.parent
@@ -69,23 +70,6 @@ PACKAGES = """
     __main__
     __init__
 """.split()
-
-# The functions of leaf_calls.py, each with the module below that it calls.
-LEAF_CALLS = {
-    "value_html": "displays.value",
-    "weight_html": "displays.weight",
-    "perceptron_html": "displays.perceptron",
-    "network_html": "displays.network",
-    "session_html": "displays.session",
-    "session_caption": "presenter.captions.edits",
-    "save_network": "files.networks",
-    "load_network": "files.networks",
-    "save_onnx": "onnx.writing",
-    "export_network": "shaders.export",
-    "save_run": "files.runs",
-    "save_text": "files.tables",
-    "load_run": "files.runs",
-}
 
 PUBLIC_NAMES = """
     Value where maximum minimum
@@ -150,7 +134,6 @@ class Imported:
     module: str
     line: int
     typing: bool  # under TYPE_CHECKING, for type checkers alone
-    function: str  # the one in which it stands, if any
 
 
 def module_of(target: str) -> str:
@@ -166,12 +149,10 @@ def imports_by_name(text: str) -> Iterator[Imported]:
     for number, line in enumerate(text.splitlines(), 1):
         for target in re.findall(r'import_module\("(scalarviz\.[\w.]+)"', line):
             if module_of(target) != "__init__":
-                yield Imported(module_of(target), number, False, "")
+                yield Imported(module_of(target), number, False)
 
 
-def imports(
-    path: Path, node: ast.AST | None = None, typing: bool = False, function: str = ""
-) -> Iterator[Imported]:
+def imports(path: Path, node: ast.AST | None = None, typing: bool = False) -> Iterator[Imported]:
     """Everything that a file imports from scalarviz."""
     package = ["scalarviz", *path.relative_to(PACKAGE).parent.parts]
     if node is None:
@@ -183,9 +164,9 @@ def imports(
             continue  # only `imports_by_name` finds imports there
         if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
             for statement in child.body:
-                yield from imports(path, ast.Module([statement], []), True, function)
+                yield from imports(path, ast.Module([statement], []), True)
             for statement in child.orelse:
-                yield from imports(path, ast.Module([statement], []), typing, function)
+                yield from imports(path, ast.Module([statement], []), typing)
             continue
         targets = []
         if isinstance(child, ast.Import):
@@ -197,9 +178,8 @@ def imports(
         for target in targets:
             if target.partition(".")[0] == "scalarviz":
                 assert isinstance(child, ast.stmt)
-                yield Imported(module_of(target), child.lineno, typing, function)
-        inner = child.name if isinstance(child, ast.FunctionDef) and not function else function
-        yield from imports(path, child, typing, inner)
+                yield Imported(module_of(target), child.lineno, typing)
+        yield from imports(path, child, typing)
 
 
 @cache
@@ -226,8 +206,15 @@ def test_a_package_imports_only_from_packages_above_it() -> None:
 
 
 def test_only_leaf_calls_lead_downward() -> None:
-    calls = {x.function: x.module for x in imports(PACKAGE / "leaf_calls.py") if not x.typing}
-    assert calls == LEAF_CALLS
+    path = PACKAGE / "leaf_calls.py"
+    assert all(found.typing for found in imports(path))
+    for_types = {
+        alias.name: node.module
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("scalarviz.")
+        for alias in node.names
+    }
+    assert for_types == {name: f"scalarviz.{module}" for name, module in LEAF_CALLS.items()}
 
 
 def test_no_files_import_each_other_in_a_circle() -> None:

@@ -25,8 +25,8 @@ from scalarviz.leaf_calls import (
     export_network,
     load_network,
     network_html,
+    save_model,
     save_network,
-    save_onnx,
 )
 from scalarviz.model.bank import SCALING, Bank, Rows
 from scalarviz.model.optimizer import Optimizer
@@ -37,7 +37,7 @@ from scalarviz.network.base import Model
 from scalarviz.network.state_dict import LoadedKeys, copies_of, load_arrays
 
 # What `save` writes besides its own format, by the ending of the name.
-WRITERS = {".onnx": save_onnx, **dict.fromkeys((".npz", ".glsl", ".hlsl"), export_network)}
+WRITERS = {".onnx": save_model, **dict.fromkeys((".npz", ".glsl", ".hlsl"), export_network)}
 
 if TYPE_CHECKING:
 

@@ -16,7 +16,7 @@ from scalarviz.errors import InputError, OwnershipError
 from scalarviz.errors.messages import caution
 from scalarviz.formulas.losses import AnyLoss, Loss
 from scalarviz.formulas.randomness import check_seed
-from scalarviz.leaf_calls import load_run, save_run, session_caption
+from scalarviz.leaf_calls import caption_and_edit, load_timeline, save_timeline
 from scalarviz.model.away import EVERY
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
@@ -341,7 +341,7 @@ class Session(UserActions):
         was edited since has a line more. Raises ShapeError for a row that the network lacks.
         """
         row = None if weight is None else one_row(self.network, weight)
-        return session_caption(self, row)
+        return caption_and_edit(self, row)
 
     # Files, and copies.
 
@@ -379,7 +379,7 @@ class Session(UserActions):
         Raises FileError if the file cannot be written.
         """
         with Progress(0, true_or_false(progress, "progress"), "megabytes"), self.doing():
-            save_run(self.timeline, path)
+            save_timeline(self.timeline, path)
             self.timeline.kept = Kept.of(self.timeline, path)
 
     @classmethod
@@ -398,7 +398,7 @@ class Session(UserActions):
 
         Raises FileError if the file is damaged, of another kind or too large.
         """
-        timeline = load_run(path, data, limit, metrics)
+        timeline = load_timeline(path, data, limit, metrics)
         timeline.kept, timeline.was_loaded = Kept.of(timeline, path), True
         return cls.of(timeline)
 
