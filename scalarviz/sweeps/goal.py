@@ -17,7 +17,6 @@ from scalarviz.errors import InputError
 Judge = Callable[[FloatArray, FloatArray], object]
 
 RIGHT = "all right"
-SUCCESS = "success"
 ARGUMENTS = ["outputs", "targets"]
 
 
