@@ -6,12 +6,14 @@ import os
 import pickle
 import signal
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process
-from typing import Any, Protocol, final
+from typing import Any, final
 
 from scalarviz.checks.numbers import shorten
 from scalarviz.errors import EngineError, InputError
@@ -27,27 +29,42 @@ ADDRESSES = ("tcp://", "tls://", "ucx://", "ws://", "wss://")
 Result = tuple[Task, Outcome | BaseException]
 
 
-class Workers(Protocol):
-    """What a sweep needs of an executor.
+@final
+@dataclass
+class Workers:
+    """Where tasks are done.
 
-    most   number of tasks that are sent ahead
-    tries  how often a task is begun whose worker ends
+    executor  an Executor of concurrent.futures, or a Client of Dask
+    wait      function that waits until some futures are done, as concurrent.futures has it
+    most      number of tasks that are sent ahead
+    end       function of the executor and the futures that are left: frees what belongs to a sweep
+    tries     how often a task is begun whose worker ends
+    make      makes another executor after workers have ended; None: that is not possible
+    options   of `submit`
     """
 
+    executor: Any
+    wait: Callable[..., Any]
     most: int
-    tries: int
+    end: Callable[[Any, list[Any]], None]
+    tries: int = 1
+    make: Callable[[], Any] | None = None
+    options: dict[str, Any] = field(default_factory=dict)
 
     def submit(self, task: Task) -> Any:
-        """Begin a task, and return its future."""
+        """Begin a task, and return its future; one that has failed if the workers have ended."""
+        try:
+            return self.executor.submit(perform, task, **self.options)
+        except BrokenProcessPool as error:
+            future: Future[Outcome] = Future()
+            future.set_exception(error)
+            return future
 
-    def first_of(self, futures: Iterable[Any]) -> set[Any]:
-        """Wait until some of these futures are done, and return them."""
-
-    def restart(self) -> bool:
-        """Replace workers that ended; return whether that is possible here."""
-
-    def close(self) -> None:
-        """Give up what is not done, and free what belongs to this sweep."""
+    def restart(self) -> None:
+        """Replace workers that ended, where that is possible."""
+        if self.make is not None:
+            self.end(self.executor, [])
+            self.executor = self.make()
 
 
 def workers_of(executor: object, tasks: Sequence[Task]) -> Workers:
@@ -57,16 +74,20 @@ def workers_of(executor: object, tasks: Sequence[Task]) -> Workers:
     """
     if executor == "processes":
         check_sendable(tasks)
-        return Processes()
+        count = os.cpu_count() or 1
+        return Workers(
+            processes(), wait, WAITING * count, end_processes, tries=TRIES, make=processes
+        )
     if isinstance(executor, Executor):
         if isinstance(executor, ProcessPoolExecutor):
             check_start_method(executor)
             check_sendable(tasks)
-        return Pool(executor)
+        count = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
+        return Workers(executor, wait, WAITING * count, cancel)
     if executor == "dask" or (isinstance(executor, str) and executor.startswith(ADDRESSES)):
-        return Cluster(executor)
+        return cluster(executor)
     if hasattr(executor, "submit") and hasattr(executor, "scheduler_info"):
-        return Cluster(executor)
+        return cluster(executor)
     raise InputError(
         "the executor of a sweep is None, 'processes', 'dask', the address of a scheduler such as "
         "'tcp://10.0.0.1:8786', a Dask Client, or an Executor of concurrent.futures, not "
@@ -98,7 +119,7 @@ def check_sendable(tasks: Sequence[Task]) -> None:
 
 def results_of(workers: Workers, tasks: Iterable[Task]) -> Iterator[Result]:
     """Do tasks, and yield each with its Outcome or its error, in the order in which they end."""
-    coming, tries = iter(tasks), dict[Task, int]()
+    coming, tries = iter(tasks), Counter[Task]()
     under_way: dict[Any, Task] = {}
     again: list[Task] = []
     try:
@@ -107,37 +128,31 @@ def results_of(workers: Workers, tasks: Iterable[Task]) -> Iterator[Result]:
                 task = again.pop() if again else next(coming, None)
                 if task is None:
                     break
-                try:
-                    under_way[workers.submit(task)] = task
-                except BrokenProcessPool:  # it is noticed by the futures below
-                    again.append(task)
-                    if not under_way:
-                        workers.restart()
-                    break
-            if not under_way and not again:
+                under_way[workers.submit(task)] = task
+            if not under_way:
                 return
-            lost: list[tuple[Task, BaseException]] = []
-            for future in workers.first_of(under_way):
+            lost: dict[Task, BaseException] = {}
+            for future in workers.wait(list(under_way), return_when=FIRST_COMPLETED).done:
                 task = under_way.pop(future)
                 try:
                     yield task, future.result()
                 except BrokenProcessPool as error:
-                    lost.append((task, error))
+                    lost[task] = error
                 except Exception as error:  # of the task: its setting is named with it
                     is_lost = type(error).__name__ == KILLED
                     yield task, ended(workers.tries, error) if is_lost else error
             if lost:
-                lost += [(task, lost[0][1]) for task in under_way.values()]
+                lost |= dict.fromkeys(under_way.values(), next(iter(lost.values())))
                 under_way.clear()
-                goes_on = workers.restart()
-                for task, cause in lost:
-                    tries[task] = tries.get(task, 0) + 1
-                    if goes_on and tries[task] < workers.tries:
+                workers.restart()
+                for task, cause in lost.items():
+                    tries[task] += 1
+                    if tries[task] < workers.tries:
                         again.append(task)
                     else:
                         yield task, ended(tries[task], cause)
     finally:
-        workers.close()
+        workers.end(workers.executor, list(under_way))
 
 
 def ended(times: int, error: BaseException) -> EngineError:
@@ -150,63 +165,27 @@ def ended(times: int, error: BaseException) -> EngineError:
     return made
 
 
-@final
-class Pool:
-    """An Executor of the user."""
-
-    def __init__(self, executor: Executor) -> None:
-        self.executor, self.tries = executor, 1
-        self.most = WAITING * (getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
-        self._futures: list[Future[Outcome]] = []
-
-    def submit(self, task: Task) -> Future[Outcome]:
-        future = self.executor.submit(perform, task)
-        self._futures = [each for each in self._futures if not each.done()] + [future]
-        return future
-
-    def first_of(self, futures: Iterable[Any]) -> set[Any]:
-        return set(wait(list(futures), return_when=FIRST_COMPLETED).done)
-
-    def restart(self) -> bool:
-        return False
-
-    def close(self) -> None:
-        for future in self._futures:
-            future.cancel()
+def cancel(executor: Executor, futures: list[Any]) -> None:
+    """Give up what is not done in an Executor of the user."""
+    for future in futures:
+        future.cancel()
 
 
-@final
-class Processes:
-    """Processes of this sweep, one for each core."""
+def processes() -> ProcessPoolExecutor:
+    """Return processes of a sweep's own, one for each core."""
+    return ProcessPoolExecutor(
+        os.cpu_count() or 1, mp_context=get_context("spawn"), initializer=begin_worker
+    )
 
-    def __init__(self) -> None:
-        self.count, self.tries = os.cpu_count() or 1, TRIES
-        self.most = WAITING * self.count
-        self._pool = self._new()
 
-    def _new(self) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(
-            self.count, mp_context=get_context("spawn"), initializer=begin_worker
-        )
-
-    def submit(self, task: Task) -> Future[Outcome]:
-        return self._pool.submit(perform, task)
-
-    def first_of(self, futures: Iterable[Any]) -> set[Any]:
-        return set(wait(list(futures), return_when=FIRST_COMPLETED).done)
-
-    def restart(self) -> bool:
-        self.close()
-        self._pool = self._new()
-        return True
-
-    def close(self) -> None:
-        processes = list((getattr(self._pool, "_processes", None) or {}).values())
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:  # one may be in the middle of a long task
-            process.terminate()
-        for process in processes:
-            process.join()
+def end_processes(pool: ProcessPoolExecutor, futures: list[Any]) -> None:
+    """End processes of a sweep's own."""
+    ending = list((getattr(pool, "_processes", None) or {}).values())
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in ending:  # one may be in the middle of a long task
+        process.terminate()
+    for process in ending:
+        process.join()
 
 
 def begin_worker() -> None:
@@ -222,65 +201,42 @@ def end_with_parent() -> None:
     os._exit(1)
 
 
-def dask_setting(name: str) -> Any:
-    """Return a setting of Dask's configuration."""
-    from dask import config
+def cluster(client: Any) -> Workers:
+    """Return the Workers of a Client, of the address of a scheduler, or of "dask": a cluster here.
 
-    return config.get(name)
+    Raises InputError if Dask is not installed, or no scheduler is there.
+    """
+    try:
+        import distributed as dask
+        from dask import config
+    except ImportError:
+        raise InputError(
+            "Dask is not installed: pip install 'scalarviz[cluster]', or use executor='processes'"
+        ) from None
+    distributed: Any = dask  # half of it has types
+    own: list[Any] = []  # what this sweep has begun
 
-
-@final
-class Cluster:
-    """Workers of Dask: a Client, the address of a scheduler, or "dask" for a cluster here."""
-
-    def __init__(self, client: Any) -> None:
-        try:
-            import distributed as dask
-        except ImportError:
-            raise InputError(
-                "Dask is not installed: pip install 'scalarviz[cluster]', or use "
-                "executor='processes'"
-            ) from None
-        distributed: Any = dask  # half of it has types
-        self._distributed = distributed
-        self._own: list[Any] = []  # closed at the end
-        if client == "dask":
-            cluster = distributed.LocalCluster(
-                n_workers=os.cpu_count() or 1, threads_per_worker=1, dashboard_address=None
-            )
-            self._own.append(cluster)
-            client = cluster
-        if not hasattr(client, "submit"):
-            try:
-                client = distributed.Client(client)
-            except (OSError, ValueError) as error:
-                self.close()
-                raise InputError(
-                    f"there is no scheduler at {shorten(client)} ({error}): start one by the "
-                    "command dask scheduler, and workers by dask worker ADDRESS"
-                ) from None
-            self._own.insert(0, client)
-        self.client = client
-        self.tries = 1 + int(dask_setting("distributed.scheduler.allowed-failures"))
-        self.most = ON_A_CLUSTER
-        self._futures: set[Any] = set()
-
-    def submit(self, task: Task) -> Any:
-        future = self.client.submit(perform, task, pure=False)
-        self._futures.add(future)
-        return future
-
-    def first_of(self, futures: Iterable[Any]) -> set[Any]:
-        done = self._distributed.wait(list(futures), return_when="FIRST_COMPLETED").done
-        self._futures -= set(done)
-        return set(done)
-
-    def restart(self) -> bool:
-        return False
-
-    def close(self) -> None:
+    def end(client: Any, futures: list[Any]) -> None:
         with suppress(Exception):  # the cluster may be gone
-            self.client.cancel(list(self._futures))
-        for each in self._own:
+            client.cancel(futures)
+        for each in own:
             with suppress(Exception):  # the same
                 each.close()
+
+    if client == "dask":
+        client = distributed.LocalCluster(
+            n_workers=os.cpu_count() or 1, threads_per_worker=1, dashboard_address=None
+        )
+        own.append(client)
+    if not hasattr(client, "submit"):
+        try:
+            client = distributed.Client(client)
+        except (OSError, ValueError) as error:
+            end(client, [])
+            raise InputError(
+                f"there is no scheduler at {shorten(client)} ({error}): start one by the "
+                "command dask scheduler, and workers by dask worker ADDRESS"
+            ) from None
+        own.insert(0, client)
+    tries = 1 + int(config.get("distributed.scheduler.allowed-failures"))
+    return Workers(client, distributed.wait, ON_A_CLUSTER, end, tries, options={"pure": False})

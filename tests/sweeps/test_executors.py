@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,17 @@ def test_a_task_that_ends_its_worker_each_time_is_named(monkeypatch: pytest.Monk
     runs = sv.sweep(xor, {"hidden": [2]}, executor="processes", success=always_killing)
     runs.advance(5)
     assert "ended 3 times without an answer" in runs.table().columns["error"][0]
+
+
+def test_tasks_of_a_pool_whose_workers_have_ended_are_named() -> None:
+    class Ended(ThreadPoolExecutor):
+        def submit(self, *given: Any, **named: Any) -> Any:
+            raise BrokenProcessPool("a worker was killed")
+
+    with Ended(1) as pool:
+        runs = sv.sweep(xor, {"hidden": [2, 3]}, executor=pool)
+        runs.advance(5)
+    assert all("ended once" in error for error in runs.table().columns["error"])
 
 
 JOB = """
