@@ -30,6 +30,7 @@ from tests.kept.make_kept import SAMPLES, moments
 
 STEPS = {"cpu": 500, "python": 3}  # a step of the largest scene takes python six seconds
 CAPTIONS = 60  # of each scene
+NOISE = 0.001  # share of pixels that differs from run to run: one pinned picture had 0.00068
 LOOKS: tuple[dict[str, Any], ...] = (
     {"size": (640, 400)},
     {"size": (1280, 800), "pin": 0, "theme": "light"},
@@ -142,7 +143,7 @@ def compare(folder: Path) -> list[str]:
     with np.load(folder / "pictures.npz") as was:
         for name, picture in pictures():
             share = different(was[name], picture) if name in was else 1.0
-            if share > 0.0:
+            if share > NOISE:
                 found.append(f"picture: {name}: {share:.3%} of the pixels are others")
     return found
 
