@@ -16,7 +16,6 @@ from scalarviz.draw2d.theme import THEMES
 from scalarviz.presenter.channels import CHANNELS, Channel
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
-from scalarviz.terminal.terminal import color_map
 from scalarviz.view.scene.camera import CAMERAS, Camera
 from scalarviz.view.scene.layout import LAYOUTS, posters
 from tests.studio import Studio
@@ -77,7 +76,6 @@ def test_a_theme_is_reached_by_its_key_and_everywhere(
     stage.layout = "crossbar"  # with trays under its cubes
     pixels = studio.stage(stage, 0.0, (1280, 800))
     assert (abs(pixels - 255.0 * rgb((SEPIA.tray,))[0]).max(axis=2) < 2).any()
-    assert color_map("sepia") is SEPIA.map
     assert SEPIA.controls.ink == SEPIA.ink
     frame = sv.picture(controller.session, tmp_path / "net.png", theme="sepia", size=(320, 200))
     assert frame.shape == (200, 320, 3)
