@@ -12,6 +12,7 @@ import scalarviz as sv
 from scalarviz import errors
 from scalarviz.errors import InputError
 from scalarviz.notebook.place import Shown
+from tests.sessions import advanced
 from tests.wording import refused
 
 WAYS: dict[str, Callable[[Any], Any]] = {
@@ -30,9 +31,7 @@ def net() -> sv.Network:
 
 @pytest.fixture
 def session(net: sv.Network) -> sv.Session:
-    s = sv.Session(net, sv.data.Xor(), optimizer=sv.Adam(0.1), engine="python")
-    s.advance(3)
-    return s
+    return advanced(sv.Session(net, sv.data.Xor(), optimizer=sv.Adam(0.1), engine="python"), 3)
 
 
 # What has a way of its own.

@@ -11,6 +11,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
+from tests.sessions import advanced
 from tests.wording import refused
 
 SAMPLES, CLASSES = 6, 3
@@ -49,8 +50,7 @@ def expression(outputs: int) -> Any:
 
 
 def session(pair: Any, outputs: int, loss: str, engine: str = "python") -> float:
-    s = sv.Session(net(outputs), pair, loss, sv.SGD(0.1), engine=engine)
-    s.advance(2)
+    s = advanced(sv.Session(net(outputs), pair, loss, sv.SGD(0.1), engine=engine), 2)
     return s.loss
 
 
@@ -68,8 +68,7 @@ def made(targets: Any, outputs: int, loss: str) -> float:
 
 def replicated(targets: Any, outputs: int, loss: str) -> float:
     s = sv.Session(net(outputs), (X, targets), loss, sv.SGD(0.1), engine="cpu")
-    runs = sv.replicate(s, [0])
-    runs.advance(2)
+    runs = advanced(sv.replicate(s, [0]), 2)
     return float(runs.losses[0, 1])
 
 

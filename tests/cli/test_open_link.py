@@ -12,6 +12,7 @@ import scalarviz as sv
 from scalarviz import data, faces
 from scalarviz.cli import commands, open_link
 from scalarviz.errors import FileError, InputError, ScalarvizError, UnknownNameError
+from tests.sessions import advanced
 from tests.wording import refused
 
 ROOT = Path(__file__).parent.parent.parent
@@ -47,7 +48,12 @@ def test_a_scene_opens_at_its_moment(opened) -> None:
     assert given["pin"] == 5 and given["theme"] == "light" and given["play"] is False
     assert given["recipe"].values["map"] == "grey"
     straight = sv.Session(
-        sv.Network([3, 4, 3], "tanh", "sigmoid"), data.Rgb("grey"), "mse", sv.SGD(0.5), 8, "python"
+        sv.Network([3, 4, 3], "tanh", "sigmoid"),
+        data.Rgb("grey"),
+        "mse",
+        sv.SGD(0.5),
+        8,
+        "python",
     )
     straight.advance(12, progress=False)
     assert (s.network.bank.value == straight.network.bank.value).all()
@@ -63,8 +69,7 @@ def test_options_of_every_scene_and_of_watch_hold(opened) -> None:
 
 def test_a_file_of_a_training_opens_at_its_moment(opened, tmp_path: Path) -> None:
     path = tmp_path / "a run.safetensors"
-    s = sv.Session(sv.Network([2, 3, 1]), data.Xor(), engine="python")
-    s.advance(9, progress=False)
+    s = advanced(sv.Session(sv.Network([2, 3, 1]), data.Xor(), engine="python"), 9, progress=False)
     s.save(path)
     assert opened(f"{path}#step=4&op=2")[0].clock.place == (4, 2)
     assert opened(f"{path}#step=15")[0].step_index == 15  # beyond its end: trained up to

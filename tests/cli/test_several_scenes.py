@@ -12,6 +12,7 @@ from scalarviz.cli import commands, several_scenes
 from scalarviz.errors import DisplayError
 from scalarviz.presenter.several import Several
 from scalarviz.view.offscreen import make_canvas
+from tests.sessions import advanced
 
 OPTIONS = ("--engine", "python", "--steps", "4")
 
@@ -46,8 +47,7 @@ def test_the_newest_branches_of_a_kept_training_are_shown_side_by_side(
     ran: Any, watched: list[Any], tmp_path: Path
 ) -> None:
     net = sv.Network([2, 3, 1], "tanh", seed=0)
-    session = sv.Session(net, sv.data.Xor(), optimizer=sv.SGD(0.5), engine="python")
-    session.advance(6)
+    session = advanced(sv.Session(net, sv.data.Xor(), optimizer=sv.SGD(0.5), engine="python"), 6)
     path = str(tmp_path / "kept.safetensors")
     session.save(path)
     assert ran("replay", path, "--branches")[0] == 0

@@ -19,6 +19,7 @@ from scalarviz.presenter.stage import Stage
 from scalarviz.session.step_view import ConditionView
 from scalarviz.view.charts import Chart
 from tests.controller.stages import stage_of
+from tests.sessions import advanced
 from tests.studio import Studio
 
 SIZE = (800, 500)
@@ -76,8 +77,7 @@ def test_fields_complete_conditions_of_the_pinned_weight(controller: Controller)
 
 
 def test_the_first_time_is_found_and_a_button_goes_there(controller: Controller) -> None:
-    session = controller.session
-    session.advance(40)
+    session = advanced(controller.session, 40)
     gradients = []
     for step in range(1, 41):
         session.seek(step)

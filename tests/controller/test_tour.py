@@ -24,6 +24,7 @@ from scalarviz.controller.tour import (
 )
 from scalarviz.presenter.show import Show
 from tests.controller.fake_stage import FakeStage
+from tests.sessions import advanced
 
 FRAME = 0.05
 
@@ -108,8 +109,7 @@ def test_it_takes_no_more_steps_than_asked_for(watcher: Watcher) -> None:
 
 
 def test_its_steps_are_those_of_any_training(watcher: Watcher) -> None:
-    other = session_of([2, 2, 1])
-    other.advance(413)
+    other = advanced(session_of([2, 2, 1]), 413)
     Opening(watcher.controller, True)
     watcher.controller.guide.show_tour()
     watcher.watch(12.0, frame=0.31)  # however often it is looked at

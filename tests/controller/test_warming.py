@@ -35,6 +35,7 @@ from scalarviz.scenefiles.find import load, scenes
 from scalarviz.texts import text
 from tests.controller.fake_stage import FakeStage
 from tests.patience import HANG, patient
+from tests.sessions import advanced
 
 __all__ = ["patient"]  # a fixture
 
@@ -173,8 +174,7 @@ def test_an_engine_that_is_chosen_does_the_work_as_soon_as_it_can(
 
 
 def test_what_kernels_have_computed_is_held(make: Any, compiler: Path) -> None:
-    s = network_session("python")
-    s.advance(3)
+    s = advanced(network_session("python"), 3)
     timeline = s.timeline
     on_cpu = replace(timeline.trainer.settings, engine="cpu")
     frames = timeline.branch.frames
@@ -287,8 +287,7 @@ def test_a_weight_that_is_used_at_many_places_is_work_for_each() -> None:
 
 
 def test_a_run_is_opened_when_its_kernels_are_there(make: Any, compiler: Path) -> None:
-    kept = network_session("python")
-    kept.advance(2)
+    kept = advanced(network_session("python"), 2)
     kept.to("cpu")
     kept.save(compiler / "it.safetensors")
     controller = make(network_session("python"))

@@ -12,6 +12,7 @@ from scalarviz import data
 from scalarviz.displays.session import CURVE, POINTS, heights, runs, thinned
 from tests.displays.drawn import Drawn, cells_of
 from tests.displays.test_weight import session, state
+from tests.sessions import advanced
 
 
 def draw(s: sv.Session) -> Drawn:
@@ -30,8 +31,7 @@ def test_at_the_start_there_is_no_loss() -> None:
 
 
 def test_it_says_where_it_stands() -> None:
-    s = session()
-    s.advance(1234 // 100)
+    s = advanced(session(), 1234 // 100)
     s.advance(3, "operation")
     texts = draw(s).texts
     assert {"step 12", f"done: {s.done}", f"next: {s.next}"} <= set(texts)
@@ -40,8 +40,7 @@ def test_it_says_where_it_stands() -> None:
 
 
 def test_every_operation_of_a_step_has_a_mark_and_the_next_one_a_rim() -> None:
-    s = session()
-    s.advance(4, "operation")
+    s = advanced(session(), 4, "operation")
     moments = draw(s).all("rect", "moment")
     assert len(moments) == len(s.operations)
     assert [i for i, each in enumerate(moments) if "stroke" in each.attrib] == [4]
@@ -57,8 +56,7 @@ def test_the_marks_of_a_step_lie_side_by_side(sizes: list[int]) -> None:
 
 
 def test_the_curve_has_a_point_for_each_loss() -> None:
-    s = session()
-    s.advance(50)
+    s = advanced(session(), 50)
     drawn = draw(s)
     (curve,) = drawn.all("path", "curve")
     ys = np.array([float(point.split()[1]) for point in curve.attrib["d"][1:].split("L")])
@@ -70,8 +68,7 @@ def test_the_curve_has_a_point_for_each_loss() -> None:
 
 
 def test_the_curve_of_a_long_training_is_thinned() -> None:
-    s = session("cpu")
-    s.advance(5000)
+    s = advanced(session("cpu"), 5000)
     (curve,) = draw(s).all("path", "curve")
     assert POINTS / 2 < curve.attrib["d"].count("L") <= POINTS
     assert any("mean of some steps" in text for text in draw(s).texts)
@@ -92,8 +89,7 @@ def test_losses_of_many_sizes_are_shown_by_their_logarithm() -> None:
 
 def test_a_loss_that_is_not_finite_is_a_gap() -> None:
     assert runs(np.array([1.0, np.nan, np.nan, 0.5, 0.2])) == [[0], [3, 4]]
-    s = session()
-    s.advance(9)
+    s = advanced(session(), 9)
     s.current_branch.record.own[[2, 5]] = [np.nan, np.inf]
     drawn = draw(s)
     assert len(drawn.all("path", "curve")) == 3
@@ -103,8 +99,7 @@ def test_a_loss_that_is_not_finite_is_a_gap() -> None:
 
 
 def test_equal_losses_are_a_line_in_the_middle() -> None:
-    s = session()
-    s.advance(3)
+    s = advanced(session(), 3)
     s.current_branch.record.own[:] = 0.25
     (field,) = draw(s).boxes("curve field")
     (curve,) = draw(s).all("path", "curve")
@@ -113,8 +108,7 @@ def test_equal_losses_are_a_line_in_the_middle() -> None:
 
 
 def test_the_table_says_what_it_trains_with() -> None:
-    s = session(optimizer=sv.SGD(0.5))
-    s.advance(5)
+    s = advanced(session(optimizer=sv.SGD(0.5)), 5)
     s.seek(2)
     s.learning_rate = 0.25
     told = table(s)
@@ -127,8 +121,7 @@ def test_the_table_says_what_it_trains_with() -> None:
 
 
 def test_a_rate_that_a_schedule_has_changed_is_told() -> None:
-    s = session(optimizer=sv.SGD(0.5, schedule=sv.Schedule("cosine", steps=100)))
-    s.advance(50)
+    s = advanced(session(optimizer=sv.SGD(0.5, schedule=sv.Schedule("cosine", steps=100))), 50)
     assert table(s)["optimizer"].endswith(", rate now 0.25")
 
 
@@ -148,8 +141,7 @@ def test_names_are_shown_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("operations", [0, 3])
 def test_looking_changes_nothing(operations: int) -> None:
-    s = session()
-    s.advance(5)
+    s = advanced(session(), 5)
     s.advance(operations, "operation") if operations else None
     s.network.weight(0).value = 0.5  # past the session: it stays unnoticed
     before = state(s)
@@ -172,16 +164,14 @@ def test_a_session_that_plays_is_not_held_up() -> None:
 
 
 def test_words_say_where_it_stands() -> None:
-    s = session()
-    s.advance(3)
+    s = advanced(session(), 3)
     words = draw(s).words
     assert "at step 3" in words and "next: zero_grad" in words and "3 losses: first" in words
 
 
 def test_the_same_moment_gives_the_same_picture() -> None:
     def shown() -> Any:
-        s = session()
-        s.advance(20)
+        s = advanced(session(), 20)
         return s._repr_html_()
 
     assert shown() == shown()

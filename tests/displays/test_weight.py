@@ -11,6 +11,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from tests.displays.drawn import Drawn
+from tests.sessions import advanced
 
 ENGINES = ["python", "cpu"]
 
@@ -92,8 +93,7 @@ def test_a_number_that_is_not_finite_is_shown(number: float) -> None:
 
 
 def test_it_shows_the_whole_step_that_its_session_has_done() -> None:
-    s = tiny()
-    s.advance(1)
+    s = advanced(tiny(), 1)
     drawn = draw(s.network.weight(0))
     assert drawn.texts[5:] == [
         "The step from 0 to 1",
@@ -107,8 +107,7 @@ def test_it_shows_the_whole_step_that_its_session_has_done() -> None:
 
 
 def test_within_a_step_it_shows_what_is_done_so_far() -> None:
-    s = tiny()
-    s.advance(1)
+    s = advanced(tiny(), 1)
     s.advance(2, "operation")
     texts = draw(s.network.weight(0)).texts
     assert texts[-2:] == ["The step from 1 to 2, done up to affine 0", "no gradient yet"]
@@ -118,8 +117,7 @@ def test_within_a_step_it_shows_what_is_done_so_far() -> None:
 
 
 def test_of_many_samples_three_are_shown() -> None:
-    s = session()
-    s.advance(1)
+    s = advanced(session(), 1)
     line = next(text for text in draw(s.network.weight(0)).texts if "more" in text)
     assert line.count("·") == 3 and "… 5 more" in line
 
@@ -136,8 +134,7 @@ def test_a_frozen_weight_shows_its_gradient_and_does_not_move() -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("operations", [0, 1, 5, 8])
 def test_looking_changes_nothing_in_the_session(engine: str, operations: int) -> None:
-    s = session(engine)
-    s.advance(7)
+    s = advanced(session(engine), 7)
     s.seek(4)
     s.learning_rate = 0.05
     s.advance(5)
@@ -161,8 +158,7 @@ def test_a_training_that_was_looked_at_goes_on_as_one_that_was_not(engine: str) 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_gradients_that_the_user_has_cleared_stay_cleared(engine: str) -> None:
-    s = session(engine)
-    s.advance(3)
+    s = advanced(session(engine), 3)
     s.network.zero_grad()
     draw(s.network.weight(0))
     assert not s.network.bank.grad.any() and not s.network.bank.has_gradients
@@ -170,8 +166,7 @@ def test_gradients_that_the_user_has_cleared_stay_cleared(engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_the_user_has_under_way_stays(engine: str) -> None:
-    s = session(engine)
-    s.advance(3)
+    s = advanced(session(engine), 3)
     net, x = s.network, np.full((2, 3), 0.5)
     net.zero_grad()
     net.forward(x)
@@ -186,8 +181,7 @@ def test_what_the_user_has_under_way_stays(engine: str) -> None:
 
 
 def test_what_was_written_past_the_session_is_not_taken_down_by_looking() -> None:
-    s = session()
-    s.advance(3)
+    s = advanced(session(), 3)
     s.seek(2)
     w = s.network.weight(0)
     w.value = 0.5
@@ -198,8 +192,7 @@ def test_what_was_written_past_the_session_is_not_taken_down_by_looking() -> Non
 
 
 def test_a_step_that_was_left_in_the_middle_keeps_its_inputs() -> None:
-    s = session()
-    s.advance(2)
+    s = advanced(session(), 2)
     s.advance(4, "operation")
     s.seek(1)
     before = state(s)
@@ -212,8 +205,7 @@ def test_at_the_start_nothing_is_computed() -> None:
 
 
 def test_a_session_that_plays_is_not_held_up() -> None:
-    s = session("cpu")
-    s.advance(1)
+    s = advanced(session("cpu"), 1)
     s.play()
     try:
         start, step = time.perf_counter(), s.step_index
@@ -229,8 +221,7 @@ def test_a_session_that_plays_is_not_held_up() -> None:
 
 
 def test_a_session_that_is_at_work_in_another_thread_is_not_waited_for() -> None:
-    s = session()
-    s.advance(1)
+    s = advanced(session(), 1)
     taken, done = threading.Event(), threading.Event()
 
     def work() -> None:
@@ -274,6 +265,5 @@ def test_names_are_shown_as_they_are() -> None:
 
 
 def test_text_can_be_read() -> None:
-    s = session()
-    s.advance(1)
+    s = advanced(session(), 1)
     assert min(draw(s.network.weight(0)).sizes()) >= 11

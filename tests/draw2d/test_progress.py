@@ -23,6 +23,7 @@ from scalarviz.draw2d import progress
 from scalarviz.draw2d.progress import Progress, duration, words
 from scalarviz.errors import GradientError, InputError, Interrupted
 from tests.bars import REMOVED, Clock, Tty, clock, tty
+from tests.sessions import advanced
 from tests.wording import refused
 
 __all__ = ["clock", "tty"]  # fixtures
@@ -229,8 +230,7 @@ def trains(engine: str, **options: Any) -> None:
 
 
 def repeats(engine: str, **options: Any) -> None:
-    runs = sv.replicate(xor("cpu"), range(3))
-    runs.advance(100, **options)
+    runs = advanced(sv.replicate(xor("cpu"), range(3)), 100, **options)
     assert runs.losses.shape == (3, 100)
 
 

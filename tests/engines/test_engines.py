@@ -15,6 +15,7 @@ import scalarviz as sv
 from scalarviz.engines.registry import ENGINES, LARGE, EngineRow, choose
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UnknownNameError
 from scalarviz.model.optimizer import Optimizer
+from tests.sessions import advanced
 from tests.strategies import RUNNABLE
 from tests.wording import refused
 
@@ -218,8 +219,7 @@ def test_mixed_precision_is_refused_on_cuda_and_nothing_changes(
         sv.Session(net, (COLOURS, COLOURS), engine="cuda", precision="mixed")
     net.backward()
     assert net.bank.grad.any()
-    s = sv.Session(net, (COLOURS, COLOURS), engine="cpu", precision="mixed")
-    s.advance(3)
+    s = advanced(sv.Session(net, (COLOURS, COLOURS), engine="cpu", precision="mixed"), 3)
     for change in (lambda: s.to("cuda"), lambda: setattr(s, "engine", "cuda")):
         with refused(EngineError, "cuda engine"):
             change()

@@ -8,6 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import GradientError, NotFiniteError, UpdateError
+from tests.sessions import advanced
 from tests.strategies import RUNNABLE
 from tests.wording import refused
 
@@ -52,8 +53,7 @@ def after(engine: str, case: str, steps: int) -> Numbers:
 
 @every_engine
 def test_what_was_set_at_the_refused_step_holds_in_it(engine: str) -> None:
-    s = sv.Session(network(engine), (X, 2 - X), "mse", sv.SGD(0.1), engine=engine)
-    s.advance(20)
+    s = advanced(sv.Session(network(engine), (X, 2 - X), "mse", sv.SGD(0.1), engine=engine), 20)
     s.edit(0, 0.25)
     s.learning_rate = 1e300
     for _ in range(2):
@@ -174,8 +174,7 @@ def test_a_replica_stops_alone_with_the_numbers_of_a_session() -> None:
         return sv.Session(sv.Network([3, 4, 3], "relu", seed=seed), data, "mse", optimizer,
                           batch=4, engine="cpu", seed=seed)  # fmt: skip
 
-    runs = sv.replicate(session(0), seeds=range(4))
-    runs.advance(3)
+    runs = advanced(sv.replicate(session(0), seeds=range(4)), 3)
     runs.advance(40)
     for seed, bank in zip(runs.seeds, runs.banks, strict=True):
         alone = session(seed)

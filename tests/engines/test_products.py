@@ -8,6 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.engines.cpu.units import units_of
+from tests.sessions import advanced
 
 # More inputs than a panel has; whole blocks and remainders; layers too narrow for blocks.
 WIDTHS = [[530, 130, 140, 3], [16, 16, 40, 33], [7, 9, 33], [3, 8, 64, 1]]
@@ -58,8 +59,7 @@ def test_a_wide_layer_on_all_cores_has_the_bits_of_one_core(
         monkeypatch.setattr("scalarviz.engines.cpu.calls.is_parallel", lambda: True)
         net = sv.Network([70, 130, 33], "tanh", "linear", seed=0, engine="cpu")
         kernels.append(set(units_of(net.program.operations[0], batch)))
-        s = sv.Session(net, (x, y), "mse", sv.Adam(0.01), batch=batch, engine="cpu")
-        s.advance(3)
+        s = advanced(sv.Session(net, (x, y), "mse", sv.Adam(0.01), batch=batch, engine="cpu"), 3)
         s.advance(len(s.operations), "operation")
         found.append([net.bank.value.copy(), net(x), np.array(s.losses)])
     assert "part_of_forward" in kernels[0] - kernels[1]

@@ -30,6 +30,7 @@ from scalarviz.engines.cpu.tables import make_tables
 from scalarviz.engines.expression.records import STEP, TraceRecord
 from scalarviz.model import operations
 from scalarviz.model.precision import Precision
+from tests.sessions import advanced
 from tests.strategies import RUNNABLE
 
 pytestmark = pytest.mark.skipif("cpu" not in RUNNABLE, reason="numba is not installed")
@@ -83,9 +84,7 @@ def fields(address: int) -> dict[str, dict[str, int]]:
 def trained(optimizer: sv.Optimizer) -> Any:
     """A session that has taken a step."""
     net = sv.Network(layers(), engine="cpu")
-    session = sv.Session(net, (X, X), "mse", optimizer, batch=40, engine="cpu")
-    session.advance(1)
-    return session
+    return advanced(sv.Session(net, (X, X), "mse", optimizer, batch=40, engine="cpu"), 1)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.data import DataSet
 from scalarviz.errors import NotFiniteError, UpdateError
+from tests.sessions import advanced
 from tests.strategies import RUNNABLE
 from tests.wording import refused
 
@@ -70,8 +71,7 @@ def test_a_session_stops_before_that_step_with_the_statistics_untouched(
     assert step > 0
     with refused(UpdateError, f"step {step} would make layer 0, part 1, running ") as caught:
         s.advance(60)
-    good = session(case, engine, spoilt(case))
-    good.advance(step)
+    good = advanced(session(case, engine, spoilt(case)), step)
     known = good.network.bank.state
     assert (known[3:] != network(case, engine).bank.state[3:]).all()
     assert (s.step_index, s.next, len(s.losses)) == (step, "step", step)
@@ -108,8 +108,7 @@ def test_training_without_a_session_stops_there(case: str, engine: str) -> None:
 
 def test_a_replica_stops_alone_with_the_statistics_of_a_session() -> None:
     first = session("variance", "cpu", spoilt("variance"))
-    runs = sv.replicate(first, seeds=range(4))
-    runs.advance(12)
+    runs = advanced(sv.replicate(first, seeds=range(4)), 12)
     taken = [int(count) for count in np.isfinite(runs.losses).sum(axis=1)]
     assert len({*taken}) > 1 and max(taken) < 12
     for seed, bank in zip(runs.seeds, runs.banks, strict=True):
@@ -142,8 +141,7 @@ def test_a_step_that_a_dynamic_scale_skips_moves_no_statistic(unit: str) -> None
         assert np.isfinite(after).all()
         skipped += is_skipped
     assert 1 < skipped < 20
-    straight = dynamic(spoilt("half"))
-    straight.advance(s.step_index)
+    straight = advanced(dynamic(spoilt("half")), s.step_index)
     assert (straight.network.bank.state == s.network.bank.state).all()
     assert (straight.network.bank.value == s.network.bank.value).all()
 

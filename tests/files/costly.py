@@ -24,6 +24,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import ScalarvizError
 from scalarviz.files.checked_safetensors import read, write
+from tests.sessions import advanced
 
 Spoil = Callable[[dict[str, Any], dict[str, Any]], None]
 
@@ -83,8 +84,7 @@ def run(spoil: Spoil, path: Path, texture: bool = False) -> None:
     """A run of three steps, which says something else."""
     chosen: Any = data.Texture(np.zeros((2, 2, 3)), samples=4) if texture else data.Rgb(levels=2)
     net = sv.Network([chosen.inputs, 3], engine="python")
-    s = sv.Session(net, chosen, batch=None if texture else 2, engine="python")
-    s.advance(3)
+    s = advanced(sv.Session(net, chosen, batch=None if texture else 2, engine="python"), 3)
     s.save(path)
     description, arrays = read(path, "run")
     spoil(description, arrays)

@@ -17,6 +17,7 @@ from scalarviz.errors import FileError, ScalarvizError
 from scalarviz.files.actions import CHECKS
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.session.trainer import CHANGES, WRITES
+from tests.sessions import advanced
 from tests.wording import refused
 
 MOST_SECONDS = 20.0  # of the processor; a file that costs too much would take minutes
@@ -29,8 +30,7 @@ def eventful() -> sv.Session:
     layers = [sv.Dense(2, 3, "tanh"), again, sv.BatchNorm(3), again, sv.Dense(3, 1, "sigmoid")]
     net = sv.Network(layers, init=sv.Init("uniform", low=-0.5, high=0.5), seed=4)
     optimizer = sv.Adam(0.01, schedule=sv.Schedule("cosine", steps=900), clip_norm=1.0)
-    s = sv.Session(net, data.Xor(), "mse", optimizer, 2, "python", memory=10_000)
-    s.advance(20)
+    s = advanced(sv.Session(net, data.Xor(), "mse", optimizer, 2, "python", memory=10_000), 20)
     s.learning_rate = 0.02
     s.edit([3, 4], [0.5, -0.5])
     s.advance(10)
@@ -290,8 +290,7 @@ def test_a_state_that_no_layer_has_is_refused_when_it_is_loaded(
     where: str, number: float, tmp_path: Path
 ) -> None:
     layers = [sv.Dense(2, 3, "tanh"), sv.Residual(sv.Dropout(3)), sv.Dense(3, 1)]
-    s = sv.Session(sv.Network(layers), data.Xor(), engine="python", seed=0)
-    s.advance(3)
+    s = advanced(sv.Session(sv.Network(layers), data.Xor(), engine="python", seed=0), 3)
     layers[0].bank.step_count += 1  # past the session, which journals all numbers
     s.advance(3)
     s.save(tmp_path / "run")

@@ -17,6 +17,7 @@ from scalarviz.errors import FileError, InputError
 from scalarviz.files import rebuilding
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.session.trainer import Trainer
+from tests.sessions import advanced
 from tests.wording import refused
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (300, 8, 8), dtype=np.uint8)
@@ -99,8 +100,7 @@ def test_a_data_set_is_made_in_little_more_memory(
 def kept(path: Path, chosen: DataSet) -> Path:
     """A run on a data set."""
     net = sv.Network([chosen.inputs, chosen.outputs])
-    s = sv.Session(net, chosen, batch=4, engine="python")
-    s.advance(2)
+    s = advanced(sv.Session(net, chosen, batch=4, engine="python"), 2)
     s.save(path)
     return path
 
@@ -202,8 +202,7 @@ def test_a_run_without_the_keyframe_where_it_stands_is_refused(tmp_path: Path) -
 def test_half_of_a_large_step_is_not_taken_while_loading(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    s = sv.Session(sv.Network([2, 3, 1], "tanh"), data.Xor(), engine="python")
-    s.advance(7)
+    s = advanced(sv.Session(sv.Network([2, 3, 1], "tanh"), data.Xor(), engine="python"), 7)
     s.edit(0, 0.5)
     s.advance(5, "operation")
     s.save(tmp_path / "run")

@@ -16,6 +16,7 @@ from scalarviz.controller.autosave import Keep
 from scalarviz.errors import EngineError, FileError, InputError, UnknownNameError
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.files.networks import numbers, save_network
+from tests.sessions import advanced
 from tests.strategies import networks
 from tests.wording import refused
 
@@ -152,8 +153,7 @@ def test_a_precision_of_numpy_numbers_can_be_saved(path: Path) -> None:
     save_network(sv.Network([2, 3], engine="cpu", precision=mixed), path)
     assert sv.load(path, "cpu").precision == mixed
     data = [[1.0, 2.0]], [[0.0, 0.0, 1.0]]
-    session = sv.Session(sv.Network([2, 3]), data, engine="cpu", precision=mixed)
-    session.advance(1)
+    session = advanced(sv.Session(sv.Network([2, 3]), data, engine="cpu", precision=mixed), 1)
     session.save(path)
     assert sv.Session.load(path).network.precision == mixed
 

@@ -11,6 +11,7 @@ from scalarviz import data
 from scalarviz.files import checked_safetensors
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.files.networks import describe, numbers
+from tests.sessions import advanced
 
 
 def write_as_version_1(path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,8 +45,7 @@ def test_a_run_of_version_1_replays_to_its_weights(
     """Its keyframes have a state, and so has an action that wrote all numbers."""
     path = tmp_path / "run.safetensors"
     net = sv.Network([sv.Dense(2, 3, "tanh"), sv.Dropout(3, 0.2), sv.Dense(3, 1)])
-    s = sv.Session(net, data.Xor(), engine="python")
-    s.advance(3)
+    s = advanced(sv.Session(net, data.Xor(), engine="python"), 3)
     net.bank.step_count += 1  # past the session, which journals all numbers
     s.advance(3)
     s.save(path)
@@ -63,8 +63,7 @@ def test_a_run_of_kernels_with_another_order_of_sums_says_so(
     engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "run.safetensors"
-    s = sv.Session(sv.Network([2, 3, 1]), data.Xor(), engine=engine)
-    s.advance(3)
+    s = advanced(sv.Session(sv.Network([2, 3, 1]), data.Xor(), engine=engine), 3)
     s.save(path)
     assert sv.Session.load(path).step_index == 3  # warnings are errors
     description, arrays = read(path, "run")

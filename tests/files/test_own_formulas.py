@@ -18,6 +18,7 @@ from scalarviz.files.runs import needs_of_run
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
+from tests.sessions import advanced
 from tests.wording import refused
 
 
@@ -48,8 +49,7 @@ def saved(folder: Path, engine: str) -> tuple[sv.Session, Path]:
     """A training with three formulas of the user, one of them since step 5, and its file."""
     kind, path = register(), folder / "run.safetensors"
     net = sv.Network([2, 3, 1], "bend", seed=1)
-    s = sv.Session(net, data.Xor(), "quartic", sv.SGD(0.1), engine=engine, seed=2)
-    s.advance(5)
+    s = advanced(sv.Session(net, data.Xor(), "quartic", sv.SGD(0.1), engine=engine, seed=2), 5)
     s.optimizer = kind(0.01, beta=0.5)
     s.advance(10)
     s.save(path)
@@ -182,7 +182,6 @@ def test_a_subclass_of_optimizer_does_not_concern_files(tmp_path: Path) -> None:
     s.save(tmp_path / "run")
     assert type(sv.Session.load(tmp_path / "run").optimizer) is sv.SGD
     made = lambda seed: sv.Session(sv.Network([2, 1], seed=seed), data.Xor(), "mse")  # noqa: E731
-    sweep = sv.sweep(made, [{}], seeds=range(2))
-    sweep.advance(10)
+    sweep = advanced(sv.sweep(made, [{}], seeds=range(2)), 10)
     assert not sweep.errors and len(sweep.runs().columns["seed"]) == 2
     del Nameless, Lazy

@@ -14,6 +14,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import FileError, InputError
 from scalarviz.files.checked_safetensors import read, write
+from tests.sessions import advanced
 from tests.wording import refused
 
 DataMaker = Callable[[], data.DataSet]
@@ -25,8 +26,7 @@ def eventful(network: sv.Network | None = None, **options: Any) -> sv.Session:
     net = network or sv.Network(layers, init="he_uniform", seed=4)
     options = {"batch": 8, "seed": 3, "engine": "cpu"} | options
     optimizer = sv.Adam(0.01, schedule=sv.Schedule("cosine", steps=900), clip_norm=1.0)
-    s = sv.Session(net, data.Rgb("sepia", levels=6), "mse", optimizer, **options)
-    s.advance(400)
+    s = advanced(sv.Session(net, data.Rgb("sepia", levels=6), "mse", optimizer, **options), 400)
     s.learning_rate = 0.02
     s.edit([3, 4], [0.5, -0.5])
     s.advance(100)
@@ -142,8 +142,7 @@ def test_a_run_can_be_kept_at_any_moment(seed: int, tmp_path: Path) -> None:
 
 def test_its_size_is_bounded_by_the_memory_for_keyframes(tmp_path: Path) -> None:
     memory = 30_000
-    s = eventful(memory=memory)
-    s.advance(3000)
+    s = advanced(eventful(memory=memory), 3000)
     s.save(tmp_path / "run")
     steps = sum(len(branch.record) for branch in s.branches)
     tables = 100_000  # the data sets, their held-out colours included
@@ -158,8 +157,7 @@ def test_its_size_is_bounded_by_the_memory_for_keyframes(tmp_path: Path) -> None
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_both_types_and_engines(engine: str, dtype: str, tmp_path: Path) -> None:
     net = sv.Network([2, 3, 1], "tanh", dtype=dtype)
-    s = sv.Session(net, data.Xor(), optimizer=sv.AdamW(0.01), engine=engine)
-    s.advance(20)
+    s = advanced(sv.Session(net, data.Xor(), optimizer=sv.AdamW(0.01), engine=engine), 20)
     s.save(tmp_path / "run")
     loaded = sv.Session.load(tmp_path / "run")
     assert loaded.engine == engine and same(s, loaded)
@@ -168,8 +166,7 @@ def test_both_types_and_engines(engine: str, dtype: str, tmp_path: Path) -> None
 def test_mixed_precision_keeps_its_scale(tmp_path: Path) -> None:
     net = sv.Network([2, 3, 1], "tanh")
     precision = sv.Precision("mixed", 2.0**30, dynamic=True, patience=5)
-    s = sv.Session(net, data.Xor(), engine="cpu", precision=precision)
-    s.advance(40)
+    s = advanced(sv.Session(net, data.Xor(), engine="cpu", precision=precision), 40)
     s.save(tmp_path / "run")
     loaded = sv.Session.load(tmp_path / "run")
     assert (loaded.network.bank.scaling == net.bank.scaling).all() and net.bank.scaling[2] > 0
@@ -198,8 +195,7 @@ def test_data_made_by_code_must_be_passed_again(tmp_path: Path) -> None:
         return x, x[:, :1]
 
     generated = data.Generated(make, inputs=2, outputs=1)
-    s = sv.Session(sv.Network([2, 1]), generated, batch=4, engine="cpu")
-    s.advance(10)
+    s = advanced(sv.Session(sv.Network([2, 1]), generated, batch=4, engine="cpu"), 10)
     s.save(tmp_path / "run")
     with refused(FileError, "tmp_path/run"):
         sv.Session.load(tmp_path / "run")

@@ -7,6 +7,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import FileError, GradientError
+from tests.sessions import advanced
 from tests.strategies import RUNNABLE
 from tests.wording import refused
 
@@ -59,8 +60,7 @@ def test_several_forwards_wait_with_the_statistics_of_their_own_batch(engine: st
 
 @pytest.mark.parametrize("engine", RUNNABLE)
 def test_time_travel_brings_back_the_running_numbers(engine: str) -> None:
-    s = session(engine)
-    s.advance(4)
+    s = advanced(session(engine), 4)
     known = s.network.bank.state.copy(), s.network.bank.value.copy()
     s.advance(3)
     s.advance(5, "operation")
@@ -80,8 +80,7 @@ def test_step_by_operations_is_the_same_as_whole() -> None:
 
 
 def test_files_keep_the_running_numbers(tmp_path: Path) -> None:
-    s = session()
-    s.advance(5)
+    s = advanced(session(), 5)
     s.network.save(tmp_path / "net.safetensors")
     s.save(tmp_path / "run.safetensors")
     net = sv.load(tmp_path / "net.safetensors")
@@ -95,11 +94,9 @@ def test_files_keep_the_running_numbers(tmp_path: Path) -> None:
 
 
 def test_replicas_have_running_numbers_of_their_own() -> None:
-    replicas = sv.replicate(session(), seeds=[1, 5, 9])
-    replicas.advance(6)
+    replicas = advanced(sv.replicate(session(), seeds=[1, 5, 9]), 6)
     for bank, seed in zip(replicas.banks, (1, 5, 9), strict=True):
-        alone = session(seed=seed)
-        alone.advance(6)
+        alone = advanced(session(seed=seed), 6)
         assert (bank.state == alone.network.bank.state).all()
         assert (bank.value == alone.network.bank.value).all()
     said = replicas.outputs(X)
@@ -129,8 +126,7 @@ def test_a_step_that_is_refused_leaves_the_running_numbers(engine: str) -> None:
 
 
 def test_what_is_written_past_a_session_is_done_again() -> None:
-    s = session()
-    s.advance(3)
+    s = advanced(session(), 3)
     s.network.layers[1].running_mean[:] = 7.0  # type: ignore[attr-defined]  # of a layer that has it
     s.advance(1)
     known = s.network.bank.state.copy()
@@ -228,8 +224,7 @@ def test_a_frozen_norm_is_the_same_moment_by_moment_and_after_a_thaw() -> None:
     runs = []
     for engine in RUNNABLE:
         for by_operation in (False, True):
-            s = session(engine)
-            s.advance(2)
+            s = advanced(session(engine), 2)
             s.freeze(s.network.layers[1])
             state = s.network.bank.state.copy()
             if by_operation:

@@ -18,6 +18,7 @@ from scalarviz.errors import (
     UnknownSlotError,
 )
 from scalarviz.model.bank import Bank
+from tests.sessions import advanced
 from tests.strategies import RUNNABLE
 from tests.wording import refused
 
@@ -79,8 +80,7 @@ def test_assignment_in_place_works_as_with_any_array() -> None:
 
 def test_a_session_journals_what_was_assigned() -> None:
     net = sv.Network([2, 3, 1], "tanh")
-    s = sv.Session(net, PAIR, engine="python")
-    s.advance(2)
+    s = advanced(sv.Session(net, PAIR, engine="python"), 2)
     net.bank.value = np.full(len(net.bank), 0.25)
     s.advance(1)
     assert [action.kind for action in s.current_branch.journal] == ["edit"]

@@ -12,6 +12,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
+from tests.sessions import advanced
 from tests.wording import refused
 
 REFERENCE = json.loads(
@@ -215,8 +216,7 @@ def test_the_order_of_a_dict_does_not_matter_and_numbers_count_as_numbers() -> N
 @every_engine
 def test_loading_is_an_edit_that_is_done_again_in_a_replay(engine: str) -> None:
     x = np.random.default_rng(0).random((6, 3))
-    s = sv.Session(dense(), (x, x[:, :2]), "mse", sv.Adam(0.1), engine=engine)
-    s.advance(2)
+    s = advanced(sv.Session(dense(), (x, x[:, :2]), "mse", sv.Adam(0.1), engine=engine), 2)
     s.network.load_state_dict(dense(seed=9).state_dict())
     s.advance(3)
     assert [(action.step, action.kind) for action in s.current_branch.journal] == [(2, "edit")]

@@ -13,6 +13,7 @@ from scalarviz.controller.time_controls import RATES, speeds
 from scalarviz.notebook.controls import NotebookControls
 from scalarviz.presenter.show import Show
 from tests.controller.fake_stage import FakeStage
+from tests.sessions import advanced
 
 
 @pytest.fixture
@@ -82,8 +83,7 @@ def test_the_timeline_seeks(controls: NotebookControls) -> None:
 
 
 def test_showing_a_state_does_nothing_to_the_training(controls: NotebookControls) -> None:
-    session = controls.controller.session
-    session.advance(10)
+    session = advanced(controls.controller.session, 10)
     session.learning_rate = 0.0123456789
     session.advance(4)
     session.back(2)
@@ -219,8 +219,7 @@ def test_more_is_shown_when_it_is_asked_for(controls: NotebookControls) -> None:
 
 
 def test_branches(controls: NotebookControls) -> None:
-    session = controls.controller.session
-    session.advance(4)
+    session = advanced(controls.controller.session, 4)
     session.back(2)
     session.learning_rate = 0.1
     session.advance(1)

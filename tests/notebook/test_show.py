@@ -17,6 +17,7 @@ from scalarviz.errors import DisplayError, EngineError, InputError, UnknownNameE
 from scalarviz.notebook import place, show
 from scalarviz.pages import page as pages
 from scalarviz.view import canvas
+from tests.sessions import advanced
 from tests.wording import refused
 
 PUBLISHED = list[dict[str, Any]]
@@ -276,8 +277,7 @@ def test_an_expression_without_opengl_says_where_it_stands(
     monkeypatch.setattr(canvas, "drawing", no_opengl)
     slope = sv.Value(0.5)
     line = sv.compile(lambda x: slope * x, inputs=1, engine="python")
-    session = sv.Session(line, ([[1.0]], [[2.0]]), "mse", sv.SGD(0.1), engine="python")
-    session.advance(3)
+    session = advanced(sv.Session(line, ([[1.0]], [[2.0]]), "mse", sv.SGD(0.1), engine="python"), 3)
 
     async def program() -> None:
         sv.watch(session)

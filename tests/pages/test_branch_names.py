@@ -9,6 +9,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data, texts
 from tests.pages.in_web import in_web
+from tests.sessions import advanced
 
 ENGLISH = json.loads(Path(texts.__file__).with_name("english.json").read_text(encoding="utf-8"))
 NAME = """
@@ -40,8 +41,7 @@ def name_in_page(step: int, changes: list[Change], before: int = 0, operation: i
 def name_in_session(step: int, changes: list[Change], operation: int = 0) -> str:
     """The name of the branch of a session in which a user does the same."""
     net = sv.Network([2, 3, 1], "tanh", seed=0)
-    s = sv.Session(net, data.Xor(), batch=1, engine="python")
-    s.advance(6)
+    s = advanced(sv.Session(net, data.Xor(), batch=1, engine="python"), 6)
     s.seek(step)
     if operation:
         s.advance(operation, "operation")

@@ -14,6 +14,7 @@ from scalarviz.formulas.losses import LOSSES, MEANS
 from scalarviz.presenter.arithmetic import change_between
 from scalarviz.presenter.captions.format import said
 from tests.pages.walks import Walk, compare, compared, expected, questions, said_by_node, spec_of
+from tests.sessions import advanced
 
 Make = Callable[[], sv.Session]
 
@@ -60,8 +61,7 @@ def part_frozen() -> sv.Session:
 
 
 def held_norm() -> sv.Session:
-    session = colours(sv.Dense(3, 4, "tanh"), sv.BatchNorm(4), sv.Dense(4, 3))
-    session.advance(2)
+    session = advanced(colours(sv.Dense(3, 4, "tanh"), sv.BatchNorm(4), sv.Dense(4, 3)), 2)
     session.freeze(session.network.layers[1])
     return session
 

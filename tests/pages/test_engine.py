@@ -11,6 +11,7 @@ from scalarviz.errors import EngineError, UpdateError
 from scalarviz.pages import engine_data as data_of_page
 from scalarviz.pages.engine_data import engine_data, why_not
 from tests.pages.pages import InPage
+from tests.sessions import advanced
 from tests.wording import refused
 
 STEPS = "spec.moments.forEach((moment, k) => engine.perform(k))"
@@ -43,8 +44,7 @@ def exact(tmp_path_factory: pytest.TempPathFactory) -> InPage:
 
 
 def test_two_hundred_steps_in_float64_agree_to_twelve_digits(exact: InPage) -> None:
-    session = xor()
-    session.advance(200)
+    session = advanced(xor(), 200)
     found = exact.run("const {losses} = engine.train(200); return {losses, value: engine.value}")
     np.testing.assert_allclose(found["value"], session.network.bank.value, rtol=1e-12)
     np.testing.assert_allclose(found["losses"], session.timeline.branch.losses, rtol=1e-12)
@@ -150,8 +150,7 @@ def test_values_and_gradients_of_a_step_are_those_of_the_session(colors: InPage)
 
 
 def test_evaluation_and_a_look_are_what_the_network_answers(colors: InPage) -> None:
-    session = rgb()
-    session.advance(30)
+    session = advanced(rgb(), 30)
     found = colors.run("""
         engine.train(30)
         const many = Float32Array.from({length: 3 * 300}, (_, i) => (i * 0.37) % 1)
@@ -176,8 +175,7 @@ def test_evaluation_and_a_look_are_what_the_network_answers(colors: InPage) -> N
 
 
 def test_a_page_goes_on_from_the_step_where_the_session_stands(tmp_path: Path) -> None:
-    session = rgb()
-    session.advance(12)
+    session = advanced(rgb(), 12)
     session.advance(3, "operation")
     page = InPage(session, tmp_path)
     assert session.clock[:2] == (12, 3)

@@ -19,6 +19,7 @@ from scalarviz.pages.packed import packed
 from scalarviz.pages.page import Page, page_of
 from tests.pages.in_web import floats, in_web
 from tests.pages.pages import InPage
+from tests.sessions import advanced
 
 CHANCE = np.random.default_rng(0)
 POINTS = CHANCE.random((60, 2))
@@ -136,8 +137,7 @@ def data_in(made: Page) -> Any:
 
 @pytest.mark.usefixtures("quick")
 def test_a_page_has_values_from_before_and_names_what_needs_python() -> None:
-    trained = session("accuracy", sure)
-    trained.advance(12)
+    trained = advanced(session("accuracy", sure), 12)
     made = page_of(trained)
     assert made.words("x.html").endswith("left out of the page: sure")
     spec = data_in(made)["spec"]
@@ -157,8 +157,7 @@ def test_a_page_of_a_session_that_measures_nothing_has_nothing_of_it() -> None:
 
 
 def test_a_recording_has_all_metrics_up_to_its_end() -> None:
-    trained = session(sure)
-    trained.advance(10)
+    trained = advanced(session(sure), 10)
     made = page_of(trained, engine=False, steps=20)
     assert made.recording is not None and made.recording.measured is not None
     series = made.recording.measured["series"]

@@ -15,6 +15,7 @@ from scalarviz.pages.initial_data import initial_data
 from tests.pages.in_web import floats, in_web
 from tests.pages.pages import InPage
 from tests.pages.test_engine import rgb, xor
+from tests.sessions import advanced
 
 
 def of_all_layers() -> list[sv.Layer]:
@@ -31,8 +32,7 @@ def of_all_layers() -> list[sv.Layer]:
 
 
 def test_writing_a_page_adds_no_slots_of_other_optimizers_to_the_network() -> None:
-    session = xor()
-    session.advance(1)
+    session = advanced(xor(), 1)
     before = [*session.network.bank.blocks]
     engine_data(session)
     assert [*session.network.bank.blocks] == before

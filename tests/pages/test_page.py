@@ -26,6 +26,7 @@ from scalarviz.pages.page import Page, first_speed, module_text, page_of, size_w
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from scalarviz.texts import texts
+from tests.sessions import advanced
 from tests.wording import refused
 
 NASTY = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
@@ -247,8 +248,7 @@ def test_a_file_is_replaced_whole_or_stays(
 
 
 def test_the_session_stays_as_it_is() -> None:
-    session = small()
-    session.advance(3)
+    session = advanced(small(), 3)
     session.advance(2, "operation")
     before = session.clock, session.network.bank.value.tolist()
     page_of(session)

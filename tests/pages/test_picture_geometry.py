@@ -18,6 +18,7 @@ from scalarviz.view.scene.plates import Layout
 from tests.pages.in_web import floats, in_web
 from tests.pages.samples import SEE, box_data, convolved, made
 from tests.pages.states import state_of
+from tests.sessions import advanced
 
 SIZE = 1280.0, 640.0
 BOX = Box(20.0, 30.0, 900.0, 560.0)
@@ -164,8 +165,7 @@ def test_every_cube_of_a_plate_is_in_its_cell(name: str) -> None:
 
 @pytest.mark.parametrize("make", [lambda: made(3, 8, 3), convolved])
 def test_the_same_things_are_under_the_pointer(make: Any) -> None:
-    session = make()
-    session.advance(1)
+    session = advanced(make(), 1)
     stage = Stage(session, reduced_motion=True)
     stage.resize(*SIZE)
     seen = stage.frame_data()

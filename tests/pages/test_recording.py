@@ -21,6 +21,7 @@ from scalarviz.pages.page import PLAYED, page_of
 from scalarviz.pages.recording import PRECISIONS, Writer, recording_of
 from tests.pages.in_web import floats, in_web
 from tests.pages.walks import Walk
+from tests.sessions import advanced
 from tests.wording import refused
 
 OPEN = """
@@ -47,8 +48,7 @@ def shown(session: sv.Session, body: str, steps: int = 30, every: int = 1) -> An
 
 
 def test_numbers_are_those_of_the_training_within_the_stated_precision() -> None:
-    session = small()
-    session.advance(2)
+    session = advanced(small(), 2)
     places = shown(session, "return own.places", 6)
     expected = {}
     walk = Walk(session)
@@ -194,8 +194,7 @@ def test_every_keeps_some_steps_and_the_losses_of_all() -> None:
 
 @pytest.mark.parametrize("operations", [0, 2])
 def test_the_session_stays_at_its_moment(operations: int) -> None:
-    session = small()
-    session.advance(4)
+    session = advanced(small(), 4)
     session.advance(operations, "operation")
     bank = session.network.bank
     before = session.clock, bank.value.tolist(), bank.grad.tolist(), session.losses.tolist()

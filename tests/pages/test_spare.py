@@ -17,6 +17,7 @@ from scalarviz.pages.exhibit_data import probe_of
 from scalarviz.pages.page import page_of
 from scalarviz.pages.spare import spare_of
 from tests.pages.in_web import in_web
+from tests.sessions import advanced
 
 LOOK = """
 const client = new RecordingClient(Uint8Array.from(data.bytes), data);
@@ -41,8 +42,7 @@ def data_of(session: sv.Session) -> Any:
 
 
 def test_a_page_has_a_recording_from_where_the_session_stands() -> None:
-    session = small(engine="cpu")
-    session.advance(7)
+    session = advanced(small(engine="cpu"), 7)
     before = session.network.bank.value.copy()
     given = data_of(session)["spare"]
     assert session.step_index == 7 and np.array_equal(session.network.bank.value, before)
@@ -60,8 +60,7 @@ def test_it_is_the_same_each_time_and_measures_nothing() -> None:
         calls.append(len(targets))
         return 0.0
 
-    session = small(metrics=[mine], every=1)
-    session.advance(2)
+    session = advanced(small(metrics=[mine], every=1), 2)
     before, probe = len(calls), probe_of(session)
     assert spare_of(session, probe) == spare_of(session, probe) is not None
     assert len(calls) == before > 0 and session.step_index == 2

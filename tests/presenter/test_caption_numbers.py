@@ -23,6 +23,7 @@ from tests.presenter.caption_reader import (
     value_of,
     words_of,
 )
+from tests.sessions import advanced
 
 Array = npt.NDArray[np.float64]
 
@@ -204,8 +205,7 @@ def test_each_number_is_that_of_the_engine(key: str) -> None:
 
     They are read from the session, and recomputed where the weights are a matrix.
     """
-    session = SESSIONS[key]()
-    session.advance(4)
+    session = advanced(SESSIONS[key](), 4)
     session.focus = session.timeline.trainer.batches.size - 1
     program, value = session.network.program, session.network.bank.value.copy()
     count = 0
@@ -249,8 +249,7 @@ def test_each_number_is_that_of_the_engine(key: str) -> None:
 
 
 def test_the_loss_is_that_of_the_batch() -> None:
-    session = SESSIONS["rgb"]()
-    session.advance(7)
+    session = advanced(SESSIONS["rgb"](), 7)
     for name in list(session.operations):
         session.advance(1, "operation")
         if name == "loss":
@@ -268,8 +267,7 @@ def test_the_loss_is_that_of_the_batch() -> None:
 
 
 def test_a_step_of_adam_is_shown_with_all_its_lines() -> None:
-    session = SESSIONS["normalized"]()
-    session.advance(5)
+    session = advanced(SESSIONS["normalized"](), 5)
     bank, row = session.network.bank, 7
     before, m, v = (float(x[row]) for x in (bank.value, bank.slots["m"], bank.slots["v"]))
     *_, (_, said, _) = walked(session, row)
@@ -291,8 +289,7 @@ def test_texts_of_captions_have_no_other_names() -> None:
 
 
 def test_a_sum_leaves_terms_out_and_can_be_opened() -> None:
-    session = SESSIONS["rgb"]()
-    session.advance(4, "operation")
+    session = advanced(SESSIONS["rgb"](), 4, "operation")
     said = caption(session)
     text = said.numbers[0]
     assert "... 5 more (" in text and text.count(" × ") == 3 and "+ bias " in text

@@ -20,6 +20,7 @@ from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.traced_weight import path
 from scalarviz.session.caption import Caption
 from tests.presenter.caption_reader import NUMBER, agrees, equations, value_of
+from tests.sessions import advanced
 from tests.wording import refused
 
 
@@ -60,8 +61,7 @@ def test_the_slope_of_an_output_is_written_in_p() -> None:
 
 
 def test_a_step_is_told_in_plain_sentences() -> None:
-    s = rgb(8)
-    s.advance(2)
+    s = advanced(rgb(8), 2)
     titles = {name: said.title for name, said in walk(s, 3 * 5 + 1).items()}
     prediction, target = s.numbers("sigmoid 1").outputs, s.timeline.trainer.batches.at(2)[1]
     assert prediction is not None
@@ -249,8 +249,7 @@ def test_telling_leaves_the_session_where_it_is(optimizer: sv.Optimizer) -> None
 
 
 def test_telling_does_not_undo_edits_and_starts_no_branch() -> None:
-    s = rgb()
-    s.advance(4)
+    s = advanced(rgb(), 4)
     s.edit(0, 0.25)
     s.learning_rate = 0.125
     before = state(s)
@@ -264,8 +263,7 @@ def test_telling_does_not_undo_edits_and_starts_no_branch() -> None:
 
 
 def test_in_the_past_the_future_stays() -> None:
-    s = rgb()
-    s.advance(6)
+    s = advanced(rgb(), 6)
     s.back(3)
     caption(s)
     s.advance(1, "operation")
@@ -274,8 +272,7 @@ def test_in_the_past_the_future_stays() -> None:
 
 
 def test_after_an_edit_no_loss_is_computed_again() -> None:
-    s = rgb()
-    s.advance(1)
+    s = advanced(rgb(), 1)
     s.learning_rate = 0.25
     assert "computed again" in caption(s).numbers[-1] and " - 0.5 × " in caption(s).numbers[0]
     s.edit(0, 3.0)
@@ -283,8 +280,7 @@ def test_after_an_edit_no_loss_is_computed_again() -> None:
 
 
 def test_a_sum_whose_weights_were_changed_is_not_claimed() -> None:
-    s = rgb()
-    s.advance(2, "operation")
+    s = advanced(rgb(), 2, "operation")
     s.edit(1, 5.0)
     (line,) = caption(s, 0).numbers
     assert line.endswith("(a weight was changed since)") and "×" not in line
@@ -295,8 +291,7 @@ def test_a_sum_whose_weights_were_changed_is_not_claimed() -> None:
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_every_optimizer_ends_at_the_new_value(name: str) -> None:
-    s = rgb(optimizer=sv.Optimizer(name, 0.05, clip_norm=0.01, l2=0.001))
-    s.advance(2)
+    s = advanced(rgb(optimizer=sv.Optimizer(name, 0.05, clip_norm=0.01, l2=0.001)), 2)
     told = caption(s, 3)
     slots = OPTIMIZERS[name].slots
     assert [line.split(" = ")[0] for line in told.numbers if line.startswith((*slots, "grad"))] == [
@@ -311,8 +306,7 @@ def test_every_optimizer_ends_at_the_new_value(name: str) -> None:
 
 
 def test_decay_moves_a_weight_before_its_gradient_does() -> None:
-    s = rgb(optimizer=sv.AdamW(0.5, decay=0.5))
-    s.advance(1)
+    s = advanced(rgb(optimizer=sv.AdamW(0.5, decay=0.5)), 1)
     before = float(s.network.bank.value[3])
     s.advance(1)
     told = caption(s, 3)
@@ -413,8 +407,7 @@ def test_an_expression_is_told_in_five_phases() -> None:
     slope, shift = sv.Value(2.0, label="slope"), sv.Value(0.5)
     line = sv.compile(lambda x: slope * x + shift, inputs=1, engine="python")
     x, y = np.array([[0.0], [1.0], [2.0]]), np.array([[1.0], [2.0], [2.5]])
-    s = sv.Session(line, (x, y), optimizer=sv.SGD(0.1), engine="python")
-    s.advance(1)
+    s = advanced(sv.Session(line, (x, y), optimizer=sv.SGD(0.1), engine="python"), 1)
     w, b = slope.data, shift.data
     row = line.find_rows(slope)
     s.focus = 1
@@ -523,8 +516,7 @@ def test_a_caption_of_a_weight_that_there_is_not() -> None:
 
 
 def test_the_focus_sample_is_the_one_that_is_told() -> None:
-    s = rgb(8)
-    s.advance(2, "operation")
+    s = advanced(rgb(8), 2, "operation")
     first = s.caption()
     s.focus = 3
     assert s.caption() != first and s.caption().title == first.title
@@ -550,21 +542,18 @@ def test_where_there_are_classes_the_right_output_is_told() -> None:
 def test_a_term_of_no_weight_is_preferred_unless_one_is_chosen() -> None:
     network = sv.Network([8, 1], seed=0, dtype="float64")
     network.bank.value[:8] = [0.0, 0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.4]
-    s = sv.Session(network, (np.ones((1, 8)), [[0.0]]), engine="python")
-    s.advance(2, "operation")
+    s = advanced(sv.Session(network, (np.ones((1, 8)), [[0.0]]), engine="python"), 2, "operation")
     rows = [[piece.row for piece in said.lines[0]][:5:2] for said in (s.caption(), s.caption(0))]
     assert rows == [[2, 4, 6], [0, 2, 4]]
 
 
 def test_a_step_says_that_the_batch_decides() -> None:
-    s = rgb(8)
-    s.advance(1)
+    s = advanced(rgb(8), 1)
     together, again = s.caption().numbers[-2:]
     assert together == "all weights move at once, for all 8 samples together"
     old, new = again.removeprefix("the loss of all 8 samples, computed again: ").split(" → ")
     assert agrees(s.loss, old) and float(new) != float(old)
-    s = rgb(1)
-    s.advance(1)
+    s = advanced(rgb(1), 1)
     together, again = s.caption().numbers[-2:]
     assert together == "all weights move at once"
     assert again.startswith("the loss of this sample, computed again: ")

@@ -14,6 +14,7 @@ from scalarviz.presenter.cards import history_of
 from scalarviz.presenter.stage import Stage
 from scalarviz.session.last_change import LastChange, last_change
 from scalarviz.view.frame_data import Card, History, Line, Table
+from tests.sessions import advanced
 
 OPTIMIZERS = {
     "sgd": sv.SGD(0.5),
@@ -107,8 +108,7 @@ def by_hand(session: sv.Session) -> ByHand:
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_card_has_the_numbers_of_the_step_and_a_calculator_agrees(name: str) -> None:
-    session = rgb(OPTIMIZERS[name])
-    session.advance(23)
+    session = advanced(rgb(OPTIMIZERS[name]), 23)
     step = by_hand(session)
     session.back(1)
     before = session.network.bank.value.copy()
@@ -155,8 +155,7 @@ def test_adams_numbers_are_those_of_adam_by_hand() -> None:
 
 
 def test_one_sentence_says_why_it_changed() -> None:
-    session = rgb()
-    session.advance(20)
+    session = advanced(rgb(), 20)
     step, f = by_hand(session), session.focus
     words = lines_of(card_of(session, 5))[0]
     push = session.network.bank.value[5] - (session.back(1), session.network.bank.value[5])[1]
@@ -171,8 +170,7 @@ def test_one_sentence_says_why_it_changed() -> None:
 
 
 def test_after_an_edit_the_card_says_so_and_not_the_step_before() -> None:
-    session = rgb()
-    session.advance(3)
+    session = advanced(rgb(), 3)
     old = session.network.bank.value[5]
     session.edit(5, 0.25)
     session.edit(5, 1.5)
@@ -195,8 +193,7 @@ def test_after_an_edit_the_card_says_so_and_not_the_step_before() -> None:
 
 
 def test_an_edit_that_was_undone_is_none() -> None:
-    session = rgb()
-    session.advance(3)
+    session = advanced(rgb(), 3)
     old = session.network.bank.value[5]
     session.edit(5, 1.5)
     session.edit(5, old)
@@ -213,8 +210,7 @@ def test_an_edit_before_the_first_step_is_said_too() -> None:
 
 
 def test_a_frozen_weight_says_that_no_step_moves_it() -> None:
-    session = rgb()
-    session.advance(3)
+    session = advanced(rgb(), 3)
     session.freeze(5)
     session.advance(1)
     card = card_of(session, 5)
@@ -249,8 +245,7 @@ def test_within_a_step_the_card_says_what_is_known_so_far_and_when_the_rest_come
 
 
 def test_the_focus_sample_comes_first_and_is_marked() -> None:
-    session = rgb()
-    session.advance(2)
+    session = advanced(rgb(), 2)
     session.focus = 3
     table = table_of(card_of(session, 5))
     assert [cells[0] for cells in table.rows] == ["4", "1", "2", "3", "5", "6", "7", "8"]
@@ -258,8 +253,7 @@ def test_the_focus_sample_comes_first_and_is_marked() -> None:
 
 
 def test_while_it_plays_the_last_explanation_stays() -> None:
-    session = rgb(engine="cpu")
-    session.advance(3)
+    session = advanced(rgb(engine="cpu"), 3)
     stage = Stage(session)
     stage.pin(5)
     rest = stage.frame_data().pinned
@@ -280,8 +274,7 @@ def test_while_it_plays_the_last_explanation_stays() -> None:
 def test_a_kernels_weight_adds_up_all_places_the_largest_first() -> None:
     net = sv.Network([sv.Conv2d((1, 6, 6), 2, 3), sv.Flatten((2, 4, 4)), sv.Dense(32, 2)], seed=0)
     images = np.random.default_rng(0).uniform(size=(4, 36))
-    session = sv.Session(net, (images, np.eye(2)[[0, 1, 0, 1]]), engine="python")
-    session.advance(2)
+    session = advanced(sv.Session(net, (images, np.eye(2)[[0, 1, 0, 1]]), engine="python"), 2)
     card = card_of(session, 4)
     sizes = [abs(float(cells[3])) for cells in table_of(card).rows]
     assert sizes == sorted(sizes, reverse=True) and table_of(card).rests[0][0] == "... 64 more"
@@ -341,8 +334,7 @@ def test_a_long_history_that_was_recorded_throughout_is_solid() -> None:
 
 
 def test_an_edit_is_a_step_up_at_the_end_of_the_history() -> None:
-    session = rgb()
-    session.advance(5)
+    session = advanced(rgb(), 5)
     session.edit(5, 3.0)
     (history,) = [each for each in card_of(session, 5).blocks if isinstance(each, History)]
     assert history.steps[-2:].tolist() == [5, 5] and history.values[-1] == 3.0
@@ -350,8 +342,7 @@ def test_an_edit_is_a_step_up_at_the_end_of_the_history() -> None:
 
 
 def test_a_history_before_the_pinning_is_not_made_up() -> None:
-    session = rgb()
-    session.advance(30)
+    session = advanced(rgb(), 30)
     stage = Stage(session, patience=0.0)  # does not wait for the steps before
     with session._session_lock.taken():
         stage.pin(5)
@@ -363,8 +354,7 @@ def test_a_history_before_the_pinning_is_not_made_up() -> None:
 
 
 def test_pictures_of_an_unchanged_session_have_one_history() -> None:
-    session = rgb()
-    session.advance(40)
+    session = advanced(rgb(), 40)
     session.edit(5, 0.5)
     session.advance(5)
     found = [card_of(session, 5).blocks for _ in range(4)]

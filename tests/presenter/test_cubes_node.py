@@ -15,6 +15,7 @@ from scalarviz.draw2d.theme import THEMES
 from scalarviz.errors import DisplayError, InputError, UnknownNameError
 from scalarviz.presenter.cubes_node import plan_of
 from tests.presenter import cubes_in_canvas as inside
+from tests.sessions import advanced
 from tests.studio import Studio, shade
 from tests.window.conftest import screen as screen
 from tests.wording import refused
@@ -131,8 +132,7 @@ def test_scales_grow_and_do_not_shrink(canvas: Any) -> None:
 
 
 def test_colors_sizes_layout_and_theme_can_be_chosen(canvas: Any) -> None:
-    session = inside.made()
-    session.advance(3)
+    session = advanced(inside.made(), 3)
     view, first = inside.scene_in(canvas, session)
     first.parent = None
     cubes = sv.Cubes(

@@ -9,6 +9,7 @@ from scalarviz.presenter.curves import measured_of
 from scalarviz.presenter.stage import Stage
 from scalarviz.view.charts import Chart
 from scalarviz.view.scene.frame import Box
+from tests.sessions import advanced
 
 X = np.random.default_rng(0).normal(size=(40, 2))
 
@@ -36,10 +37,8 @@ def test_held_out_loss_and_accuracy_are_drawn_up_to_now() -> None:
 
 
 def test_the_curve_of_a_network_that_has_grown_goes_on_from_that_before() -> None:
-    first = session()
-    first.advance(30)
-    second = sv.add_neurons(first, 0)
-    second.advance(10)
+    first = advanced(session(), 30)
+    second = advanced(sv.add_neurons(first, 0), 10)
     first.advance(5)  # nothing of the second
     third = sv.remove_neuron(second, 0, 0)
     stage = Stage(third)
@@ -64,8 +63,7 @@ def test_no_step_is_left_of_the_start() -> None:
 
 
 def test_a_session_that_measures_nothing_has_no_curves() -> None:
-    s = session()
-    s.advance(2)
+    s = advanced(session(), 2)
     assert Stage(s).frame_data().curve.metrics == ()
 
 

@@ -26,6 +26,7 @@ from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.terminal.picture import picture
 from scalarviz.terminal.terminal import TerminalSession
+from tests.sessions import advanced
 
 # A name that reverses what follows, one that ends a line of C, one that colours a terminal.
 HOSTILE = ["a\u202eb", "c\0d", "\x1b[31me\u2066", "f\u200f\ng"]
@@ -37,18 +38,16 @@ def session_of(inputs: int, outputs: int, *, classes: bool = False) -> sv.Sessio
     y = np.eye(outputs)[np.arange(8) % outputs] if classes else rng.random((8, outputs))
     names = {"input_names": HOSTILE[:inputs], "output_names": HOSTILE[:outputs]}
     net = sv.Network([inputs, 4, outputs], "tanh", seed=0)
-    s = sv.Session(net, data.Arrays(x, y, **names), "mse", sv.SGD(0.1), batch=4, engine="python")
-    s.advance(3)
-    return s
+    return advanced(
+        sv.Session(net, data.Arrays(x, y, **names), "mse", sv.SGD(0.1), batch=4, engine="python"), 3
+    )
 
 
 def expression() -> sv.Session:
     made = [sv.Value(0.5, label=name) for name in HOSTILE]
     rule = sv.compile(lambda x: made[0] * x + made[1] * made[2] + made[3], inputs=1)
     samples = np.linspace(0.0, 1.0, 5)[:, np.newaxis], np.zeros((5, 1))
-    s = sv.Session(rule, samples, "mse", sv.SGD(0.1), engine="python")
-    s.advance(3)
-    return s
+    return advanced(sv.Session(rule, samples, "mse", sv.SGD(0.1), engine="python"), 3)
 
 
 SESSIONS = {

@@ -20,6 +20,7 @@ from scalarviz.presenter.stage import Stage
 from scalarviz.view.exhibits.pictures import Pictures
 from scalarviz.view.exhibits.swatches import Swatches
 from tests.session.test_session import session, wait_for
+from tests.sessions import advanced
 
 
 @pytest.fixture
@@ -130,8 +131,7 @@ def test_the_focus_sample_is_followed_as_far_as_it_has_come(reading: LiveValues)
 
 
 def test_the_focus_can_be_any_sample_of_the_batch(reading: LiveValues) -> None:
-    session = reading.session
-    session.advance(1, "operation")
+    session = advanced(reading.session, 1, "operation")
     inputs, targets = session.timeline.trainer.batches.at(session.step_index)
     for focus in (0, 5, 7):
         session.focus = focus
@@ -306,8 +306,7 @@ def test_an_exhibit_of_other_data_is_not_shown_when_it_comes(
 
 
 def test_the_curve_is_that_of_the_branch_and_others_are_lines(reading: LiveValues) -> None:
-    session = reading.session
-    session.advance(8)
+    session = advanced(reading.session, 8)
     curve = reading.curves.read()
     np.testing.assert_allclose(curve.losses, session.losses)
     assert curve.steps.tolist() == list(range(1, 11)) and curve.at == 10.0
@@ -326,8 +325,7 @@ def test_the_curve_is_that_of_the_branch_and_others_are_lines(reading: LiveValue
 
 def test_a_long_curve_has_few_points(reading: LiveValues) -> None:
     net = sv.Network([2, 2, 1], "tanh", seed=0)
-    session = sv.Session(net, data.Xor(), optimizer=sv.SGD(0.1), engine="cpu")
-    session.advance(3_000)
+    session = advanced(sv.Session(net, data.Xor(), optimizer=sv.SGD(0.1), engine="cpu"), 3_000)
     curve = LiveValues(session).curves.read()
     assert len(curve.steps) == len(curve.losses) <= 2 * POINTS and curve.steps[-1] >= 2_990
 

@@ -12,6 +12,7 @@ from scalarviz.presenter.pointing import count_of, name_of
 from scalarviz.presenter.stage import Stage
 from scalarviz.view.frame_data import Card, Table
 from tests.presenter.test_cards import last_place, lines_of
+from tests.sessions import advanced
 from tests.studio import Studio
 
 
@@ -47,8 +48,7 @@ def assert_adds_up(table: Table, result: float) -> None:
 
 @pytest.mark.parametrize("sample", [0, 5])
 def test_neurons_have_their_sum_activation_delta_and_what_they_send(sample: int) -> None:
-    session = rgb()
-    session.advance(7)
+    session = advanced(rgb(), 7)
     value = session.network.bank.value
     w1, b1, w2, b2 = value[:24].reshape(8, 3), value[24:32], value[32:56].reshape(3, 8), value[56:]
     inputs, targets = session.timeline.trainer.batches.at(6)
@@ -138,9 +138,7 @@ def every_kind() -> sv.Session:
     ]
     images = np.random.default_rng(0).uniform(size=(6, 36))
     batch = images, np.eye(4)[[0, 1, 2, 3, 0, 1]]
-    session = sv.Session(sv.Network(layers, seed=0), batch, "mse", engine="python")
-    session.advance(3)
-    return session
+    return advanced(sv.Session(sv.Network(layers, seed=0), batch, "mse", engine="python"), 3)
 
 
 def test_neurons_of_all_kinds_of_layers_have_a_card() -> None:
@@ -165,8 +163,7 @@ def test_neurons_of_all_kinds_of_layers_have_a_card() -> None:
 
 def test_of_many_terms_the_largest_come_first_and_the_bias_before_them() -> None:
     net = sv.Network([40, 3, 3], "tanh", seed=0)
-    session = sv.Session(net, (np.ones((2, 40)), np.zeros((2, 3))), engine="python")
-    session.advance(1)
+    session = advanced(sv.Session(net, (np.ones((2, 40)), np.zeros((2, 3))), engine="python"), 1)
     arrives = tables_of(card_of(session, ("tanh 0", 1)))[0]
     assert arrives.rows[0][0] == "bias" and len(arrives.rows) == 40
     sizes = [abs(float(cells[3])) for cells in arrives.rows[1:]]
@@ -189,8 +186,7 @@ def test_a_step_is_shown_with_any_neuron_pinned_and_hovered(
     studio: Studio, make: Callable[[], sv.Session]
 ) -> None:
     """The 1 of the biases, too, which is no place of a buffer."""
-    session = make()
-    session.advance(1)
+    session = advanced(make(), 1)
     stage = Stage(session)
     for line in stage.plan.neurons:
         for place in {0, count_of(line) - 1}:

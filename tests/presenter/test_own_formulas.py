@@ -19,6 +19,7 @@ from scalarviz.presenter.stage import Stage
 from scalarviz.session.caption import Caption
 from scalarviz.view.frame_data import Card, Line
 from tests.presenter.caption_reader import FUNCTIONS, OWN_NAMES, agrees, as_python, equations
+from tests.sessions import advanced
 
 ROW = 41  # a weight of the first output
 
@@ -245,8 +246,7 @@ def tables() -> Iterator[None]:
     ],
 )
 def test_an_own_loss_is_seen_as_its_formula(name: str, formula: str, slope: str) -> None:
-    s = session(name)
-    s.advance(2)
+    s = advanced(session(name), 2)
     told = walk(s)
     assert told["loss"].formula == formula
     assert told["delta 1"].formula.startswith(f"delta = {slope} / (8 samples × 3 outputs) × ")
@@ -276,8 +276,7 @@ def test_of_a_loss_with_cases_the_line_has_the_case_that_is_met() -> None:
 
 @pytest.mark.parametrize("name", ["pinball", "quartic", "cosh_error", "series", "mse", "huber"])
 def test_the_card_of_an_output_has_its_error(name: str) -> None:
-    s = session(name)
-    s.advance(1)
+    s = advanced(session(name), 1)
     outputs = s.network.program.outputs.name
     lines = card_of(s, lambda stage: stage.pin((outputs, 1)))
     (line,) = [line for line in lines if line.startswith("error: ")]
@@ -314,8 +313,7 @@ def test_an_own_loss_of_whole_rows_has_its_name_and_its_value() -> None:
 @pytest.mark.parametrize("name", MOVES)
 @pytest.mark.parametrize("steps", [0, 3])
 def test_every_line_of_an_own_optimizer_is_right(name: str, steps: int) -> None:
-    s = session(optimizer=name)
-    s.advance(steps)
+    s = advanced(session(optimizer=name), steps)
     before = float(s.network.bank.value[ROW])
     told = walk(s)["step"]
     found = equations(told, OWN_NAMES)
@@ -336,8 +334,7 @@ def test_every_line_of_an_own_optimizer_is_right(name: str, steps: int) -> None:
 
 
 def test_each_statement_of_an_update_is_a_line() -> None:
-    s = session(optimizer="lion")
-    s.advance(2)
+    s = advanced(session(optimizer="lion"), 2)
     told = walk(s)["step"]
     assert told.formula == "new w = w - lr × sign(c)"
     names = [line.split(" = ")[0] for line in told.numbers[1:3]]
@@ -350,8 +347,7 @@ def test_each_statement_of_an_update_is_a_line() -> None:
 
 
 def test_of_a_condition_only_the_case_that_is_met_is_a_line() -> None:
-    s = session(optimizer="heavy")
-    s.advance(1)
+    s = advanced(session(optimizer="heavy"), 1)
     grads = {True: NotImplemented, False: NotImplemented}
     walk(s)
     for row in range(59):
@@ -364,8 +360,7 @@ def test_of_a_condition_only_the_case_that_is_met_is_a_line() -> None:
 
 
 def test_an_update_that_cannot_be_followed_has_its_name_and_its_numbers() -> None:
-    s = session(optimizer="looped")
-    s.advance(2)
+    s = advanced(session(optimizer="looped"), 2)
     old = float(s.network.bank.slots["m"][ROW])
     told = walk(s)["step"]
     assert told.formula == "new w = looped(w, grad, m, lr)"
@@ -380,8 +375,7 @@ def test_an_update_that_cannot_be_followed_has_its_name_and_its_numbers() -> Non
 
 
 def test_a_long_line_can_be_opened() -> None:
-    s = session(optimizer="long_way")
-    s.advance(2)
+    s = advanced(session(optimizer="long_way"), 2)
     told = walk(s)["step"]
     assert told.numbers[0].endswith(f"... = {told.lines[0][-1].words}")
     assert any(piece.opens for piece in told.lines[0])
@@ -392,8 +386,7 @@ def test_a_long_line_can_be_opened() -> None:
 
 
 def test_a_constant_of_a_step_is_put_in_as_a_number() -> None:
-    s = session(optimizer="slower")
-    s.advance(3)
+    s = advanced(session(optimizer="slower"), 3)
     told = walk(s)["step"]
     assert told.formula == "new w = w - lr × slowness × grad"
     assert agrees(1.0 / 1.4, told.numbers[0].split(" × ")[1])
@@ -403,8 +396,7 @@ def test_a_constant_of_a_step_is_put_in_as_a_number() -> None:
 
 
 def test_an_own_activation_is_seen_as_its_formula() -> None:
-    s = session(activation="bump")
-    s.advance(1)
+    s = advanced(session(activation="bump"), 1)
     told = walk(s)
     assert told["bump 0"].formula == "a = bump(z) = 1 / (1 + z²)"
     assert told["delta 0"].formula == "delta = arrives × -2 × z × a²"
@@ -421,8 +413,7 @@ def test_an_own_activation_is_seen_as_its_formula() -> None:
 
 
 def test_of_an_activation_with_cases_the_line_has_the_case_that_is_met() -> None:
-    s = session(activation="bent")
-    s.advance(1)
+    s = advanced(session(activation="bent"), 1)
     told = walk(s)
     assert told["bent 0"].formula == "a = bent(z) = (z if z > 0, else 0.3 × z)"
     assert told["delta 0"].formula == "delta = arrives × (1 if z > 0, else 0.3)"
@@ -435,8 +426,7 @@ def test_of_an_activation_with_cases_the_line_has_the_case_that_is_met() -> None
 def test_what_is_not_finite_is_seen_as_the_engine_has_it(name: str, value: str) -> None:
     """Kernels divide by 0, where Python raises an error."""
     LOSSES[name] = LossRow(name, globals()[name], globals()[f"{name}_derivative"])
-    s = session(name, engine="cpu", not_finite="zero")
-    s.advance(3)
+    s = advanced(session(name, engine="cpu", not_finite="zero"), 3)
     assert bool(value) == (s.loss == math.inf)
     told = walk(s)
     assert value in told["loss"].numbers[0] and value in told["loss"].title
@@ -469,8 +459,7 @@ def test_what_users_add_is_seen() -> None:
 
     sv.loss(asymmetric)
     sv.optimizer(doubled)
-    s = session("asymmetric", "doubled")
-    s.advance(1)
+    s = advanced(session("asymmetric", "doubled"), 1)
     told = walk(s)
     cases = "(0.9 × (t - p) if t - p >= 0, else -0.1 × (t - p))"
     assert told["loss"].formula == f"L = mean of {cases}"

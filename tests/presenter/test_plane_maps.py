@@ -18,6 +18,7 @@ from scalarviz.view.inspector import draw_inspector
 from scalarviz.view.neurons import draw_neurons
 from scalarviz.view.scene.frame import Box
 from tests.noted import Noted
+from tests.sessions import advanced
 from tests.studio import Studio, at, shade
 
 SIZE = (1280, 800)
@@ -36,8 +37,7 @@ def circle(**options: Any) -> data.Circle:
 @pytest.mark.parametrize("features", [None, "x2,y2,siny"])
 def test_a_map_has_the_number_of_each_neuron_at_each_place(features: str | None) -> None:
     known = circle(features=features)
-    session = learned(known, (known.inputs, 4, 1))
-    session.advance(20)
+    session = advanced(learned(known, (known.inputs, 4, 1)), 20)
     stage = Stage(session)
     stage.frame_data()
     maps = PlaneMaps(stage.reading).now()

@@ -22,6 +22,7 @@ from scalarviz.presenter.sample_pass import (
 )
 from scalarviz.session.session import Session
 from scalarviz.view.frame_data import Line, Table
+from tests.sessions import advanced
 from tests.strategies import networks
 
 LAYERS: dict[str, Callable[[], list[sv.Layer]]] = {
@@ -86,8 +87,7 @@ def assert_same(session: Session) -> None:
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 @pytest.mark.parametrize("kind", LAYERS)
 def test_every_buffer_holds_what_the_session_says(kind: str, engine: str) -> None:
-    session = session_of(LAYERS[kind](), engine)
-    session.advance(2)
+    session = advanced(session_of(LAYERS[kind](), engine), 2)
     before_the_step(session)
     assert_same(session)
     program = session.network.program
@@ -168,8 +168,7 @@ def test_numbers_that_have_gone_astray_go_through(scale: float) -> None:
 
 @pytest.mark.parametrize("kind", LAYERS)
 def test_the_terms_that_are_displayed_add_up_to_the_gradient(kind: str) -> None:
-    session = session_of(LAYERS[kind]())
-    session.advance(1)
+    session = advanced(session_of(LAYERS[kind]()), 1)
     before_the_step(session)
     bank = session.network.bank
     for row in range(len(bank)):

@@ -15,6 +15,7 @@ from scalarviz.presenter.several import Several, alike
 from scalarviz.presenter.side_by_side import SideBySide
 from scalarviz.presenter.stage import Stage
 from scalarviz.session.shared_clock import SharedClock
+from tests.sessions import advanced
 from tests.studio import Studio
 from tests.wording import refused
 
@@ -23,16 +24,12 @@ def rgb(sizes: Sequence[int] = (3, 8, 3), steps: int = 5, **given: Any) -> sv.Se
     network = sv.Network([*sizes], "tanh", "sigmoid", seed=given.pop("first", 0))
     optimizer = given.pop("optimizer", None) or sv.SGD(0.5)
     given = {"batch": 8, "engine": "python", **given}
-    session = sv.Session(network, data.Rgb(levels=4), "mse", optimizer, **given)
-    session.advance(steps)
-    return session
+    return advanced(sv.Session(network, data.Rgb(levels=4), "mse", optimizer, **given), steps)
 
 
 def xor(steps: int = 5) -> sv.Session:
     network = sv.Network([2, 4, 1], "tanh", "sigmoid", seed=1)
-    session = sv.Session(network, data.Xor(), "mse", sv.SGD(0.5), engine="python")
-    session.advance(steps)
-    return session
+    return advanced(sv.Session(network, data.Xor(), "mse", sv.SGD(0.5), engine="python"), steps)
 
 
 def beside(*sessions: sv.Session, **given: Any) -> SideBySide:
@@ -245,8 +242,7 @@ def test_the_table_says_loss_accuracy_weights_and_time_of_each(
 def test_a_measured_share_stands_in_place_of_the_samples_that_are_right(studio: Studio) -> None:
     network = sv.Network([2, 4, 1], "tanh", "sigmoid", seed=1)
     given = {"engine": "python", "metrics": ["binary_accuracy"], "every": 5}
-    session = sv.Session(network, data.Xor(), "mse", sv.SGD(0.5), **given)
-    session.advance(10)
+    session = advanced(sv.Session(network, data.Xor(), "mse", sv.SGD(0.5), **given), 10)
     share = session.metrics["binary_accuracy"][1][-1]
     shown = beside(session, xor())
     shot(studio, shown)
@@ -391,8 +387,7 @@ def test_branches_of_one_session_stand_side_by_side_and_go_on() -> None:
     shown = SideBySide(several)
     shown.color = DIFFERENCE
     assert shown.frame_data()[1].cubes.colors.any()
-    clock = SharedClock(several.sessions)
-    clock.advance(5)
+    SharedClock(several.sessions).advance(5)
     assert [twin.step_index for twin in twins] == [13, 13] and session.step_index == 8
     for twin, number in zip(twins, (0, 1), strict=True):
         session.switch(number)

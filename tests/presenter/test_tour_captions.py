@@ -10,6 +10,7 @@ from scalarviz.presenter.captions.format import said
 from scalarviz.presenter.captions.tour import tour_caption
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.stage import Stage
+from tests.sessions import advanced
 
 
 def xor(outputs: int = 1, loss: str = "mse") -> sv.Session:
@@ -40,8 +41,7 @@ def test_it_says_how_far_the_output_is_off(outputs: int) -> None:
 
 
 def test_it_ends_with_how_many_are_right() -> None:
-    session = xor()
-    session.advance(5)
+    session = advanced(xor(), 5)
     inputs, targets = session.timeline.trainer.batches.at(0)
     right = int((np.abs(session.network(inputs) - targets) < 0.5).sum())
     words = tour_caption("end", read(session)).title
@@ -69,8 +69,7 @@ def test_it_says_what_runs_in(colours: sv.Session) -> None:
 
 
 def test_without_a_notion_of_right_it_ends_with_the_loss() -> None:
-    session = xor(3)
-    session.advance(2)
+    session = advanced(xor(3), 2)
     words = tour_caption("end", read(session)).title
     loss = f"After 2 steps the loss is {said(session.loss)}."
     assert words == f"{loss} Drag a cube or an input, or press Space."

@@ -11,6 +11,7 @@ from scalarviz.cli import commands
 from scalarviz.errors import FileError, GradientError, InputError, UnknownNameError
 from scalarviz.scenefiles.making import make_show
 from scalarviz.scenefiles.options import RUNNING, SHARED, own_options
+from tests.sessions import advanced
 from tests.wording import refused
 
 NOTHING: dict[str, Any] = dict.fromkeys(SHARED | RUNNING)
@@ -93,8 +94,7 @@ def test_options_can_be_set_by_name() -> None:
 
 def test_a_resumed_training_has_its_numbers_from_the_file(tmp_path: Path) -> None:
     kept = tmp_path / "kept.safetensors"
-    s = show(with_options, lr=0.25)
-    s.advance(5)
+    s = advanced(show(with_options, lr=0.25), 5)
     s.save(kept)
     again = show(with_options, resume=kept)
     assert (again.step_index, again.learning_rate) == (5, 0.25)

@@ -22,6 +22,7 @@ from scalarviz.view.exhibits.pictures import Pictures
 from scalarviz.view.exhibits.plane import Plane
 from scalarviz.view.exhibits.sorting import Sorting
 from scalarviz.view.exhibits.swatches import Swatches
+from tests.sessions import advanced
 
 ROOT = Path(__file__).parent.parent.parent
 SMALL: dict[str, dict[str, Any]] = {
@@ -73,8 +74,7 @@ def test_a_scene_trains_and_says_what_came_of_it(
 @every_scene
 def test_a_seed_decides_on_everything(name: str) -> None:
     def course(seed: int) -> list[float]:
-        session = play(name, seed=seed).session
-        session.advance(3)
+        session = advanced(play(name, seed=seed).session, 3)
         return [*session.losses.tolist(), *session.network.bank.value.tolist()]
 
     assert course(1) == course(1) != course(2)
@@ -137,8 +137,7 @@ def test_xor_moves_as_it_was_posted() -> None:
 
 
 def test_xor_with_tanh_is_learned() -> None:
-    session = play("xor", activation="tanh").session
-    session.advance(3000)
+    session = advanced(play("xor", activation="tanh").session, 3000)
     inputs, targets = session.data.training
     assert np.abs(session.network(inputs) - targets).max() < 0.25
 
@@ -179,8 +178,7 @@ def test_the_loss_and_the_accuracy_of_what_is_held_out_are_curves(name: str) -> 
 
 
 def test_a_circle_learned_from_all_points_has_no_such_curve() -> None:
-    session = play("circle", share=1.0).session
-    session.advance(100)
+    session = advanced(play("circle", share=1.0).session, 100)
     assert all("held" not in each.name for each in Stage(session).frame_data().curve.metrics)
 
 
@@ -219,8 +217,7 @@ def test_normalized_has_norms_or_none(norm: str, kinds: int) -> None:
 
 
 def test_the_expression_finds_the_numbers() -> None:
-    session = play("expression", noise=0.0).session
-    session.advance(400)
+    session = advanced(play("expression", noise=0.0).session, 400)
     found = {p.label: p.data for p in session.network.parameters}
     wanted = {"height": 1.5, "damping": 0.7, "speed": 6.0, "phase": 0.4}
     assert found == pytest.approx(wanted, abs=0.05)

@@ -9,6 +9,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
+from tests.sessions import advanced
 from tests.tables import training_of
 from tests.wording import refused
 
@@ -22,8 +23,7 @@ def colours(engine: str = "cpu", batch: int | None = 8) -> sv.Session:
 
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_an_added_sample_is_one_of_those_of_a_step(engine: str) -> None:
-    s = colours(engine, batch=None)
-    s.advance(2)
+    s = advanced(colours(engine, batch=None), 2)
     s.add_samples([0.1, 0.2, 0.3], [0.9, 0.8, 0.7])
     s.add_samples([[0.0, 0.2, 0.3]] * 2, [[0.9, 0.8, 0.7]] * 2)
     s.advance()
@@ -33,8 +33,7 @@ def test_an_added_sample_is_one_of_those_of_a_step(engine: str) -> None:
     assert "30 samples, 3 of them added" in repr(s.data)
     np.testing.assert_array_equal(s.data.training[0][27], [0.1, 0.2, 0.3])
     x, t = [np.asarray(table) for table in s.data.training]
-    again = sv.Session(s.network.copy(), (x, t), "mse", engine=engine)
-    again.advance()
+    again = advanced(sv.Session(s.network.copy(), (x, t), "mse", engine=engine))
     s.advance()
     assert s.losses[-1] == pytest.approx(again.losses[0], rel=1e-6)
     s.back(3)
@@ -129,8 +128,7 @@ def test_random_sequences_give_the_bits_of_a_straight_run(seed: int, tmp_path: P
 def test_a_file_keeps_a_data_set_with_added_samples(tmp_path: Path) -> None:
     s = colours()
     s.add_samples([0.1, 0.2, 0.3], [0.9, 0.8, 0.7])
-    other = sv.Session(s.network.copy(), s.data, engine="cpu")
-    other.advance(2)
+    other = advanced(sv.Session(s.network.copy(), s.data, engine="cpu"), 2)
     other.save(tmp_path / "run.safetensors")
     loaded = sv.Session.load(tmp_path / "run.safetensors")
     assert loaded.data.samples == 28
@@ -140,8 +138,7 @@ def test_a_file_keeps_a_data_set_with_added_samples(tmp_path: Path) -> None:
 def test_samples_are_checked_against_data_that_waits_for_the_next_step() -> None:
     net = sv.Network([2, 3, 1], "tanh", seed=0)
     pair = ([[0.0, 1.0], [1.0, 0.0]], [[0.3], [0.4]])
-    s = sv.Session(net, pair, "mse", sv.SGD(0.1), engine="python")
-    s.advance(2, "operation")
+    s = advanced(sv.Session(net, pair, "mse", sv.SGD(0.1), engine="python"), 2, "operation")
     s.data = sv.data.Xor()
     with refused(InputError, "0 or 1"):
         s.add_samples([[0.6, 0.9]], [[0.8]])

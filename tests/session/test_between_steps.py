@@ -10,6 +10,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.errors import OrderError, UnknownNameError
 from tests.session.test_session import COLOURS, every_engine, session, state
+from tests.sessions import advanced
 from tests.wording import refused
 
 CHANGES: dict[str, Callable[[sv.Session], object]] = {
@@ -45,24 +46,21 @@ def told(s: sv.Session) -> list[Any]:
 @every_engine
 @pytest.mark.parametrize("change", CHANGES)
 def test_the_step_that_is_done_is_told_whatever_is_set_after_it(engine: str, change: str) -> None:
-    s = session(engine, dtype="float32")
-    s.advance(3)
+    s = advanced(session(engine, dtype="float32"), 3)
     expected = told(s)
     CHANGES[change](s)
     before, moment = state(s), s.clock
     assert told(s) == expected
     assert state(s) == before and s.clock == moment and len(s.current_branch.journal) <= 2
     s.advance(2)
-    reference = session(engine, dtype="float32")
-    reference.advance(3)
+    reference = advanced(session(engine, dtype="float32"), 3)
     CHANGES[change](reference)
     reference.advance(2)
     assert state(s) == state(reference)
 
 
 def test_an_operation_that_the_next_step_will_have_is_not_computed_yet() -> None:
-    s = session()
-    s.advance(2)
+    s = advanced(session(), 2)
     s.set_activation(0, "relu")
     with refused(OrderError, "'relu 0'"):
         s.numbers("relu 0")
@@ -111,8 +109,7 @@ def test_a_step_goes_on_after_something_was_set_past_the_session(engine: str) ->
 
 
 def test_a_branch_on_arrival_keeps_what_waits_for_this_step() -> None:
-    s = session()
-    s.advance(2, "operation")
+    s = advanced(session(), 2, "operation")
     s.learning_rate = 0.5
     s.set_activation(0, "relu")
     s.advance(2)

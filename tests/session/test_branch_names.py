@@ -14,6 +14,7 @@ from scalarviz.errors import FileError, InputError
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.session.branch_names import DID
 from scalarviz.session.trainer import CHANGES, WRITES
+from tests.sessions import advanced
 from tests.wording import refused
 
 
@@ -96,8 +97,7 @@ def test_what_was_asked_within_a_step_tells_its_place() -> None:
 
 
 def test_a_change_that_was_waiting_before_did_not_begin_it() -> None:
-    s = session()
-    s.advance(3, "operation")
+    s = advanced(session(), 3, "operation")
     s.batch = 2  # holds from step 5 on
     s.advance(1)
     s.advance(2)
@@ -107,8 +107,7 @@ def test_a_change_that_was_waiting_before_did_not_begin_it() -> None:
 
 
 def test_a_name_is_given_undone_and_done_again() -> None:
-    s = session()
-    s.advance(4)
+    s = advanced(session(), 4)
     clock = s.clock
     branch = s.branches[1]
     branch.name = "  large rate "

@@ -13,6 +13,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import GradientError, InputError, OrderError
 from scalarviz.session.callbacks import StepView
+from tests.sessions import advanced
 from tests.wording import refused
 
 RNG = np.random.default_rng(7)
@@ -213,8 +214,7 @@ def test_an_error_stops_the_training_and_names_the_function(engine: str) -> None
     assert s.step_index == 6
     assert s.learning_rate == 0.1  # what it asked for was not done
     s.advance(4)
-    other = session(engine)
-    other.advance(10)
+    other = advanced(session(engine), 10)
     assert bits(s) == bits(other)
 
 

@@ -8,12 +8,12 @@ import pytest
 
 import scalarviz as sv
 from tests.session.test_session import COLOURS, PAIR, session, state
+from tests.sessions import advanced
 
 
 def branched(**options: Any) -> sv.Session:
     """A session with four branches, which stands within a step of the third."""
-    s = session("python", **options)
-    s.advance(6)
+    s = advanced(session("python", **options), 6)
     s.back(3)
     s.edit(4, 0.5)
     s.advance(3)
@@ -60,8 +60,7 @@ def test_a_copy_of_a_copy_is_kept_in_a_file_like_its_original(tmp_path: Path) ->
 def test_what_a_copy_does_is_no_business_of_its_original() -> None:
     s = branched()
     before, branches = state(s), len(s.branches)
-    copied = s.copy()
-    copied.advance(3)
+    copied = advanced(s.copy(), 3)
     copied.back(2)
     copied.branch()
     copied.switch(0)
@@ -73,8 +72,7 @@ def test_what_a_copy_does_is_no_business_of_its_original() -> None:
 
 @pytest.mark.parametrize("memory", [20_000, 2**30])
 def test_a_copy_has_the_memory_of_its_original(memory: int) -> None:
-    s = session("cpu", batch=None, memory=memory)
-    s.advance(3000)
+    s = advanced(session("cpu", batch=None, memory=memory), 3000)
     copied = s.copy()
     assert copied.timeline.keyframes.budget == memory
     copied.advance(3000)
@@ -82,8 +80,7 @@ def test_a_copy_has_the_memory_of_its_original(memory: int) -> None:
 
 
 def test_a_copy_has_the_pinned_weights_of_its_original() -> None:
-    s = session()
-    s.advance(20)
+    s = advanced(session(), 20)
     s.pin([3, 5])
     s.history(3, wait=True)
     s.back(10)
@@ -101,8 +98,7 @@ def test_a_copy_has_the_pinned_weights_of_its_original() -> None:
 
 
 def test_a_copy_shows_the_sample_that_its_original_showed() -> None:
-    s = session()
-    s.advance(1)
+    s = advanced(session(), 1)
     s.focus = 5
     assert s.copy().focus == 5
 
@@ -117,8 +113,7 @@ def test_a_batch_that_has_become_smaller_has_no_sample_beyond_its_end() -> None:
 
 
 def test_a_copy_does_not_replay_what_a_keyframe_knows(monkeypatch: pytest.MonkeyPatch) -> None:
-    s = session()
-    s.advance(400)
+    s = advanced(session(), 400)
     s.timeline.keyframes.add(s.current_branch, s.timeline.trainer.frame(400))
     taken: list[int] = []
     steps = type(s.timeline.trainer).steps

@@ -16,6 +16,7 @@ from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import Trainer
 from tests.session.test_session import COLOURS, PAIR, session, wait_for
 from tests.session.test_threads import ours
+from tests.sessions import advanced
 
 THREADS = 4
 PATIENCE = 120.0  # seconds more at most, on a busy machine
@@ -190,11 +191,9 @@ def found(s: sv.Session) -> list[tuple[Any, ...]]:
 
 def check(seed: int, seconds: float, path: Path) -> None:
     engine = ("cpu", "python")[seed % 2]
-    first = session(engine, memory=2_000_000)
-    first.advance(1)
+    first = advanced(session(engine, memory=2_000_000), 1)
     first.advance(len(first.network.program.moments), "operation")  # all kernels are compiled
-    s = session(engine, memory=2_000_000)
-    s.advance(1)
+    s = advanced(session(engine, memory=2_000_000), 1)
     assert crowd(s, seed, seconds, path) == []
     assert not is_poor(s)
     assert not s.playing

@@ -18,6 +18,7 @@ from scalarviz.process.whole import ctrl_c
 from scalarviz.session.shared_clock import SharedClock
 from scalarviz.session.trainer import Trainer
 from tests.ctrl_c import at_each_moment
+from tests.sessions import advanced
 
 # Python itself loses an interrupt that comes while it ends a generator or calls a finalizer.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -318,8 +319,7 @@ def test_a_change_that_is_cut_in_two_on_the_way_back_is_made_whole(
 ) -> None:
     def made() -> sv.Session:
         net = sv.Network([2, 4, 1], "tanh", "sigmoid", seed=2)
-        s = sv.Session(net, sv.data.Xor(), "mse", sv.SGD(0.05), 2, engine, seed=3)
-        s.advance(6)
+        s = advanced(sv.Session(net, sv.data.Xor(), "mse", sv.SGD(0.05), 2, engine, seed=3), 6)
         change(s)
         s.advance(4)
         return s

@@ -8,6 +8,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.session.step_view import ConditionView
 from tests.session.test_stops import CHANGES, SO, STEPS, arrivals, bits, every_engine, session
+from tests.sessions import advanced
 
 
 @every_engine
@@ -21,8 +22,7 @@ def test_it_is_the_first_step_at_which_the_condition_holds(engine: str, conditio
     else:
         begin = int(condition.startswith("grad"))  # before the first step there are no gradients
         expected = [k for k in range(begin, len(past)) if SO[condition](past[: k + 1])][:1]
-    s = session(engine)
-    s.advance(STEPS)
+    s = advanced(session(engine), STEPS)
     s.advance(3, "operation")
     clock, numbers = s.clock, bits(s)
     assert s.first(condition) == expected[0]
@@ -32,8 +32,7 @@ def test_it_is_the_first_step_at_which_the_condition_holds(engine: str, conditio
 
 
 def test_the_past_is_that_of_the_branch_with_what_was_done_there() -> None:
-    s = session()
-    s.advance(20)
+    s = advanced(session(), 20)
     s.edit(7, 3.0)
     s.advance(5)
     assert s.first("weight 7 > 2") == 21  # on arrival at 20 nobody had edited it
@@ -60,8 +59,7 @@ def test_an_own_function_is_asked_at_each_step() -> None:
 
 
 def test_what_is_on_record_takes_no_replay(monkeypatch: pytest.MonkeyPatch) -> None:
-    s = session(metrics=["mae"], every=10)
-    s.advance(50)
+    s = advanced(session(metrics=["mae"], every=10), 50)
     monkeypatch.setattr(type(s.timeline), "visit", None)
     steps, values = s.metrics["mae"]
     expected = int(steps[np.flatnonzero(values < values[0])[0]])
@@ -72,8 +70,7 @@ def test_what_is_on_record_takes_no_replay(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 def test_a_cancelled_search_leaves_everything_as_it_was(error: type[BaseException]) -> None:
-    s = session()
-    s.advance(30)
+    s = advanced(session(), 30)
     s.advance(2, "operation")
     clock, numbers = s.clock, bits(s)
 
@@ -86,14 +83,12 @@ def test_a_cancelled_search_leaves_everything_as_it_was(error: type[BaseExceptio
         s.first(cancels)
     assert (s.clock, bits(s)) == (clock, numbers)
     s.advance(10)
-    plain = session()
-    plain.advance(40)
+    plain = advanced(session(), 40)
     assert bits(s) == bits(plain)
 
 
 def test_others_see_the_session_where_it_is_meanwhile() -> None:
-    s = session()
-    s.advance(30)
+    s = advanced(session(), 30)
     seen = []
 
     def looks(view: ConditionView) -> bool:

@@ -10,6 +10,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import FileError, InputError, OrderError, UnknownNameError
 from scalarviz.model.bank import NONE
+from tests.sessions import advanced
 from tests.wording import refused
 
 COLOURS = np.random.default_rng(0).random((6, 3))
@@ -173,8 +174,7 @@ def test_the_same_change_at_the_same_moment_draws_the_same_weights() -> None:
 
 
 def test_the_origin_is_told_and_leads_back() -> None:
-    s = trained()
-    s.advance(2, "operation")
+    s = advanced(trained(), 2, "operation")
     grown = sv.add_neurons(s, 0, 2)
     assert grown.origin.session is s and (grown.origin.step, grown.origin.operation) == (20, 2)
     assert str(grown.origin) == "from step 20, operation 2: 2 neurons added to layer 0"
@@ -188,8 +188,7 @@ def test_the_origin_is_told_and_leads_back() -> None:
 
 def test_a_file_keeps_the_origin_as_a_text(tmp_path: Path) -> None:
     path = tmp_path / "run.safetensors"
-    grown = sv.insert_layer(trained(), 1, 6, "relu")
-    grown.advance(3, progress=False)
+    grown = advanced(sv.insert_layer(trained(), 1, 6, "relu"), 3, progress=False)
     grown.save(path)
     loaded = sv.Session.load(path)
     assert str(loaded.origin) == str(grown.origin)
@@ -226,8 +225,7 @@ def test_layers_around_a_dense_chain_stay_as_they_are() -> None:
         init=sv.Init("he_uniform", bias="fan_out"),
         seed=2,
     )  # fmt: skip
-    s = sv.Session(net, data.Xor(), batch=4, engine="python")
-    s.advance(5, progress=False)
+    s = advanced(sv.Session(net, data.Xor(), batch=4, engine="python"), 5, progress=False)
     assert net[3].state.any()
     grown = sv.add_neurons(s, 1)
     assert np.array_equal(grown.network[3].state, net[3].state)
@@ -292,8 +290,7 @@ def test_the_last_neuron_and_other_layers_are_refused() -> None:
 
 def test_rates_of_its_own_stay_with_their_weights(tmp_path: Path) -> None:
     net = sv.Network([2, 3, 1], "tanh", seed=0)
-    s = sv.Session(net, data.Xor(), "mse", sv.SGD(0.1), engine="python")
-    s.advance(3)
+    s = advanced(sv.Session(net, data.Xor(), "mse", sv.SGD(0.1), engine="python"), 3)
     weight = net.layers[1].perceptrons[0].weights[1]
     s.set_rate(weight, 0.0)
     s.set_rate(net.layers[0].perceptrons[2].bias, 0.5)

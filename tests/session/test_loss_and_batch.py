@@ -20,6 +20,7 @@ from scalarviz.errors import (
 )
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.formulas.losses import LOSSES
+from tests.sessions import advanced
 from tests.wording import refused
 
 ENGINES = ("python", "cpu")
@@ -33,8 +34,7 @@ def session(engine: str = "python", output: str = "sigmoid", **options: Any) -> 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_next_step_is_that_of_a_session_with_this_loss_and_batch(engine: str) -> None:
-    s = session(engine)
-    s.advance(4)
+    s = advanced(session(engine), 4)
     s.loss_function = "huber"
     s.batch = 5
     s.optimizer = sv.SGD(0.2)
@@ -48,8 +48,7 @@ def test_the_next_step_is_that_of_a_session_with_this_loss_and_batch(engine: str
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_both_are_replayed_saved_and_undone(engine: str, tmp_path: Path) -> None:
-    s = session(engine)
-    s.advance(6)
+    s = advanced(session(engine), 6)
     s.loss_function = sv.Loss("mae", factor=2.0, mean="samples")
     s.advance(5)
     s.batch = None
@@ -67,8 +66,7 @@ def test_both_are_replayed_saved_and_undone(engine: str, tmp_path: Path) -> None
         again.seek(20)
         assert (again.network.bank.value.tobytes(), again.losses.tobytes()) == (end, losses)
     del again
-    s = session(engine)
-    s.advance(2)
+    s = advanced(session(engine), 2)
     s.loss_function = "huber"
     s.batch = 2
     s.undo()
@@ -81,8 +79,7 @@ def test_both_are_replayed_saved_and_undone(engine: str, tmp_path: Path) -> None
 
 
 def test_within_a_step_they_wait_for_the_next() -> None:
-    s = session(output="linear")
-    s.advance(3, "operation")
+    s = advanced(session(output="linear"), 3, "operation")
     s.loss_function = "sigmoid_cross_entropy"
     s.batch = 2
     with refused(InputError, "'sigmoid'"):  # the loss that waits applies it itself
@@ -95,8 +92,7 @@ def test_within_a_step_they_wait_for_the_next() -> None:
 
 
 def test_an_activation_that_waits_counts() -> None:
-    s = session()
-    s.advance(3, "operation")
+    s = advanced(session(), 3, "operation")
     s.set_activation(1, "linear")
     s.loss_function = "softmax_cross_entropy"
     s.advance(2)
@@ -104,8 +100,7 @@ def test_an_activation_that_waits_counts() -> None:
 
 
 def test_a_run_keeps_the_loss_that_it_began_with(tmp_path: Path) -> None:
-    s = session()
-    s.advance(3)
+    s = advanced(session(), 3)
     s.loss_function, s.batch = "mape", 4
     s.advance(2)
     s.save(tmp_path / "run")
@@ -171,13 +166,11 @@ def test_a_batch_larger_than_the_function_of_the_data_takes_is_made_by_it() -> N
 
 
 def test_growth_and_replicas_take_them_over() -> None:
-    s = session("cpu")
-    s.advance(3)
+    s = advanced(session("cpu"), 3)
     s.loss_function, s.batch = "huber", 2
     wider = sv.add_neurons(s, 0)
     assert (wider.loss_function.name, wider.batch) == ("huber", 2)
-    runs = sv.replicate(s, [0])
-    runs.advance(4)
+    runs = advanced(sv.replicate(s, [0]), 4)
     alone = session("cpu", batch=2)
     alone.loss_function = "huber"
     alone.advance(4)

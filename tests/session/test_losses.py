@@ -8,6 +8,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.session import branches, losses
 from scalarviz.session.losses import Losses
+from tests.sessions import advanced
 
 
 @pytest.fixture
@@ -53,16 +54,14 @@ def test_what_is_kept_does_not_depend_on_the_portions(small: None, portion: int)
 def test_a_long_training_goes_back_and_is_saved_as_a_short_one(
     small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    s = training()
-    s.advance(700, progress=False)
+    s = advanced(training(), 700, progress=False)
     kept = s.losses
     assert len(kept) == 700 and not s.current_branch.is_exact(100)
     s.save(tmp_path / "run")
     loaded = sv.Session.load(tmp_path / "run")
     assert np.array_equal(loaded.losses, kept)
     monkeypatch.undo()
-    plain = training()
-    plain.advance(700, progress=False)
+    plain = advanced(training(), 700, progress=False)
     assert np.array_equal(kept[-64:], plain.losses[-64:])
     for step in (650, 301, 40, 1):
         for session in (s, loaded, plain):

@@ -11,6 +11,7 @@ from scalarviz import data
 from scalarviz.errors import FileError, InputError, OrderError, UnknownNameError
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.formulas.metrics import METRICS
+from tests.sessions import advanced
 from tests.wording import refused
 
 RNG = np.random.default_rng(5)
@@ -44,8 +45,7 @@ def same(a: dict[str, Any], b: dict[str, Any]) -> bool:
 
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_metrics_are_those_of_the_weights_at_each_tenth_step(engine: str) -> None:
-    s = session(engine)
-    s.advance(35)
+    s = advanced(session(engine), 35)
     names = ["accuracy", "mean_confidence", "held_out_loss", "held_out_accuracy"]
     assert list(s.metrics) == [*names, "held_out_mean_confidence"]
     expected: dict[str, list[float]] = {name: [] for name in names}
@@ -81,8 +81,7 @@ def test_metrics_change_no_bit_of_a_training(engine: str) -> None:
 def test_a_session_refused_for_its_metrics_leaves_the_network_as_it_is() -> None:
     net = sv.Network([3, 4, 2], seed=0)
     pairs = np.ones((4, 3)), np.ones((4, 2))
-    first = sv.Session(net, pairs, engine="python")
-    first.advance(2, "operation")
+    first = advanced(sv.Session(net, pairs, engine="python"), 2, "operation")
     with pytest.raises(UnknownNameError, match="'acc'"):
         sv.Session(net, pairs, engine="cpu", precision="mixed", metrics=["acc"])
     assert net.engine == "python"
@@ -91,8 +90,7 @@ def test_a_session_refused_for_its_metrics_leaves_the_network_as_it_is() -> None
 
 
 def test_going_back_and_on_calls_nothing_again() -> None:
-    s = session()
-    s.advance(40)
+    s = advanced(session(), 40)
     first, calls = s.metrics, len(CALLS)
     assert calls == 8
     s.seek(15)
@@ -122,8 +120,7 @@ def test_operations_measure_the_same() -> None:
 
 
 def test_a_branch_has_its_own_metrics_from_its_fork_on() -> None:
-    s = session()
-    s.advance(40)
+    s = advanced(session(), 40)
     first = s.metrics
     s.seek(20)
     s.learning_rate = 1.0
@@ -149,10 +146,8 @@ def test_metrics_are_measured_while_it_plays() -> None:
 
 
 def test_a_copy_measures_on_by_itself() -> None:
-    s = session()
-    s.advance(20)
-    copied = s.copy()
-    copied.advance(10)
+    s = advanced(session(), 20)
+    copied = advanced(s.copy(), 10)
     assert s.metrics["accuracy"][0].tolist() == [10, 20]
     s.advance(10)
     assert same(s.metrics, copied.metrics)
@@ -168,8 +163,7 @@ def test_an_error_of_a_function_stops_between_two_steps() -> None:
     assert found.value.__notes__ == ["(in the metric wrong)"]
     assert s.step_index == 10
     s.advance(3)
-    other = session(metrics=())
-    other.advance(13)
+    other = advanced(session(metrics=()), 13)
     np.testing.assert_array_equal(s.losses, other.losses)
 
 
@@ -201,8 +195,7 @@ def test_no_number_is_an_error_that_names_the_metric() -> None:
 
 
 def test_the_loss_alone_is_that_of_held_out_samples() -> None:
-    s = session(metrics=["loss"])
-    s.advance(20)
+    s = advanced(session(metrics=["loss"]), 20)
     assert list(s.metrics) == ["held_out_loss"]
     with refused(InputError, "held-out"):
         sv.Session(sv.Network([2, 1]), (X, LABELS / 2), metrics=["loss"], engine="python")
@@ -211,8 +204,7 @@ def test_the_loss_alone_is_that_of_held_out_samples() -> None:
 def test_an_expression_has_metrics_too() -> None:
     slope = sv.Value(0.0)
     line = sv.compile(lambda x: slope * x, inputs=1)
-    s = sv.Session(line, (X[:, :1], X[:, 0] * 2), metrics=["r2"], every=5)
-    s.advance(5)
+    s = advanced(sv.Session(line, (X[:, :1], X[:, 0] * 2), metrics=["r2"], every=5), 5)
     assert list(s.metrics) == ["r2"]
 
 
@@ -248,8 +240,7 @@ def test_unsuitable_held_out_samples_are_refused() -> None:
 
 
 def test_a_run_keeps_its_metrics(tmp_path: Path) -> None:
-    s = session(metrics=["accuracy"])
-    s.advance(30)
+    s = advanced(session(metrics=["accuracy"]), 30)
     s.seek(20)
     s.learning_rate = 1.0
     s.advance(15)
@@ -264,8 +255,7 @@ def test_a_run_keeps_its_metrics(tmp_path: Path) -> None:
 
 
 def test_a_loaded_run_says_which_functions_it_lacks(tmp_path: Path) -> None:
-    s = session()
-    s.advance(20)
+    s = advanced(session(), 20)
     s.save(tmp_path / "run.safetensors")
     with pytest.warns(UserWarning, match="mean_confidence"):
         again = sv.Session.load(tmp_path / "run.safetensors")
@@ -273,14 +263,12 @@ def test_a_loaded_run_says_which_functions_it_lacks(tmp_path: Path) -> None:
     again.advance(10)
     assert again.metrics["accuracy"][0].tolist() == [10, 20, 30]
     assert again.metrics["mean_confidence"][0].tolist() == [10, 20]
-    whole = sv.Session.load(tmp_path / "run.safetensors", metrics=[mean_confidence])
-    whole.advance(10)
+    whole = advanced(sv.Session.load(tmp_path / "run.safetensors", metrics=[mean_confidence]), 10)
     assert whole.metrics["mean_confidence"][0].tolist() == [10, 20, 30]
 
 
 def test_damaged_metrics_of_a_run_are_refused(tmp_path: Path) -> None:
-    s = session(metrics=["accuracy"])
-    s.advance(30)
+    s = advanced(session(metrics=["accuracy"]), 30)
     s.save(tmp_path / "run.safetensors")
     description, arrays = read(tmp_path / "run.safetensors", "run")
     steps = arrays["metric-steps accuracy 0"]

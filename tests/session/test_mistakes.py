@@ -7,6 +7,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError
+from tests.sessions import advanced
 from tests.wording import refused
 
 INPUTS = np.arange(8.0).reshape(4, 2)
@@ -48,8 +49,7 @@ def test_a_metric_to_watch_that_is_not_known_lists_those_that_are() -> None:
 
 
 def test_a_weight_that_is_not_pinned_has_no_history_and_a_message_says_so(caplog: Any) -> None:
-    s = learn([0, 1, 2, 2])
-    s.advance(2)
+    s = advanced(learn([0, 1, 2, 2]), 2)
     assert [len(each) for each in s.history(4)] == [0, 0]
     assert "s.pin(4)" in caplog.text
     caplog.clear()

@@ -8,6 +8,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import FileError, UnknownAttributeError
+from tests.sessions import advanced
 from tests.wording import refused
 
 COSINE = sv.Schedule("cosine", steps=50)
@@ -15,9 +16,7 @@ COSINE = sv.Schedule("cosine", steps=50)
 
 def session(optimizer: sv.Optimizer, engine: str = "python") -> sv.Session:
     net = sv.Network([2, 4, 1], "tanh", seed=0, dtype="float64")
-    s = sv.Session(net, data.Xor(), "mse", optimizer, engine=engine)
-    s.advance(5)
-    return s
+    return advanced(sv.Session(net, data.Xor(), "mse", optimizer, engine=engine), 5)
 
 
 @pytest.mark.parametrize(
@@ -84,8 +83,7 @@ def test_it_is_replayed_saved_and_undone(engine: str, tmp_path: Path) -> None:
 
 
 def test_what_waits_for_the_next_step_counts_as_done() -> None:
-    s = session(sv.Adam(0.05))
-    s.advance(3, "operation")
+    s = advanced(session(sv.Adam(0.05)), 3, "operation")
     s.optimizer = sv.RMSProp(0.05)
     s.optimizer = sv.Adam(0.05)
     s.advance()

@@ -11,6 +11,7 @@ from scalarviz import data
 from scalarviz.errors import InputError, ShapeError
 from scalarviz.model import own_rates
 from scalarviz.model.own_rates import NO_OWN_RATES, Span
+from tests.sessions import advanced
 from tests.wording import refused
 
 ENGINES = ("python", "cpu")
@@ -133,8 +134,7 @@ def test_a_change_of_many_rows_makes_no_object_for_each(monkeypatch: pytest.Monk
 def test_own_rates_are_replayed_saved_and_forgotten_by_going_back(
     engine: str, tmp_path: Path
 ) -> None:
-    s = session(engine, sv.Adam(0.02))
-    s.advance(3)
+    s = advanced(session(engine, sv.Adam(0.02)), 3)
     s.set_rate(s.network.layers[0], 0.2)
     s.advance(4)
     s.learning_rate = 0.01
@@ -163,8 +163,7 @@ def test_own_rates_are_replayed_saved_and_forgotten_by_going_back(
 
 
 def test_within_a_step_a_rate_waits_for_the_next() -> None:
-    s = session()
-    s.advance(3, "operation")
+    s = advanced(session(), 3, "operation")
     s.set_rate(0, 0.5)
     assert s.own_rate(0) is None
     s.advance()
@@ -175,8 +174,7 @@ def test_within_a_step_a_rate_waits_for_the_next() -> None:
 def test_replicas_have_the_rates_of_their_session() -> None:
     s = session("cpu")
     s.set_rate([0, 30], 0.5)
-    runs = sv.replicate(s, [0, 1])
-    runs.advance(5)
+    runs = advanced(sv.replicate(s, [0, 1]), 5)
     alone = session("cpu")
     alone.set_rate([0, 30], 0.5)
     alone.advance(5)

@@ -12,6 +12,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import FileError, InputError
+from tests.sessions import advanced
 from tests.wording import refused
 
 X = np.linspace(-1.0, 1.0, 10).reshape(5, 2)
@@ -19,9 +20,9 @@ X = np.linspace(-1.0, 1.0, 10).reshape(5, 2)
 
 def session() -> sv.Session:
     table = data.Arrays(X, X[:, 0], held_out=2)
-    s = sv.Session(sv.Network([2, 1], seed=0), table, metrics=["mae"], every=2, engine="python")
-    s.advance(4)
-    return s
+    return advanced(
+        sv.Session(sv.Network([2, 1], seed=0), table, metrics=["mae"], every=2, engine="python"), 4
+    )
 
 
 def test_a_csv_has_every_number_bit_for_bit(tmp_path: Path) -> None:

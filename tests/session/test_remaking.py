@@ -10,6 +10,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import InputError, UnknownNameError
 from tests.session.test_growing import COLOURS, numbers, trained
+from tests.sessions import advanced
 from tests.wording import refused
 
 
@@ -85,8 +86,7 @@ def test_convolutions_and_shared_layers_have_theirs() -> None:
     ]
     rng = np.random.default_rng(0)
     table = data.Arrays(rng.random((6, 9)), rng.random((6, 2)))
-    s = sv.Session(sv.Network(layers, seed=1), table, engine="python")
-    s.advance(3)
+    s = advanced(sv.Session(sv.Network(layers, seed=1), table, engine="python"), 3)
     back = sv.set_biases(sv.set_biases(s, False))
     assert len(back.network.bank) == len(s.network.bank)
     known = [back.network.layers[i].kernel == s.network.layers[i].kernel for i in (0, 3, 4, 5)]

@@ -14,6 +14,7 @@ from scalarviz.engines.cpu.replicas import CpuMany
 from scalarviz.errors import EngineError, InputError
 from scalarviz.session import replicas as module
 from scalarviz.session.replicas import Replicas
+from tests.sessions import advanced
 from tests.wording import refused
 
 PLACES = [[0, 0], [0, 1], [1, 0], [1, 1]]
@@ -39,12 +40,10 @@ def session(seed: int = 0, network: sv.Network | None = None, **options: Any) ->
     ids=["plain", "adam", "picked", "shuffled"],
 )
 def test_each_has_the_bits_of_a_session_of_its_own(options: dict[str, Any]) -> None:
-    replicas = sv.replicate(session(**options), seeds=[3, 0, 2**40, 17, 5])
-    replicas.advance(20)
+    replicas = advanced(sv.replicate(session(**options), seeds=[3, 0, 2**40, 17, 5]), 20)
     replicas.advance()
     for i, seed in enumerate(replicas.seeds):
-        alone = session(seed, **options)
-        alone.advance(21)
+        alone = advanced(session(seed, **options), 21)
         assert (replicas.banks[i].value == alone.network.bank.value).all()
         assert (replicas.banks[i].grad == alone.network.bank.grad).all()
         assert (replicas.losses[i] == alone.losses).all()
@@ -96,17 +95,14 @@ def test_points_and_mixed_precision_have_replicas_too() -> None:
             net, data.Texture(pixels), batch=300, engine="cpu", seed=seed, precision="mixed"
         )
 
-    replicas = sv.replicate(texture(0), seeds=[4, 9])
-    replicas.advance(5)
+    replicas = advanced(sv.replicate(texture(0), seeds=[4, 9]), 5)
     for i, seed in enumerate((4, 9)):
-        alone = texture(seed)
-        alone.advance(5)
+        alone = advanced(texture(seed), 5)
         assert (replicas.banks[i].value == alone.network.bank.value).all()
 
 
 def test_what_each_says() -> None:
-    replicas = sv.replicate(session(), range(3))
-    replicas.advance(10)
+    replicas = advanced(sv.replicate(session(), range(3)), 10)
     replicas.advance(0)
     assert replicas.step_index == 10 and replicas.losses.shape == (3, 10)
     outputs = replicas.outputs(PLACES)
@@ -132,16 +128,14 @@ def test_one_that_goes_bad_stops_alone() -> None:
 def test_what_is_frozen_stays_frozen_in_every_replica() -> None:
     s = session()
     s.freeze(s.network.layers[0])
-    replicas = sv.replicate(s, [5])
-    replicas.advance(10)
+    replicas = advanced(sv.replicate(s, [5]), 10)
     start = s.network.fresh(5).bank.value
     changed = replicas.banks[0].value != start
     assert not changed[s.network.layers[0].rows].any() and changed.any()
 
 
 def test_the_session_is_not_touched() -> None:
-    s = session()
-    s.advance(5)
+    s = advanced(session(), 5)
     before = s.network.bank.value.copy()
     sv.replicate(s, range(3)).advance(5)
     assert (s.network.bank.value == before).all() and s.step_index == 5

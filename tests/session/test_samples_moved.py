@@ -9,6 +9,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import InputError, OrderError
 from tests.session.test_stops import bits, every_engine, session
+from tests.sessions import advanced
 from tests.wording import refused
 
 PAIR = [[1.0], [2.0]], [[1.0], [2.0]]
@@ -30,8 +31,7 @@ def by_explaining(s: sv.Session, row: int, first: int, rate: float) -> dict[int,
 
 @every_engine
 def test_with_sgd_it_is_what_each_sample_changed_the_weight_by(engine: str) -> None:
-    s = session(engine)
-    s.advance(40)
+    s = advanced(session(engine), 40)
     s.advance(2, "operation")
     clock, numbers = s.clock, bits(s)
     found = s.samples_that_moved(4, steps=12, most=100)
@@ -75,8 +75,7 @@ def test_the_bias_of_a_kernel_sums_all_places_and_clipping_counts() -> None:
 
 @pytest.mark.parametrize("options", [{"optimizer": sv.Adam(0.01)}, {"precision": "mixed"}])
 def test_otherwise_it_is_the_part_of_the_gradient(options: dict[str, Any]) -> None:
-    s = session("cpu", **options)
-    s.advance(10)
+    s = advanced(session("cpu", **options), 10)
     found = s.samples_that_moved(4, steps=1, most=100)
     assert found.unit == "gradient" and "gradients" in str(found)
     grad = float(s.network.bank.grad[4])
@@ -84,8 +83,7 @@ def test_otherwise_it_is_the_part_of_the_gradient(options: dict[str, Any]) -> No
 
 
 def test_frozen_steps_and_those_of_another_data_set_do_not_count() -> None:
-    s = session()
-    s.advance(10)
+    s = advanced(session(), 10)
     s.data = data.Arrays([[1.0, 2.0], [0.5, 0.1]], [[0.1], [0.9]])
     s.advance(5)
     found = s.samples_that_moved(4)
@@ -114,7 +112,6 @@ def test_what_has_no_samples_is_refused() -> None:
         made.samples_that_moved(0)
     slope = sv.Value(0.0)
     straight: Any = sv.compile(lambda x: slope * x, inputs=1)
-    compiled = sv.Session(straight, ([[1.0]], [[2.0]]), engine="python")
-    compiled.advance(3)
+    compiled = advanced(sv.Session(straight, ([[1.0]], [[2.0]]), engine="python"), 3)
     with refused(InputError, "compiled"):
         compiled.samples_that_moved(0)

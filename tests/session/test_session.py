@@ -15,6 +15,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import GradientError, InputError, OrderError, OwnershipError, ShapeError
 from scalarviz.session.branches import Branch, Clock
+from tests.sessions import advanced
 from tests.strategies import RUNNABLE
 from tests.wording import refused
 
@@ -64,8 +65,7 @@ def test_a_step_does_its_operations_in_the_one_order(engine: str) -> None:
 
 @every_engine
 def test_the_five_units(engine: str) -> None:
-    s = session(engine)
-    s.advance(1, "phase")
+    s = advanced(session(engine), 1, "phase")
     assert s.next == "affine 0"
     s.advance(2, "phase")
     assert s.next == "delta 1"
@@ -95,8 +95,7 @@ def test_the_five_units(engine: str) -> None:
 
 
 def test_samples_are_a_unit_where_the_batch_is_1() -> None:
-    s = session(batch=1)
-    s.advance(3, "sample")
+    s = advanced(session(batch=1), 3, "sample")
     s.back(1, "sample")
     assert s.step_index == 2
     with refused(InputError, "8 samples"):
@@ -116,8 +115,7 @@ def test_it_trains_as_the_network_does_by_itself(engine: str) -> None:
 
 @every_engine
 def test_gradients_stay_readable_between_steps(engine: str) -> None:
-    s = session(engine)
-    s.advance(2)
+    s = advanced(session(engine), 2)
     assert s.network.bank.grad.any()
     s.advance(1, "operation")
     assert not s.network.bank.grad.any()
@@ -128,8 +126,7 @@ def test_gradients_stay_readable_between_steps(engine: str) -> None:
 
 @every_engine
 def test_every_moment_comes_back_to_the_last_bit(engine: str) -> None:
-    s = session(engine)
-    s.advance(5)
+    s = advanced(session(engine), 5)
     seen = [state(s)]
     for _ in range(30):
         s.advance(1, "operation")
@@ -216,8 +213,7 @@ def test_an_edit_counts_from_its_moment_on(engine: str) -> None:
 
 
 def test_a_direct_write_is_journalled_like_an_edit() -> None:
-    s = session()
-    s.advance(5)
+    s = advanced(session(), 5)
     s.network.parameters()[4].value = 0.125
     s.network.parameters()[5].freeze()
     s.advance(5)
@@ -229,8 +225,7 @@ def test_a_direct_write_is_journalled_like_an_edit() -> None:
 
 
 def test_what_changes_a_step_waits_for_the_next_one() -> None:
-    s = session("python")
-    s.advance(3, "operation")
+    s = advanced(session("python"), 3, "operation")
     s.engine = "cpu"
     s.set_activation(0, "relu")
     s.learning_rate = 0.5
@@ -245,8 +240,7 @@ def test_what_changes_a_step_waits_for_the_next_one() -> None:
 
 
 def test_a_linear_layer_has_fewer_operations_and_time_goes_through_it() -> None:
-    s = session()
-    s.advance(2)
+    s = advanced(session(), 2)
     s.set_activation(0, "linear")
     s.advance(2)
     assert len(s.operations) == 10
@@ -299,16 +293,14 @@ def test_the_optimizer_that_was_passed_is_not_touched() -> None:
 
 
 def test_going_on_after_going_back_stays_in_the_branch() -> None:
-    s = session()
-    s.advance(10)
+    s = advanced(session(), 10)
     s.back(4)
     s.advance(4)
     assert len(s.branches) == 1 and len(s.losses) == 10
 
 
 def test_doing_something_after_going_back_starts_a_branch() -> None:
-    s = session()
-    s.advance(10)
+    s = advanced(session(), 10)
     old = state(s)
     s.back(4)
     s.learning_rate = 0.5
@@ -328,8 +320,7 @@ def test_doing_something_after_going_back_starts_a_branch() -> None:
 
 
 def test_branches_of_branches_keep_their_pasts_apart() -> None:
-    s = session()
-    s.advance(6)
+    s = advanced(session(), 6)
     ends: dict[Branch, tuple[Any, ...]] = {s.current_branch: state(s)}
     for i in range(5):
         s.back(3)
@@ -345,8 +336,7 @@ def test_branches_of_branches_keep_their_pasts_apart() -> None:
 
 
 def test_a_branch_can_be_started_by_hand() -> None:
-    s = session()
-    s.advance(5)
+    s = advanced(session(), 5)
     made = s.branch()
     assert made is s.current_branch and made.fork == Clock(5)
     s.advance(2)
@@ -397,8 +387,7 @@ def test_a_bad_gradient_stops_before_the_step_and_one_can_go_back(engine: str) -
 
 
 def test_bad_arguments_change_nothing() -> None:
-    s = session()
-    s.advance(2)
+    s = advanced(session(), 2)
     before = state(s)
     other = sv.Network([2, 2])
     for call, error, value in [
@@ -428,8 +417,7 @@ def test_bad_arguments_change_nothing() -> None:
 @pytest.mark.parametrize("operations", [0, 5])
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_moving_by_none_changes_nothing(unit: Any, operations: int, engine: str) -> None:
-    s = session(engine)
-    s.advance(4)
+    s = advanced(session(engine), 4)
     s.advance(operations, "operation")
     before, moves = state(s), s.timeline.leaps
     s.advance(0, unit)
@@ -482,8 +470,7 @@ def test_every_number_of_the_batch_can_be_asked_for(engine: str) -> None:
 @pytest.mark.parametrize("name", ["SGD", "Momentum", "Nesterov", "RMSProp", "Adam", "AdamW"])
 def test_a_weight_is_explained_down_to_its_new_value(engine: str, name: str) -> None:
     optimizer = getattr(sv, name)(0.05, l2=0.1, clip_value=0.02)
-    s = session(engine, dtype="float64", optimizer=optimizer, batch=5)
-    s.advance(4)
+    s = advanced(session(engine, dtype="float64", optimizer=optimizer, batch=5), 4)
     layer = s.network.layers[0]
     for weight in (layer.perceptrons[2].weights[1], layer.perceptrons[0].bias):  # type: ignore[attr-defined]  # of a layer that has it
         told = s.explain(weight)
@@ -498,8 +485,7 @@ def test_a_weight_is_explained_down_to_its_new_value(engine: str, name: str) -> 
 
 
 def test_an_edit_since_the_step_is_the_last_line_of_an_explanation_and_a_caption() -> None:
-    s = session()
-    s.advance(3)
+    s = advanced(session(), 3)
     old = float(s.network.bank.value[3])
     before = str(s.explain(3)), str(s.caption(3))
     s.edit(3, 0.5)
@@ -518,16 +504,14 @@ def test_an_edit_since_the_step_is_the_last_line_of_an_explanation_and_a_caption
 
 
 def test_a_prompt_shows_an_explanation_and_a_caption_as_text() -> None:
-    s = session()
-    s.advance(3)
+    s = advanced(session(), 3)
     for shown in (s.explain(3), s.caption(3)):
         assert repr(shown) == str(shown)
         assert len(str(shown).splitlines()) > 1
 
 
 def test_an_explanation_says_what_is_not_there_yet() -> None:
-    s = session()
-    s.advance(2, "operation")
+    s = advanced(session(), 2, "operation")
     told = s.explain(3)
     assert told.g is None and told.total is None and told.lines == () and told.new_value is None
     assert "no gradient yet" in str(told)
@@ -545,8 +529,7 @@ def test_an_explanation_says_what_is_not_there_yet() -> None:
 @pytest.mark.parametrize("output", ["linear", "sigmoid"])
 def test_numbers_are_shown_when_they_are_known_and_not_before(output: str, engine: str) -> None:
     net = sv.Network([2, 4, 3, 1], "tanh", output=output, seed=0, dtype="float64")
-    s = sv.Session(net, (np.eye(2), [[0.2], [0.9]]), "mse", sv.SGD(0.1), engine=engine)
-    s.advance(1)
+    s = advanced(sv.Session(net, (np.eye(2), [[0.2], [0.9]]), "mse", sv.SGD(0.1), engine=engine), 1)
     names = [each.name for each in net.program.operations]
     seen: list[dict[str, Any]] = []
     for _ in s.operations:
@@ -584,8 +567,7 @@ def test_what_becomes_of_a_gradient_that_is_not_finite_is_explained(mixed: bool)
 def test_a_weight_that_is_used_twice_is_explained_with_both_uses() -> None:
     shared = sv.Dense(3, 3, "tanh")
     net = sv.Network([shared, sv.LayerNorm(3), shared], dtype="float64")
-    s = sv.Session(net, PAIR, batch=4)
-    s.advance(1)
+    s = advanced(sv.Session(net, PAIR, batch=4), 1)
     for row in (0, 4, 9, 12, 16):  # weights, a bias, a gain and a shift
         told = s.explain(row)
         assert told.total == pytest.approx(net.bank.grad[row], rel=1e-12)
@@ -597,8 +579,7 @@ def test_a_weight_that_is_used_twice_is_explained_with_both_uses() -> None:
 
 @pytest.fixture
 def playing() -> Iterator[sv.Session]:
-    s = session()
-    s.advance(1)
+    s = advanced(session(), 1)
     yield s
     s.pause()
 
@@ -746,8 +727,7 @@ def test_a_pinned_weight_has_a_history_from_the_start_on() -> None:
 
 
 def test_a_history_has_what_was_there_before_somebody_wrote_into_the_bank() -> None:
-    s = session()
-    s.advance(3)
+    s = advanced(session(), 3)
     here = s.network.bank.value[4]
     with s._session_lock.taken():  # the history is made afterwards
         s.pin(4)
@@ -779,8 +759,7 @@ def test_a_pinned_weight_has_the_gradients_of_all_steps(engine: str) -> None:
 
 
 def test_the_gradient_of_a_history_is_not_one_that_somebody_wrote() -> None:
-    s = session()
-    s.advance(3)
+    s = advanced(session(), 3)
     here = s.network.bank.grad[4]
     with s._session_lock.taken():  # the history is made afterwards
         s.pin(4)
@@ -813,8 +792,7 @@ def test_norms_of_each_layer(engine: str) -> None:
 
 
 def test_a_history_goes_back_over_another_activation() -> None:
-    s = session()
-    s.advance(10)
+    s = advanced(session(), 10)
     s.set_activation(0, "relu")
     s.advance(10)
     told = {}
@@ -828,8 +806,7 @@ def test_a_history_goes_back_over_another_activation() -> None:
 
 
 def test_a_long_history_is_thinned() -> None:
-    s = session(batch=None)
-    s.advance(20_000)
+    s = advanced(session(batch=None), 20_000)
     s.pin(0)
     steps, values = s.history(0, wait=True)
     assert 1900 < len(steps) < 2100 and len(values) == len(steps)
@@ -861,8 +838,7 @@ def test_what_was_broken_off_is_mended(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_long_curve_is_thinned_for_plots_and_kept_in_full() -> None:
-    s = session(batch=None)
-    s.advance(5000)
+    s = advanced(session(batch=None), 5000)
     steps, curve = s.current_branch.curve(100)
     assert len(steps) == len(curve) == 100
     assert curve[0] == pytest.approx(s.losses[:50].mean())
@@ -876,8 +852,7 @@ def test_a_long_curve_is_thinned_for_plots_and_kept_in_full() -> None:
 
 
 def test_a_small_memory_means_longer_replays_and_the_same_bits() -> None:
-    s = session(memory=20_000)
-    s.advance(3000)
+    s = advanced(session(memory=20_000), 3000)
     seen = {}
     rng = np.random.default_rng(0)
     for step in rng.integers(0, 3000, 20).tolist():
@@ -964,8 +939,7 @@ def test_what_waits_for_the_next_step_comes_before_what_is_done_there() -> None:
 
 
 def test_what_waits_for_the_next_step_survives_a_branch_there() -> None:
-    s = session()
-    s.advance(2)
+    s = advanced(session(), 2)
     s.advance(3, "operation")
     s.set_activation(0, "relu")
     s.branch()
@@ -982,8 +956,7 @@ def test_what_waits_for_the_next_step_survives_a_branch_there() -> None:
 
 
 def test_many_branches_in_little_memory() -> None:
-    s = session(memory=5000)
-    s.advance(2000)
+    s = advanced(session(memory=5000), 2000)
     for _ in range(30):
         s.back(20)
         s.branch()
@@ -1022,8 +995,7 @@ def test_objects_that_were_passed_can_be_changed_afterwards() -> None:
 
 
 def test_the_verbs_of_the_network_beside_a_session_are_journalled_too() -> None:
-    s = session()
-    s.advance(5)
+    s = advanced(session(), 5)
     s.network.train_step(*PAIR, "mse", sv.Adam(0.01))
     s.advance(3)
     s.advance(11, "operation")
@@ -1037,8 +1009,7 @@ def test_the_verbs_of_the_network_beside_a_session_are_journalled_too() -> None:
 
 
 def test_what_is_set_past_the_session_is_set_back_with_a_word() -> None:
-    s = session()
-    s.advance(2)
+    s = advanced(session(), 2)
     s.network.set_activation(0, "linear")
     with refused(OrderError):
         s.advance(1)
@@ -1048,8 +1019,7 @@ def test_what_is_set_past_the_session_is_set_back_with_a_word() -> None:
     with pytest.raises(OrderError):
         s.advance(1)
     s.advance(1)
-    reference = session()
-    reference.advance(2)
+    reference = advanced(session(), 2)
     reference.edit(4, 0.5)
     reference.advance(1)
     assert state(s) == state(reference)
@@ -1059,8 +1029,7 @@ def test_what_is_set_past_the_session_is_set_back_with_a_word() -> None:
 
 
 def test_a_network_belongs_to_one_session() -> None:
-    first = session()
-    first.advance(2)
+    first = advanced(session(), 2)
     second = sv.Session(first.network, PAIR, engine="cpu")
     with refused(OwnershipError):
         first.advance(1)
@@ -1103,8 +1072,7 @@ def test_who_is_interrupted_while_waiting_holds_nobody_up(playing: sv.Session) -
 
 
 def test_an_explanation_waits_for_the_gradient_that_it_needs() -> None:
-    s = session(optimizer=sv.Adam(0.01))
-    s.advance(3)
+    s = advanced(session(optimizer=sv.Adam(0.01)), 3)
     s.advance(7, "operation")  # ... delta 1
     row = s.network.layers[1].rows.start
     assert s.explain(row).lines == ()
@@ -1112,14 +1080,12 @@ def test_an_explanation_waits_for_the_gradient_that_it_needs() -> None:
     told = s.explain(row)
     s.advance(1)
     assert told.new_value == pytest.approx(s.network.bank.value[row], rel=1e-6)
-    clipped = session(optimizer=sv.Adam(0.01, clip_norm=0.01))
-    clipped.advance(8, "operation")
+    clipped = advanced(session(optimizer=sv.Adam(0.01, clip_norm=0.01)), 8, "operation")
     assert clipped.explain(row).lines == ()
 
 
 def test_another_optimizer_begins_anew() -> None:
-    s = session(optimizer=sv.SGD(0.0))
-    s.advance(500)
+    s = advanced(session(optimizer=sv.SGD(0.0)), 500)
     before = s.network.bank.value.copy()
     s.optimizer = sv.Adam(0.01)
     s.advance(1)
@@ -1134,8 +1100,7 @@ def test_a_loss_that_a_new_activation_would_spoil_is_refused() -> None:
 
 
 def test_switching_back_keeps_what_was_done_at_the_end() -> None:
-    s = session()
-    s.advance(10)
+    s = advanced(session(), 10)
     s.learning_rate = 0.5
     s.branch()
     s.switch(0)
@@ -1195,8 +1160,7 @@ def test_leaps_are_told_from_single_operations() -> None:
 
 
 def test_going_back_by_an_operation_publishes_its_end_alone() -> None:
-    s = session()
-    s.advance(2)
+    s = advanced(session(), 2)
     s.advance(4, "operation")
     seen, show = [], s.timeline.show
 

@@ -11,6 +11,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import GradientError, InputError
 from scalarviz.session.shared_clock import SharedClock, place_of
+from tests.sessions import advanced
 from tests.wording import refused
 
 
@@ -55,8 +56,7 @@ def test_together_gives_the_same_bits_as_alone(unit: Any) -> None:
 
 def test_all_go_on_and_back_by_the_same_steps() -> None:
     sessions = three()
-    clock = SharedClock(sessions)
-    clock.advance(40)
+    clock = advanced(SharedClock(sessions), 40)
     assert {session.step_index for session in sessions} == {40} and clock.step_index == 40
     clock.back(15)
     assert {session.step_index for session in sessions} == {25} and clock.end == 40
@@ -72,8 +72,7 @@ def test_all_go_on_and_back_by_the_same_steps() -> None:
 
 def test_who_is_ahead_waits_and_going_back_who_is_behind() -> None:
     first, second, third = three()
-    clock = SharedClock([first, second, third])
-    clock.advance(5)
+    clock = advanced(SharedClock([first, second, third]), 5)
     first.advance(3)
     second.advance(1)
     steps = []
@@ -91,8 +90,7 @@ def test_who_is_ahead_waits_and_going_back_who_is_behind() -> None:
 
 def test_by_operations_all_are_in_the_same_phase() -> None:
     sessions = three()
-    clock = SharedClock(sessions)
-    clock.advance(2)
+    clock = advanced(SharedClock(sessions), 2)
     seen, most = [], len(clock.operations)
     assert most == max(len(session.operations) for session in sessions)  # 3-4-4-3 has most of all
     while clock.step_index == 2:
@@ -115,8 +113,7 @@ def test_by_operations_all_are_in_the_same_phase() -> None:
 
 def test_a_step_begun_is_ended_and_going_back_left() -> None:
     sessions = three()
-    clock = SharedClock(sessions)
-    clock.advance(4)
+    clock = advanced(SharedClock(sessions), 4)
     clock.advance(3, "operation")
     clock.advance(1)
     assert {session.clock.place for session in sessions} == {(5, 0)}
@@ -127,8 +124,7 @@ def test_a_step_begun_is_ended_and_going_back_left() -> None:
 
 def test_changes_are_journalled_and_replayed_on_the_common_clock() -> None:
     sessions = three()
-    clock = SharedClock(sessions)
-    clock.advance(10)
+    clock = advanced(SharedClock(sessions), 10)
     sessions[0].edit(2, 0.25)
     sessions[1].learning_rate = 0.01
     clock.advance(10)
@@ -141,8 +137,7 @@ def test_changes_are_journalled_and_replayed_on_the_common_clock() -> None:
 
 def test_a_reset_begins_a_branch_of_each() -> None:
     sessions = three()
-    clock = SharedClock(sessions)
-    clock.advance(5)
+    clock = advanced(SharedClock(sessions), 5)
     clock.reset()
     assert [len(session.branches) for session in sessions] == [2, 2, 2]
     assert clock.step_index == 0
@@ -199,8 +194,7 @@ def test_a_clock_that_nobody_has_any_more_stops() -> None:
 
 def test_a_session_that_cannot_go_on_is_left_out_until_it_is_moved() -> None:
     wild, calm = make((3, 3)), make()
-    clock = SharedClock([wild, calm])
-    clock.advance(3)
+    clock = advanced(SharedClock([wild, calm]), 3)
     wild.network.bank.value[0] = np.inf
     with pytest.raises(GradientError):
         clock.advance(2)

@@ -15,6 +15,7 @@ from scalarviz.errors import GradientError, InputError, OrderError, ShapeError, 
 from scalarviz.files.marks import restore_marks
 from scalarviz.session.conditions import PREDICATES, QUANTITIES, STATES
 from scalarviz.session.step_view import ConditionView
+from tests.sessions import advanced
 from tests.wording import refused
 
 RNG = np.random.default_rng(3)
@@ -207,8 +208,7 @@ def test_it_stops_again_in_steps_that_are_repeated(engine: str) -> None:
 
 
 def test_what_holds_already_stops_at_the_next_step_and_then_goes_on() -> None:
-    s = session()
-    s.advance(10)
+    s = advanced(session(), 10)
     s.stop_when("loss < 100", "weight 4 < 100")
     s.advance(20)
     assert s.step_index == 11
@@ -239,14 +239,12 @@ def test_conditions_are_set_and_taken_away_and_undone() -> None:
 
 
 def test_in_the_middle_of_a_step_they_hold_at_once() -> None:
-    s = session()
-    s.advance(10)
+    s = advanced(session(), 10)
     s.advance(3, "operation")
     s.stop_when("loss < 100")
     s.advance(20)
     assert s.step_index == 11
-    plain = session()
-    plain.advance(11)
+    plain = advanced(session(), 11)
     assert bits(s) == bits(plain)
 
 
@@ -296,8 +294,7 @@ def test_not_finite_stops_before_the_step_without_an_error(engine: str) -> None:
 
 
 def test_a_dead_neuron_stops() -> None:
-    s = session()
-    s.advance(5)
+    s = advanced(session(), 5)
     s.stop_when("a neuron is dead")
     s.advance(5)
     assert not s.stopped
@@ -345,8 +342,7 @@ def test_an_own_function_sees_the_moment_and_stops(engine: str) -> None:
 
 
 def test_an_own_function_must_say_yes_or_no_and_change_nothing() -> None:
-    s = session()
-    s.advance(5)
+    s = advanced(session(), 5)
 
     def tampers(view: ConditionView) -> bool:
         s.network.bank.value[0] = 5.0
@@ -360,8 +356,7 @@ def test_an_own_function_must_say_yes_or_no_and_change_nothing() -> None:
         view.values[0] = 1.0
         return False
 
-    plain = session()
-    plain.advance(6)
+    plain = advanced(session(), 6)
     for function, kind in ((tampers, OrderError), (calls, OrderError), (writes, ValueError)):
         s.stop_when(function)
         with pytest.raises(kind):
@@ -380,8 +375,7 @@ def test_an_own_function_must_say_yes_or_no_and_change_nothing() -> None:
 
 @every_engine
 def test_a_saved_training_stops_where_it_would_have(engine: str, tmp_path: Path) -> None:
-    s = session(engine, metrics=["mae"], every=7)
-    s.advance(4)
+    s = advanced(session(engine, metrics=["mae"], every=7), 4)
     s.stop_when("weight 1 changes sign", "mae < 0.001", "loss falls 1e9x")
     s.advance(3)
     s.save(tmp_path / "run")
@@ -427,8 +421,7 @@ def test_a_saved_training_and_a_copy_keep_their_marks(tmp_path: Path) -> None:
     ],
 )
 def test_marks_that_cannot_be_are_refused(marks: Any, value: str) -> None:
-    s = session()
-    s.advance(10)
+    s = advanced(session(), 10)
     with refused(InputError, value):
         restore_marks(s.timeline, {"marks": marks})
     assert not s.timeline.stops.marks

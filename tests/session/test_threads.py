@@ -21,6 +21,7 @@ from scalarviz import data
 from scalarviz.errors import GradientError, InputError, OrderError, OwnershipError, UpdateError
 from scalarviz.session.state import SessionState
 from tests.session.test_session import PAIR, every_engine, session, state, wait_for
+from tests.sessions import advanced
 from tests.wording import refused
 
 SOON = 0.5  # seconds; far less than a step behind the gate takes
@@ -103,8 +104,7 @@ class Gate:
 
 @every_engine
 def test_several_threads_may_play_and_pause(engine: str) -> None:
-    s = session(engine)
-    s.advance(1)
+    s = advanced(session(engine), 1)
 
     def pairs() -> None:
         for _ in range(100):
@@ -350,8 +350,7 @@ def test_a_snapshot_comes_between_the_portions_of_a_long_advance() -> None:
 
 
 def test_who_looks_on_does_not_see_a_session_look_something_up() -> None:
-    s = session()
-    s.advance(40)
+    s = advanced(session(), 40)
     over = threading.Event()
     seen, values = set(), set()
 
@@ -380,8 +379,7 @@ def test_who_looks_on_does_not_see_a_session_look_something_up() -> None:
 @pytest.mark.parametrize("activation", ["linear", "relu"])
 def test_what_comes_next_is_always_an_operation_of_its_own_step(activation: str) -> None:
     """With a linear layer a step has fewer operations than the clock may count in another one."""
-    s = session("python")
-    s.advance(1)
+    s = advanced(session("python"), 1)
     s.set_activation(0, activation)
     s.advance(1)
     over = threading.Event()
@@ -423,8 +421,7 @@ def test_a_second_session_begins_after_the_portion_of_the_first() -> None:
 
 
 def test_weights_are_pinned_by_several_threads() -> None:
-    s = session()
-    s.advance(300)
+    s = advanced(session(), 300)
     told = {}
     for step in range(301):
         s.seek(step)
@@ -469,8 +466,7 @@ def test_an_error_in_the_background_is_raised_by_who_waits_for_it() -> None:
         return PAIR[0][:batch], PAIR[1][:batch]
 
     generated = data.Generated(make, inputs=3, outputs=3)
-    s = sv.Session(sv.Network([3, 3]), generated, "mse", sv.SGD(0.1), 4, "python")
-    s.advance(5)
+    s = advanced(sv.Session(sv.Network([3, 3]), generated, "mse", sv.SGD(0.1), 4, "python"), 5)
     broken.set()
     s.pin(2)
     with pytest.raises(RuntimeError, match="the disk is gone"):
@@ -544,8 +540,7 @@ def test_numbers_belong_to_the_clock_though_the_way_back_fails_too() -> None:
         return PAIR[0][:batch], PAIR[1][:batch]
 
     generated = data.Generated(make, inputs=3, outputs=3)
-    s = sv.Session(sv.Network([3, 3]), generated, "mse", sv.SGD(0.1), 4, "python")
-    s.advance(2)
+    s = advanced(sv.Session(sv.Network([3, 3]), generated, "mse", sv.SGD(0.1), 4, "python"), 2)
     s.timeline.pace = 50.0  # no keyframe is kept before step 50
     s.advance(6)
     reached = state(s)

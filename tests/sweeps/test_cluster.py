@@ -10,6 +10,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError
+from tests.sessions import advanced
 from tests.sweeps.making import always_killing, raising, xor
 from tests.wording import refused
 
@@ -42,8 +43,7 @@ def digests(runs: Any) -> list[tuple[str, ...]]:
 
 
 def here() -> list[tuple[str, ...]]:
-    runs = sv.sweep(xor, GRID, seeds=range(4))
-    runs.advance(30)
+    runs = advanced(sv.sweep(xor, GRID, seeds=range(4)), 30)
     return digests(runs)
 
 
@@ -76,8 +76,7 @@ def test_a_task_that_kills_its_workers_is_named_and_the_others_go_on(
         deadly = sv.sweep(xor, {"hidden": [2]}, executor=client, success=always_killing)
         deadly.advance(5)
         assert "without an answer" in deadly.table().columns["error"][0]
-        well = sv.sweep(xor, GRID, seeds=range(4), executor=client, folder=tmp_path)
-        well.advance(30)
+        well = advanced(sv.sweep(xor, GRID, seeds=range(4), executor=client, folder=tmp_path), 30)
     assert digests(well) == here()
 
 

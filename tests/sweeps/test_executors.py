@@ -20,6 +20,7 @@ from scalarviz.errors import EngineError, InputError
 from scalarviz.sweeps import executors, task
 from scalarviz.sweeps.versions import versions_here
 from tests.patience import HANG
+from tests.sessions import advanced
 from tests.sweeps.making import always_killing, close, killing, own_data, xor
 from tests.wording import refused
 
@@ -33,8 +34,7 @@ def digests(runs: Any) -> list[tuple[str, ...]]:
 
 @pytest.fixture(scope="module")
 def here() -> list[tuple[str, ...]]:
-    runs = sv.sweep(xor, GRID, seeds=range(4))
-    runs.advance(30)
+    runs = advanced(sv.sweep(xor, GRID, seeds=range(4)), 30)
     return digests(runs)
 
 
@@ -47,8 +47,7 @@ def test_processes_give_the_same_bits(here: list[tuple[str, ...]]) -> None:
 
 def test_threads_of_a_pool_give_the_same_bits(here: list[tuple[str, ...]]) -> None:
     with ThreadPoolExecutor(2) as pool:
-        runs = sv.sweep(xor, GRID, seeds=range(4), executor=pool)
-        runs.advance(30)
+        runs = advanced(sv.sweep(xor, GRID, seeds=range(4), executor=pool), 30)
     assert digests(runs) == here
 
 
@@ -57,18 +56,15 @@ def test_parts_of_a_setting_give_the_same_bits(
 ) -> None:
     monkeypatch.setattr(task, "MOST_NETWORKS", 3)
     with ThreadPoolExecutor(2) as pool:
-        runs = sv.sweep(xor, GRID, seeds=range(4), executor=pool)
-        runs.advance(30)
+        runs = advanced(sv.sweep(xor, GRID, seeds=range(4), executor=pool), 30)
     assert digests(runs) == here
     assert runs.outcome(0).seeds.tolist() == [0, 1, 2, 3]
 
 
 def test_sessions_with_data_of_their_own_can_be_sent() -> None:
-    alone = sv.sweep(own_data, {"noise": [0.1]}, seeds=[1, 4])
-    alone.advance(20)
+    alone = advanced(sv.sweep(own_data, {"noise": [0.1]}, seeds=[1, 4]), 20)
     with ThreadPoolExecutor(1) as pool:
-        runs = sv.sweep(own_data, {"noise": [0.1]}, seeds=[1, 4], executor=pool)
-        runs.advance(20)
+        runs = advanced(sv.sweep(own_data, {"noise": [0.1]}, seeds=[1, 4], executor=pool), 20)
     assert digests(runs) == digests(alone)
 
 
@@ -106,8 +102,7 @@ def test_a_killed_worker_costs_only_what_it_trained(
 ) -> None:
     monkeypatch.setenv("SWEEP_MARKS", str(tmp_path))
     monkeypatch.setenv("SWEEP_PARENT", str(os.getpid()))
-    runs = sv.sweep(xor, GRID, seeds=range(4), executor="processes", success=killing)
-    runs.advance(30)
+    runs = advanced(sv.sweep(xor, GRID, seeds=range(4), executor="processes", success=killing), 30)
     assert (tmp_path / "killed").exists() and not runs.errors
     assert digests(runs) == here
 
@@ -115,8 +110,7 @@ def test_a_killed_worker_costs_only_what_it_trained(
 @pytest.mark.slow  # several pools are started
 def test_a_task_that_ends_its_worker_each_time_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SWEEP_PARENT", str(os.getpid()))
-    runs = sv.sweep(xor, {"hidden": [2]}, executor="processes", success=always_killing)
-    runs.advance(5)
+    runs = advanced(sv.sweep(xor, {"hidden": [2]}, executor="processes", success=always_killing), 5)
     assert "ended 3 times without an answer" in runs.table().columns["error"][0]
 
 

@@ -22,15 +22,14 @@ from scalarviz.view.cubes.cubes import BRIGHT
 from scalarviz.view.scene.frame import Box
 from scalarviz.view.sweep_networks import SmallPictures, cubes_of, packed
 from scalarviz.view.sweep_panels import SweepPanels, common_scales, divided, draw_panels, scale_of
+from tests.sessions import advanced
 from tests.sweeps.making import colors, diverging, raising, xor
 from tests.wording import refused
 
 
 @pytest.fixture(scope="module")
 def runs() -> Sweep:
-    made = sv.sweep(xor, {"hidden": [2, 3], "lr": [0.5, 2.0]}, seeds=range(12))
-    made.advance(200)
-    return made
+    return advanced(sv.sweep(xor, {"hidden": [2, 3], "lr": [0.5, 2.0]}, seeds=range(12)), 200)
 
 
 def panels_of(sweep: Sweep, **look: Any) -> SweepPanels:
@@ -80,8 +79,7 @@ def test_every_setting_is_named_and_panels_do_not_overlap(
 def test_more_settings_than_fit_are_counted() -> None:
     assert len(divided(800.0, 500.0, [("", 200)], 0).boxes) < 200
     canvas = Canvas2D(800, 500)
-    many = sv.sweep(xor, {"lr": [0.1 * i for i in range(1, 21)]}, seeds=[0])
-    many.advance(2)
+    many = advanced(sv.sweep(xor, {"lr": [0.1 * i for i in range(1, 21)]}, seeds=[0]), 2)
     draw_panels(canvas, panels_of(many), THEMES["dark"])
     assert any(words.endswith("more") for words in canvas.words)
 
@@ -126,21 +124,18 @@ def test_a_frame_shows_where_a_network_ends_and_not_only_a_layer(
 
 
 def test_networks_that_failed_have_a_frame_and_errors_are_written() -> None:
-    failed = sv.sweep(diverging, {"lr": [10.0]}, seeds=range(4))
-    failed.advance(60)
+    failed = advanced(sv.sweep(diverging, {"lr": [10.0]}, seeds=range(4)), 60)
     frame = sv.picture(failed, size=(800, 500), samples=1).astype(int)
     red = (abs(frame - [0xFF, 0x5D, 0x5D]) < 30).all(axis=2)
     assert red.sum() > 100
-    named = sv.sweep(raising, {"hidden": [4, 5]}, seeds=range(2))
-    named.advance(10)
+    named = advanced(sv.sweep(raising, {"hidden": [4, 5]}, seeds=range(2)), 10)
     canvas = Canvas2D(800, 500)
     draw_panels(canvas, panels_of(named), THEMES["dark"])
     assert any("five is not for me" in words for words in canvas.words)
 
 
 def test_networks_that_failed_have_no_part_in_the_scales() -> None:
-    runs = sv.sweep(diverging, {"lr": [1e-3, 10.0]}, seeds=range(6))
-    runs.advance(60)
+    runs = advanced(sv.sweep(diverging, {"lr": [1e-3, 10.0]}, seeds=range(6)), 60)
     shown = panels_of(runs)
     assert shown.panels[1].failed.all() and shown.scale <= 5.0 and shown.clipped
     good = shown.panels[0].losses
@@ -179,8 +174,7 @@ def test_settings_are_grouped_by_a_column_whose_name_then_stands_above(runs: Swe
 
 
 def test_many_numbers_are_grouped_by_ranges() -> None:
-    many = sv.sweep(xor, {"lr": [0.1 * i for i in range(1, 13)]}, seeds=[0, 1])
-    many.advance(4)
+    many = advanced(sv.sweep(xor, {"lr": [0.1 * i for i in range(1, 13)]}, seeds=[0, 1]), 4)
     groups = panels_of(many, group="lr").groups
     assert len(groups) == 4 and sum(count for _, count in groups) == 12
     assert groups[0][0].startswith("lr 0.1 to ")

@@ -9,6 +9,7 @@ import scalarviz as sv
 from scalarviz.export.video import png
 from scalarviz.notebook.sweep import show_sweep
 from scalarviz.sweeps.look import SweepLook
+from tests.sessions import advanced
 from tests.sweeps.making import diverging, raising, xor
 
 
@@ -31,8 +32,7 @@ def test_a_sweep_plays_pauses_and_goes_on_to_the_same_bits() -> None:
     assert runs.progressed.step == step
     runs.play(3000, every=10)
     wait(runs)
-    whole = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(4))
-    whole.advance(3000, every=10)
+    whole = advanced(sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(4)), 3000, every=10)
     assert runs.runs().columns == whole.runs().columns
 
 
@@ -86,8 +86,7 @@ def test_a_notebook_shows_pictures_while_it_trains(shown: list[Any]) -> None:
 
 
 def test_menus_of_a_notebook_draw_the_sweep_in_another_way(shown: list[Any]) -> None:
-    runs = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(3))
-    runs.advance(40)
+    runs = advanced(sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(3)), 40)
     show_sweep(runs, 40, "light", (320, 200), SweepLook(order="-loss"), play=False)
     row, first = shown
     networks, order, group, against = row.children

@@ -15,6 +15,7 @@ from scalarviz.errors import InputError, OrderError, UnknownNameError
 from scalarviz.sweeps.look import SweepLook
 from scalarviz.sweeps.outcome import NEVER
 from scalarviz.sweeps.panels import Panels
+from tests.sessions import advanced
 from tests.sweeps.making import PLACES, close, diverging, engines, folds, own_data, raising, xor
 from tests.wording import refused
 
@@ -32,13 +33,11 @@ def test_a_grid_has_every_combination_the_last_name_changing_fastest() -> None:
 
 
 def test_each_run_is_a_session_of_its_own_bit_for_bit() -> None:
-    runs = sv.sweep(xor, GRID, seeds=[5, 0, 2**40])
-    runs.advance(60, every=20)
+    runs = advanced(sv.sweep(xor, GRID, seeds=[5, 0, 2**40]), 60, every=20)
     for number, setting in enumerate(runs.settings):
         outcome = runs.outcome(number)
         for i, seed in enumerate([5, 0, 2**40]):
-            alone = xor(**setting, seed=seed)
-            alone.advance(60)
+            alone = advanced(xor(**setting, seed=seed), 60)
             assert (outcome.values[i] == alone.network.bank.value).all()
             means = alone.losses.reshape(3, 20).mean(axis=1)
             np.testing.assert_allclose(runs.losses(number)[i], means, rtol=1e-12)
@@ -49,18 +48,15 @@ def test_each_run_is_a_session_of_its_own_bit_for_bit() -> None:
 
 
 def test_sessions_with_data_of_their_own_are_trained_one_by_one() -> None:
-    runs = sv.sweep(own_data, {"noise": [0.0, 0.2]}, seeds=[1, 4])
-    runs.advance(30, every=10)
+    runs = advanced(sv.sweep(own_data, {"noise": [0.0, 0.2]}, seeds=[1, 4]), 30, every=10)
     for number, noise in enumerate([0.0, 0.2]):
         for i, seed in enumerate([1, 4]):
-            alone = own_data(noise, seed)
-            alone.advance(30)
+            alone = advanced(own_data(noise, seed), 30)
             assert (runs.outcome(number).values[i] == alone.network.bank.value).all()
 
 
 def test_engines_are_an_axis() -> None:
-    runs = sv.sweep(engines, {"engine": ["cpu", "python"]}, seeds=[0, 1])
-    runs.advance(20)
+    runs = advanced(sv.sweep(engines, {"engine": ["cpu", "python"]}, seeds=[0, 1]), 20)
     np.testing.assert_allclose(runs.outcome(0).values, runs.outcome(1).values, rtol=1e-9)
 
 
@@ -68,8 +64,7 @@ def test_training_can_be_followed_from_check_to_check() -> None:
     runs = sv.sweep(xor, GRID, seeds=range(3))
     seen = [(now.step, now.done, now.total) for now in runs.train(50, every=20)]
     assert seen == [(20, 0, 12), (40, 0, 12), (50, 12, 12)]
-    whole = sv.sweep(xor, GRID, seeds=range(3))
-    whole.advance(50, every=20)
+    whole = advanced(sv.sweep(xor, GRID, seeds=range(3)), 50, every=20)
     assert runs.runs().columns == whole.runs().columns
 
 
@@ -87,33 +82,28 @@ def test_success_is_a_bound_or_a_function_and_is_on_the_right_side_by_default() 
                 found = step
                 break
         assert outcome.succeeded[i] == found
-    bound = sv.sweep(xor, {}, seeds=range(6), success=0.05)
-    bound.advance(400, every=25)
+    bound = advanced(sv.sweep(xor, {}, seeds=range(6), success=0.05), 400, every=25)
     below = bound.losses(0) < 0.05
     first = np.where(below.any(axis=1), 25 * (below.argmax(axis=1) + 1), NEVER)
     assert (bound.outcome(0).succeeded == first).all() and bound.success == "loss below 0.05"
-    own = sv.sweep(xor, {}, seeds=range(6), success=close)
-    own.advance(400)
+    own = advanced(sv.sweep(xor, {}, seeds=range(6), success=close), 400)
     assert own.success == "close" and (own.outcome(0).succeeded != NEVER).any()
     assert sv.sweep(diverging, {}).success != "" and sv.sweep(xor, {}, success=None).success == ""
 
 
 def test_networks_end_early_at_success_and_keep_the_bits_of_that_step() -> None:
-    runs = sv.sweep(xor, {}, seeds=range(8), success=0.1, stop="success")
-    runs.advance(600, every=50)
+    runs = advanced(sv.sweep(xor, {}, seeds=range(8), success=0.1, stop="success"), 600, every=50)
     outcome = runs.outcome(0)
     ended = outcome.ended != NEVER
     assert ended.any() and (outcome.ended == outcome.succeeded).all()
     for i in np.flatnonzero(ended).tolist():
-        alone = xor(seed=i)
-        alone.advance(int(outcome.ended[i]))
+        alone = advanced(xor(seed=i), int(outcome.ended[i]))
         assert (alone.network.bank.value == outcome.values[i]).all()
         assert runs[0, i].step_index == outcome.ended[i]
 
 
 def test_networks_that_fail_are_counted_and_rank_last() -> None:
-    runs = sv.sweep(diverging, {"lr": [1e-3, 10.0]}, seeds=range(5))
-    runs.advance(100, every=10)
+    runs = advanced(sv.sweep(diverging, {"lr": [1e-3, 10.0]}, seeds=range(5)), 100, every=10)
     table = runs.table()
     assert table.columns["failed"] == [0, 5]
     assert table.columns["loss"][1] == np.inf and np.isfinite(table.columns["loss"][0])
@@ -128,8 +118,7 @@ def test_networks_that_fail_are_counted_and_rank_last() -> None:
 
 
 def test_a_setting_that_raises_is_named_and_the_others_go_on() -> None:
-    runs = sv.sweep(raising, {"hidden": [4, 5, 6]}, seeds=range(2))
-    runs.advance(20)
+    runs = advanced(sv.sweep(raising, {"hidden": [4, 5, 6]}, seeds=range(2)), 20)
     assert list(runs.errors) == [1] and runs.table().columns["runs"] == [2, 0, 2]
     assert runs.table().columns["error"] == [None, "ValueError: five is not for me", None]
     assert len(runs.runs()) == 4
@@ -138,10 +127,8 @@ def test_a_setting_that_raises_is_named_and_the_others_go_on() -> None:
 
 
 def test_metrics_are_measured_at_the_checks() -> None:
-    runs = sv.sweep(xor, {}, seeds=[0, 1], metrics=["accuracy", "mae"])
-    runs.advance(40, every=20)
-    alone = xor(seed=1)
-    alone.advance(40)
+    runs = advanced(sv.sweep(xor, {}, seeds=[0, 1], metrics=["accuracy", "mae"]), 40, every=20)
+    alone = advanced(xor(seed=1), 40)
     outputs = np.array(alone.network(np.array([[0, 0], [0, 1], [1, 0], [1, 1.0]])))
     mae = np.abs(outputs - [[0], [1], [1], [0]]).mean()
     assert runs.outcome(0).metrics["mae"][1, 1] == pytest.approx(mae, rel=1e-6)
@@ -149,8 +136,7 @@ def test_metrics_are_measured_at_the_checks() -> None:
 
 
 def test_a_folder_keeps_results_for_the_next_time(tmp_path: Path) -> None:
-    first = sv.sweep(xor, GRID, seeds=range(3), folder=tmp_path / "kept")
-    first.advance(30)
+    first = advanced(sv.sweep(xor, GRID, seeds=range(3), folder=tmp_path / "kept"), 30)
     files = sorted((tmp_path / "kept").iterdir())
     before = [file.stat().st_mtime_ns for file in files]
     again = sv.sweep(xor, {**GRID, "lr": [0.5, 2.0, 3.0]}, seeds=range(3), folder=tmp_path / "kept")
@@ -164,8 +150,7 @@ def test_a_folder_keeps_results_for_the_next_time(tmp_path: Path) -> None:
 
 
 def test_a_damaged_result_is_trained_again(tmp_path: Path) -> None:
-    runs = sv.sweep(xor, {}, seeds=range(3), folder=tmp_path)
-    runs.advance(30)
+    runs = advanced(sv.sweep(xor, {}, seeds=range(3), folder=tmp_path), 30)
     (file,) = tmp_path.iterdir()
     content = bytearray(file.read_bytes())
     content[-5] ^= 1
@@ -187,8 +172,7 @@ def test_an_interrupted_sweep_keeps_what_is_done(tmp_path: Path) -> None:
 
 
 def test_tables_are_saved_and_sorted(tmp_path: Path) -> None:
-    runs = sv.sweep(xor, GRID, seeds=range(3))
-    runs.advance(20)
+    runs = advanced(sv.sweep(xor, GRID, seeds=range(3)), 20)
     runs.save(tmp_path / "runs.csv")
     lines = (tmp_path / "runs.csv").read_text().splitlines()
     assert len(lines) == 13
@@ -261,14 +245,12 @@ def test_a_link_among_the_results_is_replaced_and_not_followed(tmp_path: Path) -
     victim = tmp_path / "victim"
     victim.write_text("precious")
     folder = tmp_path / "results"
-    first = sv.sweep(xor, {}, seeds=range(2), folder=folder)
-    first.advance(5)
+    first = advanced(sv.sweep(xor, {}, seeds=range(2), folder=folder), 5)
     (path,) = folder.iterdir()
     for target in (victim, path, tmp_path / "nowhere"):
         path.unlink()
         path.symlink_to(target)
-        again = sv.sweep(xor, {}, seeds=range(2), folder=folder)
-        again.advance(5)
+        again = advanced(sv.sweep(xor, {}, seeds=range(2), folder=folder), 5)
         assert again.outcome(0).digests == first.outcome(0).digests
         assert path.is_file() and not path.is_symlink()
     assert victim.read_text() == "precious" and not (tmp_path / "nowhere").exists()
@@ -283,8 +265,7 @@ def test_each_seed_of_a_cross_validation_is_trained_on_its_own_fold() -> None:
     together = sv.sweep(folds, {}, seeds=range(4))  # the first and the last have the same fold
     together.advance(20)
     for seed in range(4):
-        alone = folds(seed=seed)
-        alone.advance(20)
+        alone = advanced(folds(seed=seed), 20)
         row = together.outcome(0).row_of(seed)
         assert together.outcome(0).values[row].tolist() == alone.network.bank.value.tolist()
 
@@ -292,7 +273,7 @@ def test_each_seed_of_a_cross_validation_is_trained_on_its_own_fold() -> None:
 def test_the_result_of_another_setting_under_its_name_is_trained_again(tmp_path: Path) -> None:
     def trained() -> Any:
         runs = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(2), folder=tmp_path)
-        runs.advance(20)
+        runs.advance(20)  # here, since a warning names the line
         return runs
 
     right = trained()
@@ -312,8 +293,7 @@ def test_a_run_that_make_returns_otherwise_is_not_blamed_on_the_processor() -> N
         calls.append(seed)
         return xor(lr=1.0 if len(calls) < 20 else 0.5, seed=seed)
 
-    runs = sv.sweep(make, {}, seeds=[0])
-    runs.advance(20)
+    runs = advanced(sv.sweep(make, {}, seeds=[0]), 20)
     calls += [0] * 20
     with pytest.warns(UserWarning, match="same session") as caught:
         runs[0, 0]
@@ -321,8 +301,7 @@ def test_a_run_that_make_returns_otherwise_is_not_blamed_on_the_processor() -> N
 
 
 def test_a_first_setting_that_raises_changes_nothing_for_the_others() -> None:
-    runs = sv.sweep(raising, {"hidden": [5, 2]}, seeds=range(3))
-    runs.advance(10)
+    runs = advanced(sv.sweep(raising, {"hidden": [5, 2]}, seeds=range(3)), 10)
     table = runs.table()
     assert runs.success and len(runs.outcome(1).values) == 3
     assert list(table.columns)[-1] == "error"

@@ -24,6 +24,7 @@ from scalarviz.terminal import terminal
 from scalarviz.terminal.operations import strip_line
 from scalarviz.terminal.picture import picture
 from scalarviz.terminal.terminal import TerminalSession
+from tests.sessions import advanced
 from tests.wording import refused
 
 
@@ -36,8 +37,7 @@ def watching(show: Show) -> TerminalSession:
 
 
 def test_a_moment_has_the_numbers_of_the_session(watching: TerminalSession) -> None:
-    s = watching.session
-    s.advance(3)
+    s = advanced(watching.session, 3)
     moment = watching.moment("a note")
     assert (moment.title, moment.step, moment.steps, moment.note) == ("colours", 3, 2000, "a note")
     assert (moment.learning_rate, moment.engine, moment.epoch) == (0.5, "python", 3 / 8)

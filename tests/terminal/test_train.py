@@ -17,6 +17,7 @@ from scalarviz.errors import FileError, GradientError, InputError
 from scalarviz.presenter.show import Show
 from scalarviz.session.growing import add_neurons
 from scalarviz.terminal.train import closing, train
+from tests.sessions import advanced
 from tests.wording import refused
 
 
@@ -198,8 +199,7 @@ def test_what_is_stopped_is_saved_under_a_name_of_its_own(
 def diverging(rate: float = 1e300) -> Show:
     """A show whose next step overflows, with 20 good ones behind it."""
     net = sv.Network([2, 3, 1], "tanh", seed=0)
-    session = sv.Session(net, data.Xor(), "mse", sv.SGD(0.1), engine="python")
-    session.advance(20)
+    session = advanced(sv.Session(net, data.Xor(), "mse", sv.SGD(0.1), engine="python"), 20)
     session.learning_rate = rate
     return Show(session)
 

@@ -15,6 +15,7 @@ from scalarviz.presenter.stage import Stage
 from scalarviz.view.cubes.picking import half_sides
 from scalarviz.view.labels import hull, inside
 from scalarviz.view.scene.frame import Box, Projection
+from tests.sessions import advanced
 
 NOTHING = -1
 
@@ -160,11 +161,10 @@ def trained(name: str) -> Any:
         rng = np.random.default_rng(0)
         inputs = rng.normal(size=(32, sizes[0]))
         network = sv.Network(sizes, "tanh", seed=0)
-        show = sv.Session(
-            network, (inputs, np.tanh(inputs @ rng.normal(size=(sizes[0], sizes[-1]))))
+        return advanced(
+            sv.Session(network, (inputs, np.tanh(inputs @ rng.normal(size=(sizes[0], sizes[-1]))))),
+            20,
         )
-        show.advance(20)
-        return show
     show = importlib.import_module(f"scalarviz.scenes.{name}").scene()
     show.session.advance(20)
     return show

@@ -28,6 +28,7 @@ from scalarviz.view.told import (
     rows_that_fit,
     width_of,
 )
+from tests.sessions import advanced
 from tests.studio import Studio
 
 SIZES = [(1280, 800), (800, 500), (640, 420), (1600, 1000)]
@@ -38,16 +39,14 @@ def canvas() -> Canvas2D:
 
 
 def caption_of(name: str, done: int) -> Caption:
-    session = load(find(name))(engine="cpu").session
-    session.advance(2)
+    session = advanced(load(find(name))(engine="cpu").session, 2)
     session.advance(done, "operation")
     said: Caption = session.caption()
     return said
 
 
 def stage_at(done: int, name: str = "rgb", **options: Any) -> Stage:
-    session = load(find(name))(engine="cpu").session
-    session.advance(2)
+    session = advanced(load(find(name))(engine="cpu").session, 2)
     session.advance(done, "operation")
     return Stage(session, **options)
 

@@ -35,6 +35,7 @@ from scalarviz.process.interrupt import Stop
 from scalarviz.scenefiles.find import find, load
 from scalarviz.texts import text
 from scalarviz.window.frame import MainWindow
+from tests.sessions import advanced
 from tests.window.window_cases import main
 
 LONGEST = 1.5  # seconds away from the events
@@ -233,8 +234,7 @@ def case_a_compiled_function_too() -> None:
 def case_what_kernels_have_computed_is_held_until_they_are_there() -> None:
     never_compiled()
     show, _ = scene("rgb", engine="python")
-    s = show.session
-    s.advance(20)
+    s = advanced(show.session, 20)
     s.advance(5, "operation")
     as_if_by_kernels(s)
     with Open(show) as it:

@@ -67,6 +67,7 @@ from scalarviz.window.frame import LOOKS, MainWindow
 from scalarviz.window.more import NARROWEST
 from tests.additions import test_control
 from tests.controller.fake_stage import GROUNDS, FakeStage
+from tests.sessions import advanced
 
 Key, Shift, Left = Qt.Key, Qt.KeyboardModifier.ShiftModifier, Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier
@@ -527,8 +528,7 @@ def case_the_panel_stands_beside_the_picture_or_covers_its_stage_alone() -> None
 
 def case_the_training_is_changed_in_the_panel() -> None:
     bench = Bench()
-    first = bench.session
-    first.advance(3)
+    first = advanced(bench.session, 3)
     bench.open_panel()
     panel = bench.bar.panel
     fields = {each.accessibleName(): each for each in panel.findChildren(QWidget)}
