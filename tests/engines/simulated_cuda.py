@@ -30,19 +30,9 @@ from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError,
 from scalarviz.model.operations import KINDS, NONE, Kind
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.program import Moment
+from tests.engines.agreement import TOLERANCE, Array, difference, numbers
 from tests.engines.every_formula import all_formulas
-from tests.engines.simulator import (
-    TOLERANCE,
-    Array,
-    difference,
-    engine_of,
-    network,
-    numbers,
-    pair,
-    reference_steps,
-    run_of,
-    whole_or_not,
-)
+from tests.engines.simulator import engine_of, network, pair, reference_steps, run_of, whole_or_not
 from tests.wording import refused
 
 # ---- the verbs ----------------------------------------------------------------------------------

@@ -11,16 +11,8 @@ from scalarviz.data.batches import InOrder
 from scalarviz.engines.cuda import places, tables
 from scalarviz.errors import EngineError, UpdateError
 from scalarviz.model.operations import NONE
-from tests.engines.simulator import (
-    NETWORKS,
-    difference,
-    engine_of,
-    fits,
-    network,
-    numbers,
-    pair,
-    run_of,
-)
+from tests.engines.agreement import difference, numbers
+from tests.engines.simulator import NETWORKS, engine_of, fits, network, pair, run_of
 
 
 def test_a_chunk_is_cut_between_pairs_of_samples() -> None:

@@ -32,16 +32,21 @@ from scalarviz.model.operations import KINDS, NONE
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.own_rates import NO_OWN_RATES
 from scalarviz.model.precision import Precision
+from tests.engines.agreement import (
+    MAKERS,
+    TOLERANCE,
+    Array,
+    banks_agree,
+    difference,
+    numbers,
+    schedule_of,
+)
 from tests.engines.simulator import (
     LARGE,
     NETWORKS,
-    TOLERANCE,
-    Array,
-    difference,
     engine_of,
     fits,
     network,
-    numbers,
     pair,
     reference_steps,
     run_of,
@@ -175,11 +180,7 @@ def runs_agree(
     outcomes = [run.steps(optimizer, 0, half), run.steps(optimizer, half, steps - half)]
     assert np.concatenate([each.losses for each in outcomes]) == pytest.approx(expected)
     assert [each.bad for each in outcomes] == [NONE, NONE]
-    assert difference(reference.bank.value, fast.bank.value) < 1e-9
-    assert difference(reference.bank.grad, fast.bank.grad) < 1e-8
-    for name, slot in reference.bank.slots.items():
-        assert difference(slot, fast.bank.slots[name]) < 1e-8
-    assert reference.bank.step_count == fast.bank.step_count == steps
+    banks_agree(reference.bank, fast.bank, steps)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +191,6 @@ def test_every_loss(loss: str, mean: Any) -> None:
     runs_agree(net, sv.Loss(loss, mean=mean, factor=0.3), sv.SGD(1e-3))
 
 
-MAKERS: dict[str, Any] = {make(0.1).name: make for make in Optimizer.__subclasses__()}
 LIMITS = {"clip_norm": 0.05, "clip_value": 0.01, "l1": 0.1, "l2": 0.2}
 
 
@@ -217,9 +217,7 @@ def test_rates_of_single_weights(whole: bool) -> None:
 
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_every_schedule(name: str) -> None:
-    given = {"every": 2.0, "steps": 4.0, "warmup": 2.0}
-    known = dict(SCHEDULES[name].settings)
-    schedule = sv.Schedule(name, **{k: v for k, v in given.items() if k in known})
+    schedule = schedule_of(name, every=2.0, steps=4.0, warmup=2.0)
     net = sv.Network([2, 3], dtype="float64")
     runs_agree(net, sv.Loss(), sv.Adam(0.1, schedule=schedule), steps=6)
 

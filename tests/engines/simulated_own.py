@@ -13,15 +13,8 @@ from scalarviz.errors import EngineError
 from scalarviz.model.optimizer import Optimizer
 from tests.additions.test_own_losses import chosen, square, squares, squares_gradient, twice
 from tests.additions.test_own_optimizers import constants, my_adam, plain
-from tests.engines.simulator import (
-    difference,
-    engine_of,
-    pair,
-    reference_steps,
-    run_of,
-    slow,
-    whole_or_not,
-)
+from tests.engines.agreement import difference
+from tests.engines.simulator import engine_of, pair, reference_steps, run_of, slow, whole_or_not
 from tests.wording import refused
 
 

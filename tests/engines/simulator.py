@@ -21,16 +21,11 @@ from scalarviz.engines.cuda.engine import CudaEngine
 from scalarviz.engines.cuda.run import CudaRun
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
+from tests.engines.agreement import Array, numbers
 from tests.engines.every_formula import all_formulas
 from tests.engines.simulated_blocks import Turns
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
-
-
 SAMPLES = 27  # three chunks of nine
-
-
-TOLERANCE = {"float32": 1e-5, "float64": 1e-12}
 
 
 def slow(*cases: Any) -> list[Any]:
@@ -83,16 +78,6 @@ def simulator() -> Iterator[None]:
             patch.setattr(kernel, "BlockManager", Turns)
         yield
     sys.setswitchinterval(interval)
-
-
-def difference(a: object, b: object) -> float:
-    """The largest difference over the largest value."""
-    x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    return float(abs(x - y).max(initial=0.0) / max(abs(x).max(initial=0.0), 1e-30))
-
-
-def numbers(*shape: int) -> Array:
-    return np.random.default_rng(len(shape) + sum(shape)).normal(size=shape)
 
 
 def engine_of(net: sv.Network) -> CudaEngine:

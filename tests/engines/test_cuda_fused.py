@@ -34,6 +34,7 @@ from scalarviz.model.operations import NONE
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.own_rates import NO_OWN_RATES
 from tests.conftest import FakeDevice
+from tests.engines.agreement import MAKERS
 from tests.engines.every_formula import all_formulas
 from tests.engines.machine_code import IN_USE, unit
 from tests.engines.ptx.card import SHARED, Card, Fused, unguarded
@@ -159,7 +160,6 @@ RATES = [
     sv.Schedule("constant"), sv.Schedule("step", every=2), sv.Schedule("cosine", steps=5),
     sv.Schedule("warmup_cosine", steps=5, warmup=2),
 ]  # fmt: skip
-MAKERS: dict[str, Any] = {make(0.1).name: make for make in Optimizer.__subclasses__()}
 MOST = max(map(len, (ACTIVATIONS, LOSSES | ROW_LOSSES, OPTIMIZERS, SCHEDULES, DRAWS)))
 
 

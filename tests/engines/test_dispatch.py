@@ -14,6 +14,7 @@ from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.rowwise import ROW_FORMULAS
 from scalarviz.formulas.schedules import SCHEDULES
+from tests.engines.agreement import MAKERS
 from tests.engines.conftest import Kernels
 
 # Each value, both infinities' neighbours, what is not a number, and enough to fill vectors.
@@ -75,7 +76,7 @@ def test_a_loss_adds_up_the_samples_that_count(kernels: Kernels, name: str) -> N
 
 @pytest.mark.parametrize(
     "optimizer",
-    [sv.SGD(), sv.Momentum(), sv.Nesterov(), sv.RMSProp(), sv.Adam(), sv.AdamW()],
+    [make(0.1) for make in MAKERS.values()],
     ids=str,
 )
 @pytest.mark.parametrize("frozen", ["none", "some", "all"])
@@ -101,10 +102,6 @@ def test_an_optimizer_moves_what_is_not_frozen(
     assert (value[kept] == arguments[1][kept].astype(kernels.dtype)).all()
     assert (slots[:, kept] == arguments[3][:, kept].astype(kernels.dtype)).all()
     assert (value[~kept] != arguments[1][~kept].astype(kernels.dtype)).all()
-
-
-def test_every_optimizer_is_tested_above() -> None:
-    assert list(OPTIMIZERS) == ["sgd", "momentum", "nesterov", "rmsprop", "adam", "adamw"]
 
 
 @pytest.mark.parametrize("limit", [0.5, math.inf])

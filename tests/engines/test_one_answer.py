@@ -4,7 +4,6 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 
@@ -14,25 +13,21 @@ from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.formulas.schedules import SCHEDULES
 from scalarviz.model.optimizer import Optimizer
+from tests.engines.agreement import (
+    MAKERS,
+    TOLERANCE,
+    Array,
+    banks_agree,
+    difference,
+    numbers,
+    schedule_of,
+)
 from tests.strategies import RUNNABLE, networks
 
 FAST = [name for name in RUNNABLE if name != "python"]
-TOLERANCE = {"float32": 1e-5, "float64": 1e-12}
 
 every_engine = pytest.mark.parametrize("engine", FAST)
 both_types = pytest.mark.parametrize("dtype", TOLERANCE)
-
-Array = np.ndarray[Any, np.dtype[np.float64]]
-
-
-def difference(a: object, b: object) -> float:
-    """The largest difference over the largest value."""
-    x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    return float(abs(x - y).max(initial=0.0) / max(abs(x).max(initial=0.0), 1e-30))
-
-
-def numbers(*shape: int) -> Array:
-    return np.random.default_rng(len(shape) + sum(shape)).normal(size=shape)
 
 
 def gradients_agree(net: sv.Network, engine: str, batch: Array) -> None:
@@ -152,8 +147,7 @@ def test_every_size_of_batch(engine: str, dtype: str, samples: int) -> None:
 @every_engine
 @pytest.mark.parametrize("sizes", [[1, 1], [4, 4], [5, 6, 7], [2, 9, 1], [17, 3, 8, 2]])
 def test_every_width(engine: str, sizes: list[int]) -> None:
-    net = sv.Network(sizes, "tanh", dtype="float64")
-    gradients_agree(net, engine, numbers(6, sizes[0]))
+    gradients_agree(sv.Network(sizes, "tanh", dtype="float64"), engine, numbers(6, sizes[0]))
 
 
 @every_engine
@@ -178,12 +172,7 @@ def runs_agree(
     for _ in range(steps):
         expected = reference.train_step(inputs, targets, loss, optimizer)
         assert fast.train_step(inputs, targets, loss, optimizer) == pytest.approx(expected)
-    assert difference(reference.bank.value, fast.bank.value) < 1e-9
-    assert difference(reference.bank.grad, fast.bank.grad) < 1e-8
-    for name, slot in reference.bank.slots.items():
-        assert difference(slot, fast.bank.slots[name]) < 1e-8
-    assert reference.bank.step_count == fast.bank.step_count == steps
-    assert difference(reference.bank.state, fast.bank.state) < 1e-9
+    banks_agree(reference.bank, fast.bank, steps)
 
 
 @every_engine
@@ -195,7 +184,6 @@ def test_every_loss(engine: str, loss: str, mean: str) -> None:
     runs_agree(net, engine, chosen, sv.SGD(1e-3), samples=7, steps=3)
 
 
-MAKERS = {make(0.1).name: make for make in Optimizer.__subclasses__()}
 CONDITIONS: list[dict[str, Any]] = [
     {},
     {"clip_norm": 0.05},
@@ -214,8 +202,6 @@ def test_every_optimizer_over_100_steps(engine: str, name: str, conditions: dict
 @every_engine
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_every_schedule(engine: str, name: str) -> None:
-    given = {"every": 5.0, "steps": 15.0, "warmup": 4.0}
-    known = dict(SCHEDULES[name].settings)
-    schedule = sv.Schedule(name, **{k: v for k, v in given.items() if k in known})
+    schedule = schedule_of(name, every=5.0, steps=15.0, warmup=4.0)
     net = sv.Network([2, 3], dtype="float64")
     runs_agree(net, engine, sv.Loss(), sv.Adam(0.1, schedule=schedule), samples=3, steps=20)
