@@ -87,6 +87,17 @@ def studio() -> Iterator[Studio]:
     made.canvas.close()
 
 
+@pytest.fixture(scope="session")
+def opengl() -> None:
+    """Leaves a test out where nothing can be drawn."""
+    from scalarviz.view.offscreen import make_canvas
+
+    try:
+        make_canvas(8, 8)
+    except DisplayError as error:
+        pytest.skip(str(error))
+
+
 @pytest.fixture
 def colours() -> sv.Session:
     network = sv.Network([3, 8, 3], activation="tanh", output="sigmoid", seed=0)

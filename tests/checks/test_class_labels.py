@@ -11,7 +11,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
-from tests.sessions import advanced
+from tests.sessions import advanced, reloaded
 from tests.wording import refused
 
 SAMPLES, CLASSES = 6, 3
@@ -162,8 +162,7 @@ def test_a_session_keeps_labels_as_rows_and_can_be_saved(tmp_path: Path) -> None
     assert held_out is not None
     assert s.data.describe().endswith("classes=3): 2 -> 3, 3 samples, 3 held out")
     s.advance(2)
-    s.save(tmp_path / "run.safetensors")
-    again = sv.Session.load(tmp_path / "run.safetensors")
+    again = reloaded(s, tmp_path)
     assert again.data.held_out is not None
     np.testing.assert_array_equal(again.data.held_out[1], held_out[1])
     s.advance(1)

@@ -17,20 +17,13 @@ from scalarviz.errors import DisplayError, FileError
 from scalarviz.export import rate
 from scalarviz.export.render_options import PAGE, RenderOptions
 from scalarviz.presenter.stage import Stage
-from scalarviz.view.offscreen import make_canvas
 from tests.bars import REMOVED, Clock, Tty, clock, tty
+
+pytestmark = pytest.mark.usefixtures("opengl")
 
 __all__ = ["clock", "tty"]  # fixtures
 
 SMALL = ("rgb", "--engine", "python", "--steps", "3", "--pixels", "64x48")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def opengl() -> None:
-    try:
-        make_canvas(8, 8)
-    except DisplayError as error:
-        pytest.skip(str(error))
 
 
 LOST = """

@@ -1,7 +1,5 @@
 """A window with the branches of a training side by side, which another process opens."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +7,15 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.controller import branch_windows
-from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.presenter.show import Show
-from tests.controller.fake_stage import FakeStage
+from tests.controller.conftest import Open
+from tests.controller.stages import attended
 
 
 @pytest.fixture
-def controller(show: Show) -> Any:
-    made = Controller(show, FakeStage(show))
-    made.hand.patience = 20.0
+def controller(opened: Open, show: Show) -> Any:
+    made = opened(show)
     made.step(+1, 4)
     return made
 
@@ -34,14 +31,6 @@ def run_in_place(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     monkeypatch.setattr(branch_windows, "COMMAND", ("-c", f"import shutil, sys; {code}"))
 
 
-def until(controller: Any, happened: Callable[[], object]) -> None:
-    end = time.perf_counter() + 20.0
-    while not happened():
-        assert time.perf_counter() < end, "it never happened"
-        controller.attend()
-        time.sleep(0.002)
-
-
 def test_it_gets_all_branches_as_they_are(
     controller: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -49,9 +38,9 @@ def test_it_gets_all_branches_as_they_are(
     run_in_place(monkeypatch, f"shutil.copy(sys.argv[1], {str(copy)!r}); print(sys.argv[2:])")
     branch(controller.session)
     CONTROLS["branches beside"].set(controller, 1)
-    until(controller, lambda: controller.branch_windows._open)
+    attended(controller, lambda: controller.branch_windows._open)
     (window,) = controller.branch_windows._open
-    until(controller, lambda: not controller.branch_windows._open)  # it was closed
+    attended(controller, lambda: not controller.branch_windows._open)  # it was closed
     assert controller.message == "A window with the branches side by side opens"
     assert not Path(window.folder.name).exists()
     names = [each.name for each in controller.session.branches]
@@ -62,7 +51,7 @@ def test_why_it_failed_is_said(controller: Any, monkeypatch: pytest.MonkeyPatch)
     run_in_place(monkeypatch, "sys.exit('there is no display')")
     branch(controller.session)
     CONTROLS["branches beside"].set(controller, 1)
-    until(controller, lambda: controller.message.startswith("The branches have no window"))
+    attended(controller, lambda: controller.message.startswith("The branches have no window"))
     assert controller.message == "The branches have no window: there is no display"
 
 

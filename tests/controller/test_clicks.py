@@ -19,13 +19,12 @@ from scalarviz.controller.clicks import CLICKS, as_sentence, without_code
 from scalarviz.controller.control import Control
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
-from scalarviz.controller.options import Recipe
 from scalarviz.controller.own_input import learn
 from scalarviz.data import base
 from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.presenter.show import Show
-from scalarviz.scenefiles.find import find, load
+from tests.controller.conftest import Open
 from tests.controller.fake_stage import FakeStage
+from tests.sessions import inverting
 
 ENGLISH = json.loads(Path(texts.__file__).with_name("english.json").read_text(encoding="utf-8"))
 PACKAGE = Path(sv.__file__).parent
@@ -45,13 +44,8 @@ class Heard(FakeStage):
         self.pinned = part
 
 
-def network() -> sv.Session:
-    net = sv.Network([3, 4, 3], "tanh", output="sigmoid", seed=0)
-    return sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="python")
-
-
 def frozen() -> sv.Session:
-    session = network()
+    session = inverting()
     session.freeze(range(31))
     return session
 
@@ -74,25 +68,7 @@ def expression() -> sv.Session:
     return sv.Session(rule, samples, "mse", sv.SGD(0.1), engine="python")
 
 
-SESSIONS = network, frozen, convolution, single, expression
-
-
-@pytest.fixture
-def opened() -> Iterator[Callable[..., Controller]]:
-    """Makes controllers, which are closed at the end."""
-    made: list[Controller] = []
-
-    def open_session(shown: object, recipe: Recipe | None = None) -> Controller:
-        show = Show.of(shown)
-        stage: Any = Heard(show)
-        made.append(Controller(show, stage, recipe))
-        made[-1].hand.patience = 10.0
-        return made[-1]
-
-    yield open_session
-    for controller in made:
-        controller.quit()
-        controller.rest()
+SESSIONS = inverting, frozen, convolution, single, expression
 
 
 def told(controller: Controller) -> list[str]:
@@ -124,7 +100,7 @@ def pin(controller: Controller, what: str) -> None:
         controller.stage.pinned_neuron = (buffers[what].name, 0)
 
 
-QUICK = [(network, "weight"), (expression, "")]
+QUICK = [(inverting, "weight"), (expression, "")]
 EACH = [(make, what) for make in SESSIONS for what in ("", "weight", "input", "output")]
 
 
@@ -132,13 +108,11 @@ EACH = [(make, what) for make in SESSIONS for what in ("", "weight", "input", "o
     ("make", "what"),
     [*QUICK, *(pytest.param(*each, marks=pytest.mark.slow) for each in EACH if each not in QUICK)],
 )
-def test_no_control_speaks_of_code(
-    make: Callable[[], sv.Session], what: str, opened: Callable[..., Controller]
-) -> None:
+def test_no_control_speaks_of_code(make: Callable[[], sv.Session], what: str, opened: Open) -> None:
     for row in CONTROLS.values():
         if row.window or row.several:
             continue
-        controller = opened(make())
+        controller = opened(make(), Heard)
         pin(controller, what)
         for value in values_of(row, controller):
             row.set(controller, value)
@@ -171,18 +145,16 @@ def test_an_error_is_shown_with_a_capital_letter_unless_it_begins_with_a_name(
     assert as_sentence(message) == shown
 
 
-def test_a_wrong_option_is_named_without_code(opened: Callable[..., Controller]) -> None:
-    recipe = Recipe(load(find("circle")), {"engine": "python"})
-    controller = opened(recipe.make({}), recipe)
+def test_a_wrong_option_is_named_without_code(opened: Open) -> None:
+    controller = opened("circle", Heard)
     controller.set_option("features", "zzz")
     assert told(controller)[-1].startswith("Features 'zzz': unknown feature 'zzz'")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scene", ["circle", "rgb", "xor", "normalized"])
-def test_no_option_of_a_scene_speaks_of_code(scene: str, opened: Callable[..., Controller]) -> None:
-    recipe = Recipe(load(find(scene)), {"engine": "python"})
-    controller = opened(recipe.make({}), recipe)
+def test_no_option_of_a_scene_speaks_of_code(scene: str, opened: Open) -> None:
+    controller = opened(scene, Heard)
     for choice in controller.state.choices:
         for value in (*choice.choices, *WRONG[choice.kind]):
             controller.set_option(choice.name, value)
@@ -222,159 +194,122 @@ class Bend(sv.Layer):
     backward_rows = evaluate_rows = forward_rows
 
 
-def unfreeze(open_session: Any, folder: Path) -> Controller:
-    controller = open_session(frozen())
-    controller.stage.pinned = 0
-    CONTROLS["weight rate"].set(controller, "0.1")
-    return controller
+def single_with(value: float) -> sv.Session:
+    session = single()
+    session.network.bank.value[:] = value
+    return session
 
 
-def unfreeze_layer(open_session: Any, folder: Path) -> Controller:
-    controller = open_session(frozen())
-    controller.stage.pinned = 0
-    CONTROLS["layer rate"].set(controller, "0.1")
-    return controller
+def use(name: str, value: Any = 1) -> Callable[[Any, Path], object]:
+    """Sets a control while weight 0 is pinned."""
+
+    def act(controller: Any, folder: Path) -> None:
+        controller.stage.pinned = 0
+        CONTROLS[name].set(controller, value)
+
+    return act
 
 
-def step_too_far(open_session: Any, folder: Path) -> Controller:
-    controller = open_session(single())
+def step(controller: Any, folder: Path) -> None:
+    controller.step(+1)
+
+
+def step_too_far(controller: Any, folder: Path) -> None:
     controller.set_rate(3e38)
     controller.step(+1, 10)
-    return controller
 
 
-def infinite_gradient(open_session: Any, folder: Path) -> Controller:
-    controller = open_session(single())
-    controller.session.network.bank.value[:] = 3e38
-    controller.step(+1)
-    return controller
-
-
-def not_a_number(open_session: Any, folder: Path) -> Controller:
-    controller = open_session(single())
-    controller.session.network.bank.value[0] = np.nan
-    controller.step(+1)
-    return controller
-
-
-def no_layers(open_session: Any, folder: Path) -> Controller:
-    controller = open_session(expression())
-    CONTROLS["remove neuron"].set(controller, 1)
-    return controller
-
-
-def no_dense_layer(open_session: Any, folder: Path) -> Controller:
-    controller = open_session(convolution())
-    CONTROLS["add neuron"].set(controller, 1)
-    return controller
-
-
-def no_hidden_layer(open_session: Any, folder: Path) -> Controller:
-    controller = open_session(single())
-    CONTROLS["add neuron"].set(controller, 1)
-    return controller
-
-
-def too_many_samples(open_session: Any, folder: Path) -> Controller:
-    controller = open_session(network())
+def too_many_samples(controller: Any, folder: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(base, "MOST_ADDED", 0)
         controller.stage.own = np.full(3, 0.5)
         learn(controller, "")
-    return controller
 
 
-def mixed_on_python(open_session: Any, folder: Path) -> Controller:
-    controller = open_session(network())
+def mixed_on_python(controller: Any, folder: Path) -> None:
     controller.do(lambda: controller.session.to("python", "mixed"))
-    return controller
 
 
-def picture_for_colours(open_session: Any, folder: Path) -> Controller:
-    controller = open_session(network())
+def drop_picture(controller: Any, folder: Path) -> None:
     files.drop(controller, folder / "a.png")
-    return controller
 
 
-def own_formula(open_session: Any, folder: Path) -> Controller:
+def own_formula(controller: Any, folder: Path) -> None:
     sv.activation(bend, bend_derivative)
     net = sv.Network([2, 3, 1], "bend", seed=1)
     path = save(sv.Session(net, data.Xor(), "mse", sv.SGD(0.1), engine="python"), folder)
     ACTIVATIONS.popitem()
-    controller = open_session(network())
     files.open_run(controller, path)
-    return controller
 
 
-def data_by_code(open_session: Any, folder: Path) -> Controller:
+def data_by_code(controller: Any, folder: Path) -> None:
     net = sv.Network([1, 2, 1], seed=1)
     made = data.Generated(
         lambda step, batch, seed: (np.zeros((batch, 1)), np.zeros((batch, 1))), inputs=1, outputs=1
     )
     path = save(sv.Session(net, made, "mse", sv.SGD(0.1), batch=2, engine="python"), folder)
-    controller = open_session(network())
     files.open_run(controller, path)
-    return controller
 
 
-def own_layer(open_session: Any, folder: Path) -> Controller:
-    net = sv.Network([Bend(2, 2), sv.Dense(2, 1)], seed=1)
-    controller = open_session(sv.Session(net, data.Xor(), engine="python"))
+def own_layer() -> sv.Session:
+    return sv.Session(sv.Network([Bend(2, 2), sv.Dense(2, 1)], seed=1), data.Xor(), engine="python")
+
+
+def save_run(controller: Any, folder: Path) -> None:
     files.save(controller, folder / "run.safetensors")
-    return controller
 
 
-def foreign_file(open_session: Any, folder: Path) -> Controller:
-    path = folder / "theirs.safetensors"
-    path.write_bytes(safetensors({"w": np.zeros(2, np.float32)}))
-    controller = open_session(network())
-    files.open_run(controller, path)
-    return controller
+def open_bytes(content: bytes) -> Callable[[Any, Path], object]:
+    """Opens a file with this content as a training."""
+
+    def act(controller: Any, folder: Path) -> None:
+        path = folder / "theirs.safetensors"
+        path.write_bytes(content)
+        files.open_run(controller, path)
+
+    return act
 
 
-def broken_file(open_session: Any, folder: Path) -> Controller:
-    (folder / "cut.safetensors").write_bytes(b"no")
-    controller = open_session(network())
-    files.open_run(controller, folder / "cut.safetensors")
-    return controller
+# Messages of the table, the training in which each is met, and what the user does there.
+LED_TO = [
+    ("unfreeze", frozen, use("weight rate", "0.1")),
+    ("unfreeze", frozen, use("layer rate", "0.1")),
+    ("lower_from", single, step_too_far),
+    ("lower", lambda: single_with(3e38), step),
+    ("type", lambda: single_with(math.nan), step),
+    ("scene", expression, use("remove neuron")),
+    ("kind", convolution, use("add neuron")),
+    ("another_layer", convolution, use("add neuron")),
+    ("earlier_layer", single, use("add neuron")),
+    ("fewer_samples", inverting, too_many_samples),
+    ("on_cpu", inverting, mixed_on_python),
+    ("unmeasured", inverting, use("stop when", "held-out accuracy > 0.5")),
+    ("texture", inverting, drop_picture),
+    ("program", inverting, own_formula),
+    ("program", inverting, data_by_code),
+    ("program_saves", own_layer, save_run),
+    ("saved_here", inverting, open_bytes(safetensors({"w": np.zeros(2, np.float32)}))),
+    ("saved_here", inverting, open_bytes(b"no")),
+]
 
 
-def stop_at_what_is_not_measured(open_session: Any, folder: Path) -> Controller:
-    controller = open_session(network())
-    CONTROLS["stop when"].set(controller, "held-out accuracy > 0.5")
-    return controller
-
-
-LED_TO = {
-    "unfreeze": (unfreeze, unfreeze_layer),
-    "lower_from": (step_too_far,),
-    "lower": (infinite_gradient,),
-    "type": (not_a_number,),
-    "scene": (no_layers,),
-    "kind": (no_dense_layer,),
-    "another_layer": (no_dense_layer,),
-    "earlier_layer": (no_hidden_layer,),
-    "fewer_samples": (too_many_samples,),
-    "on_cpu": (mixed_on_python,),
-    "unmeasured": (stop_at_what_is_not_measured,),
-    "texture": (picture_for_colours,),
-    "program": (own_formula, data_by_code),
-    "program_saves": (own_layer,),
-    "saved_here": (foreign_file, broken_file),
-}
-
-
-@pytest.mark.parametrize(("name", "lead"), [(n, f) for n, row in LED_TO.items() for f in row])
-def test_errors_say_what_to_click(name: str, lead: Any, opened: Any, tmp_path: Path) -> None:
-    said = told(lead(opened, tmp_path))[-1]
+@pytest.mark.parametrize(("name", "make", "act"), LED_TO)
+def test_errors_say_what_to_click(
+    name: str, make: Any, act: Any, opened: Open, tmp_path: Path
+) -> None:
+    controller = opened(make(), Heard)
+    act(controller, tmp_path)
+    said = told(controller)[-1]
     assert not CODE.search(said), said
     words = re.escape(ENGLISH[f"clicks.{name}"])
     assert re.search(re.sub(r"\\{\w+\\}", ".+", words), said), said
 
 
 def test_every_row_has_something_that_leads_to_it() -> None:
-    assert set(LED_TO) == set(CLICKS.values())
-    assert set(LED_TO) == {key.split(".")[1] for key in ENGLISH if key.startswith("clicks.")}
+    assert {name for name, *_ in LED_TO} == set(CLICKS.values())
+    assert {name for name, *_ in LED_TO} == {
+        key.split(".")[1] for key in ENGLISH if key.startswith("clicks.")
+    }
 
 
 # Errors of the files to which a mouse leads, also those that are raised seldom.

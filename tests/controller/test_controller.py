@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,17 +13,15 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.controller import guide, play
-from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.end_of_run_actions import take
 from scalarviz.controller.files import drop, open_run, save
 from scalarviz.controller.keys import ALIASES, help_rows, keys_of, rows_for
-from scalarviz.controller.options import Recipe
 from scalarviz.controller.startup import Opening
 from scalarviz.engines.registry import ENGINES
 from scalarviz.presenter.show import Show
-from scalarviz.scenefiles.find import find, load
-from tests.controller.fake_stage import FakeStage
+from tests.controller.conftest import Open
+from tests.waiting import until
 
 MakeController = Callable[..., Any]
 
@@ -36,33 +34,13 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def make() -> Iterator[MakeController]:
-    """make(show=..., **options) or make("scene", option=...): a controller, left at the end."""
-    made: list[Controller] = []
-
-    def make(shown: Any, steps: int | None = None, speed: float | None = None, **given: Any) -> Any:
-        recipe = None
-        if isinstance(shown, str):
-            recipe = Recipe(load(find(shown)), {"engine": "python", **given})
-            shown = recipe.make({})
-        made.append(Controller(shown, FakeStage(shown), recipe, steps=steps, speed=speed))
-        return made[-1]
-
-    yield make
-    for controller in made:
-        controller.playing.session.pause()
+def make(opened: Open) -> Open:
+    return opened
 
 
 @pytest.fixture
 def controller(make: MakeController, show: Show) -> Any:
     return make(show)
-
-
-def wait(until: Callable[[], object], seconds: float = 10.0) -> None:
-    end = time.perf_counter() + seconds
-    while not until():
-        assert time.perf_counter() < end, "it never happened"
-        time.sleep(0.002)
 
 
 def values(controller: Any) -> list[float]:
@@ -103,7 +81,7 @@ def test_whatever_else_is_done_ends_the_way_to_an_operation(controller: Any) -> 
 def test_it_plays_in_the_background_until_paused(controller: Any) -> None:
     controller.toggle_play()
     assert controller.state.playing
-    wait(lambda: controller.session.step_index > 3)
+    until(lambda: controller.session.step_index > 3)
     controller.toggle_play()
     there = controller.session.step_index
     time.sleep(0.02)
@@ -186,7 +164,7 @@ def test_many_epochs_are_taken_in_the_background_and_end_just_there(controller: 
         controller.attend()
         return not controller.session.playing
 
-    wait(attended)
+    until(attended)
     assert controller.session.clock.place == (160, 0)
     assert controller.stage.offers == {}
 
@@ -287,7 +265,7 @@ def test_the_speed_is_said_as_measured_while_it_plays_else_as_wanted(controller:
         controller.attend()
         return bool(controller.measured > 20.0)
 
-    wait(measured)
+    until(measured)
     assert controller.measured < 300.0
     assert float(controller.state.pace.removesuffix("/s")) == controller.state.measured
     controller.pause()
@@ -366,7 +344,7 @@ def test_it_is_read_while_it_plays_which_goes_on_then(
     controller.set_speed(200.0)
     controller.playing.until = 10**6
     controller.play()
-    wait(lambda: controller.session.step_index > 3)
+    until(lambda: controller.session.step_index > 3)
     controller.slow_step()
     assert not controller.session.playing
     step = controller.session.step_index
@@ -397,7 +375,7 @@ def to_the_end(controller: Any) -> None:
         controller.attend()
         return not controller.session.playing
 
-    wait(attended)
+    until(attended)
 
 
 def test_the_first_run_ends_by_itself_and_choices_are_offered(
@@ -416,7 +394,7 @@ def test_the_first_run_ends_by_itself_and_choices_are_offered(
     controller.play()
     assert controller.stage.offers == {}
     there = controller.session.step_index
-    wait(lambda: controller.session.step_index > there + 30)
+    until(lambda: controller.session.step_index > there + 30)
     controller.attend()
     assert controller.session.playing, "the second run has no end"
 
@@ -428,7 +406,7 @@ def test_a_run_ends_at_its_very_step(
     controller = make(Show(colours), steps=150, speed=speed)
     controller.set_speed(speed)
     controller.play()
-    wait(lambda: controller.session.step_index >= 150)
+    until(lambda: controller.session.step_index >= 150)
     time.sleep(0.05)  # nobody attends to it meanwhile
     controller.attend()
     assert controller.session.step_index == 150 and "Step through it" in controller.stage.offers
@@ -471,7 +449,7 @@ def test_what_is_offered_is_done(make: MakeController, show: Show) -> None:
 def goes_past(controller: Any, step: int) -> bool:
     """Whether it plays on over a step without a pause."""
     controller.play()
-    wait(lambda: controller.session.step_index > step or not controller.session.playing)
+    until(lambda: controller.session.step_index > step or not controller.session.playing)
     controller.attend()
     return bool(controller.session.playing) and controller.stage.offers == {}
 
@@ -483,7 +461,7 @@ def test_neither_a_hand_nor_an_errand_is_stopped_twice(make: MakeController, sho
     by_hand.reset()
     by_hand.set_unit("epoch")
     by_hand.step(+1, 20)
-    wait(lambda: [by_hand.attend(), not by_hand.session.playing][1])
+    until(lambda: [by_hand.attend(), not by_hand.session.playing][1])
     by_hand.seek(100)
     assert goes_past(by_hand, 160)
 
@@ -639,7 +617,7 @@ def test_an_engine_is_chosen_by_its_name(controller: Any) -> None:
 def test_a_training_that_fails_is_told_in_one_sentence(controller: Any) -> None:
     controller.session.network.bank.value[:] = np.nan
     controller.play()
-    wait(lambda: not controller.session.playing)
+    until(lambda: not controller.session.playing)
     controller.attend()
     assert "is nan, so no step can be taken" in controller.message
     assert len(controller.stage.notices) == 1
@@ -671,7 +649,7 @@ def test_a_fault_of_ours_in_the_training_is_told_too(
 
     monkeypatch.setattr(sv.Session, "_portion", fail)
     controller.play()
-    wait(lambda: not controller.session.playing)
+    until(lambda: not controller.session.playing)
     controller.attend()
     assert controller.message == "The training has stopped: RuntimeError: no more memory"
 

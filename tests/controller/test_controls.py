@@ -1,6 +1,5 @@
 """Every control of the tables does what it shows, whatever face has it."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,8 +9,8 @@ from scalarviz import data
 from scalarviz.controller.control import DIGITS, Control
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
-from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
+from tests.controller.conftest import Open
 
 ALONE = [row for row in CONTROLS.values() if not row.several]
 TICKS = [row for row in ALONE if row.kind == "tick"]
@@ -19,20 +18,16 @@ CHOICES = [row for row in ALONE if row.kind == "choice" and row.name not in ("go
 
 
 @pytest.fixture
-def controller() -> Iterator[Controller]:
+def controller(opened: Open) -> Any:
     """Of a network over a plane, which has all there is to see, with two branches and a pin."""
     net = sv.Network([2, 4, 1], "tanh", "sigmoid", seed=0)
     session = sv.Session(net, data.Circle(), "mse", sv.SGD(0.5), batch=8, engine="python")
     session.advance(4)
     session.seek(2)
     session.edit(0, 0.5)
-    show = Show(session)
-    made = Controller(show, Stage(show))
-    made.hand.patience = 30.0
+    made = opened(session, Stage)
     made.stage.pin(net.layers[0].perceptrons[0].weights[0])
-    yield made
-    made.quit()
-    made.rest()
+    return made
 
 
 def use(controller: Controller, row: Control, value: Any) -> Any:

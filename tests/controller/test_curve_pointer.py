@@ -1,12 +1,9 @@
 """The mouse on the loss curve beyond the slider: branches, zoom, the large chart, smoothing."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.controller.controller import Controller
 from scalarviz.controller.curve_pointer import CurvePointer
 from scalarviz.controller.pointer import LEFT, Pointer
 from scalarviz.draw2d.colors import rgb
@@ -14,20 +11,11 @@ from scalarviz.draw2d.theme import THEMES
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.view.charts import Chart
+from tests.controller.conftest import Clock, Open
 from tests.studio import Studio
 
 SIZE = (800, 500)
 RIGHT = 2
-
-
-class Clock:
-    """A clock that stands still unless it is moved."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        self.now += 1.0
-        return self.now
 
 
 @pytest.fixture
@@ -41,21 +29,10 @@ def session(colours: sv.Session) -> sv.Session:
 
 
 @pytest.fixture
-def stage(session: sv.Session, studio: Studio) -> Stage:
-    stage = Stage(Show(session))
-    studio.stage(stage, 0.0, SIZE)
-    return stage
-
-
-@pytest.fixture
-def pointer(stage: Stage) -> Iterator[Pointer]:
-    controller = Controller(stage.show, stage)
-    controller.hand.patience = 10.0
-    pointer = Pointer(controller)
-    pointer.curve = CurvePointer(controller, Clock())
-    yield pointer
-    controller.quit()
-    controller.rest()
+def pointer(opened: Open, stage: Stage) -> Pointer:
+    pointer = Pointer(opened(stage.show, stage))
+    pointer.curve = CurvePointer(pointer.controller, Clock())
+    return pointer
 
 
 def chart_of(stage: Stage, studio: Studio) -> Chart:

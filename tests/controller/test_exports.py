@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,9 @@ from scalarviz.controller.files import export_to, save, save_network
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.process import children
+from tests.controller.conftest import Open
 from tests.controller.fake_stage import FakeStage
+from tests.controller.stages import attended
 
 # It draws two of four pictures, and the others when there is a file OUT.go.
 SLOW = """
@@ -30,25 +31,15 @@ open(sys.argv[3], "w").write("all")
 
 
 @pytest.fixture
-def controller(show: Show) -> Iterator[Any]:
-    made = Controller(show, FakeStage(show))
-    made.hand.patience = 20.0
+def controller(opened: Open, show: Show) -> Any:
+    made = opened(show)
     made.step(+1, 4)
-    yield made
-    made.exports.stop()
+    return made
 
 
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "COMMAND", ("-c", SLOW, "-"))
-
-
-def until(controller: Any, happened: Callable[[], object], seconds: float = 20.0) -> None:
-    end = time.perf_counter() + seconds
-    while not happened():
-        assert time.perf_counter() < end, "it never happened"
-        controller.attend()
-        time.sleep(0.002)
 
 
 def test_what_cannot_be_made_is_said_at_once(controller: Any, tmp_path: Path) -> None:
@@ -74,7 +65,7 @@ def test_another_process_draws_what_is_seen(
     monkeypatch.setattr(export, "COMMAND", ("-c", program, "-"))
     controller.stage.pinned_neuron = ("tanh 0", 1)
     export_to(controller, tmp_path / "it.mp4")
-    until(controller, lambda: controller.message.startswith("Exported"))
+    attended(controller, lambda: controller.message.startswith("Exported"))
     told = json.loads((tmp_path / "it.mp4").read_text())
     assert told["look"]["pin"] == ["tanh 0", 1] and told["look"]["theme"] == "dark"
     assert (told["titles"], told["what"]) == (["colours"], "video")
@@ -86,11 +77,11 @@ def test_its_progress_is_shown_until_it_is_done(controller: Any, tmp_path: Path)
     export_to(controller, path)
     controller.attend()
     assert controller.state.work.text.startswith("it.mp4") and controller.state.work.action
-    until(controller, lambda: controller.state.work.part == 0.5)
+    attended(controller, lambda: controller.state.work.part == 0.5)
     assert controller.state.work.text.startswith("it.mp4: 2 of 4 pictures")
     controller.step(+1)  # the session goes on meanwhile
     Path(f"{path}.go").touch()
-    until(controller, lambda: controller.state.work is None)
+    attended(controller, lambda: controller.state.work is None)
     assert controller.message == f"Exported to {path}" and path.read_text() == "all"
 
 
@@ -98,7 +89,7 @@ def test_its_progress_is_shown_until_it_is_done(controller: Any, tmp_path: Path)
 def test_files_that_are_written_together_share_a_bar(controller: Any, tmp_path: Path) -> None:
     for name in ("a.mp4", "b.gif", "step.html"):
         export_to(controller, tmp_path / name)
-    until(controller, lambda: controller.exports.counts == (6, 12))
+    attended(controller, lambda: controller.exports.counts == (6, 12))
     controller.attend()
     assert controller.state.work.text.startswith("a.mp4, b.gif and step.html: 6 of 12 pictures")
 
@@ -110,7 +101,7 @@ def test_cancel_leaves_no_half_file(controller: Any, tmp_path: Path, existed: bo
     if existed:
         path.write_text("before")
     export_to(controller, path)
-    until(controller, lambda: controller.exports.counts == (2, 4))
+    attended(controller, lambda: controller.exports.counts == (2, 4))
     controller.stage.end_work()
     controller.attend()
     assert controller.state.work is None and not controller.exports.going
@@ -131,7 +122,7 @@ def test_cancel_reaches_what_has_not_begun(
     assert controller.exports.going == ["it.mp4"]
     controller.cancel_exports()
     assert controller.message == "it.mp4 was not finished: there is no such file now"
-    until(controller, lambda: not controller.hand.busy)
+    attended(controller, lambda: not controller.hand.busy)
     assert not started and not controller.exports.going
 
 
@@ -141,13 +132,13 @@ def test_a_failure_is_one_sentence(
 ) -> None:
     (tmp_path / "bad.gif.go").touch()
     export_to(controller, tmp_path / "bad.gif")
-    until(controller, lambda: "was not made" in controller.message)
+    attended(controller, lambda: "was not made" in controller.message)
     assert controller.message == "bad.gif was not made: no room"
     assert controller.stage.action == "OK"  # so that no other message takes its place
     killed = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     monkeypatch.setattr(export, "COMMAND", ("-c", killed, "-"))
     export_to(controller, tmp_path / "it.gif")
-    until(controller, lambda: "it.gif was not made" in controller.message)
+    attended(controller, lambda: "it.gif was not made" in controller.message)
     assert controller.message.endswith("the process that draws it was ended (-9)")
 
 
@@ -227,7 +218,7 @@ def test_videos_and_pages_are_made_of_what_was_done(
     seen: set[Any] = set()
     controller.message = ""
     export_to(controller, tmp_path / name, what)
-    until(
+    attended(
         controller,
         lambda: [seen.add(controller.exports.counts[1]), controller.message][1],
         120.0,
@@ -237,13 +228,12 @@ def test_videos_and_pages_are_made_of_what_was_done(
     assert bool(seen - {0}) is (what == "")  # nobody knows how far a page is that trains
 
 
-def test_a_session_that_no_page_can_have_is_refused(tmp_path: Path) -> None:
+def test_a_session_that_no_page_can_have_is_refused(opened: Open, tmp_path: Path) -> None:
     import scalarviz as sv
 
     slope = sv.Value(0.0)
     line = sv.compile(lambda x: slope * x, inputs=1)
-    session = sv.Session(line, ([[1.0]], [[2.0]]), "mse", sv.SGD(0.1), engine="python")
-    controller = Controller(Show.of(session), FakeStage(Show.of(session)))
+    controller = opened(sv.Session(line, ([[1.0]], [[2.0]]), "mse", sv.SGD(0.1), engine="python"))
     export_to(controller, tmp_path / "it.html", "page")
     assert "page" in controller.message and not controller.exports.going
     controller.step(+1)

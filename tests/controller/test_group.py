@@ -17,6 +17,7 @@ from scalarviz.presenter.several import Several
 from scalarviz.presenter.side_by_side import SideBySide
 from scalarviz.view.cubes.shaders import HALF
 from tests.studio import Studio
+from tests.waiting import until
 
 SIZE = 1000, 700
 
@@ -46,11 +47,7 @@ class Face:
         return [session.step_index for session in self.sessions]
 
     def until(self, happened: Callable[[], object], seconds: float = 20.0) -> None:
-        end = time.perf_counter() + seconds
-        while not happened():
-            assert time.perf_counter() < end, "it never happened"
-            self.group.attend()
-            time.sleep(0.002)
+        until(happened, self.group.attend, seconds)
 
     def press(self, *keys: str, shift: bool = False) -> None:
         for key in keys:

@@ -1,33 +1,24 @@
 """Networks that grow in the picture, and presets that show what goes wrong."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-import scalarviz as sv
-from scalarviz import data
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.presets import PRESETS, go_wrong
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.texts import text
+from tests.controller.conftest import Open
 from tests.controller.stages import chips_of
+from tests.sessions import advanced, inverting
 from tests.studio import Studio
 
 
 @pytest.fixture
-def controller() -> Iterator[Controller]:
-    net = sv.Network([3, 4, 3], "tanh", "sigmoid", seed=0)
-    session = sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=4, engine="python")
-    session.advance(20)
-    show = Show(session, "A 3-4-3 network learns colours")
-    made = Controller(show, Stage(show))
-    made.hand.patience = 30.0
-    yield made
-    made.quit()
-    made.rest()
+def controller(opened: Open) -> Any:
+    return opened(Show(advanced(inverting(batch=4), 20), "A 3-4-3 network learns colours"), Stage)
 
 
 def press(controller: Controller, name: str) -> None:

@@ -16,8 +16,8 @@ from scalarviz.controller.tour import LONGEST
 from scalarviz.presenter.answers import AT_ONCE
 from scalarviz.presenter.show import Show
 from tests.controller.fake_stage import FakeStage
-from tests.session.test_session import wait_for
 from tests.session.test_threads import SOON, Gate
+from tests.waiting import until
 
 # A hand.
 
@@ -44,7 +44,7 @@ def test_what_takes_long_is_told_later_and_in_order() -> None:
     for i in range(5):
         hand.do(lambda i=i: i, told(seen))
     assert time.perf_counter() - start < 0.15 and hand.busy and seen == []
-    wait_for(lambda: (hand.attend(), not hand.busy)[1])
+    until(lambda: (hand.attend(), not hand.busy)[1])
     assert seen == [None, 0, 1, 2, 3, 4]
 
 
@@ -56,7 +56,7 @@ def test_of_what_waits_under_one_name_the_newest_is_done() -> None:
         hand.do(lambda i=i: i, told(seen), "seek")
     hand.do(lambda: "other", told(seen))
     hand.do(lambda: "seek", told(seen), "seek")
-    wait_for(lambda: (hand.attend(), not hand.busy)[1])
+    until(lambda: (hand.attend(), not hand.busy)[1])
     assert seen == [None, 49, "other", "seek"]
 
 
@@ -64,7 +64,7 @@ def test_what_waits_can_be_dropped() -> None:
     hand, seen = Hand(), []
     hand.patience = 0.0
     hand.do(lambda: time.sleep(0.1), told(seen))
-    wait_for(lambda: not hand._waiting)
+    until(lambda: not hand._waiting)
     hand.do(lambda: "never", told(seen))
     hand.do(lambda: "kept", told(seen), kept=True)
     hand.drop()
@@ -101,7 +101,7 @@ def controller(gate: Gate) -> Any:
 
 
 def settle(controller: Any) -> None:
-    wait_for(lambda: (controller.attend(), not controller.hand.busy)[1])
+    until(lambda: (controller.attend(), not controller.hand.busy)[1])
 
 
 DEEDS: dict[str, Callable[[Any, Path], object]] = {
@@ -221,7 +221,7 @@ def test_an_error_of_the_last_portion_is_told_though_it_was_paused(
         assert controller.message == ""
         gate.session.network.bank.grad[:] = 0.0
         gate.fails = True
-    wait_for(lambda: (controller.attend(), "the disk is gone" in controller.message)[1])
+    until(lambda: (controller.attend(), "the disk is gone" in controller.message)[1])
     gate.fails = False
     settle(controller)
 

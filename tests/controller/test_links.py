@@ -17,20 +17,18 @@ from scalarviz.errors import InputError
 from scalarviz.scenefiles.find import find, load
 from scalarviz.scenefiles.links import read_link
 from scalarviz.session.session import Session
+from tests.controller.conftest import Open
 from tests.controller.fake_stage import FakeStage
 
 Make = Callable[..., Any]
 
 
 @pytest.fixture
-def make() -> Make:
+def make(opened: Open) -> Make:
     """make("scene", option=...): a controller, whose clipboard is `copied`."""
 
     def make(name: str, **given: Any) -> Any:
-        recipe = Recipe(load(find(name)), {"engine": "python", **given})
-        show = recipe.make({})
-        controller: Any = Controller(show, FakeStage(show), recipe)
-        controller.hand.patience = 10.0
+        controller = opened(name, **given)
         controller.copied = ""
         controller.copy_text = lambda text: setattr(controller, "copied", text)
         return controller

@@ -1,14 +1,11 @@
 """Inputs of the user's own: by the spheres, by the panel of what is learned, on a pad."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz import data
-from scalarviz.controller.controller import Controller
 from scalarviz.controller.own_input import pick, put_in
 from scalarviz.controller.pointer import LEFT, Pointer
 from scalarviz.presenter.own_input import caption_of_own
@@ -17,6 +14,8 @@ from scalarviz.presenter.stage import Stage
 from scalarviz.texts.decimals import rounded
 from scalarviz.view.exhibits.pad import Pad
 from scalarviz.view.exhibits.plane import Plane
+from tests.controller.conftest import Open
+from tests.sessions import advanced, image, inverting, plane
 from tests.studio import Studio
 from tests.tables import training_of
 
@@ -24,44 +23,9 @@ SIZE = (900, 600)
 BACK = "Back to the samples"
 
 
-def colours() -> sv.Session:
-    net = sv.Network([3, 4, 3], "tanh", "sigmoid", seed=0)
-    return sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=4, engine="python")
-
-
-def plane() -> sv.Session:
-    net = sv.Network([2, 3, 1], "tanh", seed=0)
-    return sv.Session(net, data.Xor(), "mse", sv.SGD(0.5), engine="python")
-
-
-def image() -> sv.Session:
-    net = sv.Network([sv.Conv2d((1, 6, 6), 2, 3, activation="relu"), sv.Dense(32, 2)], seed=0)
-    rows = np.random.default_rng(0).uniform(size=(5, 36))
-    rows[:2] = [[0.0], [1.0]]
-    return sv.Session(net, (rows, rows[:, :2]), "mse", sv.SGD(0.1), engine="python")
-
-
-@pytest.fixture(params=[colours, plane, image])
+@pytest.fixture(params=[inverting, plane, image])
 def session(request: Any) -> sv.Session:
-    made: sv.Session = request.param()
-    made.advance(2)
-    return made
-
-
-@pytest.fixture
-def stage(session: sv.Session, studio: Studio) -> Stage:
-    stage = Stage(Show(session))
-    studio.stage(stage, 0.0, SIZE)
-    return stage
-
-
-@pytest.fixture
-def pointer(stage: Stage) -> Iterator[Pointer]:
-    controller = Controller(stage.show, stage)
-    controller.hand.patience = 10.0
-    yield Pointer(controller)
-    controller.quit()
-    controller.rest()
+    return advanced(request.param(), 2)
 
 
 only = pytest.mark.parametrize
@@ -82,7 +46,7 @@ def values(stage: Stage, end: str = "outputs") -> np.ndarray:
     return np.array(stage.frame_data().buffers.values[buffer.name])
 
 
-@only("session", [colours, plane], indirect=True)
+@only("session", [inverting, plane], indirect=True)
 def test_a_drag_on_the_sphere_of_an_input_changes_it_and_the_outputs_follow(
     pointer: Pointer, stage: Stage, studio: Studio
 ) -> None:
@@ -107,7 +71,7 @@ def test_a_drag_on_the_sphere_of_an_input_changes_it_and_the_outputs_follow(
         assert 0.0 <= values(stage, "inputs")[1] <= 1.0
 
 
-@only("session", [colours, plane], indirect=True)
+@only("session", [inverting, plane], indirect=True)
 def test_a_short_press_on_the_sphere_of_an_input_pins_it(pointer: Pointer, stage: Stage) -> None:
     place = sphere(stage, 1)
     pointer.press(LEFT, *place)
@@ -132,7 +96,7 @@ def test_a_click_on_the_map_puts_in_that_point(
     assert marked.focus.tolist() == pytest.approx([0.5, 0.75])
 
 
-@only("session", [colours], indirect=True)
+@only("session", [inverting], indirect=True)
 def test_a_click_on_a_swatch_puts_in_its_colour(pointer: Pointer, stage: Stage) -> None:
     swatches: Any = stage.frame_data().exhibit
     box = swatches._boxes[3]
@@ -144,7 +108,7 @@ def test_a_click_on_a_swatch_puts_in_its_colour(pointer: Pointer, stage: Stage) 
     assert now.targets[0].tolist() == pytest.approx((1.0 - swatches.inputs[3]).tolist())
 
 
-@only("session", [colours], indirect=True)
+@only("session", [inverting], indirect=True)
 def test_a_colour_is_picked(pointer: Pointer, stage: Stage) -> None:
     picked = []
 
@@ -223,7 +187,7 @@ def test_another_training_has_no_input_of_the_users_own(pointer: Pointer, stage:
     assert stage.own is None
 
 
-@only("session", [colours, plane], indirect=True)
+@only("session", [inverting, plane], indirect=True)
 def test_an_input_of_ones_own_is_learned_and_that_is_undone(
     pointer: Pointer, stage: Stage, session: sv.Session
 ) -> None:
@@ -243,22 +207,19 @@ def test_an_input_of_ones_own_is_learned_and_that_is_undone(
     assert session.data.samples == before and session.step_index == 2
 
 
-def test_many_answers_are_offered_by_themselves(stage: Stage, studio: Studio) -> None:
+def test_many_answers_are_offered_by_themselves(opened: Open, stage: Stage, studio: Studio) -> None:
     rows = np.random.default_rng(0).uniform(size=(12, 2))
     net = sv.Network([2, 6], seed=0)
     pair = (rows, np.arange(12) % 6)
     shown = sv.Session(net, pair, "softmax_cross_entropy", sv.SGD(0.1), engine="python")
     stage.replace(Show(shown))
     studio.stage(stage, 0.0, SIZE)
-    controller = Controller(stage.show, stage)
-    controller.hand.patience = 10.0
+    controller = opened(shown, stage)
     put_in(controller, np.array([0.5, 0.5]))
     assert stage.messages.press("Learn it as …")
     assert stage.messages.offers() == [*(f"output {i}" for i in range(6)), BACK]
     assert stage.messages.press("output 4")
     assert training_of(shown)[1][-1].tolist() == [0, 0, 0, 0, 1, 0]
-    controller.quit()
-    controller.rest()
 
 
 def test_the_way_back_stays_while_an_input_of_ones_own_is_shown(
@@ -286,7 +247,7 @@ def test_a_quick_stroke_has_no_holes(pointer: Pointer, stage: Stage, studio: Stu
     assert values(stage, "inputs").reshape(6, 6)[:, 2].min() > 0.9
 
 
-@only("session", [colours], indirect=True)
+@only("session", [inverting], indirect=True)
 def test_the_key_opens_the_colours_again_and_again(pointer: Pointer, stage: Stage) -> None:
     asked = []
     pointer.controller.ask_color = lambda first, then: asked.append(first.tolist())
@@ -295,7 +256,7 @@ def test_the_key_opens_the_colours_again_and_again(pointer: Pointer, stage: Stag
     assert len(asked) == 2
 
 
-@only("session", [colours], indirect=True)
+@only("session", [inverting], indirect=True)
 def test_after_an_undo_the_scale_is_that_of_the_numbers(
     pointer: Pointer, stage: Stage, studio: Studio
 ) -> None:
@@ -310,7 +271,7 @@ def test_after_an_undo_the_scale_is_that_of_the_numbers(
     assert stage.frame_data().cubes.color_scales.max() == before
 
 
-@only("session", [colours], indirect=True)
+@only("session", [inverting], indirect=True)
 def test_faces_are_drawn_anew_when_a_colour_is_picked_elsewhere(
     pointer: Pointer, stage: Stage
 ) -> None:
@@ -332,7 +293,7 @@ def test_an_empty_image_asks_to_draw(pointer: Pointer, stage: Stage) -> None:
     assert "Draw something" not in stage.frame_data().words.caption.title
 
 
-@only("session", [colours, plane], indirect=True)
+@only("session", [inverting, plane], indirect=True)
 def test_the_goal_is_shown_where_a_rule_gives_it(pointer: Pointer, stage: Stage) -> None:
     own = np.array([0.25, 0.5, 1.0])[: stage.session.network.inputs]
     put_in(pointer.controller, own)

@@ -1,35 +1,22 @@
 """The layer of what is pinned, and learning rates of its own."""
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-import scalarviz as sv
-from scalarviz import data
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
-from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
-from tests.controller.stages import chips_of
+from tests.controller.conftest import Open
+from tests.controller.stages import chips_of, shown
+from tests.sessions import inverting
 
 
 @pytest.fixture
-def controller() -> Iterator[Controller]:
-    net = sv.Network([3, 4, 3], "tanh", "sigmoid", seed=0)
-    session = sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=4, engine="python")
-    show = Show(session)
-    made = Controller(show, Stage(show))
-    made.hand.patience = 30.0
-    yield made
-    made.quit()
-    made.rest()
-
-
-def shown(controller: Controller, name: str) -> Any:
-    return CONTROLS[name].shown(controller.state)
+def controller(opened: Open) -> Any:
+    return opened(inverting(batch=4), Stage)
 
 
 def test_a_layer_is_frozen_by_what_is_pinned_in_it(controller: Controller) -> None:

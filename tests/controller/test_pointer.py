@@ -1,13 +1,9 @@
 """The mouse on the loss curve: it reads, goes to a step, and is dragged as a slider."""
 
-from collections.abc import Iterator
-
 import pytest
 
 import scalarviz as sv
-from scalarviz.controller.controller import Controller
 from scalarviz.controller.pointer import LEFT, Pointer
-from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from tests.studio import Studio, places
 
@@ -19,22 +15,6 @@ RIGHT = 2
 def session(colours: sv.Session) -> sv.Session:
     colours.advance(40)
     return colours
-
-
-@pytest.fixture
-def stage(session: sv.Session, studio: Studio) -> Stage:
-    stage = Stage(Show(session))
-    studio.stage(stage, 0.0, SIZE)
-    return stage
-
-
-@pytest.fixture
-def pointer(stage: Stage) -> Iterator[Pointer]:
-    controller = Controller(stage.show, stage)
-    controller.hand.patience = 10.0
-    yield Pointer(controller)
-    controller.quit()
-    controller.rest()
 
 
 def place(stage: Stage, step: int) -> tuple[float, float]:

@@ -1,6 +1,5 @@
 """Stopping by itself and the first time, as faces offer them, with marks on the loss curve."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,11 @@ from scalarviz.controller.curve_pointer import CurvePointer
 from scalarviz.controller.pointer import LEFT, Pointer
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import THEMES
-from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.session.step_view import ConditionView
 from scalarviz.view.charts import Chart
-from tests.controller.stages import stage_of
+from tests.controller.conftest import Clock, Open
+from tests.controller.stages import shown, stage_of
 from tests.sessions import advanced
 from tests.studio import Studio
 
@@ -26,17 +25,8 @@ SIZE = (800, 500)
 
 
 @pytest.fixture
-def controller(colours: sv.Session) -> Iterator[Controller]:
-    show = Show(colours)
-    made = Controller(show, Stage(show))
-    made.hand.patience = 30.0
-    yield made
-    made.quit()
-    made.rest()
-
-
-def shown(controller: Controller, name: str) -> Any:
-    return CONTROLS[name].shown(controller.state)
+def controller(opened: Open, colours: sv.Session) -> Any:
+    return opened(colours, Stage)
 
 
 def told(controller: Controller) -> tuple[str, str]:
@@ -160,13 +150,3 @@ def test_marks_stand_on_the_curve_and_a_click_goes_there(
 
 def at_twenty(view: ConditionView) -> bool:
     return view.step == 20
-
-
-class Clock:
-    """A clock on which a second passes between two looks."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        self.now += 1.0
-        return self.now

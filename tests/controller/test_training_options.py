@@ -1,6 +1,6 @@
 """Options that every training has, in the panel of windows and in notebooks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,11 +8,8 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.controller.controller import Controller
-from scalarviz.controller.options import Recipe
 from scalarviz.controller.training_options import TRAINING
-from scalarviz.presenter.show import Show
-from scalarviz.scenefiles.find import find, load
-from tests.controller.fake_stage import FakeStage
+from tests.controller.conftest import Open
 from tests.patience import patient
 
 __all__ = ["patient"]  # a fixture
@@ -21,24 +18,8 @@ Make = Callable[..., Controller]
 
 
 @pytest.fixture
-def make(patient: None) -> Iterator[Make]:
-    """make(session) or make("scene", option=...)."""
-    made: list[Controller] = []
-
-    def make(shown: Any, **given: Any) -> Controller:
-        recipe = None
-        if isinstance(shown, str):
-            recipe = Recipe(load(find(shown)), {"engine": "python", **given})
-            shown = recipe.make({})
-        show = Show.of(shown)
-        stage: Any = FakeStage(show)
-        made.append(Controller(show, stage, recipe))
-        return made[-1]
-
-    yield make
-    for controller in made:
-        controller.quit()
-        controller.rest()
+def make(patient: None, opened: Open) -> Open:
+    return opened
 
 
 def session(**options: Any) -> sv.Session:

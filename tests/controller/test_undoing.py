@@ -6,26 +6,20 @@ from typing import Any
 import pytest
 
 from scalarviz.controller import scenes
-from scalarviz.controller.controller import Controller
 from scalarviz.controller.growing import layer_less, layer_more, one_less, one_more
 from scalarviz.controller.options import Recipe
 from scalarviz.controller.parts import set_rate
 from scalarviz.scenefiles.find import find, load
 from scalarviz.scenefiles.find import scenes as all_scenes
 from scalarviz.scenefiles.user_code import folder_of_scenes
-from tests.controller.fake_stage import FakeStage
+from tests.controller.conftest import Open
 
 Act = Callable[[Any], object]
 
 
 @pytest.fixture
-def controller() -> Any:
-    recipe = Recipe(load(find("rgb")), {"engine": "python"})
-    show = recipe.make({})
-    made: Any = Controller(show, FakeStage(show), recipe)
-    made.hand.patience = 20.0
-    yield made
-    made.session.pause()
+def controller(opened: Open) -> Any:
+    return opened("rgb")
 
 
 def switch(controller: Any) -> None:

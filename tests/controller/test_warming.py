@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from numba.core.dispatcher import Dispatcher
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.controller import precompile, presets, trail, warming
-from scalarviz.controller.controller import Controller
 from scalarviz.controller.files import export_to, open_run, save
 from scalarviz.controller.options import Options
 from scalarviz.engines.codegen import kernel_units
@@ -33,8 +31,9 @@ from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.scenefiles.find import load, scenes
 from scalarviz.texts import text
-from tests.controller.fake_stage import FakeStage
-from tests.patience import HANG, patient
+from tests.controller.conftest import Open
+from tests.controller.stages import attended
+from tests.patience import patient
 from tests.sessions import advanced
 
 __all__ = ["patient"]  # a fixture
@@ -57,31 +56,13 @@ while not kind.exists():
 
 
 @pytest.fixture
-def make(compiler: Path, patient: None) -> Iterator[Callable[..., Any]]:
-    made = []
-
-    def make(session: sv.Session) -> Any:
-        show = Show(session, steps=1_000_000)
-        controller = Controller(show, FakeStage(show))  # type: ignore[arg-type]  # a part of a stage
-        made.append(controller)
-        return controller
-
-    yield make
-    for controller in made:
-        controller.quit()
+def make(compiler: Path, patient: None, opened: Open) -> Open:
+    return lambda session: opened(Show(session, steps=1_000_000))
 
 
 def network_session(engine: str = "cpu", **given: Any) -> sv.Session:
     net = sv.Network([2, 2, 1], "tanh", seed=0)
     return sv.Session(net, ([[0.0, 1.0]], [[1.0]]), optimizer=sv.SGD(0.5), engine=engine, **given)
-
-
-def attended(controller: Any, happened: Callable[[], object]) -> None:
-    end = time.perf_counter() + HANG
-    while not happened():
-        assert time.perf_counter() < end
-        controller.attend()
-        time.sleep(0.002)
 
 
 def test_objects_do_the_work_until_the_kernels_are_there(make: Any, compiler: Path) -> None:

@@ -11,6 +11,7 @@ from scalarviz import data
 from scalarviz.checks.limits import Budget
 from scalarviz.data.batches import GeneratedBatches, InOrder, Picked, Points, Shuffled
 from scalarviz.errors import InputError, NotFiniteError, ShapeError, UnknownNameError
+from tests.sessions import reloaded
 from tests.wording import refused
 
 TABLE = np.arange(20.0).reshape(10, 2), np.arange(10.0)[:, np.newaxis]
@@ -223,5 +224,4 @@ def test_a_source_is_a_text_or_a_path(tmp_path: Path) -> None:
         with refused(InputError, bad):
             data.Arrays([[1.0]], [1.0], source=bad)  # type: ignore[arg-type]  # on purpose
     s = sv.Session(sv.Network([1, 1]), data.Arrays([[1.0]], [1.0], source=Path("a.csv")))
-    s.save(tmp_path / "run")
-    assert sv.Session.load(tmp_path / "run").data.settings()["source"] == "a.csv"
+    assert reloaded(s, tmp_path).data.settings()["source"] == "a.csv"

@@ -8,7 +8,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.data import DataSet
 from scalarviz.errors import NotFiniteError, UpdateError
-from tests.sessions import advanced
+from tests.sessions import advanced, reloaded
 from tests.strategies import RUNNABLE
 from tests.wording import refused
 
@@ -86,8 +86,7 @@ def test_a_session_stops_before_that_step_with_the_statistics_untouched(
         assert str(again.value) == str(caught.value)
         assert (each.network.bank.state == known).all()
         assert (each.network.bank.value == good.network.bank.value).all()
-    s.network.save(tmp_path / "net")
-    assert (sv.load(tmp_path / "net").bank.state[3:] == known[3:]).all()
+    assert (reloaded(s.network, tmp_path).bank.state[3:] == known[3:]).all()
     s.seek(0)
     assert (s.network.bank.state == network(case, engine).bank.state).all()
 

@@ -17,26 +17,19 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.checks.numbers import shorten
-from scalarviz.errors import DisplayError, FileError, InputError, UnknownNameError
+from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.export import render
 from scalarviz.export.render_options import RenderOptions, drawn
 from scalarviz.export.video import png
 from scalarviz.presenter.captions.strip import names_of_cells
 from scalarviz.process.interrupt import Stop
 from scalarviz.texts import texts
-from scalarviz.view.offscreen import make_canvas
 from scalarviz.view.scene.camera import Camera
 from tests.wording import refused
 
+pytestmark = pytest.mark.usefixtures("opengl")
+
 SMALL: dict[str, Any] = {"size": (320, 200), "samples": 1}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def opengl() -> None:
-    try:
-        make_canvas(8, 8)
-    except DisplayError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture

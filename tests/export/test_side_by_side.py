@@ -7,21 +7,14 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import DisplayError, InputError
-from scalarviz.view.offscreen import make_canvas
+from scalarviz.errors import InputError
 from scalarviz.view.scene.camera import Camera
 from tests.presenter.test_side_by_side import rgb, xor
 from tests.wording import refused
 
+pytestmark = pytest.mark.usefixtures("opengl")
+
 SMALL: dict[str, Any] = {"size": (640, 420), "samples": 1}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def opengl() -> None:
-    try:
-        make_canvas(8, 8)
-    except DisplayError as error:
-        pytest.skip(str(error))
 
 
 def test_a_picture_of_several_sessions_is_written_as_png(tmp_path: Path) -> None:

@@ -13,14 +13,14 @@ from scalarviz.displays.network import BELOW
 from scalarviz.draw2d.colors import MAPS
 from scalarviz.export.step_page_2d import color_of, held_by, plain_drawing, plain_story
 from scalarviz.presenter.show import Show
+from tests.sessions import inverting
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture
 def session() -> sv.Session:
-    net = sv.Network([3, 4, 3], "tanh", output="sigmoid", seed=0)
-    return sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="python")
+    return inverting()
 
 
 def drawn(session: sv.Session) -> list[ElementTree.Element]:

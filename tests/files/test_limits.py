@@ -17,7 +17,7 @@ from scalarviz.errors import FileError, InputError
 from scalarviz.files import rebuilding
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.session.trainer import Trainer
-from tests.sessions import advanced
+from tests.sessions import advanced, reloaded
 from tests.wording import refused
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (300, 8, 8), dtype=np.uint8)
@@ -132,8 +132,7 @@ def test_data_that_a_run_holds_always_loads(
 
 def test_a_batch_that_is_drawn_from_nowhere_is_weighed(tmp_path: Path) -> None:
     texture = data.Texture(np.zeros((2, 2, 3)), samples=1000)
-    net = sv.Network([2, 3])
-    s = sv.Session(net, texture, engine="python")
+    s = sv.Session(sv.Network([2, 3]), texture, engine="python")
     s.save(tmp_path / "run")
     with refused(FileError, "1,000 samples"):
         sv.Session.load(tmp_path / "run", limit=39_999)
@@ -240,8 +239,7 @@ def test_many_actions_at_one_place_are_done_as_one_by_one(tmp_path: Path) -> Non
     other.seek(0)
     other.seek(11)  # together
     other.seek(30)
-    other.save(tmp_path / "run")
-    for each in (other, sv.Session.load(tmp_path / "run")):
+    for each in (other, reloaded(other, tmp_path)):
         for name in ("value", "grad", "frozen", "state"):
             assert (getattr(one.network.bank, name) == getattr(each.network.bank, name)).all()
         assert each.network.bank.step_count == one.network.bank.step_count

@@ -18,7 +18,7 @@ from scalarviz.files.runs import needs_of_run
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
-from tests.sessions import advanced
+from tests.sessions import advanced, reloaded
 from tests.wording import refused
 
 
@@ -179,8 +179,7 @@ def test_a_subclass_of_optimizer_does_not_concern_files(tmp_path: Path) -> None:
             super().__init__("sgd", lr)
 
     s = sv.Session(sv.Network([2, 1]), data.Xor(), "mse", sv.SGD(0.1))
-    s.save(tmp_path / "run")
-    assert type(sv.Session.load(tmp_path / "run").optimizer) is sv.SGD
+    assert type(reloaded(s, tmp_path).optimizer) is sv.SGD
     made = lambda seed: sv.Session(sv.Network([2, 1], seed=seed), data.Xor(), "mse")  # noqa: E731
     sweep = advanced(sv.sweep(made, [{}], seeds=range(2)), 10)
     assert not sweep.errors and len(sweep.runs().columns["seed"]) == 2

@@ -14,7 +14,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import FileError, InputError
 from scalarviz.files.checked_safetensors import read, write
-from tests.sessions import advanced
+from tests.sessions import advanced, reloaded
 from tests.wording import refused
 
 DataMaker = Callable[[], data.DataSet]
@@ -78,8 +78,7 @@ def test_it_stands_where_it_stood(kept: tuple[sv.Session, Path]) -> None:
 
 def test_it_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
     s = eventful()
-    s.save(tmp_path / "run")
-    loaded = sv.Session.load(tmp_path / "run")
+    loaded = reloaded(s, tmp_path)
     for each in (s, loaded):
         each.advance(1)
         each.learning_rate = 0.001
@@ -89,8 +88,7 @@ def test_it_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
 
 def test_every_earlier_moment_can_be_visited(tmp_path: Path) -> None:
     s = eventful()
-    s.save(tmp_path / "run")
-    loaded = sv.Session.load(tmp_path / "run")
+    loaded = reloaded(s, tmp_path)
     for branch, step in [(1, 0), (1, 449), (0, 500), (0, 399), (1, 250), (0, 401)]:
         for each in (s, loaded):
             each.switch(branch)
@@ -104,8 +102,7 @@ def test_saving_changes_nothing_and_can_be_repeated(tmp_path: Path) -> None:
     before = s.network.bank.value.copy(), s.clock
     s.save(tmp_path / "a")
     assert (s.network.bank.value == before[0]).all() and s.clock == before[1]
-    sv.Session.load(tmp_path / "a").save(tmp_path / "b")
-    assert same(s, sv.Session.load(tmp_path / "b"))
+    assert same(s, reloaded(sv.Session.load(tmp_path / "a"), tmp_path))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -131,8 +128,7 @@ def test_a_run_can_be_kept_at_any_moment(seed: int, tmp_path: Path) -> None:
             s.switch(int(rng.integers(len(s.branches))))
         elif what == 5:
             s.network.train_step([0.1, 0.2, 0.3], [0.9, 0.8, 0.7])
-        s.save(tmp_path / "run")
-        loaded = sv.Session.load(tmp_path / "run")
+        loaded = reloaded(s, tmp_path)
         assert same(s, loaded)
     for each in (s, loaded):
         each.seek(50)
@@ -158,8 +154,7 @@ def test_its_size_is_bounded_by_the_memory_for_keyframes(tmp_path: Path) -> None
 def test_both_types_and_engines(engine: str, dtype: str, tmp_path: Path) -> None:
     net = sv.Network([2, 3, 1], "tanh", dtype=dtype)
     s = advanced(sv.Session(net, data.Xor(), optimizer=sv.AdamW(0.01), engine=engine), 20)
-    s.save(tmp_path / "run")
-    loaded = sv.Session.load(tmp_path / "run")
+    loaded = reloaded(s, tmp_path)
     assert loaded.engine == engine and same(s, loaded)
 
 
@@ -167,8 +162,7 @@ def test_mixed_precision_keeps_its_scale(tmp_path: Path) -> None:
     net = sv.Network([2, 3, 1], "tanh")
     precision = sv.Precision("mixed", 2.0**30, dynamic=True, patience=5)
     s = advanced(sv.Session(net, data.Xor(), engine="cpu", precision=precision), 40)
-    s.save(tmp_path / "run")
-    loaded = sv.Session.load(tmp_path / "run")
+    loaded = reloaded(s, tmp_path)
     assert (loaded.network.bank.scaling == net.bank.scaling).all() and net.bank.scaling[2] > 0
     for each in (s, loaded):
         each.advance(20)
@@ -182,8 +176,7 @@ def test_a_replay_knows_what_an_optimizer_kept_past_the_session(tmp_path: Path) 
     s.advance(3)
     s.optimizer = sv.SGD(0.1)  # from here on no frame holds a velocity
     s.advance(2)
-    s.save(tmp_path / "run")
-    loaded = sv.Session.load(tmp_path / "run")
+    loaded = reloaded(s, tmp_path)
     for each in (s, loaded):
         each.seek(2)
     assert same(s, loaded)

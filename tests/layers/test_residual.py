@@ -9,6 +9,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError, OwnershipError, ShapeError
+from tests.sessions import reloaded
 from tests.wording import refused
 
 X = np.random.default_rng(0).normal(size=(3, 4))
@@ -45,8 +46,7 @@ def test_one_inside_another_is_saved_and_loaded(tmp_path: Path) -> None:
     inner = sv.Residual(sv.Dense(4, 4, "relu", init="he_uniform"), sv.BatchNorm(4))
     net = sv.Network([sv.Residual(inner, sv.Dense(4, 4))], seed=3)
     net.forward(X)
-    net.save(tmp_path / "net.safetensors")
-    again = sv.load(tmp_path / "net.safetensors")
+    again = reloaded(net, tmp_path)
     assert repr(again.layers) == repr(net.layers)
     assert (again(X) == net(X)).all()
 
@@ -55,8 +55,7 @@ def test_what_nests_too_deep_to_be_kept_is_refused(tmp_path: Path) -> None:
     layer: sv.Layer = sv.Dense(1, 1)
     for _ in range(20):
         layer = sv.Residual(layer)
-    sv.Network([layer], seed=2).save(tmp_path / "deep.safetensors")
-    assert sv.load(tmp_path / "deep.safetensors").bank.value.any()
+    assert reloaded(sv.Network([layer], seed=2), tmp_path).bank.value.any()
     with refused(InputError, "20 deep"):
         sv.Residual(layer)
 

@@ -26,17 +26,13 @@ from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from tests.notebook.browser import Browser, until
 from tests.patience import HANG, patient
+from tests.sessions import inverting
 from tests.studio import Studio
 from tests.wording import refused
 
 __all__ = ["patient"]  # a fixture
 # Without the studio they are skipped: nothing can be drawn.
 pytestmark = pytest.mark.usefixtures("studio", "patient")
-
-
-def colours(engine: str = "python") -> sv.Session:
-    net = sv.Network([3, 4, 3], "tanh", output="sigmoid", seed=0)
-    return sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine=engine)
 
 
 def run(program: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -54,7 +50,7 @@ def sv_watch_scene(name: str) -> Any:
 
 def test_closing_one_leaves_the_others() -> None:
     async def program() -> None:
-        first, second = watch(colours()), watch(colours())
+        first, second = watch(inverting()), watch(inverting())
         first.close()
         assert first.closed
         assert second.bundle()["image/png"]
@@ -66,7 +62,7 @@ def test_closing_one_leaves_the_others() -> None:
 @pytest.mark.parametrize("present", [False, True])
 def test_a_presentation_has_the_picture_only(present: bool) -> None:
     async def program() -> None:
-        live = watch(colours(), present=present)
+        live = watch(inverting(), present=present)
         assert (live.controls.box in live.widget.children) is not present
         assert live.canvas in live.widget.children
         live.close()
@@ -81,7 +77,7 @@ def test_a_file_that_is_being_written_is_finished_though_the_picture_is_closed(
     monkeypatch.setattr(export, "COMMAND", ("-c", slow, "-"))
 
     async def program() -> None:
-        live = watch(colours())
+        live = watch(inverting())
         live.controller.step(+1)
         export_to(live.controller, tmp_path / "it.mp4")
         live.close()
@@ -116,7 +112,7 @@ def test_while_kernels_are_compiled_the_objects_do_the_work(
     monkeypatch.setattr(precompile, "is_ready", lambda kind: False)
 
     async def program() -> None:
-        session = colours("cpu")
+        session = inverting("cpu")
         live = watch(session)
         assert session.engine == "python" and live.bundle()["image/png"]
         session.reset()  # a cell does so
@@ -151,7 +147,7 @@ def test_what_waits_for_kernels_is_shown_when_they_are_compiled(
 
 def test_the_pictures_of_a_cell_are_of_the_last_operation() -> None:
     async def program() -> None:
-        session = colours()
+        session = inverting()
         live = watch(session)
         stage = live.controller.stage
         live.refresh()
@@ -185,7 +181,7 @@ def picture(frame: bytes) -> np.ndarray:
 
 def test_while_it_plays_the_picture_shows_the_step_that_stands_below_it() -> None:
     async def program() -> None:
-        session = colours()
+        session = inverting()
         live = watch(session)
         live.controller.play()
         for _ in range(5):
@@ -201,7 +197,7 @@ def test_while_it_plays_the_picture_shows_the_step_that_stands_below_it() -> Non
 
 def test_a_picture_is_kept_for_where_no_kernel_runs() -> None:
     async def program() -> None:
-        live = watch(colours())
+        live = watch(inverting())
         bundle = live.bundle()
         kept = picture(base64.b64decode(bundle["image/png"]))
         assert kept.shape == (300, 400, 3)
@@ -215,7 +211,7 @@ def test_a_picture_is_kept_for_where_no_kernel_runs() -> None:
 
 def test_pictures_are_drawn_on_the_thread_of_the_cells() -> None:
     async def program() -> None:
-        live = watch(colours())
+        live = watch(inverting())
         browser = Browser(live.canvas)
         browser.opens()
         await until(lambda: browser.frames)
@@ -234,7 +230,7 @@ def test_pictures_are_drawn_on_the_thread_of_the_cells() -> None:
 
 def test_it_plays_while_the_kernel_is_free_and_draws_it() -> None:
     async def program() -> None:
-        session = colours()
+        session = inverting()
         live = watch(session)
         browser = Browser(live.canvas)
         browser.opens()
@@ -257,7 +253,7 @@ def test_it_plays_while_the_kernel_is_free_and_draws_it() -> None:
 
 def test_the_tour_is_shown_and_skipped_there_too() -> None:
     async def program() -> None:
-        session = colours()
+        session = inverting()
         live = watch(session)
         browser, stage = Browser(live.canvas), live.controller.stage
         browser.opens(800.0, 500.0)
@@ -285,7 +281,7 @@ def test_the_tour_is_shown_and_skipped_there_too() -> None:
 
 def test_a_click_pins_a_cube_and_the_controls_say_so() -> None:
     async def program() -> None:
-        live = watch(colours())
+        live = watch(inverting())
         browser = Browser(live.canvas)
         browser.opens()
         await until(lambda: browser.frames)
@@ -304,7 +300,7 @@ def test_a_click_pins_a_cube_and_the_controls_say_so() -> None:
 
 def test_the_picture_has_the_size_and_the_sharpness_of_its_place_on_the_page() -> None:
     async def program() -> None:
-        live = watch(colours())
+        live = watch(inverting())
         browser = Browser(live.canvas)
         browser.opens(500.4, 320.0, ratio=1.5)
         await until(lambda: browser.frames and picture(browser.frames[-1]).shape == (480, 750, 3))
@@ -320,7 +316,7 @@ def test_the_picture_has_the_size_and_the_sharpness_of_its_place_on_the_page() -
 @pytest.mark.parametrize("bad", [1e308, -1e300, math.inf, math.nan, None, "9"])
 def test_a_message_with_a_number_that_no_browser_sends_changes_nothing(bad: object) -> None:
     async def program() -> None:
-        live = watch(colours())
+        live = watch(inverting())
         browser = Browser(live.canvas)
         browser.opens()
         await until(lambda: browser.frames)
@@ -343,7 +339,7 @@ def test_a_message_with_a_number_that_no_browser_sends_changes_nothing(bad: obje
 
 def test_the_theme_is_that_of_the_page_unless_somebody_chose() -> None:
     async def program() -> None:
-        follows, stays = watch(colours()), watch(colours(), theme="light")
+        follows, stays = watch(inverting()), watch(inverting(), theme="light")
         for live in (follows, stays):
             Browser(live.canvas).say("theme", light=False)
         await until(lambda: follows.controller.stage.theme == "dark")
@@ -356,7 +352,7 @@ def test_the_theme_is_that_of_the_page_unless_somebody_chose() -> None:
 
 def test_nothing_is_drawn_where_nobody_looks() -> None:
     async def program() -> None:
-        live = watch(colours())
+        live = watch(inverting())
         browser = Browser(live.canvas)
         live.controls.made["on"].click()
         await asyncio.sleep(0.3)
@@ -368,7 +364,7 @@ def test_nothing_is_drawn_where_nobody_looks() -> None:
 
 def test_two_trainings_side_by_side_do_not_mix() -> None:
     async def program() -> None:
-        lives = [watch(colours()), watch(colours())]
+        lives = [watch(inverting()), watch(inverting())]
         browsers = [Browser(live.canvas) for live in lives]
         for browser in browsers:
             browser.opens()
@@ -387,7 +383,7 @@ def test_two_trainings_side_by_side_do_not_mix() -> None:
 
 def test_an_output_that_is_gone_lets_the_training_rest_and_a_newer_one_takes_over() -> None:
     async def program() -> None:
-        session = colours()
+        session = inverting()
         old = watch(session)
         browser = Browser(old.canvas)
         browser.opens()
@@ -410,7 +406,7 @@ def test_an_output_that_is_gone_lets_the_training_rest_and_a_newer_one_takes_ove
 
 def test_a_cell_that_goes_on_for_long_can_show_itself() -> None:
     async def program() -> None:
-        session = colours()
+        session = inverting()
         live = watch(session)
         browser = Browser(live.canvas)
         session.advance(5)
@@ -426,7 +422,7 @@ def test_a_cell_that_goes_on_for_long_can_show_itself() -> None:
 
 def test_a_snapshot_is_the_picture_as_it_is_now() -> None:
     async def program() -> None:
-        session = colours()
+        session = inverting()
         live = watch(session)
         first = picture(live.snapshot().data)
         session.advance(100)
@@ -442,7 +438,7 @@ def test_an_error_is_told_once_below_the_picture_and_life_goes_on(
     monkeypatch.setattr(live_module, "AFTER_AN_ERROR", 0.02)
 
     async def program() -> None:
-        session = colours()
+        session = inverting()
         live = watch(session)
         said: list[str] = []
         asked: list[int] = []
@@ -471,12 +467,12 @@ def test_a_cell_that_runs_again_closes_what_it_has_shown_before(
 ) -> None:
     async def program() -> None:
         in_cell(monkeypatch, "cell a", 1)
-        first, beside = watch(colours()), watch(colours())
+        first, beside = watch(inverting()), watch(inverting())
         in_cell(monkeypatch, "cell b", 2)
-        other = watch(colours())
+        other = watch(inverting())
         first.controller.play()
         in_cell(monkeypatch, "cell a", 3)
-        again = watch(colours())
+        again = watch(inverting())
         assert [live.closed for live in (first, beside, other, again)] == [True, True, False, False]
         assert not first.controller.session.playing
         for live in (other, again):
@@ -489,7 +485,7 @@ def test_a_cell_that_runs_again_goes_on_with_a_training_that_plays(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def program() -> None:
-        session = colours()
+        session = inverting()
         in_cell(monkeypatch, "cell a", 1)
         first = watch(session)
         first.controller.play()
@@ -507,11 +503,11 @@ def test_of_many_that_nobody_sees_the_oldest_are_closed(monkeypatch: pytest.Monk
     monkeypatch.setattr(live_module, "MOST", 3)
 
     async def program() -> None:
-        lives = [watch(colours()) for _ in range(2)]
-        seen = watch(colours())
+        lives = [watch(inverting()) for _ in range(2)]
+        seen = watch(inverting())
         Browser(seen.canvas).opens()
         await until(lambda: seen.canvas.views)
-        lives += [watch(colours()) for _ in range(3)]
+        lives += [watch(inverting()) for _ in range(3)]
         assert [live.closed for live in lives] == [True, True, True, False, False]
         assert not seen.closed
         for live in (*lives[3:], seen):
@@ -541,12 +537,12 @@ def test_a_training_begun_by_an_option_rests_too_when_nobody_looks() -> None:
 
 def test_away_from_the_cells_it_says_where_to_call_it() -> None:
     with refused(InputError):
-        watch(colours())
+        watch(inverting())
 
 
 def test_keys_that_a_browser_needs_are_left_to_it() -> None:
     async def program() -> None:
-        live = watch(colours())
+        live = watch(inverting())
         pressed: list[tuple[str, bool]] = []
         live.controller.press = lambda key, shift=False: bool(pressed.append((key, shift)))
         browser = Browser(live.canvas)
@@ -563,7 +559,7 @@ def test_keys_that_a_browser_needs_are_left_to_it() -> None:
 
 def test_a_notebook_is_not_left_by_a_key() -> None:
     async def program() -> None:
-        live = watch(colours())
+        live = watch(inverting())
         assert "q" not in [key for key, _ in live.controller.stage.keys]
         live.controller.press("q")
         assert not live.closed

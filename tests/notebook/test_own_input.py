@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import scalarviz as sv
-from scalarviz import data
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.watch_options import WatchOptions
 from scalarviz.notebook import show
@@ -17,24 +15,7 @@ from scalarviz.notebook.own_input import OwnInput
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.session.settings_now import settings_now
-
-
-def colours() -> sv.Session:
-    net = sv.Network([3, 4, 3], "tanh", output="sigmoid", seed=0)
-    return sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="python")
-
-
-def plane() -> sv.Session:
-    net = sv.Network([2, 3, 1], "tanh", seed=0)
-    return sv.Session(net, data.Xor(), "mse", sv.SGD(0.5), engine="python")
-
-
-def image() -> sv.Session:
-    net = sv.Network([sv.Conv2d((1, 6, 6), 2, 3, activation="relu"), sv.Dense(32, 2)], seed=0)
-    rows = np.random.default_rng(0).uniform(size=(5, 36))
-    rows[:2] = [[0.0], [1.0]]
-    labels = np.eye(2)[[0, 1, 0, 1, 0]]
-    return sv.Session(net, (rows, labels), "mse", sv.SGD(0.1), engine="python")
+from tests.sessions import image, inverting, plane
 
 
 @pytest.fixture
@@ -69,7 +50,7 @@ def labels(own: OwnInput) -> list[str]:
     return [each.description for each in own.buttons.children]
 
 
-@pytest.mark.parametrize("controls", [colours], indirect=True)
+@pytest.mark.parametrize("controls", [inverting], indirect=True)
 def test_a_colour_is_picked_and_learned_and_that_is_undone(controls: NotebookControls) -> None:
     own, session = controls.own, controls.controller.session
     assert not is_seen(own.box)
@@ -92,7 +73,7 @@ def test_a_colour_is_picked_and_learned_and_that_is_undone(controls: NotebookCon
     assert not is_seen(again(controls).box) and controls.controller.stage.own is None
 
 
-@pytest.mark.parametrize("controls", [colours], indirect=True)
+@pytest.mark.parametrize("controls", [inverting], indirect=True)
 def test_the_picker_follows_what_the_mouse_puts_in(controls: NotebookControls) -> None:
     controls.controller.stage.own = np.array([1.0, 0.0, 0.4])
     own = again(controls)

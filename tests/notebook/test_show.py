@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz import data, texts
+from scalarviz import texts
 from scalarviz.errors import DisplayError, EngineError, InputError, UnknownNameError
 from scalarviz.notebook import place, show
 from scalarviz.pages import page as pages
 from scalarviz.view import canvas
-from tests.sessions import advanced
+from tests.sessions import advanced, inverting
 from tests.wording import refused
 
 PUBLISHED = list[dict[str, Any]]
@@ -25,8 +25,7 @@ PUBLISHED = list[dict[str, Any]]
 
 @pytest.fixture
 def session() -> sv.Session:
-    net = sv.Network([3, 4, 3], "tanh", output="sigmoid", seed=0)
-    return sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="python")
+    return inverting()
 
 
 @pytest.fixture

@@ -97,3 +97,25 @@ def saved(model: onnx.ModelProto, folder: Path) -> Path:
     path = folder / "model.onnx"
     path.write_bytes(model.SerializeToString())
     return path
+
+
+def read(model: onnx.ModelProto, folder: Path, **options: Any) -> sv.Network:
+    return sv.onnx.load(saved(model, folder), **options)
+
+
+def same(model: onnx.ModelProto, folder: Path) -> sv.Network:
+    """A model that is read, and gives what onnxruntime gives."""
+    net = read(model, folder)
+    x = batch(net, 4)
+    np.testing.assert_allclose(net(x), run(model, x), rtol=0, atol=1e-5)
+    return net
+
+
+def there_and_back(net: sv.Network, path: Path, tolerance: float = 1e-5) -> sv.Network:
+    """Save a network, compare with onnxruntime, load it again and compare once more."""
+    sv.onnx.save(net, path)
+    x = batch(net, 8)
+    np.testing.assert_allclose(run(path, x), net(x), rtol=0, atol=tolerance)
+    again = sv.onnx.load(path, dtype=net.dtype)
+    np.testing.assert_array_equal(again(x), net(x))
+    return again

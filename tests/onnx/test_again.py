@@ -14,24 +14,9 @@ from scalarviz.errors import FileError, InputError
 from scalarviz.files.checked_safetensors import read as read_file
 from scalarviz.files.checked_safetensors import write as write_file
 from scalarviz.layers.activation import Activation
-from tests.onnx.models import batch, floats, graph, node, run, saved
+from tests.onnx.models import batch, floats, graph, node, saved, there_and_back
+from tests.sessions import reloaded
 from tests.wording import refused
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "net.onnx"
-
-
-def there_and_back(net: sv.Network, path: Path) -> sv.Network:
-    """Save a network, compare with onnxruntime, load it again and compare once more."""
-    sv.onnx.save(net, path)
-    x = batch(net, 8)
-    np.testing.assert_allclose(run(path, x), net(x), rtol=0, atol=1e-5)
-    again = sv.onnx.load(path)
-    np.testing.assert_array_equal(again(x), net(x))
-    return again
-
 
 # ---- names --------------------------------------------------------------------------------------
 
@@ -66,16 +51,14 @@ def test_a_model_with_unusual_names_can_be_saved_by_all(
 ) -> None:
     net = sv.onnx.load(saved(model, tmp_path))
     x = batch(net)
-    net.save(tmp_path / "net.safetensors")
-    again = sv.load(tmp_path / "net.safetensors")
+    again = reloaded(net, tmp_path)
     assert again.names == net.names and net.names is not None
     first, second = (each["node"] for each in net.names["layers"])
     assert first != second
     sv.onnx.save(again, tmp_path / "again.onnx")
     np.testing.assert_array_equal(sv.onnx.load(tmp_path / "again.onnx")(x), net(x))
     session = sv.Session(net, (np.zeros((2, 3)), np.zeros((2, 2))), engine="python")
-    session.save(tmp_path / "a.safetensors")
-    assert sv.Session.load(tmp_path / "a.safetensors").network.names == net.names
+    assert reloaded(session, tmp_path).network.names == net.names
 
 
 def test_names_without_control_characters_stay_as_they_are(tmp_path: Path) -> None:

@@ -10,23 +10,11 @@ from onnx import TensorProto, helper
 
 import scalarviz as sv
 from scalarviz.errors import FileError
-from tests.onnx.models import batch, floats, graph, node, run, saved
+from tests.onnx.models import floats, graph, node, read, same
 from tests.wording import refused
 
 W = {"w": floats(3, 2)}
 MATMUL = node("MatMul", "x w", "z")
-
-
-def read(model: onnx.ModelProto, folder: Path) -> sv.Network:
-    return sv.onnx.load(saved(model, folder))
-
-
-def same(model: onnx.ModelProto, folder: Path) -> sv.Network:
-    """A model that is read, and gives what onnxruntime gives."""
-    net = read(model, folder)
-    x = batch(net, 4)
-    np.testing.assert_allclose(net(x), run(model, x), rtol=0, atol=1e-5)
-    return net
 
 
 # ---- classifiers --------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import pytest
 
 import scalarviz as sv
 from tests.onnx.models import FOLDER, MODELS, batch, load, run, trained
+from tests.sessions import reloaded
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -128,8 +129,7 @@ def test_the_model_of_the_scene_retrain_is_one_of_them(tmp_path: Path) -> None:
 
 def test_names_stay_with_a_saved_network(tmp_path: Path) -> None:
     net = load("torch_residual")
-    net.save(tmp_path / "net.safetensors")
-    loaded = sv.load(tmp_path / "net.safetensors")
+    loaded = reloaded(net, tmp_path)
     assert loaded.names == net.names == net.copy().names
     sv.onnx.save(loaded, tmp_path / "again.onnx")
     assert parts(tmp_path / "again.onnx") == parts(FOLDER / "torch_residual.onnx")

@@ -12,26 +12,11 @@ from scalarviz.files.checked_safetensors import read, write
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.layers.activation import Activation
 from scalarviz.onnx.writers import WRITERS
-from tests.onnx.models import batch, run
+from tests.onnx.models import batch, there_and_back
 from tests.wording import refused
 
 # What is another function of x in ONNX by its name alone, if at all.
 SAME_VALUES = {"relu_right": "relu"}
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "net.onnx"
-
-
-def there_and_back(net: sv.Network, path: Path, tolerance: float = 1e-5) -> sv.Network:
-    """Save a network, compare with onnxruntime, load it again and compare once more."""
-    sv.onnx.save(net, path)
-    x = batch(net, 8)
-    np.testing.assert_allclose(run(path, x), net(x), rtol=0, atol=tolerance)
-    again = sv.onnx.load(path, dtype=net.dtype)
-    np.testing.assert_array_equal(again(x), net(x))
-    return again
 
 
 def pictures() -> sv.Network:
@@ -117,8 +102,7 @@ def test_names_are_readable(path: Path) -> None:
 
 def test_a_shared_layer_is_stored_once_and_stays_shared(path: Path) -> None:
     shared = sv.Dense(3, 3, "tanh")
-    net = sv.Network([shared, sv.Dense(3, 3), shared])
-    again = there_and_back(net, path)
+    again = there_and_back(sv.Network([shared, sv.Dense(3, 3), shared]), path)
     assert again.layers[0] is again.layers[2]
     assert len(onnx.load(path).graph.initializer) == 4
 

@@ -1,11 +1,17 @@
-"""The browsers that open pages."""
+"""The browsers that open pages, and the pages of scenes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.pages.browser import BROWSERS
+from scalarviz.pages.page import page_of
+from scalarviz.presenter.show import Show
+from scalarviz.scenefiles.find import find, load
+from tests.pages.browser import BROWSERS, Tab
+
+Opens = Callable[..., Tab]
 
 
 @pytest.fixture(scope="module", params=BROWSERS)
@@ -13,3 +19,40 @@ def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
     """Each browser in turn."""
     with BROWSERS[request.param]() as found:
         yield found
+
+
+class Files(dict[str, Path]):
+    """The page of each scene by its name, made when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+
+    def __missing__(self, name: str) -> Path:
+        return self.write(name, Show.of(load(find(name))()))
+
+    def write(self, name: str, show: Show) -> Path:
+        """The page of another show under a name of its own."""
+        self[name] = self.folder / f"{name}.html"
+        self[name].write_bytes(page_of(show).text)
+        return self[name]
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return Files(tmp_path_factory.mktemp("pages"))
+
+
+@pytest.fixture
+def opened(browser: Any, files: Files) -> Iterator[Opens]:
+    """opened("rgb", ...): the page of a scene; at the end nothing may have gone wrong."""
+    tabs = []
+
+    def open_page(name: str = "rgb", *given: Any, **more: Any) -> Tab:
+        tab = Tab(browser, files[name], *given, **more)
+        tabs.append(tab)
+        return tab
+
+    yield open_page
+    for tab in tabs:
+        tab.close()

@@ -3,45 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from scalarviz.pages.page import page_of
-from scalarviz.presenter.show import Show
-from scalarviz.scenefiles.find import find, load
 from scalarviz.texts import text
-from tests.pages.browser import Tab
+from tests.pages.conftest import Opens
 
 pytestmark = pytest.mark.slow
-
-Opens = Callable[..., Tab]
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder, found = tmp_path_factory.mktemp("pages"), {}
-    for name in ("rgb", "xor", "circle"):
-        found[name] = folder / f"{name}.html"
-        found[name].write_bytes(page_of(Show.of(load(find(name))())).text)
-    return found
-
-
-@pytest.fixture
-def opened(browser: Any, files: dict[str, Path]) -> Iterator[Opens]:
-    """opened("rgb", ...): the page of a scene; at the end nothing may have gone wrong."""
-    tabs = []
-
-    def open_page(name: str = "rgb", *given: Any, **more: Any) -> Tab:
-        tab = Tab(browser, files[name], *given, **more)
-        tabs.append(tab)
-        return tab
-
-    yield open_page
-    for tab in tabs:
-        tab.close()
 
 
 def test_a_weight_is_found_and_pinned_by_keys_alone(opened: Opens) -> None:

@@ -8,26 +8,16 @@ from typing import Any
 
 import pytest
 
-from scalarviz.pages.page import page_of
-from scalarviz.presenter.show import Show
-from scalarviz.scenefiles.find import find, load
 from scalarviz.texts import text
 from tests.pages.browser import Tab
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("pages") / "rgb.html"
-    path.write_bytes(page_of(Show.of(load(find("rgb"))())).text)
-    return path
-
-
 @pytest.fixture
-def tab(browser: Any, file: Path) -> Iterator[Tab]:
+def tab(browser: Any, files: dict[str, Path]) -> Iterator[Tab]:
     """rgb after 60 steps, gone back to step 20, and trained for 30 steps at another rate."""
-    opened = Tab(browser, file).ready()
+    opened = Tab(browser, files["rgb"]).ready()
     for name, args in [
         ("advance", "{count: 60, unit: 'step'}"),
         ("seek", "{step: 20}"),
@@ -84,8 +74,8 @@ def test_a_branch_is_chosen_in_the_list_by_keys(tab: Tab) -> None:
     assert tab.state["step"] == 50 and tab.state["last"] == 60
 
 
-def test_without_branches_there_is_no_list(browser: Any, file: Path) -> None:
-    opened = Tab(browser, file).ready()
+def test_without_branches_there_is_no_list(browser: Any, files: dict[str, Path]) -> None:
+    opened = Tab(browser, files["rgb"]).ready()
     opened.page.click("#more")
     assert not opened.page.locator("#branch").is_visible()
     opened.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,11 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.pages.page import page_of
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from scalarviz.texts import text
 from tests.pages.browser import ONLY_CHROMIUM, Tab
+from tests.pages.conftest import Files, Opens
 
 pytestmark = pytest.mark.slow
 
@@ -26,36 +25,14 @@ OPERATIONS = 12  # of a step of rgb
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The pages of some scenes, and one with a title that would do harm."""
-    folder, found = tmp_path_factory.mktemp("pages"), {}
-    shows = {name: Show.of(load(find(name))()) for name in ("rgb", "xor", "circle")}
-    shows["trained"] = Show.of(load(find("rgb"))())
-    shows["trained"].session.advance(50)
+def files(files: Files) -> Files:
+    """The pages of scenes, and one with a title that would do harm."""
+    trained = Show.of(load(find("rgb"))())
+    trained.session.advance(50)
+    files.write("trained", trained)
     nasty = sv.Session(sv.Network([2, 3, 1], "tanh", seed=0), data.Xor(), "mse", sv.SGD(0.5))
-    shows["nasty"] = sv.Show(nasty, title=NASTY, about=NASTY)
-    for name, show in shows.items():
-        found[name] = folder / f"{name}.html"
-        found[name].write_bytes(page_of(show).text)
-    return found
-
-
-Opens = Callable[..., Tab]
-
-
-@pytest.fixture
-def opened(browser: Any, files: dict[str, Path]) -> Iterator[Opens]:
-    """opened("rgb", ...): the page of a scene; at the end nothing may have gone wrong."""
-    tabs = []
-
-    def open_page(name: str = "rgb", *given: Any, **more: Any) -> Tab:
-        tab = Tab(browser, files[name], *given, **more)
-        tabs.append(tab)
-        return tab
-
-    yield open_page
-    for tab in tabs:
-        tab.close()
+    files.write("nasty", sv.Show(nasty, title=NASTY, about=NASTY))
+    return files
 
 
 # The first ten seconds.

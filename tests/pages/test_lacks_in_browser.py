@@ -7,9 +7,6 @@ from typing import Any
 
 import pytest
 
-from scalarviz.pages.page import page_of
-from scalarviz.presenter.show import Show
-from scalarviz.scenefiles.find import find, load
 from scalarviz.texts import text
 from tests.pages.browser import Tab
 
@@ -36,15 +33,6 @@ LACKS = {
     "memory": NO_MEMORY,
 }
 STEPS = 600  # of the recording of rgb
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("pages")
-    found = {name: folder / f"{name}.html" for name in ("rgb", "circle", "digits")}
-    for name, file in found.items():
-        file.write_bytes(page_of(Show.of(load(find(name))())).text)
-    return found
 
 
 @pytest.mark.parametrize("lack", LACKS)

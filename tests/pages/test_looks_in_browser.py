@@ -13,21 +13,10 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.draw2d.colors import contrast
 from scalarviz.pages.page import page_of
-from scalarviz.presenter.show import Show
-from scalarviz.scenefiles.find import find, load
 from scalarviz.texts import text
 from tests.pages.browser import Tab
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder, found = tmp_path_factory.mktemp("looks"), {}
-    for name in ("xor", "circle"):
-        found[name] = folder / f"{name}.html"
-        found[name].write_bytes(page_of(Show.of(load(find(name))())).text)
-    return found
 
 
 @pytest.fixture(scope="module")

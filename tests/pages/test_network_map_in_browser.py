@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,14 +10,12 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.pages.page import page_of
 from scalarviz.presenter.show import Show
-from scalarviz.scenefiles.find import find, load
 from tests.pages.browser import Tab, chromium
+from tests.pages.conftest import Files, Opens
 
 pytestmark = pytest.mark.slow
 
-Opens = Callable[..., Tab]
 # Of an output in float32, whose size is about 1. GLSL leaves the sine of an encoding 2**-11; half a
 # level of a color is 2e-3.
 LARGEST_ERROR = {"texture": 1e-3, "features": 1e-3, "else": 2e-6}
@@ -66,29 +63,10 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder, found = tmp_path_factory.mktemp("pages"), {}
-    shows = {name: Show.of(load(find(name))()) for name in ("xor", "circle", "rgb")}
-    shows |= {name: Show.of(make()) for name, make in SESSIONS.items()}
-    for name, show in shows.items():
-        found[name] = folder / f"{name}.html"
-        found[name].write_bytes(page_of(show).text)
-    return found
-
-
-@pytest.fixture
-def opened(browser: Any, files: dict[str, Path]) -> Iterator[Opens]:
-    """opened("xor", ...): the page of a scene; at the end nothing may have gone wrong."""
-    tabs = []
-
-    def open_page(name: str, *given: Any, **more: Any) -> Tab:
-        tab = Tab(browser, files[name], *given, **more)
-        tabs.append(tab)
-        return tab
-
-    yield open_page
-    for tab in tabs:
-        tab.close()
+def files(files: Files) -> Files:
+    for name, make in SESSIONS.items():
+        files.write(name, Show.of(make()))
+    return files
 
 
 EXHIBIT = "(app.exhibit.map?.map ? app.exhibit.map : app.exhibit)"

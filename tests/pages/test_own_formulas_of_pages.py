@@ -1,6 +1,6 @@
 """A page writes formulas that users add as Python does, word for word."""
 
-from collections.abc import Callable, Iterator, MutableSequence, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,15 @@ from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.elementary import exp, log, log1p
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.formulas.optimizers import OPTIMIZERS
+from tests.additions.test_own_losses import (
+    chosen,
+    pinball,
+    pinball_derivative,
+    squares,
+    squares_gradient,
+)
 from tests.pages.walks import Walk, compared, said_by_node, spec_of
 
-SHARE = 0.9
 TABLES: list[dict[str, Any]] = [ACTIVATIONS, LOSSES, ROW_LOSSES, OPTIMIZERS]
 
 
@@ -30,35 +36,9 @@ def stairs_derivative(x: float, y: float) -> float:
     return 2.0 if -0.5 <= x < 0.5 else 0.0
 
 
-def pinball(p: float, t: float) -> float:
-    return SHARE * (t - p) if t > p else (1.0 - SHARE) * (p - t)
-
-
-def pinball_derivative(p: float, t: float) -> float:
-    return -SHARE if t > p else 1.0 - SHARE
-
-
 def log_cosh(p: float, t: float) -> float:
     e = abs(p - t)
     return e + log1p(exp(-2.0 * e)) - log(2.0)
-
-
-def chosen(p: Any, t: Any) -> Any:
-    return sv.where(t > p, SHARE * (t - p), (1.0 - SHARE) * (p - t))
-
-
-def squares(p: Sequence[float], t: Sequence[float]) -> float:
-    total = 0.0
-    for i in range(len(p)):
-        total += (p[i] - t[i]) * (p[i] - t[i])
-    return total
-
-
-def squares_gradient(
-    p: Sequence[float], t: Sequence[float], gradient: MutableSequence[float]
-) -> None:
-    for i in range(len(p)):
-        gradient[i] = 2.0 * (p[i] - t[i])
 
 
 def lion(w: float, g: float, m: float, lr: float, beta1: float = 0.9, beta2: float = 0.99) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,11 @@ from PIL import Image
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.pages.page import page_of
 from scalarviz.presenter.show import Show
-from scalarviz.scenefiles.find import find, load
 from tests.pages.browser import Tab, chromium
+from tests.pages.conftest import Files, Opens
 
 pytestmark = pytest.mark.slow
-
-Opens = Callable[..., Tab]
 
 
 @pytest.fixture(scope="module")
@@ -30,31 +27,13 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder, found = tmp_path_factory.mktemp("pages"), {}
-    shows = {name: Show.of(load(find(name))()) for name in ("rgb", "circle", "digits")}
+def files(files: Files) -> Files:
     picture = np.random.default_rng(0).random((30, 40, 3))
     net = sv.Network([2, 6, 3], "tanh", seed=0)
-    shows["texture"] = Show.of(sv.Session(net, data.Texture(picture), "mse", sv.Adam(0.01), 64))
-    for name, show in shows.items():
-        found[name] = folder / f"{name}.html"
-        found[name].write_bytes(page_of(show).text)
-    return found
-
-
-@pytest.fixture
-def opened(browser: Any, files: dict[str, Path]) -> Iterator[Opens]:
-    """opened("rgb", ...): the page of a scene; at the end nothing may have gone wrong."""
-    tabs = []
-
-    def open_page(name: str, *given: Any, **more: Any) -> Tab:
-        tab = Tab(browser, files[name], *given, **more)
-        tabs.append(tab)
-        return tab
-
-    yield open_page
-    for tab in tabs:
-        tab.close()
+    files.write(
+        "texture", Show.of(sv.Session(net, data.Texture(picture), "mse", sv.Adam(0.01), 64))
+    )
+    return files
 
 
 def own(tab: Tab) -> list[float]:

@@ -306,8 +306,7 @@ def test_what_a_page_cannot_train_is_recorded_and_the_reason_said(
 def test_what_has_no_layers_or_a_wrong_number_is_refused_and_nothing_is_written(
     tmp_path: Path,
 ) -> None:
-    formula = sv.compile(lambda x, a=1.0: a * x, inputs=1)
-    session = sv.Session(formula, ([[1.0]], [[2.0]]))
+    session = sv.Session(sv.compile(lambda x, a=1.0: a * x, inputs=1), ([[1.0]], [[2.0]]))
     with refused(EngineError, "Expression"):
         sv.page(session, tmp_path / "a.html", engine=False)
     for wrong in ({"steps": 0}, {"every": 0}, {"steps": 1.5}, {"engine": "cpu"}):

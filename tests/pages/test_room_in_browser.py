@@ -45,10 +45,8 @@ CUT = """[...document.querySelectorAll("#exhibit :is(h2, p, td, figcaption, .key
 
 
 @pytest.fixture(scope="module", params=["circle", "xor", "texture", "digits"])
-def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = tmp_path_factory.mktemp("room") / f"{request.param}.html"
-    found.write_bytes(page_of(Show.of(load(find(request.param))())).text)
-    return found
+def file(request: pytest.FixtureRequest, files: dict[str, Path]) -> Path:
+    return files[request.param]
 
 
 def test_nothing_covers_or_cuts_the_exhibit(browser: Any, file: Path) -> None:

@@ -9,9 +9,6 @@ from typing import Any
 
 import pytest
 
-from scalarviz.pages.page import page_of
-from scalarviz.presenter.show import Show
-from scalarviz.scenefiles.find import find, load
 from scalarviz.texts import text
 from tests.pages.browser import ONLY_CHROMIUM, Tab
 
@@ -33,15 +30,6 @@ OUTSIDE = """[...document.querySelectorAll("body *")].filter((each) => {
   const below = !scrolls && box.bottom > innerHeight + 1;
   return box.width > 0 && (box.left < -1 || box.right > innerWidth + 1 || box.top < -1 || below);
 }).map((each) => each.id || each.outerHTML.slice(0, 80))"""
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder, found = tmp_path_factory.mktemp("screens"), {}
-    for name in ("rgb", "xor", "digits"):
-        found[name] = folder / f"{name}.html"
-        found[name].write_bytes(page_of(Show.of(load(find(name))())).text)
-    return found
 
 
 def boxes(tab: Tab, where: str) -> list[dict[str, float]]:

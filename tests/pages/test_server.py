@@ -12,7 +12,7 @@ from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from socketserver import ThreadingMixIn
 from threading import Thread
-from time import perf_counter, sleep
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -20,6 +20,7 @@ import pytest
 from scalarviz.pages import server as module
 from scalarviz.pages.index_page import Entry, index_of
 from scalarviz.pages.server import PageServer, takes_gzip
+from tests.waiting import until
 
 POLICY = "default-src 'none'; script-src 'sha256-abc='"
 META = f'<meta http-equiv="Content-Security-Policy" content="{POLICY.replace(chr(39), "&#x27;")}">'
@@ -57,14 +58,6 @@ def ask(served: PageServer) -> Ask:
         return got, got.read()
 
     return answer
-
-
-def until(true: Callable[[], object]) -> None:
-    """Wait for something, a minute at most."""
-    end = perf_counter() + 60.0
-    while not true():
-        assert perf_counter() < end
-        sleep(0.01)
 
 
 def raw(server: PageServer, sent: bytes) -> bytes:

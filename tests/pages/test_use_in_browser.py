@@ -10,9 +10,6 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from scalarviz.pages.page import page_of
-from scalarviz.presenter.show import Show
-from scalarviz.scenefiles.find import find, load
 from scalarviz.texts import text
 from tests.pages.browser import ONLY_CHROMIUM, Tab
 
@@ -21,19 +18,12 @@ pytestmark = pytest.mark.slow
 Opens = Callable[..., Tab]
 
 
-@pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("use") / "rgb.html"
-    path.write_bytes(page_of(Show.of(load(find("rgb"))())).text)
-    return path
-
-
 @pytest.fixture
-def opened(browser: Any, file: Path) -> Iterator[Opens]:
+def opened(browser: Any, files: dict[str, Path]) -> Iterator[Opens]:
     tabs = []
 
     def open_page(place: str = "#tour=no") -> Tab:
-        tabs.append(Tab(browser, file, place=place, reduced_motion="reduce").ready())
+        tabs.append(Tab(browser, files["rgb"], place=place, reduced_motion="reduce").ready())
         return tabs[-1]
 
     yield open_page
@@ -127,9 +117,11 @@ def test_a_far_link_ends_at_esc_and_takes_its_message_along(opened: Opens) -> No
 
 
 @ONLY_CHROMIUM  # a screenshot in Firefox adds a style, which the page refuses
-def test_the_stage_is_not_black_before_the_first_state_is_there(browser: Any, file: Path) -> None:
+def test_the_stage_is_not_black_before_the_first_state_is_there(
+    browser: Any, files: dict[str, Path]
+) -> None:
     never = "globalThis.Worker = class { postMessage() {} terminate() {} }"
-    tab = Tab(browser, file, before=never, color_scheme="light")
+    tab = Tab(browser, files["rgb"], before=never, color_scheme="light")
     tab.page.wait_for_timeout(1500)
     assert tab.ask("!app && document.querySelector('#waiting') === null")
     shown = Image.open(io.BytesIO(tab.page.screenshot())).convert("RGB")

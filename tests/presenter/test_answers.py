@@ -10,8 +10,8 @@ from scalarviz.presenter.answers import AT_ONCE, Answer
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.view.frame_data import History
-from tests.session.test_session import wait_for
 from tests.session.test_threads import SOON, Gate, ours
+from tests.waiting import until
 
 
 def slowly(value: object, asked: list[object], seconds: float = 0.2) -> Callable[[], Any]:
@@ -38,7 +38,7 @@ def test_the_answer_before_stands_until_the_new_one_is_there() -> None:
     assert answer.get(1, slowly("one", asked), 0.01) == "before" and answer.pending
     assert answer.get(1, slowly("one", asked), 0.01) == "before"
     assert time.perf_counter() - start < 0.15
-    wait_for(lambda: not answer.pending)
+    until(lambda: not answer.pending)
     assert answer.get(1, slowly("one", asked), 0.01) == "one" and asked == ["one"]
 
 
@@ -46,7 +46,7 @@ def test_the_newest_question_is_answered_in_the_end() -> None:
     answer, asked = Answer[Any]("before"), []
     for key in (1, 2, 3, 1, 3):
         answer.get(key, slowly(key, asked, 0.05), 0.0)
-    wait_for(lambda: answer.get(3, slowly(3, asked, 0.05), 0.0) == 3 and not answer.pending)
+    until(lambda: answer.get(3, slowly(3, asked, 0.05), 0.0) == 3 and not answer.pending)
     assert answer.value == 3
 
 
@@ -101,13 +101,13 @@ def test_what_a_picture_asks_for_is_shown_when_it_is_there(unit: Any) -> None:
         stage.color = "last change"
         stage.pin(4)
         stage.frame_data()
-    wait_for(lambda: not stages[0].reading.pending)
+    until(lambda: not stages[0].reading.pending)
     s.advance(3, unit)
     gate.seconds = 0.2
     start = time.perf_counter()
     seen(stages[0])
     assert time.perf_counter() - start < SOON and stages[0].tick(1.0)
-    wait_for(lambda: (stages[0].frame_data(), not stages[0].reading.pending)[1])
+    until(lambda: (stages[0].frame_data(), not stages[0].reading.pending)[1])
     gate.seconds = 0.0
     seen(stages[1])
     for stage in stages:
@@ -116,4 +116,4 @@ def test_what_a_picture_asks_for_is_shown_when_it_is_there(unit: Any) -> None:
     now, *same = seen(stages[0])
     assert str(same) == str(others) and now.caption == words.caption
     s.history(4, wait=True)
-    wait_for(lambda: ours() == [])
+    until(lambda: ours() == [])

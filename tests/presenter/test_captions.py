@@ -112,8 +112,7 @@ def test_the_formulas_of_a_step() -> None:
 
 def test_layers_are_named_where_there_are_several() -> None:
     network = sv.Network([2, 3, 3, 1], "tanh", seed=0)
-    s = sv.Session(network, data.Xor(), optimizer=sv.SGD(0.1), batch=1, engine="python")
-    told = walk(s)
+    told = walk(sv.Session(network, data.Xor(), optimizer=sv.SGD(0.1), batch=1, engine="python"))
     assert told["affine 1"].title == "Neuron 0 of layer 1 adds up what arrives."
     assert told["weight gradient 0"].title.startswith(
         "The weight from input x to neuron 0 of layer 0 is pushed "

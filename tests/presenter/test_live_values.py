@@ -19,8 +19,9 @@ from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.view.exhibits.pictures import Pictures
 from scalarviz.view.exhibits.swatches import Swatches
-from tests.session.test_session import session, wait_for
+from tests.session.test_session import session
 from tests.sessions import advanced
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def test_the_output_in_use_is_empty_until_it_is_computed(reading: LiveValues) ->
 def test_while_it_plays_numbers_and_clock_are_of_one_moment(reading: LiveValues) -> None:
     session, seen = reading.session, {}
     session.play(400.0, "operation")
-    wait_for(lambda: session.step_index > 4)
+    until(lambda: session.step_index > 4)
     while session.step_index < 20:
         reading.refresh()
         seen[reading.place] = reading.numbers.value
@@ -229,7 +230,7 @@ def test_a_session_at_rest_is_shown_in_full_resolution_when_that_is_there() -> N
     reading.refresh()
     assert rows_of(reading) == 30 and reading.pending  # another picture is asked for
     for _ in range(2):
-        wait_for(lambda: reading.refresh() or not reading.pending)
+        until(lambda: reading.refresh() or not reading.pending)
         points, _ = session.data.pixels()
         assert rows_of(reading) == 90
         output = pictures_of(reading)["output"].reshape(-1, 3)
@@ -252,33 +253,33 @@ def test_no_picture_waits_for_the_exhibit(monkeypatch: pytest.MonkeyPatch) -> No
 
     session = texture()
     reading = LiveValues(session, AT_ONCE)
-    wait_for(lambda: reading.refresh() or not reading.pending)
+    until(lambda: reading.refresh() or not reading.pending)
     monkeypatch.setattr(exhibits_of, "in_portions", slowly)
     session.play()
     try:
-        wait_for(lambda: reading.refresh() or bool(asked))
+        until(lambda: reading.refresh() or bool(asked))
         before = reading.numbers
-        wait_for(lambda: reading.refresh() or reading.numbers is not before)
+        until(lambda: reading.refresh() or reading.numbers is not before)
         reading.refresh()
         assert rows_of(reading) == 90 and asked == [30 * 50]  # one at a time
         opened.set()
-        wait_for(lambda: reading.refresh() or rows_of(reading) == 30)
+        until(lambda: reading.refresh() or rows_of(reading) == 30)
     finally:
         opened.set()
         session.pause()
-    wait_for(lambda: reading.refresh() or (rows_of(reading) == 90 and not reading.pending))
+    until(lambda: reading.refresh() or (rows_of(reading) == 90 and not reading.pending))
     assert all(same)  # each with the numbers that it was asked with
 
 
 def test_a_small_network_is_shown_in_full_resolution_while_it_learns() -> None:
     session = texture(hidden=4)
     reading = LiveValues(session, 0.0)
-    wait_for(lambda: reading.refresh() or (reading.exhibit is not None and not reading.pending))
+    until(lambda: reading.refresh() or (reading.exhibit is not None and not reading.pending))
     session.play()
     try:
         kept = [pictures_of(reading)]
         for _ in range(3):
-            wait_for(lambda: reading.refresh() or pictures_of(reading) is not kept[-1])
+            until(lambda: reading.refresh() or pictures_of(reading) is not kept[-1])
             kept.append(pictures_of(reading))
         assert [len(each["output"]) for each in kept] == [90] * 4
     finally:
@@ -301,7 +302,7 @@ def test_an_exhibit_of_other_data_is_not_shown_when_it_comes(
     assert reading.pending
     session.data = data.Texture(np.zeros((20, 20, 3)))
     opened.set()
-    wait_for(lambda: reading.refresh() or seen.add(rows_of(reading)) or not reading.pending)
+    until(lambda: reading.refresh() or seen.add(rows_of(reading)) or not reading.pending)
     assert seen == {30, 20}
 
 

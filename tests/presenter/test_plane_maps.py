@@ -137,8 +137,7 @@ def test_the_sample_in_use_is_marked_where_it_lies_though_only_its_features_are_
 def test_a_sphere_shows_its_map_as_a_disc_and_keeps_its_rim(studio: Studio, theme: str) -> None:
     known = data.Xor()
     network = sv.Network([2, 1], "tanh", "tanh", seed=0)
-    session = sv.Session(network, known, batch=4, engine="python")
-    stage = Stage(session, theme)
+    stage = Stage(sv.Session(network, known, batch=4, engine="python"), theme)
     plain = studio.stage(stage, 0.0, SIZE)
     stage.neuron_maps = True
     pixels, shown = studio.stage(stage, 0.0, SIZE), stage.frame_data()
@@ -218,8 +217,7 @@ def test_the_sphere_of_the_biases_has_no_map() -> None:
 
 def test_a_network_with_a_branch_has_maps() -> None:
     layers = [sv.Dense(2, 3), sv.Residual(sv.Dense(3, 4, "tanh"), sv.Dense(4, 3)), sv.Dense(3, 1)]
-    session = sv.Session(sv.Network(layers, seed=0), circle(), batch=10, engine="python")
-    stage = Stage(session)
+    stage = Stage(sv.Session(sv.Network(layers, seed=0), circle(), batch=10, engine="python"))
     stage.frame_data()
     maps = PlaneMaps(stage.reading).now()
     assert maps is not None and np.isfinite(maps.values["sum 1"]).all()

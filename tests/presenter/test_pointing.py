@@ -7,27 +7,13 @@ import scalarviz as sv
 from scalarviz.checks.numbers import shorten
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.model.weight import Weight
-from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.view.cubes.picking import half_sides
 from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.scene.frame import Division
+from tests.presenter.conftest import SIZE, words
 from tests.studio import Studio, places
 from tests.wording import refused
-
-SIZE = (800, 600)
-
-
-@pytest.fixture
-def stage(colours: sv.Session) -> Stage:
-    colours.advance(3)
-    return Stage(Show(colours, title="colours", about="About it."), "dark", "flat", "crossbar")
-
-
-def words(studio: Studio, stage: Stage, size: tuple[int, int] = SIZE) -> list[str]:
-    """All that is written on the picture."""
-    studio.stage(stage, 0.0, size)
-    return list(stage.picture().words)
 
 
 def near(stage: Stage, index: int, changed: np.ndarray) -> int:

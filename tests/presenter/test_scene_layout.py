@@ -14,8 +14,7 @@ from tests.view.measures import Words, projection, stage_of
 def test_parameters_of_an_expression_stand_in_the_order_of_its_formula() -> None:
     height, damping, speed, phase = (sv.Value(1.0, label=name) for name in "hdsp")
     made = sv.compile(lambda x: height * (-damping * x).exp() * (speed * x + phase).sin(), inputs=1)
-    session = sv.Session(made, ([[0.0], [1.0]], [[0.0], [1.0]]))
-    layout = layout_of(session)
+    layout = layout_of(sv.Session(made, ([[0.0], [1.0]], [[0.0], [1.0]])))
     assert [label.name for label in layout.labels] == ["h", "d", "s", "p"]
     for plate, label in zip(layout.plates, layout.labels, strict=True):
         assert made.name_of(plate.first) == label.name
@@ -25,8 +24,7 @@ def test_parameters_of_an_expression_stand_in_the_order_of_its_formula() -> None
 def test_names_of_neurons_show_their_control_characters() -> None:
     names = ["\x1b[31mred", "a\nb"]
     known = sv.data.Arrays([[1.0, 2.0]], [[1.0]], input_names=names)
-    session = sv.Session(sv.Network([2, 1]), known)
-    (shown,) = names_of(session).values()
+    (shown,) = names_of(sv.Session(sv.Network([2, 1]), known)).values()
     assert all(name.isprintable() for name in shown) and "red" in shown[0]
 
 
@@ -40,8 +38,7 @@ def test_a_network_without_walls_says_which_line_is_the_input_and_which_the_outp
 
 
 def test_in_and_out_are_not_cut_where_spheres_are_near_the_edge() -> None:
-    session = sv.Session(sv.Network([3, 8, 3]), sv.data.Rgb("invert"))
-    stage = stage_of(session, (800, 500))
+    stage = stage_of(sv.Session(sv.Network([3, 8, 3]), sv.data.Rgb("invert")), (800, 500))
     middle, data = projection(stage), stage.frame_data()
     outputs = data.layout.neurons[-1]
     for up in np.linspace(0.0, 0.4, 401):

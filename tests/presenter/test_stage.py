@@ -7,29 +7,16 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import InputError
 from scalarviz.presenter.channels import CHANNELS
-from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.scenefiles.find import find, load
 from scalarviz.view import scenery
 from scalarviz.view.scene.camera import Camera
 from scalarviz.view.scene.frame import Division
+from tests.presenter.conftest import SIZE, words
 from tests.studio import Studio, at, corners, ground_of, places, shade
 from tests.wording import refused
 
-SIZE = (800, 600)
 BESIDE = (-0.15, -0.15)  # the number that is written on a cube, in cells
-
-
-@pytest.fixture
-def stage(colours: sv.Session) -> Stage:
-    colours.advance(3)
-    return Stage(Show(colours, title="colours", about="About it."), "dark", "flat", "crossbar")
-
-
-def words(studio: Studio, stage: Stage, size: tuple[int, int] = SIZE) -> list[str]:
-    """All that is written on the picture."""
-    studio.stage(stage, 0.0, size)
-    return list(stage.picture().words)
 
 
 def assert_right_colors(

@@ -41,13 +41,6 @@ VIOLET = THEMES["dark"].accent
 EMPTY = rgb((THEMES["dark"].tray,))[0] * 255.0  # a neuron whose number is not computed yet
 
 
-@pytest.fixture
-def walk(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> Walk:
-    """Pictures without numbers on the cubes, whose colors and sizes are measured."""
-    monkeypatch.setattr("scalarviz.view.scenery.draw_numbers", lambda *given: None)
-    return Walk(studio)
-
-
 def test_what_takes_no_part_is_dim(walk: Walk) -> None:
     seen = []
     for _ in NAMES:

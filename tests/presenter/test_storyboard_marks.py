@@ -9,15 +9,8 @@ from scalarviz.texts.decimals import short
 from scalarviz.view.cubes.picking import half_sides
 from scalarviz.view.cubes.shaders import LEAST
 from scalarviz.view.scene.layout_builder import RIM as RADIUS
-from tests.studio import Studio, above_number, at, lit, shade
+from tests.studio import above_number, at, lit, shade
 from tests.walk import NAMES, Walk, widths
-
-
-@pytest.fixture
-def walk(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> Walk:
-    """Pictures without numbers on the cubes, whose colors and sizes are measured."""
-    monkeypatch.setattr("scalarviz.view.scenery.draw_numbers", lambda *given: None)
-    return Walk(studio)
 
 
 def without_arrows(monkeypatch: pytest.MonkeyPatch) -> None:

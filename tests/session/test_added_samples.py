@@ -9,7 +9,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
-from tests.sessions import advanced
+from tests.sessions import advanced, reloaded
 from tests.tables import training_of
 from tests.wording import refused
 
@@ -129,8 +129,7 @@ def test_a_file_keeps_a_data_set_with_added_samples(tmp_path: Path) -> None:
     s = colours()
     s.add_samples([0.1, 0.2, 0.3], [0.9, 0.8, 0.7])
     other = advanced(sv.Session(s.network.copy(), s.data, engine="cpu"), 2)
-    other.save(tmp_path / "run.safetensors")
-    loaded = sv.Session.load(tmp_path / "run.safetensors")
+    loaded = reloaded(other, tmp_path)
     assert loaded.data.samples == 28
     np.testing.assert_array_equal(loaded.data.training[1], s.data.training[1])
 

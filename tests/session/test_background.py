@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from scalarviz.session.worker import Background
-from tests.session.test_session import wait_for
 from tests.session.test_threads import ours
+from tests.waiting import until
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -40,11 +40,11 @@ def background() -> Iterator[Background]:
 def test_what_is_started_replaces_what_was_under_way(background: Background) -> None:
     seen: list[str] = []
     background.start(counting(seen, "a"))
-    wait_for(lambda: "a" in seen)
+    until(lambda: "a" in seen)
     background.start(counting(seen, "b"))
-    wait_for(lambda: "b" in seen)
+    until(lambda: "b" in seen)
     at = len(seen)
-    wait_for(lambda: len(seen) > at + 5)
+    until(lambda: len(seen) > at + 5)
     assert set(seen[at:]) == {"b"} and len(ours()) == 1
 
 
@@ -66,7 +66,7 @@ def test_a_job_that_ends_leaves_no_thread(background: Background) -> None:
     background.start(counting(seen, "a", upto=3))
     background.finish()
     assert seen == ["a"] * 3 and not background.busy
-    wait_for(lambda: ours() == [])
+    until(lambda: ours() == [])
     background.start(counting(seen, "b", upto=3))
     background.finish()
     assert seen == ["a"] * 3 + ["b"] * 3
@@ -91,7 +91,7 @@ def test_a_job_may_stop_itself_and_wait(background: Background) -> None:
         yield 0.0
 
     background.start(itself())
-    wait_for(lambda: ours() == [])
+    until(lambda: ours() == [])
     assert done == [True]
 
 

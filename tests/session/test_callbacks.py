@@ -13,7 +13,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import GradientError, InputError, OrderError
 from scalarviz.session.callbacks import StepView
-from tests.sessions import advanced
+from tests.sessions import advanced, reloaded
 from tests.wording import refused
 
 RNG = np.random.default_rng(7)
@@ -99,8 +99,7 @@ def test_a_loaded_run_repeats_what_a_callback_did(tmp_path: Any) -> None:
     s = session()
     s.on_step(lambda view: view.set_rate(view.learning_rate / 2), every=3)
     s.advance(7)
-    s.save(tmp_path / "run.safetensors")
-    again = sv.Session.load(tmp_path / "run.safetensors")
+    again = reloaded(s, tmp_path)
     again.seek(0)
     again.seek(7)
     assert bits(again) == bits(s)

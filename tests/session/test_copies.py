@@ -8,7 +8,7 @@ import pytest
 
 import scalarviz as sv
 from tests.session.test_session import COLOURS, PAIR, session, state
-from tests.sessions import advanced
+from tests.sessions import advanced, reloaded
 
 
 def branched(**options: Any) -> sv.Session:
@@ -51,8 +51,7 @@ def test_a_copy_has_every_branch_and_stands_where_its_original_stood() -> None:
 
 def test_a_copy_of_a_copy_is_kept_in_a_file_like_its_original(tmp_path: Path) -> None:
     s = branched()
-    s.copy().copy().save(tmp_path / "copy.safetensors")
-    loaded = sv.Session.load(tmp_path / "copy.safetensors")
+    loaded = reloaded(s.copy().copy(), tmp_path)
     assert state(loaded) == state(s)
     assert visits(loaded.copy()) == visits(s)
 

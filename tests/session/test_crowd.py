@@ -14,9 +14,10 @@ from scalarviz.errors import ScalarvizError
 from scalarviz.session.branches import Branch
 from scalarviz.session.timeline import Timeline
 from scalarviz.session.trainer import Trainer
-from tests.session.test_session import COLOURS, PAIR, session, wait_for
+from tests.session.test_session import COLOURS, PAIR, session
 from tests.session.test_threads import ours
 from tests.sessions import advanced
+from tests.waiting import until
 
 THREADS = 4
 PATIENCE = 120.0  # seconds more at most, on a busy machine
@@ -200,7 +201,7 @@ def check(seed: int, seconds: float, path: Path) -> None:
     assert found(s) == straight(s)
     s.switch(0)
     s.history(0, wait=True)
-    wait_for(lambda: not ours())
+    until(lambda: not ours())
 
 
 def test_four_threads_that_do_anything_leave_a_training_that_can_be_replayed(

@@ -10,7 +10,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import FileError, InputError, OrderError, UnknownNameError
 from scalarviz.model.bank import NONE
-from tests.sessions import advanced
+from tests.sessions import advanced, reloaded
 from tests.wording import refused
 
 COLOURS = np.random.default_rng(0).random((6, 3))
@@ -92,8 +92,7 @@ def test_an_inserted_layer_hands_on_what_it_gets(
 
 def test_relu_hands_on_what_is_not_negative_and_starts_anew_after_tanh() -> None:
     net = sv.Network([2, 3, 3, 1], "relu", seed=1)
-    s = sv.Session(net, data.Xor(), engine="python")
-    grown = sv.insert_layer(s, 2)
+    grown = sv.insert_layer(sv.Session(net, data.Xor(), engine="python"), 2)
     points = np.random.default_rng(1).normal(size=(20, 2))
     assert np.array_equal(grown.network(points), net(points))
     drawn = sv.insert_layer(trained(), 1, activation="relu").network[1].kernel
@@ -303,8 +302,7 @@ def test_rates_of_its_own_stay_with_their_weights(tmp_path: Path) -> None:
     assert smaller.own_rate(smaller.network.layers[1].perceptrons[0].weights[0]) == 0.0
     with refused(OrderError, "nothing to undo"):
         grown.undo()
-    grown.save(tmp_path / "g.safetensors")
-    loaded = sv.Session.load(tmp_path / "g.safetensors")
+    loaded = reloaded(grown, tmp_path)
     assert loaded.own_rate(kept.index) == 0.0
     grown.advance(5)
     loaded.advance(5)
@@ -327,8 +325,7 @@ def test_reset_of_a_grown_session_keeps_rates_and_conditions(tmp_path: Path) -> 
     assert (grown.own_rate(0), grown.stop_conditions) == had
     grown.reset()
     assert (grown.own_rate(0), grown.stop_conditions) == had
-    grown.save(tmp_path / "g.safetensors")
-    loaded = sv.Session.load(tmp_path / "g.safetensors")
+    loaded = reloaded(grown, tmp_path)
     assert (loaded.own_rate(0), loaded.stop_conditions) == had
     before = loaded.network.bank.value[0]
     loaded.advance(2)

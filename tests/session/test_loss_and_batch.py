@@ -20,7 +20,7 @@ from scalarviz.errors import (
 )
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.formulas.losses import LOSSES
-from tests.sessions import advanced
+from tests.sessions import advanced, reloaded
 from tests.wording import refused
 
 ENGINES = ("python", "cpu")
@@ -56,8 +56,7 @@ def test_both_are_replayed_saved_and_undone(engine: str, tmp_path: Path) -> None
     s.batch = 3
     s.advance(5)
     end, losses = s.network.bank.value.tobytes(), s.losses.tobytes()
-    s.save(tmp_path / "run")
-    for again in (s, sv.Session.load(tmp_path / "run"), s.copy()):
+    for again in (s, reloaded(s, tmp_path), s.copy()):
         assert (again.loss_function.mean, again.batch) == ("samples", 3)
         again.seek(3)
         assert (again.loss_function.name, again.batch) == ("mse", 8)
@@ -141,8 +140,7 @@ def test_class_labels_are_checked_for_a_new_loss() -> None:
 
 
 def test_the_precision_is_a_setting_of_the_engine() -> None:
-    net = sv.Network([3, 3], seed=0)
-    s = sv.Session(net, data.Rgb(levels=3), engine="cpu")
+    s = sv.Session(sv.Network([3, 3], seed=0), data.Rgb(levels=3), engine="cpu")
     s.precision = "mixed"
     assert s.precision.mixed and s.engine == "cpu"
     s.undo()

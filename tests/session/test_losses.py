@@ -8,7 +8,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.session import branches, losses
 from scalarviz.session.losses import Losses
-from tests.sessions import advanced
+from tests.sessions import advanced, reloaded
 
 
 @pytest.fixture
@@ -57,8 +57,7 @@ def test_a_long_training_goes_back_and_is_saved_as_a_short_one(
     s = advanced(training(), 700, progress=False)
     kept = s.losses
     assert len(kept) == 700 and not s.current_branch.is_exact(100)
-    s.save(tmp_path / "run")
-    loaded = sv.Session.load(tmp_path / "run")
+    loaded = reloaded(s, tmp_path)
     assert np.array_equal(loaded.losses, kept)
     monkeypatch.undo()
     plain = advanced(training(), 700, progress=False)

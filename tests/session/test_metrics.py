@@ -11,7 +11,7 @@ from scalarviz import data
 from scalarviz.errors import FileError, InputError, OrderError, UnknownNameError
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.formulas.metrics import METRICS
-from tests.sessions import advanced
+from tests.sessions import advanced, reloaded
 from tests.wording import refused
 
 RNG = np.random.default_rng(5)
@@ -244,8 +244,7 @@ def test_a_run_keeps_its_metrics(tmp_path: Path) -> None:
     s.seek(20)
     s.learning_rate = 1.0
     s.advance(15)
-    s.save(tmp_path / "run.safetensors")
-    again = sv.Session.load(tmp_path / "run.safetensors")
+    again = reloaded(s, tmp_path)
     assert same(s.metrics, again.metrics)
     s.advance(10)
     again.advance(10)

@@ -8,7 +8,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import FileError, UnknownAttributeError
-from tests.sessions import advanced
+from tests.sessions import advanced, reloaded
 from tests.wording import refused
 
 COSINE = sv.Schedule("cosine", steps=50)
@@ -72,8 +72,7 @@ def test_it_is_replayed_saved_and_undone(engine: str, tmp_path: Path) -> None:
     s.optimizer = sv.Momentum(0.05)
     s.advance(4)
     end = s.network.bank.value.tobytes()
-    s.save(tmp_path / "run")
-    for again in (s, sv.Session.load(tmp_path / "run")):
+    for again in (s, reloaded(s, tmp_path)):
         again.seek(2)
         again.seek(13)
         assert again.network.bank.value.tobytes() == end
@@ -97,8 +96,7 @@ def test_a_run_of_an_earlier_version_begins_anew(tmp_path: Path) -> None:
     assert s.network.bank.step_count == 0
     s.advance(3)
     end = s.network.bank.value.tobytes()
-    s.save(tmp_path / "run")
-    again = sv.Session.load(tmp_path / "run")
+    again = reloaded(s, tmp_path)
     again.seek(3)
     again.seek(8)
     assert again.network.bank.value.tobytes() == end

@@ -10,7 +10,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import InputError, UnknownNameError
 from tests.session.test_growing import COLOURS, numbers, trained
-from tests.sessions import advanced
+from tests.sessions import advanced, reloaded
 from tests.wording import refused
 
 
@@ -99,8 +99,7 @@ def test_they_are_saved_with_where_they_came_from(tmp_path: Path) -> None:
     s = trained()
     drawn = sv.reinitialize(sv.set_biases(s, False), sv.Init("uniform", low=0.0, high=1.0))
     drawn.advance(3, progress=False)
-    drawn.save(tmp_path / "run")
-    loaded = sv.Session.load(tmp_path / "run")
+    loaded = reloaded(drawn, tmp_path)
     assert str(loaded.origin) == "from step 0: weights drawn by uniform"
     loaded.seek(0)
     loaded.seek(3)

@@ -17,6 +17,7 @@ from scalarviz.errors import GradientError, InputError, OrderError, OwnershipErr
 from scalarviz.session.branches import Branch, Clock
 from tests.sessions import advanced
 from tests.strategies import RUNNABLE
+from tests.waiting import until
 from tests.wording import refused
 
 every_engine = pytest.mark.parametrize("engine", RUNNABLE)
@@ -584,17 +585,10 @@ def playing() -> Iterator[sv.Session]:
     s.pause()
 
 
-def wait_for(condition: Any, seconds: float = 60.0) -> None:
-    end = time.perf_counter() + seconds
-    while not condition():
-        assert time.perf_counter() < end, "it did not happen in time"
-        time.sleep(0.002)
-
-
 def test_it_plays_in_the_background_and_pauses_promptly(playing: sv.Session) -> None:
     playing.play()
     assert playing.playing
-    wait_for(lambda: playing.step_index > 1000)
+    until(lambda: playing.step_index > 1000)
     start = time.perf_counter()
     playing.pause()
     assert time.perf_counter() - start < 0.5
@@ -616,14 +610,14 @@ def test_it_keeps_its_speed(playing: sv.Session) -> None:
     speed = (playing.step_index - first) / (time.perf_counter() - start)
     assert 100 < speed < 230
     playing.play(100.0, "operation")
-    wait_for(lambda: playing.clock.operation > 3)
+    until(lambda: playing.clock.operation > 3)
     playing.pause()
 
 
 def test_slow_playing_begins_at_once(playing: sv.Session) -> None:
     there = playing.clock.place
     playing.play(0.01, "operation")
-    wait_for(lambda: playing.clock.place != there)
+    until(lambda: playing.clock.place != there)
     there = playing.clock.place
     playing.play(0.02, "operation")  # another speed is no new beginning
     time.sleep(0.1)
@@ -633,13 +627,13 @@ def test_slow_playing_begins_at_once(playing: sv.Session) -> None:
 
 def test_what_one_does_while_it_plays_is_journalled(playing: sv.Session) -> None:
     playing.play()
-    wait_for(lambda: playing.step_index > 200)
+    until(lambda: playing.step_index > 200)
     playing.learning_rate = 0.02
-    wait_for(lambda: playing.step_index > 2000)
+    until(lambda: playing.step_index > 2000)
     w = playing.network.parameters()[5]
     w.value = 0.75
     at = playing.step_index
-    wait_for(lambda: playing.step_index > at + 1000)
+    until(lambda: playing.step_index > at + 1000)
     playing.edit(7, 0.5)
     playing.pause()
     after = state(playing)
@@ -663,10 +657,10 @@ def test_snapshots_come_while_it_plays_and_hold_nobody_up(playing: sv.Session) -
     shots = []
     for _ in range(20):
         at = playing.step_index
-        wait_for(lambda at=at: playing.step_index > at)
+        until(lambda at=at: playing.step_index > at)
         shot = playing.snapshot()
         shot.request()
-        wait_for(lambda shot=shot: shot.ready)
+        until(lambda shot=shot: shot.ready)
         shots.append(shot.read().value.copy())
     assert len({value.tobytes() for value in shots}) > 10
     playing.pause()
@@ -679,7 +673,7 @@ def test_snapshots_come_while_it_plays_and_hold_nobody_up(playing: sv.Session) -
 def test_an_error_in_the_thread_reaches_the_caller() -> None:
     s = sv.Session(sv.Network([1, 1]), ([[1.0]], [[0.0]]), "mse", sv.SGD(1e6))
     s.play()
-    wait_for(lambda: not s.playing)
+    until(lambda: not s.playing)
     with pytest.raises(GradientError):
         s.pause()
     s.pause()
@@ -690,7 +684,7 @@ def test_two_sessions_play_at_once() -> None:
     sessions = [session(batch=None), session(batch=None)]
     for s in sessions:
         s.play()
-    wait_for(lambda: all(s.step_index > 500 for s in sessions))
+    until(lambda: all(s.step_index > 500 for s in sessions))
     for s in sessions:
         s.pause()
     steps = min(s.step_index for s in sessions)
@@ -726,14 +720,16 @@ def test_a_pinned_weight_has_a_history_from_the_start_on() -> None:
     assert s.pinned == [] and not len(s.history(w)[0])
 
 
-def test_a_history_has_what_was_there_before_somebody_wrote_into_the_bank() -> None:
+@pytest.mark.parametrize("kind", ["value", "gradient"])
+def test_a_history_has_what_was_there_before_somebody_wrote_into_the_bank(kind: Any) -> None:
     s = advanced(session(), 3)
-    here = s.network.bank.value[4]
+    array = s.network.bank.value if kind == "value" else s.network.bank.grad
+    here = array[4]
     with s._session_lock.taken():  # the history is made afterwards
         s.pin(4)
-        s.network.bank.value[4] += 1.0
-    steps, values = s.history(4, wait=True)
-    assert steps[-1] == 3 and values[-1] == here != s.network.bank.value[4]
+        array[4] += 1.0
+    steps, values = s.history(4, kind, wait=True)
+    assert steps[-1] == 3 and values[-1] == here != array[4]
 
 
 @every_engine
@@ -756,16 +752,6 @@ def test_a_pinned_weight_has_the_gradients_of_all_steps(engine: str) -> None:
     assert s.copy().history(w.index, "gradient")[1].tolist() == [told[step] for step in range(5)]
     with refused(InputError, "'grad'"):
         s.history(w, "grad")  # type: ignore[arg-type]  # on purpose
-
-
-def test_the_gradient_of_a_history_is_not_one_that_somebody_wrote() -> None:
-    s = advanced(session(), 3)
-    here = s.network.bank.grad[4]
-    with s._session_lock.taken():  # the history is made afterwards
-        s.pin(4)
-        s.network.bank.grad[4] += 1.0
-    steps, gradients = s.history(4, "gradient", wait=True)
-    assert steps[-1] == 3 and gradients[-1] == here != s.network.bank.grad[4]
 
 
 @pytest.mark.parametrize("engine", ["python", "cpu"])
@@ -1045,11 +1031,11 @@ def test_a_network_belongs_to_one_session() -> None:
 
 def test_freezing_while_it_plays_is_journalled(playing: sv.Session) -> None:
     playing.play()
-    wait_for(lambda: playing.step_index > 300)
+    until(lambda: playing.step_index > 300)
     w = playing.network.parameters()[4]
     w.freeze()
     at = playing.step_index
-    wait_for(lambda: playing.step_index > at + 300)
+    until(lambda: playing.step_index > at + 300)
     playing.pause()
     after, step = state(playing), playing.step_index
     playing.seek(0)
@@ -1066,7 +1052,7 @@ def test_who_is_interrupted_while_waiting_holds_nobody_up(playing: sv.Session) -
     playing.play()
     session_lock._waiting.add(0)  # as if somebody waited for ever
     at = playing.step_index
-    wait_for(lambda: playing.step_index > at)
+    until(lambda: playing.step_index > at)
     session_lock._waiting.clear()
     playing.pause()
 
@@ -1093,8 +1079,7 @@ def test_another_optimizer_begins_anew() -> None:
 
 
 def test_a_loss_that_a_new_activation_would_spoil_is_refused() -> None:
-    net = sv.Network([3, 4, 3], "tanh")
-    s = sv.Session(net, PAIR, "sigmoid_cross_entropy", engine="cpu")
+    s = sv.Session(sv.Network([3, 4, 3], "tanh"), PAIR, "sigmoid_cross_entropy", engine="cpu")
     with refused(InputError, "'sigmoid'"):
         s.set_activation(-1, "sigmoid")
 

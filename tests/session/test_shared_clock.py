@@ -1,7 +1,7 @@
 """Several sessions on one clock: bit for bit as alone, waiting for each other, and played."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from scalarviz import data
 from scalarviz.errors import GradientError, InputError
 from scalarviz.session.shared_clock import SharedClock, place_of
 from tests.sessions import advanced
+from tests.waiting import until
 from tests.wording import refused
 
 
@@ -30,13 +31,6 @@ def bits(session: sv.Session) -> tuple[Any, ...]:
     bank = session.network.bank
     blocks = [block.tobytes() for block in bank.blocks.values()]
     return session.clock, bank.value.tobytes(), bank.grad.tobytes(), *blocks
-
-
-def until(happened: Callable[[], object], seconds: float = 20.0) -> None:
-    end = time.perf_counter() + seconds
-    while not happened():
-        assert time.perf_counter() < end, "it never happened"
-        time.sleep(0.002)
 
 
 @pytest.mark.parametrize("unit", ["step", "epoch", "phase", "operation"])

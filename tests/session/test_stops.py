@@ -15,7 +15,7 @@ from scalarviz.errors import GradientError, InputError, OrderError, ShapeError, 
 from scalarviz.files.marks import restore_marks
 from scalarviz.session.conditions import PREDICATES, QUANTITIES, STATES
 from scalarviz.session.step_view import ConditionView
-from tests.sessions import advanced
+from tests.sessions import advanced, reloaded
 from tests.wording import refused
 
 RNG = np.random.default_rng(3)
@@ -176,8 +176,7 @@ def test_what_rises_is_compared_with_the_whole_past_however_one_comes_there(
     s.advance(1)
     assert (s.step_index, s.stopped) == (last, why)
     s.back(1)
-    s.save(tmp_path / "run")
-    for other in (s.copy(), sv.Session.load(tmp_path / "run")):
+    for other in (s.copy(), reloaded(s, tmp_path)):
         other.advance(STEPS)
         assert (other.step_index, other.stopped) == (last, why)
     assert s.first(condition) == stops[0]
@@ -378,8 +377,7 @@ def test_a_saved_training_stops_where_it_would_have(engine: str, tmp_path: Path)
     s = advanced(session(engine, metrics=["mae"], every=7), 4)
     s.stop_when("weight 1 changes sign", "mae < 0.001", "loss falls 1e9x")
     s.advance(3)
-    s.save(tmp_path / "run")
-    for other in (sv.Session.load(tmp_path / "run"), s.copy()):
+    for other in (reloaded(s, tmp_path), s.copy()):
         assert other.stop_conditions == s.stop_conditions
         twin = session(engine)
         twin.stop_when("weight 1 changes sign")

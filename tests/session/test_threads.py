@@ -20,8 +20,9 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import GradientError, InputError, OrderError, OwnershipError, UpdateError
 from scalarviz.session.state import SessionState
-from tests.session.test_session import PAIR, every_engine, session, state, wait_for
+from tests.session.test_session import PAIR, every_engine, session, state
 from tests.sessions import advanced
+from tests.waiting import until
 from tests.wording import refused
 
 SOON = 0.5  # seconds; far less than a step behind the gate takes
@@ -55,9 +56,9 @@ def ours() -> list[threading.Thread]:
 
 @pytest.fixture(autouse=True)
 def nothing_is_left_running() -> Iterator[None]:
-    wait_for(lambda: not ours())
+    until(lambda: not ours())
     yield
-    wait_for(lambda: not ours())
+    until(lambda: not ours())
 
 
 class Gate:
@@ -126,7 +127,7 @@ def test_the_last_of_plays_and_pauses_counts() -> None:
         assert s.playing
     s.play(None)
     at = s.step_index
-    wait_for(lambda: s.step_index > at + 1000)
+    until(lambda: s.step_index > at + 1000)
     assert len(ours()) == 1
     s.pause()
     assert not s.playing
@@ -136,7 +137,7 @@ def test_an_error_of_the_playing_thread_is_raised_by_exactly_one_pause() -> None
     for _ in range(20):
         s = sv.Session(sv.Network([1, 1]), ([[1.0]], [[0.0]]), "mse", sv.SGD(1e6), engine="python")
         s.play()
-        wait_for(lambda s=s: not s.playing)
+        until(lambda s=s: not s.playing)
         errors = together(*[s.pause] * 6)
         assert [type(error) for error in errors] == [UpdateError]
         s.pause()
@@ -145,14 +146,14 @@ def test_an_error_of_the_playing_thread_is_raised_by_exactly_one_pause() -> None
 def test_an_error_that_no_pause_has_raised_is_raised_by_play() -> None:
     s = sv.Session(sv.Network([1, 1]), ([[1.0]], [[0.0]]), "mse", sv.SGD(1e6), engine="python")
     s.play()
-    wait_for(lambda: not s.playing)
+    until(lambda: not s.playing)
     with pytest.raises(GradientError):
         s.play()
     assert not s.playing
     s.seek(0)
     s.learning_rate = 0.01
     s.play()
-    wait_for(lambda: s.step_index > 20)
+    until(lambda: s.step_index > 20)
     s.pause()
 
 
@@ -184,7 +185,7 @@ def test_data_may_pause_the_training_that_asks_for_it() -> None:
     s = sv.Session(sv.Network([3, 3]), generated, "mse", sv.SGD(0.1), 4, "python")
     made.append(s)
     s.play()
-    wait_for(lambda: not s.playing)
+    until(lambda: not s.playing)
     s.pause()
     assert s.step_index >= 5
     other = threading.Thread(target=lambda: (s.seek(4), s.play(), s.advance(3)), daemon=True)
@@ -218,7 +219,7 @@ def test_a_session_that_nobody_holds_stops_playing() -> None:
         s, slow = session(), session()
         s.play()
         slow.play(0.01)
-        wait_for(lambda: s.step_index > 100)
+        until(lambda: s.step_index > 100)
         return weakref.ref(s)
 
     gone = forgotten()
@@ -340,10 +341,10 @@ def test_a_snapshot_comes_between_the_portions_of_a_long_advance() -> None:
     seen = []
     for _ in range(5):
         at = s.step_index
-        wait_for(lambda at=at: s.step_index > at)
+        until(lambda at=at: s.step_index > at)
         shot = s.snapshot()
         shot.request()
-        wait_for(lambda shot=shot: shot.ready)
+        until(lambda shot=shot: shot.ready)
         seen.append(shot.read().value.tobytes())
     assert worker.is_alive() and len(set(seen)) == 5
     worker.join(60.0)
@@ -359,7 +360,7 @@ def test_who_looks_on_does_not_see_a_session_look_something_up() -> None:
             seen.add((s.step_index, s.clock.operation, s.done, s.loss, len(s.losses)))
             shot = s.snapshot()
             shot.request()
-            wait_for(lambda shot=shot: shot.ready)
+            until(lambda shot=shot: shot.ready)
             values.add(shot.read().value.tobytes())
             time.sleep(1e-5)
 
@@ -409,10 +410,10 @@ def test_a_second_session_begins_after_the_portion_of_the_first() -> None:
         net = sv.Network([3, 8, 3], "tanh", "sigmoid")
         first = sv.Session(net, PAIR, "mse", sv.SGD(0.1), batch=8, engine="cpu")
         first.play()
-        wait_for(lambda first=first: first.step_index > 50)
+        until(lambda first=first: first.step_index > 50)
         second = sv.Session(net, PAIR, "mse", sv.SGD(0.1), batch=8, engine="cpu")
         value = net.bank.value.copy()
-        wait_for(lambda first=first: not first.playing)
+        until(lambda first=first: not first.playing)
         assert (net.bank.value == value).all() and net.bank.step_count == 0
         second.advance(1)
         assert not second.current_branch.journal
@@ -498,7 +499,7 @@ def test_replicas_may_be_advanced_by_several_threads() -> None:
 def test_replicas_are_made_of_a_session_that_plays() -> None:
     s = session()
     s.play()
-    wait_for(lambda: s.step_index > 10)
+    until(lambda: s.step_index > 10)
 
     def change() -> None:
         for i in range(30):

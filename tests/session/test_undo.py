@@ -10,6 +10,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import GradientError, InputError, OrderError
+from tests.sessions import reloaded
 from tests.wording import refused
 
 DATA = ([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [[0.0], [1.0], [1.0], [0.0]])
@@ -190,8 +191,7 @@ def test_all_that_a_user_does_is_undone_done_again_saved_and_replayed(
             except InputError:  # a rate of three frozen weights
                 assert state(s) == before
         here, now, data = s.timeline.clock, state(s), s.data.training
-        s.save(tmp_path / "run.safetensors")
-        for each in (s, sv.Session.load(tmp_path / "run.safetensors")):
+        for each in (s, reloaded(s, tmp_path)):
             each.timeline.restore(0)
             each.timeline.go(here)
             each.timeline.remember()
@@ -264,8 +264,7 @@ def test_an_undo_keeps_the_moment_where_another_branch_begins(
     session.undo()
     session.undo()
     there = state(session)
-    session.save(tmp_path / "it.safetensors")
-    loaded = sv.Session.load(tmp_path / "it.safetensors")
+    loaded = reloaded(session, tmp_path)
     assert state(loaded) == there and len(loaded.branches) == len(session.branches)
 
 

@@ -8,7 +8,9 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz.checks.numbers import FloatArray
+from tests.sessions import advanced
 
+GRID = {"hidden": [2, 3, 4]}
 PLACES = [[0, 0], [0, 1], [1, 0], [1, 1]]
 EITHER = [[0], [1], [1], [0]]
 
@@ -79,3 +81,12 @@ def always_killing(outputs: FloatArray, targets: FloatArray) -> bool:
 
 def close(outputs: FloatArray, targets: FloatArray) -> bool:
     return bool(np.abs(outputs - targets).max() < 0.3)
+
+
+def digests(runs: Any) -> list[tuple[str, ...]]:
+    return [runs.outcome(number).digests for number in range(len(runs.settings))]
+
+
+def digests_here() -> list[tuple[str, ...]]:
+    """The digests of a sweep over GRID, 30 steps in this process."""
+    return digests(advanced(sv.sweep(xor, GRID, seeds=range(4)), 30))

@@ -11,11 +11,10 @@ import pytest
 import scalarviz as sv
 from scalarviz.errors import InputError
 from tests.sessions import advanced
-from tests.sweeps.making import always_killing, raising, xor
+from tests.sweeps.making import GRID, always_killing, digests, digests_here, raising, xor
 from tests.wording import refused
 
 distributed = pytest.importorskip("distributed", reason="Dask is the extra 'cluster'")
-GRID = {"hidden": [2, 3, 4]}
 
 # Dask's own loops and sockets are closed after its processes, with warnings.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "default::DeprecationWarning")
@@ -38,25 +37,16 @@ def started() -> Iterator[Any]:
         yield made
 
 
-def digests(runs: Any) -> list[tuple[str, ...]]:
-    return [runs.outcome(number).digests for number in range(len(runs.settings))]
-
-
-def here() -> list[tuple[str, ...]]:
-    runs = advanced(sv.sweep(xor, GRID, seeds=range(4)), 30)
-    return digests(runs)
-
-
 @pytest.mark.slow  # starts two processes that import everything
 def test_a_client_and_an_address_give_the_same_bits(cluster: Any) -> None:
     by_address = sv.sweep(xor, GRID, seeds=range(4), executor=cluster.scheduler_address)
     by_address.advance(30)
-    assert digests(by_address) == here()
+    assert digests(by_address) == digests_here()
     with distributed.Client(cluster) as client:
         runs = sv.sweep(xor, GRID, seeds=range(4), executor=client)
         assert [now.done for now in runs.train(30)] == [0, 4, 8, 12]
         assert client.status == "running"  # the user's own stays open
-    assert digests(runs) == here()
+    assert digests(runs) == digests_here()
 
 
 @pytest.mark.slow  # the same
@@ -77,7 +67,7 @@ def test_a_task_that_kills_its_workers_is_named_and_the_others_go_on(
         deadly.advance(5)
         assert "without an answer" in deadly.table().columns["error"][0]
         well = advanced(sv.sweep(xor, GRID, seeds=range(4), executor=client, folder=tmp_path), 30)
-    assert digests(well) == here()
+    assert digests(well) == digests_here()
 
 
 def test_an_address_where_no_scheduler_is_is_refused() -> None:

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
@@ -19,23 +18,26 @@ import scalarviz as sv
 from scalarviz.errors import EngineError, InputError
 from scalarviz.sweeps import executors, task
 from scalarviz.sweeps.versions import versions_here
-from tests.patience import HANG
 from tests.sessions import advanced
-from tests.sweeps.making import always_killing, close, killing, own_data, xor
+from tests.sweeps.making import (
+    GRID,
+    always_killing,
+    close,
+    digests,
+    digests_here,
+    killing,
+    own_data,
+    xor,
+)
+from tests.waiting import until
 from tests.wording import refused
 
-GRID = {"hidden": [2, 3, 4]}
 ROOT = Path(__file__).parents[2]
-
-
-def digests(runs: Any) -> list[tuple[str, ...]]:
-    return [runs.outcome(number).digests for number in range(len(runs.settings))]
 
 
 @pytest.fixture(scope="module")
 def here() -> list[tuple[str, ...]]:
-    runs = advanced(sv.sweep(xor, GRID, seeds=range(4)), 30)
-    return digests(runs)
+    return digests_here()
 
 
 def test_processes_give_the_same_bits(here: list[tuple[str, ...]]) -> None:
@@ -149,13 +151,6 @@ def workers_of(parent: int) -> set[int]:
     return found
 
 
-def wait_until(true: Callable[[], object]) -> None:
-    end = time.monotonic() + HANG
-    while not true():
-        assert time.monotonic() < end, "it never came to that"
-        time.sleep(0.1)
-
-
 def lives(process: int) -> bool:
     with suppress(OSError):
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
@@ -172,8 +167,8 @@ def test_workers_end_with_the_sweep_however_it_ends(name: str, tmp_path: Path) -
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     quiet = subprocess.DEVNULL
     with subprocess.Popen(words, env=env, stdout=quiet, stderr=quiet) as job:
-        wait_until(lambda: workers_of(job.pid))
+        until(lambda: workers_of(job.pid))
         time.sleep(2.0)
         workers = workers_of(job.pid)
         job.send_signal(getattr(signal, name))
-    wait_until(lambda: not any(map(lives, workers)))
+    until(lambda: not any(map(lives, workers)))

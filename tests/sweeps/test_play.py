@@ -11,13 +11,11 @@ from scalarviz.notebook.sweep import show_sweep
 from scalarviz.sweeps.look import SweepLook
 from tests.sessions import advanced
 from tests.sweeps.making import diverging, raising, xor
+from tests.waiting import until
 
 
 def wait(runs: Any) -> None:
-    limit = time.monotonic() + 60
-    while runs.playing:
-        time.sleep(0.01)
-        assert time.monotonic() < limit
+    until(lambda: not runs.playing)
 
 
 def test_a_sweep_plays_pauses_and_goes_on_to_the_same_bits() -> None:

@@ -36,6 +36,7 @@ from scalarviz.scenefiles.find import find, load
 from scalarviz.texts import text
 from scalarviz.window.frame import MainWindow
 from tests.sessions import advanced
+from tests.waiting import until
 from tests.window.window_cases import main
 
 LONGEST = 1.5  # seconds away from the events
@@ -127,10 +128,7 @@ class Open:
             time.sleep(0.002)
 
     def until(self, happened: Callable[[], object], seconds: float = 120.0) -> None:
-        end = time.perf_counter() + seconds
-        while not happened():
-            assert time.perf_counter() < end, "it never happened"
-            self.wait(0.01)
+        until(happened, lambda: self.wait(0.01), seconds)
 
     def do(self, *deeds: Callable[[], object]) -> None:
         """Each of some deeds, with time to draw what came of it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +25,7 @@ from scalarviz.process.interrupt import Stop
 from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.scene.panes import Panes
 from scalarviz.window.frame import MainWindow
+from tests.waiting import until
 from tests.window.window_cases import NONE, Key, Left, main
 
 
@@ -68,11 +68,7 @@ class Open:
         return [each.step_index for each in self.sessions]
 
     def until(self, happened: Callable[[], object], seconds: float = 30.0) -> None:
-        end = time.perf_counter() + seconds
-        while not happened():
-            assert time.perf_counter() < end, "it never happened"
-            QApplication.processEvents()
-            time.sleep(0.002)
+        until(happened, QApplication.processEvents, seconds)
 
     def settle(self) -> None:
         count = self.window._count

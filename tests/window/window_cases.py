@@ -68,6 +68,7 @@ from scalarviz.window.more import NARROWEST
 from tests.additions import test_control
 from tests.controller.fake_stage import GROUNDS, FakeStage
 from tests.sessions import advanced
+from tests.waiting import until
 
 Key, Shift, Left = Qt.Key, Qt.KeyboardModifier.ShiftModifier, Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier
@@ -119,10 +120,7 @@ class Bench:
         self.until(lambda: self.window._count > count + LOOKS or not self.window.isVisible())
 
     def until(self, happened: Callable[[], object], seconds: float = 60.0) -> None:
-        end = time.perf_counter() + seconds
-        while not happened():
-            assert time.perf_counter() < end, "it never happened"
-            self.wait(0.01)
+        until(happened, lambda: self.wait(0.01), seconds)
 
     def press(self, *keys: Any, by: Qt.KeyboardModifier = NONE, on: QWidget | None = None) -> None:
         """Keys or texts, where the focus is or somewhere else."""
@@ -189,7 +187,6 @@ def case_space_plays_and_pauses() -> None:
     bench.click(bench.made["on"])
     bench.press(Key.Key_Space)  # it is not the button's now
     assert bench.session.playing
-    bench.close()
 
 
 def case_the_picture_shows_the_step_that_stands_below_it() -> None:
@@ -216,7 +213,6 @@ def case_the_picture_shows_the_step_that_stands_below_it() -> None:
     bench.press(Key.Key_Space)
     assert all(below == step for below, step in seen), seen
     assert len(set(seen)) > 3, seen
-    bench.close()
 
 
 def case_arrows_go_by_the_unit() -> None:
@@ -240,7 +236,6 @@ def case_arrows_go_by_the_unit() -> None:
     bench.click(bench.made["on"])
     bench.click(bench.made["back"])
     assert bench.session.step_index == 1
-    bench.close()
 
 
 def case_samples_are_a_unit_where_a_step_has_one() -> None:
@@ -249,7 +244,6 @@ def case_samples_are_a_unit_where_a_step_has_one() -> None:
     bench.press(Key.Key_Right, Key.Key_Right)
     assert bench.session.step_index == 2
     assert not bench.made["before"].isEnabled()
-    bench.close()
 
 
 def case_stops_and_commas_go_by_operations() -> None:
@@ -259,7 +253,6 @@ def case_stops_and_commas_go_by_operations() -> None:
     assert bench.made["where"].text().startswith("0 + 1 of 0")
     bench.press("r")
     assert bench.session.clock.place == (0, 0)
-    bench.close()
 
 
 def case_up_and_down_change_the_rate_of_the_next_step() -> None:
@@ -270,7 +263,6 @@ def case_up_and_down_change_the_rate_of_the_next_step() -> None:
     assert bench.session.learning_rate == 1.0 and bench.made["rate in numbers"].text() == "2"
     bench.press(Key.Key_Right, Key.Key_Right)
     assert bench.session.learning_rate == 2.0
-    bench.close()
 
 
 def case_the_rate_is_typed_and_slid() -> None:
@@ -286,7 +278,6 @@ def case_the_rate_is_typed_and_slid() -> None:
     bench.click(bench.made["speed"], 1, 10)
     assert bench.controller.state.pace == "an operation in 4 s"
     assert bench.made["pace"].text() == "an operation in 4 s"
-    bench.close()
 
 
 def case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch() -> None:
@@ -307,7 +298,6 @@ def case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch() -> None:
     assert bench.session.current_branch.number == 0 and line.maximum() == 10
     bench.press("b")
     assert bench.session.current_branch.number == 1
-    bench.close()
 
 
 def case_the_timeline_is_drawn_with_its_marks() -> None:
@@ -323,7 +313,6 @@ def case_the_timeline_is_drawn_with_its_marks() -> None:
     assert list(line.marks) == [4]
     mark = QPoint(round(line.place(4)), round(line.height() / 2 - 8))
     assert line.grab().toImage().pixelColor(mark).lightness() > plain.lightness() + 80
-    bench.close()
 
 
 def case_a_pinned_weight_is_typed_dragged_frozen_and_all_is_undone() -> None:
@@ -356,7 +345,6 @@ def case_a_pinned_weight_is_typed_dragged_frozen_and_all_is_undone() -> None:
     bench.click(made["value"])
     bench.press("nonsense", Key.Key_Return)
     assert "A number is wanted" in bench.stage.notices[-1]
-    bench.close()
 
 
 def case_a_condition_is_typed_completed_and_stops_it() -> None:
@@ -382,7 +370,6 @@ def case_a_condition_is_typed_completed_and_stops_it() -> None:
     bench.until(lambda: "First at step 0" in bench.stage.notices[-1])
     bench.press("u", Key.Key_Delete, Key.Key_Return)
     assert bench.session.stop_conditions == []
-    bench.close()
 
 
 def drag(bench: Bench, widget: QWidget, dx: int, button: Qt.MouseButton = Left) -> None:
@@ -422,7 +409,6 @@ def case_keys_work_wherever_the_focus_is() -> None:
     assert bench.session.focus == 7 and bench.made["sample"].text() == "8 of 8"
     bench.click(bench.made["after"])
     assert bench.session.focus == 0
-    bench.close()
 
 
 def case_everything_is_reached_by_tab_and_has_a_name() -> None:
@@ -444,7 +430,6 @@ def case_everything_is_reached_by_tab_and_has_a_name() -> None:
     wanted = [*shown, bench.bar.more, bench.picture]
     assert set(wanted) <= set(seen), [each.accessibleName() for each in wanted if each not in seen]
     assert all(each.accessibleName() or getattr(each, "text", str)() for each in wanted)
-    bench.close()
 
 
 def case_what_colours_and_sizes_stand_for_is_chosen() -> None:
@@ -455,7 +440,6 @@ def case_what_colours_and_sizes_stand_for_is_chosen() -> None:
     assert (bench.stage.color, bench.stage.size) == ("last change", "value")
     bench.press("c")
     assert bench.made["color"].currentText() == bench.stage.color == "value"
-    bench.close()
 
 
 def case_options_are_chosen_in_their_panel() -> None:
@@ -484,7 +468,6 @@ def case_options_are_chosen_in_their_panel() -> None:
     assert ("restore",) in bench.stage.asked
     bench.press(Key.Key_Right)
     assert bench.session.step_index == 1
-    bench.close()
 
 
 def case_the_panel_fits_into_the_smallest_window_and_can_be_scrolled() -> None:
@@ -499,7 +482,6 @@ def case_the_panel_fits_into_the_smallest_window_and_can_be_scrolled() -> None:
         assert panel.geometry().bottom() < bench.bar.geometry().top()
         assert panel.viewport().width() >= panel.widget().minimumSizeHint().width()
         assert (panel.verticalScrollBar().maximum() > 0) == (size[1] < 500)
-    bench.close()
 
 
 def case_the_panel_stands_beside_the_picture_or_covers_its_stage_alone() -> None:
@@ -523,7 +505,6 @@ def case_the_panel_stands_beside_the_picture_or_covers_its_stage_alone() -> None
     bench.picture.setFocus()
     bench.press(Key.Key_Escape)
     assert not panel.isVisible() and picture.width() == whole == 1280
-    bench.close()
 
 
 def case_the_training_is_changed_in_the_panel() -> None:
@@ -550,7 +531,6 @@ def case_the_training_is_changed_in_the_panel() -> None:
     bench.press("z")
     bench.until(lambda: bench.session is first)
     bench.until(lambda: fields["bias"].isChecked())
-    bench.close()
 
 
 def case_the_wheel_scrolls_the_panel_and_changes_no_choice() -> None:
@@ -566,7 +546,6 @@ def case_the_wheel_scrolls_the_panel_and_changes_no_choice() -> None:
     bench.settle()
     assert bench.stage.color == made.currentText() == "value"
     assert panel.verticalScrollBar().value() > 0
-    bench.close()
 
 
 def case_options_follow_the_training_while_the_panel_is_open() -> None:
@@ -587,7 +566,6 @@ def case_options_follow_the_training_while_the_panel_is_open() -> None:
     bench.session.learning_rate = 0.25  # what is being typed stays
     bench.settle()
     assert hidden.lineEdit().text() == "99"
-    bench.close()
 
 
 def case_f11_fills_the_screen_and_escape_leaves_it_first() -> None:
@@ -600,7 +578,6 @@ def case_f11_fills_the_screen_and_escape_leaves_it_first() -> None:
     assert bench.bar.panel.isVisible() and ("restore",) not in bench.stage.asked
     bench.press(Key.Key_F11, Key.Key_F11)
     bench.until(lambda: not bench.window.isFullScreen())
-    bench.close()
 
 
 def case_after_enter_arrows_walk_over_cubes_and_neurons() -> None:
@@ -613,7 +590,6 @@ def case_after_enter_arrows_walk_over_cubes_and_neurons() -> None:
     assert bench.session.step_index == 1
     bench.press(Key.Key_Escape)
     assert ("restore",) in bench.stage.asked
-    bench.close()
 
 
 def case_a_presentation_has_controls_while_the_mouse_is_near_them() -> None:
@@ -631,7 +607,6 @@ def case_a_presentation_has_controls_while_the_mouse_is_near_them() -> None:
     assert bench.bar.geometry().bottom() == bench.picture.geometry().bottom()
     bench.press(Key.Key_Space)
     assert bench.session.playing
-    bench.close()
 
 
 def case_menus_dialogs_and_tool_tips_have_the_colours_of_the_theme() -> None:
@@ -648,7 +623,6 @@ def case_menus_dialogs_and_tool_tips_have_the_colours_of_the_theme() -> None:
             assert widget.palette().color(roles.WindowText).name() == look.ink
         assert QToolTip.palette().color(roles.ToolTipBase).name() == look.raised
         assert QApplication.palette().color(roles.Base).name() == look.raised
-    bench.close()
 
 
 def case_a_mouse_turns_moves_zooms_and_chooses() -> None:
@@ -677,7 +651,6 @@ def case_a_mouse_turns_moves_zooms_and_chooses() -> None:
     assert zooms[0][1] > 1.2 and zooms[0][2:] == (30.0, 40.0)
     assert ("hover_at", 50.0, 60.0) in bench.stage.asked
     assert ("click", 70.0, 80.0) in bench.stage.asked
-    bench.close()
 
 
 def case_a_drag_with_shift_moves_the_loss_curve() -> None:
@@ -691,7 +664,6 @@ def case_a_drag_with_shift_moves_the_loss_curve() -> None:
     QTest.mouseRelease(bench.picture, left, shift, end)
     view = bench.stage.curve_view
     assert (view.first, view.last) == (45.0, 65.0) and bench.session.step_index == 0
-    bench.close()
 
 
 def buttons_of(bench: Bench) -> list[QWidget]:
@@ -718,7 +690,6 @@ def case_the_picture_is_drawn_in_the_theme() -> None:
     assert bench.pixel() == (191, 255, 191)
     light = bench.bar.grab().toImage().pixelColor(2, 20)
     assert dark.lightness() < 60 and light.lightness() > 200
-    bench.close()
 
 
 def case_nothing_is_drawn_while_nothing_changes() -> None:
@@ -730,7 +701,6 @@ def case_nothing_is_drawn_while_nothing_changes() -> None:
     bench.controller.step(+1)
     bench.wait(0.2)
     assert len(bench.stage.drawn) > before
-    bench.close()
 
 
 def case_the_controls_leave_the_room_to_the_picture() -> None:
@@ -746,7 +716,6 @@ def case_the_controls_leave_the_room_to_the_picture() -> None:
             assert child.width() >= child.minimumSizeHint().width(), child.accessibleName()
             assert not any(child.geometry().intersects(other.geometry()) for other in shown[:i])
         assert bench.made["timeline"].width() > 60
-    bench.close()
 
 
 def case_it_can_become_as_small_as_nothing_and_come_back() -> None:
@@ -762,7 +731,6 @@ def case_it_can_become_as_small_as_nothing_and_come_back() -> None:
     assert (width, height) == (bench.picture.width(), bench.picture.height())
     assert (1, 1, 1.0) in bench.stage.drawn
     assert bench.pixel() == (64, 128, 64) and bench.window.error is None
-    bench.close()
 
 
 def drop(bench: Bench, path: Path) -> None:
@@ -803,7 +771,6 @@ def case_what_is_seen_is_exported() -> None:
         image = Image.open(path).convert("RGB")
         assert image.getpixel((5, 5)) == (64, 128, 64)
         assert "cannot be written" in bench.window.photograph(f"{folder}/none/seen.png")
-    bench.close()
 
 
 class SlowExport:
@@ -980,7 +947,6 @@ def case_a_link_is_copied_and_leads_back_here() -> None:
     bench.settle()
     assert "this training was changed: save it first" in bench.stage.notices[-1]
     assert QApplication.clipboard().text() == copied
-    bench.close()
 
 
 def case_a_scene_is_chosen_from_its_menu_and_undo_leads_back() -> None:
@@ -1004,7 +970,6 @@ def case_a_scene_is_chosen_from_its_menu_and_undo_leads_back() -> None:
         bench.press("z")
     assert bench.session.step_index == 1 and "colours" in bench.window.windowTitle()
     assert bench.stage.notices[-1] == "Undone: scene xor opened"
-    bench.close()
 
 
 def at_middle(box: Any) -> tuple[int, int]:
@@ -1044,7 +1009,6 @@ def case_branches_are_in_a_menu() -> None:
     assert [action.isChecked() for action in menu.actions()] == [False, True]
     menu.actions()[0].trigger()
     bench.until(lambda: bench.session.current_branch.number == 0)
-    bench.close()
 
 
 def case_a_branch_is_named_by_mouse_and_by_keys() -> None:
@@ -1075,7 +1039,6 @@ def case_a_branch_is_named_by_mouse_and_by_keys() -> None:
     bench.settle()
     assert "60 characters" in bench.stage.notices[-1]
     assert bench.session.branches[0].name == "from the start"
-    bench.close()
 
 
 def case_rows_for_controls_are_in_the_bar() -> None:
@@ -1161,7 +1124,6 @@ def case_the_end_of_a_run_is_offered() -> None:
     assert not bench.session.playing and bench.session.step_index >= 10
     bench.stage.offers["Back to start"]()
     assert bench.session.step_index == 0
-    bench.close()
 
 
 def case_an_error_of_the_training_is_told() -> None:
@@ -1170,7 +1132,6 @@ def case_an_error_of_the_training_is_told() -> None:
     bench.press(Key.Key_Space)
     bench.until(lambda: bench.stage.notices)
     assert "is nan" in bench.stage.notices[0] and bench.window.isVisible()
-    bench.close()
 
 
 def case_closing_ends_every_thread() -> None:
@@ -1210,7 +1171,6 @@ def case_the_tour_has_a_button_that_skips_it_and_a_menu_entry() -> None:
     bench.press("a", Key.Key_Escape)
     bench.press(".")
     assert stage.part_of_tour == "" and len(bench.session.branches) == 1
-    bench.close()
 
 
 def with_fake_stage(hand: Callable[[], None], **given: Any) -> int:
@@ -1330,7 +1290,6 @@ def case_a_colour_is_put_in_while_it_is_picked_and_taken_back_by_cancel() -> Non
         getattr(dialog, end)()
         bench.settle()
         assert bench.stage.own.tolist() == (first.tolist() if end == "reject" else [1.0, 0.0, 0.0])
-    bench.close()
 
 
 def case_the_real_stage_is_seen() -> None:
@@ -1374,7 +1333,7 @@ def go(names: list[str], cases: Mapping[str, Callable[[], None]]) -> None:
             wrong = traceback.format_exc()
         for widget in QApplication.topLevelWidgets():
             widget.close()
-        QApplication.processEvents()
+        QTest.qWait(20)
         wrong = wrong or str([each.name for each in threading.enumerate()][1:]).replace("[]", "")
         seconds = time.perf_counter() - began
         print(json.dumps([name, wrong, round(seconds, 2)]), flush=True)

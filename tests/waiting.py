@@ -1,0 +1,17 @@
+"""Waiting for what happens on another thread or in another process."""
+
+import time
+from collections.abc import Callable
+
+
+def until(
+    happened: Callable[[], object],
+    meanwhile: Callable[[], object] = lambda: None,
+    seconds: float = 60.0,
+) -> None:
+    """Wait until `happened()` is true, and call `meanwhile()` again and again."""
+    end = time.perf_counter() + seconds
+    while not happened():
+        assert time.perf_counter() < end, "it never happened"
+        meanwhile()
+        time.sleep(0.002)
