@@ -155,8 +155,7 @@ def test_an_expression_is_copied_with_its_parameters(
     way: Callable[[Any], Any], engine: str
 ) -> None:
     slope, shift = sv.Value(2.0, label="slope"), sv.Value(1.0)
-    line = sv.compile(lambda x: slope * x + shift, inputs=1, engine=engine)
-    other = way(line)
+    other = way(sv.compile(lambda x: slope * x + shift, inputs=1, engine=engine))
     assert other.engine == engine and other([3.0]).tolist() == [7.0]
     other.parameters[0].data = 5.0
     assert other([3.0]).tolist() == [16.0] and slope.data == 2.0

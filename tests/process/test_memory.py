@@ -95,8 +95,7 @@ def test_losses_that_the_system_has_no_room_for_are_told_too(
 @pytest.mark.usefixtures("gigabyte")
 @pytest.mark.parametrize("seeds", [range(10**6), range(10**30), itertools.count()])
 def test_replicas_that_cannot_fit_are_refused_before_they_are_made(seeds: Any) -> None:
-    net = sv.Network([2, 4, 1])
-    s = sv.Session(net, ([[0.0, 1.0]], [[1.0]]), "mse", sv.Adam(), engine="cpu")
+    s = sv.Session(sv.Network([2, 4, 1]), ([[0.0, 1.0]], [[1.0]]), "mse", sv.Adam(), engine="cpu")
     with refused(InputError, shorten(seeds), varies=r"[\d.]+ KB|for [\d,]+"):
         sv.replicate(s, seeds)
 

@@ -140,7 +140,6 @@ def test_what_a_resumed_file_may_cost_can_be_said(
 
 def test_a_training_of_another_scene_is_not_resumed(tmp_path: Path) -> None:
     kept = tmp_path / "kept.safetensors"
-    net = sv.Network([2, 3, 1], "tanh")
-    sv.Session(net, data.Xor(), engine="python").save(kept)
+    sv.Session(sv.Network([2, 3, 1], "tanh"), data.Xor(), engine="python").save(kept)
     with refused(InputError, "xor"):
         show(with_options, resume=kept)

@@ -92,8 +92,7 @@ def test_displays(steps: int, colours: sv.Session) -> None:
 
 def test_controls_and_keys() -> None:
     network = sv.Network([3, 4, 3], "tanh", seed=0)
-    session = sv.Session(network, data.Rgb(), engine="python", batch=2)
-    show = Show(session, title="TITLE")
+    show = Show(sv.Session(network, data.Rgb(), engine="python", batch=2), title="TITLE")
     controller = Controller(show, FakeStage(show))
     for row in CONTROLS.values():
         shown = row.shown(controller.state)

@@ -152,8 +152,7 @@ def test_a_probability_of_two_outputs_is_that_of_the_loss(studio: Studio) -> Non
     net = sv.Network([2, 4, 2], "tanh", seed=1)
     net.bank.value[:] *= 3.0
     targets = np.array([[0.3, 0.7], [0.8, 0.2], [0.5, 0.5], [0.6, 0.4]])
-    session = sv.Session(net, (points, targets), "softmax_cross_entropy", engine="python")
-    stage = staged(session)
+    stage = staged(sv.Session(net, (points, targets), "softmax_cross_entropy", engine="python"))
     pixels = studio.stage(stage, size=SIZE)
     assert drawn(stage).drawn == 1
     plane = plane_of(stage)

@@ -286,8 +286,7 @@ def test_a_caption_that_does_not_fit_can_be_opened(studio: Studio) -> None:
 
 
 def test_in_a_presentation_it_has_the_whole_width() -> None:
-    session = sv.Session(sv.Network([2, 1]), ([[0.0, 1.0]], [[1.0]]), engine="python")
-    stage = Stage(session)
+    stage = Stage(sv.Session(sv.Network([2, 1]), ([[0.0, 1.0]], [[1.0]]), engine="python"))
     stage.present = True
     division = stage.frame_data().division(1280, 800)
     assert told.caption_box(division, loss=False).right > 1200.0
