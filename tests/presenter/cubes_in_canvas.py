@@ -142,7 +142,8 @@ def in_qt() -> None:
         pause(0.3)
         found = canvas.native.grabFramebuffer().convertToFormat(QImage.Format.Format_RGB888)
         rows = np.frombuffer(found.constBits(), np.uint8).reshape(found.height(), -1)
-        return rows[:, : 3 * found.width()].reshape(found.height(), found.width(), 3)
+        seen = rows[:, : 3 * found.width()].reshape(found.height(), found.width(), 3)
+        return seen.copy()  # the image of Qt, whose memory this is, ends here
 
     asyncio.run(report(canvas, image, wait))
 
