@@ -1,30 +1,40 @@
 """Atomic writing: a reader sees the old content of a file or the new one, never a part.
 
-The unfinished file is called .NAME.xxxxxxxx.part. A killed process leaves it behind; a save of the
-same file removes it when it is an hour old.
+Where the system supports it (O_TMPFILE: Linux, on most file systems) the unfinished file has no
+name, so a killed process leaves nothing behind. Elsewhere it is called .NAME.xxxxxxxx.part and
+locked by the writer; the next save of the same file removes those of killed writers.
 """
 
 from __future__ import annotations
 
 import contextlib
-import glob
 import os
+import re
 import secrets
 import stat
+import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from scalarviz.checks.numbers import shorten
 from scalarviz.draw2d.progress import MEGABYTE, saving
 from scalarviz.errors import FileError, InputError
 from scalarviz.errors.visible_text import escaped
 
-ABANDONED = 3600.0  # seconds after the last write of a part, when its writer is taken for dead
+if sys.platform != "win32":
+    import fcntl
+
+ABANDONED = 3600.0  # seconds after which a part is removed where locks are not supported
 LONGEST_SHOWN = 70  # characters of a path in a message
 PIECE = 1 << 24  # bytes written at once
 PERMISSIONS = 0o666  # of a new file, before the umask
-ENDING = "[0-9a-f]" * 8  # pattern of the random part of the name
+
+ENDING = re.compile("[0-9a-f]{8}")  # the random part of the name
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 Data = bytes | bytearray | memoryview
 
@@ -56,19 +66,16 @@ def shown(path: Path) -> str:
 def replace_file(path: object, data: Data) -> None:
     """Write `data` into a new file beside `path`, then rename it to `path`.
 
-    Permissions of an existing file are kept, and a symbolic link is followed. Raises FileError.
+    Permissions of an existing file are kept, and a symbolic link is followed. Parts that killed
+    writers left here are removed. Raises FileError.
     """
     given = as_path(path)
     try:
         target = Path(os.path.realpath(given))
         permissions = permissions_of(target, given)
         remove_abandoned(target)
-        part = part_of(target, secrets.token_hex(4))
-        try:
-            write_new(part, data, permissions)
+        with written(target, data, permissions) as part:
             part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
         flush_folder(target.parent)
     except OSError as error:
         raise unsaved(given, error) from error
@@ -129,22 +136,86 @@ def part_of(target: Path, ending: str) -> Path:
     return target.with_name(f".{target.name[:50]}.{ending}.part")
 
 
-def write_new(part: Path, data: Data, permissions: int | None) -> None:
-    """Write a new file, and wait until the data is on the disk."""
+@contextmanager
+def written(target: Path, data: Data, permissions: int | None) -> Iterator[Path]:
+    """Context manager: a locked file beside the target that contains `data` and is on the disk.
 
-    def create(name: str, flags: int) -> int:
-        return os.open(name, flags, PERMISSIONS if permissions is None else permissions)
+    The file is removed at the end, unless it was renamed.
+    """
+    part = part_of(target, secrets.token_hex(4))
+    try:
+        with new_file(part, data, PERMISSIONS if permissions is None else permissions) as file:
+            if permissions is not None:
+                part.chmod(permissions)
+            if sys.platform == "win32":  # Windows cannot rename open files
+                file.close()
+            yield part
+    finally:
+        part.unlink(missing_ok=True)
 
+
+def new_file(part: Path, data: Data, permissions: int) -> IO[bytes]:
+    """Return a new file with all data, open and locked."""
+    if hasattr(os, "O_TMPFILE"):
+        with contextlib.suppress(OSError):  # not supported by this file system
+            return write_nameless(part, data, permissions)
+    return write_named(part, data, permissions)
+
+
+def write_nameless(part: Path, data: Data, permissions: int) -> IO[bytes]:
+    """Write a file without a name, which is linked to its name when it is complete."""
+    file = os.fdopen(os.open(part.parent, os.O_TMPFILE | os.O_WRONLY, permissions), "wb")
+    with closed_on_error(file):
+        write_through(file, data)
+        take_lock(file)
+        folder = os.open(part.parent, os.O_RDONLY)
+        try:  # with dst_dir_fd, `link` follows the symbolic link in /proc
+            os.link(f"/proc/self/fd/{file.fileno()}", part.name, dst_dir_fd=folder)
+        finally:
+            os.close(folder)
+    return file
+
+
+def write_named(part: Path, data: Data, permissions: int) -> IO[bytes]:
+    """Write a file under its name."""
+
+    while True:
+        file = os.fdopen(os.open(part, NEW, permissions), "wb")
+        with closed_on_error(file):
+            take_lock(file)
+            if part.exists():  # it was not removed as abandoned before it was locked
+                write_through(file, data)
+                return file
+        file.close()
+
+
+@contextmanager
+def closed_on_error(file: IO[bytes]) -> Iterator[None]:
+    """Context manager: close the file after an error."""
+    try:
+        yield
+    except BaseException:
+        file.close()
+        raise
+
+
+def write_through(file: IO[bytes], data: Data) -> None:
+    """Write, and wait until the data is on the disk."""
     whole = memoryview(data)
-    with open(part, "xb", opener=create) as file, saving(len(whole)) as bar:
-        if permissions is not None:  # those that the umask took away
-            part.chmod(permissions)
+    with saving(len(whole)) as bar:
         bar.tell(0)
         for start in range(0, len(whole), PIECE):
             file.write(whole[start : start + PIECE])
             bar.tell((start + PIECE) // MEGABYTE)
-        file.flush()
-        os.fsync(file.fileno())
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def take_lock(file: IO[bytes]) -> None:
+    """Lock a file where supported; the lock ends when the file is closed or the process dies."""
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def flush_folder(folder: Path) -> None:
@@ -158,9 +229,34 @@ def flush_folder(folder: Path) -> None:
 
 
 def remove_abandoned(target: Path) -> None:
-    """Remove parts of this file whose writers were killed."""
+    """Remove parts that killed writers of this file left."""
     start, end = part_of(target, "*").name.rsplit("*", 1)
-    for part in target.parent.glob(glob.escape(start) + ENDING + end):
-        with contextlib.suppress(OSError):
-            if time.time() - part.lstat().st_mtime > ABANDONED:
-                part.unlink()
+    with contextlib.suppress(OSError), os.scandir(target.parent) as files:
+        for file in files:
+            ending = file.name.removeprefix(start).removesuffix(end)
+            if file.name == start + ending + end and ENDING.fullmatch(ending):
+                with contextlib.suppress(OSError):
+                    remove_if_abandoned(file.path)
+
+
+def remove_if_abandoned(part: str) -> None:
+    """Remove a part that is not locked; where locks are not supported, an old one."""
+    free = time.time() - os.lstat(part).st_mtime > ABANDONED
+    if sys.platform == "win32":
+        if free:
+            os.unlink(part)
+        return
+    handle = os.open(part, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            free = True
+        except BlockingIOError:
+            free = False
+        except OSError:
+            pass  # no locks on this file system
+        # While locked, the name stays with this file; before that it may have changed.
+        if free and os.path.samestat(os.fstat(handle), os.lstat(part)):
+            os.unlink(part)
+    finally:
+        os.close(handle)

@@ -1,4 +1,4 @@
-"""A kill at any moment of a save leaves the old file or the new one, and no part that stays."""
+"""A kill at any moment of a save leaves the old file or the new one, and no other file."""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ def test_kills_while_saving(proof: Proof, tmp_path: Path) -> None:
     proof.tried = [f"{count * len(KINDS)} kills of a process that saves {', '.join(KINDS)}"]
     proof.found = [
         "the old file or the new one each time, whole",
-        f"{litter} kills left an unfinished file beside it, which a save takes away when it is old",
+        f"{litter} kills left something beside it, and nothing was left after the next save",
     ]
