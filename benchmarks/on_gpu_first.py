@@ -173,7 +173,7 @@ def measure(part: str, side: str, make: Callable[[], Steps], **about: Any) -> fl
         while (seconds := seconds_of(steps, count)) < SECONDS:
             count = min(10 * count, max(2 * count, int(count * SECONDS / max(seconds, 1e-9)) + 1))
         times = sorted(1e6 * seconds_of(steps, count) / count for _ in range(ROUNDS))
-    except Exception as error:
+    except Exception as error:  # the other sides are measured nevertheless
         tell(part, side=side, wrong=f"{type(error).__name__}: {error}"[:400], **about)
         return float("nan")
     found, us = getattr(steps, "facts", dict)(), round(statistics.median(times), 2)

@@ -262,7 +262,7 @@ def command_line() -> Iterator[Feature]:
     for command in get_command(application(())).commands:  # type: ignore[attr-defined]  # a group
         yield Feature("command", command, (f'"{command}"',), where="cli|terminal|scenefiles|errors")
         words = [command, "rgb"] if command in VERBS else [command]
-        found = get_command(application(words)).commands[command]  # type: ignore[attr-defined]
+        found = get_command(application(words)).commands[command]  # type: ignore[attr-defined]  # a group
         found = found.commands["rgb"] if command in VERBS else found
         own = own_options(load(scenes()["rgb"])) if command in VERBS else {}
         for each in found.params:

@@ -13,7 +13,7 @@ from scalarviz.scenefiles.find import find, load
 def test_options_of_a_session_reach_its_window(
     monkeypatch: pytest.MonkeyPatch, colours: sv.Session
 ) -> None:
-    pytest.importorskip("PySide6")
+    pytest.importorskip("PySide6", reason="a window takes PySide6")
     monkeypatch.setattr(faces, "check_window", lambda: None)
     monkeypatch.setattr("scalarviz.window.window.watch", lambda _, options: options)
     options: dict[str, Any] = {

@@ -9,8 +9,10 @@ import numpy as np
 from rich.segment import Segment
 
 from scalarviz.checks.numbers import FloatArray
-from scalarviz.draw2d.terminal_styles import ACCENT, QUIET, Block
+from scalarviz.draw2d.terminal_styles import ACCENT, QUIET
 from scalarviz.texts import plural, text
+
+Block = list[list[Segment]]  # lines of parts
 
 AXIS = 8  # columns to the left of the curve
 # Bits of the dots, row by row: left column, right column.

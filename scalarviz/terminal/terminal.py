@@ -178,6 +178,7 @@ class TerminalSession:
         """Return what the picture shows of the session now."""
         session = self.session
         with session.doing():
+            told = self.operations(note)
             return TerminalFrame(
                 title=self.show.title,
                 step=session.step_index,
@@ -187,11 +188,11 @@ class TerminalSession:
                 learning_rate=session.learning_rate,
                 epoch=session.epoch,
                 engine=session.engine,
-                exhibit=exhibit_of(session),
+                exhibit=None if told else exhibit_of(session),  # the caption takes its place
                 held_out=held_out_loss(session),
                 note=note,
                 keys=self.handle(),
-                **self.operations(note),
+                **told,
             )
 
     def operations(self, note: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 if not hasattr(np, "row_stack"):  # numpy 2.5, which numba-cuda 0.30.4 does not know
-    np.row_stack = np.vstack  # type: ignore[attr-defined]
+    np.row_stack = np.vstack  # type: ignore[attr-defined]  # numpy 2.5 has none
 
 import scalarviz as sv
 from scalarviz.data.batches import InOrder

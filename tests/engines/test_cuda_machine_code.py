@@ -24,8 +24,8 @@ ONE_FORMULA = [
 ]  # fmt: skip
 LAYER_NORM = [("KERNELS", "row"), ("WHOLE_BATCH", "row"), ("ROW_FORMULAS", "layer_norm")]
 # A kernel, the rows of tables that it is for, and its most instructions and registers: up to 128 a
-# multiprocessor has room for two blocks, up to 48 for five. With all formulas `train` has 50,000
-# instructions and 200 registers.
+# multiprocessor has room for two blocks, up to 48 for five. With all formulas `train` has 48,360
+# instructions and 175 registers.
 BOUNDS: list[tuple[Any, list[tuple[str, str]], int, int]] = [
     (steps.train, IN_USE, 18_150, 168),
     (kernels.forward_all, ONE_FORMULA, 1_000, 48),

@@ -25,7 +25,7 @@ def test_it_notices_what_changed(written: Path, monkeypatch: pytest.MonkeyPatch)
     advance, caption = Session.advance, unchanged.caption
 
     def advance_and_err(session: Session, *way: object) -> None:
-        advance(session, *way)  # type: ignore[arg-type]
+        advance(session, *way)  # type: ignore[arg-type]  # passed on as they came
         session.network.bank.value[0] = np.nextafter(session.network.bank.value[0], 9.0)
 
     with monkeypatch.context() as patch:

@@ -331,6 +331,7 @@ def test_the_strip_and_the_caption_are_those_of_a_picture(watching: TerminalSess
     moment, seen = watching.moment(watching.note()), Stage(s).frame_data()
     assert moment.strip == seen.strip and moment.current == seen.current == 3
     assert moment.caption == seen.words.caption == s.caption()
+    assert moment.exhibit is None  # nothing would show it
     pressed(watching, ",")
     assert watching.moment(watching.note()).current == 2
     assert not watching.moment("").strip  # in the picture that stays

@@ -86,7 +86,7 @@ def test_the_rest_of_the_window(case: str, thoroughly: Mapping[str, str]) -> Non
 
 
 def test_without_a_screen_it_is_refused(monkeypatch: pytest.MonkeyPatch, show: object) -> None:
-    pytest.importorskip("PySide6")
+    pytest.importorskip("PySide6", reason="a window takes PySide6")
     monkeypatch.setattr("scalarviz.window.display.has_display", lambda: False)
     with refused(DisplayError):
         watch(show, WatchOptions())

@@ -104,7 +104,7 @@ class CudaEngine(StackEngine[CudaCalls]):
             return spare[0]
         try:
             return self._new_work(samples, learning)
-        except Exception as error:
+        except Exception as error:  # the driver has classes of its own; others go on
             if not is_out_of_memory(error):
                 raise
         # Outside of `except`, which would keep the arrays that have been made.

@@ -154,7 +154,7 @@ class Steps:
             return
         try:
             self._graph = Graph(self._launches)
-        except Exception as error:
+        except Exception as error:  # of any kind: kernels are launched one by one then
             self._refuse(error)
         finally:
             _capturing.release()
