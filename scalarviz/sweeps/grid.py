@@ -7,14 +7,13 @@ import itertools
 import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from scalarviz.checks.numbers import shorten
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.formulas.randomness import check_seed
-from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
 
 MOST_SETTINGS = 100_000
@@ -22,7 +21,16 @@ MOST_RUNS = 10_000_000
 SEED = "seed"  # the argument of `make` that a sweep sets by itself
 
 Setting = dict[str, Any]
-Make = Callable[..., Session | Show]
+
+
+class HasSession(Protocol):
+    """A session with what is wanted of its picture, such as a `Show`."""
+
+    @property
+    def session(self) -> Session: ...
+
+
+Make = Callable[..., Session | HasSession]
 
 
 def settings_of(make: Make, grid: object) -> list[Setting]:
@@ -163,7 +171,7 @@ def session_of(make: Make, setting: Setting, seed: int) -> Session:
     Raises InputError if it returns something else, or a session that has been trained.
     """
     made: object = make(**setting, seed=seed)
-    session = made.session if isinstance(made, Show) else made
+    session = getattr(made, "session", made)
     if not isinstance(session, Session):
         name = getattr(make, "__name__", "the function")
         raise InputError(f"{name} returned {shorten(made)}: a sweep needs a Session or a Show")
