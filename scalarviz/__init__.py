@@ -176,7 +176,7 @@ def __getattr__(name: str) -> object:
     if name == "__all__" and sys._getframe(1).f_globals.get("__name__") != "pydoc":
         return sorted(_HOMES)  # help(sv) lists the names by subject, and not all their pages
     if name not in _HOMES:
-        meant = import_module("scalarviz.errors.near_names").meaning(
+        meant = import_module("scalarviz.base.near_names").meaning(
             "public name",
             name,
             _HOMES,

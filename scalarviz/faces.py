@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from scalarviz.checks.numbers import answered, shorten
+from scalarviz.base.checks.numbers import answered, shorten
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.options import Recipe
 from scalarviz.draw2d.theme import THEMES

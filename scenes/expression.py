@@ -5,7 +5,7 @@ from typing import Annotated
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.checks.numbers import number
+from scalarviz.base.checks.numbers import number
 from scalarviz.presenter.show import Show, whole_number
 from scalarviz.scenefiles.options import OptionInfo
 

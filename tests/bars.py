@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scalarviz.draw2d import progress
+from scalarviz.base import progress
 
 CONTROL = re.compile(r"\x1b\[[0-9;?]*\w")
 REMOVED = "\x1b[1A\x1b[2K\r\x1b[2K\x1b[?25h"  # the line above is cleared

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import scalarviz as sv
-from scalarviz.leaf_calls import LEAF_CALLS
+from scalarviz.base.leaf_calls import LEAF_CALLS
 from tests.wording import refused
 
 ROOT = Path(__file__).parent.parent
@@ -24,11 +24,11 @@ PACKAGE = ROOT / "scalarviz"
 # dots stands for is a package of its own.
 PACKAGES = """
     errors
-    package_files
-    texts
-    process
-    checks
-    leaf_calls
+    base.package_files
+    base.texts
+    base.process
+    base.checks
+    base.leaf_calls
     formulas
     autograd
     draw2d

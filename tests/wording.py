@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.numbers import shorten
 
 TESTS = Path(__file__).parent
 GOLDEN = TESTS / "wording.json"

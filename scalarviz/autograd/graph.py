@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.numbers import shorten
 from scalarviz.errors import InputError
 from scalarviz.formulas.arithmetic import COMPARISONS
 from scalarviz.formulas.table import Formula

@@ -7,7 +7,7 @@ import math
 from functools import cache
 from types import CodeType, FrameType
 
-from scalarviz.errors.messages import caution
+from scalarviz.base.messages import caution
 from scalarviz.formulas.arithmetic import OPERATIONS
 
 

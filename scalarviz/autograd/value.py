@@ -16,12 +16,12 @@ import numpy as np
 from scalarviz.autograd import copies as copies
 from scalarviz.autograd import graph as graph
 from scalarviz.autograd.plain_math import check_call
-from scalarviz.checks.attributes import Absent
-from scalarviz.checks.numbers import answered
+from scalarviz.base.checks.attributes import Absent
+from scalarviz.base.checks.numbers import answered
+from scalarviz.base.leaf_calls import value_html
 from scalarviz.formulas.arithmetic import OPERATIONS, by_some, no_gradient, one
 from scalarviz.formulas.retarget import Target
 from scalarviz.formulas.table import Formula
-from scalarviz.leaf_calls import value_html
 
 Number: TypeAlias = float | np.generic
 Operand: TypeAlias = "Value | Number"

@@ -13,13 +13,13 @@ from rich import box
 from rich.console import Console, JustifyMethod
 from rich.table import Table
 
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import say
 from scalarviz.engines.registry import ENGINES
-from scalarviz.errors.visible_text import say
 from scalarviz.export.rate import Portions
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from scalarviz.session.session import Session
-from scalarviz.texts import text
 
 SCENES = ("rgb", "xor", "circle", "texture")
 SECONDS = 1.5  # for each scene

@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 from pathlib import Path
 
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.texts import plural, text
+from scalarviz.base.visible_text import say
 from scalarviz.errors import InputError
-from scalarviz.errors.visible_text import say
 from scalarviz.pages.index_page import INDEX, Entry, index_of
 from scalarviz.pages.page import page_of, trains
 from scalarviz.pages.server import PageServer
 from scalarviz.scenefiles.find import about, find, load
 from scalarviz.scenefiles.making import played
-from scalarviz.texts import plural, text
 
 SCENES = ("rgb", "xor", "circle")
 INTERRUPTED = 130

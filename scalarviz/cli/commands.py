@@ -12,13 +12,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scalarviz.base.process.interrupt import Program
+from scalarviz.base.process.opening import opening
+from scalarviz.base.process.streams import lossy_streams
+from scalarviz.base.visible_text import LONGEST_LINE, say, visible
 from scalarviz.cli import several_scenes
 from scalarviz.cli.completion import is_completing, words_to_complete
 from scalarviz.errors import InputError, UnknownNameError
-from scalarviz.errors.visible_text import LONGEST_LINE, say, visible
-from scalarviz.process.interrupt import Program
-from scalarviz.process.opening import opening
-from scalarviz.process.streams import lossy_streams
 from scalarviz.scenefiles.find import Scene, about, find, load, print_scenes, scenes
 from scalarviz.scenefiles.user_code import answer
 

@@ -18,9 +18,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import LONGEST_LINE, visible
 from scalarviz.cli.probes import COMMAND, PIP, SYSTEM
-from scalarviz.errors.visible_text import LONGEST_LINE, visible
-from scalarviz.texts import text
 from scalarviz.window import libraries
 
 SECONDS = 60.0  # timeout of a probe

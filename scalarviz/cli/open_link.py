@@ -7,18 +7,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.process.memory import check_losses
+from scalarviz.base.process.opening import opening_over
+from scalarviz.base.progress import Progress
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import say
 from scalarviz.cli.watching import watch_anywhere
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.options import Recipe
-from scalarviz.draw2d.progress import Progress
 from scalarviz.errors import InputError, UnknownNameError
-from scalarviz.errors.visible_text import say
 from scalarviz.export.rate import Portions
 from scalarviz.presenter.show import Show
-from scalarviz.process.interrupt import Stop
-from scalarviz.process.memory import check_losses
-from scalarviz.process.opening import opening_over
 from scalarviz.scenefiles.find import load, scenes
 from scalarviz.scenefiles.links import Link, Neuron, read_link
 from scalarviz.scenefiles.making import as_kind, make_show
@@ -26,7 +27,6 @@ from scalarviz.scenefiles.options import RUNNING, SHARED, kind_of, own_options
 from scalarviz.session.session import Session
 from scalarviz.session.trainer import one_row
 from scalarviz.terminal.train import take_steps
-from scalarviz.texts import text
 
 INTERRUPTED = 130
 

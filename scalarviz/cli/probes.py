@@ -24,7 +24,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from scalarviz.texts import text
+from scalarviz.base.texts import text
 
 PIP, SYSTEM, COMMAND, NOTHING = "pip", "system", "command", ""
 RFB = "1.0.2"  # the version of jupyter_rfb that notebook/canvas.py extends
@@ -300,7 +300,7 @@ def room() -> str:
     free = shutil.disk_usage(Path.home()).free / 2**30
     if free < GIGABYTES:
         raise Lack(f"{free:.1f} GB of disk are free, and {GIGABYTES:g} are needed", NOTHING)
-    memory = import_module("scalarviz.process.memory").memory_size() / 2**30
+    memory = import_module("scalarviz.base.process.memory").memory_size() / 2**30
     if 0.0 < memory < GIGABYTES:
         raise Lack(f"{memory:.1f} GB of memory, and {GIGABYTES:g} are needed", NOTHING)
     processors = text("doctor.found.processors", count=os.cpu_count())

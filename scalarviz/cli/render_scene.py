@@ -8,20 +8,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.progress import Progress
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import say
 from scalarviz.controller.autosave import Keep
-from scalarviz.draw2d.progress import Progress
 from scalarviz.errors import InputError
-from scalarviz.errors.visible_text import say
 from scalarviz.export.rate import Portions
 from scalarviz.export.render import picture, record, storyboard
 from scalarviz.export.render_options import PAGE, RenderOptions
 from scalarviz.files.atomic import check_place
 from scalarviz.formulas.table import pick
 from scalarviz.presenter.show import Show
-from scalarviz.process.interrupt import Stop
 from scalarviz.scenefiles.options import RENDERING
 from scalarviz.terminal.train import closing, end_of, take_steps, why_lost
-from scalarviz.texts import text
 
 INTERRUPTED = 130
 SIZES = {".png": (1280, 800), ".html": (1200, 760)}  # of pictures and pages

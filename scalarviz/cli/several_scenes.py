@@ -45,7 +45,7 @@ def scenes_in(words: Sequence[str]) -> list[str]:
 
 def named_scenes(words: Sequence[str]) -> list[NamedScene]:
     """Return the scenes that some words name; raise InputError for what is none."""
-    from scalarviz.checks.numbers import shorten
+    from scalarviz.base.checks.numbers import shorten
     from scalarviz.scenefiles.find import find
     from scalarviz.scenefiles.links import pairs_of
 
@@ -161,9 +161,9 @@ def watch_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any]) 
 
 def render_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any]) -> int:
     """Train several scenes on one clock and draw them into a file; return the exit code."""
+    from scalarviz.base.visible_text import say
     from scalarviz.cli.render_scene import KINDS, VIDEOS, check_kind, look_of, write_video
     from scalarviz.cli.train_several import steps_of, train_all
-    from scalarviz.errors.visible_text import say
     from scalarviz.export.render import picture
     from scalarviz.files.atomic import check_place
     from scalarviz.formulas.table import pick

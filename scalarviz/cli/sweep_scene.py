@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.texts import plural, text
+from scalarviz.base.visible_text import say
 from scalarviz.errors import InputError
-from scalarviz.errors.visible_text import say
 from scalarviz.export.render import picture as draw
 from scalarviz.faces import watch
 from scalarviz.files.atomic import as_path, check_place
@@ -24,7 +25,6 @@ from scalarviz.sweeps.look import sweep_look
 from scalarviz.sweeps.panels import Panels
 from scalarviz.sweeps.sweep import Sweep, sweep
 from scalarviz.sweeps.table import CSV, PARQUET
-from scalarviz.texts import plural, text
 
 INTERRUPTED = 130
 EXECUTORS = {"here": None, "processes": "processes", "dask": "dask"}

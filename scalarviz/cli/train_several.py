@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scalarviz.checks.numbers import size
-from scalarviz.draw2d.progress import Progress
-from scalarviz.errors.visible_text import say
+from scalarviz.base.checks.numbers import size
+from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.progress import Progress
+from scalarviz.base.visible_text import say
 from scalarviz.export.rate import Portions
 from scalarviz.presenter.several import Several
-from scalarviz.process.interrupt import Stop
 from scalarviz.session.shared_clock import SharedClock
 from scalarviz.terminal.train import closing
 

@@ -12,16 +12,16 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from scalarviz.base.process import children
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import say
 from scalarviz.controller import precompile
 from scalarviz.engines.codegen.cache_files import cache_folder, is_compiled
 from scalarviz.engines.every_kernel import compile_all, compile_files
 from scalarviz.engines.registry import choose
 from scalarviz.errors import InputError, ScalarvizError
-from scalarviz.errors.visible_text import say
-from scalarviz.process import children
 from scalarviz.scenefiles.find import load, scenes
 from scalarviz.scenefiles.making import played
-from scalarviz.texts import text
 
 
 def warm(engine: str = "cpu") -> None:

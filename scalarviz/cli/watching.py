@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from scalarviz import faces
+from scalarviz.base.process.opening import has_display, opening_over
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import say
 from scalarviz.cli.class_pages import bound, numeric, until_ctrl_c
 from scalarviz.cli.train_several import train_all
 from scalarviz.controller.autosave import Keep
 from scalarviz.errors import DisplayError, ScalarvizError
-from scalarviz.errors.visible_text import say
 from scalarviz.export.render import picture
 from scalarviz.export.video import chunk, png
 from scalarviz.files.atomic import replace_file
@@ -26,10 +28,8 @@ from scalarviz.pages.index_page import INDEX, Entry, index_of
 from scalarviz.pages.page import page_of
 from scalarviz.presenter.several import Several
 from scalarviz.presenter.show import Show
-from scalarviz.process.opening import has_display, opening_over
 from scalarviz.scenefiles.options import RUNNING, WATCHING
 from scalarviz.terminal.train import end_of, train
-from scalarviz.texts import text
 
 ENDS = {".html": 0, ".png": 12}  # bytes of a file that stay behind its signature: IEND
 

@@ -12,13 +12,13 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.checks.numbers import number
+from scalarviz.base.checks.numbers import number
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import say
 from scalarviz.errors import FileError, GradientError, InputError, ScalarvizError
-from scalarviz.errors.visible_text import say
 from scalarviz.files.checked_safetensors import as_own_path
 from scalarviz.files.runs import check_saving
 from scalarviz.session.session import Session
-from scalarviz.texts import text
 
 
 @final

@@ -11,12 +11,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Any, final
 
+from scalarviz.base.process import children
+from scalarviz.base.texts import text
 from scalarviz.controller.clicks import without_code
 from scalarviz.controller.export import ANY
 from scalarviz.files.runs import save_timeline
-from scalarviz.process import children
 from scalarviz.session.session import Session
-from scalarviz.texts import text
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

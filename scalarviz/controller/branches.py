@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from scalarviz.texts import text
+from scalarviz.base.texts import text
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

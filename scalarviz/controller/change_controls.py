@@ -6,6 +6,7 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING
 
+from scalarviz.base.texts import text
 from scalarviz.controller import growing
 from scalarviz.controller.branch_windows import open_branches
 from scalarviz.controller.branches import rename, switch
@@ -16,7 +17,6 @@ from scalarviz.controller.parts import freeze_layer, set_layer_rate, set_weight_
 from scalarviz.controller.presets import go_wrong, preset_names
 from scalarviz.controller.state import State
 from scalarviz.controller.stopping import completions, find_first, stop_when
-from scalarviz.texts import text
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
+from scalarviz.base.texts import text
 from scalarviz.controller import growing, trail
 from scalarviz.controller.options import Options
 from scalarviz.controller.training_options import TRAINING
 from scalarviz.session.session import Session
 from scalarviz.session.settings_now import settings_now
-from scalarviz.texts import text
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

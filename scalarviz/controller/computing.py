@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from scalarviz.texts import text
+from scalarviz.base.texts import text
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
+from scalarviz.base.texts import row_text
 from scalarviz.controller.state import State
-from scalarviz.texts import row_text
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

@@ -15,7 +15,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, final
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import LONGEST_LINE, visible
 from scalarviz.controller import choosing, keys, stopping, trail, undoing
 from scalarviz.controller.branch_windows import BranchWindows
 from scalarviz.controller.clicks import as_sentence
@@ -33,7 +35,6 @@ from scalarviz.controller.state import UNITS, State, state_of, units_of
 from scalarviz.controller.warming import Warming
 from scalarviz.engines.registry import ENGINES, engines_for
 from scalarviz.errors import GradientError, ScalarvizError
-from scalarviz.errors.visible_text import LONGEST_LINE, visible
 from scalarviz.formulas.table import pick
 from scalarviz.presenter.show import Show
 from scalarviz.session.branches import Branch
@@ -41,7 +42,6 @@ from scalarviz.session.session import Session, Unit
 from scalarviz.session.settings_now import settings_now
 from scalarviz.session.undo import Change
 from scalarviz.session.units import check_unit
-from scalarviz.texts import text
 
 CHANNELS = {"color": "color", "size": "size"}
 AT_ONCE = 100  # most steps taken by a command; for more, it plays

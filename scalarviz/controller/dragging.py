@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from scalarviz.base.texts import text
 from scalarviz.controller.controller import Controller
 from scalarviz.presenter.arithmetic import change_between
 from scalarviz.presenter.captions.names import sentence, weight_name
 from scalarviz.presenter.handles import Handle
-from scalarviz.texts import text
 
 
 def drag(controller: Controller, handle: Handle, up: float) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from scalarviz.base.texts import row_text, text
 from scalarviz.controller.edits import type_value
 from scalarviz.controller.own_input import begin
 from scalarviz.formulas.table import pick
 from scalarviz.session.settings_now import settings_now
-from scalarviz.texts import row_text, text
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

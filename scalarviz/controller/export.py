@@ -21,19 +21,19 @@ from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 from typing import Any, final
 
+from scalarviz.base.process import children
+from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.progress import Progress, duration
+from scalarviz.base.texts import text
 from scalarviz.controller.clicks import without_code
 from scalarviz.controller.picture import PictureProtocol
-from scalarviz.draw2d.progress import Progress, duration
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.files.atomic import check_place
 from scalarviz.files.runs import save_timeline
 from scalarviz.formulas.table import pick
 from scalarviz.presenter.several import Several
 from scalarviz.presenter.show import Show
-from scalarviz.process import children
-from scalarviz.process.interrupt import Stop
 from scalarviz.session.session import Session
-from scalarviz.texts import text
 from scalarviz.view.frame_data import Work
 
 COMMAND = ("-m", "scalarviz.controller.export")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from scalarviz.base.texts import text
 from scalarviz.controller.control import Control
 from scalarviz.controller.links import copy_link
 from scalarviz.controller.scenes import choose_scene, entries, entry_of
 from scalarviz.controller.state import State
-from scalarviz.texts import text
 
 
 def scene_names(state: State) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from scalarviz.base.texts import text
 from scalarviz.controller.computing import computes
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.export import Task, task_of
@@ -18,7 +19,6 @@ from scalarviz.files.runs import check_saving
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
 from scalarviz.session.settings_now import settings_now
-from scalarviz.texts import text
 
 
 @computes

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, final
 
+from scalarviz.base.texts import text
 from scalarviz.controller import keys
 from scalarviz.controller.common_changes import ChangesOfAll
 from scalarviz.controller.control import Control
@@ -26,7 +27,6 @@ from scalarviz.presenter.side_by_side import SideBySide
 from scalarviz.session.here import Here
 from scalarviz.session.session import Unit
 from scalarviz.session.shared_clock import Halted, SharedClock
-from scalarviz.texts import text
 
 
 @final

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any, final
 
+from scalarviz.base.texts import text
 from scalarviz.engines.common.cores import Guard
 from scalarviz.presenter.answers import AT_ONCE
 from scalarviz.session.worker import Background, Job
-from scalarviz.texts import text
 
 
 @dataclass(eq=False)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from scalarviz.base.texts import text
 from scalarviz.controller.control import DIGITS, Control
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.state import State
 from scalarviz.controller.walking import walk
-from scalarviz.texts import text
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

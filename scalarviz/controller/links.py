@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scalarviz.base.texts import text
 from scalarviz.controller.options import Recipe
 from scalarviz.errors import InputError
 from scalarviz.scenefiles.links import Link, is_plain, link_to, option_text
 from scalarviz.session.kept import actions_of
 from scalarviz.session.session import Session
-from scalarviz.texts import text
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

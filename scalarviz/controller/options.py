@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
+from scalarviz.base.texts import text
 from scalarviz.controller.training_options import TRAINING, Basis, basis_of, chosen_since
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError
@@ -22,7 +23,6 @@ from scalarviz.scenefiles.options import BY_NAME, SHARED, own_options
 from scalarviz.session.session import Session
 from scalarviz.session.settings_now import settings_now
 from scalarviz.session.trainer import Settings
-from scalarviz.texts import text
 
 
 def rate_now(session: Session) -> float:

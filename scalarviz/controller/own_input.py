@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
 from scalarviz.data.base import TableSet
 from scalarviz.presenter.captions.names import short_name
 from scalarviz.presenter.own_input import image_shape, target_of
 from scalarviz.session.session import Session
 from scalarviz.session.settings_now import settings_now
-from scalarviz.texts import text
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

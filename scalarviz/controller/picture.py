@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.presenter.curve_view import CurveView
 from scalarviz.presenter.handles import Handle
 from scalarviz.presenter.own_input import Grip

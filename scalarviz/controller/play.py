@@ -8,7 +8,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import final
 
-from scalarviz.checks.numbers import number, size
+from scalarviz.base.checks.numbers import number, size
 from scalarviz.presenter.answers import AT_ONCE
 from scalarviz.presenter.show import Show
 from scalarviz.session.branches import Clock

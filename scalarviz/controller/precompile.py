@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from scalarviz.base.texts import text
 from scalarviz.data.batches import Batches
 from scalarviz.engines.codegen import compile_kernel, cuda_file, kernel_units
 from scalarviz.engines.codegen.cache_files import cache_folder, is_compiled
@@ -41,7 +42,6 @@ from scalarviz.presenter.scene_layout import layout_of
 from scalarviz.session.first import all_settings
 from scalarviz.session.session import Session
 from scalarviz.session.trainer import Settings
-from scalarviz.texts import text
 from scalarviz.view.cubes import mip_levels, mip_means
 
 COMMAND = ("-m", "scalarviz.controller.precompile")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scalarviz.base.texts import text
 from scalarviz.controller import growing
 from scalarviz.controller.time_controls import RATES
 from scalarviz.errors import InputError
@@ -15,7 +16,6 @@ from scalarviz.formulas.table import table
 from scalarviz.layers import Dense
 from scalarviz.session.growing import remove_layer
 from scalarviz.session.session import Session
-from scalarviz.texts import text
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from scalarviz.base.texts import text
 from scalarviz.controller import trail
 from scalarviz.controller.options import Options, Recipe
 from scalarviz.scenefiles.find import about, find, load, scenes
-from scalarviz.texts import text
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import final
 
+from scalarviz.base.texts import text
 from scalarviz.controller import tour as tours
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.group import Group
 from scalarviz.errors import ScalarvizError
-from scalarviz.texts import text
 
 
 @final

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scalarviz.base.texts import text
 from scalarviz.controller.options import OptionChoice, rate_now
 from scalarviz.controller.parts import PinnedLayer, pinned_layer, rate_of
 from scalarviz.session.branches import Clock
@@ -16,7 +17,6 @@ from scalarviz.session.metrics import measured_names
 from scalarviz.session.session import Session, Unit
 from scalarviz.session.settings_now import settings_now
 from scalarviz.session.stops import in_one_text
-from scalarviz.texts import text
 from scalarviz.view.frame_data import Work
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, final
 
+from scalarviz.base.texts import text
 from scalarviz.session.conditions import checked, examples
 from scalarviz.session.first import first_held
 from scalarviz.session.metrics import measured_names
 from scalarviz.session.session import Session
-from scalarviz.texts import text
 from scalarviz.view.frame_data import Work
 
 if TYPE_CHECKING:

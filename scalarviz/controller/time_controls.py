@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from scalarviz.base.texts import text
 from scalarviz.controller.control import PER_DECADE, Control, LogScale, Scale
 from scalarviz.controller.play import SLOW
 from scalarviz.controller.state import State
-from scalarviz.texts import text
 
 FASTEST = 1e5  # steps a second on a slider; its right end is as fast as possible
 SLOWEST = 0.25  # operations a second

@@ -6,13 +6,13 @@ from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
+from scalarviz.base.texts import text
 from scalarviz.controller.options import Options
 from scalarviz.presenter.captions.names import sentence
 from scalarviz.presenter.several import sizes_of
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
 from scalarviz.session.undo import Change
-from scalarviz.texts import text
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+from scalarviz.base.texts import text
 from scalarviz.controller.edits import as_number
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.initializers import INITIALIZERS
@@ -24,7 +25,6 @@ from scalarviz.session.growing import reinitialize, set_biases
 from scalarviz.session.session import Session
 from scalarviz.session.settings_now import settings_now
 from scalarviz.session.trainer import Settings
-from scalarviz.texts import text
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from scalarviz.base.texts import text
 from scalarviz.controller import trail
 from scalarviz.controller.computing import computes
 from scalarviz.session.branch_names import did_in_words
 from scalarviz.session.branches import Clock
 from scalarviz.session.undo import Change
-from scalarviz.texts import text
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

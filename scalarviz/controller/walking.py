@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scalarviz.base.texts import text
 from scalarviz.errors import ScalarvizError
-from scalarviz.texts import text
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

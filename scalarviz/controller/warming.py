@@ -16,16 +16,16 @@ from threading import Thread
 from time import monotonic, sleep
 from typing import Any, final
 
+from scalarviz.base.messages import inform
+from scalarviz.base.process import children
+from scalarviz.base.texts import text
 from scalarviz.controller import precompile
-from scalarviz.errors.messages import inform
 from scalarviz.presenter.answers import AT_ONCE
 from scalarviz.presenter.scene_layout import layout_of
-from scalarviz.process import children
 from scalarviz.session.branches import Action
 from scalarviz.session.session import Session
 from scalarviz.session.settings_now import settings_now
 from scalarviz.session.timeline import Timeline
-from scalarviz.texts import text
 from scalarviz.view.cubes import mip_levels
 
 LOOK = 0.02  # seconds between two looks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scalarviz.checks.limits import Budget
+from scalarviz.base.checks.limits import Budget
 from scalarviz.data.base import Arrays as Arrays
 from scalarviz.data.base import DataSet as DataSet
 from scalarviz.data.colors import MAPS as MAPS

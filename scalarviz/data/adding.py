@@ -7,8 +7,8 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.checks.numbers import as_batch, as_floats, shorten
-from scalarviz.checks.targets import one_hot
+from scalarviz.base.checks.numbers import as_batch, as_floats, shorten
+from scalarviz.base.checks.targets import one_hot
 from scalarviz.data.batches import Pair
 from scalarviz.errors import InputError, ShapeError
 

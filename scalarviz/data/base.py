@@ -12,8 +12,8 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray, answered, shorten
-from scalarviz.checks.targets import check_binary
+from scalarviz.base.checks.numbers import FloatArray, answered, shorten
+from scalarviz.base.checks.targets import check_binary
 from scalarviz.data.adding import MOST_ADDED, Room, as_samples
 from scalarviz.data.batches import Batches, InOrder, Pair, Picked, Shuffled
 from scalarviz.data.tables import (

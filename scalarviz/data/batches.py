@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import FloatArray, as_floats, shorten, size
+from scalarviz.base.checks.numbers import FloatArray, as_floats, shorten, size
 from scalarviz.errors import InputError
 from scalarviz.formulas.randomness import (
     LARGEST_TABLE,

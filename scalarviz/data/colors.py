@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import (
+from scalarviz.base.checks.numbers import (
     FloatArray,
     as_batch,
     as_floats,

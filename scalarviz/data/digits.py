@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import FloatArray, number, refuse_mask, shorten
+from scalarviz.base.checks.numbers import FloatArray, number, refuse_mask, shorten
 from scalarviz.data.adding import check_within
 from scalarviz.data.base import NEVER_TRAINED, TableSet
 from scalarviz.data.batches import Pair

@@ -15,14 +15,19 @@ from typing import IO, TextIO, final
 
 import numpy as np
 
-from scalarviz.checks.limits import LARGEST_DIRECTORY, LONGEST_ARRAY_HEADER, LONGEST_LINE, Budget
-from scalarviz.checks.numbers import FloatArray, answered, shorten
+from scalarviz.base.checks.limits import (
+    LARGEST_DIRECTORY,
+    LONGEST_ARRAY_HEADER,
+    LONGEST_LINE,
+    Budget,
+)
+from scalarviz.base.checks.numbers import FloatArray, answered, shorten
+from scalarviz.base.process.memory import in_units
+from scalarviz.base.visible_text import visible
 from scalarviz.data.base import DOUBLE, Arrays
 from scalarviz.data.tables import MOST_NAMES
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
-from scalarviz.errors.visible_text import visible
 from scalarviz.formulas.table import pick
-from scalarviz.process.memory import in_units
 
 PIECE = 2**20  # bytes read at once
 MISSING = ("", "na", "n/a", "null", "?", "-")  # cells of tables that lack a number

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from scalarviz.checks.limits import MOST_SCANS, Budget
-from scalarviz.checks.numbers import FloatArray, answered, as_floats, shorten
-from scalarviz.checks.numbers import size as whole_size
+from scalarviz.base.checks.limits import MOST_SCANS, Budget
+from scalarviz.base.checks.numbers import FloatArray, answered, as_floats, shorten
+from scalarviz.base.checks.numbers import size as whole_size
 from scalarviz.data.base import DataSet
 from scalarviz.data.batches import Batches, Pair, PictureTransform, Points
 from scalarviz.data.files import called, readable, unreadable

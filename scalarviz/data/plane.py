@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray, number, shorten, true_or_false
+from scalarviz.base.checks.numbers import FloatArray, number, shorten, true_or_false
 from scalarviz.data.base import (
     DOUBLE,
     STREAM_NOISE,

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray, as_batch, as_floats, number, shorten, size
-from scalarviz.checks.targets import one_hot
+from scalarviz.base.checks.numbers import FloatArray, as_batch, as_floats, number, shorten, size
+from scalarviz.base.checks.targets import one_hot
 from scalarviz.data.batches import Pair
 from scalarviz.errors import InputError, ShapeError
 from scalarviz.formulas.table import pick

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.displays.page import number_text
 from scalarviz.displays.svg import LOOK, NORMAL, SvgDrawing, width_of
 from scalarviz.draw2d.colors import contrast, rgb, spread, to_bytes

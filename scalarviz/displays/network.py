@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import plural, text
 from scalarviz.displays.page import never_raises, table
 from scalarviz.displays.svg import LOOK, SMALL, SvgDrawing, escaped, image, shorten, width_of
 from scalarviz.draw2d.colors import spread
 from scalarviz.model.operations import NONE, Operation, Shape
-from scalarviz.texts import plural, text
 
 if TYPE_CHECKING:
     from scalarviz.network.network import Network

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TypeVar
 
+from scalarviz.base.texts import text
 from scalarviz.displays.svg import escaped, shorten
-from scalarviz.texts import text
 
 LONGEST = 24  # characters of something that is not a number
 LARGE = 1e9  # up to here, all digits before the decimal point are shown

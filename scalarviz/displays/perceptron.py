@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scalarviz.base.texts import plural, text
 from scalarviz.displays.cells import Scale, cell
 from scalarviz.displays.page import never_raises, number_text
 from scalarviz.displays.svg import LARGE, LOOK, NORMAL, SMALL, SvgDrawing, image, width_of
-from scalarviz.texts import plural, text
 
 if TYPE_CHECKING:
     from scalarviz.layers.perceptron import Perceptron

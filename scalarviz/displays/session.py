@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import plural, text
 from scalarviz.displays.page import never_raises, number_text, table
 from scalarviz.displays.svg import LARGE, LOOK, SMALL, SvgDrawing, image, shorten, width_of
-from scalarviz.texts import plural, text
 
 if TYPE_CHECKING:
     from scalarviz.model.program import Moment

@@ -11,8 +11,8 @@ import html
 from collections.abc import Sequence
 from typing import Any, final
 
+from scalarviz.base import visible_text
 from scalarviz.draw2d.theme import THEMES
-from scalarviz.errors import visible_text
 
 LOOK = THEMES["light"]
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"

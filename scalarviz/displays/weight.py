@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from scalarviz.base.texts import plural, text
 from scalarviz.displays.cells import Scale, cell
 from scalarviz.displays.page import factors, never_raises, number_text
 from scalarviz.displays.svg import LARGE, LOOK, NORMAL, SMALL, SvgDrawing, image, shorten, width_of
-from scalarviz.texts import plural, text
 
 if TYPE_CHECKING:
     from scalarviz.model.bank import Bank

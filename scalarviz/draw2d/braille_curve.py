@@ -8,9 +8,9 @@ import sys
 import numpy as np
 from rich.segment import Segment
 
-from scalarviz.checks.numbers import FloatArray
-from scalarviz.draw2d.terminal_styles import ACCENT, QUIET
-from scalarviz.texts import plural, text
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.terminal_styles import ACCENT, QUIET
+from scalarviz.base.texts import plural, text
 
 Block = list[list[Segment]]  # lines of parts
 

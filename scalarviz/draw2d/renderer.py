@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from vispy import gloo
 
+from scalarviz.base.package_files import text_beside
 from scalarviz.draw2d.batch import VERTEX
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.fonts import ATLAS
-from scalarviz.package_files import text_beside
 
 
 class Renderer:

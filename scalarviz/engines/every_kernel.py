@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from scalarviz.base.process import children
 from scalarviz.engines.codegen import compile_kernel, dispatch, kernel_units
 from scalarviz.engines.codegen.cache_files import is_compiled
 from scalarviz.engines.codegen.unit_source import Dtype, Unit
 from scalarviz.engines.cpu import units as cpu
 from scalarviz.engines.expression import cpu as expression
 from scalarviz.errors import EngineError
-from scalarviz.process import children
 
 DTYPES: tuple[Dtype, ...] = ("float32", "float64")
 MOST = 200  # files in a command line; that of Windows has at most 32,767 characters

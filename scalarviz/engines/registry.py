@@ -6,12 +6,12 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
+from scalarviz.base.messages import inform
 from scalarviz.engines.common.base import Engine
 from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.expression.engines import PythonExpressionEngine
 from scalarviz.engines.python.engine import PythonEngine
 from scalarviz.errors import EngineError
-from scalarviz.errors.messages import inform
 from scalarviz.formulas.table import pick, table
 from scalarviz.layers import Layer
 from scalarviz.model.bank import Bank

@@ -7,11 +7,11 @@ from collections import deque
 from time import perf_counter
 from typing import Generic, TypeVar, final
 
-from scalarviz.checks.numbers import number
+from scalarviz.base.checks.numbers import number
+from scalarviz.base.texts import text
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
 from scalarviz.session.shared_clock import SharedClock
-from scalarviz.texts import text
 
 FRAME = 1 / 20  # seconds per frame
 PORTION = 0.01  # seconds of training between two checks for input

@@ -15,9 +15,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Literal
 
-from scalarviz.checks.numbers import answered, number, true_or_false
-from scalarviz.checks.numbers import size as count_of
-from scalarviz.draw2d.progress import Progress
+from scalarviz.base.checks.numbers import answered, number, true_or_false
+from scalarviz.base.checks.numbers import size as count_of
+from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.progress import Progress
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.errors import InputError
 from scalarviz.export.rate import Portions
@@ -31,7 +32,6 @@ from scalarviz.presenter.captions.strip import names_of_cells
 from scalarviz.presenter.pointed_panes import Pin
 from scalarviz.presenter.show import Show, whole_number
 from scalarviz.presenter.stage import Stage
-from scalarviz.process.interrupt import Stop
 from scalarviz.session.caption import Neuron
 from scalarviz.session.session import Session
 from scalarviz.session.shared_clock import SharedClock

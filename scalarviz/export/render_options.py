@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import answers, number, shorten
-from scalarviz.checks.numbers import size as count_of
+from scalarviz.base.checks.numbers import answers, number, shorten
+from scalarviz.base.checks.numbers import size as count_of
 from scalarviz.errors import InputError
 from scalarviz.presenter.pointed_panes import Pin
 from scalarviz.presenter.several import Several

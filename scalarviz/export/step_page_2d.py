@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
 from scalarviz.displays.cells import Scale, pixels
 from scalarviz.displays.network import RADIUS, columns_of, connect, legend, station
 from scalarviz.displays.svg import LOOK, SMALL, SvgDrawing
@@ -20,7 +21,6 @@ from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.captions.strip import names_of_cells
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
-from scalarviz.texts import text
 
 INSIDE = RADIUS - 1.5  # half the side of an image in a disc
 BACKWARD = ("backward", "step")  # phases that show gradients

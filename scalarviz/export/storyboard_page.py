@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from html import escape
 from string import Template
 
+from scalarviz.base.package_files import text_beside
+from scalarviz.base.texts import text
 from scalarviz.draw2d.colors import MAPS
 from scalarviz.errors import InputError
-from scalarviz.package_files import text_beside
 from scalarviz.session.caption import Caption
-from scalarviz.texts import text
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

@@ -7,8 +7,8 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks.limits import LONGEST_CONDITION, MOST_CONDITIONS
-from scalarviz.checks.numbers import shorten, size
+from scalarviz.base.checks.limits import LONGEST_CONDITION, MOST_CONDITIONS
+from scalarviz.base.checks.numbers import shorten, size
 from scalarviz.data import DataSet
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import InputError, ScalarvizError

@@ -20,10 +20,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from scalarviz.checks.numbers import shorten
-from scalarviz.draw2d.progress import MEGABYTE, saving
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.progress import MEGABYTE, saving
+from scalarviz.base.visible_text import escaped
 from scalarviz.errors import FileError, InputError
-from scalarviz.errors.visible_text import escaped
 
 if sys.platform != "win32":
     import fcntl

@@ -21,12 +21,12 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.limits import LARGEST_HEADER, MOST_PARTS
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.limits import LARGEST_HEADER, MOST_PARTS
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.process.memory import memory_size
 from scalarviz.errors import FileError, InputError
 from scalarviz.files.atomic import as_path, replace_file, shown
 from scalarviz.formulas.table import pick
-from scalarviz.process.memory import memory_size
 
 Array = npt.NDArray[Any]
 Description = dict[str, Any]

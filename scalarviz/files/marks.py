@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from scalarviz.checks.limits import LONGEST_MARK
-from scalarviz.checks.numbers import shorten, size
+from scalarviz.base.checks.limits import LONGEST_MARK
+from scalarviz.base.checks.numbers import shorten, size
+from scalarviz.base.visible_text import visible
 from scalarviz.errors import InputError
-from scalarviz.errors.visible_text import visible
 from scalarviz.files.checked_safetensors import Description
 from scalarviz.files.networks import field
 from scalarviz.session.stops import MOST_MARKS, Mark

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.checks.numbers import shorten, size
+from scalarviz.base.checks.numbers import shorten, size
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Array, Description
 from scalarviz.files.networks import field

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.checks.limits import LAYER, Budget
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.limits import LAYER, Budget
+from scalarviz.base.checks.numbers import shorten
 from scalarviz.engines.registry import choose
 from scalarviz.errors import FileError, InputError, ScalarvizError
 from scalarviz.files.atomic import as_path, shown

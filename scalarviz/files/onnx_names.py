@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any
 
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.numbers import shorten
 from scalarviz.errors import InputError
 from scalarviz.layers import Layer, Residual
 

@@ -8,12 +8,12 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.checks.limits import GROWTH, MADE, MOST_PRODUCTS, PRODUCTS, Budget
-from scalarviz.checks.numbers import shorten, size
+from scalarviz.base.checks.limits import GROWTH, MADE, MOST_PRODUCTS, PRODUCTS, Budget
+from scalarviz.base.checks.numbers import shorten, size
+from scalarviz.base.messages import caution
 from scalarviz.data import DataSet
 from scalarviz.data.base import DOUBLE, TableSet
 from scalarviz.errors import InputError
-from scalarviz.errors.messages import caution
 from scalarviz.files.actions import Actions
 from scalarviz.files.checked_safetensors import Array, Description
 from scalarviz.files.metrics import read_metrics

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.checks.limits import Budget
+from scalarviz.base.checks.limits import Budget
+from scalarviz.base.messages import caution
+from scalarviz.base.visible_text import LONGEST_LINE, visible
 from scalarviz.data import DataSet
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import ORDER_OF_SUMS
 from scalarviz.errors import InputError
-from scalarviz.errors.messages import caution
-from scalarviz.errors.visible_text import LONGEST_LINE, visible
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.checked_safetensors import Array, Description, as_own_path, read, write
 from scalarviz.files.marks import describe_marks, restore_marks
@@ -69,7 +69,7 @@ def load_timeline(
 ) -> Timeline:
     """Return the training in a file that `save_timeline` wrote, at its clock.
 
-    `data` is needed if the data set is made by code; `limit` is described in checks/limits.py;
+    `data` is needed if the data set is made by code; `limit` is described in base/checks/limits.py;
     `metrics` are the functions of the user that it measured.
     """
     Budget(limit)  # raises InputError for a wrong limit

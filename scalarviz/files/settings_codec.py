@@ -9,8 +9,8 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks.limits import Budget
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.limits import Budget
+from scalarviz.base.checks.numbers import shorten
 from scalarviz.data import DataSet, remake
 from scalarviz.data.base import TableSet
 from scalarviz.errors import InputError

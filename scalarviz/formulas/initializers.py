@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import answered, number
+from scalarviz.base.checks.numbers import answered, number
 from scalarviz.errors import InputError
 from scalarviz.formulas.elementary import sqrt
 from scalarviz.formulas.initial_draws import initial_pairs

@@ -18,11 +18,11 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from scalarviz.checks.attributes import Absent
-from scalarviz.checks.numbers import FloatArray, answered, as_batch, number
-from scalarviz.checks.targets import as_targets
+from scalarviz.base.checks.attributes import Absent
+from scalarviz.base.checks.numbers import FloatArray, answered, as_batch, number
+from scalarviz.base.checks.targets import as_targets
+from scalarviz.base.messages import caution
 from scalarviz.errors import InputError, OrderError
-from scalarviz.errors.messages import caution
 from scalarviz.formulas.activations import ACTIVATIONS, sigmoid
 from scalarviz.formulas.elementary import exp, log, log1p
 from scalarviz.formulas.table import FloatFunction, pick, table

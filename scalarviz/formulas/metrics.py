@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray, check_signature, number, shorten
+from scalarviz.base.checks.numbers import FloatArray, check_signature, number, shorten
 from scalarviz.errors import InputError
 from scalarviz.formulas.losses import Loss
 from scalarviz.formulas.table import pick, table

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.formulas.elementary import cos, exp, pi, sin, sqrt
 from scalarviz.formulas.pooling import (
     average_pool,

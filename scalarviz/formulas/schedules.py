@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scalarviz.checks.numbers import answered, number
+from scalarviz.base.checks.numbers import answered, number
 from scalarviz.errors import InputError
 from scalarviz.formulas.elementary import cos, pi, power
 from scalarviz.formulas.settings import given

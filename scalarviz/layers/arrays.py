@@ -11,7 +11,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray, as_floats
+from scalarviz.base.checks.numbers import FloatArray, as_floats
 from scalarviz.errors import NotFiniteError, ShapeError
 from scalarviz.layers.base import Layer
 from scalarviz.model.bank import Bank

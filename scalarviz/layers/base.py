@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from scalarviz.checks.attributes import set_known
-from scalarviz.checks.numbers import FloatArray, answered, as_array, as_batch, size
+from scalarviz.base.checks.attributes import set_known
+from scalarviz.base.checks.numbers import FloatArray, answered, as_array, as_batch, size
 from scalarviz.errors import InputError, OrderError, OwnershipError, ShapeError, lost_by_forward
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.perceptron import Perceptron

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from scalarviz.checks.numbers import shorten, size
+from scalarviz.base.checks.numbers import shorten, size
 from scalarviz.errors import InputError, ShapeError
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.table import pick

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, final
 
-from scalarviz.checks.numbers import size
+from scalarviz.base.checks.numbers import size
 from scalarviz.errors import ShapeError
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.base import Batch

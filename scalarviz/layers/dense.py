@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, final
 
-from scalarviz.checks.numbers import size
+from scalarviz.base.checks.numbers import size
 from scalarviz.formulas.initializers import Init
 from scalarviz.layers.base import Batch
 from scalarviz.layers.perceptron_layer import PerceptronLayer

@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray, number
+from scalarviz.base.checks.numbers import FloatArray, number
 from scalarviz.errors import InputError
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.randomness import MASK, drop_word

@@ -8,16 +8,16 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.checks.numbers import answered, as_sample, number, size, true_or_false
+from scalarviz.base.checks.numbers import answered, as_sample, number, size, true_or_false
+from scalarviz.base.leaf_calls import perceptron_html
+from scalarviz.base.process.memory import enough_memory
 from scalarviz.errors import OrderError
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.formulas.table import Formula, pick
-from scalarviz.leaf_calls import perceptron_html
 from scalarviz.model.bank import Bank, Rows
 from scalarviz.model.weight import Part, Weight
-from scalarviz.process.memory import enough_memory
 
 BYTES = 870  # memory of a Weight, about
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import final
 
-from scalarviz.checks.numbers import true_or_false
+from scalarviz.base.checks.numbers import true_or_false
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.table import pick

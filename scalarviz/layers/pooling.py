@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, final
 
-from scalarviz.checks.numbers import size
+from scalarviz.base.checks.numbers import size
 from scalarviz.errors import ShapeError
 from scalarviz.formulas.rowwise import ROW_FORMULAS, RowFormula
 from scalarviz.layers.rowwise import Rowwise

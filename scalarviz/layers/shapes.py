@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import shorten, size
+from scalarviz.base.checks.numbers import shorten, size
 from scalarviz.errors import InputError, ShapeError
 from scalarviz.layers.base import Batch, Layer
 from scalarviz.model.operations import Shape

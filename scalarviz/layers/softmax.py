@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, final
 
-from scalarviz.checks.numbers import size
+from scalarviz.base.checks.numbers import size
 from scalarviz.formulas.rowwise import ROW_FORMULAS
 from scalarviz.layers.rowwise import Rowwise
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.errors import InputError
 from scalarviz.layers.arrays import ParameterArray, own_parameters
 from scalarviz.layers.base import Layer

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol, final
 
+from scalarviz.base.process.whole import uncut
 from scalarviz.errors import EngineError
-from scalarviz.process.whole import uncut
 
 EVERY = 1 / 60  # seconds after which numbers are fetched that nobody has read
 # Of the time, at most, that is spent on copies that nobody has asked for; the keyframe and the

@@ -15,7 +15,7 @@ from weakref import ref
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import (
+from scalarviz.base.checks.numbers import (
     FloatArray,
     answered,
     as_floats,
@@ -24,6 +24,7 @@ from scalarviz.checks.numbers import (
     shorten,
     size,
 )
+from scalarviz.base.process.memory import enough_memory
 from scalarviz.errors import (
     GradientError,
     InputError,
@@ -38,7 +39,6 @@ from scalarviz.model.not_finite import first_not_finite, written_error
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.slots import Slots
-from scalarviz.process.memory import enough_memory
 
 Dtype = Literal["float32", "float64"]
 Rows = slice | npt.NDArray[np.intp]

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, get_
 
 import numpy as np
 
-from scalarviz.checks.attributes import set_known, unknown
-from scalarviz.checks.numbers import FloatArray, answered, number, shorten
+from scalarviz.base.checks.attributes import set_known, unknown
+from scalarviz.base.checks.numbers import FloatArray, answered, number, shorten
+from scalarviz.base.near_names import PARAMETERS, meaning, plain, text_of
 from scalarviz.errors import InputError
-from scalarviz.errors.near_names import PARAMETERS, meaning, plain, text_of
 from scalarviz.formulas.optimizers import OPTIMIZERS, OptimizerRow, clip, regularize
 from scalarviz.formulas.schedules import Schedule
 from scalarviz.formulas.table import pick

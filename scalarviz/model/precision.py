@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from scalarviz.checks.numbers import answers, number, size, true_or_false
+from scalarviz.base.checks.numbers import answers, number, size, true_or_false
 from scalarviz.errors import InputError
 from scalarviz.formulas.table import pick
 

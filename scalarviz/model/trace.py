@@ -18,15 +18,15 @@ import numpy.typing as npt
 
 from scalarviz.autograd import graph
 from scalarviz.autograd.value import Value
-from scalarviz.checks.numbers import FloatArray, shorten
+from scalarviz.base.checks.numbers import FloatArray, shorten
+from scalarviz.base.process.memory import enough_memory
+from scalarviz.base.visible_text import visible
 from scalarviz.errors import InputError
-from scalarviz.errors.visible_text import visible
 from scalarviz.formulas.arithmetic import COMPARISONS, OPERATIONS, by_some, no_gradient
 from scalarviz.formulas.table import Formula
 from scalarviz.model.operations import SCALAR, Buffer, Operation
 from scalarviz.model.program import Moment, Program, columns
 from scalarviz.model.weight import WeightValue
-from scalarviz.process.memory import enough_memory
 
 # All operations of a trace, in the order of their numbers.
 EVERY_OPERATION = {**OPERATIONS, **COMPARISONS}

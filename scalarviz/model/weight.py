@@ -14,10 +14,10 @@ import numpy as np
 
 from scalarviz.autograd.graph import LEAF
 from scalarviz.autograd.value import Operand, Value
-from scalarviz.checks.attributes import Absent
-from scalarviz.checks.numbers import answered, shorten
+from scalarviz.base.checks.attributes import Absent
+from scalarviz.base.checks.numbers import answered, shorten
+from scalarviz.base.leaf_calls import weight_html
 from scalarviz.errors import InputError, OrderError
-from scalarviz.leaf_calls import weight_html
 from scalarviz.model.bank import Bank, Rows
 from scalarviz.model.optimizer import Optimizer
 

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.autograd.value import Value
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.visible_text import visible
 from scalarviz.errors import InputError, OwnershipError
-from scalarviz.errors.visible_text import visible
 from scalarviz.model.bank import Bank, Dtype
 from scalarviz.model.weight import WeightValue
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, ClassVar, Self, final
 
 import numpy as np
 
-from scalarviz.checks.attributes import set_known, unknown
-from scalarviz.checks.numbers import FloatArray, as_batch, shorten
+from scalarviz.base.checks.attributes import set_known, unknown
+from scalarviz.base.checks.numbers import FloatArray, as_batch, shorten
+from scalarviz.base.messages import caution
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Engine, Run
 from scalarviz.engines.common.snapshot import Snapshot
 from scalarviz.engines.registry import EngineRow
 from scalarviz.errors import InputError, lost_by_forward
-from scalarviz.errors.messages import caution
 from scalarviz.formulas.losses import JUDGED, Loss
 from scalarviz.layers import Layer
 from scalarviz.model.bank import Bank

@@ -8,12 +8,19 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.autograd.value import Value
-from scalarviz.checks.numbers import FloatArray, answered, check_signature, listed, shorten, size
-from scalarviz.checks.targets import as_pairs
+from scalarviz.base.checks.numbers import (
+    FloatArray,
+    answered,
+    check_signature,
+    listed,
+    shorten,
+    size,
+)
+from scalarviz.base.checks.targets import as_pairs
+from scalarviz.base.visible_text import visible
 from scalarviz.engines.expression.engines import ExpressionEngine
 from scalarviz.engines.registry import EngineRow, choose_for_expression
 from scalarviz.errors import InputError, OwnershipError
-from scalarviz.errors.visible_text import visible
 from scalarviz.formulas.losses import AnyLoss, Loss
 from scalarviz.formulas.table import pick
 from scalarviz.model.bank import DTYPES, Dtype, Rows

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.autograd.value import Value
-from scalarviz.checks.numbers import (
+from scalarviz.base.checks.numbers import (
     FloatArray,
     answered,
     as_batch,

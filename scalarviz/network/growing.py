@@ -13,7 +13,7 @@ from typing import Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import shorten, size
+from scalarviz.base.checks.numbers import shorten, size
 from scalarviz.errors import InputError
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.table import pick

@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING, Any, final, overload
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray, answered, shorten, size, true_or_false
-from scalarviz.checks.patterns import matching
-from scalarviz.checks.targets import as_pairs
-from scalarviz.draw2d.progress import Progress
+from scalarviz.base.checks.numbers import FloatArray, answered, shorten, size, true_or_false
+from scalarviz.base.checks.patterns import matching
+from scalarviz.base.checks.targets import as_pairs
+from scalarviz.base.leaf_calls import (
+    export_network,
+    load_network,
+    network_html,
+    save_model,
+    save_network,
+)
+from scalarviz.base.progress import Progress
 from scalarviz.engines.common.portions import Tell, take_steps
 from scalarviz.engines.registry import FULL, EngineRow, choose
 from scalarviz.errors import InputError, OwnershipError
@@ -21,13 +28,6 @@ from scalarviz.formulas.randomness import check_seed
 from scalarviz.layers import Layer
 from scalarviz.layers.arrays import ParameterArray, named_layers, own_parameters
 from scalarviz.layers.chain import as_layers
-from scalarviz.leaf_calls import (
-    export_network,
-    load_network,
-    network_html,
-    save_model,
-    save_network,
-)
 from scalarviz.model.bank import SCALING, Bank, Rows
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision

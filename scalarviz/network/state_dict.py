@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray, shorten
+from scalarviz.base.checks.numbers import FloatArray, shorten
 from scalarviz.errors import InputError, ShapeError
 from scalarviz.layers import Layer
 from scalarviz.layers.arrays import checked_array, named_layers, own_parameters, state_arrays

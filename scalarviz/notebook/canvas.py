@@ -17,12 +17,12 @@ import numpy.typing as npt
 from IPython.utils.capture import capture_output
 from jupyter_rfb import RemoteFrameBuffer
 
+from scalarviz.base.package_files import text_beside
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import say
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.group import Group
 from scalarviz.controller.pointer import Pointer
-from scalarviz.errors.visible_text import say
-from scalarviz.package_files import text_beside
-from scalarviz.texts import text
 from scalarviz.view.canvas import Canvas
 
 COARSEST = 0.1

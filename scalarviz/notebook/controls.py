@@ -13,6 +13,7 @@ from typing import Any, final
 import ipywidgets
 from ipywidgets import Layout
 
+from scalarviz.base.texts import text
 from scalarviz.controller.control import Control, Shown, groups
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.group import Group
@@ -21,7 +22,6 @@ from scalarviz.controller.options import OptionChoice
 from scalarviz.controller.state import State
 from scalarviz.notebook.own_input import OwnInput
 from scalarviz.notebook.widgets import close, group, line
-from scalarviz.texts import text
 
 TOUCHED = 0.6  # seconds after a user's change during which a control is not updated
 SLIDERS = "slider", "timeline"

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
+from scalarviz.base.texts import text
 from scalarviz.errors import ScalarvizError
-from scalarviz.texts import text
 
 if TYPE_CHECKING:
     from scalarviz.notebook.predict import Prediction

@@ -15,20 +15,20 @@ import numpy as np
 import numpy.typing as npt
 from IPython.display import Image
 
+from scalarviz.base.process.surroundings import shell
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import say
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.group import Group
 from scalarviz.controller.keys import name_of
 from scalarviz.controller.startup import Opening
 from scalarviz.errors import InputError
-from scalarviz.errors.visible_text import say
 from scalarviz.export.video import png
 from scalarviz.notebook.canvas import LiveCanvas
 from scalarviz.notebook.controls import NotebookControls
 from scalarviz.notebook.place import Shown, run_of
 from scalarviz.notebook.widgets import close
-from scalarviz.process.surroundings import shell
-from scalarviz.texts import text
 
 FRAME = 1.0 / 40.0  # seconds between updates while visible
 UNSEEN = 0.5  # while not visible

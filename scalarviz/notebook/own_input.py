@@ -11,13 +11,13 @@ import ipywidgets
 import numpy as np
 from ipywidgets import Layout
 
+from scalarviz.base.texts import text
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.group import Group
 from scalarviz.controller.own_input import put_in
 from scalarviz.controller.state import State
 from scalarviz.draw2d.colors import rgb, to_bytes
 from scalarviz.notebook.widgets import close, group, line
-from scalarviz.texts import text
 
 TOUCHED = 0.6  # seconds after a user's choice during which the picker is not updated
 

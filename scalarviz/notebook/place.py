@@ -7,11 +7,11 @@ from html import escape
 from importlib.util import find_spec
 from typing import Any
 
-from scalarviz.checks.numbers import not_copied
-from scalarviz.errors.visible_text import say
-from scalarviz.package_files import text_beside
-from scalarviz.process.surroundings import shell
-from scalarviz.texts import text
+from scalarviz.base.checks.numbers import not_copied
+from scalarviz.base.package_files import text_beside
+from scalarviz.base.process.surroundings import shell
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import say
 
 
 def run_of(found: Any) -> tuple[str, int]:

@@ -10,10 +10,10 @@ from html import escape
 from importlib import import_module
 from typing import Any, final
 
-from scalarviz.checks.numbers import answered, number, shorten
+from scalarviz.base.checks.numbers import answered, number, shorten
+from scalarviz.base.texts import text
 from scalarviz.errors import InputError
 from scalarviz.notebook.place import Shown, has_widgets
-from scalarviz.texts import text
 
 NEAR = 0.02  # relative tolerance of a numeric guess
 ZERO = 1e-12  # an answer up to this is 0, as of a sum whose terms cancel

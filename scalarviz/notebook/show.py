@@ -12,6 +12,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, final
 
+from scalarviz.base.texts import text
 from scalarviz.controller.watch_options import WatchOptions
 from scalarviz.errors import DisplayError, EngineError, InputError
 from scalarviz.export.render import picture, story
@@ -22,7 +23,6 @@ from scalarviz.notebook.place import Shown, in_colab, in_marimo
 from scalarviz.pages.page import page_of
 from scalarviz.presenter.several import Several
 from scalarviz.presenter.show import Show
-from scalarviz.texts import text
 
 SIZE = 800, 500
 SPEED = 10.0  # steps a second, slow enough to see it learn

@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scalarviz.checks.numbers import true_or_false
-from scalarviz.draw2d.progress import Progress
+from scalarviz.base.checks.numbers import true_or_false
+from scalarviz.base.progress import Progress
 
 if TYPE_CHECKING:
     from scalarviz.network.network import Network

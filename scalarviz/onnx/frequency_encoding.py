@@ -6,8 +6,8 @@ from math import prod
 
 import numpy as np
 
-from scalarviz.checks.limits import WAVE
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.limits import WAVE
+from scalarviz.base.checks.numbers import shorten
 from scalarviz.onnx.tensors import Constant
 from scalarviz.onnx.trace import READ, At, Flow, Refused, Shape, Waves, checked
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.checks.limits import NODE, Budget
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.limits import NODE, Budget
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.visible_text import visible
 from scalarviz.errors import FileError, InputError
-from scalarviz.errors.visible_text import visible
 from scalarviz.files.atomic import shown
 from scalarviz.files.checked_safetensors import size_of
 from scalarviz.onnx.package import the_package

@@ -12,7 +12,7 @@ from math import prod
 
 import numpy as np
 
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.numbers import shorten
 from scalarviz.formulas.activations import ACTIVATIONS, ActivationFormula, OnnxOperator
 from scalarviz.layers import BatchNorm, Dense, LayerNorm, RMSNorm, Softmax
 from scalarviz.layers.activation import Activation

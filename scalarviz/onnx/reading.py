@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from scalarviz.checks.limits import Budget
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.limits import Budget
+from scalarviz.base.checks.numbers import shorten
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.onnx_names import MOST_DIMENSIONS, Names, clean_names

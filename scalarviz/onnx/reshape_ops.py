@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.numbers import shorten
 from scalarviz.layers import Dropout
 from scalarviz.onnx.tensors import FLOATS
 from scalarviz.onnx.trace import PICTURE, At, Flow, Refused, Shape

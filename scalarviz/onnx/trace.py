@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.checks.limits import Budget
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.limits import Budget
+from scalarviz.base.checks.numbers import shorten
 from scalarviz.errors import InputError
 from scalarviz.formulas.elementary import pi
 from scalarviz.layers import Flatten, FrequencyEncoding, Layer, Reshape

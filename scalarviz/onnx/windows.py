@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.numbers import shorten
 from scalarviz.layers import AvgPool2d, Conv2d, MaxPool2d
 from scalarviz.layers.shapes import PictureShape
 from scalarviz.onnx.trace import PICTURE, At, Flow, Parameter, Refused

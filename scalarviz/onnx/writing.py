@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.numbers import shorten
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file
 from scalarviz.files.onnx_names import Names, check_names, clean_names

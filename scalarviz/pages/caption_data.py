@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from scalarviz.base.texts import row_text, text
 from scalarviz.engines.wasm.jobs import moment_data
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import Loss, LossRow, RowLossRow
@@ -21,7 +22,6 @@ from scalarviz.presenter.captions.strip import cells_of, names_of_cells
 from scalarviz.presenter.scene_layout import layout_of, names_of
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
-from scalarviz.texts import row_text, text
 
 Data = dict[str, Any]  # what JSON can hold
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.wasm.jobs import PAGE, PageMemory, Training, others_than
 from scalarviz.engines.wasm.linking import STACK, end_of_data

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
 from scalarviz.data import DataSet, Digits, Rgb, Texture
 from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair
@@ -32,7 +33,6 @@ from scalarviz.presenter.plane_points import (
 )
 from scalarviz.presenter.sorting import ASKED, some_digits
 from scalarviz.session.session import Session
-from scalarviz.texts import text
 
 SIDE = 24  # cells along a map
 DOTS, HELD = 256, 80  # most samples on a map, and held-out ones

@@ -10,9 +10,9 @@ from string import Template
 from typing import NamedTuple
 from urllib.parse import quote
 
-from scalarviz.package_files import text_beside
+from scalarviz.base.package_files import text_beside
+from scalarviz.base.texts import text
 from scalarviz.pages.inline import fingerprint
-from scalarviz.texts import text
 
 INDEX = "index.html"
 STYLE = """

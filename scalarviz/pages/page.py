@@ -15,16 +15,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from scalarviz.checks.numbers import answered, size, true_or_false
+from scalarviz.base.checks.numbers import answered, size, true_or_false
+from scalarviz.base.messages import inform
+from scalarviz.base.package_files import text_beside
+from scalarviz.base.progress import Progress
+from scalarviz.base.texts import text, texts
 from scalarviz.draw2d.class_colors import ON_DARK, ON_LIGHT
 from scalarviz.draw2d.colors import POWER, rgb, to_bytes
-from scalarviz.draw2d.progress import Progress
 from scalarviz.draw2d.theme import THEMES, Theme
 from scalarviz.errors import EngineError, InputError
-from scalarviz.errors.messages import inform
 from scalarviz.files.atomic import as_path, check_place, replace_file
 from scalarviz.formulas.table import pick
-from scalarviz.package_files import text_beside
 from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.engine_data import engine_data, training_of, why_not
 from scalarviz.pages.exhibit_data import exhibit_data, probe_of, without_shader
@@ -37,7 +38,6 @@ from scalarviz.pages.scene_data import scene_data
 from scalarviz.pages.spare import spare_of
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session
-from scalarviz.texts import text, texts
 
 LARGEST = 10_000_000  # bytes of a page
 PIECE = 2**18  # bytes that are compressed at once

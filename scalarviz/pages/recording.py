@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
-from scalarviz.draw2d.progress import Progress
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.progress import Progress
 from scalarviz.engines.wasm.jobs import buffer_names, moment_data
 from scalarviz.errors import GradientError, InputError, UpdateError
 from scalarviz.pages.inline import as_json

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.draw2d.colors import NOT_A_NUMBER, POWER
 from scalarviz.draw2d.theme import THEMES, Theme
 from scalarviz.formulas.activations import ACTIVATIONS

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import decimals, text
 from scalarviz.formulas.written import in_words
 from scalarviz.model.operations import NONE
 from scalarviz.presenter.captions.format import (
@@ -27,7 +28,6 @@ from scalarviz.presenter.captions.format import (
 )
 from scalarviz.session.explanation import Explanation
 from scalarviz.session.formula_lines import FormulaLine
-from scalarviz.texts import decimals, text
 from scalarviz.view.frame_data import Line, Table
 
 ROWS = 40  # rows of a table that are written out

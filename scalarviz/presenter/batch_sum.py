@@ -9,14 +9,14 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
 from scalarviz.model.operations import Operation
 from scalarviz.model.program import Moment
 from scalarviz.presenter.captions.format import agreeing, exact_sum, said, written_alike
 from scalarviz.presenter.traced_weight import TracedWeight, first_row
 from scalarviz.session.caption import Caption, Piece
 from scalarviz.session.session import Session
-from scalarviz.texts import text
 
 MOST = 4_000_000  # products of an input and an output of an operation; more are not added up
 

@@ -7,7 +7,8 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
 from scalarviz.errors import ScalarvizError
 from scalarviz.model.operations import NONE
 from scalarviz.presenter.answers import Answer
@@ -20,7 +21,6 @@ from scalarviz.presenter.throttle import Throttle
 from scalarviz.presenter.why import Blocks, blocks_about, title_of
 from scalarviz.session.session import Session
 from scalarviz.session.weight_history import POINTS
-from scalarviz.texts import text
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.frame_data import Card, Drawing, History, Line, NeuronMaps, Table
 from scalarviz.view.scene.plates import Layout

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.engines.common.snapshot import SnapshotValues
 from scalarviz.errors import InputError
 from scalarviz.formulas.table import pick, table

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scalarviz.base.texts import text
 from scalarviz.draw2d.class_colors import class_colors
 from scalarviz.draw2d.colors import to_bytes
 from scalarviz.draw2d.theme import Theme
@@ -14,7 +15,6 @@ from scalarviz.presenter.captions.format import said
 from scalarviz.presenter.curves import is_share
 from scalarviz.presenter.stage import Stage
 from scalarviz.presenter.why import title_of
-from scalarviz.texts import text
 from scalarviz.view.compared import Head
 
 NONE = "–"

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 from vispy import app, gloo
 
-from scalarviz.checks.numbers import answers, number, shorten
+from scalarviz.base.checks.numbers import answers, number, shorten
 from scalarviz.draw2d.theme import THEMES, Theme
 from scalarviz.engines.common.snapshot import HostSnapshot, SnapshotValues
 from scalarviz.errors import DisplayError, InputError

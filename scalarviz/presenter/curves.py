@@ -9,7 +9,8 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
 from scalarviz.formulas.metrics import HELD_OUT, LOSS, METRICS
 from scalarviz.presenter.captions.names import sentence
 from scalarviz.presenter.curve_view import CurveView
@@ -19,7 +20,6 @@ from scalarviz.session.branches import Branch, means_of
 from scalarviz.session.here import Here
 from scalarviz.session.points import Series
 from scalarviz.session.session import Session
-from scalarviz.texts import text
 from scalarviz.view.frame_data import BranchLine, Curve, Measured
 
 SHARES = ("accuracy", "binary_accuracy")

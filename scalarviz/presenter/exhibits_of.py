@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
 from scalarviz.data import DataSet, Rgb, Texture, psnr
 from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair
@@ -28,7 +29,6 @@ from scalarviz.presenter.plane_points import (
 from scalarviz.presenter.sorting import sorting
 from scalarviz.session.session import Session
 from scalarviz.session.worker import check_end
-from scalarviz.texts import text
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.exhibits.graph import FunctionPlot
 from scalarviz.view.exhibits.pictures import Pictures

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.presenter.scales import stop_above
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.highlights import corners_of

@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.engines.common.snapshot import SnapshotValues
 from scalarviz.model.program import Moment, Program
 from scalarviz.presenter.channels import Source, read

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import visible
 from scalarviz.data import DataSet
-from scalarviz.errors.visible_text import visible
-from scalarviz.texts import text
 
 
 def input_names(data: DataSet) -> Sequence[str]:

@@ -8,7 +8,8 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import row_text, text
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.losses import LossRow, RowLossRow
 from scalarviz.model.operations import NONE, Operation, Places
@@ -25,7 +26,6 @@ from scalarviz.presenter.pointing import count_of
 from scalarviz.presenter.pointing import name_of as named
 from scalarviz.presenter.scene_layout import names_in
 from scalarviz.session.caption import Neuron, Piece
-from scalarviz.texts import row_text, text
 from scalarviz.view.exhibits.neuron_map import NeuronMap
 from scalarviz.view.exhibits.plane import Plane
 from scalarviz.view.frame_data import Card, Drawing, Line, NeuronMaps, Table

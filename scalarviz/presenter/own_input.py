@@ -8,7 +8,8 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
 from scalarviz.data import DataSet
 from scalarviz.data.base import TableSet
 from scalarviz.formulas.metrics import predictions_of
@@ -18,7 +19,6 @@ from scalarviz.presenter.captions.names import neuron_name
 from scalarviz.presenter.scene_layout import names_of
 from scalarviz.session.caption import Caption
 from scalarviz.session.session import Session
-from scalarviz.texts import text
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.exhibits.pad import Pad
 

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.engines.common.reference import program_forward
 from scalarviz.formulas.metrics import predictions_of
 from scalarviz.presenter.live_values import LiveValues

@@ -6,7 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.layers.perceptron import Perceptron
 from scalarviz.model.weight import Weight
 from scalarviz.presenter.camera_control import CameraController

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, final
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.layers.perceptron import Perceptron
 from scalarviz.presenter.curve_view import CurveView

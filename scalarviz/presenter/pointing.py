@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray, shorten
+from scalarviz.base.checks.numbers import FloatArray, shorten
 from scalarviz.errors import InputError
 from scalarviz.layers.perceptron import Perceptron
 from scalarviz.model.operations import NONE

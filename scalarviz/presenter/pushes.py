@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.model.program import Moment, Program
 from scalarviz.view.lights import MOVED
 

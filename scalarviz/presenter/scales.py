@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.presenter.channels import Source, count_beyond, largest_of, read
 from scalarviz.view.frame_data import CubeValues
 from scalarviz.view.scene.plates import Plate

@@ -7,9 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import shortened
 from scalarviz.data import DataSet
-from scalarviz.errors.visible_text import shortened
 from scalarviz.formulas.table import pick
 from scalarviz.layers import Dense
 from scalarviz.model.operations import Shape
@@ -17,7 +18,6 @@ from scalarviz.model.program import Program
 from scalarviz.network.base import Model
 from scalarviz.presenter.names_of_data import input_names, output_names
 from scalarviz.session.session import Session
-from scalarviz.texts import text
 from scalarviz.view.scene.frame import Box
 from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.view.scene.parameter_layout import FEW, of_values

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import final
 
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import visible
 from scalarviz.errors import InputError
-from scalarviz.errors.visible_text import visible
 from scalarviz.presenter.show import LONGEST_TITLE, Show
 from scalarviz.session.branches import Branch
 from scalarviz.session.session import Session
 from scalarviz.session.settings_now import settings_now
-from scalarviz.texts import text
 
 MOST = 6  # sessions
 

@@ -9,14 +9,14 @@ from typing import final
 import numpy as np
 
 from scalarviz.autograd.value import Value
-from scalarviz.checks.numbers import answers, number, shorten, size
+from scalarviz.base.checks.numbers import answers, number, shorten, size
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import visible
 from scalarviz.errors import InputError
-from scalarviz.errors.visible_text import visible
 from scalarviz.model.weight import Part
 from scalarviz.network.base import Model
 from scalarviz.session.replicas import Replicas
 from scalarviz.session.session import Session
-from scalarviz.texts import text
 
 # What to write for things that are no session, by their class.
 A_SESSION = "write sv.Session(network, data)"

@@ -7,9 +7,9 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.messages import inform
 from scalarviz.errors import InputError
-from scalarviz.errors.messages import inform
 from scalarviz.model.program import Program
 from scalarviz.network.network import Network
 from scalarviz.presenter.live_values import LiveValues

@@ -10,7 +10,8 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.presenter.captions.strip import cells_of as cells_in
 from scalarviz.presenter.channels import DIFFERENCE, check_channel
@@ -21,7 +22,6 @@ from scalarviz.presenter.several import Several, alike, sizes_of
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.session.here import Here
-from scalarviz.texts import text
 from scalarviz.view.compared import Compared, ComparedRow
 from scalarviz.view.frame_data import CubeValues, Curve, FrameData, Pane
 from scalarviz.view.scene.frame import Box

@@ -7,9 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
 from scalarviz.data import Digits
-from scalarviz.texts import text
 from scalarviz.view.exhibits.confusion import Confusion
 from scalarviz.view.exhibits.sorting import Classes, Sorting
 

@@ -13,7 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.formulas.table import pick
 from scalarviz.presenter.answers import Answer

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.formulas.losses import Loss
 from scalarviz.model.operations import NONE, Buffer, Operation
 from scalarviz.model.program import Moment, Program

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.presenter.pointing import Target, name_of
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.scene.frame import Box, Projection

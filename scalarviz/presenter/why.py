@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scalarviz.base.texts import plural, text
 from scalarviz.model.operations import NONE, Operation
 from scalarviz.model.program import Moment, Program
 from scalarviz.presenter.arithmetic import (
@@ -25,7 +26,6 @@ from scalarviz.session.caption import Neuron
 from scalarviz.session.explanation import Explanation, explain, is_ready
 from scalarviz.session.last_change import LastChange, last_change, last_edit
 from scalarviz.session.session import Session
-from scalarviz.texts import plural, text
 from scalarviz.view.frame_data import Line, Table
 
 Blocks = Sequence[Line | Table]

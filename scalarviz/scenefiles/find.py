@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from scalarviz.base.visible_text import say
 from scalarviz.errors import InputError, UnknownNameError
-from scalarviz.errors.visible_text import say
 from scalarviz.scenefiles.user_code import folder_of_scenes, place, told_by_line
 
 Scene = Callable[..., Any]

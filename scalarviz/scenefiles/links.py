@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, final
 from urllib.parse import parse_qsl, quote, unquote
 
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.numbers import shorten
 from scalarviz.errors import InputError
 
 FURTHEST = 10**9  # step

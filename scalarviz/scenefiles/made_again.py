@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.checks.numbers import number
+from scalarviz.base.checks.numbers import number
 from scalarviz.errors import InputError
 from scalarviz.files.settings_codec import classes_of_optimizers
 from scalarviz.formulas.activations import ACTIVATIONS

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.numbers import shorten
 from scalarviz.errors import FileError, InputError, SceneError
 from scalarviz.formulas.table import pick
 from scalarviz.presenter.show import Show

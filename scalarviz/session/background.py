@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import final
 from weakref import WeakMethod, ref
 
-from scalarviz.checks.numbers import number
+from scalarviz.base.checks.numbers import number
 from scalarviz.session.lock import SessionLock
 from scalarviz.session.worker import Background, Job
 

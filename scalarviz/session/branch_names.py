@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
 
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.texts import plural, text
+from scalarviz.base.visible_text import shortened, visible
 from scalarviz.errors import InputError
-from scalarviz.errors.visible_text import shortened, visible
-from scalarviz.texts import plural, text
 
 if TYPE_CHECKING:
     from scalarviz.data import DataSet

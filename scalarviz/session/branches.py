@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.process.whole import uncut
 from scalarviz.model.bank import Bank
-from scalarviz.process.whole import uncut
 from scalarviz.session.branch_names import checked_name, default_name
 from scalarviz.session.losses import EXACT, Losses
 from scalarviz.session.points import Points

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, final
 
-from scalarviz.checks.numbers import check_signature, shorten, true_or_false
+from scalarviz.base.checks.numbers import check_signature, shorten, true_or_false
 from scalarviz.errors import InputError, OrderError
 from scalarviz.model.weight import Part, Weight
 from scalarviz.session.step_view import StepNumbers

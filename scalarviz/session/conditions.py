@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from scalarviz.checks.limits import LONGEST_CONDITION, MOST_CONDITIONS
-from scalarviz.checks.numbers import FloatArray, check_signature, shorten
+from scalarviz.base.checks.limits import LONGEST_CONDITION, MOST_CONDITIONS
+from scalarviz.base.checks.numbers import FloatArray, check_signature, shorten
 from scalarviz.errors import InputError, ShapeError, UnknownNameError
 from scalarviz.formulas.metrics import HELD_OUT, LOSS, METRICS
 from scalarviz.formulas.table import table

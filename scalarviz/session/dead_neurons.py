@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.data.base import TableSet
 from scalarviz.engines.common.reference import OperationArrays, operation_backward, program_forward
 from scalarviz.model.operations import NONE, Operation

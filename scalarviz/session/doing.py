@@ -6,8 +6,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import final
 
+from scalarviz.base.process.whole import ctrl_c, whole
 from scalarviz.errors import OrderError
-from scalarviz.process.whole import ctrl_c, whole
 from scalarviz.session.lock import SessionLock
 from scalarviz.session.timeline import Timeline
 from scalarviz.session.undo import Change, Spot

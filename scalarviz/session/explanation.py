@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.formulas.optimizers import clip, regularize
 from scalarviz.model.operations import Buffer, Operation
 from scalarviz.model.optimizer import Optimizer

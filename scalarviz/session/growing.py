@@ -12,7 +12,7 @@ from typing import cast
 
 import numpy as np
 
-from scalarviz.checks.numbers import answered, shorten, true_or_false
+from scalarviz.base.checks.numbers import answered, shorten, true_or_false
 from scalarviz.errors import InputError
 from scalarviz.formulas.initializers import Init
 from scalarviz.formulas.randomness import check_seed

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from typing import Any, final
 
-from scalarviz.checks.numbers import not_copied
+from scalarviz.base.checks.numbers import not_copied
+from scalarviz.base.process.whole import ctrl_c, uncut, whole
 from scalarviz.engines.common.cores import Guard
 from scalarviz.engines.common.snapshot import Snapshot, SnapshotValues
-from scalarviz.process.whole import ctrl_c, uncut, whole
 from scalarviz.session.worker import check_end, hold_at_end
 
 PATIENCE = 0.25  # seconds that background play waits for threads that want the lock

@@ -11,7 +11,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.checks.numbers import answered, number, size
+from scalarviz.base.checks.numbers import answered, number, size
 from scalarviz.errors import InputError
 from scalarviz.formulas.metrics import HELD_OUT, LOSS, METRICS
 from scalarviz.formulas.table import pick

@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.errors import InputError
 from scalarviz.formulas.metrics import LOSS
 from scalarviz.session.points import Series

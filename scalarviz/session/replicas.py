@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import (
+from scalarviz.base.checks.numbers import (
     FloatArray,
     answered,
     as_batch,
@@ -20,8 +20,10 @@ from scalarviz.checks.numbers import (
     size,
     true_or_false,
 )
+from scalarviz.base.process.memory import check_losses, in_units, most
+from scalarviz.base.process.whole import ctrl_c, uncut
+from scalarviz.base.progress import Progress
 from scalarviz.data.batches import GeneratedBatches
-from scalarviz.draw2d.progress import Progress
 from scalarviz.errors import EngineError, InputError
 from scalarviz.formulas.initial_draws import DrawnTogether
 from scalarviz.formulas.initializers import PORTION
@@ -29,8 +31,6 @@ from scalarviz.formulas.randomness import check_seed
 from scalarviz.model.bank import Bank
 from scalarviz.model.bank_stack import BankStack
 from scalarviz.network.network import Network
-from scalarviz.process.memory import check_losses, in_units, most
-from scalarviz.process.whole import ctrl_c, uncut
 from scalarviz.session.lock import SessionLock
 from scalarviz.session.session import Session
 

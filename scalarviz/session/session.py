@@ -9,20 +9,20 @@ from weakref import finalize
 
 import numpy as np
 
-from scalarviz.checks.attributes import set_known, unknown
-from scalarviz.checks.numbers import answered, number, shorten, size, true_or_false
-from scalarviz.draw2d.progress import Progress
+from scalarviz.base.checks.attributes import set_known, unknown
+from scalarviz.base.checks.numbers import answered, number, shorten, size, true_or_false
+from scalarviz.base.leaf_calls import caption_and_edit, load_timeline, save_timeline
+from scalarviz.base.messages import caution
+from scalarviz.base.process.memory import check_losses
+from scalarviz.base.progress import Progress
 from scalarviz.errors import InputError, OwnershipError
-from scalarviz.errors.messages import caution
 from scalarviz.formulas.losses import AnyLoss, Loss
 from scalarviz.formulas.randomness import check_seed
-from scalarviz.leaf_calls import caption_and_edit, load_timeline, save_timeline
 from scalarviz.model.away import EVERY
 from scalarviz.model.optimizer import Optimizer
 from scalarviz.model.precision import Precision
 from scalarviz.model.weight import Weight
 from scalarviz.network.base import Model
-from scalarviz.process.memory import check_losses
 from scalarviz.session.background import Player
 from scalarviz.session.branch_names import checked_name, find_branch
 from scalarviz.session.branches import Branch, Clock

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import final
 
-from scalarviz.checks.numbers import number, size
+from scalarviz.base.checks.numbers import number, size
 from scalarviz.model.trace import PHASES
 from scalarviz.session.background import Player
 from scalarviz.session.branches import Clock

@@ -7,12 +7,12 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, final
 
-from scalarviz.checks.numbers import FloatArray, not_copied, size, true_or_false
-from scalarviz.draw2d.progress import Progress
+from scalarviz.base.checks.numbers import FloatArray, not_copied, size, true_or_false
+from scalarviz.base.leaf_calls import save_text, session_html
+from scalarviz.base.messages import inform
+from scalarviz.base.progress import Progress
 from scalarviz.errors import OrderError
-from scalarviz.errors.messages import inform
 from scalarviz.formulas.table import pick
-from scalarviz.leaf_calls import save_text, session_html
 from scalarviz.model.weight import Weight
 from scalarviz.network.norms import Norms, norms_of
 from scalarviz.session.branches import Branch, Clock

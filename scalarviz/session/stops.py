@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.errors import GradientError
 from scalarviz.session.arrivals import value_of
 from scalarviz.session.branches import Branch, Clock, place_of

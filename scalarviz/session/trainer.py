@@ -13,8 +13,8 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray, as_floats, number, shorten
-from scalarviz.checks.targets import labels_as_rows
+from scalarviz.base.checks.numbers import FloatArray, as_floats, number, shorten
+from scalarviz.base.checks.targets import labels_as_rows
 from scalarviz.data import DataSet
 from scalarviz.data.base import TableSet
 from scalarviz.engines.common.base import Outcome, Run

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, final
 
+from scalarviz.base.process.whole import whole
 from scalarviz.errors import OrderError
-from scalarviz.process.whole import whole
 from scalarviz.session.branches import Action, Branch, Clock
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from scalarviz.checks.numbers import shorten
-from scalarviz.draw2d.progress import Progress
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.process.memory import check_losses
+from scalarviz.base.progress import Progress
 from scalarviz.errors import InputError
 from scalarviz.formulas.table import pick
-from scalarviz.process.memory import check_losses
 from scalarviz.session.branches import Clock
 from scalarviz.session.timeline import Timeline
 

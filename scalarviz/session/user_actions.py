@@ -7,7 +7,7 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import Any, final
 
-from scalarviz.checks.numbers import shorten, size
+from scalarviz.base.checks.numbers import shorten, size
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError
 from scalarviz.formulas.losses import AnyLoss, Loss

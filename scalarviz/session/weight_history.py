@@ -10,7 +10,7 @@ from typing import Literal, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.engines.common.cores import Guard
 from scalarviz.network.base import Model
 from scalarviz.session.branches import Branch, Clock, copies_of

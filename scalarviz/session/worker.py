@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from typing import final
 from weakref import WeakSet
 
+from scalarviz.base.process.whole import ctrl_c, uncut
 from scalarviz.engines.common.cores import Guard
-from scalarviz.process.whole import ctrl_c, uncut
 
 LAST = 5.0  # seconds that the end of the program waits for portions, at most
 LOOK = 0.1  # seconds between two checks that a thread is alive

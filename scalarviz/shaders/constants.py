@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.model.operations import NONE, Buffer, Operation
 from scalarviz.shaders.source import literal
 from scalarviz.shaders.writer import ShaderWriter

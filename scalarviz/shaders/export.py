@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file, shown
 from scalarviz.files.networks import describe

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.errors import InputError
 from scalarviz.shaders.constants import NAME, PARTS, ConstantShader, Language, Shader, padded
 from scalarviz.shaders.kinds import write_operation

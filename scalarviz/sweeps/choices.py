@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from scalarviz.base.texts import text
 from scalarviz.sweeps.look import FALLING, SweepLook, columns_of
 from scalarviz.sweeps.panels import Panels
-from scalarviz.texts import text
 
 MOST_SETTINGS = 100  # that others can be compared with
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process
 from typing import Any, final
 
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.numbers import shorten
 from scalarviz.errors import EngineError, InputError
 from scalarviz.sweeps.outcome import Outcome
 from scalarviz.sweeps.task import Task, perform

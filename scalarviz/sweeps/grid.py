@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.numbers import shorten
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.formulas.randomness import check_seed
 from scalarviz.session.session import Session

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray, shorten
-from scalarviz.checks.numbers import size as count_of
+from scalarviz.base.checks.numbers import FloatArray, shorten
+from scalarviz.base.checks.numbers import size as count_of
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import visible
 from scalarviz.errors import InputError
-from scalarviz.errors.visible_text import visible
 from scalarviz.formulas.table import pick
 from scalarviz.sweeps.outcome import NEVER, Outcome
 from scalarviz.sweeps.rows import plain, value_of
 from scalarviz.sweeps.table import as_key, in_words, is_empty
-from scalarviz.texts import text
 from scalarviz.view.sweep_networks import CUBES, KINDS
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import plural, text
 from scalarviz.errors import InputError
 from scalarviz.presenter.scales import stop_above
 from scalarviz.sweeps.grid import session_of
@@ -20,7 +21,6 @@ from scalarviz.sweeps.small_pictures import Maker
 from scalarviz.sweeps.statistics import Interval, beats, interquartile_mean, share_below
 from scalarviz.sweeps.sweep import Sweep
 from scalarviz.sweeps.table import in_words
-from scalarviz.texts import plural, text
 from scalarviz.view.sweep_networks import CUBES, KINDS, LOSSES, SmallPictures
 from scalarviz.view.sweep_panels import Comparison, SweepPanel, SweepPanels
 

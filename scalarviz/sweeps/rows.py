@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.visible_text import visible
 from scalarviz.errors import OrderError
-from scalarviz.errors.visible_text import visible
 from scalarviz.sweeps.outcome import NEVER, Outcome
 from scalarviz.sweeps.statistics import Interval, interquartile_mean, mean_with_interval, rate
 from scalarviz.sweeps.table import ERROR, SweepTable, in_words

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.formulas.metrics import predictions_of
 from scalarviz.model.operations import NONE
 from scalarviz.model.program import Program

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, final
 
+from scalarviz.base.texts import text
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.formulas.table import pick
 from scalarviz.sweeps.look import SweepLook
 from scalarviz.sweeps.outcome import NEVER
 from scalarviz.sweeps.panels import Panels
 from scalarviz.sweeps.sweep import Sweep
-from scalarviz.texts import text
 from scalarviz.view.sweep_networks import Spots
 from scalarviz.view.sweep_panels import SweepPanels
 

@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import final
 
+from scalarviz.base.messages import caution
 from scalarviz.errors import FileError
-from scalarviz.errors.messages import caution
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.sweeps.outcome import Outcome
 from scalarviz.sweeps.task import Task

@@ -8,11 +8,19 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray, answered, not_copied, shorten, size, true_or_false
-from scalarviz.draw2d.progress import Progress
+from scalarviz.base.checks.numbers import (
+    FloatArray,
+    answered,
+    not_copied,
+    shorten,
+    size,
+    true_or_false,
+)
+from scalarviz.base.messages import caution
+from scalarviz.base.progress import Progress
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import visible
 from scalarviz.errors import InputError, OrderError
-from scalarviz.errors.messages import caution
-from scalarviz.errors.visible_text import visible
 from scalarviz.files.runs import bits_of
 from scalarviz.formulas.metrics import rows_of_metrics
 from scalarviz.session.session import Session
@@ -28,7 +36,6 @@ from scalarviz.sweeps.table import SweepTable
 from scalarviz.sweeps.task import Task, tasks_of
 from scalarviz.sweeps.training import Plan, Training, samples_of
 from scalarviz.sweeps.versions import processor_here
-from scalarviz.texts import text
 
 STEPS = 2000  # of `play`
 REST = 1e-3  # seconds after a check, in which others can read

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any, final
 
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.visible_text import visible
 from scalarviz.errors import InputError
-from scalarviz.errors.visible_text import visible
 from scalarviz.files.atomic import as_path, replace_file
 from scalarviz.files.tables import save_text
 

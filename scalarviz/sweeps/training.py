@@ -10,7 +10,7 @@ from typing import Protocol, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.errors import GradientError, InputError, UpdateError
 from scalarviz.files.runs import bits_of, describe_timeline
 from scalarviz.formulas.metrics import MetricRow, measured, predictions_of

@@ -19,21 +19,21 @@ from typing import Any, final
 from rich.console import Console, RenderableType
 from rich.live import Live
 
+from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.progress import Progress
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import LONGEST_LINE, visible
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.warming import Compiling, kinds_of
-from scalarviz.draw2d.progress import Progress
-from scalarviz.errors.visible_text import LONGEST_LINE, visible
 from scalarviz.export.rate import FRAME, Pace
 from scalarviz.presenter.captions.strip import cells_of
 from scalarviz.presenter.exhibits_of import exhibit_of, held_out_loss
 from scalarviz.presenter.show import Show
-from scalarviz.process.interrupt import Stop
 from scalarviz.session.branches import Clock
 from scalarviz.session.session import Session
 from scalarviz.terminal.keys import Keys, NoKeys, keyboard
 from scalarviz.terminal.picture import TerminalFrame, picture
 from scalarviz.terminal.train import can_draw, closing, end_of, train
-from scalarviz.texts import text
 
 DRAWING = 1 / 4  # largest share of the time spent on drawing
 HANDLE = ("step", "operation", "rate", "reset", "leave")

@@ -8,17 +8,17 @@ from time import perf_counter
 
 from rich.console import Console
 
-from scalarviz.checks.numbers import size
+from scalarviz.base.checks.numbers import size
+from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.process.memory import check_losses
+from scalarviz.base.progress import Bar, Progress, words
+from scalarviz.base.texts import plural, text
+from scalarviz.base.visible_text import say
 from scalarviz.controller.autosave import Keep, lost_since
-from scalarviz.draw2d.progress import Bar, Progress, words
-from scalarviz.errors.visible_text import say
 from scalarviz.export.rate import FRAME, Portions
 from scalarviz.presenter.exhibits_of import exhibit_of, held_out_loss
 from scalarviz.presenter.show import Show
-from scalarviz.process.interrupt import Stop
-from scalarviz.process.memory import check_losses
 from scalarviz.session.session import Session
-from scalarviz.texts import plural, text
 
 LINES = 10  # lines of progress without a bar
 

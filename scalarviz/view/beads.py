@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.draw2d.batch import color
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import Theme

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from vispy import gloo
 
+from scalarviz.base.messages import inform
 from scalarviz.errors import DisplayError
-from scalarviz.errors.messages import inform
 from scalarviz.view.cubes.float_textures import largest_texture
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.offscreen import drawing

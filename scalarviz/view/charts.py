@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import plural, text
+from scalarviz.base.texts.decimals import rounded
 from scalarviz.draw2d.braille_curve import round_down, round_up
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
-from scalarviz.texts import plural, text
-from scalarviz.texts.decimals import rounded
 from scalarviz.view.frame_data import BranchLine, Curve, History, Measured
 from scalarviz.view.scene.frame import Box
 

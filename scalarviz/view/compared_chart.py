@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from scalarviz.base.texts import text
 from scalarviz.draw2d.braille_curve import round_down, round_up
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
-from scalarviz.texts import text
 from scalarviz.view.charts import (
     AXIS,
     MEANS,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from scalarviz.base.texts import text
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
-from scalarviz.texts import text
 from scalarviz.view.compared import Compared
 from scalarviz.view.frame_data import CubeValues
 from scalarviz.view.legend import sides_of, words_of

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts.decimals import short
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import Theme
-from scalarviz.texts.decimals import short
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.neuron_colors import (
     crosses,

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.model.operations import NONE
 from scalarviz.model.program import Moment
 from scalarviz.session.caption import Caption, Neuron, Piece

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
+from scalarviz.base.package_files import text_beside
 from scalarviz.draw2d import renderer
-from scalarviz.package_files import text_beside
 from scalarviz.shaders.live import DECLARED, FOURS_READER, MAP, bank_reader, inputs_by_axes
 from scalarviz.view.cubes import shaders
 from scalarviz.view.cubes.float_textures import BYTES, FLOATS

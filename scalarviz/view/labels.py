@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
-from scalarviz.texts import text
 from scalarviz.view.cubes.mip_levels import spread_of
 from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.frame_data import FrameData

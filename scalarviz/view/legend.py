@@ -7,10 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import row_text, text
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
-from scalarviz.texts import row_text, text
 from scalarviz.view.cubes.shaders import LEAST
 from scalarviz.view.frame_data import CubeValues
 from scalarviz.view.scene.frame import Box, Division

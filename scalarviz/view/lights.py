@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.model.operations import NONE
 from scalarviz.model.program import Moment, Program
 from scalarviz.view.cubes.shaders import DIM as DIM

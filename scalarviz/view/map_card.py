@@ -15,11 +15,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from vispy import gloo
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.messages import inform
 from scalarviz.draw2d.colors import POWER
 from scalarviz.engines.common.reference import program_forward
 from scalarviz.errors import InputError
-from scalarviz.errors.messages import inform
 from scalarviz.network.network import Network
 from scalarviz.shaders.live import MAP, bank_reader, live_shader, map_fragment
 from scalarviz.view.cubes.float_textures import (

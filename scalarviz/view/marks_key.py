@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scalarviz.base.texts import text
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
-from scalarviz.texts import text
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.legend import legend_box
 from scalarviz.view.scene.frame import Box, Division

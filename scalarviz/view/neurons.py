@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import short
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import Theme
-from scalarviz.texts import text
-from scalarviz.texts.decimals import short
 from scalarviz.view.feature_maps import draw_pictures
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.neuron_colors import (

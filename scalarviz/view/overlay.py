@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from scalarviz.base.texts import text
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
-from scalarviz.texts import text
 from scalarviz.view.charts import Chart, draw_loss
 from scalarviz.view.frame_data import FrameData, Pane, Words
 from scalarviz.view.scene.frame import Box, Division

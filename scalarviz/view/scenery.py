@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
 from scalarviz.model.operations import NONE

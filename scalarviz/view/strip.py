@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 
+from scalarviz.base.texts import text
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
-from scalarviz.texts import text
 from scalarviz.view.frame_data import BACKWARD, ERROR, Cell, FrameData
 from scalarviz.view.scene.frame import Box, Division
 

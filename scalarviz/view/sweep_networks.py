@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.draw2d.batch import color_bytes
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.class_colors import class_colors

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import plural, text
 from scalarviz.draw2d.braille_curve import round_down, round_up
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
-from scalarviz.texts import plural, text
 from scalarviz.view.charts import Scales, draw_thin, ticks
 from scalarviz.view.legend import sides_of
 from scalarviz.view.scene.frame import HEIGHT, WIDTH, Box

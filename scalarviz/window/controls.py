@@ -8,12 +8,12 @@ from typing import Any, final
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton
 
+from scalarviz.base.texts import text
 from scalarviz.controller.control import Control, Shown, groups
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.group import Group
 from scalarviz.controller.keys import keys_of, rows_for, written
 from scalarviz.controller.state import State
-from scalarviz.texts import text
 from scalarviz.window.fields import (
     ICONS,
     LETTER,

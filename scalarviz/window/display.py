@@ -10,8 +10,8 @@ import time
 from importlib.util import find_spec
 from typing import Any
 
+from scalarviz.base.process.opening import has_display
 from scalarviz.errors import DisplayError
-from scalarviz.process.opening import has_display
 from scalarviz.window import libraries
 
 TRIES = 5  # connections to an X server

@@ -16,10 +16,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from scalarviz.base.texts import plural, text
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.export import named
 from scalarviz.controller.group import Group
-from scalarviz.texts import plural, text
 from scalarviz.window.look import dress
 
 Role = QDialogButtonBox.ButtonRole

@@ -29,8 +29,8 @@ from PySide6.QtWidgets import (
     QStyle,
 )
 
+from scalarviz.base.package_files import text_beside
 from scalarviz.controller.control import Control, LogScale, Scale, Shown
-from scalarviz.package_files import text_beside
 from scalarviz.window.look import icon
 
 Act = Callable[[Any], object]

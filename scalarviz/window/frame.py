@@ -43,15 +43,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.texts import text
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.files import drop
 from scalarviz.controller.group import Group
 from scalarviz.controller.startup import Opening
-from scalarviz.process.interrupt import Stop
 from scalarviz.session.here import Here
-from scalarviz.texts import text
 from scalarviz.view.scene.frame import Division
 from scalarviz.view.scene.panes import Panes
 from scalarviz.window.controls import ControlBar

@@ -15,9 +15,9 @@ from typing import Any
 
 from PySide6.QtGui import QGuiApplication
 
-from scalarviz.errors.messages import inform
-from scalarviz.process.children import end_all
-from scalarviz.texts import text
+from scalarviz.base.messages import inform
+from scalarviz.base.process.children import end_all
+from scalarviz.base.texts import text
 
 LOOK = 0.5  # seconds between two looks at the connection
 PATIENCE = 6  # looks after which the thread that draws is given up

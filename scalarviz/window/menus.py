@@ -11,13 +11,13 @@ from typing import final
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QMenu, QMenuBar, QMessageBox
 
+from scalarviz.base.texts import row_text, text
 from scalarviz.controller.control import DIGITS, Control, Shown
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.files import drop, export_to, export_video, open_run, save, save_network
 from scalarviz.controller.group import Group
 from scalarviz.controller.keys import keys_of, rows_for, written
 from scalarviz.controller.state import State
-from scalarviz.texts import row_text, text
 
 Act = Callable[[], object]
 

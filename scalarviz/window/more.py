@@ -20,9 +20,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from scalarviz.base.texts import text
 from scalarviz.controller.group import Group
 from scalarviz.controller.options import OptionChoice
-from scalarviz.texts import text
 from scalarviz.window.fields import Quiet
 from scalarviz.window.option_fields import Show, field_of
 from scalarviz.window.rows import group as row_of

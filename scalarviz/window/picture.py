@@ -14,11 +14,11 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
+from scalarviz.base.process.opening import opening_over
+from scalarviz.base.texts import text
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.group import Group
 from scalarviz.controller.pointer import Pointer
-from scalarviz.process.opening import opening_over
-from scalarviz.texts import text
 from scalarviz.view.offscreen import (
     is_of_opengl,
     lost,

@@ -17,13 +17,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.texts import text
 from scalarviz.presenter.show import Show
-from scalarviz.process.interrupt import Stop
 from scalarviz.sweeps.choices import Choice, choices_of
 from scalarviz.sweeps.look import SweepLook
 from scalarviz.sweeps.stage import Run, SweepStage
 from scalarviz.sweeps.sweep import Sweep
-from scalarviz.texts import text
 from scalarviz.view.offscreen import is_of_opengl, lost, turn
 from scalarviz.window.application import application, quick_turns
 from scalarviz.window.canvas import make_canvas

@@ -5,16 +5,16 @@ from __future__ import annotations
 import threading
 from functools import partial
 
+from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import say
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.export import Exports
 from scalarviz.controller.group import Group
 from scalarviz.controller.watch_options import WatchOptions
-from scalarviz.errors.visible_text import say
 from scalarviz.presenter.several import Several
 from scalarviz.presenter.show import Show
-from scalarviz.process.interrupt import Stop
 from scalarviz.terminal.train import closing
-from scalarviz.texts import text
 from scalarviz.window.display import check_window
 
 

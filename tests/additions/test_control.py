@@ -10,12 +10,12 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base.texts import text
 from scalarviz.controller.control import DIGITS, KINDS, Control, LogScale, Scale
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.keys import help_rows
 from scalarviz.presenter.show import Show
-from scalarviz.texts import text
 from scalarviz.view.scene.layout import LAYOUTS
 from tests.controller.fake_stage import FakeStage
 

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 import scalarviz as sv
-from scalarviz.checks.numbers import FloatArray, number
+from scalarviz.base.checks.numbers import FloatArray, number
 from scalarviz.controller.options import Options
 from scalarviz.data import DATA_SETS
 from scalarviz.data.base import DataChoice, TableSet

@@ -9,6 +9,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base.texts import text
 from scalarviz.engines.common.reference import REFERENCES, Reference, not_none
 from scalarviz.errors import EngineError, InputError
 from scalarviz.layers import LAYERS
@@ -18,7 +19,6 @@ from scalarviz.model.program import Program
 from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
-from scalarviz.texts import text
 from tests.studio import Studio
 from tests.wording import refused
 

@@ -13,7 +13,8 @@ import pytest
 from safetensors.numpy import save as safetensors
 
 import scalarviz as sv
-from scalarviz import data, texts
+from scalarviz import data
+from scalarviz.base import texts
 from scalarviz.controller import files
 from scalarviz.controller.clicks import CLICKS, as_sentence, without_code
 from scalarviz.controller.control import Control

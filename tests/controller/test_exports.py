@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from scalarviz.base.process import children
 from scalarviz.controller import export
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.files import export_to, save, save_network
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
-from scalarviz.process import children
 from tests.controller.conftest import Open
 from tests.controller.fake_stage import FakeStage
 from tests.controller.stages import attended

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.texts.decimals import rounded
 from scalarviz.controller.own_input import pick, put_in
 from scalarviz.controller.pointer import LEFT, Pointer
 from scalarviz.presenter.own_input import caption_of_own
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
-from scalarviz.texts.decimals import rounded
 from scalarviz.view.exhibits.pad import Pad
 from scalarviz.view.exhibits.plane import Plane
 from tests.controller.conftest import Open

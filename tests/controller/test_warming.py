@@ -13,6 +13,7 @@ from numba.core.dispatcher import Dispatcher
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base.texts import text
 from scalarviz.controller import precompile, presets, trail, warming
 from scalarviz.controller.files import export_to, open_run, save
 from scalarviz.controller.options import Options
@@ -30,7 +31,6 @@ from scalarviz.formulas.table import Formula
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.scenefiles.find import load, scenes
-from scalarviz.texts import text
 from tests.controller.conftest import Open
 from tests.controller.stages import attended
 from tests.patience import patient

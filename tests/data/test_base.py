@@ -8,7 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.checks.limits import Budget
+from scalarviz.base.checks.limits import Budget
 from scalarviz.data.batches import GeneratedBatches, InOrder, Picked, Points, Shuffled
 from scalarviz.errors import InputError, NotFiniteError, ShapeError, UnknownNameError
 from tests.sessions import reloaded

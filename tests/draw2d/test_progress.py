@@ -19,8 +19,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.draw2d import progress
-from scalarviz.draw2d.progress import Progress, duration, words
+from scalarviz.base import progress
+from scalarviz.base.progress import Progress, duration, words
 from scalarviz.errors import GradientError, InputError, Interrupted
 from tests.bars import REMOVED, Clock, Tty, clock, tty
 from tests.sessions import advanced
@@ -379,7 +379,7 @@ def test_bars_change_no_number(clock: Clock, tty: Tty) -> None:
 PROGRAM = """
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.draw2d import progress
+from scalarviz.base import progress
 progress.DELAY = progress.FRAME = 0.0
 net = sv.Network([2, 8, 1], "tanh", seed=0)
 s = sv.Session(net, data.Xor(), optimizer=sv.SGD(0.1), engine="python")

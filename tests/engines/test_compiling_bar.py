@@ -13,7 +13,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.draw2d.progress import Progress
+from scalarviz.base.progress import Progress
 from scalarviz.engines.codegen import compile_kernel, kernel_units
 from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.expression.kernels import unary

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.progress import Progress
 from scalarviz.data import Xor
-from scalarviz.draw2d.progress import Progress
 from scalarviz.engines.cpu import records
 from scalarviz.engines.cpu.records import dtype_of
 from scalarviz.engines.cpu.units import RUN_PASSES, units_of_optimizer

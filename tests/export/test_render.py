@@ -16,14 +16,14 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.texts import texts
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.export import render
 from scalarviz.export.render_options import RenderOptions, drawn
 from scalarviz.export.video import png
 from scalarviz.presenter.captions.strip import names_of_cells
-from scalarviz.process.interrupt import Stop
-from scalarviz.texts import texts
 from scalarviz.view.scene.camera import Camera
 from tests.wording import refused
 

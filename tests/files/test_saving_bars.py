@@ -10,8 +10,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.draw2d import progress
-from scalarviz.draw2d.progress import Progress
+from scalarviz.base import progress
+from scalarviz.base.progress import Progress
 from scalarviz.errors import InputError
 from scalarviz.files import atomic
 from tests.bars import REMOVED, Clock, Tty, clock, tty

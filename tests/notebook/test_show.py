@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz import texts
+from scalarviz.base import texts
 from scalarviz.errors import DisplayError, EngineError, InputError, UnknownNameError
 from scalarviz.notebook import place, show
 from scalarviz.pages import page as pages

@@ -11,7 +11,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from scalarviz.texts import text
+from scalarviz.base.texts import text
 from tests.lessons import KERNEL
 from tests.notebook.lab import Page, browsing, lack, serving, until
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 import scalarviz.pages
+from scalarviz.base.texts import texts
 from scalarviz.draw2d import font_files
-from scalarviz.texts import texts
 
 WEB = Path(scalarviz.pages.__file__).parent / "web"
 FONTS = Path(font_files.__file__).parent / "dejavu"

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scalarviz.texts import text
+from scalarviz.base.texts import text
 from tests.pages.conftest import Opens
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz import data, texts
+from scalarviz import data
+from scalarviz.base import texts
 from tests.pages.in_web import in_web
 from tests.sessions import advanced
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scalarviz.texts import text
+from scalarviz.base.texts import text
 from tests.pages.browser import Tab
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import scalarviz as sv
-from scalarviz.texts import texts
+from scalarviz.base.texts import texts
 from tests.pages.in_web import in_web
 from tests.pages.pages import InPage
 from tests.pages.test_engine import rgb

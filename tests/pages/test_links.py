@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scalarviz.texts import text, texts
+from scalarviz.base.texts import text, texts
 from tests.pages.in_web import in_web
 
 LIMITS = """

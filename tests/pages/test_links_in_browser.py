@@ -11,8 +11,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base.texts import text
 from scalarviz.pages.page import page_of
-from scalarviz.texts import text
 from tests.pages.browser import PATIENCE, Tab
 
 pytestmark = pytest.mark.slow

@@ -11,9 +11,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base.texts import text
 from scalarviz.draw2d.colors import contrast
 from scalarviz.pages.page import page_of
-from scalarviz.texts import text
 from tests.pages.browser import Tab
 
 pytestmark = pytest.mark.slow

@@ -5,8 +5,8 @@ import random
 from pathlib import Path
 from typing import Any
 
+from scalarviz.base.texts import decimals
 from scalarviz.presenter.captions import format
-from scalarviz.texts import decimals
 from tests.pages.walks import plain, said_by_node
 
 EDGES = [0.0, -0.0, 0.5, 1.5, 2.5, 0.125, 0.375, 1e-4, 9.9995e-5, 0.0000995, 999999.5, 1e6, 1e21]

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scalarviz.base.texts import text
 from scalarviz.pages.page import page_of
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
-from scalarviz.texts import text
 from tests.pages.browser import Tab
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz import data, texts
+from scalarviz import data
+from scalarviz.base import texts
 from scalarviz.presenter.own_input import caption_of_own
 from tests.pages.in_web import in_web
 from tests.pages.walks import spec_of

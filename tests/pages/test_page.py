@@ -16,6 +16,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base.texts import texts
 from scalarviz.cli import commands
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.pages import page as module
@@ -25,7 +26,6 @@ from scalarviz.pages.inline import module_of
 from scalarviz.pages.page import Page, first_speed, module_text, page_of, size_words, style_of_page
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
-from scalarviz.texts import texts
 from tests.sessions import advanced
 from tests.wording import refused
 

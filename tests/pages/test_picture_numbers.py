@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scalarviz.base.texts.decimals import short
 from scalarviz.draw2d.braille_curve import round_up
 from scalarviz.draw2d.colors import MAPS, contrast, dimmed, rgb
 from scalarviz.draw2d.theme import THEMES
@@ -15,7 +16,6 @@ from scalarviz.presenter.channels import largest
 from scalarviz.presenter.pushes import pushes
 from scalarviz.presenter.scales import Scales, stop_above
 from scalarviz.presenter.scene_layout import layout_of
-from scalarviz.texts.decimals import short
 from scalarviz.view.cubes import mip_levels
 from scalarviz.view.cubes.lod import nearness
 from scalarviz.view.cubes.picking import half_sides

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from scalarviz.base.texts import text
 from scalarviz.pages.page import page_of
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
-from scalarviz.texts import text
 from tests.pages.browser import Tab
 
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scalarviz.texts import text
+from scalarviz.base.texts import text
 from tests.pages.browser import ONLY_CHROMIUM, Tab
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from scalarviz.texts import text
+from scalarviz.base.texts import text
 from tests.pages.browser import ONLY_CHROMIUM, Tab
 
 pytestmark = pytest.mark.slow

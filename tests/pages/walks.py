@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import scalarviz as sv
+from scalarviz.base.texts import texts
 from scalarviz.formulas.metrics import predictions_of
 from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.inline import bundle, texts_of
@@ -23,7 +24,6 @@ from scalarviz.presenter.scene_layout import layout_of, names_of
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.why import blocks_about, title_of
 from scalarviz.session.caption import Caption, Neuron, Piece
-from scalarviz.texts import texts
 from scalarviz.view.frame_data import Card
 from tests.pages.node import run_script
 

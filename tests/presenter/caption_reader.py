@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from scalarviz.base.texts import texts
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.session.caption import Caption
-from scalarviz.texts import texts
 
 # What may stand before an equation: names of quantities. Everything else is arithmetic.
 NAMES = r"delta|dL/dp|grad|L|m|v|velocity|square|grad used|w after decay|goes on"

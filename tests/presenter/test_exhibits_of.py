@@ -8,7 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.errors import OrderError
 from scalarviz.presenter.exhibits_of import (
     PORTION,

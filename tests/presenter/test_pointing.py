@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.numbers import shorten
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.model.weight import Weight
 from scalarviz.presenter.stage import Stage

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from scalarviz.base.texts.decimals import short
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import THEMES
-from scalarviz.texts.decimals import short
 from scalarviz.view.cubes.picking import half_sides
 from scalarviz.view.cubes.shaders import LEAST
 from scalarviz.view.scene.layout_builder import RIM as RADIUS

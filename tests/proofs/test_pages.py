@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from scalarviz.base.texts import text
 from scalarviz.pages.page import page_of
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
-from scalarviz.texts import text
 from tests.pages.browser import Tab, chromium
 from tests.proofs.mutants import ANY, ODD, Chance, leaves
 from tests.proofs.report import Proof

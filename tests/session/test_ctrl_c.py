@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.process.whole import ctrl_c
 from scalarviz.engines.cpu.job import CpuJob
 from scalarviz.engines.cpu.run import CpuRun
 from scalarviz.layers.perceptron import Perceptron
-from scalarviz.process.whole import ctrl_c
 from scalarviz.session.shared_clock import SharedClock
 from scalarviz.session.trainer import Trainer
 from tests.ctrl_c import at_each_moment

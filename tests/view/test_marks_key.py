@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scalarviz.base.texts import text
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.presenter.overlay_pointer import OverlayPointer
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
-from scalarviz.texts import text
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.legend import SIZE, SMALL, draw_legend, legend_box
 from scalarviz.view.marks_key import draw_marks_key, mark_rows

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from scalarviz.base.texts.decimals import on_cube
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.scenefiles.find import find, load
-from scalarviz.texts.decimals import on_cube
 from scalarviz.view.numbers import SMALLEST, draw_numbers, numbered_rows
 from scalarviz.view.scene.frame import Box
 from tests.view.measures import Words, projection, stage_of, trained

@@ -24,6 +24,8 @@ from numba.core.dispatcher import Dispatcher
 from PySide6.QtWidgets import QApplication
 
 import scalarviz as sv
+from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.texts import text
 from scalarviz.controller import precompile
 from scalarviz.controller.files import open_run
 from scalarviz.controller.options import Recipe
@@ -31,9 +33,7 @@ from scalarviz.controller.startup import Opening
 from scalarviz.controller.watch_options import WatchOptions
 from scalarviz.engines.codegen import compile_kernel
 from scalarviz.presenter.show import Show
-from scalarviz.process.interrupt import Stop
 from scalarviz.scenefiles.find import find, load
-from scalarviz.texts import text
 from scalarviz.window.frame import MainWindow
 from tests.sessions import advanced
 from tests.waiting import until

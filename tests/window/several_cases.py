@@ -17,11 +17,11 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QFileDialog
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base.process.interrupt import Stop
 from scalarviz.controller import export
 from scalarviz.controller.watch_options import WatchOptions
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.presenter.several import Several
-from scalarviz.process.interrupt import Stop
 from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.scene.panes import Panes
 from scalarviz.window.frame import MainWindow

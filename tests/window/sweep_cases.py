@@ -12,8 +12,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 import scalarviz as sv
+from scalarviz.base.process.interrupt import Stop
 from scalarviz.controller.watch_options import WatchOptions
-from scalarviz.process.interrupt import Stop
 from scalarviz.sweeps.look import SweepLook
 from scalarviz.view.sweep_panels import SweepPanels
 from scalarviz.window import sweep_window, window

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.process.test_endings import HUP, INT, RGB, TERM, Ended
+from tests.base.process.test_endings import HUP, INT, RGB, TERM, Ended
 
 WATCH = ("watch", *RGB)
 BEGIN = """

@@ -40,6 +40,8 @@ from PySide6.QtWidgets import (
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.texts import text
 from scalarviz.cli import open_link
 from scalarviz.controller import export, own_input, tour, watch_options
 from scalarviz.controller.autosave import Keep
@@ -53,10 +55,8 @@ from scalarviz.controller.watch_options import WatchOptions
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
-from scalarviz.process.interrupt import Stop
 from scalarviz.scenefiles.find import find, load, scenes
 from scalarviz.scenefiles.links import read_link
-from scalarviz.texts import text
 from scalarviz.view.charts import Chart
 from scalarviz.view.scene.camera import CAMERAS
 from scalarviz.view.scene.frame import Box, Division

@@ -19,9 +19,9 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
+from scalarviz.base.messages import inform
 from scalarviz.engines.codegen.kernel_source import assigned_names
 from scalarviz.errors import EngineError
-from scalarviz.errors.messages import inform
 
 DAYS_KEPT = 14
 DIGEST = 32  # bytes at the start of a kept file

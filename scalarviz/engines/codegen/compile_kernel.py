@@ -23,9 +23,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
+from scalarviz.base.process import children
 from scalarviz.engines.codegen.cache_files import is_compiled, run_file
 from scalarviz.engines.codegen.kernel_cache import enable_caching, keep_whole_files
-from scalarviz.process import children
 
 LOOK = 0.02  # seconds between two looks
 ROOT = Path(__file__).parents[3]

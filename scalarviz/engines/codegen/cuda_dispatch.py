@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.engines.codegen.dispatch import (
     Index,
     chosen,

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from scalarviz.draw2d.progress import Progress
+from scalarviz.base.messages import inform, is_informed
+from scalarviz.base.progress import Progress
 from scalarviz.engines.codegen import cuda_dispatch, dispatch, fast_math, kernel_source
 from scalarviz.engines.codegen.cache_files import (
     is_compiled,
@@ -42,7 +43,6 @@ from scalarviz.engines.codegen.unit_source import (
     syntax_of,
 )
 from scalarviz.engines.common.cores import Guard, Refused, may_call_kernels, start_threads
-from scalarviz.errors.messages import inform, is_informed
 
 # On a GPU a formula is compiled into the kernels that call it. The simulator runs kernels in plain
 # Python, where math.exp(1000) would raise an OverflowError.

@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.formulas.arithmetic import COMPARISONS, OPERATIONS
 from scalarviz.formulas.losses import LOSSES, ROW_LOSSES

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scalarviz.draw2d.progress import Progress
+from scalarviz.base.messages import inform, is_informed
+from scalarviz.base.progress import Progress
 from scalarviz.engines.codegen import compile_kernel
 from scalarviz.engines.codegen.cache_files import (
     is_compiled,
@@ -25,7 +26,6 @@ from scalarviz.engines.codegen.kernel_source import ingredients
 from scalarviz.engines.codegen.numba_imports import import_without_scipy
 from scalarviz.engines.codegen.unit_source import Dtype, Source, Unit, source_of
 from scalarviz.engines.common.cores import Guard, check_process, start_threads
-from scalarviz.errors.messages import inform, is_informed
 
 SECONDS = 0.5  # to compile a kernel, on average
 START = 2.0  # seconds to start compiling

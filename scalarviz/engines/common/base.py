@@ -14,7 +14,7 @@ from typing import Generic, NamedTuple, TypeVar, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches, InOrder
 from scalarviz.engines.common.before import Before
 from scalarviz.engines.common.snapshot import HostSnapshot, Snapshot

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.model.bank import Bank
 from scalarviz.model.optimizer import Optimizer
 

@@ -7,15 +7,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.process.memory import empty_losses
+from scalarviz.base.process.whole import ctrl_c, cuttable, uncut
 from scalarviz.engines.common.base import Engine, Outcome, Run
 from scalarviz.engines.common.before import Before
 from scalarviz.errors import GradientError, Interrupted
 from scalarviz.model.not_finite import written_error
 from scalarviz.model.operations import NONE
 from scalarviz.model.optimizer import Optimizer
-from scalarviz.process.memory import empty_losses
-from scalarviz.process.whole import ctrl_c, cuttable, uncut
 
 Tell = Callable[[int, float], object]  # called with the steps done and the newest loss
 

@@ -15,9 +15,9 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.process.awaiting import awaited
 from scalarviz.model.bank import Bank
-from scalarviz.process.awaiting import awaited
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.engines.codegen.kernel_units import Kernel
 from scalarviz.engines.cpu.optimizer_args import Order
 from scalarviz.engines.cpu.records import (

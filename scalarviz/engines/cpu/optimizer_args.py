@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.engines.cpu.records import HOW, SPAN, Records
 from scalarviz.model.optimizer import Optimizer
 

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.cores import ONE_AT_A_TIME, check_process
 from scalarviz.engines.cpu.calls import ALONE, CpuCalls

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 from numba.np.ufunc.parallel import get_thread_count
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Engine, Outcome, Run
 from scalarviz.engines.common.before import Before

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.data.batches import POINTS, Batches
 from scalarviz.engines.cpu.arrays import MOST_SETTINGS
 from scalarviz.engines.cpu.optimizer_args import Order

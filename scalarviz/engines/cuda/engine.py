@@ -13,7 +13,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import StackEngine, Waiting
 from scalarviz.engines.common.cores import check_process

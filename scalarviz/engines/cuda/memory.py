@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.tables import MemoryLayout

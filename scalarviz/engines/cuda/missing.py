@@ -19,10 +19,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from scalarviz.base.process import children
 from scalarviz.engines.codegen.cache_files import cache_folder, replace_file
 from scalarviz.engines.codegen.kernel_source import version_of
 from scalarviz.engines.cuda import probe
-from scalarviz.process import children
 
 INSTALL = "pip install 'scalarviz[cuda]'"
 INSTALL_OLDER, OLDER = "pip install 'scalarviz[cuda12]'", 12  # and the version of CUDA

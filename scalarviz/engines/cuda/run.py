@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches, InOrder
 from scalarviz.engines.common.base import Outcome, Run
 from scalarviz.engines.common.before import Before

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.data.batches import IN_ORDER, Batches
 from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda.table import KERNELS, WHOLE_BATCH

@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.engines.codegen.kernel_units import Kernel
 from scalarviz.engines.cpu.job import CpuJob
 from scalarviz.engines.cpu.records import Records, TileRecord

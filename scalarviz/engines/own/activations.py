@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scalarviz.checks.numbers import answered, check_signature, shorten
+from scalarviz.base.checks.numbers import answered, check_signature, shorten
 from scalarviz.engines.own.checks import check_source, checked_name, digest
 from scalarviz.errors import InputError
 from scalarviz.formulas.activations import ACTIVATIONS, ActivationFormula

@@ -20,7 +20,7 @@ import numpy as np
 
 from scalarviz.autograd import value as values
 from scalarviz.autograd.value import ON_VALUES
-from scalarviz.checks.numbers import shorten
+from scalarviz.base.checks.numbers import shorten
 from scalarviz.errors import InputError
 from scalarviz.formulas import arithmetic, elementary
 from scalarviz.formulas.arithmetic import COMPARISONS

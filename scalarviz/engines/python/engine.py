@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import final
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Engine
 from scalarviz.engines.python.run import PythonRun

@@ -16,10 +16,10 @@ from typing import Any
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]  # it has no types
 
+from scalarviz.base.visible_text import say
 from scalarviz.engines.codegen.compile_kernel import end_with_parent
 from scalarviz.engines.wasm.linking import linked
 from scalarviz.errors import EngineError
-from scalarviz.errors.visible_text import say
 
 TRIPLE = "wasm32-unknown-unknown"
 FEATURES = "+simd128,+bulk-memory,+sign-ext,+nontrapping-fptoint,+mutable-globals"

@@ -13,7 +13,7 @@ from typing import Any, NoReturn, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.data.batches import Batches
 from scalarviz.engines.codegen.kernel_units import Kernel
 from scalarviz.engines.codegen.unit_source import Unit

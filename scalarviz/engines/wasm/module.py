@@ -19,7 +19,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from scalarviz.draw2d.progress import Progress
+from scalarviz.base.messages import inform, is_informed
+from scalarviz.base.process import children
+from scalarviz.base.progress import Progress
 from scalarviz.engines.codegen.cache_files import cache_folder, keep, kept
 from scalarviz.engines.codegen.compile_kernel import LOOK, ROOT
 from scalarviz.engines.codegen.compiling import aside
@@ -27,8 +29,6 @@ from scalarviz.engines.codegen.kernel_units import path_of_unit, text_of
 from scalarviz.engines.codegen.unit_source import Dtype, Unit
 from scalarviz.engines.wasm import compile_module, compile_pieces, linking, llvm_text
 from scalarviz.errors import EngineError
-from scalarviz.errors.messages import inform, is_informed
-from scalarviz.process import children
 
 STEM = "page"
 FOLDER = f"{STEM}-"  # begins the name of a folder in which a module is compiled

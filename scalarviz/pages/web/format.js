@@ -1,5 +1,5 @@
 // Numbers and formulas of captions, digit for digit as presenter/captions/format.py and
-// texts/decimals.py write them.
+// base/texts/decimals.py write them.
 
 export const FEW_DIGITS = 2; // digits of numbers; more only where differences would vanish
 export const MOST_DIGITS = 6;
@@ -106,7 +106,7 @@ export function stripped(number) {
   return number.includes(".") ? number.replace(/\.?0+$/, "") : number;
 }
 
-/** Return a number for a cube or a sphere, as `short` of texts/decimals.py. */
+/** Return a number for a cube or a sphere, as `short` of base/texts/decimals.py. */
 export function shortNumber(value, digits = 2) {
   const size = Math.abs(value);
   if (!(size < powerOfTen(MOST_POWER))) return rounded(value, 1);

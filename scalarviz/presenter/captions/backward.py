@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from scalarviz.base.texts import plural, row_text, text
 from scalarviz.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.formulas.losses import LossRow, log_sum_exp
 from scalarviz.formulas.written import formula_of, written
@@ -33,7 +34,6 @@ from scalarviz.presenter.captions.rows import average_line, window
 from scalarviz.presenter.paths import weights_from
 from scalarviz.presenter.traced_weight import TracedWeight
 from scalarviz.session.caption import Caption, Neuron, Piece, plain_lines
-from scalarviz.texts import plural, row_text, text
 
 LONGEST = 40  # letters of a slope with numbers; of a longer one there is only the number
 FLAT, STEEP = 0.1, 0.8  # shares of the largest slope of an activation, or of 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
+from scalarviz.base.texts import plural, text
 from scalarviz.presenter.answers import Answer
 from scalarviz.presenter.captions.moments import caption_at
 from scalarviz.presenter.live_values import LiveValues
@@ -11,7 +12,6 @@ from scalarviz.presenter.motion import Motion
 from scalarviz.presenter.show import Show
 from scalarviz.session.branches import Clock
 from scalarviz.session.caption import Caption, Neuron
-from scalarviz.texts import plural, text
 from scalarviz.view.frame_data import Words
 
 NOTHING = Caption("")

@@ -9,8 +9,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from scalarviz.texts import decimals
-from scalarviz.texts.decimals import rounded
+from scalarviz.base.texts import decimals
+from scalarviz.base.texts.decimals import rounded
 
 Made = TypeVar("Made")
 

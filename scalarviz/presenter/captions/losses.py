@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from scalarviz.base.texts import plural, row_text, text
 from scalarviz.formulas.losses import LossRow, RowLossRow, by_nothing, log_sum_exp
 from scalarviz.formulas.written import formula_of, value_at, written
 from scalarviz.presenter.captions.format import (
@@ -33,7 +34,6 @@ from scalarviz.presenter.captions.lines import (
 from scalarviz.presenter.captions.names import sentence, short_name
 from scalarviz.presenter.traced_weight import TracedWeight
 from scalarviz.session.caption import Caption, Neuron, Piece, plain_lines
-from scalarviz.texts import plural, row_text, text
 
 MOST_SAMPLES, MOST_OUTPUTS = 4096, 65_536  # of a batch whose errors a caption computes itself
 

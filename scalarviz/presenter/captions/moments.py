@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import plural, text
 from scalarviz.model.operations import NONE
 from scalarviz.model.program import Program
 from scalarviz.presenter.captions.backward import BACKWARD_KINDS, delta, row_back
@@ -42,7 +43,6 @@ from scalarviz.presenter.traced_weight import TracedWeight, first_row, old_gradi
 from scalarviz.session.branches import Clock
 from scalarviz.session.caption import Caption, Neuron, Piece, plain_lines
 from scalarviz.session.session import Session
-from scalarviz.texts import plural, text
 
 
 def caption(session: Session, row: int | None = None, neuron: Neuron | None = None) -> Caption:

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import row_text, text
 from scalarviz.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.formulas.written import WrittenFormula, formula_of
 from scalarviz.model.operations import NONE
@@ -28,7 +29,6 @@ from scalarviz.presenter.captions.names import sentence
 from scalarviz.presenter.paths import weights_into
 from scalarviz.presenter.traced_weight import TracedWeight
 from scalarviz.session.caption import Caption, Neuron, Piece, plain_lines
-from scalarviz.texts import row_text, text
 
 CaptionFn = Callable[[TracedWeight], Caption]
 

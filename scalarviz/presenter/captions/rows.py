@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import row_text, text
 from scalarviz.presenter.captions.format import exact_sum, said
 from scalarviz.presenter.captions.lines import MOST_TERMS, Line, Term, between, equation, listed
 from scalarviz.presenter.captions.names import sentence
 from scalarviz.presenter.captions.operations import about_output, standardized, standardizing
 from scalarviz.presenter.traced_weight import TracedWeight
 from scalarviz.session.caption import Caption, Neuron, plain_lines
-from scalarviz.texts import row_text, text
 
 LineFn = Callable[[TracedWeight, FloatArray, float], tuple[Line, ...]]
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from scalarviz.base.texts import plural, text
 from scalarviz.formulas.elementary import sqrt
 from scalarviz.formulas.written import in_words, value_at
 from scalarviz.model.operations import NONE
@@ -28,7 +29,6 @@ from scalarviz.session.caption import Caption, Piece, plain_lines
 from scalarviz.session.explanation import Explanation, explain
 from scalarviz.session.formula_lines import FormulaLine
 from scalarviz.session.stops import KIND
-from scalarviz.texts import plural, text
 
 # Actions after a step that do not change the network's outputs.
 HARMLESS = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from scalarviz.base.texts import row_text, text
 from scalarviz.model.operations import NONE
 from scalarviz.model.program import Moment, Program
-from scalarviz.texts import row_text, text
 from scalarviz.view.frame_data import BACKWARD, ERROR, FORWARD, Cell
 from scalarviz.view.strip import label
 

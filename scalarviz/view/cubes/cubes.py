@@ -19,9 +19,9 @@ from vispy.scene.visuals import create_visual_node
 from vispy.visuals import Visual
 from vispy.visuals.transforms import MatrixTransform
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.messages import inform
 from scalarviz.draw2d.colors import NOT_A_NUMBER, ColorMap, dimmed, rgb
-from scalarviz.errors.messages import inform
 from scalarviz.view.cubes import mip_levels
 from scalarviz.view.cubes.float_textures import (
     BYTES,

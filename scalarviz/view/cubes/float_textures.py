@@ -9,8 +9,8 @@ import numpy as np
 from vispy import gloo
 from vispy.gloo import gl
 
-from scalarviz.checks.numbers import FloatArray
-from scalarviz.package_files import text_beside
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.package_files import text_beside
 
 # GLSL that reads numbers from float textures, and from byte textures.
 FLOATS = text_beside(__file__, "texels_float.glsl")

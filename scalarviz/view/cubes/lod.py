@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.view.cubes.shaders import OBLIQUE
 from scalarviz.view.scene.plates import Plate
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.model.operations import NONE
 from scalarviz.view.cubes.shaders import HALF, LEAST, STEPS
 from scalarviz.view.scene.plates import Plate

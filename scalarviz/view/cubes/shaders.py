@@ -20,7 +20,7 @@ What the shaders know of a plate are attributes of four numbers each, named by T
     strides  numbers from one tile to the next, to the right and downwards; size of a cell
 """
 
-from scalarviz.package_files import text_beside
+from scalarviz.base.package_files import text_beside
 
 SPLIT = 4096  # columns of the texture of numbers; a power of two
 TABLE = "grid", "scales", "looks", "sweep", "means", "sides", "tile", "strides"

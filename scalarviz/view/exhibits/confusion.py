@@ -8,11 +8,11 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import ColorMap, contrast, rgb
 from scalarviz.draw2d.theme import Theme
-from scalarviz.texts import text
 from scalarviz.view.exhibits.exhibit import letter_size
 from scalarviz.view.scene.frame import Box
 

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.draw2d.batch import OnCard
 from scalarviz.model.program import Program
 from scalarviz.shaders.live import LiveShader

@@ -9,12 +9,12 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.class_colors import class_colors
 from scalarviz.draw2d.colors import ColorMap, rgb
 from scalarviz.draw2d.theme import Theme
-from scalarviz.texts import text
 from scalarviz.view.exhibits.axes import LINE, Axes, Key, key_rows, paint_frame, paint_key
 from scalarviz.view.exhibits.exhibit import (
     LETTERS,

@@ -9,11 +9,11 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb, to_bytes
 from scalarviz.draw2d.theme import Theme
-from scalarviz.texts import text
 from scalarviz.view.exhibits.confusion import CELL, HEAD, LABELS, WRONG, Confusion
 from scalarviz.view.exhibits.exhibit import Exhibit, letter_size, part_of_stage
 from scalarviz.view.scene.frame import Box

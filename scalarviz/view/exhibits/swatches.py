@@ -8,11 +8,11 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import contrast, rgb, to_bytes
 from scalarviz.draw2d.theme import Theme
-from scalarviz.texts import text
 from scalarviz.view.exhibits.exhibit import (
     Exhibit,
     letter_size,

@@ -11,7 +11,7 @@ from math import cos, radians, sin
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.model.operations import NONE
 from scalarviz.model.program import Program
 from scalarviz.view.scene.beads_flow import CORRIDOR, ELEVATION, along_flow, folded, hang

@@ -13,7 +13,7 @@ from math import ceil, prod
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.model.operations import NONE, Buffer, Operation, Shape, Windows
 from scalarviz.model.program import Program
 from scalarviz.view.scene.layout_builder import BY_PIXELS, MOST

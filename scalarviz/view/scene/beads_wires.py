@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.model.operations import NONE
 from scalarviz.model.program import Program
 from scalarviz.view.scene.beads_flow import places_of

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.model.operations import NONE, Operation, Shape
 from scalarviz.model.program import Program
 from scalarviz.view.scene.beads import beads

@@ -11,7 +11,7 @@ from math import ceil
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.model.operations import Buffer, Operation, Shape
 from scalarviz.model.program import Program
 from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, UP, Label, Layout, Neurons, Plate, Wires

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
-from scalarviz.texts import text
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
 from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, Label, Layout, Plate
 
 FEW, APART = 12, 1.6  # most values in one row, and cells from one to the next

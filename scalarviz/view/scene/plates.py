@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.model.operations import NONE, Places, Shape
 from scalarviz.view.scene.camera import Camera
 

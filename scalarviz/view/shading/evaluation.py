@@ -8,11 +8,11 @@ from weakref import ref
 
 import numpy as np
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.messages import inform
 from scalarviz.engines.common.reference import program_forward
 from scalarviz.engines.common.snapshot import Snapshot
 from scalarviz.errors import InputError, ScalarvizError
-from scalarviz.errors.messages import inform
 from scalarviz.model.program import Program
 from scalarviz.network.network import Network
 from scalarviz.session.worker import check_end

@@ -14,9 +14,9 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.checks.numbers import FloatArray
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.package_files import text_beside
 from scalarviz.errors import DisplayError
-from scalarviz.package_files import text_beside
 from scalarviz.shaders.live import FOURS_READER, TEXELS, LiveShader
 from scalarviz.view.shading.context import HiddenContext
 

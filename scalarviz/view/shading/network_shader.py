@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Self, final
 from weakref import finalize, ref
 
-from scalarviz.checks.numbers import FloatArray, answered, as_batch, not_copied, shorten
+from scalarviz.base.checks.numbers import FloatArray, answered, as_batch, not_copied, shorten
 from scalarviz.errors import InputError, OrderError, ShapeError
 from scalarviz.model.program import Program
 from scalarviz.network.network import Network

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Generator
 from typing import Any, final
 
-from scalarviz.checks.numbers import FloatArray, not_copied
+from scalarviz.base.checks.numbers import FloatArray, not_copied
+from scalarviz.base.process.awaiting import awaited
 from scalarviz.errors import OrderError, ScalarvizError
-from scalarviz.process.awaiting import awaited
 from scalarviz.view.shading.service import Service
 
 LOOK = 0.1  # seconds between two checks that the thread is alive

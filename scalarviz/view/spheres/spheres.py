@@ -14,8 +14,8 @@ from vispy.scene.visuals import create_visual_node
 from vispy.visuals import Visual
 from vispy.visuals.transforms import MatrixTransform
 
-from scalarviz.checks.numbers import FloatArray
-from scalarviz.package_files import text_beside
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.package_files import text_beside
 from scalarviz.view.cubes.shaders import TRANSFORMS
 from scalarviz.view.scene.node_transforms import is_flat, matrix_of, ratio_of, viewport_of
 from scalarviz.view.spheres.quads import Quads

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from scalarviz.base.messages import inform
+from scalarviz.base.package_files import text_beside
 from scalarviz.data.batches import POINTS
 from scalarviz.engines.codegen import cuda_file
 from scalarviz.engines.codegen.cache_files import cache_folder, keep, kept
@@ -30,8 +32,6 @@ from scalarviz.engines.cuda.fused.shape import (
     SHAPE_FIELDS,
     THREADS,
 )
-from scalarviz.errors.messages import inform
-from scalarviz.package_files import text_beside
 
 STEM = "cuda_fused"
 PACKAGES = ("cuda-core", "cuda-bindings", "nvidia-cuda-nvrtc")  # and those of `cuda_file`

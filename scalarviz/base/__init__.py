@@ -1,0 +1,1 @@
+"""What every other folder stands on: errors, texts, checks of arguments, processes."""

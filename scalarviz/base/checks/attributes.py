@@ -1,0 +1,104 @@
+"""Errors for unknown and read-only attributes, with a hint at what to write instead.
+
+A class uses them by
+
+    if not TYPE_CHECKING:  # a type checker knows the names by itself
+        __getattr__, __setattr__ = unknown, set_known
+
+`__getattr__` makes every attribute of a class slower, also those that are there: by half in CPython
+3.11. `__setattr__` does so with every assignment. In `Value` and `Weight`, whose attributes a step
+uses by the thousand, a few names are `Absent` descriptors instead.
+"""
+
+from __future__ import annotations
+
+import sys
+from inspect import getattr_static
+from typing import Any, final
+
+from scalarviz.base.near_names import meaning
+from scalarviz.errors import ReadOnlyError, UnknownAttributeError
+
+OURS = __name__.partition(".")[0] + "."
+
+put = object.__setattr__
+
+
+def unknown(self: object, name: str) -> Any:
+    """`__getattr__`: raise UnknownAttributeError with a hint at what to write instead."""
+    if name.startswith("_") or hasattr(type(self), name):
+        return object.__getattribute__(self, name)  # Python's error, or that of a property
+    raise no_attribute(self, name)
+
+
+@final
+class Absent:
+    """Descriptor for a name that other libraries have and this class lacks: raises an error.
+
+    Instances of the user's own subclasses can have the attribute.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, thing: object, kind: type) -> Any:
+        if self.name in getattr(thing, "__dict__", ()):
+            return vars(thing)[self.name]
+        raise no_attribute(kind if thing is None else thing, self.name)
+
+    def __set__(self, thing: object, value: object) -> None:
+        if type(thing).__module__.startswith(OURS):
+            raise no_attribute(thing, self.name)
+        vars(thing)[self.name] = value
+
+
+def set_known(self: object, name: str, value: object) -> None:
+    """`__setattr__`: raise an error for an unknown or read-only attribute.
+
+    Code of this package can set any attribute, and makes it known by that; other code can set those
+    that the class lists in `_settable`. Classes of users can have any attribute. If `_sealed` is
+    not empty, nothing can be set, and the error gives it as the reason.
+    """
+    if not sys._getframe(1).f_globals.get("__name__", "").startswith(OURS):
+        check(self, name, value)
+    put(self, name, value)
+
+
+def check(self: object, name: str, value: object) -> None:
+    """Raise ReadOnlyError or UnknownAttributeError for an assignment from outside the package."""
+    kind = type(self)
+    if vars(self).get("_sealed"):
+        raise ReadOnlyError(f"{kind.__name__}.{name} {vars(self)['_sealed']}")
+    if name.startswith("_") or name in getattr(kind, "_settable", ()):
+        return
+    there = getattr(kind, name, None)
+    if isinstance(there, property):
+        if there.fset is None:
+            raise read_only(kind, name, "can only be read")
+    elif callable(there):
+        if not callable(value):
+            raise read_only(kind, name, "is a method: call it")
+    elif kind.__module__.startswith(OURS):
+        if not hasattr(self, name):
+            raise no_attribute(self, name)
+        raise read_only(kind, name, "can only be read", f"make another {kind.__name__}")
+
+
+def no_attribute(thing: object, name: str) -> UnknownAttributeError:
+    """Return the error for an unknown attribute."""
+    kind = thing if isinstance(thing, type) else type(thing)
+    public = [each for each in dir(thing) if not each.startswith("_")]
+    names = [each for each in public if not isinstance(getattr_static(kind, each, 0), Absent)]
+    return UnknownAttributeError(kind.__name__, name, names, meant_by(kind, name, names))
+
+
+def read_only(kind: type, name: str, reason: str, instead: str = "") -> ReadOnlyError:
+    """Return the error for a read-only attribute; `instead` is the remedy if no other is known."""
+    meant = meant_by(kind, name) or instead
+    return ReadOnlyError(f"{kind.__name__}.{name} {reason}{meant and f': {meant}'}")
+
+
+def meant_by(kind: type, name: str, names: list[str] | None = None) -> str:
+    """Return what was probably meant by an attribute; base classes are searched, too."""
+    found = (meaning(f"attribute of {each.__name__}", name, names or ()) for each in kind.__mro__)
+    return next(filter(None, found), "")

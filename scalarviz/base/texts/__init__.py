@@ -1,0 +1,107 @@
+"""Texts that people read - captions, cards, notices, controls, menus - in one table by key.
+
+English is `english.json`. A translation is a file with the same keys: SCALARVIZ_LANGUAGE=xx selects
+`xx.json` beside it, a value that ends in .json any other file. A text that a translation lacks, or
+has with other fields, stays English. The table is read when the first text is needed, in 0.3 ms;
+TOML takes 9 ms with the import of tomllib.
+
+A row of a table to which users can add, such as `ACTIVATIONS` or `CONTROLS`, holds its own English
+words; a translation has them as `rows.TABLE.NAME.FIELD`, such as `rows.activations.tanh.caption`.
+
+Not in this table: messages of errors and of the logger, docstrings, the help of the command line,
+and names that are also used in Python, such as those of weights, operations, channels and cameras.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from string import Formatter
+
+from scalarviz.base.messages import LOG
+from scalarviz.base.package_files import text_beside
+
+LANGUAGE = "SCALARVIZ_LANGUAGE"
+ROWS = "rows."
+
+
+def text(key: str, /, **fields: object) -> str:
+    """The text of a key, with its fields filled in.
+
+    A key or a field that does not exist is a warning, and the key or the bare text is returned.
+    """
+    try:
+        return texts()[key].format(**fields)
+    except (LookupError, ValueError) as error:
+        warnings.warn(f"the text {key!r} with fields {[*fields]}: {error!r}", stacklevel=2)
+        return texts().get(key, key)
+
+
+def plural(key: str, count: int, /, **fields: object) -> str:
+    """The text KEY.one for a count of 1, otherwise KEY.many; its field `count` is the count."""
+    return text(f"{key}.{'one' if count == 1 else 'many'}", count=count, **fields)
+
+
+def row_text(key: str, words: str) -> str:
+    """The text of a row of a table: that of its key if there is one, otherwise its own words."""
+    return texts().get(key, words)
+
+
+@cache
+def texts() -> Mapping[str, str]:
+    """The whole table: English, with the texts of the chosen translation in place of its own."""
+    english: dict[str, str] = json.loads(text_beside(__file__, "english.json"))
+    language = os.environ.get(LANGUAGE) or "english"
+    if language == "english":
+        return english
+    setting = f"{LANGUAGE}={language}"
+    try:
+        translated = translation(language, english)
+    except (OSError, ValueError, RecursionError) as error:
+        problem = (
+            "texts stay English: %s names no table of texts (%s): give it the path of a JSON file "
+            "with keys of english.json"
+        )
+        LOG.warning(problem, setting, error)
+        return english
+    lacking = [key for key in english if key not in translated]
+    if lacking:
+        counts = len(lacking), len(english)
+        problem = (
+            "%d of %d texts stay English: %s lacks them, or gives them other fields; one is %s"
+        )
+        LOG.warning(problem, *counts, setting, lacking[0])
+    return {**english, **translated}
+
+
+def translation(language: str, english: Mapping[str, str]) -> dict[str, str]:
+    """The usable texts of a translation, given by its name or its file."""
+    is_file = language.endswith(".json")
+    file = Path(language) if is_file else Path(__file__).with_name(f"{language}.json")
+    found = json.loads(file.read_text(encoding="utf-8"))
+    if not isinstance(found, dict):
+        raise ValueError("it is no object of keys and texts")
+    return {key: words for key, words in found.items() if is_usable(key, words, english)}
+
+
+def is_usable(key: str, words: object, english: Mapping[str, str]) -> bool:
+    """Whether the words of a translation can be shown: the row or the English text is known."""
+    if not isinstance(words, str):
+        return False
+    try:
+        return key.startswith(ROWS) or fields_of(words) <= fields_of(english[key])
+    except (LookupError, ValueError):
+        return False
+
+
+def fields_of(words: str) -> set[tuple[str, str | None, str | None]]:
+    """The fields of a text: their names, formats and conversions."""
+    return {
+        (name, format, conversion)
+        for _, name, format, conversion in Formatter().parse(words)
+        if name is not None
+    }

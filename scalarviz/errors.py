@@ -1,0 +1,237 @@
+"""Every error that scalarviz raises, in one tree.
+
+    ScalarvizError
+    ├── InputError             what you passed cannot be used (also a ValueError)
+    │   ├── ShapeError             wrong length, or wrong number of rows or columns
+    │   ├── NotFiniteError         NaN or infinity in the data
+    │   ├── UnknownNameError       no such row in a table; lists the rows and the nearest one
+    │   │   ├── UnknownAttributeError  no such attribute (also an AttributeError)
+    │   │   └── UnknownSlotError       no such slot of a bank (also a KeyError)
+    │   └── ReadOnlyError          an attribute that cannot be set (also an AttributeError)
+    ├── OrderError             the four verbs came in an order that has no meaning
+    ├── OwnershipError         a weight or layer that belongs to another network
+    ├── EngineError            an engine that cannot run here; says what it lacks
+    ├── DisplayError           no OpenGL, or no screen, where a picture is asked for
+    ├── SceneError             the code of a scene fails; names its file and line
+    ├── FileError              a file that cannot be read, trusted or written (also a ValueError)
+    ├── GradientError          a gradient became NaN or infinite; names the weight
+    │   └── UpdateError            a step would make a weight, a slot or a statistic so
+    └── GradientMismatchError  a derivative and its finite differences disagree
+
+A message is one sentence that says what was wrong, with the value, and what to do. When one of
+these is raised nothing is half-done: unusable arguments are refused first, a bad gradient before
+any parameter has moved, and a step that overflows is undone. Names from files are shown as
+`visible_text.visible` writes them.
+
+    KeyboardInterrupt
+    └── Interrupted            Ctrl-C during `Network.train`; has the losses so far
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any, Self
+
+from scalarviz.base.near_names import meaning
+from scalarviz.base.visible_text import LONGEST_LINE, visible
+
+MOST_NAMES = 40  # most names that a message lists
+MOST_SEARCHED = 2000  # most names searched for the nearest one
+LONGEST_SEARCHED = 100  # characters
+
+
+def __dir__() -> list[str]:
+    classes = [each for each in globals().values() if isinstance(each, type)]
+    return [each.__name__ for each in classes if issubclass(each, BaseException)]
+
+
+class ScalarvizError(Exception):
+    """Base of all errors that scalarviz raises on purpose.
+
+    The message is one or several lines; control characters in them are escaped.
+    """
+
+    def __init__(self, *lines: object) -> None:
+        super().__init__(*[visible(str(line), LONGEST_LINE) for line in lines])
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the lines of the message; constructors of subclasses take other arguments."""
+        return remade, (type(self), self.args, self.__dict__)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The message, line by line."""
+        return self.args
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+
+def remade(
+    kind: type[ScalarvizError], lines: tuple[str, ...], about: dict[str, object]
+) -> ScalarvizError:
+    """Return an unpickled error, such as one from another process."""
+    error = kind.__new__(kind, *lines)
+    error.__dict__.update(about)
+    return error
+
+
+class InputError(ScalarvizError, ValueError):
+    """An argument that cannot be used."""
+
+
+class ShapeError(InputError):
+    """A wrong length, or a wrong number of rows or columns."""
+
+
+class NotFiniteError(InputError):
+    """NaN or infinity in the data."""
+
+
+def lost_by_forward(statistic: str) -> NotFiniteError:
+    """Return the error for a forward, outside a training, with an infinite running statistic."""
+    return NotFiniteError(
+        f"this forward would make {statistic}, so it was undone, and what waited for a backward "
+        "was dropped: scale the data down"
+    )
+
+
+class UnknownNameError(InputError):
+    """A name that is not in its table."""
+
+    def __init__(self, kind: str, name: object, valid: Iterable[str]) -> None:
+        names = list(valid)
+        meant = meaning(kind, name, names[:MOST_SEARCHED])
+        nearest = [meant] if meant else nearest_names(name, names)
+        hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+        if meant and meant not in names:
+            hint = f"; {meant}" if " " in meant else ""
+        listed = [visible(each) for each in names[:MOST_NAMES]]
+        more = [f"and {len(names) - MOST_NAMES:,} more"] if len(names) > MOST_NAMES else []
+        choice = f"choose one of {', '.join(listed + more)}" if names else "there is none"
+        super().__init__(f"unknown {kind} {reprlib.repr(name)}: {choice}{hint}")
+
+
+class UnknownAttributeError(UnknownNameError, AttributeError):
+    """An attribute that an object lacks; `meant` is one of its names, or what to write instead."""
+
+    def __init__(self, kind: str, name: str, names: list[str], meant: str = "") -> None:
+        nearest = [meant] if meant else nearest_names(name, names)
+        hint = f": did you mean {nearest[0]!r}?" if nearest else ""
+        hint = f": {meant}" if " " in meant else hint
+        InputError.__init__(self, f"{kind} has no attribute {reprlib.repr(name)}{hint}")
+
+
+class UnknownSlotError(UnknownNameError, KeyError):
+    """A slot that a bank lacks."""
+
+    def __init__(self, name: object, names: list[str]) -> None:
+        super().__init__("slot", name, names)
+        if not names:
+            self.args = (
+                f"unknown slot {reprlib.repr(name)}: there is none before the first step of an "
+                "optimizer that has slots, such as Adam's 'm' and 'v'",
+            )
+
+
+class ReadOnlyError(InputError, AttributeError):
+    """An attribute that cannot be set."""
+
+
+def nearest_names(name: object, names: list[str]) -> list[str]:
+    """Return names similar to `name`, without very long ones and those beyond MOST_SEARCHED."""
+    if not isinstance(name, str) or len(name) > LONGEST_SEARCHED:
+        return []
+    near = [known for known in names[:MOST_SEARCHED] if len(known) <= LONGEST_SEARCHED]
+    found = get_close_matches(name.lower(), near, n=1, cutoff=0.5)
+    return found + [known for known in near if name and known.startswith(name.lower())]
+
+
+class OrderError(ScalarvizError, RuntimeError):
+    """A verb called in the wrong order, such as backward before forward."""
+
+
+class OwnershipError(ScalarvizError, ValueError):
+    """A weight or a layer that belongs to another network."""
+
+
+class EngineError(ScalarvizError, RuntimeError):
+    """An engine that cannot run here."""
+
+
+class DisplayError(ScalarvizError, RuntimeError):
+    """A picture that cannot be drawn here, or a window that cannot be opened."""
+
+
+class SceneError(ScalarvizError, RuntimeError):
+    """An error in a scene, the user's own code; `frames` are the lines of its traceback."""
+
+    def __init__(self, sentence: str, frames: Sequence[str] = ()) -> None:
+        super().__init__(sentence)
+        self.frames = "".join(frames)
+
+    def _render_traceback_(self) -> list[str]:
+        """Text that IPython shows in place of a traceback."""
+        return [f"{type(self).__name__}: {self}", *self.frames.splitlines()]
+
+
+class FileError(ScalarvizError, ValueError):
+    """A file that cannot be read, is not what it should be, or cannot be written."""
+
+
+class GradientError(ScalarvizError, ArithmeticError):
+    """A gradient is NaN or infinite, so no step was taken.
+
+    losses  losses of the steps before, if `Network.train` raised it
+    back    the step to go back to before other settings can help, if a session raised it
+    """
+
+    losses: Any = ()
+    back: int | None = None
+
+    def with_way_back(self, step: int, why: str) -> Self:
+        """Return this error, with the step of a session to go back to, and why."""
+        self.back = step
+        line = f"What is set here holds from the next step on: go back first, s.seek({step}){why}"
+        self.args = (*self.args, line)
+        return self
+
+
+class UpdateError(GradientError):
+    """A step would make a weight, a slot or a running statistic NaN or infinite: it was not taken.
+
+    step    index of the step, from 0
+    change  which number would become infinite, and a remedy
+    """
+
+    def __init__(self, step: int, change: str) -> None:
+        super().__init__(f"step {step:,} would make {change}")
+        self.change = change
+
+    def at(self, step: int) -> UpdateError:
+        """Return the same error with another step index."""
+        return UpdateError(step, self.change)
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during `Network.train`, which ended after a whole step.
+
+    losses  losses of the steps that were taken
+    steps   number of steps that were requested
+    """
+
+    def __init__(self, losses: Any, steps: int) -> None:
+        super().__init__(losses, steps)
+        self.losses, self.steps = losses, steps
+
+    def __str__(self) -> str:
+        return (
+            f"stopped after {len(self.losses):,} of {self.steps:,} steps; the losses of this "
+            "exception are those of the steps that were taken"
+        )
+
+
+class GradientMismatchError(ScalarvizError, AssertionError):
+    """A derivative and its finite differences disagree."""

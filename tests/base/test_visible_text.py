@@ -1,0 +1,366 @@
+"""Control characters in names from files, paths and the command line are escaped."""
+
+import ast
+import gzip
+import io
+import os
+import pickle
+import struct
+import traceback
+import unicodedata
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.visible_text import LONGEST, LONGEST_LINE, say, visible
+from scalarviz.cli import commands
+from scalarviz.errors import FileError, InputError, ScalarvizError, UnknownNameError
+from scalarviz.files.checked_safetensors import read, write
+from scalarviz.presenter.show import Show
+from scalarviz.terminal.train import train
+
+# What a terminal obeys (clear the screen, another title, red), what turns a line around, ends it,
+# hides, or says something that only a program reads.
+ORDERS = ["\x1b[2J", "\x1b]0;title\x07", "\x9b31m", "\x08\x7f", "\r", "\n", "\x85", "\u2028\u2029"]
+TURNS = ["\u202e", "\u2066\u2069", "\u200f", "\u061c"]
+HIDDEN = ["\u200b\u2060\ufeff", "\U000e0041", "\u3164", "\ufe0f", "\u00ad"]
+HOSTILE = "a" + "".join([*ORDERS, *TURNS, *HIDDEN]) + "z"
+
+posix_names = pytest.mark.skipif(os.name != "posix", reason="elsewhere no file is called like that")
+
+
+def is_obeyed_nowhere(text: str) -> bool:
+    """Whether no letter of a text, line by line, is one that a terminal obeys."""
+    kinds = {unicodedata.category(letter) for letter in set(text) - {"\n"}}
+    return not kinds & {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+
+def is_harmless(text: str) -> bool:
+    """Whether every letter of a text, line by line, is one that can be seen."""
+    return is_obeyed_nowhere(text) and not {"\u3164", "\ufe0f"} & set(text)
+
+
+@pytest.mark.parametrize("text", [*ORDERS, *TURNS, *HIDDEN])
+def test_what_a_terminal_obeys_or_hides_is_written_as_its_escape(text: str) -> None:
+    shown = visible(f"a{text}b")
+    assert shown[0] == "a" and shown[1] == "\\" and shown[-1] == "b" and shown.isascii()
+
+
+def test_what_can_be_seen_stays() -> None:
+    for text in ("", "net.safetensors", "Größe, 高さ, Ж, ش", "a\\b 'c' \"d\" [red]e[/]"):
+        assert visible(text) == text
+
+
+@given(st.text())
+def test_any_text_becomes_one_harmless_line_and_stays_it(text: str) -> None:
+    shown = visible(text)
+    assert shown.isprintable() and len(shown) <= LONGEST and visible(shown) == shown
+
+
+def test_a_long_text_keeps_its_ends() -> None:
+    shown = visible("start" + "\x1b" * 10**6 + "end.csv")
+    assert shown.startswith("start\\x1b") and shown.endswith("end.csv") and len(shown) <= LONGEST
+
+
+def test_an_error_shows_what_it_was_told_and_comes_back_from_a_pickle() -> None:
+    error = InputError(f"x {HOSTILE}", "second line")
+    assert is_harmless(str(error)) and str(error).count("\n") == 1
+    assert error.lines[1] == "second line" and "\\x1b[2J" in str(error)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    assert len(str(InputError("x" * 10**6))) <= LONGEST_LINE
+
+
+def test_what_is_printed_is_visible(capsys: pytest.CaptureFixture[str]) -> None:
+    say("one", HOSTILE)
+    said = capsys.readouterr().out
+    assert said.startswith("one\na\\x1b") and said.count("\n") == 2 and is_harmless(said)
+
+
+def test_nothing_is_printed_in_another_way() -> None:
+    package = Path(sv.__file__).parent
+    for path in sorted(package.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            called = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
+            assert called != "print", f"{path.relative_to(package)} prints: write say(...)"
+
+
+# ---- every reader, with a hostile name in every place -------------------------------------------
+
+
+def csv(folder: Path, text: str, **more: Any) -> object:
+    (folder / "a.csv").write_text(text, encoding="utf-8", newline="")
+    return data.from_csv(folder / "a.csv", **more)
+
+
+def npz(folder: Path, **arrays: Any) -> object:
+    with zipfile.ZipFile(folder / "a.npz", "w") as file:
+        for name, array in arrays.items():
+            content = io.BytesIO()
+            np.save(content, array)
+            file.writestr(f"{name}.npy", content.getvalue())
+    return data.from_npz(folder / "a.npz")
+
+
+def onnx_model(folder: Path, **names: str) -> object:
+    """A model of one node, with some names in it."""
+    onnx = pytest.importorskip("onnx", reason="models take onnx")
+    wanted = {"operator": "Relu", "node": "n", "input": "x", "output": "y", "graph": "g"} | names
+    x, y = wanted["input"], wanted["output"]
+    make, kind = onnx.helper, onnx.TensorProto.FLOAT
+    node = make.make_node(wanted["operator"], [names.get("reads", x)], [y], name=wanted["node"])
+    ports = [make.make_tensor_value_info(name, kind, ("n", 2)) for name in (x, y)]
+    graph = make.make_graph([node], wanted["graph"], ports[:1], ports[1:])
+    opset = [make.make_opsetid(names.get("domain", ""), 17), make.make_opsetid("", 17)]
+    model = make.make_model(graph, opset_imports=opset)
+    path = folder / "a.onnx"
+    path.write_bytes(model.SerializeToString())
+    return sv.onnx.load(path, output=names.get("wants"), train=["no"] if "train" in names else None)
+
+
+def network_file(folder: Path, *keys: Any, to: Any = HOSTILE) -> object:
+    """A network whose file says something else in one place."""
+    path = folder / "net"
+    sv.Network([2, 2]).save(path)
+    description, arrays = read(path, "network")
+    write(path, "network", changed(description, keys, to), arrays)
+    return sv.load(path)
+
+
+def run_file(folder: Path, *keys: Any, to: Any = HOSTILE) -> object:
+    """A run whose file says something else in one place."""
+    path = folder / "run"
+    s = sv.Session(sv.Network([2, 1]), data.Xor(), engine="python")
+    s.learning_rate = 0.5
+    s.edit(0, 0.5)
+    s.save(path)
+    description, arrays = read(path, "run")
+    write(path, "run", changed(description, keys, to), arrays)
+    return sv.Session.load(path)
+
+
+def changed(description: Any, keys: tuple[Any, ...], to: Any) -> Any:
+    holder = description
+    for key in keys[:-1]:
+        holder = holder[key]
+    holder[keys[-1]] = to
+    return description
+
+
+def container(folder: Path, about: str, kind: str = "network") -> object:
+    """A file whose header is this text."""
+    (folder / "a").write_bytes(struct.pack("<Q", len(about.encode())) + about.encode())
+    return read(folder / "a", kind)
+
+
+def array_file(folder: Path, name: str, array: Any) -> object:
+    """A network in whose file there is one array more."""
+    path = folder / "net"
+    sv.Network([2, 2]).save(path)
+    description, arrays = read(path, "network")
+    write(path, "network", description, {**arrays, name: array})
+    return sv.load(path)
+
+
+def kind_file(folder: Path) -> object:
+    path = folder / "net"
+    sv.Network([2, 2]).save(path)
+    content = path.read_bytes().replace(b"network", b"\\\\u202eabc", 1)
+    path.write_bytes(content)
+    return sv.load(path)
+
+
+X = np.zeros((3, 2))
+READERS: dict[str, Callable[[Path], object]] = {
+    "a cell of a CSV file": lambda f: csv(f, f'"{HOSTILE}",1\n1,2\n', header=False),
+    "a cell that is not finite": lambda f: csv(f, "1,2\n\u20001e999\u2028,2\n"),
+    "columns of a CSV file": lambda f: csv(f, f'"{HOSTILE}",b\n1,2\n', targets="c"),
+    "a column that is asked for": lambda f: csv(f, "a,b\n1,2\n", targets=HOSTILE),
+    "very many columns": lambda f: csv(f, ",".join(["\x1b[2J" * 20] * 5000) + "\n", targets="c"),
+    "members of an NPZ file": lambda f: npz(f, **{HOSTILE: X}),
+    "a type in an NPZ file": lambda f: npz(f, x=np.zeros(3, [("\x1b\x85", "f8")]), y=X),
+    "an operator": lambda f: onnx_model(f, operator=HOSTILE),
+    "a domain": lambda f: onnx_model(f, domain=HOSTILE, operator="Other"),
+    "a node": lambda f: onnx_model(f, operator="Other", node=HOSTILE),
+    "a value that is read": lambda f: onnx_model(f, reads=HOSTILE),
+    "a value that is written": lambda f: onnx_model(f, output=HOSTILE, wants="no"),
+    "a value that is asked for": lambda f: onnx_model(f, wants=HOSTILE),
+    "parameters": lambda f: onnx_model(f, node=HOSTILE, train="yes"),
+    "a layer": lambda f: network_file(f, "layers", 0, "kind"),
+    "a setting of a layer": lambda f: network_file(f, "layers", 0, "settings", HOSTILE, to=1),
+    "a value of a setting": lambda f: network_file(f, "layers", 0, "settings", "activation"),
+    "slots": lambda f: network_file(f, "slots", to=[[HOSTILE]]),
+    "a type of numbers": lambda f: network_file(f, "dtype"),
+    "names of a model": lambda f: network_file(f, "names", to={HOSTILE: 1}),
+    "an initializer": lambda f: network_file(f, "init", "settings", HOSTILE, to=1),
+    "an array": lambda f: array_file(f, HOSTILE, X),
+    "a setting of a loss": lambda f: run_file(f, "loss", HOSTILE, to=1),
+    "an optimizer": lambda f: run_file(f, "start", "optimizer", "optimizer", "name"),
+    "a setting of an optimizer": lambda f: run_file(
+        f, "start", "optimizer", "optimizer", "settings", HOSTILE, to=1
+    ),
+    "a data set": lambda f: run_file(f, "start", "data", "data", "name"),
+    "a setting of data": lambda f: run_file(
+        f, "start", "data", "data", "settings", HOSTILE, to=1
+    ),
+    "a value of data": lambda f: run_file(f, "start", "data", "data", "settings", "order"),
+    "an engine": lambda f: run_file(f, "start", "engine"),
+    "a precision": lambda f: run_file(f, "start", "precision", "precision", HOSTILE, to=1),
+    "a moment": lambda f: run_file(f, "clock"),
+    "a kind of action": lambda f: run_file(f, "branches", 0, "journal", 0, 2),
+    "a detail of an action": lambda f: run_file(
+        f, "branches", 0, "journal", 0, 3, to={HOSTILE: 1}
+    ),
+    "an array of an action": lambda f: run_file(
+        f, "branches", 0, "journal", 1, 3, "rows", to={"array": HOSTILE}
+    ),
+    "a kind of file": kind_file,
+    "a header": lambda f: container(f, HOSTILE),
+    "a type in a header": lambda f: container(f, f'{{"{HOSTILE}":{{"dtype":"\u202e"}}}}'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("where", READERS)
+def test_a_hostile_name_reaches_no_terminal(where: str, tmp_path: Path) -> None:
+    with pytest.raises(ScalarvizError) as caught:
+        READERS[where](tmp_path)
+    assert is_harmless(str(caught.value))
+    assert is_obeyed_nowhere("".join(traceback.format_exception(caught.value)))  # causes too
+    assert len(str(caught.value)) < 3000
+    lines = str(caught.value).split("\n")
+    assert len(lines) == 1 or "no counterpart here" in lines[0]  # no line is made up
+
+
+NAMED = HOSTILE.replace("/", "")[:60]
+
+
+def as_file(folder: Path, content: bytes, name: str = NAMED) -> Path:
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+def as_folder(folder: Path) -> Path:
+    place = folder / NAMED
+    place.mkdir()
+    (place / "train-images-idx3-ubyte.gz").write_bytes(gzip.compress(b"none"))
+    return place
+
+
+PATHS: dict[str, Callable[[Path], object]] = {
+    "csv": lambda f: data.from_csv(as_file(f, b"")),
+    "npz": lambda f: data.from_npz(as_file(f, b"none")),
+    "texture": lambda f: data.Texture(as_file(f, b"none")),
+    "digits": lambda f: data.Digits(as_folder(f)),
+    "no folder": lambda f: data.Digits(f / NAMED),
+    "network": lambda f: sv.load(as_file(f, b"none")),
+    "run": lambda f: sv.Session.load(as_file(f, b"none")),
+    "onnx": lambda f: sv.onnx.load(as_file(f, b"none")),
+    "nothing": lambda f: sv.load(f / NAMED),
+    "saving": lambda f: sv.Network([2, 2]).save(f / NAMED / "net"),
+    "exporting": lambda f: sv.Network([2, 2]).export(f / NAMED),
+    "scene": lambda f: sv.watch(str(f / f"{NAMED}.py")),
+}
+
+
+@posix_names
+@pytest.mark.parametrize("how", PATHS)
+def test_a_hostile_path_reaches_no_terminal(how: str, tmp_path: Path) -> None:
+    with pytest.raises(ScalarvizError) as caught:
+        PATHS[how](tmp_path)
+    assert is_harmless(str(caught.value))
+    assert is_obeyed_nowhere("".join(traceback.format_exception(caught.value)))
+    assert "\n" not in str(caught.value)
+
+
+@posix_names
+def test_a_warning_and_a_title_are_harmless(tmp_path: Path) -> None:
+    s = sv.Session(sv.Network([2, 1]), data.Xor(), engine="python")
+    s.save(tmp_path / NAMED)
+    description, arrays = read(tmp_path / NAMED, "run")
+    write(tmp_path / NAMED, "run", {**description, "bits": HOSTILE}, arrays)
+    with pytest.warns(UserWarning, match="another machine") as caught:
+        loaded = sv.Session.load(tmp_path / NAMED)
+    assert is_harmless(str(caught[0].message))
+    assert is_harmless(Show(loaded, title=HOSTILE).title)
+
+
+@posix_names
+def test_a_training_prints_no_hostile_title(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    s = sv.Session(sv.Network([2, 1]), data.Xor(), engine="python")
+    train(Show(s, title=HOSTILE, hint=HOSTILE), 2)
+    said = capsys.readouterr().out
+    assert said.startswith("a\\x1b[2J") and is_harmless(said)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["watch", "rgb", f"--{HOSTILE}"],
+        ["watch", HOSTILE],
+        ["list", HOSTILE],
+        ["replay", HOSTILE],
+        ["train", "rgb", "--set", HOSTILE],
+        ["train", "rgb", "--engine", HOSTILE],
+        ["render", "rgb", "-o", HOSTILE],
+        ["train", "rgb", "--save", f"{HOSTILE}/x"],
+        [HOSTILE],
+    ],
+)
+def test_words_of_the_command_line_are_quoted_harmlessly(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        commands.main(words)
+    assert left.value.code
+    out, said = capsys.readouterr()
+    assert said and is_harmless(out + said)
+
+
+def test_markup_in_a_name_is_no_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        commands.main(["replay", "[red]no[/] [link=http://x]y[/]"])
+    assert "[red]no[/]" in capsys.readouterr().err
+
+
+# ---- what is quoted is short, and quickly found -------------------------------------------------
+
+
+def test_of_very_many_names_some_are_listed() -> None:
+    error = UnknownNameError("column", "c999999", [f"c{i}" for i in range(200_000)])
+    assert "c39, and 199,960 more" in str(error) and len(str(error)) < 400
+
+
+def test_a_name_of_a_million_letters_is_not_compared() -> None:
+    names = ["x" * 10**6, "y" * 100, "relu"]
+    assert len(str(UnknownNameError("name", "x" * 10**6, names))) < 400
+    assert "did you mean 'relu'" in str(UnknownNameError("name", "rel", names))
+
+
+def test_what_is_large_deep_or_odd_is_quoted_too() -> None:
+    class Odd:
+        def __repr__(self) -> str:
+            raise ValueError
+
+    deep: Any = []
+    for _ in range(100_000):
+        deep = [deep]
+    for thing in (deep, Odd(), 10**5000, list(range(10**6)), {HOSTILE: HOSTILE}, b"\x1b" * 10**6):
+        assert len(shorten(thing)) <= 40 and is_harmless(shorten(thing))
+
+
+def test_the_file_error_of_a_model_lists_its_nodes_line_by_line(tmp_path: Path) -> None:
+    with pytest.raises(FileError) as caught:
+        onnx_model(tmp_path, operator="Other\n    'b' (Relu): fine")
+    first, *rest = str(caught.value).split("\n")
+    assert first.endswith("leave it out:") and len(rest) == 1

@@ -1,0 +1,298 @@
+"""The table of texts: every text is in it, used and fillable, and a translation replaces it."""
+
+import json
+import logging
+import re
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.base import texts as table
+from scalarviz.base.texts import fields_of, plural, row_text, text
+from scalarviz.formulas.rowwise import ROW_FORMULAS
+from scalarviz.model.operations import KINDS
+from scalarviz.pages.inline import texts_of
+from scalarviz.presenter.captions.moments import caption
+from tests.base.texts.words_in_code import (
+    Use,
+    uses_in,
+    words_in,
+    words_of_a_page,
+    words_of_a_script,
+)
+
+PACKAGE = Path(__file__).parents[3] / "scalarviz"
+FILES = sorted(PACKAGE.rglob("*.py"))
+ENGLISH: dict[str, str] = json.loads(Path(table.__file__).with_name("english.json").read_text())
+
+# What shows something to people.
+SHOWS = [
+    *["presenter/*", "view/*", "draw2d/*", "displays/*", "export/*", "terminal/*", "faces.py"],
+    *["controller/*", "window/*", "notebook/*", "pages/*"],
+    *["cli/doctor.py", "cli/probes.py", "cli/bench.py", "cli/render_scene.py"],
+    *["cli/class_pages.py"],
+]
+# Tables whose rows hold their own English words, as rows that are added from outside do.
+ROW_TABLES = (
+    *("CHECKS", "CLASS"),
+    *("TIME_CONTROLS", "SAMPLE_CONTROLS", "CHANGE_CONTROLS", "CHANNEL_CONTROLS", "VIEW_CONTROLS"),
+    *("FILE_CONTROLS", "GROUP_CONTROLS"),
+)
+# What reads like words and is none: a pattern of files, patterns of literals, what they are.
+NOT_WORDS = [
+    ("cli/class_pages.py", "*[{]*", "parts of errors"),
+    ("cli/doctor.py", "sudo *|winget *|softwareupdate *", "commands"),
+    ("cli/probes.py", "Pillow", "the name of a package"),
+    ("controller/controller.py", "edit {}", "a name of what is done"),
+    ("displays/*", "*Network*|Perceptron|Session|Value", "names of classes"),
+    ("displays/page.py", "*solid*", "a style"),
+    ("displays/session.py", "curve field", "a class of an element"),
+    ("displays/svg.py", "*sans-serif", "fonts"),
+    ("draw2d/font_files.py", "Bold|Regular", "styles of fonts"),
+    ("export/storyboard_page.js", ".*|nav button|(prefers*", "selectors"),
+    ("export/storyboard_page.py", "color-scheme*|/[*]*|default-src*", "styles, and the policy"),
+    ("export/video.py", "Pillow", "the name of a package"),
+    ("presenter/show.py", "write sv.*|show the *|a notebook shows*", "parts of errors"),
+    ("faces.py", "sv.watch*|sv.picture*", "parts of errors"),
+    ("notebook/canvas.js", "Tab|(prefers*|input, *", "a key, and selectors"),
+    ("notebook/canvas.py", "Control|Alt|Meta|export*|*const*", "keys and JavaScript"),
+    ("notebook/place.py", "what*|copy*", "parts of errors"),
+    ("notebook/widgets.py", "row wrap|1 1 auto", "a style"),
+    ("pages/engine_data.py", "a page*|the batches*", "parts of errors"),
+    ("pages/index_page.py", "default-src*|*:root*", "the policy, and a style"),
+    ("pages/page.py", "*:root*", "a style"),
+    ("pages/scene_data.py", "[a-z]* * *", "names of fields"),
+    ("pages/server.py", "*-src *|*frame-ancestors*|GET, *", "headers"),
+    ("pages/web/*.js", "(prefers*|(hover*|Enter|Escape|Arrow*|input*", "selectors and keys"),
+    ("pages/web/*.js", "weight gradient|last change", "a kind of moment, and a channel"),
+    ("pages/web/app.js", "first picture", "the name of a moment for measurements"),
+    ("pages/web/cubes.js", "#define*", "GLSL"),
+    ("pages/web/glyphs.js", "bold ", "a style of letters"),
+    ("pages/web/neuron_card.js", " if ", "a part of the code of a formula"),
+    ("pages/web/optimizer.js", "as it is*|0, since*|g [*] scale", "formulas, as in explanation.py"),
+    ("presenter/captions/steps.py", "learning rate", "the name of an action"),
+    ("presenter/captions/steps.py", "own rate", "the name of an action"),
+    ("presenter/channels.py", "last change|difference to first", "names typed by users"),
+    ("presenter/live_values.py", "row {}", "a name in an error"),
+    ("presenter/motion.py", "weight gradient", "a kind of moment"),
+    ("presenter/shown_network.py", ": export", "a part of an error"),
+    ("view/cubes/shaders.py", "*vec4 to_clip*", "GLSL"),
+    ("view/glsl_es.py", "#*|out*|precision*|*{}*", "GLSL"),
+    ("view/shading/evaluation.py", "a shader *|: export|{} gives *", "parts of messages"),
+    (
+        "view/shading/evaluator.py",
+        "{}[\n]attribute*|while *|without *",
+        "GLSL, and parts of errors",
+    ),
+    ("view/shading/network_shader.py", "a shader, *|make another *|the {} *", "parts of errors"),
+    ("view/shading/result.py", "the result *|keep what *", "parts of errors"),
+    ("window/application.py", "Fusion", "a style of Qt"),
+    ("window/frame.py", "* - scalarviz", "a title"),
+    ("window/libraries.py", "Qt|Gui|Widgets|* missing", "libraries, and a part of errors"),
+    ("window/menus.py", "File|Scenes|Time|View|Help", "menus by their names in rows"),
+    ("window/display.py", "sudo *", "a command in an error"),
+    ("view/offscreen.py", "sudo*|Platform|*doctor", "parts of errors, and of a module"),
+]
+# The tables that have texts in the table of texts itself.
+ROWS = {"kinds": KINDS, "row_formulas": ROW_FORMULAS}
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+SHOWN = [
+    path
+    for path in sorted(PACKAGE.rglob("*"))
+    if path.suffix in (".py", ".html", ".js") and any(fnmatchcase(relative(path), x) for x in SHOWS)
+]
+
+
+def are_of(pattern: str) -> list[str]:
+    """The keys of a pattern, whose * is one part between dots."""
+    wanted = re.compile(re.escape(pattern).replace(r"\*", "[^.]+"))
+    return [key for key in ENGLISH if wanted.fullmatch(key)]
+
+
+def is_no_word(file: str, literal: str) -> bool:
+    return any(
+        fnmatchcase(file, files) and any(fnmatchcase(literal, each) for each in literals.split("|"))
+        for files, literals, _ in NOT_WORDS
+    )
+
+
+def found_in(path: Path) -> list[str]:
+    """The literals of a file that read like words."""
+    source = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        return [literal for _, literal in words_in(source, ROW_TABLES)]
+    return words_of_a_page(source) if path.suffix == ".html" else words_of_a_script(source)
+
+
+@pytest.mark.parametrize("path", SHOWN, ids=relative)
+def test_no_words_stand_outside_the_table(path: Path) -> None:
+    found = [each for each in found_in(path) if not is_no_word(relative(path), each)]
+    assert found == [], "give each a key in scalarviz/base/texts/english.json"
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("x = 'Forget the old gradients.'", ["Forget the old gradients."]),
+        ("x = f'{n} steps a second'", ["{} steps a second"]),
+        ("x = f\"{'left out' if n else ''}\"", ["left out"]),
+        ("button('Play')", ["Play"]),
+        ("button(tooltip='undo')", ["undo"]),
+        ("x = f'<b title=\"One step\">{n}</b>'", ['<b title="One step">{}</b>']),
+        ("def f(x='last change'): pass", ["last change"]),
+        ("x = {'a b': 'an entry'}", ["an entry"]),
+        ("x = 'y = sign(p - t)', '<b class=\"some thing\">', 'color: red; border: 1px solid;'", []),
+        ("def f() -> 'A type':\n    'A docstring.'\n    raise ValueError('No such thing.')", []),
+        ("re.compile('some words'); warn('Look out!'); x == 'weight gradient'", []),
+    ],
+)
+def test_words_are_told_from_other_literals(code: str, words: list[str]) -> None:
+    assert [literal for _, literal in words_in(code)] == words
+
+
+def test_words_of_pages_and_scripts_are_told_from_the_rest() -> None:
+    page = '<p class="keys">$say_keys <b>One step</b></p><img alt="A picture" title="$title">'
+    assert words_of_a_page(page) == ["A picture", "One step"]
+    script = "one('.now img'); p.alt = 'net'\np.setAttribute('aria-label', go ? 'play' : x.y)"
+    assert words_of_a_script(script)[:2] == ["net", "play"]
+
+
+def test_every_exception_is_needed() -> None:
+    found = [(relative(path), literal) for path in SHOWN for literal in found_in(path)]
+    for files, literals, reason in NOT_WORDS:
+        for each in literals.split("|"):
+            hits = [x for x in found if fnmatchcase(x[0], files) and fnmatchcase(x[1], each)]
+            assert hits, f"no {each!r} ({reason}) is in {files} any more"
+
+
+@cache
+def uses() -> list[tuple[str, Use]]:
+    return [
+        (relative(path), use) for path in FILES for use in uses_in(path.read_text(encoding="utf-8"))
+    ]
+
+
+def test_every_key_that_is_used_exists_and_gets_its_fields() -> None:
+    for file, use in uses():
+        where = f"{file}:{use.line}"
+        assert use.keys, f"{where}: the key must be a literal or an f-string"
+        fields = set()
+        for pattern in use.keys:
+            matching = are_of(pattern)
+            assert matching or use.function == "row_text", f"{where}: there is no {pattern}"
+            fields |= {name for key in matching for name, *_ in fields_of(ENGLISH[key])}
+        given = use.fields
+        if use.function == "plural":
+            fields.discard("count")
+        if use.function != "row_text" and given is not None:
+            assert given == fields, f"{where}: {use.keys} has the fields {fields}, not {given}"
+
+
+def test_every_text_is_used() -> None:
+    used = {key for _, use in uses() for pattern in use.keys for key in are_of(pattern)}
+    scripts = [path.read_text(encoding="utf-8") for path in PACKAGE.glob("pages/web/*.js")]
+    used |= texts_of("\n".join(scripts), ENGLISH).keys()
+    assert ENGLISH.keys() - used == set()
+
+
+def test_a_text_is_words_with_named_fields() -> None:
+    for key, words in ENGLISH.items():
+        assert re.fullmatch(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+", key), key
+        assert words.strip(), key
+        assert all(name.isidentifier() for name, *_ in fields_of(words)), key
+
+
+def test_the_table_is_sorted_and_has_no_key_twice() -> None:
+    source = Path(table.__file__).with_name("english.json").read_text(encoding="utf-8")
+    keys = re.findall(r'^"([^"]+)":', source, re.MULTILINE)
+    assert keys == sorted(set(keys))
+
+
+def test_texts_of_rows_belong_to_rows() -> None:
+    for key in ENGLISH:
+        if key.startswith("rows."):
+            _, name, row, _ = key.split(".")
+            assert row in ROWS[name], key
+
+
+# What a user meets.
+
+
+def test_a_whole_translation_is_used_without_a_warning(
+    speak: Callable[[object], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    speak(
+        {key: words.upper() if "{" not in words else f"¡{words}!" for key, words in ENGLISH.items()}
+    )
+    assert text("captions.zero_grad.title") == "A NEW STEP BEGINS: THE LAST PUSHES ARE FORGOTTEN."
+    assert text("chart.step", step=1250) == "¡step 1,250!"
+    assert plural("counts.samples", 2) == "¡2 samples!"
+    assert caplog.messages == []
+
+
+def test_a_row_has_its_own_words_unless_a_translation_has_others(
+    speak: Callable[[object], None],
+) -> None:
+    assert row_text("rows.activations.tanh.caption", "tanh bends.") == "tanh bends."
+    speak({**ENGLISH, "rows.activations.tanh.caption": "tanh biegt."})
+    assert row_text("rows.activations.tanh.caption", "tanh bends.") == "tanh biegt."
+
+
+def test_a_translation_replaces_the_captions_of_a_loss(speak: Callable[[object], None]) -> None:
+    new = {"error": "Quadrat(p - t)", "derivative": "zwei (p - t)"}
+    speak(ENGLISH | {f"rows.losses.mse.{field}": words for field, words in new.items()})
+    s = sv.Session(sv.Network([2, 1], output="linear"), data.Xor(), batch=1, engine="python")
+    told = []
+    for _ in s.operations:
+        s.advance(1, "operation")
+        told.append(caption(s).formula)
+    assert {"L = mean of Quadrat(p - t)", "delta = zwei (p - t)"} <= set(told)
+
+
+@pytest.mark.parametrize("words", [5, None, "{step:s}", "{other}", "{step!r}", "{", "{step.real}"])
+def test_what_cannot_be_shown_stays_english_and_is_said_once(
+    words: object, speak: Callable[[object], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    speak({**ENGLISH, "status.nothing": "nichts", "chart.step": words, "no.such.key": "x"})
+    assert text("chart.step", step=1250) == "step 1,250"
+    assert text("status.nothing") == "nichts"
+    assert len(caplog.messages) == 1
+    assert "chart.step" in caplog.text and f"1 of {len(ENGLISH)}" in caplog.text
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", "[" * 100_000])
+def test_a_file_of_no_texts_leaves_all_english(
+    content: str, speak: Callable[[object], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    speak(content)
+    assert text("status.nothing") == ENGLISH["status.nothing"]
+    assert len(caplog.messages) == 1 and "made_up.json" in caplog.text
+
+
+def test_a_language_without_a_file_leaves_all_english(
+    speak: Callable[[object], None],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    speak({})
+    monkeypatch.setenv("SCALARVIZ_LANGUAGE", "klingon")
+    assert text("status.nothing") == ENGLISH["status.nothing"]
+    assert len(caplog.messages) == 1 and "klingon" in caplog.text
+
+
+def test_an_unknown_key_or_field_is_a_warning_and_no_error() -> None:
+    with pytest.warns(UserWarning, match=r"no\.such\.key"):
+        assert text("no.such.key") == "no.such.key"
+    with pytest.warns(UserWarning, match="step"):
+        assert text("chart.step") == ENGLISH["chart.step"]
