@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
 
 TABLES: tuple[dict[str, Any], ...] = (ACTIVATIONS, LOSSES, ROW_LOSSES, OPTIMIZERS)
 

@@ -40,43 +40,43 @@ __version__ = "0.1.0"
 
 # Public names, and the modules that define them.
 _HOMES = {
-    "Value": "autograd.value",
-    "where": "autograd.value",
-    "maximum": "autograd.value",
-    "minimum": "autograd.value",
-    "Weight": "model.weight",
-    "Bank": "model.bank",
-    "Perceptron": "layers",
-    "Layer": "layers",
-    "Dense": "layers",
-    "LayerNorm": "layers",
-    "RMSNorm": "layers",
-    "FrequencyEncoding": "layers",
-    "Softmax": "layers",
-    "MaxPool2d": "layers",
-    "AvgPool2d": "layers",
-    "Activation": "layers",
-    "Conv2d": "layers",
-    "Flatten": "layers",
-    "Reshape": "layers",
-    "BatchNorm": "layers",
-    "Dropout": "layers",
-    "Residual": "layers",
+    "Value": "core.autograd.value",
+    "where": "core.autograd.value",
+    "maximum": "core.autograd.value",
+    "minimum": "core.autograd.value",
+    "Weight": "core.model.weight",
+    "Bank": "core.model.bank",
+    "Perceptron": "core.layers",
+    "Layer": "core.layers",
+    "Dense": "core.layers",
+    "LayerNorm": "core.layers",
+    "RMSNorm": "core.layers",
+    "FrequencyEncoding": "core.layers",
+    "Softmax": "core.layers",
+    "MaxPool2d": "core.layers",
+    "AvgPool2d": "core.layers",
+    "Activation": "core.layers",
+    "Conv2d": "core.layers",
+    "Flatten": "core.layers",
+    "Reshape": "core.layers",
+    "BatchNorm": "core.layers",
+    "Dropout": "core.layers",
+    "Residual": "core.layers",
     "Network": "network.network",
-    "Precision": "model.precision",
+    "Precision": "core.model.precision",
     "activation": "engines.own.activations",
     "loss": "engines.own.losses",
     "optimizer": "engines.own.optimizers",
-    "Loss": "formulas.losses",
-    "Init": "formulas.initializers",
-    "Schedule": "formulas.schedules",
-    "Optimizer": "model.optimizer",
-    "SGD": "model.optimizer",
-    "Momentum": "model.optimizer",
-    "Nesterov": "model.optimizer",
-    "RMSProp": "model.optimizer",
-    "Adam": "model.optimizer",
-    "AdamW": "model.optimizer",
+    "Loss": "core.formulas.losses",
+    "Init": "core.formulas.initializers",
+    "Schedule": "core.formulas.schedules",
+    "Optimizer": "core.model.optimizer",
+    "SGD": "core.model.optimizer",
+    "Momentum": "core.model.optimizer",
+    "Nesterov": "core.model.optimizer",
+    "RMSProp": "core.model.optimizer",
+    "Adam": "core.model.optimizer",
+    "AdamW": "core.model.optimizer",
     "compile": "network.expression",
     "gradcheck": "network.gradcheck",
     "load": "network.network",
@@ -108,10 +108,39 @@ _HOMES = {
 if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz import data as data
     from scalarviz import onnx as onnx
-    from scalarviz.autograd.value import Value as Value
-    from scalarviz.autograd.value import maximum as maximum
-    from scalarviz.autograd.value import minimum as minimum
-    from scalarviz.autograd.value import where as where
+    from scalarviz.core.autograd.value import Value as Value
+    from scalarviz.core.autograd.value import maximum as maximum
+    from scalarviz.core.autograd.value import minimum as minimum
+    from scalarviz.core.autograd.value import where as where
+    from scalarviz.core.formulas.initializers import Init as Init
+    from scalarviz.core.formulas.losses import Loss as Loss
+    from scalarviz.core.formulas.schedules import Schedule as Schedule
+    from scalarviz.core.layers import Activation as Activation
+    from scalarviz.core.layers import AvgPool2d as AvgPool2d
+    from scalarviz.core.layers import BatchNorm as BatchNorm
+    from scalarviz.core.layers import Conv2d as Conv2d
+    from scalarviz.core.layers import Dense as Dense
+    from scalarviz.core.layers import Dropout as Dropout
+    from scalarviz.core.layers import Flatten as Flatten
+    from scalarviz.core.layers import FrequencyEncoding as FrequencyEncoding
+    from scalarviz.core.layers import Layer as Layer
+    from scalarviz.core.layers import LayerNorm as LayerNorm
+    from scalarviz.core.layers import MaxPool2d as MaxPool2d
+    from scalarviz.core.layers import Perceptron as Perceptron
+    from scalarviz.core.layers import Reshape as Reshape
+    from scalarviz.core.layers import Residual as Residual
+    from scalarviz.core.layers import RMSNorm as RMSNorm
+    from scalarviz.core.layers import Softmax as Softmax
+    from scalarviz.core.model.bank import Bank as Bank
+    from scalarviz.core.model.optimizer import SGD as SGD
+    from scalarviz.core.model.optimizer import Adam as Adam
+    from scalarviz.core.model.optimizer import AdamW as AdamW
+    from scalarviz.core.model.optimizer import Momentum as Momentum
+    from scalarviz.core.model.optimizer import Nesterov as Nesterov
+    from scalarviz.core.model.optimizer import Optimizer as Optimizer
+    from scalarviz.core.model.optimizer import RMSProp as RMSProp
+    from scalarviz.core.model.precision import Precision as Precision
+    from scalarviz.core.model.weight import Weight as Weight
     from scalarviz.engines.own.activations import activation as activation
     from scalarviz.engines.own.losses import loss as loss
     from scalarviz.engines.own.optimizers import optimizer as optimizer
@@ -120,35 +149,6 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.export.render import record as record
     from scalarviz.export.render import storyboard as storyboard
     from scalarviz.faces import watch as watch
-    from scalarviz.formulas.initializers import Init as Init
-    from scalarviz.formulas.losses import Loss as Loss
-    from scalarviz.formulas.schedules import Schedule as Schedule
-    from scalarviz.layers import Activation as Activation
-    from scalarviz.layers import AvgPool2d as AvgPool2d
-    from scalarviz.layers import BatchNorm as BatchNorm
-    from scalarviz.layers import Conv2d as Conv2d
-    from scalarviz.layers import Dense as Dense
-    from scalarviz.layers import Dropout as Dropout
-    from scalarviz.layers import Flatten as Flatten
-    from scalarviz.layers import FrequencyEncoding as FrequencyEncoding
-    from scalarviz.layers import Layer as Layer
-    from scalarviz.layers import LayerNorm as LayerNorm
-    from scalarviz.layers import MaxPool2d as MaxPool2d
-    from scalarviz.layers import Perceptron as Perceptron
-    from scalarviz.layers import Reshape as Reshape
-    from scalarviz.layers import Residual as Residual
-    from scalarviz.layers import RMSNorm as RMSNorm
-    from scalarviz.layers import Softmax as Softmax
-    from scalarviz.model.bank import Bank as Bank
-    from scalarviz.model.optimizer import SGD as SGD
-    from scalarviz.model.optimizer import Adam as Adam
-    from scalarviz.model.optimizer import AdamW as AdamW
-    from scalarviz.model.optimizer import Momentum as Momentum
-    from scalarviz.model.optimizer import Nesterov as Nesterov
-    from scalarviz.model.optimizer import Optimizer as Optimizer
-    from scalarviz.model.optimizer import RMSProp as RMSProp
-    from scalarviz.model.precision import Precision as Precision
-    from scalarviz.model.weight import Weight as Weight
     from scalarviz.network.expression import compile as compile
     from scalarviz.network.gradcheck import gradcheck as gradcheck
     from scalarviz.network.network import Network as Network
@@ -180,7 +180,7 @@ def __getattr__(name: str) -> object:
             "public name",
             name,
             _HOMES,
-            activations=import_module("scalarviz.formulas.activations").ACTIVATIONS,
+            activations=import_module("scalarviz.core.formulas.activations").ACTIVATIONS,
             data_sets=[
                 kind.__name__ for kind in import_module("scalarviz.data").DATA_SETS.values()
             ],

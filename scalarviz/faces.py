@@ -10,10 +10,10 @@ from typing import Any
 from scalarviz.base.checks.numbers import answered, shorten
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.options import Recipe
+from scalarviz.core.formulas.table import pick
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.errors import DisplayError, InputError
 from scalarviz.export.render_options import RenderOptions
-from scalarviz.formulas.table import pick
 from scalarviz.notebook.place import in_marimo, in_notebook
 from scalarviz.presenter.several import Several
 from scalarviz.presenter.show import Show

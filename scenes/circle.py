@@ -4,8 +4,8 @@ from typing import Annotated
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.table import pick
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.table import pick
 from scalarviz.presenter.show import Show, whole_numbers
 from scalarviz.scenefiles.options import OptionInfo
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.formulas.table import pick
+from scalarviz.core.formulas.table import pick
 from scalarviz.presenter.show import Show, whole_number
 from scalarviz.scenefiles.options import OptionInfo
 

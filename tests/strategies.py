@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 import scalarviz as sv
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.model.program import Program
 from scalarviz.engines.registry import ENGINES
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.model.program import Program
 
 # Those that can run on this machine. The tests of cuda without a GPU are in tests/engines.
 RUNNABLE = [name for name, row in ENGINES.items() if not row.lack()]

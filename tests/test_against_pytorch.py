@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.arithmetic import OPERATIONS
-from scalarviz.formulas.initializers import BIASES, INITIALIZERS
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.formulas.schedules import SCHEDULES
-from scalarviz.formulas.table import Formula
-from scalarviz.layers import LAYERS
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.arithmetic import OPERATIONS
+from scalarviz.core.formulas.initializers import BIASES, INITIALIZERS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.schedules import SCHEDULES
+from scalarviz.core.formulas.table import Formula
+from scalarviz.core.layers import LAYERS
 
 REFERENCE = json.loads(
     (Path(__file__).parent / "reference" / "pytorch.json").read_text(encoding="utf-8")

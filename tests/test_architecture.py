@@ -29,12 +29,12 @@ PACKAGES = """
     base.process
     base.checks
     base.leaf_calls
-    formulas
-    autograd
+    core.formulas
+    core.autograd
     draw2d
     data
-    model
-    layers
+    core.model
+    core.layers
     engines.common
     engines.codegen
     engines.own
@@ -112,7 +112,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 
 def module_name(path: Path) -> str:
-    """formulas/losses.py is called formulas.losses, formulas/__init__.py is called formulas."""
+    """core/formulas/losses.py is called formulas.losses, core/formulas/__init__.py is called formulas."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 
@@ -137,7 +137,7 @@ class Imported:
 
 
 def module_of(target: str) -> str:
-    """In `from scalarviz.formulas.losses import mse` the last part is no file."""
+    """In `from scalarviz.core.formulas.losses import mse` the last part is no file."""
     rest = target.partition(".")[2]
     while rest and rest not in MODULES:
         rest = rest.rpartition(".")[0]

@@ -14,11 +14,11 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import errors
+from scalarviz.core.formulas.initializers import INITIALIZERS
+from scalarviz.core.formulas.schedules import SCHEDULES
 from scalarviz.errors import UnknownNameError
 from scalarviz.export import render
 from scalarviz.export.render_options import RenderOptions
-from scalarviz.formulas.initializers import INITIALIZERS
-from scalarviz.formulas.schedules import SCHEDULES
 from tests.public_names import callables, parameters
 from tests.wording import refused
 

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.initializers import BIASES, INITIALIZERS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.metrics import METRICS
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.schedules import SCHEDULES
+from scalarviz.core.layers import LAYERS
 from scalarviz.data import DATA_SETS
 from scalarviz.engines.registry import ENGINES
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.initializers import BIASES, INITIALIZERS
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.formulas.metrics import METRICS
-from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.formulas.schedules import SCHEDULES
-from scalarviz.layers import LAYERS
 from scalarviz.onnx.operators import OPERATORS
 from scalarviz.presenter.channels import CHANNELS
 

@@ -9,8 +9,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.errors import InputError
-from scalarviz.formulas.activations import ACTIVATIONS
 from tests.wording import refused
 
 

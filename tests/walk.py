@@ -6,9 +6,9 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.core.model.operations import NONE
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import THEMES
-from scalarviz.model.operations import NONE
 from scalarviz.presenter.captions.cache import NOTHING
 from scalarviz.presenter.stage import Stage
 from scalarviz.view.cubes.shaders import HALF

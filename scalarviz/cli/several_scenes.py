@@ -164,9 +164,9 @@ def render_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any])
     from scalarviz.base.visible_text import say
     from scalarviz.cli.render_scene import KINDS, VIDEOS, check_kind, look_of, write_video
     from scalarviz.cli.train_several import steps_of, train_all
+    from scalarviz.core.formulas.table import pick
     from scalarviz.export.render import picture
     from scalarviz.files.atomic import check_place
-    from scalarviz.formulas.table import pick
     from scalarviz.presenter.several import Several
     from scalarviz.scenefiles.options import RENDERING
 

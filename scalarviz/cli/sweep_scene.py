@@ -11,11 +11,11 @@ from typing import Any, final
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.base.texts import plural, text
 from scalarviz.base.visible_text import say
+from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
 from scalarviz.export.render import picture as draw
 from scalarviz.faces import watch
 from scalarviz.files.atomic import as_path, check_place
-from scalarviz.formulas.table import pick
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import Scene, find, load
 from scalarviz.scenefiles.making import as_kind, make_show

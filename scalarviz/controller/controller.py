@@ -33,9 +33,9 @@ from scalarviz.controller.play import Playing
 from scalarviz.controller.precompile import kind_of
 from scalarviz.controller.state import UNITS, State, state_of, units_of
 from scalarviz.controller.warming import Warming
+from scalarviz.core.formulas.table import pick
 from scalarviz.engines.registry import ENGINES, engines_for
 from scalarviz.errors import GradientError, ScalarvizError
-from scalarviz.formulas.table import pick
 from scalarviz.presenter.show import Show
 from scalarviz.session.branches import Branch
 from scalarviz.session.session import Session, Unit

@@ -11,7 +11,7 @@ from scalarviz.controller.file_controls import FILE_CONTROLS
 from scalarviz.controller.group_controls import GROUP_CONTROLS
 from scalarviz.controller.time_controls import SAMPLE_CONTROLS, TIME_CONTROLS
 from scalarviz.controller.view_controls import CHANNEL_CONTROLS, VIEW_CONTROLS
-from scalarviz.formulas.table import table
+from scalarviz.core.formulas.table import table
 
 CONTROLS = table(
     [

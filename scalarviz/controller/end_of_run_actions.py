@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scalarviz.base.texts import row_text, text
 from scalarviz.controller.edits import type_value
 from scalarviz.controller.own_input import begin
-from scalarviz.formulas.table import pick
+from scalarviz.core.formulas.table import pick
 from scalarviz.session.settings_now import settings_now
 
 if TYPE_CHECKING:

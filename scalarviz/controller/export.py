@@ -27,10 +27,10 @@ from scalarviz.base.progress import Progress, duration
 from scalarviz.base.texts import text
 from scalarviz.controller.clicks import without_code
 from scalarviz.controller.picture import PictureProtocol
+from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.files.atomic import check_place
 from scalarviz.files.runs import save_timeline
-from scalarviz.formulas.table import pick
 from scalarviz.presenter.several import Several
 from scalarviz.presenter.show import Show
 from scalarviz.session.session import Session

@@ -19,8 +19,8 @@ from scalarviz.controller.picture import PictureProtocol
 from scalarviz.controller.play import Playing
 from scalarviz.controller.state import UNITS, State, state_of, units_of
 from scalarviz.controller.walking import walk
+from scalarviz.core.formulas.table import pick
 from scalarviz.errors import ScalarvizError
-from scalarviz.formulas.table import pick
 from scalarviz.presenter.answers import AT_ONCE as PATIENCE
 from scalarviz.presenter.several import Several
 from scalarviz.presenter.side_by_side import SideBySide

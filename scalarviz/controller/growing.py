@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scalarviz.controller import trail
-from scalarviz.model.operations import Operation
+from scalarviz.core.model.operations import Operation
 from scalarviz.session.caption import Neuron
 from scalarviz.session.growing import add_neurons, insert_layer, remove_layer, remove_neuron
 from scalarviz.session.session import Session

@@ -12,10 +12,10 @@ from typing import Any, final
 
 from scalarviz.base.texts import text
 from scalarviz.controller.training_options import TRAINING, Basis, basis_of, chosen_since
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.layers import Dense
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError
-from scalarviz.formulas.table import pick
-from scalarviz.layers import Dense
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import Scene, name_of
 from scalarviz.scenefiles.making import as_kind, make_show, parsed

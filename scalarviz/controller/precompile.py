@@ -22,6 +22,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from scalarviz.base.texts import text
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.layers import Conv2d
+from scalarviz.core.model.bank import Dtype
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.trace import TraceProgram
 from scalarviz.data.batches import Batches
 from scalarviz.engines.codegen import compile_kernel, cuda_file, kernel_units
 from scalarviz.engines.codegen.cache_files import cache_folder, is_compiled
@@ -31,11 +36,6 @@ from scalarviz.engines.expression.cpu import units_of_expression
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import ScalarvizError
 from scalarviz.files.runs import needs_of_run
-from scalarviz.formulas.losses import Loss
-from scalarviz.layers import Conv2d
-from scalarviz.model.bank import Dtype
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.trace import TraceProgram
 from scalarviz.network.base import Model
 from scalarviz.network.network import Network
 from scalarviz.presenter.scene_layout import layout_of

@@ -11,9 +11,9 @@ import numpy as np
 from scalarviz.base.texts import text
 from scalarviz.controller import growing
 from scalarviz.controller.time_controls import RATES
+from scalarviz.core.formulas.table import table
+from scalarviz.core.layers import Dense
 from scalarviz.errors import InputError
-from scalarviz.formulas.table import table
-from scalarviz.layers import Dense
 from scalarviz.session.growing import remove_layer
 from scalarviz.session.session import Session
 

@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import final
 
+from scalarviz.core.model.program import Moment
 from scalarviz.engines.codegen.cache_files import cache_folder
-from scalarviz.model.program import Moment
 
 # When each part of the tour ends, in seconds.
 STAND, FORWARD, ERROR, BACKWARD, STEP, END = 1.0, 3.5, 4.5, 7.0, 8.0, 10.0

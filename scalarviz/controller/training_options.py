@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from scalarviz.base.texts import text
 from scalarviz.controller.edits import as_number
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.initializers import INITIALIZERS
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
-from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.formulas.table import pick
-from scalarviz.model.precision import PRECISIONS
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.initializers import INITIALIZERS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, Loss
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.model.precision import PRECISIONS
 from scalarviz.network.remaking import has_biases
 from scalarviz.scenefiles.made_again import another_optimizer, hidden_places, with_penalty
 from scalarviz.scenefiles.making import as_kind

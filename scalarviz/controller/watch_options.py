@@ -11,9 +11,9 @@ from scalarviz.controller.autosave import Keep
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.group import Group
 from scalarviz.controller.options import Recipe
+from scalarviz.core.formulas.table import pick
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.export.render_options import RenderOptions
-from scalarviz.formulas.table import pick
 from scalarviz.presenter.answers import AT_ONCE
 from scalarviz.presenter.several import Several
 from scalarviz.presenter.show import Show

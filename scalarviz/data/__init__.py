@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from scalarviz.base.checks.limits import Budget
+from scalarviz.core.formulas.settings import make
+from scalarviz.core.formulas.table import pick, table
 from scalarviz.data.base import Arrays as Arrays
 from scalarviz.data.base import DataSet as DataSet
 from scalarviz.data.colors import MAPS as MAPS
@@ -26,8 +28,6 @@ from scalarviz.data.plane import Spiral as Spiral
 from scalarviz.data.plane import Xnor as Xnor
 from scalarviz.data.plane import Xor as Xor
 from scalarviz.errors import InputError
-from scalarviz.formulas.settings import make
-from scalarviz.formulas.table import pick, table
 
 __all__ = """
     DATA_SETS MAPS PALETTE TRANSFORMS Arrays Circle DataSet Digits Gaussians Generated Moons

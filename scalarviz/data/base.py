@@ -14,6 +14,8 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray, answered, shorten
 from scalarviz.base.checks.targets import check_binary
+from scalarviz.core.formulas.randomness import check_seed, shuffled
+from scalarviz.core.formulas.table import pick
 from scalarviz.data.adding import MOST_ADDED, Room, as_samples
 from scalarviz.data.batches import Batches, InOrder, Pair, Picked, Shuffled
 from scalarviz.data.tables import (
@@ -31,8 +33,6 @@ from scalarviz.data.tables import (
     with_tests,
 )
 from scalarviz.errors import InputError
-from scalarviz.formulas.randomness import check_seed, shuffled
-from scalarviz.formulas.table import pick
 
 # Streams of the random generator for data sets.
 STREAM_PLACES = 16

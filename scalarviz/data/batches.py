@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import FloatArray, as_floats, shorten, size
-from scalarviz.errors import InputError
-from scalarviz.formulas.randomness import (
+from scalarviz.core.formulas.randomness import (
     LARGEST_TABLE,
     STREAM_PICKS,
     STREAM_POINTS,
@@ -24,6 +23,7 @@ from scalarviz.formulas.randomness import (
     shuffled,
     unit_pairs,
 )
+from scalarviz.errors import InputError
 
 Pair = tuple[FloatArray, FloatArray]
 Order = npt.NDArray[np.int64]

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import FloatArray, number, refuse_mask, shorten
+from scalarviz.core.formulas.randomness import check_seed, shuffled
 from scalarviz.data.adding import check_within
 from scalarviz.data.base import NEVER_TRAINED, TableSet
 from scalarviz.data.batches import Pair
 from scalarviz.data.idx import BECOMES, IMAGES, LABELS, Bytes, read_folder
 from scalarviz.errors import InputError, ShapeError
-from scalarviz.formulas.randomness import check_seed, shuffled
 
 ALL = "0123456789"
 Rows = npt.NDArray[np.int64]

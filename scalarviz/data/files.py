@@ -24,10 +24,10 @@ from scalarviz.base.checks.limits import (
 from scalarviz.base.checks.numbers import FloatArray, answered, shorten
 from scalarviz.base.process.memory import in_units
 from scalarviz.base.visible_text import visible
+from scalarviz.core.formulas.table import pick
 from scalarviz.data.base import DOUBLE, Arrays
 from scalarviz.data.tables import MOST_NAMES
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
-from scalarviz.formulas.table import pick
 
 PIECE = 2**20  # bytes read at once
 MISSING = ("", "na", "n/a", "null", "?", "-")  # cells of tables that lack a number

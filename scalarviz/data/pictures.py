@@ -15,13 +15,13 @@ import numpy as np
 from scalarviz.base.checks.limits import MOST_SCANS, Budget
 from scalarviz.base.checks.numbers import FloatArray, answered, as_floats, shorten
 from scalarviz.base.checks.numbers import size as whole_size
+from scalarviz.core.formulas.table import pick
 from scalarviz.data.base import DataSet
 from scalarviz.data.batches import Batches, Pair, PictureTransform, Points
 from scalarviz.data.files import called, readable, unreadable
 from scalarviz.data.landscape import SIZE, landscape
 from scalarviz.data.tables import count_of
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
-from scalarviz.formulas.table import pick
 
 if TYPE_CHECKING:
     from PIL.Image import Image

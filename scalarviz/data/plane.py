@@ -13,6 +13,10 @@ from typing import Any, ClassVar, NamedTuple, final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray, number, shorten, true_or_false
+from scalarviz.core.formulas.elementary import sin
+from scalarviz.core.formulas.randomness import check_seed, unit_pairs
+from scalarviz.core.formulas.retarget import Target
+from scalarviz.core.formulas.table import pick
 from scalarviz.data.base import (
     DOUBLE,
     STREAM_NOISE,
@@ -23,10 +27,6 @@ from scalarviz.data.base import (
 )
 from scalarviz.data.tables import count_of, share_of, split
 from scalarviz.errors import InputError
-from scalarviz.formulas.elementary import sin
-from scalarviz.formulas.randomness import check_seed, unit_pairs
-from scalarviz.formulas.retarget import Target
-from scalarviz.formulas.table import pick
 
 PORTION = 2**16  # points made at once
 SAMPLES = 500  # default size of a point set

@@ -9,9 +9,9 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray, as_batch, as_floats, number, shorten, size
 from scalarviz.base.checks.targets import one_hot
+from scalarviz.core.formulas.table import pick
 from scalarviz.data.batches import Pair
 from scalarviz.errors import InputError, ShapeError
-from scalarviz.formulas.table import pick
 
 MOST_NAMES = 128  # names of columns that are kept: there is no room for more in a picture
 LARGEST_SET = 2**24  # largest number of samples that a data set makes itself

@@ -11,10 +11,10 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import plural, text
+from scalarviz.core.model.operations import NONE, Operation, Shape
 from scalarviz.displays.page import never_raises, table
 from scalarviz.displays.svg import LOOK, SMALL, SvgDrawing, escaped, image, shorten, width_of
 from scalarviz.draw2d.colors import spread
-from scalarviz.model.operations import NONE, Operation, Shape
 
 if TYPE_CHECKING:
     from scalarviz.network.network import Network

@@ -12,7 +12,7 @@ from scalarviz.displays.page import never_raises, number_text
 from scalarviz.displays.svg import LARGE, LOOK, NORMAL, SMALL, SvgDrawing, image, width_of
 
 if TYPE_CHECKING:
-    from scalarviz.layers.perceptron import Perceptron
+    from scalarviz.core.layers.perceptron import Perceptron
 
 MOST = 10  # most weights; of more, the first and the last are shown
 FIRST, LAST = 5, 4

@@ -16,7 +16,7 @@ from scalarviz.displays.page import never_raises, number_text, table
 from scalarviz.displays.svg import LARGE, LOOK, SMALL, SvgDrawing, image, shorten, width_of
 
 if TYPE_CHECKING:
-    from scalarviz.model.program import Moment
+    from scalarviz.core.model.program import Moment
     from scalarviz.session.state import SessionState
 
 WIDTH = 620.0

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scalarviz.autograd.graph import all_values, one_step
 from scalarviz.base.texts import plural, text
+from scalarviz.core.autograd.graph import all_values, one_step
+from scalarviz.core.formulas.arithmetic import no_gradient
 from scalarviz.displays.layered import GraphLayout, lay_out
 from scalarviz.displays.page import never_raises, number_text
 from scalarviz.displays.svg import LARGE, LOOK, NORMAL, SMALL, SvgDrawing, image, shorten, width_of
-from scalarviz.formulas.arithmetic import no_gradient
 
 if TYPE_CHECKING:
-    from scalarviz.autograd.value import Value
+    from scalarviz.core.autograd.value import Value
 
 MOST = 60  # most nodes of a graph that is drawn
 LONGEST_LABEL = 26

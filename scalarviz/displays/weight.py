@@ -12,8 +12,8 @@ from scalarviz.displays.page import factors, never_raises, number_text
 from scalarviz.displays.svg import LARGE, LOOK, NORMAL, SMALL, SvgDrawing, image, shorten, width_of
 
 if TYPE_CHECKING:
-    from scalarviz.model.bank import Bank
-    from scalarviz.model.weight import Weight
+    from scalarviz.core.model.bank import Bank
+    from scalarviz.core.model.weight import Weight
     from scalarviz.session.explanation import Explanation
 
 LONGEST_NAME = 70

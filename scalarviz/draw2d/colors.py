@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.formulas.table import table
+from scalarviz.core.formulas.table import table
 
 PERCENTILE = 98.0
 NOT_A_NUMBER = (1.0, 0.0, 1.0)  # magenta, which is in no map

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scalarviz.core.formulas.table import table
 from scalarviz.draw2d.colors import MAPS, ColorMap, rgb
-from scalarviz.formulas.table import table
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from scalarviz.base.messages import inform
+from scalarviz.core.formulas.table import pick, table
+from scalarviz.core.layers import Layer
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.precision import Precision
+from scalarviz.core.model.program import Program
+from scalarviz.core.model.trace import TraceProgram
 from scalarviz.engines.common.base import Engine
 from scalarviz.engines.common.cores import check_process
 from scalarviz.engines.expression.engines import PythonExpressionEngine
 from scalarviz.engines.python.engine import PythonEngine
 from scalarviz.errors import EngineError
-from scalarviz.formulas.table import pick, table
-from scalarviz.layers import Layer
-from scalarviz.model.bank import Bank
-from scalarviz.model.precision import Precision
-from scalarviz.model.program import Program
-from scalarviz.model.trace import TraceProgram
 
 Maker = Callable[[Sequence[Layer], Program, Bank, Precision], Engine]
 

@@ -19,6 +19,8 @@ from scalarviz.base.checks.numbers import answered, number, true_or_false
 from scalarviz.base.checks.numbers import size as count_of
 from scalarviz.base.process.interrupt import Stop
 from scalarviz.base.progress import Progress
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.layers.perceptron import Perceptron
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.errors import InputError
 from scalarviz.export.rate import Portions
@@ -26,8 +28,6 @@ from scalarviz.export.render_options import PAGE, Frame, RenderOptions, drawn, l
 from scalarviz.export.storyboard_page import Still, page
 from scalarviz.export.video import encoder_for, png
 from scalarviz.files.atomic import as_path, check_place, replace_file
-from scalarviz.formulas.table import pick
-from scalarviz.layers.perceptron import Perceptron
 from scalarviz.presenter.captions.strip import names_of_cells
 from scalarviz.presenter.pointed_panes import Pin
 from scalarviz.presenter.show import Show, whole_number

@@ -8,6 +8,8 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.program import Moment
 from scalarviz.displays.cells import Scale, pixels
 from scalarviz.displays.network import RADIUS, columns_of, connect, legend, station
 from scalarviz.displays.svg import LOOK, SMALL, SvgDrawing
@@ -15,8 +17,6 @@ from scalarviz.draw2d.colors import spread, to_bytes
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.export.render import replaying
 from scalarviz.export.storyboard_page import Still, page
-from scalarviz.model.operations import NONE
-from scalarviz.model.program import Moment
 from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.captions.strip import names_of_cells
 from scalarviz.presenter.show import Show

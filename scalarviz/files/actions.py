@@ -9,18 +9,18 @@ import numpy as np
 
 from scalarviz.base.checks.limits import LONGEST_CONDITION, MOST_CONDITIONS
 from scalarviz.base.checks.numbers import shorten, size
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.settings import check_names
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.precision import Precision
 from scalarviz.data import DataSet
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.files.checked_safetensors import current_name
 from scalarviz.files.networks import check_states
 from scalarviz.files.settings_codec import Reader, build_clock
-from scalarviz.formulas.losses import Loss
-from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.formulas.settings import check_names
-from scalarviz.formulas.table import pick
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.precision import Precision
 from scalarviz.network.network import Network
 from scalarviz.session.branches import Action, Clock
 from scalarviz.session.conditions import check_rows as check_rows_of_conditions

@@ -24,9 +24,9 @@ import numpy.typing as npt
 from scalarviz.base.checks.limits import LARGEST_HEADER, MOST_PARTS
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.base.process.memory import memory_size
+from scalarviz.core.formulas.table import pick
 from scalarviz.errors import FileError, InputError
 from scalarviz.files.atomic import as_path, replace_file, shown
-from scalarviz.formulas.table import pick
 
 Array = npt.NDArray[Any]
 Description = dict[str, Any]

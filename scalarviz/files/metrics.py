@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.checks.numbers import shorten, size
+from scalarviz.core.formulas.metrics import METRICS, MetricRow
+from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Array, Description
 from scalarviz.files.networks import field
-from scalarviz.formulas.metrics import METRICS, MetricRow
-from scalarviz.formulas.table import pick
 from scalarviz.session.branches import Branch
 from scalarviz.session.metrics import Metrics
 from scalarviz.session.points import Points

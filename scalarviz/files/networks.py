@@ -15,21 +15,21 @@ import numpy as np
 
 from scalarviz.base.checks.limits import LAYER, Budget
 from scalarviz.base.checks.numbers import shorten
+from scalarviz.core.formulas.initializers import Init
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.settings import make
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.layers import LAYERS, Layer
+from scalarviz.core.layers.perceptron_layer import PerceptronLayer
+from scalarviz.core.layers.residual import MOST_DEPTH
+from scalarviz.core.model.bank import SCALING
+from scalarviz.core.model.precision import Precision
 from scalarviz.engines.registry import choose
 from scalarviz.errors import FileError, InputError, ScalarvizError
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.checked_safetensors import Array, Description, read, write
 from scalarviz.files.onnx_names import check_names
 from scalarviz.files.own_formulas import check_own, describe_own, names_of_activations
-from scalarviz.formulas.initializers import Init
-from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.formulas.settings import make
-from scalarviz.formulas.table import pick
-from scalarviz.layers import LAYERS, Layer
-from scalarviz.layers.perceptron_layer import PerceptronLayer
-from scalarviz.layers.residual import MOST_DEPTH
-from scalarviz.model.bank import SCALING
-from scalarviz.model.precision import Precision
 from scalarviz.network.network import Network
 
 KIND = "network"
@@ -110,7 +110,7 @@ def describe_layer(layer: Layer) -> Description:
     if LAYERS.get(kind) is not type(layer):
         raise InputError(
             f"a layer of the kind {kind} cannot be saved, since it could not be loaded: say "
-            f"`from scalarviz.layers import LAYERS; LAYERS[{kind!r}] = {kind}`, here and where it "
+            f"`from scalarviz.core.layers import LAYERS; LAYERS[{kind!r}] = {kind}`, here and where it "
             "is loaded"
         )
     settings = layer.settings()

@@ -15,8 +15,8 @@ from math import prod
 from typing import Any
 
 from scalarviz.base.checks.numbers import shorten
+from scalarviz.core.layers import Layer, Residual
 from scalarviz.errors import InputError
-from scalarviz.layers import Layer, Residual
 
 Names = dict[str, Any]
 

@@ -12,11 +12,11 @@ from typing import Any
 
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.base.visible_text import visible
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Description
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.formulas.optimizers import OPTIMIZERS
 
 KINDS = ("activation", "loss", "optimizer")
 

@@ -11,6 +11,14 @@ import numpy as np
 from scalarviz.base.checks.limits import GROWTH, MADE, MOST_PRODUCTS, PRODUCTS, Budget
 from scalarviz.base.checks.numbers import shorten, size
 from scalarviz.base.messages import caution
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.randomness import check_seed
+from scalarviz.core.formulas.settings import make
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.layers import Layer
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.precision import Precision
 from scalarviz.data import DataSet
 from scalarviz.data.base import DOUBLE, TableSet
 from scalarviz.errors import InputError
@@ -21,14 +29,6 @@ from scalarviz.files.networks import block_name, build, check_states, field
 from scalarviz.files.origin import read_origin
 from scalarviz.files.own_formulas import check_own
 from scalarviz.files.settings_codec import Reader, build_clock
-from scalarviz.formulas.losses import Loss
-from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.formulas.randomness import check_seed
-from scalarviz.formulas.settings import make
-from scalarviz.formulas.table import pick
-from scalarviz.layers import Layer
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.precision import Precision
 from scalarviz.session.branch_names import checked_name
 from scalarviz.session.branches import Action, Branch, Clock, Frame, place_of
 from scalarviz.session.timeline import Timeline

@@ -19,6 +19,8 @@ import numpy as np
 from scalarviz.base.checks.limits import Budget
 from scalarviz.base.messages import caution
 from scalarviz.base.visible_text import LONGEST_LINE, visible
+from scalarviz.core.formulas.metrics import rows_of_metrics
+from scalarviz.core.model.bank import Bank
 from scalarviz.data import DataSet
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import ORDER_OF_SUMS
@@ -32,8 +34,6 @@ from scalarviz.files.origin import describe_origin
 from scalarviz.files.own_formulas import describe_own
 from scalarviz.files.rebuilding import Rebuilding, build_timeline
 from scalarviz.files.settings_codec import SettingsWriter, describe_loss
-from scalarviz.formulas.metrics import rows_of_metrics
-from scalarviz.model.bank import Bank
 from scalarviz.network.network import Network
 from scalarviz.session.branches import Action, Clock, Frame
 from scalarviz.session.conditions import OWN

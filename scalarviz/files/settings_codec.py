@@ -11,18 +11,18 @@ import numpy as np
 
 from scalarviz.base.checks.limits import Budget
 from scalarviz.base.checks.numbers import shorten
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow
+from scalarviz.core.formulas.schedules import Schedule
+from scalarviz.core.formulas.settings import make
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.precision import Precision
 from scalarviz.data import DataSet, remake
 from scalarviz.data.base import TableSet
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Array, Description
 from scalarviz.files.networks import field
-from scalarviz.formulas.losses import Loss
-from scalarviz.formulas.optimizers import OPTIMIZERS, OptimizerRow
-from scalarviz.formulas.schedules import Schedule
-from scalarviz.formulas.settings import make
-from scalarviz.formulas.table import pick
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.precision import Precision
 from scalarviz.session.branches import Clock
 from scalarviz.session.conditions import OwnCondition
 

@@ -8,12 +8,12 @@ from typing import TypeAlias, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.autograd.value import Value
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.base.visible_text import visible
+from scalarviz.core.autograd.value import Value
+from scalarviz.core.model.bank import Bank, Dtype
+from scalarviz.core.model.weight import WeightValue
 from scalarviz.errors import InputError, OwnershipError
-from scalarviz.model.bank import Bank, Dtype
-from scalarviz.model.weight import WeightValue
 
 Places: TypeAlias = npt.NDArray[np.intp]
 

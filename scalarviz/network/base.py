@@ -12,17 +12,17 @@ import numpy as np
 from scalarviz.base.checks.attributes import set_known, unknown
 from scalarviz.base.checks.numbers import FloatArray, as_batch, shorten
 from scalarviz.base.messages import caution
+from scalarviz.core.formulas.losses import JUDGED, Loss
+from scalarviz.core.layers import Layer
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.precision import Precision
+from scalarviz.core.model.program import Program
+from scalarviz.core.model.weight import Part
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Engine, Run
 from scalarviz.engines.common.snapshot import Snapshot
 from scalarviz.engines.registry import EngineRow
 from scalarviz.errors import InputError, lost_by_forward
-from scalarviz.formulas.losses import JUDGED, Loss
-from scalarviz.layers import Layer
-from scalarviz.model.bank import Bank
-from scalarviz.model.precision import Precision
-from scalarviz.model.program import Program
-from scalarviz.model.weight import Part
 
 
 class Model(Part):

@@ -7,7 +7,6 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.autograd.value import Value
 from scalarviz.base.checks.numbers import (
     FloatArray,
     answered,
@@ -18,16 +17,17 @@ from scalarviz.base.checks.numbers import (
 )
 from scalarviz.base.checks.targets import as_pairs
 from scalarviz.base.visible_text import visible
+from scalarviz.core.autograd.value import Value
+from scalarviz.core.formulas.losses import AnyLoss, Loss
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.model.bank import DTYPES, Dtype, Rows
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.precision import Precision
+from scalarviz.core.model.trace import Trace, TraceProgram, record_function, recorded_inputs
 from scalarviz.engines.expression.engines import ExpressionEngine
 from scalarviz.engines.registry import EngineRow, choose_for_expression
 from scalarviz.errors import InputError, OwnershipError
-from scalarviz.formulas.losses import AnyLoss, Loss
-from scalarviz.formulas.table import pick
-from scalarviz.model.bank import DTYPES, Dtype, Rows
-from scalarviz.model.operations import NONE
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.precision import Precision
-from scalarviz.model.trace import Trace, TraceProgram, record_function, recorded_inputs
 from scalarviz.network.bank_value import move_to_bank, place_of
 from scalarviz.network.base import Model
 
@@ -51,7 +51,7 @@ def compile(
     Returns an Expression. Raises InputError for a function that cannot be recorded, and EngineError
     if the engine cannot run here, and for "cuda".
 
-    >>> from scalarviz.model.optimizer import SGD
+    >>> from scalarviz.core.model.optimizer import SGD
     >>> w, b = Value(2.0), Value(1.0)
     >>> f = compile(lambda x: w * x + b, inputs=1)
     >>> f([[1.0], [2.0]])

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.autograd.value import Value
 from scalarviz.base.checks.numbers import (
     FloatArray,
     answered,
@@ -25,14 +24,15 @@ from scalarviz.base.checks.numbers import (
     check_signature,
     number,
 )
+from scalarviz.core.autograd.value import Value
+from scalarviz.core.formulas.initializers import Init
+from scalarviz.core.formulas.losses import LossRow, RowLossRow
+from scalarviz.core.formulas.randomness import check_seed
+from scalarviz.core.formulas.table import Formula
+from scalarviz.core.layers import Layer, Perceptron
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.weight import Part, Weight
 from scalarviz.errors import GradientMismatchError, InputError
-from scalarviz.formulas.initializers import Init
-from scalarviz.formulas.losses import LossRow, RowLossRow
-from scalarviz.formulas.randomness import check_seed
-from scalarviz.formulas.table import Formula
-from scalarviz.layers import Layer, Perceptron
-from scalarviz.model.bank import Bank
-from scalarviz.model.weight import Part, Weight
 from scalarviz.network.base import Model
 
 TOLERANCE = 1e-6

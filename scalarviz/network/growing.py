@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import shorten, size
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.layers import Dense, Layer
+from scalarviz.core.model.bank import NONE, Bank
 from scalarviz.errors import InputError
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.table import pick
-from scalarviz.layers import Dense, Layer
-from scalarviz.model.bank import NONE, Bank
 from scalarviz.network.network import Network
 
 Places = npt.NDArray[np.int64]

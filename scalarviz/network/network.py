@@ -19,20 +19,20 @@ from scalarviz.base.leaf_calls import (
     save_network,
 )
 from scalarviz.base.progress import Progress
+from scalarviz.core.formulas.initializers import Init
+from scalarviz.core.formulas.losses import AnyLoss, Loss
+from scalarviz.core.formulas.randomness import check_seed
+from scalarviz.core.layers import Layer
+from scalarviz.core.layers.arrays import ParameterArray, named_layers, own_parameters
+from scalarviz.core.layers.chain import as_layers
+from scalarviz.core.model.bank import SCALING, Bank, Rows
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.precision import Precision
+from scalarviz.core.model.program import Program, columns
+from scalarviz.core.model.weight import Parameters, Part, Weight
 from scalarviz.engines.common.portions import Tell, take_steps
 from scalarviz.engines.registry import FULL, EngineRow, choose
 from scalarviz.errors import InputError, OwnershipError
-from scalarviz.formulas.initializers import Init
-from scalarviz.formulas.losses import AnyLoss, Loss
-from scalarviz.formulas.randomness import check_seed
-from scalarviz.layers import Layer
-from scalarviz.layers.arrays import ParameterArray, named_layers, own_parameters
-from scalarviz.layers.chain import as_layers
-from scalarviz.model.bank import SCALING, Bank, Rows
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.precision import Precision
-from scalarviz.model.program import Program, columns
-from scalarviz.model.weight import Parameters, Part, Weight
 from scalarviz.network.base import Model
 from scalarviz.network.state_dict import LoadedKeys, copies_of, load_arrays
 
@@ -60,7 +60,7 @@ class Network(Model):
 
     layers      sizes of layers, or Layers, whose inputs and outputs fit together
     activation  of the layers between, for sizes only; by default "linear"; the names are in
-                formulas/activations.py
+                core/formulas/activations.py
     output      activation of the last layer, for sizes only; by default "linear"
     init        initializer of the weights and biases, a name or an Init; by default "pytorch"
     seed        seed of the initial numbers, an integer from 0; by default 0

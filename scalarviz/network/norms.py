@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scalarviz.core.layers import Layer
+from scalarviz.core.layers.arrays import first_places
 from scalarviz.errors import InputError
-from scalarviz.layers import Layer
-from scalarviz.layers.arrays import first_places
 
 
 class Norms(NamedTuple):

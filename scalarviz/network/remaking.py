@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from scalarviz.core.formulas.initializers import Init
+from scalarviz.core.layers import Layer
+from scalarviz.core.layers.perceptron_layer import PerceptronLayer
+from scalarviz.core.model.bank import NONE
 from scalarviz.errors import InputError
-from scalarviz.formulas.initializers import Init
-from scalarviz.layers import Layer
-from scalarviz.layers.perceptron_layer import PerceptronLayer
-from scalarviz.model.bank import NONE
 from scalarviz.network.growing import GrownNetwork, Places
 from scalarviz.network.network import Network
 

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray, shorten
+from scalarviz.core.layers import Layer
+from scalarviz.core.layers.arrays import checked_array, named_layers, own_parameters, state_arrays
+from scalarviz.core.model.bank import Bank
 from scalarviz.errors import InputError, ShapeError
-from scalarviz.layers import Layer
-from scalarviz.layers.arrays import checked_array, named_layers, own_parameters, state_arrays
-from scalarviz.model.bank import Bank
 
 MOST = 6  # names that an error lists
 ONLY_THERE = "num_batches_tracked"  # PyTorch's BatchNorm uses it only if it has no momentum

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from scalarviz.base.checks.numbers import shorten
+from scalarviz.core.layers import Conv2d, Dense, Layer, Residual
+from scalarviz.core.layers.activation import Activation
+from scalarviz.core.layers.residual import MOST_DEPTH
 from scalarviz.errors import InputError
 from scalarviz.files.onnx_names import Names
-from scalarviz.layers import Conv2d, Dense, Layer, Residual
-from scalarviz.layers.activation import Activation
-from scalarviz.layers.residual import MOST_DEPTH
 from scalarviz.onnx.tensors import Array
 from scalarviz.onnx.trace import LayerStep, Parameter
 

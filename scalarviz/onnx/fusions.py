@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from math import sqrt
 
-from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.onnx.graph import GraphNode, ModelGraph
 from scalarviz.onnx.tensors import Constant
 from scalarviz.onnx.trace import SAME

@@ -13,9 +13,9 @@ from math import prod
 import numpy as np
 
 from scalarviz.base.checks.numbers import shorten
-from scalarviz.formulas.activations import ACTIVATIONS, ActivationFormula, OnnxOperator
-from scalarviz.layers import BatchNorm, Dense, LayerNorm, RMSNorm, Softmax
-from scalarviz.layers.activation import Activation
+from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula, OnnxOperator
+from scalarviz.core.layers import BatchNorm, Dense, LayerNorm, RMSNorm, Softmax
+from scalarviz.core.layers.activation import Activation
 from scalarviz.onnx.frequency_encoding import concat, multiply, wave
 from scalarviz.onnx.graph import shortest
 from scalarviz.onnx.reshape_ops import (

@@ -9,11 +9,11 @@ import numpy as np
 
 from scalarviz.base.checks.limits import Budget
 from scalarviz.base.checks.numbers import shorten
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.model.bank import DTYPES
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.onnx_names import MOST_DIMENSIONS, Names, clean_names
-from scalarviz.formulas.table import pick
-from scalarviz.model.bank import DTYPES
 from scalarviz.network.network import Network
 from scalarviz.onnx.freeze_selection import Frozen, choose_frozen
 from scalarviz.onnx.fuse_activations import BuiltLayer, join

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from scalarviz.base.checks.numbers import shorten
-from scalarviz.layers import Dropout
+from scalarviz.core.layers import Dropout
 from scalarviz.onnx.tensors import FLOATS
 from scalarviz.onnx.trace import PICTURE, At, Flow, Refused, Shape
 

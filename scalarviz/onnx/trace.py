@@ -15,10 +15,10 @@ import numpy as np
 
 from scalarviz.base.checks.limits import Budget
 from scalarviz.base.checks.numbers import shorten
+from scalarviz.core.formulas.elementary import pi
+from scalarviz.core.layers import Flatten, FrequencyEncoding, Layer, Reshape
+from scalarviz.core.layers.activation import Activation
 from scalarviz.errors import InputError
-from scalarviz.formulas.elementary import pi
-from scalarviz.layers import Flatten, FrequencyEncoding, Layer, Reshape
-from scalarviz.layers.activation import Activation
 from scalarviz.onnx.graph import GraphNode
 from scalarviz.onnx.tensors import MOST_DIMENSIONS, Array, Constant
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import prod
 
 from scalarviz.base.checks.numbers import shorten
-from scalarviz.layers import AvgPool2d, Conv2d, MaxPool2d
-from scalarviz.layers.shapes import PictureShape
+from scalarviz.core.layers import AvgPool2d, Conv2d, MaxPool2d
+from scalarviz.core.layers.shapes import PictureShape
 from scalarviz.onnx.trace import PICTURE, At, Flow, Parameter, Refused
 
 

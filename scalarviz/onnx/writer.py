@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scalarviz.core.layers import Layer
 from scalarviz.files.onnx_names import Names, texts_of, unused
-from scalarviz.layers import Layer
 from scalarviz.onnx.tensors import Array
 from scalarviz.onnx.trace import Shape
 

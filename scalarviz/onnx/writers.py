@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.files.onnx_names import Names
-from scalarviz.formulas.activations import ACTIVATIONS, OnnxOperator
-from scalarviz.formulas.elementary import pi
-from scalarviz.layers import (
+from scalarviz.core.formulas.activations import ACTIVATIONS, OnnxOperator
+from scalarviz.core.formulas.elementary import pi
+from scalarviz.core.layers import (
     AvgPool2d,
     BatchNorm,
     Conv2d,
@@ -25,6 +24,7 @@ from scalarviz.layers import (
     Residual,
     RMSNorm,
 )
+from scalarviz.files.onnx_names import Names
 from scalarviz.onnx.tensors import Array
 from scalarviz.onnx.trace import Shape
 from scalarviz.onnx.writer import GraphWriter

@@ -10,10 +10,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.base.checks.numbers import shorten
+from scalarviz.core.layers import Conv2d, Dense, Layer, Residual
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file
 from scalarviz.files.onnx_names import Names, check_names, clean_names
-from scalarviz.layers import Conv2d, Dense, Layer, Residual
 from scalarviz.network.network import Network
 from scalarviz.onnx.package import the_package
 from scalarviz.onnx.writer import GraphWriter

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.texts import row_text, text
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import Loss, LossRow, RowLossRow
+from scalarviz.core.formulas.written import written
+from scalarviz.core.model.operations import KINDS, NONE, Buffer, Operation
+from scalarviz.core.model.program import Program
 from scalarviz.engines.wasm.jobs import moment_data
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import Loss, LossRow, RowLossRow
-from scalarviz.formulas.written import written
-from scalarviz.model.operations import KINDS, NONE, Buffer, Operation
-from scalarviz.model.program import Program
 from scalarviz.pages.formula_trees import cases_of, function_tree
 from scalarviz.pages.optimizer_data import optimizer_data
 from scalarviz.presenter.captions.losses import loss_text

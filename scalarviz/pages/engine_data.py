@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.model.bank import Bank
 from scalarviz.data.batches import Batches
 from scalarviz.engines.wasm.jobs import PAGE, PageMemory, Training, others_than
 from scalarviz.engines.wasm.linking import STACK, end_of_data
 from scalarviz.engines.wasm.module import module_of
 from scalarviz.errors import EngineError
-from scalarviz.model.bank import Bank
 from scalarviz.pages.initial_data import initial_data
 from scalarviz.session.branches import Clock
 from scalarviz.session.session import Session

@@ -9,12 +9,12 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
+from scalarviz.core.formulas.metrics import cut
 from scalarviz.data import DataSet, Digits, Rgb, Texture
 from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair
 from scalarviz.data.plane import FEATURES, PlaneSet
 from scalarviz.draw2d.batch import image_bytes
-from scalarviz.formulas.metrics import cut
 from scalarviz.pages.formula_trees import function_tree
 from scalarviz.pages.network_shader import network_shader
 from scalarviz.pages.packed import packed

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.formulas import elementary
-from scalarviz.formulas.source import (
+from scalarviz.core.formulas import elementary
+from scalarviz.core.formulas.source import (
     UnwritableError,
     arguments_of,
     assignment,
@@ -25,7 +25,7 @@ from scalarviz.formulas.source import (
     syntax_of,
     variables,
 )
-from scalarviz.formulas.written import LONGEST, PRODUCT, Part, Writer
+from scalarviz.core.formulas.written import LONGEST, PRODUCT, Part, Writer
 
 Tree = Any  # a number, a name, or a list
 MOST_CASES = 32

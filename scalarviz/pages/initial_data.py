@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.formulas.initializers import Init, Law
-from scalarviz.layers import Dropout, Layer
-from scalarviz.layers.perceptron_layer import PerceptronLayer
-from scalarviz.layers.residual import Residual
-from scalarviz.model.bank import SCALING
+from scalarviz.core.formulas.initializers import Init, Law
+from scalarviz.core.layers import Dropout, Layer
+from scalarviz.core.layers.perceptron_layer import PerceptronLayer
+from scalarviz.core.layers.residual import Residual
+from scalarviz.core.model.bank import SCALING
 from scalarviz.network.network import Network
 
 LARGEST_SEED = 2**52  # the seeds from there on are not all numbers of JavaScript

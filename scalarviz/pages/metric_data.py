@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.formulas.metrics import HELD_OUT, LOSS
+from scalarviz.core.formulas.metrics import HELD_OUT, LOSS
 from scalarviz.pages.packed import packed
 from scalarviz.presenter.curves import drawn_of, measured_of
 from scalarviz.session.metrics import Metrics

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from scalarviz.formulas.optimizers import OptimizerRow
-from scalarviz.formulas.source import variables
-from scalarviz.formulas.written import in_words
-from scalarviz.model.optimizer import Optimizer
+from scalarviz.core.formulas.optimizers import OptimizerRow
+from scalarviz.core.formulas.source import variables
+from scalarviz.core.formulas.written import in_words
+from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.pages.formula_trees import expression_tree, function_tree
 from scalarviz.presenter.arithmetic import CORRECTED, CORRECTION, FUNCTIONS, corrected
 from scalarviz.presenter.captions.steps import Numbered

@@ -20,12 +20,12 @@ from scalarviz.base.messages import inform
 from scalarviz.base.package_files import text_beside
 from scalarviz.base.progress import Progress
 from scalarviz.base.texts import text, texts
+from scalarviz.core.formulas.table import pick
 from scalarviz.draw2d.class_colors import ON_DARK, ON_LIGHT
 from scalarviz.draw2d.colors import POWER, rgb, to_bytes
 from scalarviz.draw2d.theme import THEMES, Theme
 from scalarviz.errors import EngineError, InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
-from scalarviz.formulas.table import pick
 from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.engine_data import engine_data, training_of, why_not
 from scalarviz.pages.exhibit_data import exhibit_data, probe_of, without_shader

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.model.operations import NONE, Operation
+from scalarviz.core.model.program import Moment, Program
 from scalarviz.draw2d.colors import NOT_A_NUMBER, POWER
 from scalarviz.draw2d.theme import THEMES, Theme
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.model.operations import NONE, Operation
-from scalarviz.model.program import Moment, Program
 from scalarviz.pages.packed import packed
 from scalarviz.presenter.sample_pass import FLAT
 from scalarviz.presenter.scales import SECONDS, STOPS

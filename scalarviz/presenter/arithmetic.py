@@ -13,8 +13,8 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import decimals, text
-from scalarviz.formulas.written import in_words
-from scalarviz.model.operations import NONE
+from scalarviz.core.formulas.written import in_words
+from scalarviz.core.model.operations import NONE
 from scalarviz.presenter.captions.format import (
     FEW,
     MOST,

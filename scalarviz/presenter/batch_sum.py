@@ -11,8 +11,8 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
-from scalarviz.model.operations import Operation
-from scalarviz.model.program import Moment
+from scalarviz.core.model.operations import Operation
+from scalarviz.core.model.program import Moment
 from scalarviz.presenter.captions.format import agreeing, exact_sum, said, written_alike
 from scalarviz.presenter.traced_weight import TracedWeight, first_row
 from scalarviz.session.caption import Caption, Piece

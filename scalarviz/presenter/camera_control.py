@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.formulas.table import pick
+from scalarviz.core.formulas.table import pick
 from scalarviz.view.legend import SIZE
 from scalarviz.view.neurons import boxes_below
 from scalarviz.view.scene.camera import CAMERAS, EDGE, Camera

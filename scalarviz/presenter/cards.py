@@ -9,8 +9,8 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
+from scalarviz.core.model.operations import NONE
 from scalarviz.errors import ScalarvizError
-from scalarviz.model.operations import NONE
 from scalarviz.presenter.answers import Answer
 from scalarviz.presenter.captions.format import digits_between, said
 from scalarviz.presenter.channels import Source

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.table import pick, table
+from scalarviz.core.model.program import Program
 from scalarviz.engines.common.snapshot import SnapshotValues
 from scalarviz.errors import InputError
-from scalarviz.formulas.table import pick, table
-from scalarviz.model.program import Program
 from scalarviz.presenter.sample_pass import SamplePass, forward_products, gradient_products
 from scalarviz.view.scene.plates import Plate
 

@@ -10,10 +10,10 @@ import numpy as np
 from vispy import app, gloo
 
 from scalarviz.base.checks.numbers import answers, number, shorten
+from scalarviz.core.formulas.table import pick
 from scalarviz.draw2d.theme import THEMES, Theme
 from scalarviz.engines.common.snapshot import HostSnapshot, SnapshotValues
 from scalarviz.errors import DisplayError, InputError
-from scalarviz.formulas.table import pick
 from scalarviz.network.base import Model
 from scalarviz.presenter.channels import Source, names_of, read
 from scalarviz.presenter.sample_pass import SamplePass

@@ -11,7 +11,7 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
-from scalarviz.formulas.metrics import HELD_OUT, LOSS, METRICS
+from scalarviz.core.formulas.metrics import HELD_OUT, LOSS, METRICS
 from scalarviz.presenter.captions.names import sentence
 from scalarviz.presenter.curve_view import CurveView
 from scalarviz.presenter.overlay_pointer import OverlayPointer

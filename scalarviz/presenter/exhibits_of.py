@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.formulas.metrics import predictions_of
 from scalarviz.data import DataSet, Rgb, Texture, psnr
 from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair
 from scalarviz.draw2d.batch import image_bytes
-from scalarviz.formulas.losses import Loss
-from scalarviz.formulas.metrics import predictions_of
 from scalarviz.presenter.names_of_data import axis_names, class_names, output_names
 from scalarviz.presenter.plane_points import (
     SIDE,

@@ -10,11 +10,11 @@ from typing import Any, TypeVar, final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.metrics import predictions_of
+from scalarviz.core.model.program import Moment, Program
 from scalarviz.draw2d.braille_curve import round_up
 from scalarviz.engines.common.snapshot import HostSnapshot, SnapshotValues
 from scalarviz.errors import EngineError, ScalarvizError
-from scalarviz.formulas.metrics import predictions_of
-from scalarviz.model.program import Moment, Program
 from scalarviz.presenter.answers import Answer
 from scalarviz.presenter.curves import Curves
 from scalarviz.presenter.exhibits_of import can_be_finer, exhibit_of, is_quick, needs_batch

@@ -10,8 +10,8 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.model.program import Moment, Program
 from scalarviz.engines.common.snapshot import SnapshotValues
-from scalarviz.model.program import Moment, Program
 from scalarviz.presenter.channels import Source, read
 from scalarviz.presenter.live_values import LiveValues, Sample
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import row_text, text
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import LossRow, RowLossRow
-from scalarviz.model.operations import NONE, Operation, Places
-from scalarviz.model.program import Program
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import LossRow, RowLossRow
+from scalarviz.core.model.operations import NONE, Operation, Places
+from scalarviz.core.model.program import Program
 from scalarviz.presenter.arithmetic import ROWS, Product, product_table
 from scalarviz.presenter.captions.format import agreeing, pretty, said
 from scalarviz.presenter.captions.lines import equation

@@ -10,10 +10,10 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
+from scalarviz.core.formulas.metrics import predictions_of
+from scalarviz.core.model.program import Program
 from scalarviz.data import DataSet
 from scalarviz.data.base import TableSet
-from scalarviz.formulas.metrics import predictions_of
-from scalarviz.model.program import Program
 from scalarviz.presenter.captions.format import said
 from scalarviz.presenter.captions.names import neuron_name
 from scalarviz.presenter.scene_layout import names_of

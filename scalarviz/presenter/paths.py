@@ -6,8 +6,8 @@ from math import isqrt, prod
 
 import numpy as np
 
-from scalarviz.model.operations import NONE, Operation, Places
-from scalarviz.model.program import Program
+from scalarviz.core.model.operations import NONE, Operation, Places
+from scalarviz.core.model.program import Program
 from scalarviz.session.caption import Neuron
 
 Path = list[tuple[int, int]]  # output and input of each operation

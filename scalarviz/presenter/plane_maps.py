@@ -7,8 +7,8 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.metrics import predictions_of
 from scalarviz.engines.common.reference import program_forward
-from scalarviz.formulas.metrics import predictions_of
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.throttle import Throttle
 from scalarviz.view.exhibits.exhibit import Exhibit

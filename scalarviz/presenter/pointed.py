@@ -7,8 +7,8 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.layers.perceptron import Perceptron
-from scalarviz.model.weight import Weight
+from scalarviz.core.layers.perceptron import Perceptron
+from scalarviz.core.model.weight import Weight
 from scalarviz.presenter.camera_control import CameraController
 from scalarviz.presenter.curve_view import CurveView
 from scalarviz.presenter.handles import Handle, handle_at

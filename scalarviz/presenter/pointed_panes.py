@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.layers.perceptron import Perceptron
 from scalarviz.errors import InputError, ScalarvizError
-from scalarviz.layers.perceptron import Perceptron
 from scalarviz.presenter.curve_view import CurveView
 from scalarviz.presenter.handles import Handle
 from scalarviz.presenter.notifications import WithMessages

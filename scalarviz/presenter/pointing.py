@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray, shorten
+from scalarviz.core.layers.perceptron import Perceptron
+from scalarviz.core.model.operations import NONE
 from scalarviz.errors import InputError
-from scalarviz.layers.perceptron import Perceptron
-from scalarviz.model.operations import NONE
 from scalarviz.network.base import Model
 from scalarviz.session.caption import Neuron
 from scalarviz.session.trainer import rows_of

@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.model.operations import NONE, Operation
+from scalarviz.core.model.program import Program
 from scalarviz.engines.common.reference import (
     OperationArrays,
     factors,
     operation_backward,
     operation_forward,
 )
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import Loss
-from scalarviz.model.operations import NONE, Operation
-from scalarviz.model.program import Program
 
 FLAT = 0.1  # below this share of the steepest slope, an activation is saturated
 

@@ -10,11 +10,11 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.base.visible_text import shortened
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.layers import Dense
+from scalarviz.core.model.operations import Shape
+from scalarviz.core.model.program import Program
 from scalarviz.data import DataSet
-from scalarviz.formulas.table import pick
-from scalarviz.layers import Dense
-from scalarviz.model.operations import Shape
-from scalarviz.model.program import Program
 from scalarviz.network.base import Model
 from scalarviz.presenter.names_of_data import input_names, output_names
 from scalarviz.session.session import Session

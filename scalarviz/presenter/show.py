@@ -8,12 +8,12 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.autograd.value import Value
 from scalarviz.base.checks.numbers import answers, number, shorten, size
 from scalarviz.base.texts import text
 from scalarviz.base.visible_text import visible
+from scalarviz.core.autograd.value import Value
+from scalarviz.core.model.weight import Part
 from scalarviz.errors import InputError
-from scalarviz.model.weight import Part
 from scalarviz.network.base import Model
 from scalarviz.session.replicas import Replicas
 from scalarviz.session.session import Session

@@ -9,8 +9,8 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.messages import inform
+from scalarviz.core.model.program import Program
 from scalarviz.errors import InputError
-from scalarviz.model.program import Program
 from scalarviz.network.network import Network
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.shaders.live import LiveShader, live_shader

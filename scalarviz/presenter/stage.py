@@ -14,8 +14,8 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.table import pick
 from scalarviz.draw2d.theme import THEMES
-from scalarviz.formulas.table import pick
 from scalarviz.presenter.answers import Answer
 from scalarviz.presenter.batch_sum import BatchSum
 from scalarviz.presenter.camera_control import CameraController

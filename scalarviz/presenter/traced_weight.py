@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.formulas.losses import Loss
-from scalarviz.model.operations import NONE, Buffer, Operation
-from scalarviz.model.program import Moment, Program
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.model.operations import NONE, Buffer, Operation
+from scalarviz.core.model.program import Moment, Program
 from scalarviz.network.base import Model
 from scalarviz.presenter.captions.names import neuron_name, sentence, weight_name
 from scalarviz.presenter.paths import Path, path, path_of_neuron, weights_from, weights_into

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from scalarviz.base.texts import plural, text
-from scalarviz.model.operations import NONE, Operation
-from scalarviz.model.program import Moment, Program
+from scalarviz.core.model.operations import NONE, Operation
+from scalarviz.core.model.program import Moment, Program
 from scalarviz.presenter.arithmetic import (
     Product,
     Written,

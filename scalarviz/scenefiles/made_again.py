@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.checks.numbers import number
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.initializers import Init
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.layers import Activation
+from scalarviz.core.layers.perceptron_layer import PerceptronLayer
+from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.errors import InputError
 from scalarviz.files.settings_codec import classes_of_optimizers
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.initializers import Init
-from scalarviz.formulas.losses import Loss
-from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.formulas.table import pick
-from scalarviz.layers import Activation
-from scalarviz.layers.perceptron_layer import PerceptronLayer
-from scalarviz.model.optimizer import Optimizer
 from scalarviz.network.network import Network
 from scalarviz.network.remaking import remade
 from scalarviz.session.conditions import with_rows

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from scalarviz.base.checks.numbers import shorten
+from scalarviz.core.formulas.table import pick
 from scalarviz.errors import FileError, InputError, SceneError
-from scalarviz.formulas.table import pick
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import Scene
 from scalarviz.scenefiles.made_again import RESTARTS, made_again

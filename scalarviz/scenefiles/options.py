@@ -17,17 +17,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.initializers import INITIALIZERS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.model.precision import PRECISIONS
 from scalarviz.data.colors import MAPS
 from scalarviz.data.pictures import TRANSFORMS
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import SceneError
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.initializers import INITIALIZERS
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.formulas.table import pick
-from scalarviz.model.precision import PRECISIONS
 from scalarviz.presenter.channels import CHANNELS
 from scalarviz.scenefiles.find import Scene
 from scalarviz.scenefiles.user_code import place_of

@@ -12,10 +12,10 @@ from scalarviz.base.visible_text import shortened, visible
 from scalarviz.errors import InputError
 
 if TYPE_CHECKING:
+    from scalarviz.core.formulas.losses import Loss
+    from scalarviz.core.model.optimizer import Optimizer
+    from scalarviz.core.model.precision import Precision
     from scalarviz.data import DataSet
-    from scalarviz.formulas.losses import Loss
-    from scalarviz.model.optimizer import Optimizer
-    from scalarviz.model.precision import Precision
     from scalarviz.session.branches import Action, Branch
 
 LONGEST = 60  # characters of a name

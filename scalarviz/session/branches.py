@@ -17,7 +17,7 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.process.whole import uncut
-from scalarviz.model.bank import Bank
+from scalarviz.core.model.bank import Bank
 from scalarviz.session.branch_names import checked_name, default_name
 from scalarviz.session.losses import EXACT, Losses
 from scalarviz.session.points import Points

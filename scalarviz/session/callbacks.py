@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, final
 
 from scalarviz.base.checks.numbers import check_signature, shorten, true_or_false
+from scalarviz.core.model.weight import Part, Weight
 from scalarviz.errors import InputError, OrderError
-from scalarviz.model.weight import Part, Weight
 from scalarviz.session.step_view import StepNumbers
 from scalarviz.session.trainer import as_values, checked_rate, rows_of
 

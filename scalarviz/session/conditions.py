@@ -17,9 +17,9 @@ import numpy as np
 
 from scalarviz.base.checks.limits import LONGEST_CONDITION, MOST_CONDITIONS
 from scalarviz.base.checks.numbers import FloatArray, check_signature, shorten
+from scalarviz.core.formulas.metrics import HELD_OUT, LOSS, METRICS
+from scalarviz.core.formulas.table import table
 from scalarviz.errors import InputError, ShapeError, UnknownNameError
-from scalarviz.formulas.metrics import HELD_OUT, LOSS, METRICS
-from scalarviz.formulas.table import table
 from scalarviz.network.base import Model
 from scalarviz.session.dead_neurons import dead_neuron
 

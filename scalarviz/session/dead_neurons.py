@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.model.operations import NONE, Operation
 from scalarviz.data.base import TableSet
 from scalarviz.engines.common.reference import OperationArrays, operation_backward, program_forward
-from scalarviz.model.operations import NONE, Operation
 
 if TYPE_CHECKING:
     from scalarviz.session.trainer import Trainer

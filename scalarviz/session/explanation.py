@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.formulas.optimizers import clip, regularize
-from scalarviz.model.operations import Buffer, Operation
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.program import Moment
+from scalarviz.core.formulas.optimizers import clip, regularize
+from scalarviz.core.model.operations import Buffer, Operation
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.program import Moment
 from scalarviz.session.formula_lines import FormulaLine, constant_lines, update_lines
 from scalarviz.session.last_change import LastChange
 from scalarviz.session.trainer import Trainer

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.formulas.arithmetic import where
-from scalarviz.formulas.optimizers import OptimizerRow
-from scalarviz.formulas.source import (
+from scalarviz.core.formulas.arithmetic import where
+from scalarviz.core.formulas.optimizers import OptimizerRow
+from scalarviz.core.formulas.source import (
     UnwritableError,
     arguments_of,
     assignment,
@@ -28,7 +28,7 @@ from scalarviz.formulas.source import (
     syntax_of,
     variables,
 )
-from scalarviz.formulas.written import DEEPEST
+from scalarviz.core.formulas.written import DEEPEST
 
 NAME = re.compile(r"\b[A-Za-z_]\w*\b")
 

@@ -13,11 +13,11 @@ from typing import cast
 import numpy as np
 
 from scalarviz.base.checks.numbers import answered, shorten, true_or_false
+from scalarviz.core.formulas.initializers import Init
+from scalarviz.core.formulas.randomness import check_seed
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.model.own_rates import NO_OWN_RATES
 from scalarviz.errors import InputError
-from scalarviz.formulas.initializers import Init
-from scalarviz.formulas.randomness import check_seed
-from scalarviz.formulas.table import pick
-from scalarviz.model.own_rates import NO_OWN_RATES
 from scalarviz.network import growing, remaking
 from scalarviz.network.growing import STARTS, GrownNetwork, Start
 from scalarviz.network.network import Network

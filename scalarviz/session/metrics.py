@@ -8,9 +8,7 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.data import DataSet
-from scalarviz.errors import InputError
-from scalarviz.formulas.metrics import (
+from scalarviz.core.formulas.metrics import (
     HELD_OUT,
     LOSS,
     MetricRow,
@@ -18,6 +16,8 @@ from scalarviz.formulas.metrics import (
     predictions_of,
     rows_of_metrics,
 )
+from scalarviz.data import DataSet
+from scalarviz.errors import InputError
 from scalarviz.session.branches import Branch
 from scalarviz.session.points import Points, Series
 from scalarviz.session.trainer import Trainer

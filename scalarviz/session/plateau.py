@@ -12,9 +12,9 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks.numbers import answered, number, size
+from scalarviz.core.formulas.metrics import HELD_OUT, LOSS, METRICS
+from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
-from scalarviz.formulas.metrics import HELD_OUT, LOSS, METRICS
-from scalarviz.formulas.table import pick
 from scalarviz.session.callbacks import StepView
 from scalarviz.session.metrics import Metrics
 

@@ -10,8 +10,8 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.metrics import LOSS
 from scalarviz.errors import InputError
-from scalarviz.formulas.metrics import LOSS
 from scalarviz.session.points import Series
 
 

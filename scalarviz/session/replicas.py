@@ -23,13 +23,13 @@ from scalarviz.base.checks.numbers import (
 from scalarviz.base.process.memory import check_losses, in_units, most
 from scalarviz.base.process.whole import ctrl_c, uncut
 from scalarviz.base.progress import Progress
+from scalarviz.core.formulas.initial_draws import DrawnTogether
+from scalarviz.core.formulas.initializers import PORTION
+from scalarviz.core.formulas.randomness import check_seed
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.bank_stack import BankStack
 from scalarviz.data.batches import GeneratedBatches
 from scalarviz.errors import EngineError, InputError
-from scalarviz.formulas.initial_draws import DrawnTogether
-from scalarviz.formulas.initializers import PORTION
-from scalarviz.formulas.randomness import check_seed
-from scalarviz.model.bank import Bank
-from scalarviz.model.bank_stack import BankStack
 from scalarviz.network.network import Network
 from scalarviz.session.lock import SessionLock
 from scalarviz.session.session import Session

@@ -15,13 +15,13 @@ from scalarviz.base.leaf_calls import caption_and_edit, load_timeline, save_time
 from scalarviz.base.messages import caution
 from scalarviz.base.process.memory import check_losses
 from scalarviz.base.progress import Progress
+from scalarviz.core.formulas.losses import AnyLoss, Loss
+from scalarviz.core.formulas.randomness import check_seed
+from scalarviz.core.model.away import EVERY
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.precision import Precision
+from scalarviz.core.model.weight import Weight
 from scalarviz.errors import InputError, OwnershipError
-from scalarviz.formulas.losses import AnyLoss, Loss
-from scalarviz.formulas.randomness import check_seed
-from scalarviz.model.away import EVERY
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.precision import Precision
-from scalarviz.model.weight import Weight
 from scalarviz.network.base import Model
 from scalarviz.session.background import Player
 from scalarviz.session.branch_names import checked_name, find_branch

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import final
 
 from scalarviz.base.checks.numbers import number, size
-from scalarviz.model.trace import PHASES
+from scalarviz.core.model.trace import PHASES
 from scalarviz.session.background import Player
 from scalarviz.session.branches import Clock
 from scalarviz.session.lock import SessionLock

@@ -11,9 +11,9 @@ from scalarviz.base.checks.numbers import FloatArray, not_copied, size, true_or_
 from scalarviz.base.leaf_calls import save_text, session_html
 from scalarviz.base.messages import inform
 from scalarviz.base.progress import Progress
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.model.weight import Weight
 from scalarviz.errors import OrderError
-from scalarviz.formulas.table import pick
-from scalarviz.model.weight import Weight
 from scalarviz.network.norms import Norms, norms_of
 from scalarviz.session.branches import Branch, Clock
 from scalarviz.session.conditions import Function, checked

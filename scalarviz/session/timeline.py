@@ -17,9 +17,9 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.process.whole import whole
+from scalarviz.core.model.bank import NONE
 from scalarviz.engines.common.base import Outcome
 from scalarviz.errors import GradientError, OrderError
-from scalarviz.model.bank import NONE
 from scalarviz.session.branches import Action, Branch, Clock, Keyframes
 from scalarviz.session.here import Here
 from scalarviz.session.kept import Kept

@@ -15,6 +15,12 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray, as_floats, number, shorten
 from scalarviz.base.checks.targets import labels_as_rows
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.own_rates import NO_OWN_RATES
+from scalarviz.core.model.precision import Precision
+from scalarviz.core.model.program import Moment
 from scalarviz.data import DataSet
 from scalarviz.data.base import TableSet
 from scalarviz.engines.common.base import Outcome, Run
@@ -22,12 +28,6 @@ from scalarviz.engines.common.cores import may_call_kernels
 from scalarviz.engines.common.snapshot import Snapshot
 from scalarviz.engines.registry import AUTO
 from scalarviz.errors import InputError, OrderError, ShapeError
-from scalarviz.formulas.losses import Loss
-from scalarviz.model.bank import Bank
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.own_rates import NO_OWN_RATES
-from scalarviz.model.precision import Precision
-from scalarviz.model.program import Moment
 from scalarviz.network.base import Model
 from scalarviz.session.branches import Action, Frame
 from scalarviz.session.conditions import Condition, condition_of

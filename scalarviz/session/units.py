@@ -7,8 +7,8 @@ import numpy as np
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.base.process.memory import check_losses
 from scalarviz.base.progress import Progress
+from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
-from scalarviz.formulas.table import pick
 from scalarviz.session.branches import Clock
 from scalarviz.session.timeline import Timeline
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from scalarviz.base.checks.numbers import shorten, size
+from scalarviz.core.formulas.losses import AnyLoss, Loss
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.precision import Precision
+from scalarviz.core.model.weight import Part, Weight
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError
-from scalarviz.formulas.losses import AnyLoss, Loss
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.precision import Precision
-from scalarviz.model.weight import Part, Weight
 from scalarviz.session.conditions import Function, checked
 from scalarviz.session.settings_now import settings_now
 from scalarviz.session.state import SessionState

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scalarviz.core.model.not_finite import written_error
 from scalarviz.errors import GradientError, UpdateError
-from scalarviz.model.not_finite import written_error
 
 if TYPE_CHECKING:
     from scalarviz.session.timeline import Timeline

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.model.operations import NONE, Buffer, Operation
+from scalarviz.core.model.operations import NONE, Buffer, Operation
 from scalarviz.shaders.source import literal
 from scalarviz.shaders.writer import ShaderWriter
 

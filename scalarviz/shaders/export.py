@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.model.operations import NONE, Operation
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file, shown
 from scalarviz.files.networks import describe
-from scalarviz.formulas.table import pick
-from scalarviz.model.operations import NONE, Operation
 from scalarviz.shaders.constants import GLSL, HLSL, Language
 from scalarviz.shaders.shader import write_shader
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.rowwise import ROW_FORMULAS
+from scalarviz.core.model.operations import NONE, Operation, Windows
 from scalarviz.errors import InputError
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.rowwise import ROW_FORMULAS
-from scalarviz.model.operations import NONE, Operation, Windows
 from scalarviz.shaders.constants import Shader, padded
 
 

@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.package_files import text_beside
+from scalarviz.core.model.operations import NONE, Operation
+from scalarviz.core.model.program import Program
 from scalarviz.errors import InputError
-from scalarviz.model.operations import NONE, Operation
-from scalarviz.model.program import Program
 from scalarviz.shaders.constants import GLSL, NAME, Shader, padded
 from scalarviz.shaders.shader import body_of, check_workspace, reading, row_function
 from scalarviz.shaders.source import literal

@@ -9,8 +9,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scalarviz.formulas import elementary
-from scalarviz.formulas.elementary import exp, log
+from scalarviz.core.formulas import elementary
+from scalarviz.core.formulas.elementary import exp, log
 
 
 def divide(x: float, y: float) -> float:

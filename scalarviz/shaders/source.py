@@ -17,9 +17,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from scalarviz.core.formulas.elementary import power
 from scalarviz.engines.codegen.kernel_source import variables
 from scalarviz.errors import InputError
-from scalarviz.formulas.elementary import power
 
 AnyFunction = Callable[..., Any]
 Typed = tuple[str, str]  # code of an expression, and its type: float, int, bool or row

@@ -91,5 +91,5 @@ def check_source(function: AnyFunction) -> None:
         return
     raise InputError(
         f"{getattr(function, '__name__', function)!r} cannot be written into a shader: a formula "
-        "may call other formulas, and what formulas/elementary.py has"
+        "may call other formulas, and what core/formulas/elementary.py has"
     )

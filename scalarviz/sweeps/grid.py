@@ -12,8 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from scalarviz.base.checks.numbers import shorten
+from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.errors import InputError, UnknownNameError
-from scalarviz.formulas.randomness import check_seed
 from scalarviz.session.session import Session
 
 MOST_SETTINGS = 100_000

@@ -13,8 +13,8 @@ from scalarviz.base.checks.numbers import FloatArray, shorten
 from scalarviz.base.checks.numbers import size as count_of
 from scalarviz.base.texts import text
 from scalarviz.base.visible_text import visible
+from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
-from scalarviz.formulas.table import pick
 from scalarviz.sweeps.outcome import NEVER, Outcome
 from scalarviz.sweeps.rows import plain, value_of
 from scalarviz.sweeps.table import as_key, in_words, is_empty

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.formulas.metrics import predictions_of
-from scalarviz.model.operations import NONE
-from scalarviz.model.program import Program
+from scalarviz.core.formulas.metrics import predictions_of
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.program import Program
 from scalarviz.presenter.exhibits_of import is_one_hot, largest
 from scalarviz.presenter.plane_points import PlanePoints, plane_points
 from scalarviz.session.session import Session

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any, final
 
 from scalarviz.base.texts import text
+from scalarviz.core.formulas.table import pick
 from scalarviz.draw2d.theme import THEMES
-from scalarviz.formulas.table import pick
 from scalarviz.sweeps.look import SweepLook
 from scalarviz.sweeps.outcome import NEVER
 from scalarviz.sweeps.panels import Panels

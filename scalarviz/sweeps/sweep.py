@@ -20,9 +20,9 @@ from scalarviz.base.messages import caution
 from scalarviz.base.progress import Progress
 from scalarviz.base.texts import text
 from scalarviz.base.visible_text import visible
+from scalarviz.core.formulas.metrics import rows_of_metrics
 from scalarviz.errors import InputError, OrderError
 from scalarviz.files.runs import bits_of
-from scalarviz.formulas.metrics import rows_of_metrics
 from scalarviz.session.session import Session
 from scalarviz.session.worker import Background
 from scalarviz.sweeps.executors import results_of, workers_of

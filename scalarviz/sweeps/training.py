@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.metrics import MetricRow, measured, predictions_of
+from scalarviz.core.model.bank import Bank
 from scalarviz.errors import GradientError, InputError, UpdateError
 from scalarviz.files.runs import bits_of, describe_timeline
-from scalarviz.formulas.metrics import MetricRow, measured, predictions_of
-from scalarviz.model.bank import Bank
 from scalarviz.session.replicas import Replicas
 from scalarviz.session.session import Session
 from scalarviz.sweeps.goal import Goal

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.model.operations import NONE
-from scalarviz.model.program import Moment
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.program import Moment
 from scalarviz.session.caption import Caption, Neuron, Piece
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.exhibits.on_card import ShownNetwork

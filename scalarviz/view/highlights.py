@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.model.operations import NONE
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
-from scalarviz.model.operations import NONE
 from scalarviz.session.caption import Neuron
 from scalarviz.view.cubes.picking import half_sides
 from scalarviz.view.cubes.shaders import HALF

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.model.operations import NONE
-from scalarviz.model.program import Moment, Program
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.program import Moment, Program
 from scalarviz.view.cubes.shaders import DIM as DIM
 from scalarviz.view.scene.plates import Layout, Plate, Wires
 

@@ -19,10 +19,10 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts.decimals import on_cube, short
+from scalarviz.core.model.operations import NONE
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import dimmed, rgb
 from scalarviz.draw2d.theme import Theme
-from scalarviz.model.operations import NONE
 from scalarviz.view.cubes.picking import half_sides
 from scalarviz.view.cubes.shaders import CONTRAST
 from scalarviz.view.frame_data import FrameData

@@ -7,10 +7,10 @@ from typing import Any, final
 import numpy as np
 from vispy import gloo
 
+from scalarviz.core.model.program import Program
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import THEMES, Theme
-from scalarviz.model.program import Program
 from scalarviz.view import overlay
 from scalarviz.view.beads import beads_of
 from scalarviz.view.callout import draw_callout

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.model.operations import NONE
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import contrast, rgb
 from scalarviz.draw2d.theme import Theme
-from scalarviz.model.operations import NONE
 from scalarviz.session.caption import Caption, Neuron, Piece
 from scalarviz.view.beads import one_color
 from scalarviz.view.callout import KNOWN

@@ -5,14 +5,14 @@ It is added only where WITH_MISH is set: pytest also imports this file to look f
 
 import os
 
-from scalarviz.formulas.activations import (
+from scalarviz.core.formulas.activations import (
     ACTIVATIONS,
     ActivationFormula,
     OnnxOperator,
     sigmoid,
     softplus,
 )
-from scalarviz.formulas.elementary import tanh
+from scalarviz.core.formulas.elementary import tanh
 
 
 def mish(x: float) -> float:

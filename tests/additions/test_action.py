@@ -7,9 +7,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.core.model.bank import Bank
 from scalarviz.errors import FileError
 from scalarviz.files import actions
-from scalarviz.model.bank import Bank
 from scalarviz.session import trainer
 from tests.wording import refused
 

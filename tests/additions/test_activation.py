@@ -30,8 +30,8 @@ def run(*options: str, **settings: str) -> str:
 @pytest.mark.slow  # kernels with one more formula are compiled, the first time
 def test_everything_knows_an_activation_by_its_row() -> None:
     names = """
-        additions/with_mish.py formulas/test_activations.py formulas/test_compiled.py
-        autograd/test_gradients.py engines/test_one_answer.py onnx/test_saving.py
+        additions/with_mish.py core/formulas/test_activations.py core/formulas/test_compiled.py
+        core/autograd/test_gradients.py engines/test_one_answer.py onnx/test_saving.py
         presenter/test_captions.py shaders/test_glsl.py
     """
     for name in names.split():

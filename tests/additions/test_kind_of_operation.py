@@ -10,12 +10,12 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import text
+from scalarviz.core.layers import LAYERS
+from scalarviz.core.layers.base import Batch
+from scalarviz.core.model.operations import KINDS, Kind
+from scalarviz.core.model.program import Program
 from scalarviz.engines.common.reference import REFERENCES, Reference, not_none
 from scalarviz.errors import EngineError, InputError
-from scalarviz.layers import LAYERS
-from scalarviz.layers.base import Batch
-from scalarviz.model.operations import KINDS, Kind
-from scalarviz.model.program import Program
 from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage

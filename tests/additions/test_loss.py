@@ -6,7 +6,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.formulas.losses import LOSSES, LossRow
+from scalarviz.core.formulas.losses import LOSSES, LossRow
 from scalarviz.presenter.captions.moments import caption
 
 QUARTIC = LossRow(

@@ -6,9 +6,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.cli.commands import main
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import LOSSES
-from scalarviz.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import LOSSES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
 
 SCENE = '''
 """A scene with formulas of its own."""

@@ -12,9 +12,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.core.formulas.elementary import power, sqrt
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.errors import InputError, UnknownNameError
-from scalarviz.formulas.elementary import power, sqrt
-from scalarviz.formulas.optimizers import OPTIMIZERS
 from tests.wording import refused
 
 

@@ -9,12 +9,12 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base import near_names
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.initializers import INITIALIZERS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.schedules import SCHEDULES
 from scalarviz.engines.registry import AUTO, ENGINES
 from scalarviz.errors import InputError, UnknownNameError
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.initializers import INITIALIZERS
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.formulas.schedules import SCHEDULES
 from tests.wording import refused
 
 
@@ -179,7 +179,7 @@ def test_a_mistake_within_a_call_keeps_its_error(monkeypatch: pytest.MonkeyPatch
     def broken(*_: object) -> None:
         raise TypeError("ours")
 
-    monkeypatch.setattr("scalarviz.layers.dense.size", broken)
+    monkeypatch.setattr("scalarviz.core.layers.dense.size", broken)
     with pytest.raises(TypeError, match=r"^ours$"):
         sv.Dense(2, 3)
 

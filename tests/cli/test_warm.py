@@ -8,6 +8,7 @@ import pytest
 from scalarviz.cli import warm
 from scalarviz.cli.commands import main
 from scalarviz.controller import precompile
+from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.data.digits import built_in
 from scalarviz.engines import every_kernel
 from scalarviz.engines.codegen import cache_files, kernel_units
@@ -16,7 +17,6 @@ from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.expression.kernels import unary, unary_back
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import EngineError, InputError
-from scalarviz.formulas.activations import ACTIVATIONS
 from scalarviz.scenefiles.find import find
 from tests.engines.test_cuda import needs_numba_cuda
 from tests.wording import refused

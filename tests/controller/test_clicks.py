@@ -21,8 +21,8 @@ from scalarviz.controller.control import Control
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.own_input import learn
+from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.data import base
-from scalarviz.formulas.activations import ACTIVATIONS
 from tests.controller.conftest import Open
 from tests.controller.fake_stage import FakeStage
 from tests.sessions import inverting
@@ -320,7 +320,7 @@ REACHED = """
     controller/files.py controller/growing.py controller/options.py controller/own_input.py
     controller/parts.py controller/presets.py data/adding.py data/pictures.py
     files/checked_safetensors.py files/networks.py files/own_formulas.py files/runs.py
-    files/settings_codec.py model/not_finite.py network/growing.py session/growing.py
+    files/settings_codec.py core/model/not_finite.py network/growing.py session/growing.py
     session/undo.py session/user_actions.py
 """.split()
 

@@ -17,6 +17,10 @@ from scalarviz.base.texts import text
 from scalarviz.controller import precompile, presets, trail, warming
 from scalarviz.controller.files import export_to, open_run, save
 from scalarviz.controller.options import Options
+from scalarviz.core.formulas import activations
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import LOSSES
+from scalarviz.core.formulas.table import Formula
 from scalarviz.engines.codegen import kernel_units
 from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.cpu import calls
@@ -24,10 +28,6 @@ from scalarviz.engines.every_kernel import every_kernel
 from scalarviz.engines.expression import cpu as expression
 from scalarviz.engines.expression import kernels
 from scalarviz.engines.registry import ENGINES
-from scalarviz.formulas import activations
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import LOSSES
-from scalarviz.formulas.table import Formula
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.scenefiles.find import load, scenes

@@ -8,11 +8,11 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.core.formulas.initializers import Init
+from scalarviz.core.layers.base import Batch
+from scalarviz.core.model.program import Program
 from scalarviz.displays.network import ABOVE, BELOW, THICK
 from scalarviz.draw2d.colors import MAPS
-from scalarviz.formulas.initializers import Init
-from scalarviz.layers.base import Batch
-from scalarviz.model.program import Program
 from tests.displays.drawn import Drawn, cells_of
 
 

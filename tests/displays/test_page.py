@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from scalarviz.autograd.value import Value
+from scalarviz.core.autograd.value import Value
 from scalarviz.displays.page import factors, never_raises, number_text, table
 from tests.displays.drawn import cells_of
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scalarviz as sv
-from scalarviz.autograd.graph import LEAF, all_values
-from scalarviz.autograd.value import Value
+from scalarviz.core.autograd.graph import LEAF, all_values
+from scalarviz.core.autograd.value import Value
+from scalarviz.core.model.trace import Recorded
 from scalarviz.displays.page import number_text
 from scalarviz.displays.value import MOST, value_html
-from scalarviz.model.trace import Recorded
 from tests.displays.drawn import Drawn, overlap
 
 

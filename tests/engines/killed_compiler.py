@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
+from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.engines.codegen import compile_kernel, kernel_units
 from scalarviz.engines.expression.tables import forward_kernel, slope_kernel
-from scalarviz.formulas.activations import ACTIVATIONS
 
 TANH = ACTIVATIONS["tanh"]
 UNITS = [forward_kernel(TANH), slope_kernel(TANH, 0)]

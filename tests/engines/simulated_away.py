@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.core.model import away
+from scalarviz.core.model.away import Away
 from scalarviz.engines.cuda.calls import CudaCalls
 from scalarviz.engines.cuda.memory import Memory
 from scalarviz.engines.cuda.run import CudaRun
 from scalarviz.errors import EngineError
-from scalarviz.model import away
-from scalarviz.model.away import Away
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.session.branches import Clock
 from tests.engines.simulator import slow

@@ -14,6 +14,9 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.core.model.operations import KINDS, NONE, Kind
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.program import Moment
 from scalarviz.data.batches import (
     Batches,
     InOrder,
@@ -27,9 +30,6 @@ from scalarviz.engines.cuda.calls import CudaCalls
 from scalarviz.engines.cuda.memory import Memory
 from scalarviz.engines.cuda.run import CudaRun
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UpdateError
-from scalarviz.model.operations import KINDS, NONE, Kind
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.program import Moment
 from tests.engines.agreement import TOLERANCE, Array, difference, numbers
 from tests.engines.every_formula import all_formulas
 from tests.engines.simulator import engine_of, network, pair, reference_steps, run_of, whole_or_not

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.data.batches import Batches, InOrder, Picked, Shuffled
 from scalarviz.engines.cuda.graphs import Steps
 from scalarviz.engines.cuda.run import CudaRun
-from scalarviz.model.optimizer import Optimizer
 from tests.engines.agreement import numbers
 from tests.engines.fake_graphs import FakeDriver, Stream
 from tests.engines.simulator import pair, run_of

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.core.model.operations import NONE
 from scalarviz.data.batches import InOrder
 from scalarviz.engines.cuda import places, tables
 from scalarviz.errors import EngineError, UpdateError
-from scalarviz.model.operations import NONE
 from tests.engines.agreement import difference, numbers
 from tests.engines.simulator import NETWORKS, engine_of, fits, network, pair, run_of
 

@@ -11,6 +11,15 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.rowwise import ROW_FORMULAS
+from scalarviz.core.formulas.schedules import SCHEDULES
+from scalarviz.core.model.operations import KINDS, NONE
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.own_rates import NO_OWN_RATES
+from scalarviz.core.model.precision import Precision
 from scalarviz.data.batches import (
     Batches,
     GeneratedBatches,
@@ -23,15 +32,6 @@ from scalarviz.data.batches import (
 from scalarviz.engines.cuda import places, tables
 from scalarviz.engines.cuda.table import KERNELS, WHOLE_BATCH
 from scalarviz.engines.python.engine import PythonEngine
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.formulas.rowwise import ROW_FORMULAS
-from scalarviz.formulas.schedules import SCHEDULES
-from scalarviz.model.operations import KINDS, NONE
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.own_rates import NO_OWN_RATES
-from scalarviz.model.precision import Precision
 from tests.engines.agreement import (
     MAKERS,
     TOLERANCE,

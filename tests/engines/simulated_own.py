@@ -7,10 +7,10 @@ shift them.
 import pytest
 
 import scalarviz as sv
+from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.data.batches import InOrder
 from scalarviz.engines.cuda.run import CudaRun
 from scalarviz.errors import EngineError
-from scalarviz.model.optimizer import Optimizer
 from tests.additions.test_own_losses import chosen, square, squares, squares_gradient, twice
 from tests.additions.test_own_optimizers import constants, my_adam, plain
 from tests.engines.agreement import difference

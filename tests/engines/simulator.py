@@ -15,12 +15,12 @@ import pytest
 from numba import types
 
 import scalarviz as sv
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.precision import Precision
 from scalarviz.data.batches import Batches
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.engine import CudaEngine
 from scalarviz.engines.cuda.run import CudaRun
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.precision import Precision
 from tests.engines.agreement import Array, numbers
 from tests.engines.every_formula import all_formulas
 from tests.engines.simulated_blocks import Turns

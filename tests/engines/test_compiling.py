@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.engines.codegen import compile_kernel, kernel_units
 from scalarviz.engines.codegen.compiling import aside
 from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.expression.kernels import unary
-from scalarviz.formulas.activations import ACTIVATIONS
 
 
 def test_ctrl_c_while_a_kernel_is_compiled_does_not_break_that_off(

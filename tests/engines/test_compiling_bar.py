@@ -14,10 +14,10 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.progress import Progress
+from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.engines.codegen import compile_kernel, kernel_units
 from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.expression.kernels import unary
-from scalarviz.formulas.activations import ACTIVATIONS
 from tests.bars import CONTROL, REMOVED, Clock, Tty, clock, tty
 
 __all__ = ["clock", "tty"]  # fixtures

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from scalarviz.core.formulas import activations, losses, rowwise
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.table import Formula
 from scalarviz.engines.codegen import cache_files, cuda_file
 from scalarviz.engines.codegen.kernel_choice import InUse
 from scalarviz.engines.cuda import kernels, steps
-from scalarviz.formulas import activations, losses, rowwise
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.table import Formula
 from tests.engines.machine_code import EVERY, IN_USE, unit
 
 pytestmark = pytest.mark.skipif(
@@ -117,7 +117,7 @@ def test_every_file_of_kernels_gives_each_name_one_meaning(function: Any) -> Non
 
 
 NEW_ROW = """
-    from scalarviz.formulas.activations import ACTIVATIONS, ActivationFormula
+    from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
     def mine(z: float) -> float:
         return {slope} * z if z > 0.0 else 0.0
     def mine_derivative(z: float, y: float) -> float:

@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, no_constants
+from scalarviz.core.formulas.rowwise import ROW_FORMULAS
+from scalarviz.core.formulas.schedules import SCHEDULES
 from scalarviz.engines.codegen import cuda_file
 from scalarviz.engines.codegen.cuda_rounding import products_rounded
 from scalarviz.engines.cuda import kernels
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.formulas.optimizers import OPTIMIZERS, no_constants
-from scalarviz.formulas.rowwise import ROW_FORMULAS
-from scalarviz.formulas.schedules import SCHEDULES
 from tests.conftest import FakeDevice
 from tests.engines.machine_code import GPU, IN_USE, NOT_ROUNDED, unit
 

@@ -14,6 +14,13 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.schedules import SCHEDULES
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.own_rates import NO_OWN_RATES
 from scalarviz.data.batches import (
     Batches,
     InOrder,
@@ -26,13 +33,6 @@ from scalarviz.engines.common.base import Outcome
 from scalarviz.engines.cuda.fused import compiling, launch, shape
 from scalarviz.engines.cuda.fused.compiling import Choice
 from scalarviz.engines.cuda.fused.formulas import fused_functions
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.formulas.schedules import SCHEDULES
-from scalarviz.model.operations import NONE
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.own_rates import NO_OWN_RATES
 from tests.conftest import FakeDevice
 from tests.engines.agreement import MAKERS
 from tests.engines.every_formula import all_formulas

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.data.batches import Shuffled
-from scalarviz.model.optimizer import Optimizer
 from tests.engines.ptx.card import Card, unguarded
 from tests.engines.ptx.launch import Launch
 from tests.engines.ptx.memory import Memory

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scalarviz.core.model.bank import Bank
 from scalarviz.errors import EngineError
-from scalarviz.model.bank import Bank
 from tests.engines.fake_streams import FakeArray, FakeGpu
 from tests.wording import refused
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.rowwise import ROW_FORMULAS
+from scalarviz.core.formulas.schedules import SCHEDULES
 from scalarviz.engines.codegen import dispatch
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.formulas.rowwise import ROW_FORMULAS
-from scalarviz.formulas.schedules import SCHEDULES
 from tests.engines.agreement import MAKERS
 from tests.engines.conftest import Kernels
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.engines.registry import ENGINES, LARGE, EngineRow, choose
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UnknownNameError
-from scalarviz.model.optimizer import Optimizer
 from tests.sessions import advanced
 from tests.strategies import RUNNABLE
 from tests.wording import refused

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scalarviz.core.formulas import elementary
 from scalarviz.engines.codegen.kernel_source import versions
 from scalarviz.engines.codegen.unit_source import HEAD, Dtype, UnitWriter
-from scalarviz.formulas import elementary
 from tests.engines.conftest import MARKS, import_text
 
 INF = math.inf

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from scalarviz.core.formulas import activations
+from scalarviz.core.formulas.rowwise import ROW_FORMULAS, RowFormula
+from scalarviz.core.formulas.table import FloatFunction, Formula
 from scalarviz.engines.codegen.unit_source import source_of
 from scalarviz.engines.cpu.table import KERNELS
 from scalarviz.engines.cpu.units import kernels_of
 from scalarviz.errors import InputError
-from scalarviz.formulas import activations
-from scalarviz.formulas.rowwise import ROW_FORMULAS, RowFormula
-from scalarviz.formulas.table import FloatFunction, Formula
 from tests.engines.conftest import Kernels, text_of
 from tests.wording import refused
 

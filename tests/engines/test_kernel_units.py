@@ -18,6 +18,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scalarviz.core.formulas import activations, losses, rowwise
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import LOSSES
+from scalarviz.core.formulas.rowwise import ROW_FORMULAS
+from scalarviz.core.formulas.table import Formula
 from scalarviz.engines.codegen import cache_files, compile_kernel, kernel_units, unit_source
 from scalarviz.engines.codegen.dispatch import by_address
 from scalarviz.engines.codegen.unit_source import Unit, source_of
@@ -27,11 +32,6 @@ from scalarviz.engines.cpu.units import every_unit, kernels_of, kernels_of_loss
 from scalarviz.engines.expression import kernels as expression_kernels
 from scalarviz.engines.expression.cpu import SHELL
 from scalarviz.errors import EngineError
-from scalarviz.formulas import activations, losses, rowwise
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import LOSSES
-from scalarviz.formulas.rowwise import ROW_FORMULAS
-from scalarviz.formulas.table import Formula
 from tests.wording import refused
 
 TANH = kernels_of("activation", KERNELS["activation"], ACTIVATIONS["tanh"])["forward"]
@@ -331,7 +331,7 @@ PROGRAM = """
     from scalarviz.engines.codegen import compile_kernel, kernel_units
     from scalarviz.engines.codegen.unit_source import Unit
     from scalarviz.engines.expression.kernels import unary
-    from scalarviz.formulas.table import Formula
+    from scalarviz.core.formulas.table import Formula
     from mine import bent, bent_derivative
 
     asked, run_child = [], compile_kernel.run_child

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 
 import scalarviz as sv
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.formulas.schedules import SCHEDULES
-from scalarviz.model.optimizer import Optimizer
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.schedules import SCHEDULES
+from scalarviz.core.model.optimizer import Optimizer
 from tests.engines.agreement import (
     MAKERS,
     TOLERANCE,

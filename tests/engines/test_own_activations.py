@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.table import Formula
 from scalarviz.engines.codegen.unit_source import source_of
 from scalarviz.engines.cpu.units import every_unit
 from scalarviz.errors import InputError
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.table import Formula
 from scalarviz.network.gradcheck import gradcheck
 from tests.wording import refused
 

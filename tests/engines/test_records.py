@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.core.model import operations
+from scalarviz.core.model.precision import Precision
 from scalarviz.data.batches import InOrder
 from scalarviz.engines.cpu import records
 from scalarviz.engines.cpu.records import (
@@ -28,8 +30,6 @@ from scalarviz.engines.cpu.room import address
 from scalarviz.engines.cpu.run import CpuRun
 from scalarviz.engines.cpu.tables import make_tables
 from scalarviz.engines.expression.records import STEP, TraceRecord
-from scalarviz.model import operations
-from scalarviz.model.precision import Precision
 from tests.sessions import advanced
 from tests.strategies import RUNNABLE
 

@@ -8,6 +8,10 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.formulas.scaling import LARGEST_SCALE, SMALLEST_SCALE
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.data.batches import (
     Batches,
     GeneratedBatches,
@@ -19,10 +23,6 @@ from scalarviz.data.batches import (
 )
 from scalarviz.engines.common.base import Run
 from scalarviz.errors import GradientError, InputError, NotFiniteError
-from scalarviz.formulas.losses import Loss
-from scalarviz.formulas.scaling import LARGEST_SCALE, SMALLEST_SCALE
-from scalarviz.model.operations import NONE
-from scalarviz.model.optimizer import Optimizer
 from tests.strategies import RUNNABLE
 from tests.wording import refused
 

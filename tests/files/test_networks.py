@@ -192,7 +192,7 @@ def test_an_engine_that_cannot_run_here_is_not_called_a_bad_file(
 
 
 def test_a_layer_that_could_not_be_loaded_is_not_saved(path: Path) -> None:
-    from scalarviz.layers import LAYERS
+    from scalarviz.core.layers import LAYERS
 
     with patch.dict(LAYERS):  # which puts it back in its place
         del LAYERS["RMSNorm"]
@@ -370,7 +370,7 @@ class Scale(sv.Layer):
 def test_a_layer_that_names_too_few_arrays_is_saved_whole(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from scalarviz.layers import LAYERS
+    from scalarviz.core.layers import LAYERS
 
     monkeypatch.setitem(LAYERS, "Scale", Scale)
     net = sv.Network([sv.Dense(2, 2), Scale(2)])

@@ -11,13 +11,13 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import LOSSES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.engines.own.checks import digest
 from scalarviz.errors import FileError
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.files.runs import needs_of_run
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import LOSSES
-from scalarviz.formulas.optimizers import OPTIMIZERS
 from tests.sessions import advanced, reloaded
 from tests.wording import refused
 

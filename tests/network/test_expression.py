@@ -16,7 +16,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import scalarviz as sv
-from scalarviz.autograd.value import Value, maximum, minimum, where
+from scalarviz.core.autograd.value import Value, maximum, minimum, where
+from scalarviz.core.formulas.arithmetic import COMPARISONS, OPERATIONS
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.trace import Recorded
+from scalarviz.core.model.weight import Weight
 from scalarviz.engines import registry
 from scalarviz.errors import (
     EngineError,
@@ -27,11 +32,6 @@ from scalarviz.errors import (
     OwnershipError,
     ShapeError,
 )
-from scalarviz.formulas.arithmetic import COMPARISONS, OPERATIONS
-from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.trace import Recorded
-from scalarviz.model.weight import Weight
 from scalarviz.network.expression import Expression, compile
 from tests.wording import refused
 
@@ -476,7 +476,9 @@ def our_nn() -> ModuleType:
     """micrograd's nn.py with nothing but its import changed."""
     source = inspect.getsource(micrograd.nn)
     module = ModuleType("our_nn")
-    changed = source.replace("from micrograd.engine import", "from scalarviz.autograd.value import")
+    changed = source.replace(
+        "from micrograd.engine import", "from scalarviz.core.autograd.value import"
+    )
     exec(changed, module.__dict__)
     return module
 

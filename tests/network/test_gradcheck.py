@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.arithmetic import OPERATIONS
+from scalarviz.core.formulas.table import Formula
+from scalarviz.core.layers.dense import Dense
 from scalarviz.errors import GradientMismatchError, InputError
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.arithmetic import OPERATIONS
-from scalarviz.formulas.table import Formula
-from scalarviz.layers.dense import Dense
 from tests.wording import refused
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 import scalarviz as sv
+from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.errors import (
     EngineError,
     InputError,
@@ -21,7 +22,6 @@ from scalarviz.errors import (
     ShapeError,
     UnknownNameError,
 )
-from scalarviz.formulas.activations import ACTIVATIONS
 from tests.strategies import RUNNABLE, networks
 from tests.wording import refused
 

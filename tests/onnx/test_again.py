@@ -10,10 +10,10 @@ import pytest
 from onnx import helper
 
 import scalarviz as sv
+from scalarviz.core.layers.activation import Activation
 from scalarviz.errors import FileError, InputError
 from scalarviz.files.checked_safetensors import read as read_file
 from scalarviz.files.checked_safetensors import write as write_file
-from scalarviz.layers.activation import Activation
 from tests.onnx.models import batch, floats, graph, node, saved, there_and_back
 from tests.sessions import reloaded
 from tests.wording import refused

@@ -7,10 +7,10 @@ import onnx
 import pytest
 
 import scalarviz as sv
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.layers.activation import Activation
 from scalarviz.errors import FileError, InputError
 from scalarviz.files.checked_safetensors import read, write
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.layers.activation import Activation
 from scalarviz.onnx.writers import WRITERS
 from tests.onnx.models import batch, there_and_back
 from tests.wording import refused

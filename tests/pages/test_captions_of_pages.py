@@ -9,8 +9,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import LOSSES, MEANS
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import LOSSES, MEANS
 from scalarviz.presenter.arithmetic import change_between
 from scalarviz.presenter.captions.format import said
 from tests.pages.walks import Walk, compare, compared, expected, questions, said_by_node, spec_of

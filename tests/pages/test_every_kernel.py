@@ -12,13 +12,13 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.schedules import SCHEDULES
 from scalarviz.engines.codegen.unit_source import Dtype
 from scalarviz.engines.cpu.units import TRAIN_NETWORKS, every_unit
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.formulas.schedules import SCHEDULES
-from tests.layers.test_layers import MAKERS
+from tests.core.layers.test_layers import MAKERS
 from tests.pages.pages import InPage
 from tests.pages.test_engine import STEPS
 

@@ -11,7 +11,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.formulas.metrics import METRICS
+from scalarviz.core.formulas.metrics import METRICS
 from scalarviz.pages import page as module
 from scalarviz.pages.caption_data import loss_data
 from scalarviz.pages.metric_data import metric_data

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scalarviz.controller.tour import Tour
-from scalarviz.model.program import Moment
+from scalarviz.core.model.program import Moment
 from scalarviz.pages import page
 from tests.pages.in_web import in_web
 from tests.pages.node import run_script

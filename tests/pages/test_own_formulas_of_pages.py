@@ -8,10 +8,10 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.elementary import exp, log, log1p
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.elementary import exp, log, log1p
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from tests.additions.test_own_losses import (
     chosen,
     pinball,

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from scalarviz.base.texts.decimals import short
+from scalarviz.core.model.operations import NONE
 from scalarviz.draw2d.braille_curve import round_up
 from scalarviz.draw2d.colors import MAPS, contrast, dimmed, rgb
 from scalarviz.draw2d.theme import THEMES
-from scalarviz.model.operations import NONE
 from scalarviz.pages.packed import packed
 from scalarviz.pages.scene_data import camera_data, colors_of, layout_data, plate_data, scene_data
 from scalarviz.presenter.channels import largest

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.texts import texts
-from scalarviz.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.session.caption import Caption
 
 # What may stand before an equation: names of quantities. Everything else is arithmetic.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.model.program import Program
+from scalarviz.core.model.program import Program
 from scalarviz.presenter.camera_control import QUICK, CameraController
 from scalarviz.presenter.scene_layout import shape_of
 from scalarviz.view.legend import legend_box

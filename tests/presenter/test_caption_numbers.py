@@ -11,7 +11,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.model.operations import NONE
+from scalarviz.core.model.operations import NONE
 from scalarviz.presenter.captions.moments import caption
 from scalarviz.session.caption import Caption, Piece
 from tests.presenter.caption_reader import (

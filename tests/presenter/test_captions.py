@@ -9,10 +9,10 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.errors import ShapeError
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.formulas.optimizers import OPTIMIZERS
 from scalarviz.presenter.captions import moments
 from scalarviz.presenter.captions.format import agreeing, both, fill, pretty, said, written_alike
 from scalarviz.presenter.captions.lines import Term, sum_line

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.model.program import Moment
+from scalarviz.core.model.program import Moment
 from scalarviz.presenter.stage import Stage
 from scalarviz.session.caption import Caption
 from tests.patience import HANG

@@ -10,10 +10,10 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.formulas.activations import ACTIVATIONS, ActivationFormula
-from scalarviz.formulas.elementary import divide
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, LossRow, RowLossRow
-from scalarviz.formulas.optimizers import OPTIMIZERS, OptimizerRow
+from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
+from scalarviz.core.formulas.elementary import divide
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, LossRow, RowLossRow
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow
 from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.stage import Stage
 from scalarviz.session.caption import Caption

@@ -5,8 +5,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base.checks.numbers import shorten
+from scalarviz.core.model.weight import Weight
 from scalarviz.errors import InputError, OwnershipError
-from scalarviz.model.weight import Weight
 from scalarviz.presenter.stage import Stage
 from scalarviz.view.cubes.picking import half_sides
 from scalarviz.view.cubes.shaders import HALF

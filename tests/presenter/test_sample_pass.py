@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scalarviz as sv
-from scalarviz.formulas.losses import LOSSES
-from scalarviz.model.operations import NONE
+from scalarviz.core.formulas.losses import LOSSES
+from scalarviz.core.model.operations import NONE
 from scalarviz.presenter.cards import arithmetic
 from scalarviz.presenter.channels import Source, names_of, read
 from scalarviz.presenter.sample_pass import (

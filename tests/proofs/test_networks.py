@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.layers import LAYERS
-from scalarviz.model.optimizer import Optimizer
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.layers import LAYERS
+from scalarviz.core.model.optimizer import Optimizer
 from tests.proofs.report import Proof
 
 FILE = Path(__file__).parent.parent / "reference" / "random_networks.npz"

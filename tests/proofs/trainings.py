@@ -10,7 +10,7 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.model.optimizer import Optimizer
+from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.session.branches import Branch, Clock
 from scalarviz.session.trainer import set_numbers
 

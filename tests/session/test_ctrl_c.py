@@ -12,9 +12,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base.process.whole import ctrl_c
+from scalarviz.core.layers.perceptron import Perceptron
 from scalarviz.engines.cpu.job import CpuJob
 from scalarviz.engines.cpu.run import CpuRun
-from scalarviz.layers.perceptron import Perceptron
 from scalarviz.session.shared_clock import SharedClock
 from scalarviz.session.trainer import Trainer
 from tests.ctrl_c import at_each_moment

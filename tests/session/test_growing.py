@@ -8,8 +8,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.core.model.bank import NONE
 from scalarviz.errors import FileError, InputError, OrderError, UnknownNameError
-from scalarviz.model.bank import NONE
 from tests.sessions import advanced, reloaded
 from tests.wording import refused
 

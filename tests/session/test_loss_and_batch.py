@@ -10,6 +10,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.controller.precompile import kind_of
+from scalarviz.core.formulas.losses import LOSSES
 from scalarviz.errors import (
     EngineError,
     FileError,
@@ -19,7 +20,6 @@ from scalarviz.errors import (
     UnknownNameError,
 )
 from scalarviz.files.checked_safetensors import read, write
-from scalarviz.formulas.losses import LOSSES
 from tests.sessions import advanced, reloaded
 from tests.wording import refused
 

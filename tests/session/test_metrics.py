@@ -8,9 +8,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.core.formulas.metrics import METRICS
 from scalarviz.errors import FileError, InputError, OrderError, UnknownNameError
 from scalarviz.files.checked_safetensors import read, write
-from scalarviz.formulas.metrics import METRICS
 from tests.sessions import advanced, reloaded
 from tests.wording import refused
 

@@ -8,9 +8,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.core.model import own_rates
+from scalarviz.core.model.own_rates import NO_OWN_RATES, Span
 from scalarviz.errors import InputError, ShapeError
-from scalarviz.model import own_rates
-from scalarviz.model.own_rates import NO_OWN_RATES, Span
 from tests.sessions import advanced
 from tests.wording import refused
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.rowwise import ROW_FORMULAS
+from scalarviz.core.formulas.table import Formula
 from scalarviz.errors import FileError, InputError, UnknownNameError
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.rowwise import ROW_FORMULAS
-from scalarviz.formulas.table import Formula
 from scalarviz.shaders import export
 from scalarviz.shaders.export import export_network
 from scalarviz.shaders.shader import MOST_WEIGHTS

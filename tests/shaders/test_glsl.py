@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pytest
 
 import scalarviz as sv
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.rowwise import ROW_FORMULAS
-from scalarviz.layers import LAYERS
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.rowwise import ROW_FORMULAS
+from scalarviz.core.layers import LAYERS
 from scalarviz.shaders.export import export_network
 from tests.shaders import run_shaders
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scalarviz.core.formulas import elementary
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.arithmetic import OPERATIONS
+from scalarviz.core.formulas.retarget import ELEMENTARY
 from scalarviz.errors import InputError
-from scalarviz.formulas import elementary
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.arithmetic import OPERATIONS
-from scalarviz.formulas.retarget import ELEMENTARY
 from scalarviz.shaders import math as shader_math
 from scalarviz.shaders.source import literal
 from scalarviz.shaders.writer import ShaderWriter

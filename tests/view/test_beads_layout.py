@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import scalarviz as sv
-from scalarviz.model.operations import NONE, Operation
-from scalarviz.model.program import Program
+from scalarviz.core.model.operations import NONE, Operation
+from scalarviz.core.model.program import Program
 from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.scene import beads as beads_module
 from scalarviz.view.scene.beads import beads, laid_out, size_of

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 
 import scalarviz as sv
+from scalarviz.core.model.program import Program
 from scalarviz.draw2d.theme import THEMES
-from scalarviz.model.program import Program
 from scalarviz.view.frame_data import Buffers, CubeValues, FrameData
 from scalarviz.view.picture import Picture
 from scalarviz.view.scene.camera import CAMERAS, Camera

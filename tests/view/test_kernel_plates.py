@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scalarviz as sv
+from scalarviz.core.model.operations import NONE
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import THEMES
-from scalarviz.model.operations import NONE
 from scalarviz.view.cubes.mip_levels import fill, levels_of, room_of, strength_of
 from scalarviz.view.cubes.picking import pick
 from scalarviz.view.cubes.shaders import HALF, LEAST

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 
 import scalarviz as sv
-from scalarviz.model.operations import NONE
-from scalarviz.model.program import Program
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.program import Program
 from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.scene.layout import GAP, LAYOUTS
 from scalarviz.view.scene.layout_builder import RIM as RADIUS

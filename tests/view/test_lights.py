@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 import scalarviz as sv
-from scalarviz.model.program import Program
+from scalarviz.core.model.program import Program
 from scalarviz.view.lights import BACK, DIM, Lights, lights
 from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.view.scene.plates import Layout

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scalarviz.model.operations import NONE
+from scalarviz.core.model.operations import NONE
 from scalarviz.view.cubes.picking import half_sides, pick
 from scalarviz.view.cubes.shaders import HALF, LEAST
 from scalarviz.view.scene.camera import Camera

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.core.model.operations import NONE
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import contrast, rgb
 from scalarviz.draw2d.theme import THEMES
-from scalarviz.model.operations import NONE
 from scalarviz.presenter.stage import Stage
 from scalarviz.scenefiles.find import find, load
 from scalarviz.session.caption import Caption, Piece, plain_lines

@@ -15,6 +15,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.elementary import sqrt
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, clip, regularize
+from scalarviz.core.formulas.rowwise import ROW_FORMULAS, typed
 from scalarviz.engines.codegen.dispatch import (
     Index,
     chosen,
@@ -29,11 +34,6 @@ from scalarviz.engines.codegen.dispatch import (
     unit,
 )
 from scalarviz.engines.codegen.kernel_teams import in_team
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.elementary import sqrt
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.formulas.optimizers import OPTIMIZERS, clip, regularize
-from scalarviz.formulas.rowwise import ROW_FORMULAS, typed
 
 __all__ = [
     "kernel", "inlined", "launched", "chosen", "Real",

@@ -59,7 +59,7 @@ import numpy as np
 from numba import cuda, types
 
 if cuda.config.ENABLE_CUDASIM:
-    from scalarviz.formulas import elementary as math
+    from scalarviz.core.formulas import elementary as math
 
 
 def kernel(function):

@@ -29,15 +29,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.arithmetic import COMPARISONS, OPERATIONS
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.formulas.optimizers import OPTIMIZERS, clip, regularize
-from scalarviz.formulas.randomness import drop_word, normal, philox, scramble, uniform, unit
-from scalarviz.formulas.rowwise import ROW_FORMULAS, typed
-from scalarviz.formulas.scaling import lowered_scale, raised_scale
-from scalarviz.formulas.schedules import SCHEDULES
-from scalarviz.formulas.table import Formula, table
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.arithmetic import COMPARISONS, OPERATIONS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, clip, regularize
+from scalarviz.core.formulas.randomness import drop_word, normal, philox, scramble, uniform, unit
+from scalarviz.core.formulas.rowwise import ROW_FORMULAS, typed
+from scalarviz.core.formulas.scaling import lowered_scale, raised_scale
+from scalarviz.core.formulas.schedules import SCHEDULES
+from scalarviz.core.formulas.table import Formula, table
 
 __all__ = [
     "kernel", "by_address", "in_parallel", "inner", "exact", "inlined", "chosen", "Real",

@@ -18,6 +18,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from scalarviz.core.formulas import elementary
+from scalarviz.core.formulas.elementary import exp, log, pi
 from scalarviz.engines.codegen.float_bits import (
     ROUND32,
     ROUND64,
@@ -32,8 +34,6 @@ from scalarviz.engines.codegen.float_bits import (
     upper_half32,
     upper_half64,
 )
-from scalarviz.formulas import elementary
-from scalarviz.formulas.elementary import exp, log, pi
 
 INF = math.inf
 NAN = math.nan

@@ -15,17 +15,17 @@ from typing import Generic, NamedTuple, TypeVar, final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.layers import Layer
+from scalarviz.core.model.bank import SCALING, Bank
+from scalarviz.core.model.operations import NONE, Buffer
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.precision import Precision
+from scalarviz.core.model.program import Moment, Program
 from scalarviz.data.batches import Batches, InOrder
 from scalarviz.engines.common.before import Before
 from scalarviz.engines.common.snapshot import HostSnapshot, Snapshot
 from scalarviz.errors import OrderError, ShapeError, UpdateError
-from scalarviz.formulas.losses import Loss
-from scalarviz.layers import Layer
-from scalarviz.model.bank import SCALING, Bank
-from scalarviz.model.operations import NONE, Buffer
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.precision import Precision
-from scalarviz.model.program import Moment, Program
 
 # Number of the order in which engines add up sums, which decides their last bits. It grows when the
 # order changes: a training saved under another one cannot be replayed bit for bit.

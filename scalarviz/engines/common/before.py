@@ -7,8 +7,8 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.model.bank import Bank
-from scalarviz.model.optimizer import Optimizer
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.optimizer import Optimizer
 
 Copy = bytes | FloatArray
 LARGE = 2**17  # bytes from which the memory of a copy is kept

@@ -10,12 +10,12 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.process.memory import empty_losses
 from scalarviz.base.process.whole import ctrl_c, cuttable, uncut
+from scalarviz.core.model.not_finite import written_error
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.engines.common.base import Engine, Outcome, Run
 from scalarviz.engines.common.before import Before
 from scalarviz.errors import GradientError, Interrupted
-from scalarviz.model.not_finite import written_error
-from scalarviz.model.operations import NONE
-from scalarviz.model.optimizer import Optimizer
 
 Tell = Callable[[int, float], object]  # called with the steps done and the newest loss
 

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.rowwise import ROW_FORMULAS, typed
-from scalarviz.layers.dropout import dropout_factors
-from scalarviz.model.operations import NONE, Operation, Windows
-from scalarviz.model.program import Program
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.rowwise import ROW_FORMULAS, typed
+from scalarviz.core.layers.dropout import dropout_factors
+from scalarviz.core.model.operations import NONE, Operation, Windows
+from scalarviz.core.model.program import Program
 
 
 @dataclass(frozen=True, slots=True)

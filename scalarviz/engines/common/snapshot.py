@@ -17,7 +17,7 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.process.awaiting import awaited
-from scalarviz.model.bank import Bank
+from scalarviz.core.model.bank import Bank
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import final
 
+from scalarviz.core.model.bank import SCALING
 from scalarviz.engines.common.base import Engine
 from scalarviz.errors import UpdateError
-from scalarviz.model.bank import SCALING
 
 
 @final

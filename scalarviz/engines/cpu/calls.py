@@ -10,6 +10,9 @@ from typing import Any, final
 import numpy as np
 from numba.np.ufunc.parallel import get_thread_count
 
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.precision import Precision
+from scalarviz.core.model.program import Program
 from scalarviz.engines.codegen.kernel_units import Kernel, load
 from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.common.cores import ONE_AT_A_TIME
@@ -28,9 +31,6 @@ from scalarviz.engines.cpu.units import (
     is_worth_cores,
     units_of,
 )
-from scalarviz.model.bank import Bank
-from scalarviz.model.precision import Precision
-from scalarviz.model.program import Program
 
 PASSES = {"run": RUN_PASSES, "chunk_work": CHUNK_WORK}
 ALONE, TOGETHER = {"run_pass": ON_ONE_CORE}, {"run_pass": ON_ALL_CORES}

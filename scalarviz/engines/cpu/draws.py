@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from scalarviz.core.formulas.randomness import MASK, STREAM_ORDER, STREAM_PICKS, STREAM_POINTS
 from scalarviz.data.batches import IN_ORDER
 from scalarviz.engines.codegen.dispatch import Real, by_address, inner, philox, scramble, unit
 from scalarviz.engines.cpu.arrays import Address, batch_record, samples_of
 from scalarviz.engines.cpu.products import Index, Numbers, Record, Table
-from scalarviz.formulas.randomness import MASK, STREAM_ORDER, STREAM_PICKS, STREAM_POINTS
 
 
 @inner

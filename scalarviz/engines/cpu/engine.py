@@ -11,6 +11,11 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.layers import Layer
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.precision import Precision
+from scalarviz.core.model.program import Program
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import StackEngine, Waiting
 from scalarviz.engines.cpu import step as plans
@@ -21,11 +26,6 @@ from scalarviz.engines.cpu.room import Room
 from scalarviz.engines.cpu.run import CpuRun
 from scalarviz.engines.cpu.sizes import count_chunks, count_tiles
 from scalarviz.engines.cpu.tables import Tables, make_tables
-from scalarviz.formulas.losses import Loss
-from scalarviz.layers import Layer
-from scalarviz.model.bank import Bank
-from scalarviz.model.precision import Precision
-from scalarviz.model.program import Program
 
 
 @final

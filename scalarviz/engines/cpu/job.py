@@ -12,6 +12,8 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.engines.codegen.kernel_units import Kernel
 from scalarviz.engines.cpu.optimizer_args import Order
 from scalarviz.engines.cpu.records import (
@@ -27,8 +29,6 @@ from scalarviz.engines.cpu.records import (
 from scalarviz.engines.cpu.room import Room, address
 from scalarviz.engines.cpu.tables import Tables
 from scalarviz.engines.cpu.units import units_of_optimizer
-from scalarviz.model.bank import Bank
-from scalarviz.model.optimizer import Optimizer
 
 
 @final

@@ -8,8 +8,8 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.engines.cpu.records import HOW, SPAN, Records
-from scalarviz.model.optimizer import Optimizer
 
 # From the dictionary of an optimizer: each attribute of its own would take several times as long.
 SETTINGS = itemgetter(

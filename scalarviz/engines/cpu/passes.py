@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from scalarviz.core.model.program import Program
 from scalarviz.engines.cpu import step as plans
 from scalarviz.engines.cpu.records import PASS, Records
-from scalarviz.model.program import Program
 
 
 def gathering(program: Program) -> list[int]:

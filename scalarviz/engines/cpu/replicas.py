@@ -9,6 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.model.bank_stack import BankStack
+from scalarviz.core.model.operations import NONE, OVERFLOW
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.precision import Precision
+from scalarviz.core.model.program import Program
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.cores import ONE_AT_A_TIME, check_process
 from scalarviz.engines.cpu.calls import ALONE, CpuCalls
@@ -45,12 +51,6 @@ from scalarviz.engines.cpu.units import (
     units_of_loss,
     units_of_optimizer,
 )
-from scalarviz.formulas.losses import Loss
-from scalarviz.model.bank_stack import BankStack
-from scalarviz.model.operations import NONE, OVERFLOW
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.precision import Precision
-from scalarviz.model.program import Program
 
 GROUPS = 16  # maximum number of networks trained at the same time
 ENDED = -3  # in place of the row of a bad gradient: the network is not to go on

@@ -10,6 +10,10 @@ import numpy as np
 from numba.np.ufunc.parallel import get_thread_count
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.model.operations import NONE, OVERFLOW, Buffer
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.program import Moment
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Engine, Outcome, Run
 from scalarviz.engines.common.before import Before
@@ -37,10 +41,6 @@ from scalarviz.engines.cpu.units import (
     units_of_loss,
     units_of_optimizer,
 )
-from scalarviz.formulas.losses import Loss
-from scalarviz.model.operations import NONE, OVERFLOW, Buffer
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.program import Moment
 
 UNGUARDED = nullcontext()
 

@@ -11,6 +11,8 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.model.program import Moment, Program
 from scalarviz.engines.cpu import step as plans
 from scalarviz.engines.cpu.batch_passes import BatchPasses
 from scalarviz.engines.cpu.calls import CpuCalls
@@ -20,8 +22,6 @@ from scalarviz.engines.cpu.room import Room
 from scalarviz.engines.cpu.sizes import count_chunks, row_stride, tile_starts
 from scalarviz.engines.cpu.tables import make_tables, plan_loss, workspaces
 from scalarviz.engines.cpu.units import units_of_loss
-from scalarviz.formulas.losses import Loss
-from scalarviz.model.program import Moment, Program
 
 
 @final

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from scalarviz.core.model.operations import Operation
 from scalarviz.engines.codegen.dispatch import Real, by_address
 from scalarviz.engines.cpu.arrays import (
     MOST_SETTINGS,
@@ -58,7 +59,6 @@ from scalarviz.engines.cpu.wide_products import (
     wide_inputs,
     wide_parameters,
 )
-from scalarviz.model.operations import Operation
 
 Kernel = Callable[..., None]
 

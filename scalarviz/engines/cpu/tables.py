@@ -13,17 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.formulas.randomness import MASK
+from scalarviz.core.model.operations import NONE, Buffer
+from scalarviz.core.model.precision import Precision
+from scalarviz.core.model.program import Program
 from scalarviz.data.batches import POINTS, Batches
 from scalarviz.engines.cpu.arrays import MOST_SETTINGS
 from scalarviz.engines.cpu.optimizer_args import Order
 from scalarviz.engines.cpu.passes import training_passes
 from scalarviz.engines.cpu.products import LONGEST
 from scalarviz.engines.cpu.records import DRAWING, OPERATION, PLAN, Records
-from scalarviz.formulas.losses import Loss
-from scalarviz.formulas.randomness import MASK
-from scalarviz.model.operations import NONE, Buffer
-from scalarviz.model.precision import Precision
-from scalarviz.model.program import Program
 
 Unsigned = npt.NDArray[np.uint64]
 LINE = 64  # bytes

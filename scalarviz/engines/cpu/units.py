@@ -6,6 +6,13 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, Loss, LossRow, RowLossRow
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.schedules import SCHEDULES
+from scalarviz.core.model.operations import KINDS, Operation
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.precision import Precision
+from scalarviz.core.model.program import Program
 from scalarviz.data.batches import IN_ORDER, PICKED, POINTS, SHUFFLED, Batches
 from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.cpu import (
@@ -27,13 +34,6 @@ from scalarviz.engines.cpu.table import (
     Kernels,
     kernels_for,
 )
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss, LossRow, RowLossRow
-from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.formulas.schedules import SCHEDULES
-from scalarviz.model.operations import KINDS, Operation
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.precision import Precision
-from scalarviz.model.program import Program
 
 WORTH_CORES = 250_000  # multiplications of a step; below, one core is faster than several
 WORTH_CORES_APART = 20_000_000  # of one operation of a step that is taken operation by operation

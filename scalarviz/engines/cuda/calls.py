@@ -9,6 +9,11 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.operations import Operation
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.program import Program
 from scalarviz.data.batches import Batches
 from scalarviz.engines.cuda import kernels, places, steps
 from scalarviz.engines.cuda.api import cuda
@@ -30,11 +35,6 @@ from scalarviz.engines.cuda.units import (
     rows_of_loss,
     rows_of_optimizer,
 )
-from scalarviz.formulas.losses import Loss
-from scalarviz.model.bank import Bank
-from scalarviz.model.operations import Operation
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.program import Program
 
 THREADS = 256
 BLOCKS_EACH = 4  # blocks per multiprocessor

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from scalarviz.core.formulas.randomness import MASK, STREAM_ORDER, STREAM_PICKS, STREAM_POINTS
 from scalarviz.data.batches import IN_ORDER, POINTS
 from scalarviz.engines.codegen.cuda_dispatch import Real, chosen, kernel, philox, scramble, unit
 from scalarviz.engines.cuda.api import cuda
@@ -26,7 +27,6 @@ from scalarviz.engines.cuda.places import (
     Numbers,
     Whole,
 )
-from scalarviz.formulas.randomness import MASK, STREAM_ORDER, STREAM_PICKS, STREAM_POINTS
 
 
 @kernel

@@ -1,7 +1,7 @@
 """CudaEngine: runs the program of a network by numba-CUDA kernels on whole batches.
 
 It uses operations and buffers, not layers. Between calls the bank in host memory is current, but
-for what a session lets a run leave on the GPU: see `scalarviz.model.away`.
+for what a session lets a run leave on the GPU: see `scalarviz.core.model.away`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,11 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.layers import Layer
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.precision import Precision
+from scalarviz.core.model.program import Program
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import StackEngine, Waiting
 from scalarviz.engines.common.cores import check_process
@@ -22,11 +27,6 @@ from scalarviz.engines.cuda.calls import CudaCalls, Device
 from scalarviz.engines.cuda.failure import card_failures, is_out_of_memory
 from scalarviz.engines.cuda.run import CudaRun
 from scalarviz.engines.cuda.tables import set_start, set_state
-from scalarviz.formulas.losses import Loss
-from scalarviz.layers import Layer
-from scalarviz.model.bank import Bank
-from scalarviz.model.precision import Precision
-from scalarviz.model.program import Program
 
 MOST_SPARE = 4  # sizes of batches whose memory is kept
 MOST_EVALUATED = 4096  # samples that are evaluated at a time

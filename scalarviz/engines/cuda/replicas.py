@@ -13,18 +13,18 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.model.bank_stack import BankStack
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.precision import Precision
+from scalarviz.core.model.program import Program
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.before import Before
 from scalarviz.engines.cuda.engine import CudaEngine
 from scalarviz.engines.cuda.failure import card_failures
 from scalarviz.engines.cuda.run import CudaRun
 from scalarviz.engines.cuda.tables import MOST_STEPS
-from scalarviz.formulas.losses import Loss
-from scalarviz.model.bank_stack import BankStack
-from scalarviz.model.operations import NONE
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.precision import Precision
-from scalarviz.model.program import Program
 
 
 @final

@@ -7,6 +7,12 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.operations import NONE, Buffer
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.own_rates import NO_OWN_RATES
+from scalarviz.core.model.program import Moment
 from scalarviz.data.batches import Batches, InOrder
 from scalarviz.engines.common.base import Outcome, Run
 from scalarviz.engines.common.before import Before
@@ -21,12 +27,6 @@ from scalarviz.engines.cuda.tables import (
     set_start,
 )
 from scalarviz.errors import EngineError
-from scalarviz.formulas.losses import Loss
-from scalarviz.model.bank import Bank
-from scalarviz.model.operations import NONE, Buffer
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.own_rates import NO_OWN_RATES
-from scalarviz.model.program import Moment
 
 if TYPE_CHECKING:
     from scalarviz.engines.cuda.engine import CudaEngine
@@ -117,7 +117,7 @@ class CudaRun(Run):
     # ---- numbers that stay on the GPU between calls of `steps`
 
     def fetch(self) -> None:
-        """Copy values, gradients and slots to the bank; see `scalarviz.model.away`."""
+        """Copy values, gradients and slots to the bank; see `scalarviz.core.model.away`."""
         with card_failures(KEYFRAME):
             self.memory.take_bank(self.engine.bank, self.slots)
 

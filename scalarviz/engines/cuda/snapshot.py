@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.model.bank import Bank
 from scalarviz.engines.common.snapshot import HostSnapshot, Snapshot, SnapshotValues
 from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.failure import KEYFRAME, card_failures
 from scalarviz.engines.cuda.memory import Memory
 from scalarviz.errors import EngineError
-from scalarviz.model.bank import Bank
 
 if TYPE_CHECKING:
     from scalarviz.engines.cuda.run import CudaRun

@@ -9,19 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, Loss
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.randomness import MASK
+from scalarviz.core.formulas.schedules import SCHEDULES
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.operations import NONE, Operation
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.program import Program
 from scalarviz.data.batches import IN_ORDER, Batches
 from scalarviz.engines.cuda import places
 from scalarviz.engines.cuda.table import KERNELS, WHOLE_BATCH
 from scalarviz.errors import EngineError
-from scalarviz.formulas.activations import ACTIVATIONS
-from scalarviz.formulas.losses import LOSSES, ROW_LOSSES, Loss
-from scalarviz.formulas.optimizers import OPTIMIZERS
-from scalarviz.formulas.randomness import MASK
-from scalarviz.formulas.schedules import SCHEDULES
-from scalarviz.model.bank import Bank
-from scalarviz.model.operations import NONE, Operation
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.program import Program
 
 Whole = npt.NDArray[np.int64]
 

@@ -10,6 +10,11 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any, final
 
+from scalarviz.core.formulas.losses import Loss, LossRow
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.operations import Operation
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.program import Program
 from scalarviz.data.batches import Batches
 from scalarviz.engines.codegen import cuda_file
 from scalarviz.engines.codegen.cuda_file import CudaUnit
@@ -20,11 +25,6 @@ from scalarviz.engines.cuda import kernels, steps
 from scalarviz.engines.cuda.draws import DRAWS
 from scalarviz.engines.cuda.table import BY_NUMBER, WHOLE_BATCH
 from scalarviz.engines.cuda.tables import fits, make_layout
-from scalarviz.formulas.losses import Loss, LossRow
-from scalarviz.model.bank import Bank
-from scalarviz.model.operations import Operation
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.program import Program
 
 Launched = Callable[..., None]
 Rows = frozenset[tuple[str, str]]  # a table's name in the kernels, and a row's

@@ -8,6 +8,15 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.formulas.table import Formula
+from scalarviz.core.layers import Layer
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.operations import NONE, OVERFLOW
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.precision import Precision
+from scalarviz.core.model.program import Program
+from scalarviz.core.model.trace import Trace
 from scalarviz.engines.codegen.kernel_units import Kernel, load
 from scalarviz.engines.codegen.unit_source import Dtype, Unit
 from scalarviz.engines.common.base import Waiting
@@ -21,15 +30,6 @@ from scalarviz.engines.expression import kernels
 from scalarviz.engines.expression.engines import ExpressionEngine
 from scalarviz.engines.expression.job import ExpressionJob
 from scalarviz.engines.expression.tables import ExpressionTables, forward_kernel, slope_kernel
-from scalarviz.formulas.losses import Loss
-from scalarviz.formulas.table import Formula
-from scalarviz.layers import Layer
-from scalarviz.model.bank import Bank
-from scalarviz.model.operations import NONE, OVERFLOW
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.precision import Precision
-from scalarviz.model.program import Program
-from scalarviz.model.trace import Trace
 
 SHELL = {
     "forward": Unit("expression_tile_forward", kernels.tile_forward),

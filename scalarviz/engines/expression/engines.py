@@ -9,6 +9,14 @@ from typing import Any, Generic, final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.layers import Layer
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.operations import Buffer
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.precision import Precision
+from scalarviz.core.model.program import Moment, Program
+from scalarviz.core.model.trace import NONE, TraceProgram
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import (
     Kept,
@@ -18,14 +26,6 @@ from scalarviz.engines.common.base import (
     Waiting,
 )
 from scalarviz.errors import GradientError, UpdateError
-from scalarviz.formulas.losses import Loss
-from scalarviz.layers import Layer
-from scalarviz.model.bank import Bank
-from scalarviz.model.operations import Buffer
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.precision import Precision
-from scalarviz.model.program import Moment, Program
-from scalarviz.model.trace import NONE, TraceProgram
 
 
 class ExpressionEngine(StackEngine[Kept], Generic[Kept]):

@@ -9,13 +9,13 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.model.bank import Bank
 from scalarviz.engines.codegen.kernel_units import Kernel
 from scalarviz.engines.cpu.job import CpuJob
 from scalarviz.engines.cpu.records import Records, TileRecord
 from scalarviz.engines.cpu.room import address
 from scalarviz.engines.expression.records import TraceRecord
 from scalarviz.engines.expression.tables import ExpressionTables
-from scalarviz.model.bank import Bank
 
 
 @final

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from scalarviz.core.formulas.table import Formula
+from scalarviz.core.model.trace import MOST_OPERANDS, NONE, Trace
 from scalarviz.engines.codegen.dispatch import (
     BINARY_PARTIALS,
     TERNARY_PARTIALS,
@@ -14,8 +16,6 @@ from scalarviz.engines.codegen.unit_source import Unit
 from scalarviz.engines.expression import kernels
 from scalarviz.engines.expression.records import FORMULA, SLOPES, STEP, SUM
 from scalarviz.engines.expression.steps import Lowering, Term, TraceStep, find_slopes, in_order
-from scalarviz.formulas.table import Formula
-from scalarviz.model.trace import MOST_OPERANDS, NONE, Trace
 
 CACHE = 1 << 18  # maximum bytes of the values and gradients of a tile
 MOST_SAMPLES, LEAST_SAMPLES = 128, 8

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from scalarviz.base.checks.numbers import answered, check_signature, shorten
+from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
+from scalarviz.core.formulas.table import Formula
 from scalarviz.engines.own.checks import check_source, checked_name, digest
 from scalarviz.errors import InputError
-from scalarviz.formulas.activations import ACTIVATIONS, ActivationFormula
-from scalarviz.formulas.table import Formula
 
 BUILT_IN = frozenset(ACTIVATIONS)
 

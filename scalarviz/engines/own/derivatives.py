@@ -18,16 +18,16 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.autograd import value as values
-from scalarviz.autograd.value import ON_VALUES
 from scalarviz.base.checks.numbers import shorten
+from scalarviz.core.autograd import value as values
+from scalarviz.core.autograd.value import ON_VALUES
+from scalarviz.core.formulas import arithmetic, elementary
+from scalarviz.core.formulas.arithmetic import COMPARISONS
+from scalarviz.core.formulas.retarget import Target
+from scalarviz.core.formulas.table import Formula
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.trace import Trace, record_function, recorded_inputs
 from scalarviz.errors import InputError
-from scalarviz.formulas import arithmetic, elementary
-from scalarviz.formulas.arithmetic import COMPARISONS
-from scalarviz.formulas.retarget import Target
-from scalarviz.formulas.table import Formula
-from scalarviz.model.operations import NONE
-from scalarviz.model.trace import Trace, record_function, recorded_inputs
 
 Function = Callable[..., Any]
 

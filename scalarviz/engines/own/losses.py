@@ -8,11 +8,11 @@ from typing import Any
 
 from scalarviz.base.checks.numbers import answered, check_signature, shorten, true_or_false
 from scalarviz.base.checks.numbers import number as as_number
+from scalarviz.core.formulas.losses import EVERYWHERE, LOSSES, ROW_LOSSES, LossRow, RowLossRow
 from scalarviz.engines.own.checks import check_plain, check_source, checked_name, digest
 from scalarviz.engines.own.derivatives import on_numbers, recorded_derivative
 from scalarviz.engines.own.frozen import frozen
 from scalarviz.errors import InputError
-from scalarviz.formulas.losses import EVERYWHERE, LOSSES, ROW_LOSSES, LossRow, RowLossRow
 
 BUILT_IN = frozenset({**LOSSES, **ROW_LOSSES})
 

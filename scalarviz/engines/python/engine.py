@@ -10,10 +10,10 @@ from collections import Counter
 from typing import final
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.losses import Loss
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Engine
 from scalarviz.engines.python.run import PythonRun
-from scalarviz.formulas.losses import Loss
 
 
 @final

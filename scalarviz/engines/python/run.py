@@ -12,6 +12,10 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.model.operations import NONE, Buffer, Operation
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.program import Moment
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Engine, Outcome, Run
 from scalarviz.engines.common.reference import (
@@ -21,10 +25,6 @@ from scalarviz.engines.common.reference import (
 )
 from scalarviz.engines.common.statistics import Statistics
 from scalarviz.errors import UpdateError
-from scalarviz.formulas.losses import Loss
-from scalarviz.model.operations import NONE, Buffer, Operation
-from scalarviz.model.optimizer import Optimizer
-from scalarviz.model.program import Moment
 
 
 @final

@@ -14,6 +14,12 @@ from typing import Any, NoReturn, final
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.model.bank import SCALING, Bank
+from scalarviz.core.model.operations import Buffer
+from scalarviz.core.model.optimizer import SGD, Adam, Optimizer
+from scalarviz.core.model.precision import Precision
+from scalarviz.core.model.program import Moment, Program
 from scalarviz.data.batches import Batches
 from scalarviz.engines.codegen.kernel_units import Kernel
 from scalarviz.engines.codegen.unit_source import Unit
@@ -50,12 +56,6 @@ from scalarviz.engines.cpu.wide_products import PANEL, TURNED
 from scalarviz.engines.wasm.image import Image
 from scalarviz.engines.wasm.linking import FIRST, STACK
 from scalarviz.engines.wasm.llvm_text import HEAP
-from scalarviz.formulas.losses import Loss
-from scalarviz.model.bank import SCALING, Bank
-from scalarviz.model.operations import Buffer
-from scalarviz.model.optimizer import SGD, Adam, Optimizer
-from scalarviz.model.precision import Precision
-from scalarviz.model.program import Moment, Program
 
 AT_ONCE = int(TILE)  # samples that an evaluation takes at once
 SMALL_ARRAYS = 2**18  # bytes for arrays of kernels, beside those of wide layers

@@ -1,6 +1,6 @@
-// The initial numbers of a network for a seed, as formulas/initializers.py draws them.
+// The initial numbers of a network for a seed, as core/formulas/initializers.py draws them.
 //
-// The random generator is Philox 4x32 with ten rounds, as in formulas/randomness.py.
+// The random generator is Philox 4x32 with ten rounds, as in core/formulas/randomness.py.
 
 const PHILOX = { rounds: 10, factors: [0xd2511f53, 0xcd9e8d57], steps: [0x9e3779b9, 0xbb67ae85] };
 const HALF = 2 ** 16;

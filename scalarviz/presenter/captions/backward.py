@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from scalarviz.base.texts import plural, row_text, text
-from scalarviz.formulas.activations import ACTIVATIONS, ActivationFormula
-from scalarviz.formulas.losses import LossRow, log_sum_exp
-from scalarviz.formulas.written import formula_of, written
-from scalarviz.model.operations import NONE
+from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
+from scalarviz.core.formulas.losses import LossRow, log_sum_exp
+from scalarviz.core.formulas.written import formula_of, written
+from scalarviz.core.model.operations import NONE
 from scalarviz.presenter.captions.format import MOST, agreeing, fill, pretty, said
 from scalarviz.presenter.captions.lines import (
     FIRST_ON_CUBE,

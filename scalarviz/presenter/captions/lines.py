@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scalarviz.base.texts import text
-from scalarviz.model.operations import NONE
+from scalarviz.core.model.operations import NONE
 from scalarviz.presenter.captions.format import FEW, agreeing, exact_sum, said, written_apart
 from scalarviz.session.caption import Neuron, Piece
 

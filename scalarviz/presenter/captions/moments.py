@@ -9,8 +9,8 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import plural, text
-from scalarviz.model.operations import NONE
-from scalarviz.model.program import Program
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.program import Program
 from scalarviz.presenter.captions.backward import BACKWARD_KINDS, delta, row_back
 from scalarviz.presenter.captions.format import exact_sum, said, written_alike
 from scalarviz.presenter.captions.lines import (

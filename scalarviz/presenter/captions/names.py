@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from scalarviz.base.texts import text
-from scalarviz.model.operations import NONE, Buffer, Operation
-from scalarviz.model.program import Program
+from scalarviz.core.model.operations import NONE, Buffer, Operation
+from scalarviz.core.model.program import Program
 from scalarviz.presenter.scene_layout import names_of
 from scalarviz.session.caption import Neuron
 from scalarviz.session.session import Session

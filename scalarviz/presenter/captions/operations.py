@@ -9,9 +9,9 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import row_text, text
-from scalarviz.formulas.activations import ACTIVATIONS, ActivationFormula
-from scalarviz.formulas.written import WrittenFormula, formula_of
-from scalarviz.model.operations import NONE
+from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
+from scalarviz.core.formulas.written import WrittenFormula, formula_of
+from scalarviz.core.model.operations import NONE
 from scalarviz.presenter.captions.format import FEW, fill, pretty, said
 from scalarviz.presenter.captions.lines import (
     PRODUCT,

@@ -8,10 +8,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from scalarviz.base.texts import plural, text
-from scalarviz.formulas.elementary import sqrt
-from scalarviz.formulas.written import in_words, value_at
-from scalarviz.model.operations import NONE
-from scalarviz.model.optimizer import Optimizer
+from scalarviz.core.formulas.elementary import sqrt
+from scalarviz.core.formulas.written import in_words, value_at
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.presenter.arithmetic import LONGEST, is_exact
 from scalarviz.presenter.captions.format import (
     FEW,

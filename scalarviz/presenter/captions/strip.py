@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from scalarviz.base.texts import row_text, text
-from scalarviz.model.operations import NONE
-from scalarviz.model.program import Moment, Program
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.program import Moment, Program
 from scalarviz.view.frame_data import BACKWARD, ERROR, FORWARD, Cell
 from scalarviz.view.strip import label
 

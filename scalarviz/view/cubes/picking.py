@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.model.operations import NONE
+from scalarviz.core.model.operations import NONE
 from scalarviz.view.cubes.shaders import HALF, LEAST, STEPS
 from scalarviz.view.scene.plates import Plate
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.model.program import Program
 from scalarviz.draw2d.batch import OnCard
-from scalarviz.model.program import Program
 from scalarviz.shaders.live import LiveShader
 
 COLORS, ANSWERS, CLASSES = 0.0, 1.0, 2.0  # kinds of maps, as in network_map.frag

@@ -22,8 +22,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.model.operations import NONE
-from scalarviz.model.program import Program
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.program import Program
 from scalarviz.view.scene.beads_flow import places_of
 from scalarviz.view.scene.beads_form import (
     Form,

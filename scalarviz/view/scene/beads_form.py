@@ -12,8 +12,8 @@ from math import cos, radians, sin
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.model.operations import NONE
-from scalarviz.model.program import Program
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.program import Program
 from scalarviz.view.scene.beads_flow import CORRIDOR, ELEVATION, along_flow, folded, hang
 from scalarviz.view.scene.beads_lines import LEAST_IMAGES, Station, measure, stations_of
 from scalarviz.view.scene.camera import EDGE, Camera

@@ -14,8 +14,8 @@ from math import ceil, prod
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.model.operations import NONE, Buffer, Operation, Shape, Windows
-from scalarviz.model.program import Program
+from scalarviz.core.model.operations import NONE, Buffer, Operation, Shape, Windows
+from scalarviz.core.model.program import Program
 from scalarviz.view.scene.layout_builder import BY_PIXELS, MOST
 from scalarviz.view.scene.plates import DOWN, NEAR, Neurons
 

@@ -20,8 +20,8 @@ from dataclasses import replace
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.model.operations import NONE, Operation, Shape
-from scalarviz.model.program import Program
+from scalarviz.core.model.operations import NONE, Operation, Shape
+from scalarviz.core.model.program import Program
 from scalarviz.view.scene.beads import beads
 from scalarviz.view.scene.layout_builder import (
     BETWEEN,

@@ -12,8 +12,8 @@ from math import ceil
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.model.operations import Buffer, Operation, Shape
-from scalarviz.model.program import Program
+from scalarviz.core.model.operations import Buffer, Operation, Shape
+from scalarviz.core.model.program import Program
 from scalarviz.view.scene.plates import DOWN, NEAR, RIGHT, UP, Label, Layout, Neurons, Plate, Wires
 
 WIRED = 128  # neurons; a longer row has no wires

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.model.operations import Operation, Shape
+from scalarviz.core.model.operations import Operation, Shape
 from scalarviz.view.scene.layout_builder import (
     ALONE,
     BETWEEN,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.model.operations import NONE, Places, Shape
+from scalarviz.core.model.operations import NONE, Places, Shape
 from scalarviz.view.scene.camera import Camera
 
 RIGHT, UP, NEAR = np.eye(3)

@@ -10,10 +10,10 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.messages import inform
+from scalarviz.core.model.program import Program
 from scalarviz.engines.common.reference import program_forward
 from scalarviz.engines.common.snapshot import Snapshot
 from scalarviz.errors import InputError, ScalarvizError
-from scalarviz.model.program import Program
 from scalarviz.network.network import Network
 from scalarviz.session.worker import check_end
 from scalarviz.shaders.live import LiveShader, live_shader

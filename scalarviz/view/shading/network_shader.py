@@ -6,8 +6,8 @@ from typing import Self, final
 from weakref import finalize, ref
 
 from scalarviz.base.checks.numbers import FloatArray, answered, as_batch, not_copied, shorten
+from scalarviz.core.model.program import Program
 from scalarviz.errors import InputError, OrderError, ShapeError
-from scalarviz.model.program import Program
 from scalarviz.network.network import Network
 from scalarviz.session.session import Session
 from scalarviz.shaders.live import LiveShader

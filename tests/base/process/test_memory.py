@@ -10,10 +10,10 @@ import pytest
 import scalarviz as sv
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.base.process import memory
+from scalarviz.core.formulas.initializers import PORTION, Init
+from scalarviz.core.model import bank
+from scalarviz.core.model.bank import Bank
 from scalarviz.errors import InputError
-from scalarviz.formulas.initializers import PORTION, Init
-from scalarviz.model import bank
-from scalarviz.model.bank import Bank
 from tests.wording import refused
 
 GIGABYTE = 2**30

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from scalarviz.core.model.operations import NONE, Operation
+from scalarviz.core.model.program import Program
 from scalarviz.engines.cuda import places
-from scalarviz.model.operations import NONE, Operation
-from scalarviz.model.program import Program
 
 THREADS = 256
 # What the structs of network.cu hold: fields of 32 bits of the first two, and bytes of the third.

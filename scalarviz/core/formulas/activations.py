@@ -1,0 +1,245 @@
+"""The activations: y = f(x), each with its derivative beside it.
+
+A derivative is called with x and the result y, and uses whichever makes it shortest. To add an
+activation, write the two functions and one row of `ACTIVATIONS`: every engine, `Value`, ONNX,
+shaders, captions, tests and error messages take it from the table.
+
+Each is safe at any x: at +-1000 there is no exception, only the right limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from scalarviz.core.formulas.elementary import cos, erfc, exp, expm1, log1p, pi, sin, sqrt, tanh
+from scalarviz.core.formulas.table import Formula, table
+
+LEAK = 0.01  # the slope of leaky_relu below zero
+SQRT_HALF = sqrt(0.5)
+INVERSE_SQRT_2_PI = 1.0 / sqrt(2.0 * pi)
+INFINITY = exp(1000.0)
+Attributes = Mapping[str, tuple[float | str, float | str]]
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxOperator:
+    """The operator of ONNX that computes an activation.
+
+    name        name of the operator, such as "Elu"
+    attributes  for each attribute, the value that it must have, and ONNX's default for it
+    gate        an operator g with which the activation can be written as x * g(x), for operators
+                that many programs do not know yet
+    """
+
+    name: str
+    attributes: Attributes = field(default_factory=dict, hash=False)
+    gate: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ActivationFormula(Formula):
+    """A row of `ACTIVATIONS`; only name, value and partials are required.
+
+    limits            values at -1000 and at 1000, and derivatives there, for tests
+    slope             the derivative as captions write it, of the input z and the result a, in the
+                      notation of `error` and `slope` of `LossRow` in losses.py; by default as the
+                      code of the derivative says it, or "slope of NAME" if it does not fit a line
+    caption           what the activation does to the sum of a neuron, whose name replaces "{unit}"
+    zero_caption      the same where the result is 0; by default as elsewhere
+    backward_caption  what it does to what arrives on the way back; by default the slope is said
+    onnx              its operator in ONNX files; None: it cannot be exported
+    digest            hash of the source of an activation of the user's own, else ""
+    """
+
+    limits: tuple[float, float, float, float] | None = None
+    slope: str = ""
+    caption: str = ""
+    zero_caption: str = ""
+    backward_caption: str = ""
+    onnx: OnnxOperator | None = None
+    digest: str = ""
+
+
+def linear(x: float) -> float:
+    return x
+
+
+def linear_derivative(x: float, y: float) -> float:
+    return 1.0
+
+
+# NaN must give NaN, not 0: therefore the test is "x <= 0", not "x > 0".
+def relu(x: float) -> float:
+    return 0.0 if x <= 0.0 else x
+
+
+def relu_derivative(x: float, y: float) -> float:
+    return 0.0 if x <= 0.0 else 1.0
+
+
+def relu_right_derivative(x: float, y: float) -> float:
+    return 0.0 if x < 0.0 else 1.0
+
+
+def leaky_relu(x: float) -> float:
+    return LEAK * x if x <= 0.0 else x
+
+
+def leaky_relu_derivative(x: float, y: float) -> float:
+    return LEAK if x <= 0.0 else 1.0
+
+
+def elu(x: float) -> float:
+    return expm1(x) if x <= 0.0 else x
+
+
+def elu_derivative(x: float, y: float) -> float:
+    return exp(x) if x <= 0.0 else 1.0
+
+
+def sigmoid(x: float) -> float:
+    return 1.0 / (1.0 + exp(-x))
+
+
+def sigmoid_derivative(x: float, y: float) -> float:
+    return y * (1.0 - y)
+
+
+def tanh_derivative(x: float, y: float) -> float:
+    return 1.0 - y * y
+
+
+def softplus(x: float) -> float:
+    return (0.0 if x <= 0.0 else x) + log1p(exp(-abs(x)))
+
+
+def softplus_derivative(x: float, y: float) -> float:
+    return sigmoid(x)
+
+
+def swish(x: float) -> float:
+    return x * sigmoid(x)
+
+
+def swish_derivative(x: float, y: float) -> float:
+    s = sigmoid(x)
+    return s + y * (1.0 - s)
+
+
+def gelu(x: float) -> float:
+    return x * (0.5 * erfc(-x * SQRT_HALF))
+
+
+def gelu_derivative(x: float, y: float) -> float:
+    density = INVERSE_SQRT_2_PI * exp(-0.5 * x * x)
+    return 0.5 * erfc(-x * SQRT_HALF) + x * density
+
+
+def exp_derivative(x: float, y: float) -> float:
+    return y
+
+
+def sin_derivative(x: float, y: float) -> float:
+    return cos(x)
+
+
+ACTIVATIONS = table(
+    [
+        ActivationFormula(
+            "linear", linear, (linear_derivative,), limits=(-1000.0, 1000.0, 1.0, 1.0)
+        ),
+        ActivationFormula(
+            "relu",
+            relu,
+            (relu_derivative,),  # derivative 0 at 0, as in PyTorch
+            limits=(0.0, 1000.0, 0.0, 1.0),
+            slope="(1 if z > 0, else 0)",
+            caption="The sum of {unit} is above 0: relu lets it through.",
+            zero_caption="The sum of {unit} is not above 0: relu makes it 0.",
+            onnx=OnnxOperator("Relu"),
+        ),
+        ActivationFormula(
+            "relu_right",
+            relu,
+            (relu_right_derivative,),  # derivative 1 at 0
+            limits=(0.0, 1000.0, 0.0, 1.0),
+            slope="(1 if z >= 0, else 0)",
+            caption="The sum of {unit} is above 0: relu lets it through.",
+            zero_caption="The sum of {unit} is not above 0: relu makes it 0.",
+            onnx=OnnxOperator("Relu"),
+        ),
+        ActivationFormula(
+            "leaky_relu",
+            leaky_relu,
+            (leaky_relu_derivative,),
+            limits=(-10.0, 1000.0, LEAK, 1.0),
+            slope="(1 if z > 0, else 0.01)",
+            onnx=OnnxOperator("LeakyRelu", {"alpha": (LEAK, 0.01)}),
+        ),
+        ActivationFormula(
+            "elu",
+            elu,
+            (elu_derivative,),
+            limits=(-1.0, 1000.0, 0.0, 1.0),
+            slope="(1 if z > 0, else e^z)",
+            onnx=OnnxOperator("Elu", {"alpha": (1.0, 1.0)}),
+        ),
+        ActivationFormula(
+            "sigmoid",
+            sigmoid,
+            (sigmoid_derivative,),
+            limits=(0.0, 1.0, 0.0, 0.0),
+            slope="a (1 - a)",
+            caption="{unit}: sigmoid squeezes it between 0 and 1.",
+            onnx=OnnxOperator("Sigmoid"),
+        ),
+        ActivationFormula(
+            "tanh",
+            tanh,
+            (tanh_derivative,),
+            limits=(-1.0, 1.0, 0.0, 0.0),
+            slope="(1 - a^2)",
+            caption="{unit}: tanh squeezes it between -1 and 1.",
+            onnx=OnnxOperator("Tanh"),
+        ),
+        ActivationFormula(
+            "softplus",
+            softplus,
+            (softplus_derivative,),
+            limits=(0.0, 1000.0, 0.0, 1.0),
+            slope="sigmoid(z)",
+            onnx=OnnxOperator("Softplus"),
+        ),
+        ActivationFormula(
+            "swish",
+            swish,
+            (swish_derivative,),
+            limits=(0.0, 1000.0, 0.0, 1.0),
+            onnx=OnnxOperator("Swish", {"alpha": (1.0, 1.0)}, gate="Sigmoid"),
+        ),
+        ActivationFormula(
+            "gelu",
+            gelu,
+            (gelu_derivative,),
+            limits=(0.0, 1000.0, 0.0, 1.0),
+            onnx=OnnxOperator("Gelu", {"approximate": ("none", "none")}),
+        ),
+        ActivationFormula(
+            "exp",
+            exp,
+            (exp_derivative,),
+            limits=(0.0, INFINITY, 0.0, INFINITY),
+            slope="a",
+            onnx=OnnxOperator("Exp"),
+        ),
+        ActivationFormula(
+            "sin",
+            sin,
+            (sin_derivative,),
+            limits=(sin(-1000.0), sin(1000.0), cos(-1000.0), cos(1000.0)),
+            slope="cos(z)",
+            onnx=OnnxOperator("Sin"),
+        ),
+    ]
+)

@@ -1,0 +1,230 @@
+"""The initializers: distributions of weights, given fan_in and fan_out of a layer.
+
+fan_in is the number of inputs of an output, fan_out the number of outputs that an input reaches.
+Each law returns the two parameters of a distribution: (low, high) of a uniform one, (mean,
+deviation) of a normal one. A row of `INITIALIZERS` has the laws of weights and of biases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.checks.numbers import answered, number
+from scalarviz.core.formulas.elementary import sqrt
+from scalarviz.core.formulas.initial_draws import initial_pairs
+from scalarviz.core.formulas.randomness import normal, uniform
+from scalarviz.core.formulas.retarget import Target
+from scalarviz.core.formulas.settings import given
+from scalarviz.core.formulas.table import pick, table
+from scalarviz.errors import InputError
+
+# Rows drawn at once. Larger arrays leave a core's cache, and the system gives and takes back their
+# memory at every operation, which takes two or three times as long.
+PORTION = 2**13
+
+LawFunction = Callable[..., tuple[float, float]]
+
+
+def between(fan_in: float, fan_out: float, low: float, high: float) -> tuple[float, float]:
+    return low, high
+
+
+def around(fan_in: float, fan_out: float, mean: float, deviation: float) -> tuple[float, float]:
+    return mean, deviation
+
+
+def pytorch(fan_in: float, fan_out: float) -> tuple[float, float]:
+    bound = sqrt(1.0 / fan_in)
+    return -bound, bound
+
+
+def xavier_uniform(fan_in: float, fan_out: float) -> tuple[float, float]:
+    bound = sqrt(6.0 / (fan_in + fan_out))
+    return -bound, bound
+
+
+def xavier_normal(fan_in: float, fan_out: float) -> tuple[float, float]:
+    return 0.0, sqrt(2.0 / (fan_in + fan_out))
+
+
+def he_uniform(fan_in: float, fan_out: float) -> tuple[float, float]:
+    bound = sqrt(6.0 / fan_in)
+    return -bound, bound
+
+
+def he_normal(fan_in: float, fan_out: float) -> tuple[float, float]:
+    return 0.0, sqrt(2.0 / fan_in)
+
+
+def lecun_uniform(fan_in: float, fan_out: float) -> tuple[float, float]:
+    bound = sqrt(3.0 / fan_in)
+    return -bound, bound
+
+
+def lecun_normal(fan_in: float, fan_out: float) -> tuple[float, float]:
+    return 0.0, sqrt(1.0 / fan_in)
+
+
+def zeros(fan_in: float, fan_out: float) -> tuple[float, float]:
+    return 0.0, 0.0
+
+
+def fan_out(fan_in: float, fan_out: float) -> tuple[float, float]:
+    bound = sqrt(6.0 / fan_out)
+    return -bound, bound
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """A distribution whose two parameters depend on the fans of a layer, or on settings."""
+
+    name: str
+    kind: Literal["uniform", "normal"]
+    spread: LawFunction
+    takes_settings: bool = False
+
+
+ZEROS = Law("zeros", "uniform", zeros)
+UNIFORM = Law("uniform", "uniform", between, takes_settings=True)
+NORMAL = Law("normal", "normal", around, takes_settings=True)
+PYTORCH_BIAS = Law("fan_in", "uniform", pytorch)
+
+
+@dataclass(frozen=True, slots=True)
+class InitializerRow:
+    """The laws of the weights and of the biases, and default settings."""
+
+    weight: Law
+    bias: Law = ZEROS
+    settings: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.weight.name
+
+
+INITIALIZERS = table(
+    [
+        InitializerRow(Law("pytorch", "uniform", pytorch), PYTORCH_BIAS),
+        InitializerRow(UNIFORM, UNIFORM, (("low", -1.0), ("high", 1.0))),
+        InitializerRow(NORMAL, ZEROS, (("mean", 0.0), ("deviation", 1.0))),
+        InitializerRow(Law("xavier_uniform", "uniform", xavier_uniform)),
+        InitializerRow(Law("xavier_normal", "normal", xavier_normal)),
+        InitializerRow(Law("he_uniform", "uniform", he_uniform)),
+        InitializerRow(Law("he_normal", "normal", he_normal)),
+        InitializerRow(Law("lecun_uniform", "uniform", lecun_uniform)),
+        InitializerRow(Law("lecun_normal", "normal", lecun_normal)),
+    ]
+)
+
+BIASES = table(
+    [
+        ZEROS,
+        PYTORCH_BIAS,  # U(+-1/sqrt(in))
+        Law("fan_out", "uniform", fan_out),  # U(+-sqrt(6/out))
+    ]
+)
+
+
+# The formulas of the draws, on arrays.
+ARRAYS = Target({"cos": np.cos, "log": np.log, "sqrt": np.sqrt})
+UNIFORM_ARRAY = ARRAYS.retarget(uniform)
+NORMAL_ARRAY = ARRAYS.retarget(normal)
+
+
+class Init:
+    """Initial numbers of a network: `Init("uniform", low=0, high=1)`, or just a name.
+
+    name       row of `INITIALIZERS`, which states the law of weights and of biases: "pytorch", the
+               default, "uniform", "normal", "he_uniform", "he_normal", "xavier_uniform", ...
+    bias       another law for the biases: "zeros", "fan_in" (+-1/sqrt(in)) or "fan_out"
+               (+-sqrt(6/out)); None, the default: that of the row
+    low, high  bounds of "uniform"; by default -1.0 and 1.0
+    mean       of "normal"; by default 0.0
+    deviation  standard deviation of "normal"; by default 1.0
+
+    Raises UnknownNameError for an unknown name or a setting of another law, InputError for a bad
+    number.
+    """
+
+    @answered
+    def __init__(
+        self,
+        name: str = "pytorch",
+        *,
+        bias: str | None = None,
+        low: float | None = None,
+        high: float | None = None,
+        mean: float | None = None,
+        deviation: float | None = None,
+    ) -> None:
+        row = pick(INITIALIZERS, name, "initializer")
+        known = dict(row.settings)
+        settings = given(low=low, high=high, mean=mean, deviation=deviation)
+        for setting in settings:
+            pick(known, setting, f"setting of the initializer {name!r}:")
+        self.row = row
+        self.settings = known | {
+            key: number(value, f"{key} of the initializer {name!r}")
+            for key, value in settings.items()
+        }
+        self.weight = row.weight
+        self.bias = row.bias if bias is None else pick(BIASES, bias, "bias initializer")
+        self._check()
+
+    def _check(self) -> None:
+        if self.settings.get("low", 0.0) > self.settings.get("high", 0.0):
+            raise InputError(f"low must not be above high in {self!r}")
+        if self.settings.get("deviation", 0.0) < 0.0:
+            raise InputError(f"the deviation must not be negative in {self!r}")
+
+    @staticmethod
+    def of(init: str | Init) -> Init:
+        """Return `init` if it is an Init, else the Init of that name."""
+        return init if isinstance(init, Init) else Init(init)
+
+    def draw(
+        self, law: Law, shape: tuple[int, int], seed: int, first: int, count: int
+    ) -> npt.NDArray[np.float64]:
+        """Return initial numbers for the bank's rows `first`, `first` + 1, ... of a layer.
+
+        A row's number depends on the seed and on the row alone, so a network that grows by a
+        layer keeps the numbers it had.
+
+        law     distribution of the numbers
+        shape   (fan_in, fan_out) of the layer
+        seed    seed of the network
+        first   first row
+        count   number of rows
+
+        Returns a float64 array of shape (count,).
+        """
+        settings = tuple(self.settings.values()) if law.takes_settings else ()
+        a, b = law.spread(float(shape[0]), float(shape[1]), *settings)
+        u, v = initial_pairs(seed, first, count)
+        array: npt.NDArray[np.float64]
+        array = UNIFORM_ARRAY(u, a, b) if law.kind == "uniform" else NORMAL_ARRAY(u, v, a, b)
+        return array
+
+    def fill(
+        self, rows: npt.NDArray[Any], law: Law, shape: tuple[int, int], seed: int, first: int
+    ) -> None:
+        """Write initial numbers into `rows` of the bank.
+
+        `law`, `shape`, `seed` and `first` are as in `draw`.
+        """
+        for start in range(0, len(rows), PORTION):
+            part = rows[start : start + PORTION]
+            part[:] = self.draw(law, shape, seed, first + start, len(part))
+
+    def __repr__(self) -> str:
+        parts = [repr(self.row.name)]
+        parts += [f"{key}={value:g}" for key, value in self.settings.items()]
+        if self.bias is not self.row.bias:
+            parts.append(f"bias={self.bias.name!r}")
+        return f"Init({', '.join(parts)})"

@@ -1,0 +1,441 @@
+"""The losses: the error of a prediction p with target t, with the derivative with respect to p.
+
+A row of `LOSSES` works on one number; a row of `ROW_LOSSES` (softmax) needs a whole row of outputs.
+`Loss` reduces the errors to one number, with a mean and a factor.
+
+The relative losses multiply the error by a `weight`, such as 1 / (p * p + .01). The derivative
+treats the weight as a constant although p is in it. (So do the renderers that these losses come
+from: otherwise an error could be lowered by making p larger, and predictions would grow.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, MutableSequence, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, final, get_args
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from scalarviz.base.checks.attributes import Absent
+from scalarviz.base.checks.numbers import FloatArray, answered, as_batch, number
+from scalarviz.base.checks.targets import as_targets
+from scalarviz.base.messages import caution
+from scalarviz.core.formulas.activations import ACTIVATIONS, sigmoid
+from scalarviz.core.formulas.elementary import exp, log, log1p
+from scalarviz.core.formulas.table import FloatFunction, pick, table
+from scalarviz.errors import InputError, OrderError
+
+EVERYWHERE = (-math.inf, math.inf)
+# Predictions that a loss was computed of, by id, as long as somebody has them.
+JUDGED: WeakValueDictionary[int, FloatArray] = WeakValueDictionary()
+FLOOR = 0.01  # keeps the relative losses finite where the divisor is 0
+
+
+def squared(p: float, t: float) -> float:
+    return (p - t) * (p - t)
+
+
+def squared_derivative(p: float, t: float) -> float:
+    return 2.0 * (p - t)
+
+
+def absolute(p: float, t: float) -> float:
+    return abs(p - t)
+
+
+def absolute_derivative(p: float, t: float) -> float:
+    return 1.0 if p > t else (-1.0 if p < t else 0.0)
+
+
+def huber(p: float, t: float) -> float:
+    e = abs(p - t)
+    return 0.5 * e * e if e <= 1.0 else e - 0.5
+
+
+def huber_derivative(p: float, t: float) -> float:
+    e = p - t
+    return 1.0 if e > 1.0 else (-1.0 if e < -1.0 else e)
+
+
+def cross_entropy_on_logit(p: float, t: float) -> float:
+    return (0.0 if p <= 0.0 else p) - p * t + log1p(exp(-abs(p)))
+
+
+def cross_entropy_on_logit_derivative(p: float, t: float) -> float:
+    return sigmoid(p) - t
+
+
+def by_nothing(p: float, t: float) -> float:
+    return 1.0
+
+
+def by_prediction(p: float, t: float) -> float:
+    return 1.0 / (abs(p) + FLOOR)
+
+
+def by_squared_prediction(p: float, t: float) -> float:
+    return 1.0 / (p * p + FLOOR)
+
+
+def by_target(p: float, t: float) -> float:
+    return 1.0 / (abs(t) + FLOOR)
+
+
+def by_both(p: float, t: float) -> float:
+    return 1.0 / (0.5 * (abs(p) + abs(t)) + FLOOR)
+
+
+def log_sum_exp(z: Sequence[float]) -> float:
+    """Return log(sum of exp(z)) without overflow: the largest is subtracted first."""
+    largest = z[0]
+    for i in range(len(z)):
+        largest = z[i] if z[i] > largest else largest
+    total = exp(z[0] - largest)
+    for i in range(1, len(z)):
+        total += exp(z[i] - largest)
+    return largest + log(total)
+
+
+def softmax_cross_entropy(z: Sequence[float], t: Sequence[float]) -> float:
+    """Return - sum of t * log(softmax(z)), over one row."""
+    normalizer = log_sum_exp(z)
+    loss = t[0] * (normalizer - z[0])
+    for i in range(1, len(z)):
+        loss += t[i] * (normalizer - z[i])
+    return loss
+
+
+def softmax_cross_entropy_gradient(
+    z: Sequence[float], t: Sequence[float], gradient: MutableSequence[float]
+) -> None:
+    """Write the derivative with respect to each z of one row into `gradient`."""
+    normalizer = log_sum_exp(z)
+    mass = t[0]
+    for i in range(1, len(z)):
+        mass += t[i]
+    for i in range(len(z)):
+        gradient[i] = mass * exp(z[i] - normalizer) - t[i]
+
+
+@dataclass(frozen=True, slots=True)
+class LossRow:
+    """A row of `LOSSES`; only name, value and derivative are required.
+
+    value, derivative  the error of one number, and its derivative with respect to p
+    weight             a factor of both that is taken as a constant; by default 1
+    logits             name of the activation that the loss applies itself, or ""
+    error, slope       error and derivative, with their weight, as captions write them, of p and t;
+                       by default as the code of the functions says them, or "NAME(p, t)" and
+                       "NAME'(p, t)" if there is a weight or they do not fit a line. A caption puts
+                       numbers into them, and a test computes them: a product is `2 (p - t)` or
+                       `t * p`, a power `p^2`, a magnitude `|p|`; functions are exp (or `e^p`), log,
+                       cos, sign, clip and the activations. A translation has them as
+                       `rows.losses.NAME.error` and `rows.losses.NAME.derivative`.
+    digest             hash of the source of a loss of the user's own, else ""
+    domain             the numbers between which predictions lie; by default all
+    """
+
+    name: str
+    value: FloatFunction
+    derivative: FloatFunction
+    weight: FloatFunction = by_nothing
+    logits: str = ""
+    error: str = ""
+    slope: str = ""
+    digest: str = ""
+    domain: tuple[float, float] = EVERYWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class RowLossRow:
+    """A row of `ROW_LOSSES`: the error of a row of numbers, and what writes its gradient.
+
+    The rest is as in `LossRow`; captions show `error` and `slope` as they are, without numbers, by
+    default "NAME(p, t)" and "NAME'(p, t)".
+    """
+
+    name: str
+    value: Callable[[Sequence[float], Sequence[float]], float]
+    gradient: Callable[[Sequence[float], Sequence[float], MutableSequence[float]], None]
+    logits: str = ""
+    error: str = ""
+    slope: str = ""
+    digest: str = ""
+    domain: tuple[float, float] = EVERYWHERE
+
+
+LOSSES = table(
+    [
+        LossRow(
+            "mse",
+            squared,
+            squared_derivative,
+            error="(p - t)^2",
+            slope="2 (p - t)",
+        ),
+        LossRow(
+            "mae",
+            absolute,
+            absolute_derivative,
+            error="|p - t|",
+            slope="sign(p - t)",
+        ),
+        LossRow(
+            "huber",
+            huber,
+            huber_derivative,
+            error="huber(p - t)",
+            slope="clip(p - t, -1, 1)",
+        ),
+        LossRow(
+            "relative_l1",
+            absolute,
+            absolute_derivative,
+            by_prediction,
+            error="|p - t| / (|p| + 0.01)",
+            slope="sign(p - t) / (|p| + 0.01)",
+        ),
+        LossRow(
+            "relative_l2",
+            squared,
+            squared_derivative,
+            by_squared_prediction,
+            error="(p - t)^2 / (p^2 + 0.01)",
+            slope="2 (p - t) / (p^2 + 0.01)",
+        ),
+        LossRow(
+            "mape",
+            absolute,
+            absolute_derivative,
+            by_target,
+            error="|p - t| / (|t| + 0.01)",
+            slope="sign(p - t) / (|t| + 0.01)",
+        ),
+        LossRow(
+            "smape",
+            absolute,
+            absolute_derivative,
+            by_both,
+            error="|p - t| / ((|p| + |t|) / 2 + 0.01)",
+            slope="sign(p - t) / ((|p| + |t|) / 2 + 0.01)",
+        ),
+        LossRow(
+            "sigmoid_cross_entropy",
+            cross_entropy_on_logit,
+            cross_entropy_on_logit_derivative,
+            logits="sigmoid",
+            error="(log(1 + e^p) - t * p)",
+            slope="(sigmoid(p) - t)",
+        ),
+    ]
+)
+
+ROW_LOSSES = table(
+    [
+        RowLossRow(
+            "softmax_cross_entropy",
+            softmax_cross_entropy,
+            softmax_cross_entropy_gradient,
+            logits="softmax",
+            error="(-sum of t * log softmax(p))",
+            slope="(softmax(p) - t)",
+        ),
+    ]
+)
+
+Mean = Literal["all", "samples", "none"]
+MEANS: dict[str, Mean] = {mean: mean for mean in get_args(Mean)}
+
+
+@final
+class LossValue(float):
+    """A loss: a float, whose missing attribute `backward` raises an error that says where it is."""
+
+    if not TYPE_CHECKING:
+        backward = Absent()
+
+
+class Loss:
+    """The loss of a batch of predictions, as one number: `Loss("mse")`.
+
+    The errors of a batch are added up, multiplied by `factor`, and divided as `mean` says: "all"
+    by the number of samples and outputs (as PyTorch does), "samples" by the number of samples
+    only, "none" not at all. A softmax loss has one error a sample, so "all" and "samples" agree.
+
+    The relative losses (relative_l1, relative_l2, mape, smape) divide by a number that can contain
+    the prediction; their derivative treats it as a constant.
+
+    Other conventions: (p - t) per batch is `factor=.5, mean="samples"`; 2 (p - t) / batch,
+    not divided by the channels, is `mean="samples"`; a plain sum of squares is `mean="none"`.
+
+    name    row of LOSSES or ROW_LOSSES: "mse", the default, "mae", "huber",
+            "softmax_cross_entropy", ..., or what `sv.loss` returned
+    factor  factor of the sum of errors, above 0; by default 1.0
+    mean    "all", the default, "samples" or "none"
+
+    Raises UnknownNameError for an unknown name, InputError for a bad factor.
+
+    >>> loss = Loss("mse")
+    >>> loss.forward([[0.0, 1.0]], [[1.0, 1.0]])
+    0.5
+    >>> loss.backward()
+    array([[-1.,  0.]])
+    """
+
+    @answered
+    def __init__(
+        self,
+        name: str | LossRow | RowLossRow = "mse",
+        *,
+        factor: float = 1.0,
+        mean: Mean = "all",
+    ) -> None:
+        rows: Mapping[str, LossRow | RowLossRow] = LOSSES
+        if not isinstance(name, str) or name not in LOSSES:
+            rows = {**LOSSES, **ROW_LOSSES}
+        self._begin(
+            name if isinstance(name, LossRow | RowLossRow) else pick(rows, name, "loss"),
+            number(factor, "the factor of a loss", 0.0, open_low=True),
+            pick(MEANS, mean, "mean of a loss"),
+        )
+
+    @staticmethod
+    def of(loss: AnyLoss) -> Loss:
+        """Return `loss` if it is a Loss, else the Loss of that name or row."""
+        if isinstance(loss, Loss):
+            return loss
+        row = LOSSES.get(loss) if isinstance(loss, str) else None
+        if row is None:
+            return Loss(loss)
+        made = Loss.__new__(Loss)  # without the checks of numbers that are not given
+        made._begin(row)
+        return made
+
+    def _begin(self, row: LossRow | RowLossRow, factor: float = 1.0, mean: Mean = "all") -> None:
+        self.row, self.factor, self.mean = row, factor, mean
+        self._stack: list[tuple[FloatArray, FloatArray, bool]] = []
+
+    @property
+    def name(self) -> str:
+        return self.row.name
+
+    @property
+    def key(self) -> tuple[str, str, float, str]:
+        """All settings, for comparison."""
+        return self.row.name, self.row.digest, self.factor, self.mean
+
+    def __call__(self, prediction: object, target: object) -> float:
+        """Return the loss, without keeping anything for `backward`."""
+        p, t, _ = self._batch(prediction, target)
+        return self._value(p, t)
+
+    def forward(self, prediction: object, target: object) -> float:
+        """Return the loss of a batch, and keep what `backward` needs.
+
+        `prediction` and `target` have shape (samples, outputs), or (outputs,) for one sample. A
+        target of shape (samples,) has numbers for one output, or the labels of a loss on logits.
+        Raises ShapeError if they differ, NotFiniteError if the target is not finite, InputError for
+        wrong labels.
+        """
+        p, t, single = self._batch(prediction, target)
+        self._stack.append((p, t, single))
+        return self._value(p, t)
+
+    def backward(self) -> FloatArray:
+        """Return the derivative of the newest unmatched forward's loss for each prediction.
+
+        Raises OrderError without an unmatched forward.
+        """
+        if not self._stack:
+            raise OrderError("backward of a loss without a forward: call loss.forward first")
+        p, t, single = self._stack.pop()
+        gradient = self._gradient(p, t) * self.scale(p.shape)
+        return gradient[0] if single else gradient
+
+    def classes(self, outputs: int) -> int:
+        """Return the number of classes that labels can name with `outputs` outputs; 0: no labels.
+
+        The losses on logits take labels from 0 on, one for each output; sigmoid_cross_entropy takes
+        0 and 1 for a single one.
+        """
+        if not self.row.logits:
+            return 0
+        return outputs if outputs > 1 or isinstance(self.row, RowLossRow) else 2
+
+    def check_output(self, activation: str) -> None:
+        """Raise InputError for a last `activation` that does not go with this loss.
+
+        The loss applies it itself, or it gives numbers outside the domain of the loss.
+        """
+        row = ACTIVATIONS.get(activation)
+        low, high = self.row.domain
+        reach = row.limits[:2] if row is not None and row.limits else ()
+        if reach and (min(reach) < low or max(reach) > high):
+            raise InputError(
+                f"the loss {self.name!r} takes predictions between {low:g} and {high:g}, and the "
+                f"last layer's activation {activation!r} gives others: choose one such as 'sigmoid'"
+            )
+        if self.row.logits and activation in ("sigmoid", "softmax"):
+            raise InputError(
+                f"the loss {self.name!r} takes logits and applies {self.row.logits} itself, but "
+                f"the last layer's activation is {activation!r}: make it 'linear', or choose a "
+                "loss such as 'mse'"
+            )
+        if self.row.logits and row is not None and reach and min(reach) >= 0.0 <= row.value(-1.0):
+            caution(
+                f"the loss {self.name!r} takes logits of both signs, and the last layer's "
+                f"activation {activation!r} gives none below 0: make it 'linear'"
+            )
+
+    def _batch(self, prediction: object, target: object) -> tuple[FloatArray, FloatArray, bool]:
+        if isinstance(prediction, np.ndarray):
+            JUDGED[id(prediction)] = prediction
+        # A diverging network predicts inf: the loss is then inf or NaN, which is no error.
+        p, single = as_batch(prediction, None, "a loss", finite=False)
+        who = f"the target of a prediction of shape {p.shape}"
+        classes = self.classes(p.shape[1])
+        return p, as_targets(target, len(p), p.shape[1], who, classes=classes), single
+
+    def scale(self, shape: tuple[int, ...]) -> float:
+        """Return the factor of the sum of errors of a batch of `shape` (samples, outputs)."""
+        samples, outputs = shape
+        return self.factor / (samples * self.divisor(outputs) or 1)
+
+    def divisor(self, outputs: int) -> int:
+        """Return the divisor of a sample's sum of errors, given its `outputs`; 0: not divided."""
+        if self.mean == "none":
+            return 0
+        return outputs if self.mean == "all" and isinstance(self.row, LossRow) else 1
+
+    def _value(self, p: FloatArray, t: FloatArray) -> float:
+        row = self.row
+        total = 0.0
+        for ps, ts in zip(p.tolist(), t.tolist(), strict=True):
+            if isinstance(row, RowLossRow):
+                total += row.value(ps, ts)
+            else:
+                total += sum(
+                    row.value(a, b) * row.weight(a, b) for a, b in zip(ps, ts, strict=True)
+                )
+        return LossValue(total * self.scale(p.shape))
+
+    def _gradient(self, p: FloatArray, t: FloatArray) -> FloatArray:
+        row = self.row
+        rows = []
+        for ps, ts in zip(p.tolist(), t.tolist(), strict=True):
+            gradient = [0.0] * len(ps)
+            if isinstance(row, RowLossRow):
+                row.gradient(ps, ts, gradient)
+            else:
+                for i, (a, b) in enumerate(zip(ps, ts, strict=True)):
+                    gradient[i] = row.derivative(a, b) * row.weight(a, b)
+            rows.append(gradient)
+        return np.array(rows)
+
+    def __repr__(self) -> str:
+        return f"Loss({self.name!r}, factor={self.factor:g}, mean={self.mean!r})"
+
+
+AnyLoss = str | Loss | LossRow | RowLossRow

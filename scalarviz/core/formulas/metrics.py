@@ -1,0 +1,152 @@
+"""The metrics: numbers that say how good predictions are, for people rather than for gradients.
+
+A row of `METRICS` works on arrays of shape (samples, outputs). Predictions of a loss on logits are
+probabilities: `predictions_of` applies sigmoid or softmax first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray, check_signature, number, shorten
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.formulas.table import pick, table
+from scalarviz.errors import InputError
+
+HELD_OUT = "held_out_"  # before the name of a metric of held-out samples
+LOSS = "loss"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRow:
+    """A row of `METRICS`, or a function of the user.
+
+    value   function of predictions and targets
+    rises   whether larger is better; by default False
+    is_own  whether it is a function of the user, which no file can hold; by default False
+    """
+
+    name: str
+    value: Callable[[FloatArray, FloatArray], float]
+    rises: bool = False
+    is_own: bool = False
+
+
+def accuracy(p: FloatArray, t: FloatArray) -> float:
+    """Share of samples of the right class: that of the largest output, or above `cut` for one."""
+    if p.shape[1] == 1:
+        return binary_accuracy(p, t)
+    return float(np.mean(p.argmax(axis=1) == t.argmax(axis=1)))
+
+
+def binary_accuracy(p: FloatArray, t: FloatArray) -> float:
+    """Share of outputs on the right side of `cut`, each by itself."""
+    at = cut(t)
+    return float(np.mean((p > at) == (t > at)))
+
+
+def cut(t: FloatArray) -> float:
+    """The number between the two classes: 0 for targets -1 and 1, else 0.5."""
+    return 0.0 if (t < 0.0).any() else 0.5
+
+
+def mae(p: FloatArray, t: FloatArray) -> float:
+    return float(np.mean(np.abs(p - t)))
+
+
+def mse(p: FloatArray, t: FloatArray) -> float:
+    return float(np.mean((p - t) ** 2))
+
+
+def rmse(p: FloatArray, t: FloatArray) -> float:
+    return float(np.sqrt(mse(p, t)))
+
+
+def max_error(p: FloatArray, t: FloatArray) -> float:
+    return float(np.max(np.abs(p - t)))
+
+
+def r2(p: FloatArray, t: FloatArray) -> float:
+    """Mean of the coefficients of determination of the outputs; NaN if targets do not vary."""
+    spread = np.sum((t - t.mean(axis=0)) ** 2, axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.mean(1.0 - np.sum((p - t) ** 2, axis=0) / np.where(spread, spread, np.nan)))
+
+
+METRICS = table(
+    [
+        MetricRow("accuracy", accuracy, rises=True),
+        MetricRow("binary_accuracy", binary_accuracy, rises=True),
+        MetricRow("mae", mae),
+        MetricRow("mse", mse),
+        MetricRow("rmse", rmse),
+        MetricRow("max_error", max_error),
+        MetricRow("r2", r2, rises=True),
+    ]
+)
+
+
+def rows_of_metrics(metrics: object) -> dict[str, MetricRow]:
+    """Return the rows of some metrics, names or functions, by name; raise InputError.
+
+    "loss" has no row: it is that of held-out samples, which is always measured.
+    """
+    given: Any = [metrics] if isinstance(metrics, str) or callable(metrics) else metrics
+    if not isinstance(given, (list, tuple)):
+        raise InputError(
+            f"metrics are a list of names and functions, such as ['accuracy'], not {shorten(given)}"
+        )
+    found: dict[str, MetricRow] = {}
+    for each in given:
+        if each == LOSS:
+            continue
+        row = own_metric(each) if callable(each) else pick(METRICS, each, "metric")
+        if row.name in found:
+            raise InputError(f"two metrics are called {row.name!r}: give one another name")
+        found[row.name] = row
+    return found
+
+
+def own_metric(function: Callable[[FloatArray, FloatArray], float]) -> MetricRow:
+    """Return the row of a function of the user; raise InputError if it cannot be one."""
+    name = str(getattr(function, "__name__", type(function).__name__))
+    if not name.isidentifier() or name in (LOSS, "step", *METRICS) or name.startswith(HELD_OUT):
+        raise InputError(
+            f"a metric of your own cannot be called {shorten(name)}: write it as a function with a "
+            "name of its own, def share_above(predictions, targets): ..."
+        )
+    arguments = ["predictions", "targets"]
+    check_signature(function, arguments, f"the metric {name}", f"def {name}(predictions, targets)")
+    return MetricRow(name, function, is_own=True)
+
+
+def measured(row: MetricRow, p: FloatArray, t: FloatArray) -> float:
+    """Return a metric of predictions and targets; raise InputError if it is no number.
+
+    An error of a function of the user gets a note with its name.
+    """
+    if not row.is_own:  # of a network that diverges, too
+        with np.errstate(over="ignore", invalid="ignore"):
+            return row.value(p, t)
+    try:
+        value = row.value(p, t)
+    except BaseException as error:  # raised again, with a note
+        error.add_note(f"(in the metric {row.name})")
+        raise
+    return number(value, f"what the metric {row.name} returns", finite=False)
+
+
+def predictions_of(loss: Loss, outputs: FloatArray) -> FloatArray:
+    """Return the predictions of a network: its outputs, or probabilities if these are logits."""
+    p = np.asarray(outputs, np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if loss.row.logits == "sigmoid":
+            p = 0.5 + 0.5 * np.tanh(0.5 * p)
+        if loss.row.logits == "softmax":
+            p = np.exp(p - p.max(axis=1, keepdims=True))
+            p /= p.sum(axis=1, keepdims=True)
+    return p

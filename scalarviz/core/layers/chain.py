@@ -1,0 +1,81 @@
+"""as_layers: the layers of a network from a list of sizes or of layers, checked to fit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from scalarviz.base.checks.numbers import shorten, size
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.layers.base import Layer
+from scalarviz.core.layers.dense import Dense
+from scalarviz.errors import InputError, ShapeError
+
+
+def as_layers(
+    layers: Sequence[int] | Sequence[Layer], activation: str | None, output: str | None
+) -> tuple[Layer, ...]:
+    """Return the layers of a network that is given by sizes or by layers.
+
+    Raises InputError for anything else, ShapeError for layers that do not fit each other.
+    """
+    if isinstance(layers, (str, bytes)) or not isinstance(layers, Sequence) or not layers:
+        raise InputError(
+            f"a network is made of a list of sizes or a list of layers, not {shorten(layers)}: "
+            "write Network([3, 8, 3]) or Network([Dense(3, 8), Dense(8, 3)])"
+        )
+    if all(isinstance(layer, Layer) for layer in layers):
+        if activation is not None or output is not None:
+            raise InputError(
+                "activation= and output= go with a list of sizes: give each layer its own "
+                "activation, such as Dense(3, 8, 'tanh')"
+            )
+        return check_chain(tuple(layer for layer in layers if isinstance(layer, Layer)))
+    if any(isinstance(layer, Layer) for layer in layers):
+        raise InputError("a network is made of sizes or of layers: do not mix the two in one list")
+    sizes = [size(n, "each size of a network") for n in layers]
+    if len(sizes) < 2:
+        raise InputError(f"a network needs at least two sizes, inputs and outputs, not {sizes}")
+    inner, last = ("linear" if name is None else name for name in (activation, output))
+    for name in (inner, last):
+        pick(ACTIVATIONS, name, "activation")
+    names = [inner] * (len(sizes) - 2) + [last]
+    return tuple([Dense(sizes[i], sizes[i + 1], name) for i, name in enumerate(names)])
+
+
+def check_chain(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
+    """Return the layers; raise an error if they do not fit, or if one is in two places."""
+    check_parts(layers)
+    for i, (layer, after) in enumerate(pairwise(layers)):
+        if layer.outputs != after.inputs:
+            raise ShapeError(
+                f"layer {i}, {layer}, gives {layer.outputs} numbers, but layer {i + 1}, {after}, "
+                f"takes {after.inputs}: make the two equal"
+            )
+        made, taken = layer.output_shape, after.input_shape
+        if made and taken and made != taken:
+            raise ShapeError(
+                f"layer {i}, {layer}, gives a picture of {made}, but layer {i + 1}, {after}, takes "
+                f"one of {taken}: make the two equal, or put Reshape({made}, {taken}) between them"
+            )
+    return layers
+
+
+def check_parts(layers: tuple[Layer, ...]) -> None:
+    """Raise InputError if an inner layer of a Residual is used elsewhere, too."""
+    whole = list(dict.fromkeys(layers))
+    every = Counter([*whole, *[part for layer in whole for part in inner(layer)]])
+    for layer, count in every.items():
+        if count > 1:
+            raise InputError(
+                f"{layer} is used twice, at least once in another layer: make a second one"
+            )
+
+
+def inner(layer: Layer) -> Iterator[Layer]:
+    """Yield the inner layers of a layer, and theirs."""
+    for part in layer.layers:
+        yield part
+        yield from inner(part)

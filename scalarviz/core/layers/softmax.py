@@ -1,0 +1,30 @@
+"""Softmax: exp of each number, divided by the sum of all."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+from scalarviz.base.checks.numbers import size
+from scalarviz.core.formulas.rowwise import ROW_FORMULAS
+from scalarviz.core.layers.rowwise import Rowwise
+
+
+@final
+class Softmax(Rowwise):
+    """exp of each number, divided by the sum over the sample: probabilities; no parameters.
+
+    To train a classifier, leave this layer out and use the loss `softmax_cross_entropy`, which
+    includes it.
+
+    features  numbers of a sample, at least 1
+
+    >>> Softmax(3)([0.0, 1.0, 0.0]).round(3).tolist()
+    [0.212, 0.576, 0.212]
+    """
+
+    def __init__(self, features: int) -> None:
+        count = size(features, "the features of Softmax")
+        super().__init__(count, count, ROW_FORMULAS["softmax"], (float(count),))
+
+    def settings(self) -> dict[str, Any]:
+        return {"features": self.inputs}

@@ -1,0 +1,336 @@
+"""Operations and their kinds: shapes, parameters, and where each parameter is used.
+
+KINDS describes each kind of operation apart from the kernels: engines read the shape of its
+parameters and what it keeps for backward; pictures and explanations, where a weight is used.
+A new kind, to which a layer lowers, is one row of KINDS, its forward and backward, a row of
+REFERENCES in engines/common/reference.py, and its kernels on each compiling engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.rowwise import ROW_FORMULAS
+from scalarviz.core.formulas.table import table
+
+NONE = -1  # first row of parameters that an operation lacks
+OVERFLOW = -2  # in place of the row of a bad gradient: an update is not finite
+
+Places = npt.NDArray[np.intp]
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """`size` numbers for each sample, at an offset in the workspace.
+
+    `shape` is (channels, height, width) if they are a picture, else ().
+    """
+
+    name: str
+    size: int
+    offset: int
+    shape: Shape = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation on every sample of a batch: reads buffer `source`, writes buffer `target`.
+
+    weights, biases  first rows of its parameters in the bank, or NONE
+    state            first of its numbers in `bank.state`, or NONE
+    held_by          rows of its layer if running statistics stop while all of them are frozen, else
+                     empty
+    layer            index of its layer in the network; `label` is that index as text, with the
+                     place in a residual such as "2.1"
+    other            second buffer of the kinds "branch" and "sum"
+    """
+
+    kind: str
+    formula: str
+    source: Buffer
+    target: Buffer
+    weights: int = NONE
+    biases: int = NONE
+    settings: tuple[float, ...] = ()
+    layer: int = 0
+    label: str = ""
+    other: Buffer | None = None
+    state: int = NONE
+    held_by: range = range(0)
+
+    @property
+    def about(self) -> Kind:
+        """The row of KINDS for its kind."""
+        return SCALAR if self.kind == SCALAR.name else KINDS[self.kind]
+
+    def is_held(self, frozen: npt.NDArray[np.bool_]) -> bool:
+        """Return whether its layer is frozen as a whole, so that running statistics stop."""
+        return bool(self.held_by) and bool(frozen[self.held_by].all())
+
+    @property
+    def formula_place(self) -> int:
+        """Index of its formula in the table of its kind; 0 if the kind has none."""
+        formulas = self.about.formulas
+        return 0 if formulas is None else list(formulas).index(self.formula)
+
+    @property
+    def name(self) -> str:
+        """Name in displays: "affine 0", "tanh 0"."""
+        return f"{self.formula or self.kind} {self.label or self.layer}"
+
+    @property
+    def shape(self) -> Shape:
+        """Shape of its weights, perceptrons first; () without weights."""
+        return () if self.weights == NONE else self.about.shape(self)
+
+    @property
+    def outputs_per_bias(self) -> int:
+        """Number of consecutive outputs that share a bias."""
+        return self.about.outputs_per_bias(self)
+
+    @property
+    def parameters(self) -> range:
+        """Rows of its weights and biases, which are consecutive in the bank."""
+        if self.weights == NONE:
+            return range(0)
+        biases = self.target.size // self.outputs_per_bias if self.biases != NONE else 0
+        return range(self.weights, self.weights + prod(self.shape) + biases)
+
+    @property
+    def products(self) -> int:
+        """Number of multiplications of a parameter in the forward pass of one sample."""
+        return len(self.parameters) * self.outputs_per_bias
+
+    @property
+    def all_uses(self) -> tuple[Places, Places, Places]:
+        """Every use of every parameter, as three arrays: parameter, output, input.
+
+        Parameters count from the first of the operation. The input of a bias is `source.size`, one
+        past the inputs.
+        """
+        return all_uses(self)
+
+    def uses(self, row: int) -> tuple[Places, Places | None]:
+        """Return the outputs that the parameter at `row` adds to, and the inputs it multiplies.
+
+        Both are indices into the buffers, pair by pair; the second is None for a bias.
+        """
+        if self.biases != NONE and row >= self.biases:
+            count = self.outputs_per_bias
+            return np.arange(count) + (row - self.biases) * count, None
+        return self.about.uses(self, row - self.weights)
+
+
+@lru_cache(maxsize=64)
+def all_uses(operation: Operation) -> tuple[Places, Places, Places]:
+    """See `Operation.all_uses`."""
+    places, written, read = [], [], []
+    for place, row in enumerate(operation.parameters):
+        to, by = operation.uses(row)
+        places.append(np.full(len(to), place))
+        written.append(to)
+        read.append(np.full(len(to), operation.source.size) if by is None else by)
+    none = np.zeros(0, np.intp)
+    return (
+        np.concatenate(places or [none]),
+        np.concatenate(written or [none]),
+        np.concatenate(read or [none]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """The windows of a picture that a convolution visits, one for each output pixel."""
+
+    channels: int
+    height: int
+    width: int
+    kernel_height: int
+    kernel_width: int
+    stride: int
+    padding: int
+
+    @staticmethod
+    def of(operation: Operation) -> Windows:
+        """Return the windows of a convolution."""
+        return Windows(*map(int, operation.settings))
+
+    @property
+    def out_height(self) -> int:
+        """Number of windows from top to bottom."""
+        return (self.height + 2 * self.padding - self.kernel_height) // self.stride + 1
+
+    @property
+    def out_width(self) -> int:
+        """Number of windows from left to right."""
+        return (self.width + 2 * self.padding - self.kernel_width) // self.stride + 1
+
+    @property
+    def pixels(self) -> int:
+        """Number of windows."""
+        return self.out_height * self.out_width
+
+    def inputs_of(self, channel: int, line: int, column: int) -> tuple[Places, Places]:
+        """Return the windows with (channel, line, column) on the picture, and the inputs there."""
+        y = np.arange(self.out_height) * self.stride - self.padding + line
+        x = np.arange(self.out_width) * self.stride - self.padding + column
+        rows = np.flatnonzero((y >= 0) & (y < self.height))
+        columns = np.flatnonzero((x >= 0) & (x < self.width))
+        windows = rows[:, np.newaxis] * self.out_width + columns
+        places = (channel * self.height + y[rows][:, np.newaxis]) * self.width + x[columns]
+        return windows.ravel(), places.ravel()
+
+
+def no_shape(operation: Operation) -> Shape:
+    """Shape of a kind without weights."""
+    return ()
+
+
+def one(operation: Operation) -> int:
+    return 1
+
+
+def none(operation: Operation) -> int:
+    return 0
+
+
+def all_outputs(operation: Operation) -> int:
+    return operation.target.size
+
+
+def no_uses(operation: Operation, place: int) -> tuple[Places, Places]:
+    """Uses of a kind without weights."""
+    return np.arange(0), np.arange(0)
+
+
+def affine_shape(operation: Operation) -> Shape:
+    return operation.target.size, operation.source.size
+
+
+def affine_uses(operation: Operation, place: int) -> tuple[Places, Places]:
+    output, column = divmod(place, operation.source.size)
+    return np.array([output]), np.array([column])
+
+
+def scale_shape(operation: Operation) -> Shape:
+    return (operation.target.size // operation.outputs_per_bias,)
+
+
+def scale_outputs_per_bias(operation: Operation) -> int:
+    return int(operation.settings[0]) if operation.settings else 1
+
+
+def scale_uses(operation: Operation, place: int) -> tuple[Places, Places]:
+    numbers = np.arange(
+        place * operation.outputs_per_bias, (place + 1) * operation.outputs_per_bias
+    )
+    return numbers, numbers
+
+
+def convolution_shape(operation: Operation) -> Shape:
+    windows = Windows.of(operation)
+    kernels = operation.target.size // windows.pixels
+    return kernels, windows.channels, windows.kernel_height, windows.kernel_width
+
+
+def convolution_outputs_per_bias(operation: Operation) -> int:
+    return Windows.of(operation).pixels
+
+
+def convolution_uses(operation: Operation, place: int) -> tuple[Places, Places]:
+    windows = Windows.of(operation)
+    kernel, channel, line, column = (int(i) for i in np.unravel_index(place, operation.shape))
+    written, read = windows.inputs_of(channel, line, column)
+    return kernel * windows.pixels + written, read
+
+
+def batch_norm_features(operation: Operation) -> int:
+    return int(operation.settings[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of operation. Functions take the Operation.
+
+    formulas          table of its formulas, if it has several
+    shape             shape of its weights
+    outputs_per_bias  number of consecutive outputs that share a bias
+    uses              outputs and inputs of a weight, counted from the first; see `Operation.uses`
+    memo              numbers a sample that it keeps for backward
+    statistics        number of features averaged over the batch, so that all samples must have
+                      arrived; 0 if there are none
+    learning          whether it computes something else in training than in evaluation
+    """
+
+    name: str
+    meaning: str
+    formulas: Mapping[str, object] | None = None
+    shape: Callable[[Operation], Shape] = no_shape
+    outputs_per_bias: Callable[[Operation], int] = one
+    uses: Callable[[Operation, int], tuple[Places, Places]] = no_uses
+    memo: Callable[[Operation], int] = none
+    statistics: Callable[[Operation], int] = none
+    learning: bool = False
+
+
+KINDS = table(
+    [
+        Kind(
+            "affine",
+            "z = W x + b; W is outputs times inputs, row by row",
+            shape=affine_shape,
+            uses=affine_uses,
+        ),
+        Kind(
+            "activation",
+            "y = f(x), elementwise; f is a row of ACTIVATIONS",
+            formulas=ACTIVATIONS,
+        ),
+        Kind(
+            "row",
+            "y = f(x), sample by sample; f is a row of ROW_FORMULAS",
+            formulas=ROW_FORMULAS,
+            memo=one,
+        ),
+        Kind(
+            "scale",
+            "y = w x + b, elementwise; consecutive numbers may share w and b",
+            shape=scale_shape,
+            outputs_per_bias=scale_outputs_per_bias,
+            uses=scale_uses,
+        ),
+        Kind(
+            "convolution",
+            "z = W x + b for each window x of a picture; W is kernels times numbers in a window",
+            shape=convolution_shape,
+            outputs_per_bias=convolution_outputs_per_bias,
+            uses=convolution_uses,
+        ),
+        Kind("branch", "y = x; the gradient of x is the sum of those of y and of the other buffer"),
+        Kind("sum", "y = x + the other buffer"),
+        Kind(
+            "dropout",
+            "y = x times 0 or 1 / (1 - rate), at random, in training; y = x in evaluation",
+            memo=all_outputs,
+            learning=True,
+        ),
+        Kind(
+            "batch_norm",
+            "y = (x - mean) / deviation of each feature over the whole batch",
+            memo=batch_norm_features,
+            statistics=batch_norm_features,
+            learning=True,
+        ),
+    ]
+)
+
+# What a compiled function is made of; it has engines of its own.
+SCALAR = Kind("scalar", "y = f(x, ...), on numbers of a sample; f is a row of OPERATIONS")

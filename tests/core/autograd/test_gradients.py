@@ -1,0 +1,309 @@
+"""Gradients of Value against finite differences; second derivatives; limits at large inputs."""
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from scalarviz.core.autograd.value import Value, maximum, minimum, where
+from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
+from scalarviz.core.formulas.arithmetic import OPERATIONS
+from scalarviz.errors import GradientMismatchError
+from scalarviz.network.gradcheck import gradcheck
+from tests.strategies import OPERATORS
+
+UNARY = [name for name, row in OPERATIONS.items() if len(row.partials) == 1]
+LOWEST = {"log": 0.0, "sqrt": 0.0, "log1p": -1.0, "power": 0.0}  # where a function begins
+STEPS = [*sorted(set(UNARY) - {"negate"}), *"+ - * / ** max min where neg".split()]
+
+
+def call(name: str, *inputs: Value) -> Any:
+    """The operation of a row."""
+    return (OPERATORS.get(name) or getattr(Value, name))(*inputs)
+
+
+def derivatives(y: Value, x: Value, count: int) -> list[float]:
+    """The first, second, ... derivative of y with respect to x."""
+    found: list[float] = []
+    for _ in range(count):
+        y.backward(create_graph=True)
+        gradient = x.grad
+        y.zero_grad()
+        if not isinstance(gradient, Value):  # x no longer occurs in it
+            return found + [0.0] * (count - len(found))
+        found.append(gradient.data)
+        y = gradient
+    return found
+
+
+# The graph
+
+
+def test_a_value_used_twice_adds_up() -> None:
+    x = Value(3.0)
+    y = x * x
+    (y * y + x).backward()
+    assert x.grad == 4 * 3.0**3 + 1
+
+
+def test_leaves_accumulate_and_made_values_keep_the_last_gradient() -> None:
+    x = Value(3.0)
+    y = x * 2
+    z = y * y
+    z.backward()
+    z.backward()
+    assert (x.grad, y.grad, z.grad) == (2 * 24.0, 12.0, 1.0)
+    (y * 5).backward()
+    assert (x.grad, y.grad, z.grad) == (2 * 24.0 + 10.0, 5.0, 1.0)
+
+
+def test_a_leaf_is_its_own_derivative() -> None:
+    x = Value(3.0)
+    x.backward()
+    x.backward()
+    assert x.grad == 2
+
+
+def test_zero_grad_clears_all_that_a_value_is_made_of() -> None:
+    x, other = Value(3.0), Value(1.0)
+    y = x * 2
+    z = y + 1
+    (z + other).backward()
+    z.zero_grad()
+    assert [v.grad for v in (x, y, z, other)] == [0, 0, 0, 1.0]
+
+
+def test_backward_uses_the_data_of_now() -> None:
+    x, y = Value(2.0), Value(3.0)
+    z = x * y
+    y.data = 10.0
+    z.backward()
+    assert x.grad == 10.0
+
+
+def test_a_plain_number_takes_no_gradient() -> None:
+    x = Value(-2.0)
+    y = x**2 + 3 * x + 4
+    y.backward()
+    plain = [v for v in all_of(y) if v is not x and not v._prev]
+    assert [v.grad for v in plain] == [0, 0, 0]
+
+
+def all_of(root: Value) -> set[Value]:
+    return {root}.union(*map(all_of, root._prev))
+
+
+def test_an_exponent_that_is_a_value_takes_one() -> None:
+    x, y = Value(2.0), Value(3.0)
+    (x**y).backward()
+    assert (x.grad, y.grad) == (12.0, 8 * math.log(2))
+
+
+def test_reflected_operations_have_their_derivatives() -> None:
+    for make, expected in [
+        (lambda x: 5 - x, -1.0),
+        (lambda x: 5 + x, 1.0),
+        (lambda x: 5 * x, 5.0),
+        (lambda x: 5 / x, -5 / 4),
+        (lambda x: 5**x, 25 * math.log(5)),
+    ]:
+        x = Value(2.0)
+        make(x).backward()
+        assert x.grad == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_gradient_goes_to_the_larger_the_smaller_and_the_chosen() -> None:
+    for make, expected in [
+        (lambda x, y: maximum(x, y), (0.0, 1.0)),
+        (lambda x, y: minimum(x, y), (1.0, 0.0)),
+        (lambda x, y: where(x > y, x, y), (0.0, 1.0)),
+        (lambda x, y: where(1, x, y), (1.0, 0.0)),
+        (lambda x, y: maximum(x, x) + y, (1.0, 1.0)),
+    ]:
+        x, y = Value(1.0), Value(2.0)
+        make(x, y).backward()
+        assert (x.grad, y.grad) == expected
+
+
+# Against finite differences
+
+
+def step(name: str, x: Value, y: Value, z: Value) -> Value:
+    """One operation, kept where it is smooth enough to be differenced."""
+    match name:
+        case "+":
+            return x + y
+        case "-":
+            return x - y
+        case "*":
+            return x * y
+        case "/":
+            return x / (y * y + 1)
+        case "**":
+            return (x * x + 0.5) ** y.tanh()
+        case "max":
+            return maximum(x, y)
+        case "min":
+            return minimum(x, y)
+        case "where":
+            return where(x > y, z, x)
+        case "neg":
+            return 0.5 - x
+        case "log" | "sqrt" | "log1p":
+            return call(name, x * x + 0.5)
+        case "exp" | "expm1":
+            return call(name, x.tanh())
+    return call(name, x)
+
+
+Program = list[tuple[str, int, int, int]]
+
+
+def evaluate(program: Program, *leaves: Value) -> Value:
+    """The result of operations on the leaves and on earlier results; many are used twice."""
+    results = list(leaves)
+    for name, *positions in program:
+        x, y, z = (results[position % len(results)] for position in positions)
+        results.append(step(name, x, y, z))
+    return results[-1] + results[-2]
+
+
+position = st.integers(0, 30)
+programs = st.lists(st.tuples(st.sampled_from(STEPS), position, position, position), max_size=9)
+starts = st.lists(st.floats(-1.5, 1.5), min_size=2, max_size=4)
+
+
+@given(programs, starts)
+def test_any_expression_has_the_gradient_of_its_differences(
+    program: Program, numbers: list[float]
+) -> None:
+    result = evaluate(program, *map(Value, numbers))
+    assume(all(abs(value.data) < 100 for value in all_of(result)))
+    result.backward()
+    assume(all(abs(value.grad) < 100 for value in all_of(result)))
+    try:
+        report = gradcheck(lambda *leaves: evaluate(program, *leaves), numbers)
+    except GradientMismatchError as error:
+        if "a kink in every direction" not in str(error):
+            raise
+    else:
+        assert report.error < 1e-6
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_second_derivatives_agree_with_differences_of_the_first(name: str) -> None:
+    count = len(OPERATIONS[name].partials)
+    for numbers in ([0.7, 1.3, 0.4], [1.7, 0.6, -0.9], [-0.3, 0.9, 0.2], [-1.7, 2.0, 1.0]):
+        if numbers[0] < LOWEST.get(name, -9.0):
+            continue
+        for i in range(count):
+
+            def slope(*leaves: Value, i: int = i) -> Value:
+                y = call(name, *leaves)
+                y.backward(create_graph=True)
+                gradient = leaves[i].grad
+                y.zero_grad()
+                return gradient + 0.0 * sum(leaves) if gradient else 0.0 * sum(leaves)
+
+            assert gradcheck(slope, numbers[:count]).error < 1e-6
+
+
+# Higher derivatives
+
+
+def test_derivatives_of_a_power_up_to_the_fourth() -> None:
+    x = Value(-2.0)
+    assert derivatives(x**3, x, 4) == [12.0, -12.0, 6.0, 0.0]
+    x = Value(0.0)
+    assert derivatives(x**2, x, 3) == [0.0, 2.0, 0.0]
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0, 1.0, 2.5])
+def test_the_mixed_derivatives_of_a_power_are_the_same_in_either_order(exponent: float) -> None:
+    x, y = Value(0.25), Value(exponent)
+    z = x**y
+    z.backward(create_graph=True)
+    by_x, by_y = x.grad, y.grad
+    z.zero_grad()
+    by_x.backward()
+    first = y.grad
+    by_x.zero_grad()
+    by_y.backward()
+    expected = 0.25 ** (exponent - 1.0) * (1.0 + exponent * math.log(0.25))
+    assert first == pytest.approx(expected, rel=1e-14)
+    assert x.grad == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize("x", [0.0, 1e-310, -1e-310, math.nan, math.inf, -2.0])
+def test_a_power_with_the_exponent_0_has_the_slope_0(x: float) -> None:
+    base = Value(x)
+    (base ** Value(0.0)).backward()
+    assert base.grad == 0.0
+
+
+def test_derivatives_of_an_expression_up_to_the_third() -> None:
+    x = Value(0.5)
+    y = (x * 2).sin() * x.exp()
+    wave = complex(1, 2)  # the imaginary part of exp((1 + 2i) x)
+    value = complex(math.cos(1.0), math.sin(1.0)) * math.exp(0.5)
+    expected = [(wave**n * value).imag for n in (1, 2, 3)]
+    assert derivatives(y, x, 3) == pytest.approx(expected, rel=1e-12)
+
+
+def test_every_gradient_is_an_expression_after_create_graph() -> None:
+    x = Value(2.0)
+    y = x * x
+    z = y * y + 1
+    z.backward(create_graph=True)
+    assert [type(v.grad) for v in (x, y, z)] == [Value] * 3
+    assert [v.grad.data for v in (x, y, z)] == [32.0, 8.0, 1.0]
+
+
+def test_create_graph_adds_to_a_leaf_as_backward_does() -> None:
+    x = Value(2.0)
+    y = x * x
+    y.backward()
+    y.backward(create_graph=True)
+    y.backward(create_graph=True)
+    assert (type(x.grad), x.grad.data) == (Value, 12.0)
+    y.backward()
+    assert x.grad.data == 16.0
+
+
+def test_an_expression_does_not_lend_its_leaves_as_gradients() -> None:
+    x, w = Value(2.0), Value(3.0)
+    (x * w).backward(create_graph=True)
+    w.data = 50.0
+    assert x.grad.data == 3.0
+
+
+# Far away
+
+
+def name_of(case: ActivationFormula | float) -> str:
+    return case.name if isinstance(case, ActivationFormula) else str(case)
+
+
+FAR = [(row, x) for row in ACTIVATIONS.values() for x in (-1000.0, 1000.0)]
+
+
+@pytest.mark.parametrize(("row", "x"), [(row, x) for row, x in FAR if row.limits], ids=name_of)
+def test_far_away_is_the_limit(row: ActivationFormula, x: float) -> None:
+    leaf = Value(x)
+    y = call(row.name, leaf)
+    y.backward()
+    assert (y.data, leaf.grad) == row.limits[x > 0 :: 2]  # type: ignore[index]  # see above
+
+
+@pytest.mark.parametrize(("row", "x"), FAR, ids=name_of)
+def test_far_away_the_second_derivative_is_a_number_too(row: ActivationFormula, x: float) -> None:
+    leaf, name = Value(x), row.name
+    two = derivatives(call(name, leaf), leaf, 2)[1]
+    if name == "exp":
+        assert two == (math.inf if x > 0 else 0.0)
+    elif name == "sin":
+        assert two == -math.sin(x)
+    else:
+        assert two == 0.0

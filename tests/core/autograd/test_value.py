@@ -1,0 +1,503 @@
+"""Value: micrograd's interface, Python's operators, and operands that are refused."""
+
+import copy
+import importlib
+import inspect
+import math
+import pickle
+import random
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import micrograd.engine
+import micrograd.nn
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scalarviz.core.autograd.value import Value, maximum, minimum, where
+from scalarviz.core.formulas.arithmetic import OPERATIONS
+from scalarviz.core.model.weight import Weight
+from scalarviz.errors import InputError
+from tests.core.autograd import value_methods
+from tests.strategies import OPERATORS
+from tests.wording import refused
+
+NO_NUMBERS = ["a", b"a", None, [1.0], (1.0,), {}, 1j, object(), Value]
+STEPS = ["add", "subtract", "multiply", "divide", "power", "negate", "relu", "constant"]
+
+
+def reach(name: str) -> Callable[..., Value]:
+    """How a user calls the row of this name."""
+    return OPERATORS.get(name) or getattr(Value, name)
+
+
+# Every row
+
+
+@pytest.mark.parametrize("row", OPERATIONS.values(), ids=OPERATIONS)
+def test_every_row_of_the_table_is_an_operation(row: Any) -> None:
+    numbers = [0.7, 1.3, 0.4][: len(row.partials)]
+    made = reach(row.name)(*map(Value, numbers))
+    assert made._formula.name == row.name
+    assert made.data == row.value(*numbers)
+
+
+def test_abs_is_a_function_and_a_method() -> None:
+    assert abs(Value(-2.0)).data == Value(-2.0).abs().data == 2.0
+
+
+def test_the_larger_the_smaller_and_the_chosen() -> None:
+    x, y = Value(1.0), Value(2.0)
+    assert [maximum(x, y).data, minimum(x, y).data] == [2.0, 1.0]
+    assert [maximum(x, 3).data, minimum(0, y).data] == [3, 0]
+    assert [where(x < y, x, y).data, where(0, x, y).data, where(x, 5, y).data] == [1.0, 2.0, 5]
+
+
+@pytest.mark.parametrize("row", OPERATIONS.values(), ids=OPERATIONS)
+@pytest.mark.parametrize("number", [1000.0, -1000.0, 0.0, math.inf, -math.inf, math.nan])
+def test_no_number_raises(row: Any, number: float) -> None:
+    inputs = [Value(number) for _ in row.partials]
+    reach(row.name)(*inputs).backward()
+    assert all(isinstance(x.grad, float) for x in inputs)
+
+
+def test_the_limits_are_those_of_a_processor() -> None:
+    zero = Value(0.0)
+    assert (1 / zero).data == math.inf
+    assert (-1 / zero).data == -math.inf
+    assert (zero**-1).data == math.inf
+    assert zero.log().data == -math.inf
+    assert Value(1000.0).exp().data == math.inf
+    assert math.isnan((Value(-8.0) ** (1 / 3)).data)
+    assert math.isnan(Value(-1.0).sqrt().data)
+
+
+# micrograd
+
+
+@pytest.fixture
+def our_nn() -> ModuleType:
+    """micrograd's nn.py with nothing but its import changed."""
+    source = inspect.getsource(micrograd.nn)
+    changed = source.replace(
+        "from micrograd.engine import", "from scalarviz.core.autograd.value import"
+    )
+    assert changed != source
+    module = ModuleType("our_nn")
+    exec(changed, module.__dict__)
+    return module
+
+
+def train(nn: Any, steps: int) -> list[float]:
+    """The losses of a small network that learns to copy its input."""
+    random.seed(1)
+    model = nn.MLP(3, [4, 4, 3])
+    samples = [[random.uniform(0, 1) for _ in range(3)] for _ in range(4)]
+    losses = []
+    for _ in range(steps):
+        model.zero_grad()
+        pairs = [pair for sample in samples for pair in zip(model(sample), sample, strict=True)]
+        loss = sum((o - t) ** 2 for o, t in pairs) / len(pairs)
+        loss.backward()
+        for p in model.parameters():
+            p.data -= 0.1 * p.grad
+        losses.append(loss.data)
+    return losses
+
+
+def test_a_network_of_micrograd_trains_as_it_did(our_nn: ModuleType) -> None:
+    ours = train(our_nn, steps=10)
+    assert ours == pytest.approx(train(micrograd.nn, steps=10), rel=1e-9)
+    assert ours[-1] < ours[0]
+
+
+Program = tuple[list[float], list[tuple[str, int, int]]]
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> Program:
+    """Numbers to begin with, and steps that each take two earlier results, by position."""
+    numbers = draw(st.lists(st.floats(-2, 2).map(lambda x: round(x, 3)), min_size=2, max_size=4))
+    steps = []
+    for i in range(draw(st.integers(1, 8))):
+        earlier = st.integers(0, len(numbers) + i - 1)
+        steps.append((draw(st.sampled_from(STEPS)), draw(earlier), draw(earlier)))
+    return numbers, steps
+
+
+def run(kind: Any, program: Program) -> tuple[Any, list[Any]]:
+    """The result of a program on Values of this kind, and its leaves."""
+    numbers, steps = program
+    leaves = [kind(number) for number in numbers]
+    results = list(leaves)
+    for name, i, j in steps:
+        x, y = results[i], results[j]
+        if name == "power":
+            results.append(x ** (j % 4 - 1))
+        elif name == "constant":
+            results.append(2.5 - x * 3 + 0.5 / (x * x + 1))
+        elif name == "negate":
+            results.append(-x)
+        elif name == "relu":
+            results.append(x.relu())
+        else:
+            results.append(OPERATORS[name](x, y))
+    return results[-1], leaves
+
+
+@given(programs())
+def test_any_expression_has_the_data_and_the_gradients_of_micrograd(program: Program) -> None:
+    try:
+        theirs, their_leaves = run(micrograd.engine.Value, program)
+        theirs.backward()
+    except (ZeroDivisionError, OverflowError):
+        return
+    if any(abs(x.data) > 1e6 for x in everything(theirs)):
+        return  # rounding, amplified
+    ours, our_leaves = run(Value, program)
+    ours.backward()
+    assert ours.data == pytest.approx(theirs.data, rel=1e-6, abs=1e-6)
+    gradients = [x.grad for x in their_leaves]
+    scale = max(1.0, *map(abs, gradients))
+    assert [x.grad for x in our_leaves] == pytest.approx(gradients, rel=1e-6, abs=1e-6 * scale)
+
+
+def everything(root: Any) -> set[Any]:
+    """All that a Value is made of, found as micrograd's drawing code does."""
+    found, waiting = {root}, [root]
+    while waiting:
+        new = set(waiting.pop()._prev) - found
+        found |= new
+        waiting += new
+    return found
+
+
+def test_it_looks_as_in_micrograd() -> None:
+    x = Value(2.0)
+    assert repr(x) == repr(micrograd.engine.Value(2.0)) == "Value(data=2.0, grad=0)"
+    (x * 3).backward()
+    assert repr(x) == "Value(data=2.0, grad=3.0)"
+
+
+def test_a_graph_can_be_walked_as_in_micrograd() -> None:
+    x, y = Value(2.0), Value(3.0)
+    z = x * y
+    assert z._prev == {x, y}
+    assert (z._op, x._op, x._prev) == ("*", "", set())
+    assert (x * x)._prev == {x}
+    assert everything((z + 1).relu()) > {x, y, z}
+
+
+def test_ints_stay_ints() -> None:
+    assert repr(Value(2) + 3) == "Value(data=5, grad=0)"
+    assert repr(Value(2) * Value(3)) == "Value(data=6, grad=0)"
+
+
+def cube(x: Value) -> Value:
+    """An operation of one's own, made as in micrograd."""
+    out = Value(x.data**3, (x,), "cube")
+
+    def backward() -> None:
+        x.grad += 3 * x.data**2 * out.grad
+
+    out._backward = backward
+    return out
+
+
+def test_an_operation_of_ones_own_takes_part() -> None:
+    x = Value(2.0)
+    y = x * 2
+    (cube(y) + y).backward()
+    assert x.grad == (3 * 4.0**2 + 1) * 2
+    assert (cube(x)._op, cube(x)._prev, str(cube(x))) == ("cube", {x}, "cube(2.0)")
+
+
+@pytest.mark.parametrize("name", ["add", "negate", "*", ""])
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_an_operation_of_ones_own_has_any_name_and_any_number_of_inputs(
+    name: str, count: int
+) -> None:
+    inputs = [Value(1.0) for _ in range(count)]
+    out = Value(5.0, inputs, name)
+
+    def backward() -> None:
+        for x in inputs:
+            x.grad += out.grad
+
+    out._backward = backward
+    (out * 2).backward()
+    assert [x.grad for x in inputs] == [2.0] * count
+    assert str(out) == f"{name}({', '.join(['1.0'] * count)})"
+
+
+def test_the_backward_of_an_operation_can_be_replaced() -> None:
+    x, y = Value(2.0), Value(3.0)
+    z = x * y
+    z._backward = lambda: setattr(x, "grad", 100.0)
+    (z + 1).backward()
+    assert (x.grad, y.grad, z._op, z._prev) == (100.0, 0, "*", {x, y})
+
+
+def test_an_own_operation_without_backward_stops_the_gradient() -> None:
+    x = Value(2.0)
+    Value(4.0, (x,), "opaque").backward()
+    assert x.grad == 0
+
+
+@pytest.mark.parametrize("name", ["tanh", "multiply", "where"])
+def test_backward_can_be_called_by_hand_step_by_step(name: str) -> None:
+    inputs = [Value(0.5) for _ in OPERATIONS[name].partials]
+    by_hand = reach(name)(*inputs)
+    by_hand.grad = 1.0
+    by_hand._backward()
+    gradients = [x.grad for x in inputs]
+    for x in inputs:
+        x.grad = 0
+    reach(name)(*inputs).backward()
+    assert gradients == [x.grad for x in inputs] != [0] * len(inputs)
+
+
+def test_backward_by_hand_of_a_leaf_does_nothing() -> None:
+    x = Value(1.0)
+    x._backward()
+    assert x.grad == 0
+
+
+def test_users_may_hang_things_on_a_value() -> None:
+    x = Value(1.0, label="x")
+    x.momentum = 0.9  # type: ignore[attr-defined]  # an attribute of one's own
+    x.label = "y"
+    assert (x.momentum, x.label, Value(1.0).label) == (0.9, "y", "")  # type: ignore[attr-defined]  # an attribute of one's own
+
+
+def test_label_stands_where_the_lecture_has_it() -> None:
+    assert Value(1.0, (), "", "a").label == "a"
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))])
+def test_a_copy_has_a_graph_of_its_own(duplicate: Callable[[Value], Value]) -> None:
+    x = Value(3.0, label="x")
+    y = duplicate(x * x + 2)
+    y.backward()
+    assert (str(y), x.grad) == ("x * x + 2", 0)
+    assert [leaf.grad for leaf in everything(y) if leaf.label == "x"] == [6.0]
+
+
+class Row(Value):
+    """A leaf whose numbers live elsewhere."""
+
+    numbers: list[float]
+
+    def __init__(self, numbers: list[float]) -> None:
+        self.numbers = numbers
+        super().__init__(numbers[0])
+
+    @property  # type: ignore[override]  # a property in place of an attribute
+    def data(self) -> float:
+        return self.numbers[0]
+
+    @data.setter
+    def data(self, number: float) -> None:
+        self.numbers[0] = number
+
+    @property  # type: ignore[override]  # a property in place of an attribute
+    def grad(self) -> float:
+        return self.numbers[1]
+
+    @grad.setter
+    def grad(self, number: float) -> None:
+        self.numbers[1] = number
+
+
+def test_a_subclass_may_keep_its_numbers_elsewhere() -> None:
+    numbers = [3.0, 0.0]
+    row, x = Row(numbers), Value(2.0)
+    (row * x + x * row + row**2 + (1 - row)).backward()
+    assert numbers == [3.0, 2.0 + 2.0 + 6.0 - 1.0]
+    assert x.grad == 6.0
+    assert type(row + row) is Value
+
+
+# Python's protocols
+
+
+def test_comparison_is_of_data() -> None:
+    x, y = Value(1.0), Value(2.0)
+    assert [x < y, x <= y, x > y, x >= y, x == y, x != y] == [True, True, False, False, False, True]
+    assert [x < 1, x <= 1, x > 0, x >= 2, x == 1.0, x != 1, x == 1, x > 0] == [
+        False, True, True, False, True, False, True, True,
+    ]  # fmt: skip
+    assert Value(math.nan) != Value(math.nan)
+    assert type(x < np.float64(2)) is type(np.float64(2) > x.data < y) is bool
+
+
+def test_the_hash_is_of_the_object() -> None:
+    assert len({Value(1.0), Value(1.0)}) == 2
+
+
+def test_nothing_but_a_number_equals_a_value() -> None:
+    assert [Value(1.0) == other for other in NO_NUMBERS] == [False] * len(NO_NUMBERS)
+
+
+def test_it_is_a_float_where_one_is_asked_for() -> None:
+    assert float(Value(2)) == 2.0
+    assert math.exp(Value(0.0)) == 1.0
+
+
+def leaf(number: float) -> Value:
+    return Value(number)
+
+
+def result(number: float) -> Value:
+    return Value(number / 2) * 2
+
+
+def weight(number: float) -> Weight:
+    return Weight(number)
+
+
+def in_expression(number: float) -> Value:
+    return Weight(number).as_value()
+
+
+@pytest.mark.parametrize("make", [leaf, result, weight, in_expression])
+@pytest.mark.parametrize("number", [2.5, -1234.5678])
+def test_it_is_the_number_where_one_is_asked_for(
+    make: Callable[[float], Value | Weight], number: float
+) -> None:
+    x = make(number)
+    assert x.item() == number and type(x.item()) is float
+    assert int(x) == int(number) and type(int(x)) is int
+    assert round(x) == round(number) and type(round(x)) is int
+    assert round(x, 1) == round(number, 1) and round(x, -2) == round(number, -2)
+    assert f"{x:.2f} {x:>12,.1f} {x:e}" == f"{number:.2f} {number:>12,.1f} {number:e}"
+    assert f"{x}" == str(x)
+
+
+@pytest.mark.parametrize("scalar", [np.float64(3), np.float32(3), np.int64(3), np.uint8(3)])
+def test_numpy_scalars_are_numbers(scalar: Any) -> None:
+    x = Value(2.0)
+    made = [x + scalar, scalar + x, x - scalar, scalar - x, scalar * x, x / scalar, scalar**x]
+    assert [v.data for v in made] == [5.0, 5.0, -1.0, 1.0, 6.0, 2 / 3, 9.0]
+    assert {type(v) for v in made} == {Value}
+    assert type(Value(scalar).data) in (float, int)
+    assert where(scalar > 2, x, 0).data == 2.0
+
+
+def test_an_array_works_number_by_number() -> None:
+    products = Value(2.0) * np.array([1.0, 3.0])
+    assert [v.data for v in products] == [2.0, 6.0]
+    assert [v.data for v in np.array([1.0, 3.0]) - Value(2.0)] == [-1.0, 1.0]
+
+
+class Celsius:
+    """A class that knows what to do with a Value."""
+
+    def __rmul__(self, other: object) -> str:
+        return "warm"
+
+
+def test_another_class_may_define_what_it_means() -> None:
+    assert Value(2.0) * Celsius() == "warm"
+    with pytest.raises(TypeError, match=r"unsupported operand type.*'Value' and 'Celsius'"):
+        _ = Value(2.0) + Celsius()
+
+
+# Bad input
+
+
+@pytest.mark.parametrize("bad", NO_NUMBERS, ids=lambda bad: repr(bad).partition(" at 0x")[0])
+@pytest.mark.parametrize(
+    "use",
+    [
+        Value,
+        lambda bad: Value(1.0) + bad,
+        lambda bad: bad - Value(1.0),
+        lambda bad: Value(1.0) ** bad,
+        lambda bad: bad ** Value(1.0),
+        lambda bad: Value(1.0).maximum(bad),
+        lambda bad: minimum(bad, 1.0),
+        lambda bad: where(bad, 1.0, 2.0),
+    ],
+)
+def test_what_is_no_number_is_refused(use: Callable[[Any], Any], bad: Any) -> None:
+    with refused(InputError, bad):
+        use(bad)
+
+
+def test_an_array_is_no_number() -> None:
+    with refused(InputError, "array([1.])"):
+        Value(np.array([1.0]))  # type: ignore[arg-type]  # on purpose
+    with refused(InputError, "array([1.])"):
+        maximum(Value(1.0), np.array([1.0]))  # type: ignore[arg-type]  # on purpose
+
+
+def test_order_against_what_is_no_number_is_refused() -> None:
+    with pytest.raises(TypeError, match="'<' not supported between instances of 'Value' and 'str'"):
+        _ = Value(1.0) < "a"
+
+
+def test_nan_is_a_number() -> None:
+    assert math.isnan((Value(math.nan) * 2).data)
+
+
+def test_a_large_thing_does_not_fill_the_message() -> None:
+    with pytest.raises(InputError) as caught:
+        Value(list(range(100_000)))  # type: ignore[arg-type]  # on purpose
+    assert len(str(caught.value)) < 120
+
+
+def test_an_own_operation_has_no_second_derivative() -> None:
+    x = Value(2.0)
+    y = x * 1
+    z = cube(y)
+    z.backward()
+    before = [v.grad for v in (x, y, z)]
+    with refused(InputError, "'cube'"):
+        z.backward(create_graph=True)
+    assert [v.grad for v in (x, y, z)] == before == [12.0, 12.0, 1.0]
+
+
+def test_the_package_exports_it() -> None:
+    package = importlib.import_module("scalarviz")
+    assert package.Value is Value
+
+
+# What is set.
+
+
+def test_data_that_is_no_number_is_refused() -> None:
+    a = Value(2.0)
+    for bad in ("x", None, [1.0], 1j, Value(1.0), np.ones(2)):
+        with refused(InputError, bad):
+            a.data = bad  # type: ignore[assignment]  # on purpose
+    assert a.data == 2.0
+    for good in (3, 1.5, True, float("inf"), np.float32(0.5), np.int64(7)):
+        a.data = good  # type: ignore[assignment]  # on purpose
+        assert a.data == good and not isinstance(a.data, np.generic)
+
+
+def test_a_subclass_may_have_attributes_and_read_the_number_its_own_way() -> None:
+    class Twice(Value):
+        @property  # type: ignore[override]  # a property in place of an attribute
+        def data(self) -> float:
+            return 2.0 * super().data
+
+        @data.setter
+        def data(self, number: float) -> None:
+            Value.data.__set__(self, number)  # type: ignore[attr-defined]  # a slot
+
+    x = Twice(3.0)
+    x.note = "mine"  # type: ignore[attr-defined]  # an attribute of one's own
+    assert ((x * x).data, x.note) == (36.0, "mine")  # type: ignore[attr-defined]  # an attribute of one's own
+    x.data = 5.0
+    assert (x + 1.0).data == 11.0
+
+
+def test_type_checkers_see_the_methods_that_the_table_makes() -> None:
+    text = value_methods.PATH.read_text(encoding="utf-8")
+    made = value_methods.replaced(text)
+    assert text == made, "run `python -m tests.core.autograd.value_methods`"

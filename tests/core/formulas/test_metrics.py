@@ -1,0 +1,99 @@
+"""Metrics: their values by hand and from scikit-learn, and errors for those of the user."""
+
+import numpy as np
+import pytest
+from sklearn import metrics as known
+
+import scalarviz as sv
+from scalarviz.core.formulas.metrics import METRICS, measured, predictions_of, rows_of_metrics
+from scalarviz.errors import InputError, UnknownNameError
+from tests.wording import refused
+
+RNG = np.random.default_rng(3)
+P, T = RNG.normal(size=(50, 3)), RNG.normal(size=(50, 3))
+CLASSES = np.eye(3)[RNG.integers(0, 3, 50)]
+ONE = (RNG.random((50, 1)) > 0.4).astype(float)
+
+KNOWN = {
+    "accuracy": known.accuracy_score(CLASSES.argmax(axis=1), P.argmax(axis=1)),
+    "binary_accuracy": float(np.mean((P > 0.5) == (CLASSES > 0.5))),
+    "mae": known.mean_absolute_error(T, P),
+    "mse": known.mean_squared_error(T, P),
+    "rmse": known.root_mean_squared_error(T[:, 0], P[:, 0]),
+    "max_error": known.max_error(T[:, 0], P[:, 0]),
+    "r2": known.r2_score(T, P),
+}
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_is_that_of_scikit_learn(name: str) -> None:
+    p, t = (P, CLASSES) if "accuracy" in name else (P, T)
+    if name in ("rmse", "max_error"):
+        p, t = p[:, :1], t[:, :1]
+    assert METRICS[name].value(p, t) == pytest.approx(KNOWN[name], rel=1e-12)
+
+
+def test_one_output_is_above_its_cut_or_not() -> None:
+    p = np.array([[0.6], [0.4], [0.1], [-0.2]])
+    accuracy = METRICS["accuracy"].value
+    assert accuracy(p, np.array([[1.0], [0.0], [1.0], [1.0]])) == 0.5
+    assert accuracy(p, np.array([[1.0], [1.0], [-1.0], [-1.0]])) == 0.75  # the cut is 0
+
+
+def test_predictions_of_a_loss_on_logits_are_probabilities() -> None:
+    logits = np.array([[0.0, 1000.0], [-1000.0, 0.0]])
+    assert predictions_of(sv.Loss("mse"), logits) is not None
+    np.testing.assert_array_equal(predictions_of(sv.Loss("mse"), logits), logits)
+    np.testing.assert_array_equal(
+        predictions_of(sv.Loss("sigmoid_cross_entropy"), logits), [[0.5, 1.0], [0.0, 0.5]]
+    )
+    np.testing.assert_array_equal(
+        predictions_of(sv.Loss("softmax_cross_entropy"), logits), [[0.0, 1.0], [0.0, 1.0]]
+    )
+    z = RNG.normal(size=(4, 3))
+    shares = predictions_of(sv.Loss("softmax_cross_entropy"), z)
+    np.testing.assert_allclose(shares, np.exp(z) / np.exp(z).sum(axis=1)[:, None], rtol=1e-14)
+
+
+def test_r2_of_targets_that_do_not_vary_is_nan() -> None:
+    assert np.isnan(METRICS["r2"].value(P, np.ones_like(P)))
+
+
+def bias(predictions: object, targets: object) -> float:
+    return float(np.mean(np.subtract(predictions, targets)))  # type: ignore[call-overload]  # arrays
+
+
+def wordy(predictions: object, targets: object) -> str:
+    return "good"
+
+
+def test_metrics_are_names_and_functions() -> None:
+    assert list(rows_of_metrics(["accuracy", bias, "loss"])) == ["accuracy", "bias"]
+    assert list(rows_of_metrics("mae")) == ["mae"]
+    assert list(rows_of_metrics(bias)) == ["bias"]
+    assert measured(rows_of_metrics([bias])["bias"], P, P) == 0.0
+
+
+def test_unsuitable_metrics_are_refused() -> None:
+    with refused(UnknownNameError, "'acuracy'", "accuracy"):
+        rows_of_metrics(["acuracy"])
+    with refused(InputError, "7"):
+        rows_of_metrics(7)
+    with refused(InputError, "'mae'"):
+        rows_of_metrics(["mae", "mae"])
+    with refused(InputError, "lambda"):
+        rows_of_metrics([lambda p, t: 0.0])
+    with refused(InputError, "'accuracy'"):
+
+        def accuracy(p: object, t: object) -> float:
+            return 0.0
+
+        rows_of_metrics([accuracy])
+    with refused(InputError, "predictions, targets"):
+
+        def short(predictions: object) -> float:
+            return 0.0
+
+        rows_of_metrics([short])
+    with refused(InputError, "'good'"):
+        measured(rows_of_metrics([wordy])["wordy"], P, T)

@@ -1,0 +1,196 @@
+"""Optimizers: clipping and penalties before the step, and errors."""
+
+import math
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, clip, regularize
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.errors import GradientError, InputError, UnknownNameError
+from tests.wording import refused
+
+ALL = [sv.SGD, sv.Momentum, sv.Nesterov, sv.RMSProp, sv.Adam, sv.AdamW]
+every_optimizer = pytest.mark.parametrize("make", ALL)
+
+
+def bank_with(grads: list[float], values: list[float] | None = None) -> sv.Bank:
+    bank = sv.Bank(len(grads), "float64")
+    bank.value[:] = values or [1.0] * len(grads)
+    bank.grad[:] = grads
+    return bank
+
+
+def step(
+    optimizer: Optimizer, grads: list[float], values: list[float] | None = None
+) -> list[float]:
+    bank = bank_with(grads, values)
+    before = bank.value.copy()
+    bank.step(optimizer, slice(None))
+    return (before - bank.value).tolist()
+
+
+def test_every_row_has_its_class() -> None:
+    assert {make(0.1).name for make in ALL} == set(OPTIMIZERS)
+
+
+@every_optimizer
+def test_a_step_goes_against_the_gradient(make: type[Optimizer]) -> None:
+    down, up = step(make(0.01), [0.5, -0.5], [1e-9, -1e-9])
+    assert down > 0.0 > up
+
+
+@every_optimizer
+def test_a_small_enough_step_lowers_a_parabola(make: type[Optimizer]) -> None:
+    bank = bank_with([0.0], [3.0])
+    bank.has_gradients = True  # they are written here by hand, and may be exactly 0
+    optimizer = make(0.05)
+    for _ in range(600):
+        bank.grad[0] = 2.0 * (bank.value[0] - 1.0)
+        bank.step(optimizer, slice(None))
+    assert bank.value[0] == pytest.approx(1.0, abs=0.1)
+
+
+@every_optimizer
+def test_steps_in_float32_follow_those_in_float64(make: type[Optimizer]) -> None:
+    banks = [sv.Bank(50, dtype) for dtype in ("float32", "float64")]
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        grads = rng.normal(size=50).astype(np.float32)
+        for bank in banks:
+            bank.grad[:] = grads
+            bank.step(make(0.01), slice(None))
+    single, double = [bank.value for bank in banks]
+    assert single == pytest.approx(double, rel=1e-5, abs=1e-6)
+
+
+def test_the_first_step_of_adam_is_the_learning_rate() -> None:
+    assert step(sv.Adam(0.01), [1e-3, -50.0]) == pytest.approx([0.01, -0.01], rel=1e-4)
+
+
+def test_clip_value_cuts_each_gradient() -> None:
+    assert step(sv.SGD(1.0, clip_value=0.5), [3.0, -3.0, 0.1]) == pytest.approx([0.5, -0.5, 0.1])
+
+
+def test_clip_norm_keeps_the_direction() -> None:
+    assert step(sv.SGD(1.0, clip_norm=1.0), [3.0, 4.0]) == pytest.approx([0.6, 0.8], rel=1e-6)
+    assert step(sv.SGD(1.0, clip_norm=10.0), [3.0, 4.0]) == pytest.approx([3.0, 4.0])
+
+
+def test_clip_norm_looks_at_moving_weights_only() -> None:
+    bank = bank_with([3.0, 1000.0])
+    bank.frozen[1] = True
+    bank.step(sv.SGD(1.0, clip_norm=3.0), slice(None))
+    assert bank.value.tolist() == pytest.approx([-2.0, 1.0], rel=1e-5)
+
+
+@pytest.mark.parametrize("w", [-2.0, 0.5])
+def test_regularization_is_the_gradient_of_its_penalty(w: float) -> None:
+    def penalty(w: float) -> float:
+        return 0.3 * abs(w) + 0.7 / 2 * w * w
+
+    h = 1e-6
+    slope = (penalty(w + h) - penalty(w - h)) / (2 * h)
+    assert regularize(0.0, w, 0.3, 0.7) == pytest.approx(slope)
+    assert regularize(0.0, 0.0, 0.3, 0.7) == 0.0
+
+
+def test_regularization_comes_after_clipping() -> None:
+    optimizer = sv.SGD(1.0, clip_value=0.5, l1=0.1, l2=2.0)
+    assert step(optimizer, [9.0], [3.0]) == pytest.approx([clip(9.0, 1.0, 0.5) + 0.1 + 6.0])
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_a_bad_gradient_is_refused_by_name_before_anything_changes(bad: float) -> None:
+    net = sv.Network([2, 3, 1], seed=1)
+    net.train_step([0.5, 0.5], [1.0], "mse", sv.Adam(0.1))
+    net.bank.grad[7] = bad
+    before = net.bank.value.copy(), net.bank.slots["m"].copy(), net.bank.step_count
+    with refused(GradientError, "layer 0, perceptron 1, bias"):
+        net.step(sv.Adam(0.1))
+    assert (net.bank.value == before[0]).all()
+    assert (net.bank.slots["m"] == before[1]).all()
+    assert net.bank.step_count == before[2]
+
+
+def test_a_bad_gradient_counts_as_0_on_request() -> None:
+    moved = step(sv.SGD(1.0, not_finite="zero"), [math.nan, math.inf, 0.25])
+    assert moved == [0.0, 0.0, 0.25]
+
+
+def test_a_bad_gradient_of_a_frozen_weight_does_no_harm() -> None:
+    bank = bank_with([math.nan, 1.0])
+    bank.frozen[0] = True
+    bank.step(sv.SGD(1.0), slice(None))
+    assert bank.value.tolist() == [1.0, 0.0]
+
+
+def test_a_schedule_multiplies_the_rate_and_a_rate_set_by_hand_ends_it() -> None:
+    optimizer = sv.SGD(0.8, schedule=sv.Schedule("step", every=10, factor=0.5))
+    assert [optimizer.rate(k) for k in (0, 9, 10, 25)] == [0.8, 0.8, 0.4, 0.2]
+    optimizer.lr = 0.3
+    assert [optimizer.rate(k) for k in (0, 10, 1000)] == [0.3, 0.3, 0.3]
+
+
+def test_the_schedule_follows_the_steps_of_the_bank() -> None:
+    bank = bank_with([1.0])
+    optimizer = sv.SGD(1.0, schedule=sv.Schedule("step", every=2, factor=0.1))
+    path = []
+    for _ in range(4):
+        bank.step(optimizer, slice(None))
+        path.append(float(bank.value[0]))
+    assert path == pytest.approx([0.0, -1.0, -1.1, -1.2])
+
+
+def test_one_optimizer_serves_two_networks() -> None:
+    optimizer = sv.Adam(0.1)
+    nets = [sv.Network([2, 1], seed=s) for s in (0, 0)]
+    for _ in range(3):
+        nets[0].train_step([1.0, 2.0], [3.0], "mse", optimizer)
+    for _ in range(3):
+        nets[1].train_step([1.0, 2.0], [3.0], "mse", optimizer)
+    assert (nets[0].bank.value == nets[1].bank.value).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        ({"lr": -1.0}, "-1.0"),
+        ({"lr": "fast"}, "'fast'"),
+        ({"lr": math.nan}, "nan"),
+        ({"beta2": 1.0}, "beta2"),
+        ({"eps": 0.0}, "eps"),
+        ({"clip_norm": 0.0}, "0.0"),
+        ({"l2": -0.1}, "-0.1"),
+    ],
+)
+def test_a_bad_setting_is_refused(arguments: dict[str, object], value: str) -> None:
+    with refused(InputError, value):
+        sv.Adam(**arguments)  # type: ignore[arg-type]  # on purpose
+
+
+def test_an_unknown_option_is_refused() -> None:
+    with refused(UnknownNameError, "'clip_nrm'"):
+        sv.SGD(0.1, clip_nrm=1.0)  # type: ignore[call-arg]  # on purpose
+    with refused(UnknownNameError, "'skip'"):
+        sv.SGD(0.1, not_finite="skip")  # type: ignore[arg-type]  # on purpose
+
+
+def test_an_optimizer_prints_what_was_chosen() -> None:
+    assert repr(sv.Momentum(0.1, l2=1e-4)) == "Momentum(lr=0.1, momentum=0.9, l2=0.0001)"
+
+
+@pytest.mark.parametrize("bad", ["cosine", 3, sv.Schedule])
+def test_a_schedule_must_be_one(bad: object) -> None:
+    with refused(InputError, bad):
+        sv.SGD(0.1, schedule=bad)  # type: ignore[arg-type]  # on purpose
+    optimizer = sv.SGD(0.1)
+    with refused(InputError, bad):
+        optimizer.schedule = bad  # type: ignore[assignment]  # on purpose
+    assert optimizer.schedule.name == "constant"
+
+
+def test_a_table_without_rows_says_so() -> None:
+    with refused(UnknownNameError, "'steps'"):
+        sv.Schedule("constant", steps=5)

@@ -1,0 +1,402 @@
+"""Layers: every kind of them through the four verbs, alone and in a network."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.core.formulas.rowwise import ROW_FORMULAS
+from scalarviz.core.layers import LAYERS
+from scalarviz.errors import InputError, OrderError, OwnershipError, ShapeError
+from tests.wording import refused
+
+X = np.array([[0.3, -1.2, 0.8, 0.05], [0.9, 0.4, -0.7, 0.6], [-0.2, 0.1, 1.4, -0.9]])
+
+MAKERS: dict[str, Callable[[], sv.Layer]] = {
+    "Dense": lambda: sv.Dense(4, 3, "tanh"),
+    "FrequencyEncoding": lambda: sv.FrequencyEncoding(4, octaves=2),
+    "LayerNorm": lambda: sv.LayerNorm(4),
+    "RMSNorm": lambda: sv.RMSNorm(4),
+    "Softmax": lambda: sv.Softmax(4),
+    "MaxPool2d": lambda: sv.MaxPool2d((1, 2, 2), kernel=2, stride=1, padding=1),
+    "AvgPool2d": lambda: sv.AvgPool2d((1, 2, 2), kernel=2, stride=1, padding=1),
+    "Conv2d": lambda: sv.Conv2d((1, 2, 2), 3, kernel=2, padding=1, stride=2, activation="tanh"),
+    "Activation": lambda: sv.Activation(4, "swish"),
+    "Flatten": lambda: sv.Flatten((1, 2, 2)),
+    "Reshape": lambda: sv.Reshape(4, (1, 2, 2)),
+    "BatchNorm": lambda: sv.BatchNorm((2, 1, 2)),
+    "Dropout": lambda: sv.Dropout(4, 0.4),
+    "Residual": lambda: sv.Residual(sv.Dense(4, 3, "tanh"), sv.Dense(3, 4)),
+}
+every_layer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+# What these make of a sample depends on the others in its batch, or on its place among them; and
+# they do something else while the network learns.
+TOGETHER = {"BatchNorm", "Dropout"}
+every_plain_layer = pytest.mark.parametrize(
+    "make",
+    [make for name, make in MAKERS.items() if name not in TOGETHER],
+    ids=[name for name in MAKERS if name not in TOGETHER],
+)
+
+
+def test_every_kind_of_layer_is_tested() -> None:
+    assert set(MAKERS) == set(LAYERS)
+
+
+def test_every_row_formula_is_checked_through_its_layer() -> None:
+    used = {getattr(make(), "formula", None) for make in MAKERS.values()}
+    assert set(ROW_FORMULAS.values()) <= used
+
+
+@every_layer
+def test_its_gradients_agree_with_finite_differences(make: Callable[[], sv.Layer]) -> None:
+    layer = make()
+    report = sv.gradcheck(layer, X)
+    assert report.checked == layer.size + X.size
+    assert report.error < 1e-6
+
+
+@every_layer
+def test_a_norm_with_gains_and_shifts_of_its_own_still_agrees(make: Callable[[], sv.Layer]) -> None:
+    layer = make()
+    layer.bank.value[:] = np.random.default_rng(3).normal(size=layer.size)
+    assert sv.gradcheck(layer, X).error < 1e-6
+
+
+@every_plain_layer
+def test_a_batch_is_its_samples(make: Callable[[], sv.Layer]) -> None:
+    layer = make()
+    whole = layer.forward(X)
+    assert whole.shape == (3, layer.outputs)
+    assert whole == pytest.approx(np.array([layer.forward(x) for x in X]))
+
+
+@every_plain_layer
+def test_the_gradient_of_a_batch_is_the_sum_over_its_samples(make: Callable[[], sv.Layer]) -> None:
+    together, apart = make(), make()
+    upstream = np.random.default_rng(1).normal(size=(3, together.outputs))
+    together.forward(X)
+    inputs = together.backward(upstream)
+    for x, g, expected in zip(X, upstream, inputs, strict=True):
+        apart.forward(x)
+        assert apart.backward(g) == pytest.approx(expected)
+    assert together.bank.grad == pytest.approx(apart.bank.grad)
+
+
+@every_layer
+def test_two_forwards_before_a_backward_give_the_right_sum(make: Callable[[], sv.Layer]) -> None:
+    nested, plain = make(), make()
+    g = np.random.default_rng(2).normal(size=(2, nested.outputs))
+    nested.forward(X[:2])
+    nested.forward(X[1:])
+    newest, oldest = nested.backward(g), nested.backward(-g)
+    plain.forward(X[1:])
+    assert plain.backward(g) == pytest.approx(newest)
+    plain.forward(X[:2])
+    assert plain.backward(-g) == pytest.approx(oldest)
+    assert nested.bank.grad == pytest.approx(plain.bank.grad)
+
+
+@every_plain_layer
+def test_a_call_agrees_with_forward_and_keeps_nothing(make: Callable[[], sv.Layer]) -> None:
+    layer = make()
+    assert layer(X) == pytest.approx(layer.forward(X))
+    layer.backward()
+    layer(X)
+    with refused(OrderError, type(layer).__name__):
+        layer.backward()
+
+
+@every_layer
+def test_a_backward_that_does_not_fit_is_refused_and_changes_nothing(
+    make: Callable[[], sv.Layer],
+) -> None:
+    layer = make()
+    layer.forward(X)
+    with refused(ShapeError, "3 samples"):
+        layer.backward(np.ones((2, layer.outputs)))
+    with refused(ShapeError, (3, layer.outputs + 1)):
+        layer.backward(np.ones((3, layer.outputs + 1)))
+    assert not layer.bank.grad.any()
+    layer.backward()
+
+
+@every_layer
+def test_forget_drops_what_waits(make: Callable[[], sv.Layer]) -> None:
+    layer = make()
+    layer.forward(X)
+    layer.forget()
+    with pytest.raises(OrderError):
+        layer.backward(np.ones((3, layer.outputs)))
+    assert all(part.unmatched == 0 for part in layer.made_parts())
+
+
+@every_layer
+def test_inputs_that_do_not_fit_are_refused_and_not_kept(make: Callable[[], sv.Layer]) -> None:
+    layer = make()
+    with refused(ShapeError, "(1, 2)"):
+        layer.forward([[1.0, 2.0]])
+    with refused(InputError, "nan at row 1, column 2"):
+        layer.forward([[1.0] * 4, [1.0, 2.0, math.nan, 4.0]])
+    with pytest.raises(OrderError):
+        layer.backward()
+
+
+@every_layer
+def test_its_settings_make_another_one(make: Callable[[], sv.Layer]) -> None:
+    layer = make()
+    twin = type(layer)(**layer.settings())
+    assert repr(twin) == repr(layer)
+    assert (twin.inputs, twin.outputs, twin.size) == (layer.inputs, layer.outputs, layer.size)
+
+
+@every_layer
+def test_every_row_has_a_name_and_its_weight(make: Callable[[], sv.Layer]) -> None:
+    layer = make()
+    names = [layer.row_name(row) for row in range(layer.size)]
+    assert len(set(names)) == layer.size
+    for row, name in enumerate(names):
+        weight = layer.weight(row)
+        assert (weight.index, weight.name) == (row, name)
+        assert layer.weight(row) is weight
+
+
+@every_layer
+def test_a_frozen_layer_stays(make: Callable[[], sv.Layer]) -> None:
+    layer = make()
+    before = layer.bank.value.copy()
+    layer.freeze()
+    layer.forward(X)
+    layer.backward()
+    layer.step(sv.Adam(0.1))
+    assert (layer.bank.value == before).all()
+    layer.unfreeze()
+    layer.step(sv.Adam(0.1))
+    assert layer.size == 0 or (layer.bank.value != before).any()
+
+
+def test_layer_norm_brings_a_sample_to_mean_0_and_variance_1() -> None:
+    y = sv.LayerNorm(4)(X)
+    assert y.mean(axis=1) == pytest.approx(np.zeros(3), abs=1e-12)
+    assert y.var(axis=1) == pytest.approx(np.ones(3), rel=1e-3)
+
+
+def test_rms_norm_brings_a_sample_to_mean_square_1() -> None:
+    y = sv.RMSNorm(4)(X)
+    assert (y**2).mean(axis=1) == pytest.approx(np.ones(3), rel=1e-3)
+
+
+def test_a_norm_of_equal_numbers_is_finite() -> None:
+    layer = sv.LayerNorm(4)
+    assert layer.forward([2.0] * 4).tolist() == [0.0] * 4
+    assert np.isfinite(layer.backward([1.0, 2.0, 3.0, 4.0])).all()
+
+
+def test_the_encoding_is_sines_and_cosines_coordinate_by_coordinate() -> None:
+    u, v = 0.3, 0.7
+    expected = [
+        f(math.pi * 2**k * x) for x in (u, v) for k in range(3) for f in (math.sin, math.cos)
+    ]
+    assert sv.FrequencyEncoding(2, octaves=3)([u, v]) == pytest.approx(np.array(expected))
+
+
+def test_an_encoding_has_nothing_to_learn() -> None:
+    assert sv.FrequencyEncoding(2).size == 0
+
+
+def test_dense_is_a_matrix_product() -> None:
+    layer = sv.Dense(4, 3)
+    w, b = layer.bank.value[:12].reshape(3, 4), layer.bank.value[12:]
+    assert layer(X) == pytest.approx(X @ w.T + b)
+
+
+def test_the_weights_of_a_perceptron_are_the_rows_of_the_matrix() -> None:
+    layer = sv.Dense(4, 3)
+    assert layer.perceptrons[2].weights[1].index == 2 * 4 + 1
+    assert layer.perceptrons[2].bias.index == 12 + 2  # type: ignore[union-attr]  # of a layer that has it
+    assert layer.perceptrons[-1] is layer.perceptrons[2]
+
+
+def test_a_layer_has_one_home() -> None:
+    layer = sv.Dense(2, 2)
+    sv.Network([layer])
+    with refused(OwnershipError, "Dense(2 -> 2)"):
+        sv.Network([layer])
+    alone = sv.Dense(2, 2)
+    alone([1.0, 2.0])
+    with refused(OwnershipError, "Dense(2 -> 2)"):
+        sv.Network([alone])
+
+
+@every_layer
+def test_reading_the_bank_of_a_layer_leaves_it_free(make: Callable[[], sv.Layer]) -> None:
+    layer = make()
+    alone = layer.bank
+    assert layer.bank is alone
+    net = sv.Network([layer], seed=3)
+    assert layer.bank is net.bank
+    assert net.bank.value.tolist() == sv.Network([make()], seed=3).bank.value.tolist()
+    net.forward(X)
+    net.backward()
+    net.step()
+    with pytest.raises(ValueError, match="read-only"):  # nobody listens to it any more
+        alone.state[0] = 2.0
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda layer: layer.bank.value.__setitem__(0, 5.0),
+        lambda layer: layer.freeze(),
+        lambda layer: layer.weight(0),
+        lambda layer: layer.layers[0].weight(0),
+        lambda layer: layer.forward(X),
+    ],
+)
+def test_a_layer_whose_own_bank_was_used_joins_no_network(use: Callable[[sv.Layer], None]) -> None:
+    layer = sv.Residual(sv.Dense(4, 4), sv.LayerNorm(4))
+    use(layer)
+    with pytest.raises(OwnershipError):
+        sv.Network([layer])
+
+
+@pytest.mark.parametrize("bad", [0, -1, 2.5, "3", None, True])
+def test_sizes_are_integers_of_at_least_1(bad: object) -> None:
+    for make in (
+        lambda: sv.Dense(bad, 2),  # type: ignore[arg-type]  # on purpose
+        lambda: sv.Dense(2, bad),  # type: ignore[arg-type]  # on purpose
+        lambda: sv.LayerNorm(bad),  # type: ignore[arg-type]  # on purpose
+        lambda: sv.FrequencyEncoding(2, bad),  # type: ignore[arg-type]  # on purpose
+        lambda: sv.Network([2, bad]),  # type: ignore[list-item]  # on purpose
+    ):
+        with refused(InputError, "must be an integer of at least 1, not"):
+            make()
+
+
+@every_layer
+def test_after_forget_new_batches_are_matched_as_if_nothing_had_been(
+    make: Callable[[], sv.Layer],
+) -> None:
+    layer, fresh = make(), make()
+    layer.forward(2 * X)
+    layer.forget()
+    for each in (layer, fresh):
+        each.forward(X)
+    assert layer.backward() == pytest.approx(fresh.backward())
+    assert len(layer.kept) == 0
+
+
+def test_a_weight_that_was_consumed_alone_is_missed_by_its_layer() -> None:
+    layer = sv.Dense(2, 2)
+    layer.forward([1.0, 2.0])
+    layer.perceptrons[1].weights[0].backward(1.0)
+    before = layer.bank.grad.copy()
+    with refused(OrderError, "Dense(2 -> 2)"):
+        layer.backward()
+    assert (layer.bank.grad == before).all()
+
+
+class Halves(sv.Layer):
+    """A layer without parameters, as short as one can be."""
+
+    def __init__(self, inputs: int) -> None:
+        super().__init__(inputs, inputs)
+
+    def evaluate_rows(self, batch: Any) -> Any:
+        return [[x / 2 for x in sample] for sample in batch]
+
+    def forward_rows(self, batch: Any) -> Any:
+        return self.evaluate_rows(batch)
+
+    def backward_rows(self, upstream: Any) -> Any:
+        return self.evaluate_rows(upstream)
+
+    def lower(self, program: Any) -> None:
+        program.add("activation", "linear", size=self.outputs)
+
+    def settings(self) -> dict[str, Any]:
+        return {"inputs": self.inputs}
+
+
+def test_a_layer_without_parameters_says_nothing_about_them() -> None:
+    net = sv.Network([sv.Dense(2, 2), Halves(2)], seed=0)
+    assert sv.gradcheck(net, [0.3, 0.4]).checked == 8
+    assert Halves(2).made_parts() == ()
+    for ask in (Halves(2).weight, Halves(2).row_name):
+        with refused(IndexError, "Halves(2 -> 2)"):
+            ask(0)
+
+
+def test_softmax_gives_shares_however_large_the_numbers_are() -> None:
+    layer = sv.Softmax(3)
+    assert layer([1000.0, 1000.0, -1000.0]).tolist() == [0.5, 0.5, 0.0]
+    assert layer([-1e9, -1e9 + 1.0, -1e9]).sum() == pytest.approx(1.0)
+    assert layer.forward([[0.3, -2.0, 5.0]] * 2).sum(axis=1) == pytest.approx([1.0, 1.0])
+
+
+def test_softmax_and_the_loss_on_its_shares_are_the_loss_on_logits() -> None:
+    rng = np.random.default_rng(0)
+    x, classes = rng.normal(size=(6, 4)), np.eye(3)[rng.integers(0, 3, 6)]
+    logits = sv.Network([sv.Dense(4, 3)], seed=1, dtype="float64")
+    shares = sv.Network([sv.Dense(4, 3), sv.Softmax(3)], seed=1, dtype="float64")
+    loss = sv.Loss("softmax_cross_entropy")
+    assert loss.forward(logits.forward(x), classes) == pytest.approx(
+        -np.log((shares(x) * classes).sum(axis=1)).mean()
+    )
+
+
+def test_pools_look_at_their_windows() -> None:
+    picture = np.arange(24.0).reshape(2, 3, 4)
+    largest = sv.MaxPool2d((2, 3, 4), kernel=2, stride=1)
+    assert largest.output_shape == (2, 2, 3)
+    assert largest(picture.ravel()).reshape(2, 2, 3)[0].tolist() == [[5, 6, 7], [9, 10, 11]]
+    mean = sv.AvgPool2d((2, 3, 4), kernel=3, stride=1, padding=1)
+    assert mean.output_shape == (2, 3, 4)
+    assert mean(picture.ravel()).reshape(2, 3, 4)[0, 0, 0] == pytest.approx((0 + 1 + 4 + 5) / 9)
+
+
+def test_of_equal_pixels_the_first_gets_the_gradient_and_a_nan_is_not_lost() -> None:
+    pool = sv.MaxPool2d((1, 2, 2))
+    pool.forward([1.0, 3.0, 3.0, 2.0])
+    assert pool.backward([5.0]).tolist() == [0.0, 5.0, 0.0, 0.0]
+    for place in range(4):
+        x = [1.0, 3.0, 2.0, 0.0]
+        x[place] = np.nan
+        y = [0.0]
+        pool.formula.forward(x, y, 1, 2, 2, 2, 2, 0)
+        assert np.isnan(y[0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        (((2, 3),), "(2, 3)"),
+        (("333",), "'333'"),
+        (((1, 0, 3),), "height must be an integer of at least 1, not 0"),
+        (((1, 3, 3), 4), "4 x 4"),
+        (((1, 3, 3), 2, 1, 2), "padding of 2"),
+        (((1, 3, 3), 0), "kernel must be an integer of at least 1, not 0"),
+    ],
+)
+def test_a_window_that_does_not_fit_is_refused(arguments: Any, value: str) -> None:
+    for kind in (sv.MaxPool2d, sv.AvgPool2d):
+        with refused((InputError, ShapeError), value):
+            kind(*arguments)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda bias: sv.Dense(2, 3, bias=bias),
+        lambda bias: sv.Conv2d((1, 3, 3), 1, kernel=2, bias=bias),
+        lambda bias: sv.Perceptron(2, bias=bias),
+    ],
+)
+def test_a_bias_is_true_or_false(make: Callable[[Any], Any]) -> None:
+    for bad in ("no", 0, None):
+        with refused(InputError, bad):
+            make(bad)
+    assert make(np.False_).bias in (False, None)
