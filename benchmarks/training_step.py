@@ -81,7 +81,7 @@ def compiled_step() -> Callable[[], object]:
     import numpy as np
 
     import scalarviz as sv
-    from scalarviz.network.expression import compile
+    from scalarviz.training.network.expression import compile
 
     micrograd.nn.Value = sv.Value
     model = micrograd.nn.MLP(SIZES[0], SIZES[1:])

@@ -62,7 +62,7 @@ _HOMES = {
     "BatchNorm": "core.layers",
     "Dropout": "core.layers",
     "Residual": "core.layers",
-    "Network": "network.network",
+    "Network": "training.network.network",
     "Precision": "core.model.precision",
     "activation": "engines.own.activations",
     "loss": "engines.own.losses",
@@ -77,20 +77,20 @@ _HOMES = {
     "RMSProp": "core.model.optimizer",
     "Adam": "core.model.optimizer",
     "AdamW": "core.model.optimizer",
-    "compile": "network.expression",
-    "gradcheck": "network.gradcheck",
-    "load": "network.network",
-    "Session": "session.session",
-    "EarlyStopping": "session.plateau",
-    "ReduceOnPlateau": "session.plateau",
-    "replicate": "session.replicas",
+    "compile": "training.network.expression",
+    "gradcheck": "training.network.gradcheck",
+    "load": "training.network.network",
+    "Session": "training.session.session",
+    "EarlyStopping": "training.session.plateau",
+    "ReduceOnPlateau": "training.session.plateau",
+    "replicate": "training.session.replicas",
     "sweep": "sweeps.sweep",
-    "add_neurons": "session.growing",
-    "remove_neuron": "session.growing",
-    "insert_layer": "session.growing",
-    "remove_layer": "session.growing",
-    "reinitialize": "session.growing",
-    "set_biases": "session.growing",
+    "add_neurons": "training.session.growing",
+    "remove_neuron": "training.session.growing",
+    "insert_layer": "training.session.growing",
+    "remove_layer": "training.session.growing",
+    "reinitialize": "training.session.growing",
+    "set_biases": "training.session.growing",
     "watch": "faces",
     "picture": "export.render",
     "record": "export.render",
@@ -149,25 +149,25 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.export.render import record as record
     from scalarviz.export.render import storyboard as storyboard
     from scalarviz.faces import watch as watch
-    from scalarviz.network.expression import compile as compile
-    from scalarviz.network.gradcheck import gradcheck as gradcheck
-    from scalarviz.network.network import Network as Network
-    from scalarviz.network.network import load as load
     from scalarviz.notebook.predict import predict as predict
     from scalarviz.pages.page import page as page
     from scalarviz.presenter.cubes_node import Cubes as Cubes
     from scalarviz.presenter.show import Show as Show
-    from scalarviz.session.growing import add_neurons as add_neurons
-    from scalarviz.session.growing import insert_layer as insert_layer
-    from scalarviz.session.growing import reinitialize as reinitialize
-    from scalarviz.session.growing import remove_layer as remove_layer
-    from scalarviz.session.growing import remove_neuron as remove_neuron
-    from scalarviz.session.growing import set_biases as set_biases
-    from scalarviz.session.plateau import EarlyStopping as EarlyStopping
-    from scalarviz.session.plateau import ReduceOnPlateau as ReduceOnPlateau
-    from scalarviz.session.replicas import replicate as replicate
-    from scalarviz.session.session import Session as Session
     from scalarviz.sweeps.sweep import sweep as sweep
+    from scalarviz.training.network.expression import compile as compile
+    from scalarviz.training.network.gradcheck import gradcheck as gradcheck
+    from scalarviz.training.network.network import Network as Network
+    from scalarviz.training.network.network import load as load
+    from scalarviz.training.session.growing import add_neurons as add_neurons
+    from scalarviz.training.session.growing import insert_layer as insert_layer
+    from scalarviz.training.session.growing import reinitialize as reinitialize
+    from scalarviz.training.session.growing import remove_layer as remove_layer
+    from scalarviz.training.session.growing import remove_neuron as remove_neuron
+    from scalarviz.training.session.growing import set_biases as set_biases
+    from scalarviz.training.session.plateau import EarlyStopping as EarlyStopping
+    from scalarviz.training.session.plateau import ReduceOnPlateau as ReduceOnPlateau
+    from scalarviz.training.session.replicas import replicate as replicate
+    from scalarviz.training.session.session import Session as Session
     from scalarviz.view.shading.network_shader import shader as shader
 
 

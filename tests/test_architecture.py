@@ -44,8 +44,8 @@ PACKAGES = """
     engines.cuda
     engines.expression
     engines
-    network
-    session
+    training.network
+    training.session
     files
     shaders
     onnx

@@ -19,7 +19,7 @@ from scalarviz.engines.registry import ENGINES
 from scalarviz.export.rate import Portions
 from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
-from scalarviz.session.session import Session
+from scalarviz.training.session.session import Session
 
 SCENES = ("rgb", "xor", "circle", "texture")
 SECONDS = 1.5  # for each scene

@@ -403,7 +403,7 @@ def replay_soon(
     from scalarviz.cli.several_scenes import branches_of
     from scalarviz.cli.watching import watch_anywhere
     from scalarviz.presenter.show import Show
-    from scalarviz.session.session import Session
+    from scalarviz.training.session.session import Session
 
     if path.endswith(".py"):
         raise InputError(

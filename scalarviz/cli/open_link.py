@@ -24,9 +24,9 @@ from scalarviz.scenefiles.find import load, scenes
 from scalarviz.scenefiles.links import Link, Neuron, read_link
 from scalarviz.scenefiles.making import as_kind, make_show
 from scalarviz.scenefiles.options import RUNNING, SHARED, kind_of, own_options
-from scalarviz.session.session import Session
-from scalarviz.session.trainer import one_row
 from scalarviz.terminal.train import take_steps
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.trainer import one_row
 
 INTERRUPTED = 130
 

@@ -10,8 +10,8 @@ from scalarviz.base.progress import Progress
 from scalarviz.base.visible_text import say
 from scalarviz.export.rate import Portions
 from scalarviz.presenter.several import Several
-from scalarviz.session.shared_clock import SharedClock
 from scalarviz.terminal.train import closing
+from scalarviz.training.session.shared_clock import SharedClock
 
 INTERRUPTED = 130
 

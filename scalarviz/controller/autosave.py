@@ -18,7 +18,7 @@ from scalarviz.base.visible_text import say
 from scalarviz.errors import FileError, GradientError, InputError, ScalarvizError
 from scalarviz.files.checked_safetensors import as_own_path
 from scalarviz.files.runs import check_saving
-from scalarviz.session.session import Session
+from scalarviz.training.session.session import Session
 
 
 @final

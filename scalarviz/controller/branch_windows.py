@@ -16,7 +16,7 @@ from scalarviz.base.texts import text
 from scalarviz.controller.clicks import without_code
 from scalarviz.controller.export import ANY
 from scalarviz.files.runs import save_timeline
-from scalarviz.session.session import Session
+from scalarviz.training.session.session import Session
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

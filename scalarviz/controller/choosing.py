@@ -9,8 +9,8 @@ from scalarviz.base.texts import text
 from scalarviz.controller import growing, trail
 from scalarviz.controller.options import Options
 from scalarviz.controller.training_options import TRAINING
-from scalarviz.session.session import Session
-from scalarviz.session.settings_now import settings_now
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.settings_now import settings_now
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

@@ -37,11 +37,11 @@ from scalarviz.core.formulas.table import pick
 from scalarviz.engines.registry import ENGINES, engines_for
 from scalarviz.errors import GradientError, ScalarvizError
 from scalarviz.presenter.show import Show
-from scalarviz.session.branches import Branch
-from scalarviz.session.session import Session, Unit
-from scalarviz.session.settings_now import settings_now
-from scalarviz.session.undo import Change
-from scalarviz.session.units import check_unit
+from scalarviz.training.session.branches import Branch
+from scalarviz.training.session.session import Session, Unit
+from scalarviz.training.session.settings_now import settings_now
+from scalarviz.training.session.undo import Change
+from scalarviz.training.session.units import check_unit
 
 CHANNELS = {"color": "color", "size": "size"}
 AT_ONCE = 100  # most steps taken by a command; for more, it plays

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, final
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.base.texts import text
 from scalarviz.errors import InputError
-from scalarviz.session.session import Session
-from scalarviz.session.undo import Change
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.undo import Change
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

@@ -10,7 +10,7 @@ from scalarviz.base.texts import row_text, text
 from scalarviz.controller.edits import type_value
 from scalarviz.controller.own_input import begin
 from scalarviz.core.formulas.table import pick
-from scalarviz.session.settings_now import settings_now
+from scalarviz.training.session.settings_now import settings_now
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

@@ -33,7 +33,7 @@ from scalarviz.files.atomic import check_place
 from scalarviz.files.runs import save_timeline
 from scalarviz.presenter.several import Several
 from scalarviz.presenter.show import Show
-from scalarviz.session.session import Session
+from scalarviz.training.session.session import Session
 from scalarviz.view.frame_data import Work
 
 COMMAND = ("-m", "scalarviz.controller.export")

@@ -17,8 +17,8 @@ from scalarviz.controller.precompile import kinds_of_run
 from scalarviz.controller.trail import go_on
 from scalarviz.files.runs import check_saving
 from scalarviz.presenter.show import Show
-from scalarviz.session.session import Session
-from scalarviz.session.settings_now import settings_now
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.settings_now import settings_now
 
 
 @computes

@@ -24,9 +24,9 @@ from scalarviz.errors import ScalarvizError
 from scalarviz.presenter.answers import AT_ONCE as PATIENCE
 from scalarviz.presenter.several import Several
 from scalarviz.presenter.side_by_side import SideBySide
-from scalarviz.session.here import Here
-from scalarviz.session.session import Unit
-from scalarviz.session.shared_clock import Halted, SharedClock
+from scalarviz.training.session.here import Here
+from scalarviz.training.session.session import Unit
+from scalarviz.training.session.shared_clock import Halted, SharedClock
 
 
 @final

@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING
 
 from scalarviz.controller import trail
 from scalarviz.core.model.operations import Operation
-from scalarviz.session.caption import Neuron
-from scalarviz.session.growing import add_neurons, insert_layer, remove_layer, remove_neuron
-from scalarviz.session.session import Session
+from scalarviz.training.session.caption import Neuron
+from scalarviz.training.session.growing import (
+    add_neurons,
+    insert_layer,
+    remove_layer,
+    remove_neuron,
+)
+from scalarviz.training.session.session import Session
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

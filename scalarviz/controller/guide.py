@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, final
 from scalarviz.base.texts import text
 from scalarviz.controller.tour import SLOWEST, STEP, Tour, note_seen
 from scalarviz.presenter.batch_sum import can_add_up
-from scalarviz.session.branches import Clock
-from scalarviz.session.session import Session, Unit
+from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.session import Session, Unit
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

@@ -11,7 +11,7 @@ from typing import Any, final
 from scalarviz.base.texts import text
 from scalarviz.engines.common.cores import Guard
 from scalarviz.presenter.answers import AT_ONCE
-from scalarviz.session.worker import Background, Job
+from scalarviz.training.session.worker import Background, Job
 
 
 @dataclass(eq=False)

@@ -8,8 +8,8 @@ from scalarviz.base.texts import text
 from scalarviz.controller.options import Recipe
 from scalarviz.errors import InputError
 from scalarviz.scenefiles.links import Link, is_plain, link_to, option_text
-from scalarviz.session.kept import actions_of
-from scalarviz.session.session import Session
+from scalarviz.training.session.kept import actions_of
+from scalarviz.training.session.session import Session
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

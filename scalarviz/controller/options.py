@@ -20,9 +20,9 @@ from scalarviz.presenter.show import Show
 from scalarviz.scenefiles.find import Scene, name_of
 from scalarviz.scenefiles.making import as_kind, make_show, parsed
 from scalarviz.scenefiles.options import BY_NAME, SHARED, own_options
-from scalarviz.session.session import Session
-from scalarviz.session.settings_now import settings_now
-from scalarviz.session.trainer import Settings
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.settings_now import settings_now
+from scalarviz.training.session.trainer import Settings
 
 
 def rate_now(session: Session) -> float:

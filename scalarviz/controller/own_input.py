@@ -13,8 +13,8 @@ from scalarviz.base.texts import text
 from scalarviz.data.base import TableSet
 from scalarviz.presenter.captions.names import short_name
 from scalarviz.presenter.own_input import image_shape, target_of
-from scalarviz.session.session import Session
-from scalarviz.session.settings_now import settings_now
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.settings_now import settings_now
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

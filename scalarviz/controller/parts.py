@@ -10,9 +10,9 @@ import numpy as np
 
 from scalarviz.controller.edits import as_number
 from scalarviz.controller.growing import operation_of
-from scalarviz.session.caption import Neuron
-from scalarviz.session.session import Session
-from scalarviz.session.settings_now import settings_now
+from scalarviz.training.session.caption import Neuron
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.settings_now import settings_now
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

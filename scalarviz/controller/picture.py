@@ -10,8 +10,8 @@ from scalarviz.presenter.curve_view import CurveView
 from scalarviz.presenter.handles import Handle
 from scalarviz.presenter.own_input import Grip
 from scalarviz.presenter.show import Show
-from scalarviz.session.caption import Neuron
-from scalarviz.session.here import Here
+from scalarviz.training.session.caption import Neuron
+from scalarviz.training.session.here import Here
 from scalarviz.view.charts import Chart
 from scalarviz.view.frame_data import Work
 

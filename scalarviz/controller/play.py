@@ -11,9 +11,9 @@ from typing import final
 from scalarviz.base.checks.numbers import number, size
 from scalarviz.presenter.answers import AT_ONCE
 from scalarviz.presenter.show import Show
-from scalarviz.session.branches import Clock
-from scalarviz.session.session import Session
-from scalarviz.session.shared_clock import SharedClock
+from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.shared_clock import SharedClock
 
 SLOW = 36.0  # operations a second, up to which they are done one by one: more cannot be seen
 WALK = 1.0  # operations a second at which it plays first where the unit is the operation

@@ -14,8 +14,8 @@ from scalarviz.controller.time_controls import RATES
 from scalarviz.core.formulas.table import table
 from scalarviz.core.layers import Dense
 from scalarviz.errors import InputError
-from scalarviz.session.growing import remove_layer
-from scalarviz.session.session import Session
+from scalarviz.training.session.growing import remove_layer
+from scalarviz.training.session.session import Session
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

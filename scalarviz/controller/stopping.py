@@ -6,10 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING, final
 
 from scalarviz.base.texts import text
-from scalarviz.session.conditions import checked, examples
-from scalarviz.session.first import first_held
-from scalarviz.session.metrics import measured_names
-from scalarviz.session.session import Session
+from scalarviz.training.session.conditions import checked, examples
+from scalarviz.training.session.first import first_held
+from scalarviz.training.session.metrics import measured_names
+from scalarviz.training.session.session import Session
 from scalarviz.view.frame_data import Work
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from scalarviz.controller.options import Options
 from scalarviz.presenter.captions.names import sentence
 from scalarviz.presenter.several import sizes_of
 from scalarviz.presenter.show import Show
-from scalarviz.session.session import Session
-from scalarviz.session.undo import Change
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.undo import Change
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

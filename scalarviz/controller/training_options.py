@@ -18,13 +18,13 @@ from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, Loss
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.core.formulas.table import pick
 from scalarviz.core.model.precision import PRECISIONS
-from scalarviz.network.remaking import has_biases
 from scalarviz.scenefiles.made_again import another_optimizer, hidden_places, with_penalty
 from scalarviz.scenefiles.making import as_kind
-from scalarviz.session.growing import reinitialize, set_biases
-from scalarviz.session.session import Session
-from scalarviz.session.settings_now import settings_now
-from scalarviz.session.trainer import Settings
+from scalarviz.training.network.remaking import has_biases
+from scalarviz.training.session.growing import reinitialize, set_biases
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.settings_now import settings_now
+from scalarviz.training.session.trainer import Settings
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from scalarviz.base.texts import text
 from scalarviz.controller import trail
 from scalarviz.controller.computing import computes
-from scalarviz.session.branch_names import did_in_words
-from scalarviz.session.branches import Clock
-from scalarviz.session.undo import Change
+from scalarviz.training.session.branch_names import did_in_words
+from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.undo import Change
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

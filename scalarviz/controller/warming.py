@@ -22,10 +22,10 @@ from scalarviz.base.texts import text
 from scalarviz.controller import precompile
 from scalarviz.presenter.answers import AT_ONCE
 from scalarviz.presenter.scene_layout import layout_of
-from scalarviz.session.branches import Action
-from scalarviz.session.session import Session
-from scalarviz.session.settings_now import settings_now
-from scalarviz.session.timeline import Timeline
+from scalarviz.training.session.branches import Action
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.settings_now import settings_now
+from scalarviz.training.session.timeline import Timeline
 from scalarviz.view.cubes import mip_levels
 
 LOOK = 0.02  # seconds between two looks

@@ -17,7 +17,7 @@ from scalarviz.displays.svg import LOOK, SMALL, SvgDrawing, escaped, image, shor
 from scalarviz.draw2d.colors import spread
 
 if TYPE_CHECKING:
-    from scalarviz.network.network import Network
+    from scalarviz.training.network.network import Network
 
 MOST = 12  # most discs of a layer; of a larger layer, the first and the last are drawn
 FIRST, LAST = 5, 4

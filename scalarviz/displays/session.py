@@ -17,7 +17,7 @@ from scalarviz.displays.svg import LARGE, LOOK, SMALL, SvgDrawing, image, shorte
 
 if TYPE_CHECKING:
     from scalarviz.core.model.program import Moment
-    from scalarviz.session.state import SessionState
+    from scalarviz.training.session.state import SessionState
 
 WIDTH = 620.0
 MOMENT, HIGH, GAP = 30.0, 14.0, 3.0  # of an operation: largest width, height, and gap

@@ -14,7 +14,7 @@ from scalarviz.displays.svg import LARGE, LOOK, NORMAL, SMALL, SvgDrawing, image
 if TYPE_CHECKING:
     from scalarviz.core.model.bank import Bank
     from scalarviz.core.model.weight import Weight
-    from scalarviz.session.explanation import Explanation
+    from scalarviz.training.session.explanation import Explanation
 
 LONGEST_NAME = 70
 MOST_TERMS = 3

@@ -10,8 +10,8 @@ from typing import Generic, TypeVar, final
 from scalarviz.base.checks.numbers import number
 from scalarviz.base.texts import text
 from scalarviz.presenter.show import Show
-from scalarviz.session.session import Session
-from scalarviz.session.shared_clock import SharedClock
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.shared_clock import SharedClock
 
 FRAME = 1 / 20  # seconds per frame
 PORTION = 0.01  # seconds of training between two checks for input

@@ -32,12 +32,12 @@ from scalarviz.presenter.captions.strip import names_of_cells
 from scalarviz.presenter.pointed_panes import Pin
 from scalarviz.presenter.show import Show, whole_number
 from scalarviz.presenter.stage import Stage
-from scalarviz.session.caption import Neuron
-from scalarviz.session.session import Session
-from scalarviz.session.shared_clock import SharedClock
 from scalarviz.sweeps.look import sweep_look
 from scalarviz.sweeps.stage import SweepStage
 from scalarviz.sweeps.sweep import Sweep
+from scalarviz.training.session.caption import Neuron
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.shared_clock import SharedClock
 from scalarviz.view.scene.camera import Camera, along_path
 
 Move = Literal["still", "orbit", "approach"]

@@ -20,7 +20,7 @@ from scalarviz.export.storyboard_page import Still, page
 from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.captions.strip import names_of_cells
 from scalarviz.presenter.show import Show
-from scalarviz.session.session import Session
+from scalarviz.training.session.session import Session
 
 INSIDE = RADIUS - 1.5  # half the side of an image in a disc
 BACKWARD = ("backward", "step")  # phases that show gradients

@@ -18,7 +18,7 @@ from scalarviz.base.package_files import text_beside
 from scalarviz.base.texts import text
 from scalarviz.draw2d.colors import MAPS
 from scalarviz.errors import InputError
-from scalarviz.session.caption import Caption
+from scalarviz.training.session.caption import Caption
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

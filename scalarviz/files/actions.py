@@ -21,11 +21,17 @@ from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.files.checked_safetensors import current_name
 from scalarviz.files.networks import check_states
 from scalarviz.files.settings_codec import Reader, build_clock
-from scalarviz.network.network import Network
-from scalarviz.session.branches import Action, Clock
-from scalarviz.session.conditions import check_rows as check_rows_of_conditions
-from scalarviz.session.conditions import parse
-from scalarviz.session.trainer import BETWEEN_STEPS, CHANGES, WRITES, check_fits, checked_rate
+from scalarviz.training.network.network import Network
+from scalarviz.training.session.branches import Action, Clock
+from scalarviz.training.session.conditions import check_rows as check_rows_of_conditions
+from scalarviz.training.session.conditions import parse
+from scalarviz.training.session.trainer import (
+    BETWEEN_STEPS,
+    CHANGES,
+    WRITES,
+    check_fits,
+    checked_rate,
+)
 
 Details = Mapping[str, Any]
 

@@ -8,8 +8,8 @@ from scalarviz.base.visible_text import visible
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Description
 from scalarviz.files.networks import field
-from scalarviz.session.stops import MOST_MARKS, Mark
-from scalarviz.session.timeline import Timeline
+from scalarviz.training.session.stops import MOST_MARKS, Mark
+from scalarviz.training.session.timeline import Timeline
 
 
 def describe_marks(timeline: Timeline) -> Description:

@@ -13,10 +13,10 @@ from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Array, Description
 from scalarviz.files.networks import field
-from scalarviz.session.branches import Branch
-from scalarviz.session.metrics import Metrics
-from scalarviz.session.points import Points
-from scalarviz.session.visits import Visits
+from scalarviz.training.session.branches import Branch
+from scalarviz.training.session.metrics import Metrics
+from scalarviz.training.session.points import Points
+from scalarviz.training.session.visits import Visits
 
 STEPS, VALUES = "metric-steps", "metric-values"  # arrays: "metric-steps NAME BRANCH"
 

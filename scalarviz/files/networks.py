@@ -30,7 +30,7 @@ from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.checked_safetensors import Array, Description, read, write
 from scalarviz.files.onnx_names import check_names
 from scalarviz.files.own_formulas import check_own, describe_own, names_of_activations
-from scalarviz.network.network import Network
+from scalarviz.training.network.network import Network
 
 KIND = "network"
 WHOLE = "value"

@@ -7,7 +7,7 @@ from scalarviz.base.visible_text import visible
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Description
 from scalarviz.files.networks import field
-from scalarviz.session.origin import Origin
+from scalarviz.training.session.origin import Origin
 
 LONGEST = 200  # characters of the description
 

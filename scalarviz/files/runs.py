@@ -34,12 +34,12 @@ from scalarviz.files.origin import describe_origin
 from scalarviz.files.own_formulas import describe_own
 from scalarviz.files.rebuilding import Rebuilding, build_timeline
 from scalarviz.files.settings_codec import SettingsWriter, describe_loss
-from scalarviz.network.network import Network
-from scalarviz.session.branches import Action, Clock, Frame
-from scalarviz.session.conditions import OWN
-from scalarviz.session.stops import set_conditions
-from scalarviz.session.timeline import Timeline
-from scalarviz.session.trainer import Settings
+from scalarviz.training.network.network import Network
+from scalarviz.training.session.branches import Action, Clock, Frame
+from scalarviz.training.session.conditions import OWN
+from scalarviz.training.session.stops import set_conditions
+from scalarviz.training.session.timeline import Timeline
+from scalarviz.training.session.trainer import Settings
 
 KIND = "run"
 NUMBERS = ("value", "grad")

@@ -23,8 +23,8 @@ from scalarviz.data.base import TableSet
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Array, Description
 from scalarviz.files.networks import field
-from scalarviz.session.branches import Clock
-from scalarviz.session.conditions import OwnCondition
+from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.conditions import OwnCondition
 
 CODE = "code"  # name of a data set that is made by code
 LATEST = 2**53  # largest number of steps

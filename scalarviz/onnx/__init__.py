@@ -23,7 +23,7 @@ from scalarviz.base.checks.numbers import true_or_false
 from scalarviz.base.progress import Progress
 
 if TYPE_CHECKING:
-    from scalarviz.network.network import Network
+    from scalarviz.training.network.network import Network
 
 __all__ = ["load", "save"]
 

@@ -14,7 +14,6 @@ from scalarviz.core.model.bank import DTYPES
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.onnx_names import MOST_DIMENSIONS, Names, clean_names
-from scalarviz.network.network import Network
 from scalarviz.onnx.freeze_selection import Frozen, choose_frozen
 from scalarviz.onnx.fuse_activations import BuiltLayer, join
 from scalarviz.onnx.fusions import fuse
@@ -22,6 +21,7 @@ from scalarviz.onnx.graph import GraphNode, ModelGraph, Port, read_graph
 from scalarviz.onnx.operators import PLACES, reader
 from scalarviz.onnx.package import the_package
 from scalarviz.onnx.trace import At, Flow, LayerStep, Refused, Shape, checked, nothing
+from scalarviz.training.network.network import Network
 
 MOST_TOLD = 40  # lines about unsupported nodes
 

@@ -15,7 +15,7 @@ from scalarviz.onnx.tensors import Array
 from scalarviz.onnx.trace import Shape
 
 if TYPE_CHECKING:
-    from scalarviz.network.network import Network
+    from scalarviz.training.network.network import Network
 
 FLOAT, INT64, DOUBLE = 1, 7, 11  # data types of the format
 BATCH = "batch"

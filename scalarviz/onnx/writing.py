@@ -14,10 +14,10 @@ from scalarviz.core.layers import Conv2d, Dense, Layer, Residual
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file
 from scalarviz.files.onnx_names import Names, check_names, clean_names
-from scalarviz.network.network import Network
 from scalarviz.onnx.package import the_package
 from scalarviz.onnx.writer import GraphWriter
 from scalarviz.onnx.writers import WRITERS, operator_of, write_layer
+from scalarviz.training.network.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

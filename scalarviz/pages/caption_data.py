@@ -21,7 +21,7 @@ from scalarviz.presenter.captions.operations import own_formula
 from scalarviz.presenter.captions.strip import cells_of, names_of_cells
 from scalarviz.presenter.scene_layout import layout_of, names_of
 from scalarviz.presenter.show import Show
-from scalarviz.session.session import Session
+from scalarviz.training.session.session import Session
 
 Data = dict[str, Any]  # what JSON can hold
 

@@ -19,9 +19,9 @@ from scalarviz.engines.wasm.linking import STACK, end_of_data
 from scalarviz.engines.wasm.module import module_of
 from scalarviz.errors import EngineError
 from scalarviz.pages.initial_data import initial_data
-from scalarviz.session.branches import Clock
-from scalarviz.session.session import Session
-from scalarviz.session.trainer import Trainer
+from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.trainer import Trainer
 
 LARGEST = 2**30  # bytes of memory of a page
 

@@ -32,7 +32,7 @@ from scalarviz.presenter.plane_points import (
     varying_inputs,
 )
 from scalarviz.presenter.sorting import ASKED, some_digits
-from scalarviz.session.session import Session
+from scalarviz.training.session.session import Session
 
 SIDE = 24  # cells along a map
 DOTS, HELD = 256, 80  # most samples on a map, and held-out ones

@@ -12,7 +12,7 @@ from scalarviz.core.layers import Dropout, Layer
 from scalarviz.core.layers.perceptron_layer import PerceptronLayer
 from scalarviz.core.layers.residual import Residual
 from scalarviz.core.model.bank import SCALING
-from scalarviz.network.network import Network
+from scalarviz.training.network.network import Network
 
 LARGEST_SEED = 2**52  # the seeds from there on are not all numbers of JavaScript
 Draw = tuple[int, int, bool, float, float]  # first row, count, whether normal, two parameters

@@ -11,9 +11,9 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.formulas.metrics import HELD_OUT, LOSS
 from scalarviz.pages.packed import packed
 from scalarviz.presenter.curves import drawn_of, measured_of
-from scalarviz.session.metrics import Metrics
-from scalarviz.session.points import Series
-from scalarviz.session.session import Session
+from scalarviz.training.session.metrics import Metrics
+from scalarviz.training.session.points import Series
+from scalarviz.training.session.session import Session
 
 MOST_LOSSES = 10_000  # from before the page
 

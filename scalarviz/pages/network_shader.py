@@ -8,8 +8,8 @@ from typing import Any
 
 from scalarviz.errors import InputError
 from scalarviz.pages.scene_data import plain
-from scalarviz.session.session import Session
 from scalarviz.shaders.live import FOURS_READER, MAP, live_shader, map_fragment
+from scalarviz.training.session.session import Session
 from scalarviz.view.glsl_es import as_es
 
 MOST_WEIGHTS = 2**17  # of a network that a page evaluates for each pixel

@@ -15,7 +15,7 @@ from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.pages.formula_trees import expression_tree, function_tree
 from scalarviz.presenter.arithmetic import CORRECTED, CORRECTION, FUNCTIONS, corrected
 from scalarviz.presenter.captions.steps import Numbered
-from scalarviz.session.formula_lines import FormulaLine, constant_lines, update_lines
+from scalarviz.training.session.formula_lines import FormulaLine, constant_lines, update_lines
 
 Data = dict[str, Any]  # what JSON can hold
 

@@ -37,7 +37,7 @@ from scalarviz.pages.recording import Recording, recording_of
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.pages.spare import spare_of
 from scalarviz.presenter.show import Show
-from scalarviz.session.session import Session
+from scalarviz.training.session.session import Session
 
 LARGEST = 10_000_000  # bytes of a page
 PIECE = 2**18  # bytes that are compressed at once

@@ -24,7 +24,7 @@ from scalarviz.pages.inline import as_json
 from scalarviz.pages.metric_data import measured_data
 from scalarviz.pages.packed import packed
 from scalarviz.presenter.sample_pass import SampleContext, forward
-from scalarviz.session.session import Session
+from scalarviz.training.session.session import Session
 
 PIECE = 2**18  # bytes that are compressed at once
 HEADS = 1_000  # bytes of what is written with a recording: names, largest numbers, parts

@@ -22,7 +22,7 @@ from scalarviz.presenter.sample_pass import FLAT
 from scalarviz.presenter.scales import SECONDS, STOPS
 from scalarviz.presenter.scene_layout import TINTS, layout_of
 from scalarviz.presenter.show import Show
-from scalarviz.session.session import Session
+from scalarviz.training.session.session import Session
 from scalarviz.view.cubes import shaders
 from scalarviz.view.cubes.cubes import brightness_of_sides
 from scalarviz.view.cubes.mip_levels import levels_of, room_of

@@ -8,7 +8,7 @@ from typing import Any
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.errors import GradientError, InputError
 from scalarviz.pages.recording import recording_of
-from scalarviz.session.session import Session
+from scalarviz.training.session.session import Session
 
 STEPS = 600  # at most
 PLACES = 6, 30  # fewest and most steps of these that are kept

@@ -26,8 +26,8 @@ from scalarviz.presenter.captions.format import (
     said,
     value_of,
 )
-from scalarviz.session.explanation import Explanation
-from scalarviz.session.formula_lines import FormulaLine
+from scalarviz.training.session.explanation import Explanation
+from scalarviz.training.session.formula_lines import FormulaLine
 from scalarviz.view.frame_data import Line, Table
 
 ROWS = 40  # rows of a table that are written out

@@ -15,8 +15,8 @@ from scalarviz.core.model.operations import Operation
 from scalarviz.core.model.program import Moment
 from scalarviz.presenter.captions.format import agreeing, exact_sum, said, written_alike
 from scalarviz.presenter.traced_weight import TracedWeight, first_row
-from scalarviz.session.caption import Caption, Piece
-from scalarviz.session.session import Session
+from scalarviz.training.session.caption import Caption, Piece
+from scalarviz.training.session.session import Session
 
 MOST = 4_000_000  # products of an input and an output of an operation; more are not added up
 

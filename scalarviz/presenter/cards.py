@@ -19,8 +19,8 @@ from scalarviz.presenter.neuron_card import drawing_of, hovered_card, neuron_car
 from scalarviz.presenter.pointing import Target
 from scalarviz.presenter.throttle import Throttle
 from scalarviz.presenter.why import Blocks, blocks_about, title_of
-from scalarviz.session.session import Session
-from scalarviz.session.weight_history import POINTS
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.weight_history import POINTS
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.frame_data import Card, Drawing, History, Line, NeuronMaps, Table
 from scalarviz.view.scene.plates import Layout

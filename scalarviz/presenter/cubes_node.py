@@ -14,12 +14,12 @@ from scalarviz.core.formulas.table import pick
 from scalarviz.draw2d.theme import THEMES, Theme
 from scalarviz.engines.common.snapshot import HostSnapshot, SnapshotValues
 from scalarviz.errors import DisplayError, InputError
-from scalarviz.network.base import Model
 from scalarviz.presenter.channels import Source, names_of, read
 from scalarviz.presenter.sample_pass import SamplePass
 from scalarviz.presenter.scales import Scales
 from scalarviz.presenter.scene_layout import values_of
-from scalarviz.session.session import Session
+from scalarviz.training.network.base import Model
+from scalarviz.training.session.session import Session
 from scalarviz.view.beads import beads_of
 from scalarviz.view.cubes.cubes import CubesNode
 from scalarviz.view.frame_data import CubeValues, FrameData

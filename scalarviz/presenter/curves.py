@@ -16,10 +16,10 @@ from scalarviz.presenter.captions.names import sentence
 from scalarviz.presenter.curve_view import CurveView
 from scalarviz.presenter.overlay_pointer import OverlayPointer
 from scalarviz.presenter.throttle import Throttle
-from scalarviz.session.branches import Branch, means_of
-from scalarviz.session.here import Here
-from scalarviz.session.points import Series
-from scalarviz.session.session import Session
+from scalarviz.training.session.branches import Branch, means_of
+from scalarviz.training.session.here import Here
+from scalarviz.training.session.points import Series
+from scalarviz.training.session.session import Session
 from scalarviz.view.frame_data import BranchLine, Curve, Measured
 
 SHARES = ("accuracy", "binary_accuracy")

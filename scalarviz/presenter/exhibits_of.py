@@ -27,8 +27,8 @@ from scalarviz.presenter.plane_points import (
     varying_inputs,
 )
 from scalarviz.presenter.sorting import sorting
-from scalarviz.session.session import Session
-from scalarviz.session.worker import check_end
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.worker import check_end
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.exhibits.graph import FunctionPlot
 from scalarviz.view.exhibits.pictures import Pictures

@@ -22,10 +22,10 @@ from scalarviz.presenter.own_input import pad_of, target_of
 from scalarviz.presenter.sample_pass import SampleContext, SamplePass, backward, forward
 from scalarviz.presenter.scene_layout import tints_of
 from scalarviz.presenter.throttle import Throttle
-from scalarviz.session.explanation import OperationNumbers, is_written
-from scalarviz.session.here import Here
-from scalarviz.session.session import Session
-from scalarviz.session.trainer import Trainer
+from scalarviz.training.session.explanation import OperationNumbers, is_written
+from scalarviz.training.session.here import Here
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.trainer import Trainer
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.frame_data import Buffers
 

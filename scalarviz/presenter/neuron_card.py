@@ -25,7 +25,7 @@ from scalarviz.presenter.paths import weights_from, weights_into
 from scalarviz.presenter.pointing import count_of
 from scalarviz.presenter.pointing import name_of as named
 from scalarviz.presenter.scene_layout import names_in
-from scalarviz.session.caption import Neuron, Piece
+from scalarviz.training.session.caption import Neuron, Piece
 from scalarviz.view.exhibits.neuron_map import NeuronMap
 from scalarviz.view.exhibits.plane import Plane
 from scalarviz.view.frame_data import Card, Drawing, Line, NeuronMaps, Table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
-from scalarviz.session.caption import Piece
+from scalarviz.training.session.caption import Piece
 
 if TYPE_CHECKING:
     from scalarviz.view.picture import Picture

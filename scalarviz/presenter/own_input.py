@@ -17,8 +17,8 @@ from scalarviz.data.base import TableSet
 from scalarviz.presenter.captions.format import said
 from scalarviz.presenter.captions.names import neuron_name
 from scalarviz.presenter.scene_layout import names_of
-from scalarviz.session.caption import Caption
-from scalarviz.session.session import Session
+from scalarviz.training.session.caption import Caption
+from scalarviz.training.session.session import Session
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.exhibits.pad import Pad
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from scalarviz.core.model.operations import NONE, Operation, Places
 from scalarviz.core.model.program import Program
-from scalarviz.session.caption import Neuron
+from scalarviz.training.session.caption import Neuron
 
 Path = list[tuple[int, int]]  # output and input of each operation
 

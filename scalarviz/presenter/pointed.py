@@ -18,9 +18,9 @@ from scalarviz.presenter.overlay_pointer import OverlayPointer
 from scalarviz.presenter.own_input import Grip, PanelGrip, SphereGrip, blank_of
 from scalarviz.presenter.pointing import NOTHING, Target, neuron_of, target_at
 from scalarviz.presenter.walking import next_target
-from scalarviz.session.caption import Neuron
-from scalarviz.session.session import Session
-from scalarviz.session.trainer import one_row
+from scalarviz.training.session.caption import Neuron
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.trainer import one_row
 from scalarviz.view.charts import Chart
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.scene.frame import Projection

@@ -15,7 +15,7 @@ from scalarviz.presenter.notifications import WithMessages
 from scalarviz.presenter.own_input import Grip
 from scalarviz.presenter.several import alike
 from scalarviz.presenter.stage import Stage
-from scalarviz.session.caption import Neuron
+from scalarviz.training.session.caption import Neuron
 from scalarviz.view.charts import Chart
 from scalarviz.view.scene.panes import Panes
 

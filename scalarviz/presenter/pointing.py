@@ -10,9 +10,9 @@ from scalarviz.base.checks.numbers import FloatArray, shorten
 from scalarviz.core.layers.perceptron import Perceptron
 from scalarviz.core.model.operations import NONE
 from scalarviz.errors import InputError
-from scalarviz.network.base import Model
-from scalarviz.session.caption import Neuron
-from scalarviz.session.trainer import rows_of
+from scalarviz.training.network.base import Model
+from scalarviz.training.session.caption import Neuron
+from scalarviz.training.session.trainer import rows_of
 from scalarviz.view.cubes.picking import half_sides, nearest, ray_at
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.scene.frame import Projection

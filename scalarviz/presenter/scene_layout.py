@@ -15,9 +15,9 @@ from scalarviz.core.layers import Dense
 from scalarviz.core.model.operations import Shape
 from scalarviz.core.model.program import Program
 from scalarviz.data import DataSet
-from scalarviz.network.base import Model
 from scalarviz.presenter.names_of_data import input_names, output_names
-from scalarviz.session.session import Session
+from scalarviz.training.network.base import Model
+from scalarviz.training.session.session import Session
 from scalarviz.view.scene.frame import Box
 from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.view.scene.parameter_layout import FEW, of_values

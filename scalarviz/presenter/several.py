@@ -12,9 +12,9 @@ from scalarviz.base.texts import text
 from scalarviz.base.visible_text import visible
 from scalarviz.errors import InputError
 from scalarviz.presenter.show import LONGEST_TITLE, Show
-from scalarviz.session.branches import Branch
-from scalarviz.session.session import Session
-from scalarviz.session.settings_now import settings_now
+from scalarviz.training.session.branches import Branch
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.settings_now import settings_now
 
 MOST = 6  # sessions
 

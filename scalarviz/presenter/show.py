@@ -14,9 +14,9 @@ from scalarviz.base.visible_text import visible
 from scalarviz.core.autograd.value import Value
 from scalarviz.core.model.weight import Part
 from scalarviz.errors import InputError
-from scalarviz.network.base import Model
-from scalarviz.session.replicas import Replicas
-from scalarviz.session.session import Session
+from scalarviz.training.network.base import Model
+from scalarviz.training.session.replicas import Replicas
+from scalarviz.training.session.session import Session
 
 # What to write for things that are no session, by their class.
 A_SESSION = "write sv.Session(network, data)"

@@ -21,7 +21,7 @@ from scalarviz.presenter.scales import Scales, Shown
 from scalarviz.presenter.several import Several, alike, sizes_of
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
-from scalarviz.session.here import Here
+from scalarviz.training.session.here import Here
 from scalarviz.view.compared import Compared, ComparedRow
 from scalarviz.view.frame_data import CubeValues, Curve, FrameData, Pane
 from scalarviz.view.scene.frame import Box

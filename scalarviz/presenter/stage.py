@@ -37,9 +37,9 @@ from scalarviz.presenter.scene_layout import layout_of, shape_of
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.shown_network import NetworkReading
 from scalarviz.presenter.view_box import ViewBox
-from scalarviz.session.caption import Caption
-from scalarviz.session.here import Here
-from scalarviz.session.session import Session
+from scalarviz.training.session.caption import Caption
+from scalarviz.training.session.here import Here
+from scalarviz.training.session.session import Session
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.exhibits.plane import Plane
 from scalarviz.view.frame_data import CubeValues, FrameData, NeuronMaps, Pane

@@ -16,14 +16,14 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.model.operations import NONE, Buffer, Operation
 from scalarviz.core.model.program import Moment, Program
-from scalarviz.network.base import Model
 from scalarviz.presenter.captions.names import neuron_name, sentence, weight_name
 from scalarviz.presenter.paths import Path, path, path_of_neuron, weights_from, weights_into
-from scalarviz.session.branches import Clock
-from scalarviz.session.caption import Neuron
-from scalarviz.session.explanation import OperationNumbers
-from scalarviz.session.session import Session
-from scalarviz.session.timeline import Timeline
+from scalarviz.training.network.base import Model
+from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.caption import Neuron
+from scalarviz.training.session.explanation import OperationNumbers
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.timeline import Timeline
 
 Made = TypeVar("Made")
 

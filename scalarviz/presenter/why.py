@@ -22,10 +22,10 @@ from scalarviz.presenter.captions.names import name_in, weight_name
 from scalarviz.presenter.captions.names import sentence as sentence_of
 from scalarviz.presenter.captions.strip import name_of
 from scalarviz.presenter.scene_layout import names_in
-from scalarviz.session.caption import Neuron
-from scalarviz.session.explanation import Explanation, explain, is_ready
-from scalarviz.session.last_change import LastChange, last_change, last_edit
-from scalarviz.session.session import Session
+from scalarviz.training.session.caption import Neuron
+from scalarviz.training.session.explanation import Explanation, explain, is_ready
+from scalarviz.training.session.last_change import LastChange, last_change, last_edit
+from scalarviz.training.session.session import Session
 from scalarviz.view.frame_data import Line, Table
 
 Blocks = Sequence[Line | Table]

@@ -19,11 +19,11 @@ from scalarviz.core.layers.perceptron_layer import PerceptronLayer
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.errors import InputError
 from scalarviz.files.settings_codec import classes_of_optimizers
-from scalarviz.network.network import Network
-from scalarviz.network.remaking import remade
-from scalarviz.session.conditions import with_rows
-from scalarviz.session.session import Session
-from scalarviz.session.stops import KIND, set_conditions
+from scalarviz.training.network.network import Network
+from scalarviz.training.network.remaking import remade
+from scalarviz.training.session.conditions import with_rows
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.stops import KIND, set_conditions
 
 # Options that make a training again; the others change it.
 RESTARTS = {"batch", "seed", "optimizer", "loss", "activation", "init", "bias", "l1", "l2"}

@@ -17,7 +17,7 @@ from scalarviz.scenefiles.find import Scene
 from scalarviz.scenefiles.made_again import RESTARTS, made_again
 from scalarviz.scenefiles.options import SHARED, YES_OR_NO, Option, own_options
 from scalarviz.scenefiles.user_code import place_of, told_by_line
-from scalarviz.session.session import Session
+from scalarviz.training.session.session import Session
 
 GOING_ON = "lr", "engine", "precision"  # options of a training that goes on from a file
 

@@ -31,7 +31,7 @@ from scalarviz.errors import SceneError
 from scalarviz.presenter.channels import CHANNELS
 from scalarviz.scenefiles.find import Scene
 from scalarviz.scenefiles.user_code import place_of
-from scalarviz.session.conditions import examples
+from scalarviz.training.session.conditions import examples
 from scalarviz.view.scene.camera import CAMERAS
 from scalarviz.view.scene.layout import LAYOUTS
 

@@ -15,7 +15,7 @@ from scalarviz.shaders.source import literal
 from scalarviz.shaders.writer import ShaderWriter
 
 if TYPE_CHECKING:
-    from scalarviz.network.network import Network
+    from scalarviz.training.network.network import Network
 
 NAME = "network"
 PARTS = "xyzw"

@@ -19,7 +19,7 @@ from scalarviz.shaders.constants import GLSL, HLSL, Language
 from scalarviz.shaders.shader import write_shader
 
 if TYPE_CHECKING:
-    from scalarviz.network.network import Network
+    from scalarviz.training.network.network import Network
 
 PRECISIONS = {"float32": np.float32, "float16": np.float16}
 

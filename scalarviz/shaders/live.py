@@ -26,7 +26,7 @@ from scalarviz.shaders.source import literal
 from scalarviz.shaders.writer import ShaderWriter
 
 if TYPE_CHECKING:
-    from scalarviz.network.network import Network
+    from scalarviz.training.network.network import Network
 
 BANK_READER = text_beside(__file__, "bank_reader.glsl")
 TEXELS = 256  # in a line of the texture of `FOURS_READER`

@@ -19,7 +19,7 @@ from scalarviz.shaders.constants import NAME, PARTS, ConstantShader, Language, S
 from scalarviz.shaders.kinds import write_operation
 
 if TYPE_CHECKING:
-    from scalarviz.network.network import Network
+    from scalarviz.training.network.network import Network
 
 WIDEST_VECTOR = len(PARTS)
 MOST_WEIGHTS = 2**14

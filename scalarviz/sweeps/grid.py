@@ -14,7 +14,7 @@ import numpy as np
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.errors import InputError, UnknownNameError
-from scalarviz.session.session import Session
+from scalarviz.training.session.session import Session
 
 MOST_SETTINGS = 100_000
 MOST_RUNS = 10_000_000

@@ -15,8 +15,8 @@ from scalarviz.core.model.operations import NONE
 from scalarviz.core.model.program import Program
 from scalarviz.presenter.exhibits_of import is_one_hot, largest
 from scalarviz.presenter.plane_points import PlanePoints, plane_points
-from scalarviz.session.session import Session
 from scalarviz.sweeps.training import samples_of
+from scalarviz.training.session.session import Session
 from scalarviz.view.exhibits.plane import cells as cells_of_a_map
 from scalarviz.view.sweep_networks import CUBES, LOSSES, MAPS, SWATCHES, SmallPictures
 

@@ -23,8 +23,6 @@ from scalarviz.base.visible_text import visible
 from scalarviz.core.formulas.metrics import rows_of_metrics
 from scalarviz.errors import InputError, OrderError
 from scalarviz.files.runs import bits_of
-from scalarviz.session.session import Session
-from scalarviz.session.worker import Background
 from scalarviz.sweeps.executors import results_of, workers_of
 from scalarviz.sweeps.goal import RIGHT, Goal, goal_of, has_sides
 from scalarviz.sweeps.grid import Make, Setting, seeds_of, session_of, settings_of
@@ -36,6 +34,8 @@ from scalarviz.sweeps.table import SweepTable
 from scalarviz.sweeps.task import Task, tasks_of
 from scalarviz.sweeps.training import Plan, Training, samples_of
 from scalarviz.sweeps.versions import processor_here
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.worker import Background
 
 STEPS = 2000  # of `play`
 REST = 1e-3  # seconds after a check, in which others can read

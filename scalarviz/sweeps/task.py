@@ -15,12 +15,12 @@ import numpy as np
 from scalarviz.errors import EngineError, InputError
 from scalarviz.files.checked_safetensors import encode
 from scalarviz.files.runs import check_saving, describe_timeline
-from scalarviz.session.session import Session
 from scalarviz.sweeps.goal import code_of
 from scalarviz.sweeps.grid import Make, Setting, session_of
 from scalarviz.sweeps.outcome import Outcome
 from scalarviz.sweeps.training import OneByOne, Plan, Together, Training, trains_together
 from scalarviz.sweeps.versions import difference, versions_here
+from scalarviz.training.session.session import Session
 
 STEP_SECONDS = 1e-6  # about what a step of the smallest network takes
 PRODUCTS_A_SECOND = 1e9

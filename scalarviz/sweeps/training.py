@@ -15,11 +15,11 @@ from scalarviz.core.formulas.metrics import MetricRow, measured, predictions_of
 from scalarviz.core.model.bank import Bank
 from scalarviz.errors import GradientError, InputError, UpdateError
 from scalarviz.files.runs import bits_of, describe_timeline
-from scalarviz.session.replicas import Replicas
-from scalarviz.session.session import Session
 from scalarviz.sweeps.goal import Goal
 from scalarviz.sweeps.outcome import NEVER, Outcome, Steps
 from scalarviz.sweeps.versions import processor_here
+from scalarviz.training.session.replicas import Replicas
+from scalarviz.training.session.session import Session
 
 MOST_ROWS = 4096  # of samples that a goal and metrics are measured on
 MEMORY = 2**20  # bytes of keyframes of a session in a sweep

@@ -29,11 +29,11 @@ from scalarviz.export.rate import FRAME, Pace
 from scalarviz.presenter.captions.strip import cells_of
 from scalarviz.presenter.exhibits_of import exhibit_of, held_out_loss
 from scalarviz.presenter.show import Show
-from scalarviz.session.branches import Clock
-from scalarviz.session.session import Session
 from scalarviz.terminal.keys import Keys, NoKeys, keyboard
 from scalarviz.terminal.picture import TerminalFrame, picture
 from scalarviz.terminal.train import can_draw, closing, end_of, train
+from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.session import Session
 
 DRAWING = 1 / 4  # largest share of the time spent on drawing
 HANDLE = ("step", "operation", "rate", "reset", "leave")

@@ -18,7 +18,7 @@ from scalarviz.controller.autosave import Keep, lost_since
 from scalarviz.export.rate import FRAME, Portions
 from scalarviz.presenter.exhibits_of import exhibit_of, held_out_loss
 from scalarviz.presenter.show import Show
-from scalarviz.session.session import Session
+from scalarviz.training.session.session import Session
 
 LINES = 10  # lines of progress without a bar
 

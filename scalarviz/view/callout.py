@@ -10,7 +10,7 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
-from scalarviz.session.caption import Caption
+from scalarviz.training.session.caption import Caption
 from scalarviz.view.frame_data import FrameData
 from scalarviz.view.highlights import corners_of
 from scalarviz.view.labels import Obstacles

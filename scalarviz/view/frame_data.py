@@ -11,7 +11,7 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.model.operations import NONE
 from scalarviz.core.model.program import Moment
-from scalarviz.session.caption import Caption, Neuron, Piece
+from scalarviz.training.session.caption import Caption, Neuron, Piece
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.exhibits.on_card import ShownNetwork
 from scalarviz.view.scene.frame import SMALL, Box, Division

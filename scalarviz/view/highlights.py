@@ -8,7 +8,7 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.model.operations import NONE
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
-from scalarviz.session.caption import Neuron
+from scalarviz.training.session.caption import Neuron
 from scalarviz.view.cubes.picking import half_sides
 from scalarviz.view.cubes.shaders import HALF
 from scalarviz.view.frame_data import FrameData

@@ -20,8 +20,8 @@ from scalarviz.base.messages import inform
 from scalarviz.draw2d.colors import POWER
 from scalarviz.engines.common.reference import program_forward
 from scalarviz.errors import InputError
-from scalarviz.network.network import Network
 from scalarviz.shaders.live import MAP, bank_reader, live_shader, map_fragment
+from scalarviz.training.network.network import Network
 from scalarviz.view.cubes.float_textures import (
     FLOATS,
     has_float_textures,

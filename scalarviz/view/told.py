@@ -15,7 +15,7 @@ from scalarviz.core.model.operations import NONE
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import contrast, rgb
 from scalarviz.draw2d.theme import Theme
-from scalarviz.session.caption import Caption, Neuron, Piece
+from scalarviz.training.session.caption import Caption, Neuron, Piece
 from scalarviz.view.beads import one_color
 from scalarviz.view.callout import KNOWN
 from scalarviz.view.frame_data import FrameData

@@ -9,7 +9,7 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.theme import Theme
-from scalarviz.session.caption import Neuron
+from scalarviz.training.session.caption import Neuron
 from scalarviz.view.frame_data import Card, FrameData
 from scalarviz.view.highlights import corners_of
 from scalarviz.view.legend import legend_box

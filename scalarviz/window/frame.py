@@ -51,7 +51,7 @@ from scalarviz.controller.controller import Controller
 from scalarviz.controller.files import drop
 from scalarviz.controller.group import Group
 from scalarviz.controller.startup import Opening
-from scalarviz.session.here import Here
+from scalarviz.training.session.here import Here
 from scalarviz.view.scene.frame import Division
 from scalarviz.view.scene.panes import Panes
 from scalarviz.window.controls import ControlBar

@@ -10,7 +10,7 @@ from scalarviz import data
 from scalarviz.core.model.bank import Bank
 from scalarviz.errors import FileError
 from scalarviz.files import actions
-from scalarviz.session import trainer
+from scalarviz.training.session import trainer
 from tests.wording import refused
 
 

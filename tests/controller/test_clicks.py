@@ -320,8 +320,8 @@ REACHED = """
     controller/files.py controller/growing.py controller/options.py controller/own_input.py
     controller/parts.py controller/presets.py data/adding.py data/pictures.py
     files/checked_safetensors.py files/networks.py files/own_formulas.py files/runs.py
-    files/settings_codec.py core/model/not_finite.py network/growing.py session/growing.py
-    session/undo.py session/user_actions.py
+    files/settings_codec.py core/model/not_finite.py training/network/growing.py training/session/growing.py
+    training/session/undo.py training/session/user_actions.py
 """.split()
 
 

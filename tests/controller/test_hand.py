@@ -16,7 +16,7 @@ from scalarviz.controller.tour import LONGEST
 from scalarviz.presenter.answers import AT_ONCE
 from scalarviz.presenter.show import Show
 from tests.controller.fake_stage import FakeStage
-from tests.session.test_threads import SOON, Gate
+from tests.training.session.test_threads import SOON, Gate
 from tests.waiting import until
 
 # A hand.

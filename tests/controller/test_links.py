@@ -16,7 +16,7 @@ from scalarviz.controller.options import Recipe
 from scalarviz.errors import InputError
 from scalarviz.scenefiles.find import find, load
 from scalarviz.scenefiles.links import read_link
-from scalarviz.session.session import Session
+from scalarviz.training.session.session import Session
 from tests.controller.conftest import Open
 from tests.controller.fake_stage import FakeStage
 

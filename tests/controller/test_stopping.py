@@ -14,7 +14,7 @@ from scalarviz.controller.pointer import LEFT, Pointer
 from scalarviz.draw2d.colors import rgb
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.presenter.stage import Stage
-from scalarviz.session.step_view import ConditionView
+from scalarviz.training.session.step_view import ConditionView
 from scalarviz.view.charts import Chart
 from tests.controller.conftest import Clock, Open
 from tests.controller.stages import shown, stage_of

@@ -22,7 +22,7 @@ from scalarviz.engines.cuda.memory import Memory
 from scalarviz.engines.cuda.run import CudaRun
 from scalarviz.errors import EngineError
 from scalarviz.presenter.live_values import LiveValues
-from scalarviz.session.branches import Clock
+from scalarviz.training.session.branches import Clock
 from tests.engines.simulator import slow
 from tests.wording import refused
 
@@ -175,7 +175,7 @@ def test_a_portion_of_several_launches_copies_nothing_between_them(
     s.advance(1)
     copies.clear()
     monkeypatch.setattr("scalarviz.engines.cuda.run.MOST_STEPS", 2)
-    monkeypatch.setattr("scalarviz.session.timeline.PORTION", NEVER)
+    monkeypatch.setattr("scalarviz.training.session.timeline.PORTION", NEVER)
     s.timeline.pace, s.timeline.most_steps = 4.0, lambda: 4
     s.advance(12)
     assert (copies.calls, copies.fetched, copies.put) == (3, 1, 0)

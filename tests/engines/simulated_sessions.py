@@ -17,7 +17,7 @@ from scalarviz.controller import precompile
 from scalarviz.engines.codegen import cuda_file
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import EngineError, FileError
-from scalarviz.session.replicas import Replicas
+from scalarviz.training.session.replicas import Replicas
 from tests.engines.agreement import TOLERANCE, difference
 from tests.engines.simulator import one_type_or_both
 from tests.wording import refused

@@ -12,7 +12,7 @@ from scalarviz.core.formulas.table import Formula
 from scalarviz.engines.codegen.unit_source import source_of
 from scalarviz.engines.cpu.units import every_unit
 from scalarviz.errors import InputError
-from scalarviz.network.gradcheck import gradcheck
+from scalarviz.training.network.gradcheck import gradcheck
 from tests.wording import refused
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from scalarviz.errors import InputError
 from scalarviz.export.storyboard_page import COLORS, Still, page
-from scalarviz.session.caption import Caption, plain_lines
+from scalarviz.training.session.caption import Caption, plain_lines
 from tests.wording import refused
 
 NASTY = "<script>alert(\"1\")</script> & 'more'"

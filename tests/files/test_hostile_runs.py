@@ -16,7 +16,7 @@ from scalarviz import data
 from scalarviz.errors import FileError, ScalarvizError
 from scalarviz.files.actions import CHECKS
 from scalarviz.files.checked_safetensors import read, write
-from scalarviz.session.trainer import CHANGES, WRITES
+from scalarviz.training.session.trainer import CHANGES, WRITES
 from tests.sessions import advanced
 from tests.wording import refused
 

@@ -16,7 +16,7 @@ from scalarviz.data import DATA_SETS, DataSet, colors, plane
 from scalarviz.errors import FileError, InputError
 from scalarviz.files import rebuilding
 from scalarviz.files.checked_safetensors import read, write
-from scalarviz.session.trainer import Trainer
+from scalarviz.training.session.trainer import Trainer
 from tests.sessions import advanced, reloaded
 from tests.wording import refused
 
@@ -247,7 +247,7 @@ def test_many_actions_at_one_place_are_done_as_one_by_one(tmp_path: Path) -> Non
 
 
 def test_frames_are_thinned_in_a_few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    from scalarviz.session.branches import Branch, Frame, Keyframes
+    from scalarviz.training.session.branches import Branch, Frame, Keyframes
 
     nothing = np.zeros(0)
     branch = Branch(0)

@@ -14,7 +14,7 @@ from scalarviz.notebook.controls import NotebookControls
 from scalarviz.notebook.own_input import OwnInput
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
-from scalarviz.session.settings_now import settings_now
+from scalarviz.training.session.settings_now import settings_now
 from tests.sessions import image, inverting, plane
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from scalarviz.pages.packed import packed
 from scalarviz.presenter.stage import Stage
-from scalarviz.session.caption import Caption
+from scalarviz.training.session.caption import Caption
 from scalarviz.view.frame_data import FrameData
 
 

@@ -23,7 +23,7 @@ from scalarviz.presenter.pointing import name_of
 from scalarviz.presenter.scene_layout import layout_of, names_of
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.why import blocks_about, title_of
-from scalarviz.session.caption import Caption, Neuron, Piece
+from scalarviz.training.session.caption import Caption, Neuron, Piece
 from scalarviz.view.frame_data import Card
 from tests.pages.node import run_script
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from scalarviz.base.texts import texts
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.session.caption import Caption
+from scalarviz.training.session.caption import Caption
 
 # What may stand before an equation: names of quantities. Everything else is arithmetic.
 NAMES = r"delta|dL/dp|grad|L|m|v|velocity|square|grad used|w after decay|goes on"

@@ -10,7 +10,7 @@ from scalarviz.presenter.answers import AT_ONCE, Answer
 from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.view.frame_data import History
-from tests.session.test_threads import SOON, Gate, ours
+from tests.training.session.test_threads import SOON, Gate, ours
 from tests.waiting import until
 
 

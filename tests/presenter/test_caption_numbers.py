@@ -13,7 +13,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.model.operations import NONE
 from scalarviz.presenter.captions.moments import caption
-from scalarviz.session.caption import Caption, Piece
+from scalarviz.training.session.caption import Caption, Piece
 from tests.presenter.caption_reader import (
     NUMBER,
     agrees,

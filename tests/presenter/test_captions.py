@@ -18,7 +18,7 @@ from scalarviz.presenter.captions.format import agreeing, both, fill, pretty, sa
 from scalarviz.presenter.captions.lines import Term, sum_line
 from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.traced_weight import path
-from scalarviz.session.caption import Caption
+from scalarviz.training.session.caption import Caption
 from tests.presenter.caption_reader import NUMBER, agrees, equations, value_of
 from tests.sessions import advanced
 from tests.wording import refused

@@ -5,7 +5,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.presenter.captions.moments import caption
-from scalarviz.session.caption import Caption
+from scalarviz.training.session.caption import Caption
 
 
 def walk(session: sv.Session, row: int | None = None) -> dict[str, Caption]:

@@ -12,7 +12,7 @@ from scalarviz import data
 from scalarviz.presenter.arithmetic import Product, change_between, product_table
 from scalarviz.presenter.cards import history_of
 from scalarviz.presenter.stage import Stage
-from scalarviz.session.last_change import LastChange, last_change
+from scalarviz.training.session.last_change import LastChange, last_change
 from scalarviz.view.frame_data import Card, History, Line, Table
 from tests.sessions import advanced
 

@@ -19,8 +19,8 @@ from scalarviz.presenter.show import Show
 from scalarviz.presenter.stage import Stage
 from scalarviz.view.exhibits.pictures import Pictures
 from scalarviz.view.exhibits.swatches import Swatches
-from tests.session.test_session import session
 from tests.sessions import advanced
+from tests.training.session.test_session import session
 from tests.waiting import until
 
 

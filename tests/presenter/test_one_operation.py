@@ -9,7 +9,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.core.model.program import Moment
 from scalarviz.presenter.stage import Stage
-from scalarviz.session.caption import Caption
+from scalarviz.training.session.caption import Caption
 from tests.patience import HANG
 
 COUNT = 12  # operations of a step of colours

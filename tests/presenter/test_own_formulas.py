@@ -16,7 +16,7 @@ from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, LossRow, RowLossR
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow
 from scalarviz.presenter.captions.moments import caption
 from scalarviz.presenter.stage import Stage
-from scalarviz.session.caption import Caption
+from scalarviz.training.session.caption import Caption
 from scalarviz.view.frame_data import Card, Line
 from tests.presenter.caption_reader import FUNCTIONS, OWN_NAMES, agrees, as_python, equations
 from tests.sessions import advanced

@@ -15,7 +15,7 @@ from scalarviz.presenter.captions.moments import FORWARD_KINDS, caption
 from scalarviz.presenter.cards import arithmetic
 from scalarviz.presenter.paths import middle, weights_from, weights_into
 from scalarviz.presenter.traced_weight import path
-from scalarviz.session.caption import Caption
+from scalarviz.training.session.caption import Caption
 from scalarviz.view.frame_data import Line
 from scalarviz.view.lights import lights
 from tests.presenter.caption_reader import NUMBER, agrees

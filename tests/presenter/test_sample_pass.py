@@ -20,7 +20,7 @@ from scalarviz.presenter.sample_pass import (
     forward_products,
     gradient_products,
 )
-from scalarviz.session.session import Session
+from scalarviz.training.session.session import Session
 from scalarviz.view.frame_data import Line, Table
 from tests.sessions import advanced
 from tests.strategies import networks

@@ -14,7 +14,7 @@ from scalarviz.presenter.scales import stop_above
 from scalarviz.presenter.several import Several, alike
 from scalarviz.presenter.side_by_side import SideBySide
 from scalarviz.presenter.stage import Stage
-from scalarviz.session.shared_clock import SharedClock
+from scalarviz.training.session.shared_clock import SharedClock
 from tests.sessions import advanced
 from tests.studio import Studio
 from tests.wording import refused

@@ -10,7 +10,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from scalarviz.session import timeline
+from scalarviz.training.session import timeline
 from tests.proofs.report import Proof
 from tests.proofs.trainings import TRAININGS
 from tests.proofs.user import THREADS, User

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scalarviz.session.session import Session
+from scalarviz.training.session.session import Session
 from tests.proofs import unchanged
 
 

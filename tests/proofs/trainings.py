@@ -11,8 +11,8 @@ import numpy as np
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.session.branches import Branch, Clock
-from scalarviz.session.trainer import set_numbers
+from scalarviz.training.session.branches import Branch, Clock
+from scalarviz.training.session.trainer import set_numbers
 
 ENGINES = ("python", "cpu")
 

@@ -15,8 +15,8 @@ from scalarviz.controller import autosave
 from scalarviz.controller.autosave import Keep
 from scalarviz.errors import FileError, GradientError, InputError
 from scalarviz.presenter.show import Show
-from scalarviz.session.growing import add_neurons
 from scalarviz.terminal.train import closing, train
+from scalarviz.training.session.growing import add_neurons
 from tests.sessions import advanced
 from tests.wording import refused
 

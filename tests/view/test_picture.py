@@ -14,7 +14,7 @@ import scalarviz as sv
 from scalarviz.draw2d.canvas import Canvas2D
 from scalarviz.draw2d.colors import contrast, rgb
 from scalarviz.draw2d.theme import THEMES
-from scalarviz.session.caption import Caption, plain_lines
+from scalarviz.training.session.caption import Caption, plain_lines
 from scalarviz.view import overlay
 from scalarviz.view.chips import clearest, corners, draw_chips
 from scalarviz.view.cubes.shaders import HALF

@@ -13,7 +13,7 @@ from scalarviz.draw2d.colors import contrast, rgb
 from scalarviz.draw2d.theme import THEMES
 from scalarviz.presenter.stage import Stage
 from scalarviz.scenefiles.find import find, load
-from scalarviz.session.caption import Caption, Piece, plain_lines
+from scalarviz.training.session.caption import Caption, Piece, plain_lines
 from scalarviz.view import told
 from scalarviz.view.beads import one_color
 from scalarviz.view.scene.frame import Box

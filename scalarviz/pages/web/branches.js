@@ -1,4 +1,4 @@
-// The branches of a training, as session/branches.py: going back and changing something starts one.
+// The branches of a training, as training/session/branches.py: going back and changing something starts one.
 //
 // All of them together stay within a number of bytes: keyframes of branches that were not shown for
 // the longest time are thinned, then the branch itself is dropped.

@@ -7,7 +7,7 @@ export const NO_INDEX = -1;
 export const SHOWN_TERMS = 3; // of a long sum
 export const MOST_TERMS = 64; // of one that is shown as a whole
 
-/** Return a piece of a line; see session/caption.py. */
+/** Return a piece of a line; see training/session/caption.py. */
 export function pieceOf(words, about = {}) {
   const { row = NO_INDEX, neuron = null, mark = "", opens = false, behind = null } = about;
   return { words, row, neuron, mark, opens, behind };

@@ -1,4 +1,4 @@
-// How one weight moves in one step, as data: the optimizer's lines; as session/explanation.py.
+// How one weight moves in one step, as data: the optimizer's lines; as training/session/explanation.py.
 
 import { calledFormula, computedTree, scheduledRate } from "./formulas.js";
 import { generalNumber } from "./format.js";

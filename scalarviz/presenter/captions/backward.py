@@ -33,7 +33,7 @@ from scalarviz.presenter.captions.operations import CaptionFn, caption_of, featu
 from scalarviz.presenter.captions.rows import average_line, window
 from scalarviz.presenter.paths import weights_from
 from scalarviz.presenter.traced_weight import TracedWeight
-from scalarviz.session.caption import Caption, Neuron, Piece, plain_lines
+from scalarviz.training.session.caption import Caption, Neuron, Piece, plain_lines
 
 LONGEST = 40  # letters of a slope with numbers; of a longer one there is only the number
 FLAT, STEEP = 0.1, 0.8  # shares of the largest slope of an activation, or of 1

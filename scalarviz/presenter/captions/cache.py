@@ -10,8 +10,8 @@ from scalarviz.presenter.captions.moments import caption_at
 from scalarviz.presenter.live_values import LiveValues
 from scalarviz.presenter.motion import Motion
 from scalarviz.presenter.show import Show
-from scalarviz.session.branches import Clock
-from scalarviz.session.caption import Caption, Neuron
+from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.caption import Caption, Neuron
 from scalarviz.view.frame_data import Words
 
 NOTHING = Caption("")

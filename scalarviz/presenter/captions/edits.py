@@ -7,9 +7,9 @@ from dataclasses import replace
 from scalarviz.base.texts import text
 from scalarviz.presenter.arithmetic import change_between
 from scalarviz.presenter.captions.moments import caption
-from scalarviz.session.caption import Caption, plain_lines
-from scalarviz.session.last_change import last_edit
-from scalarviz.session.session import Session
+from scalarviz.training.session.caption import Caption, plain_lines
+from scalarviz.training.session.last_change import last_edit
+from scalarviz.training.session.session import Session
 
 
 def caption_and_edit(session: Session, row: int | None) -> Caption:

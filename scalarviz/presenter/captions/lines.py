@@ -11,7 +11,7 @@ import numpy as np
 from scalarviz.base.texts import text
 from scalarviz.core.model.operations import NONE
 from scalarviz.presenter.captions.format import FEW, agreeing, exact_sum, said, written_apart
-from scalarviz.session.caption import Neuron, Piece
+from scalarviz.training.session.caption import Neuron, Piece
 
 SHOWN = 3  # terms of a long sum
 MOST_TERMS = 64  # terms of one that is shown as a whole

@@ -33,7 +33,7 @@ from scalarviz.presenter.captions.lines import (
 )
 from scalarviz.presenter.captions.names import sentence, short_name
 from scalarviz.presenter.traced_weight import TracedWeight
-from scalarviz.session.caption import Caption, Neuron, Piece, plain_lines
+from scalarviz.training.session.caption import Caption, Neuron, Piece, plain_lines
 
 MOST_SAMPLES, MOST_OUTPUTS = 4096, 65_536  # of a batch whose errors a caption computes itself
 

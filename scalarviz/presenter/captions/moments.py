@@ -40,9 +40,9 @@ from scalarviz.presenter.captions.operations import (
 from scalarviz.presenter.captions.rows import row_formula
 from scalarviz.presenter.captions.steps import step
 from scalarviz.presenter.traced_weight import TracedWeight, first_row, old_gradient, row_beside
-from scalarviz.session.branches import Clock
-from scalarviz.session.caption import Caption, Neuron, Piece, plain_lines
-from scalarviz.session.session import Session
+from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.caption import Caption, Neuron, Piece, plain_lines
+from scalarviz.training.session.session import Session
 
 
 def caption(session: Session, row: int | None = None, neuron: Neuron | None = None) -> Caption:

@@ -10,8 +10,8 @@ from scalarviz.base.texts import text
 from scalarviz.core.model.operations import NONE, Buffer, Operation
 from scalarviz.core.model.program import Program
 from scalarviz.presenter.scene_layout import names_of
-from scalarviz.session.caption import Neuron
-from scalarviz.session.session import Session
+from scalarviz.training.session.caption import Neuron
+from scalarviz.training.session.session import Session
 
 ELEMENTWISE = ("activation", "row")  # kinds after which an output is still that output
 

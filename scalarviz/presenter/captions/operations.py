@@ -28,7 +28,7 @@ from scalarviz.presenter.captions.lines import (
 from scalarviz.presenter.captions.names import sentence
 from scalarviz.presenter.paths import weights_into
 from scalarviz.presenter.traced_weight import TracedWeight
-from scalarviz.session.caption import Caption, Neuron, Piece, plain_lines
+from scalarviz.training.session.caption import Caption, Neuron, Piece, plain_lines
 
 CaptionFn = Callable[[TracedWeight], Caption]
 

@@ -14,7 +14,7 @@ from scalarviz.presenter.captions.lines import MOST_TERMS, Line, Term, between, 
 from scalarviz.presenter.captions.names import sentence
 from scalarviz.presenter.captions.operations import about_output, standardized, standardizing
 from scalarviz.presenter.traced_weight import TracedWeight
-from scalarviz.session.caption import Caption, Neuron, plain_lines
+from scalarviz.training.session.caption import Caption, Neuron, plain_lines
 
 LineFn = Callable[[TracedWeight, FloatArray, float], tuple[Line, ...]]
 

@@ -25,10 +25,10 @@ from scalarviz.presenter.captions.format import (
 from scalarviz.presenter.captions.lines import Line, Term, equation, in_brackets
 from scalarviz.presenter.captions.losses import is_small
 from scalarviz.presenter.traced_weight import TracedWeight
-from scalarviz.session.caption import Caption, Piece, plain_lines
-from scalarviz.session.explanation import Explanation, explain
-from scalarviz.session.formula_lines import FormulaLine
-from scalarviz.session.stops import KIND
+from scalarviz.training.session.caption import Caption, Piece, plain_lines
+from scalarviz.training.session.explanation import Explanation, explain
+from scalarviz.training.session.formula_lines import FormulaLine
+from scalarviz.training.session.stops import KIND
 
 # Actions after a step that do not change the network's outputs.
 HARMLESS = {

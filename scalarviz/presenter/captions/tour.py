@@ -8,7 +8,7 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import plural, text
 from scalarviz.presenter.captions.format import said
 from scalarviz.presenter.live_values import LiveValues
-from scalarviz.session.caption import Caption
+from scalarviz.training.session.caption import Caption
 
 TINTS = "rgb", "grey"  # of inputs that are a color, and a picture
 FEW = 4  # outputs up to which the largest distance from a target is said

@@ -8,9 +8,9 @@ from weakref import finalize, ref
 from scalarviz.base.checks.numbers import FloatArray, answered, as_batch, not_copied, shorten
 from scalarviz.core.model.program import Program
 from scalarviz.errors import InputError, OrderError, ShapeError
-from scalarviz.network.network import Network
-from scalarviz.session.session import Session
 from scalarviz.shaders.live import LiveShader
+from scalarviz.training.network.network import Network
+from scalarviz.training.session.session import Session
 from scalarviz.view.shading.evaluation import Core, Evaluation, Release, text_of
 from scalarviz.view.shading.result import ShaderResult
 from scalarviz.view.shading.service import Service, service

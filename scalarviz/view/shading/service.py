@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol, final
 
 from scalarviz.errors import DisplayError
-from scalarviz.session.worker import Background
+from scalarviz.training.session.worker import Background
 from scalarviz.view.offscreen import no_opengl
 from scalarviz.view.shading.context import HiddenContext
 

@@ -11,7 +11,7 @@ from scalarviz.core.autograd.value import Value, maximum, minimum, where
 from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.core.formulas.arithmetic import OPERATIONS
 from scalarviz.errors import GradientMismatchError
-from scalarviz.network.gradcheck import gradcheck
+from scalarviz.training.network.gradcheck import gradcheck
 from tests.strategies import OPERATORS
 
 UNARY = [name for name, row in OPERATIONS.items() if len(row.partials) == 1]

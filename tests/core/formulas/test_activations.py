@@ -9,7 +9,7 @@ from mpmath import mp, mpf
 from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.core.formulas.retarget import ELEMENTARY, Target
 from scalarviz.core.formulas.table import Formula
-from scalarviz.network.gradcheck import gradcheck
+from scalarviz.training.network.gradcheck import gradcheck
 
 every_activation = pytest.mark.parametrize("row", ACTIVATIONS.values(), ids=ACTIVATIONS)
 

@@ -9,7 +9,7 @@ import pytest
 from scalarviz.core.autograd.value import Value, where
 from scalarviz.core.model.trace import record_function, recorded_inputs
 from scalarviz.errors import InputError, UnknownNameError
-from scalarviz.network.expression import compile
+from scalarviz.training.network.expression import compile
 from tests.wording import refused
 
 

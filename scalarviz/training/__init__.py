@@ -1,0 +1,1 @@
+"""A network, and the session that trains it: a clock that runs backwards, too."""

@@ -1,0 +1,195 @@
+"""compile and Expression: a function of Values, recorded once, run by kernels on whole batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import (
+    FloatArray,
+    answered,
+    check_signature,
+    listed,
+    shorten,
+    size,
+)
+from scalarviz.base.checks.targets import as_pairs
+from scalarviz.base.visible_text import visible
+from scalarviz.core.autograd.value import Value
+from scalarviz.core.formulas.losses import AnyLoss, Loss
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.model.bank import DTYPES, Dtype, Rows
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.precision import Precision
+from scalarviz.core.model.trace import Trace, TraceProgram, record_function, recorded_inputs
+from scalarviz.engines.expression.engines import ExpressionEngine
+from scalarviz.engines.registry import EngineRow, choose_for_expression
+from scalarviz.errors import InputError, OwnershipError
+from scalarviz.training.network.bank_value import move_to_bank, place_of
+from scalarviz.training.network.base import Model
+
+
+@answered
+def compile(
+    function: Callable[..., Any], inputs: int, dtype: str = "float64", engine: str = "auto"
+) -> Expression:
+    """Compile a function of Values to run on whole batches, with the four verbs.
+
+    The function is called once, with `inputs` symbolic Values, and returns a Value or a list of
+    Values. Its `if` and `for` are executed in this call only; `where` chooses by numbers.
+    Values from outside that the result depends on become its parameters: they stay the same
+    objects, and their `data` and `grad` are current after every verb.
+
+    function  function of as many Values as there are `inputs`
+    inputs    number of inputs, at least 1
+    dtype     "float64", the default, or "float32"
+    engine    "python", "cpu" or "auto", the default: the fastest that works here
+
+    Returns an Expression. Raises InputError for a function that cannot be recorded, and EngineError
+    if the engine cannot run here, and for "cuda".
+
+    >>> from scalarviz.core.model.optimizer import SGD
+    >>> w, b = Value(2.0), Value(1.0)
+    >>> f = compile(lambda x: w * x + b, inputs=1)
+    >>> f([[1.0], [2.0]])
+    array([[3.],
+           [5.]])
+    >>> f.forward([3.0])
+    array([7.])
+    >>> f.backward()
+    array([2.])
+    >>> w.grad
+    3.0
+    >>> f.step(SGD(0.5))
+    >>> w.data
+    0.5
+    """
+    inputs = size(inputs, "the number of inputs of a compiled function")
+    chosen = pick(DTYPES, dtype, "dtype")
+    row = choose_for_expression(engine)
+    if not callable(function):
+        raise InputError(
+            f"compile takes a function of Values, not {shorten(function)}: "
+            "write compile(lambda x: x * x, inputs=1)"
+        )
+    given = recorded_inputs(inputs)
+    names = [x.label for x in given]
+    how = f"lambda {listed(names)}: ..., or the number of its inputs as inputs="
+    check_signature(function, names, "a compiled function", how)
+    name = getattr(function, "__name__", type(function).__name__)
+    return Expression(name, record_function(function, given), chosen, row)
+
+
+@final
+class Expression(Model):
+    """A compiled function, made by `compile`.
+
+    Calling it evaluates it and keeps nothing; `forward` keeps what `backward` needs, and each
+    backward belongs to the newest forward that none has matched yet. A batch has shape (samples,
+    inputs), the result (samples, outputs), a column for each Value that the function returned.
+
+    parameters  the Values from outside, in the order of their first use
+    bank        the bank of their numbers; `rows` are their rows
+    recording   the function as a table, a Trace
+    """
+
+    CALLED = "the expression"
+
+    _engine: ExpressionEngine[Any]
+
+    def __init__(self, name: str, recording: Trace, dtype: Dtype, engine: EngineRow) -> None:
+        self.name = name
+        self.recording = recording
+        self.inputs = recording.inputs
+        self.outputs = len(recording.outputs)
+        self.parameters = recording.parameters
+        self._bank, self._places = move_to_bank(self.parameters, dtype)
+        whole = len(self._places) == len(self._bank)
+        self._rows: Rows = slice(0, len(self._bank)) if whole else self._places
+        self._numbers = {row: number for number, row in enumerate(self._places.tolist())}
+        engine.check(self._bank, Precision(), self.program)
+        self._run_on(engine, Precision())
+
+    @property
+    def rows(self) -> Rows:
+        """The rows of the bank that hold its parameters."""
+        return self._rows
+
+    def reading_order(self) -> list[int]:
+        """Return the numbers of its parameters in the order in which one reads its formula."""
+        trace = self.recording
+        found, seen, waiting = dict[int, None](), set[int](), list(reversed(trace.outputs))
+        while waiting:
+            value = waiting.pop()
+            if value in seen or value == NONE:
+                continue
+            seen.add(value)
+            if value >= trace.first_made:
+                waiting += reversed(trace.operands[value - trace.first_made].tolist())
+            elif value >= trace.first_parameter:
+                found[value - trace.first_parameter] = None
+        return [*found, *(i for i in range(len(trace.parameters)) if i not in found)]
+
+    def _lowered(self) -> TraceProgram:
+        return TraceProgram(self.recording, self._places)
+
+    def _choose(self, engine: str, samples: int, precision: Precision) -> EngineRow:
+        return choose_for_expression(engine)
+
+    def _ones(self) -> tuple[FloatArray, bool]:
+        return np.ones((self._engine.newest_batch(), self.outputs)), self._waiting[-1][1]
+
+    def name_of(self, row: int) -> str:
+        """Return the label of the parameter on a `row` of the bank, or p0, p1, ..."""
+        if row not in self._numbers:
+            return self._bank.name_of(row)
+        number = self._numbers[row]
+        return visible(self.parameters[number].label) or f"p{number}"
+
+    def find_rows(self, part: object) -> object:
+        """Return the row of a parameter; return anything but a Value unchanged."""
+        if not isinstance(part, Value):
+            return part
+        place = place_of(part)
+        if place is None or place[0] is not self.bank:
+            raise OwnershipError(f"{shorten(part)} is no parameter of this expression")
+        return place[1]
+
+    def _step(self, optimizer: Optimizer) -> None:
+        self._engine.step(optimizer)
+
+    def train_step(
+        self,
+        inputs: object,
+        targets: object,
+        loss: AnyLoss = "mse",
+        optimizer: Optimizer | None = None,
+    ) -> float:
+        """Train one step on one batch: zero_grad, forward, loss, backward, step.
+
+        inputs     shape (batch, inputs) or (inputs,)
+        targets    shape (batch, outputs) or (outputs,); or (batch,) for one output, and for class
+                   labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
+        loss       a name or a Loss; by default "mse"
+        optimizer  an Optimizer; by default SGD(0.01)
+
+        Returns the loss before the step. Raises ShapeError, NotFiniteError and GradientError.
+        """
+        loss, widths = Loss.of(loss), (self.inputs, self.outputs)
+        classes = loss.classes(self.outputs)
+        batch, wanted = as_pairs(inputs, targets, widths, "the expression", classes=classes)
+        return self._engine.train(batch, wanted, loss, Optimizer.of(optimizer))
+
+    def copy(self, dtype: str | None = None) -> Expression:
+        """Raise InputError, for any `dtype`: its Values are those its function was made with."""
+        raise InputError("a compiled expression stands on its Values: it cannot be copied")
+
+    def __repr__(self) -> str:
+        return (
+            f"Expression {self.name}: {self.inputs} -> {self.outputs}, "
+            f"{len(self.parameters):,} parameters, {len(self.recording.operations):,} operations, "
+            f"{self.bank.dtype}, engine {self.engine}"
+        )

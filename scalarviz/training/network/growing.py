@@ -1,0 +1,313 @@
+"""Networks with a neuron or a layer more or less: the weights that stay, and where they were.
+
+Only Dense layers grow and shrink, and the layer after them has to be Dense, too: it takes their
+outputs. All other layers of the network stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.checks.numbers import shorten, size
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.layers import Dense, Layer
+from scalarviz.core.model.bank import NONE, Bank
+from scalarviz.errors import InputError
+from scalarviz.training.network.network import Network
+
+Places = npt.NDArray[np.int64]
+Start = Literal["same", "init"]
+STARTS = {name: name for name in ("same", "init")}
+LARGEST = 2**16  # neurons of a layer, as in scenes
+PROBES = np.linspace(-8.0, 8.0, 33).tolist()  # inputs at which activations are compared with x
+NEAR = 0.5, 0.1  # up to this |x|, an activation within this share of |x| is nearly the identity
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A layer of a network to be made: an old one as it is, or a new Dense with parts of one.
+
+    old          a layer of the old network; None: all weights are new
+    new          None: `old` as it is
+    perceptrons  index in `old` of each perceptron of `new`, or NONE
+    inputs       index in `old` of each input of `new`, or NONE
+    """
+
+    old: Layer | None
+    new: Dense | None = None
+    perceptrons: Places | None = None
+    inputs: Places | None = None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GrownNetwork:
+    """A network that was made from another one.
+
+    network  the new one, with initial numbers on the rows that are new
+    rows     int64: for each row of its bank the row of the old bank, or -1 for a new weight
+    states   indices of its bank's state, and of the old one's, that belong together
+    fresh    mask of rows whose numbers are drawn anew, so that the optimizer begins anew, too;
+             None, the default: all rows go on, except for those that are new
+    """
+
+    network: Network
+    rows: Places
+    states: tuple[Places, Places]
+    fresh: npt.NDArray[np.bool_] | None = None
+
+    def take_numbers(self, bank: Bank) -> None:
+        """Copy values, frozen marks, slots, step count and states that stay from the old bank.
+
+        The slots of new weights begin at 0. Gradients are those after `zero_grad`.
+        """
+        new, stay = self.network.bank, self.rows != NONE
+        if self.fresh is not None:
+            stay &= ~self.fresh
+        rows = self.rows[stay]
+        new.value[stay] = bank.value[rows]
+        new.frozen[stay] = bank.frozen[rows]
+        if self.fresh is None:
+            for names, block in bank.blocks.items():
+                new.slot_block(names)[:, stay] = block[:, rows]
+            new.restart_count(bank.step_count)
+        here, there = self.states
+        new.state[here] = bank.state[there]
+        new.scaling[:] = bank.scaling
+
+
+def with_neurons(net: Network, layer: int, count: int, start: Start, seed: int) -> GrownNetwork:
+    """Return a network with `count` further perceptrons in a layer, after the others.
+
+    With the start "same", weights from them to the next layer are 0. Raises InputError.
+    """
+    index = inner_dense(net, layer, "neurons cannot be added to")
+    old, after, count = dense(net[index]), dense(net[index + 1]), size(count, "count")
+    wider = check_width(old.outputs + count)
+    everyone = np.append(np.arange(old.outputs), np.full(count, NONE))
+    places = as_they_are(net)
+    places[index] = Place(old, like(old, outputs=wider), everyone, np.arange(old.inputs))
+    places[index + 1] = with_inputs(after, everyone)
+    grown = made(net, places, seed)
+    if start == "same":
+        clear_unknown_inputs(grown, index + 1)
+    return grown
+
+
+def without_neuron(net: Network, layer: int, neuron: int, seed: int) -> GrownNetwork:
+    """Return a network without one perceptron of a layer; raise InputError if it has only one."""
+    index = inner_dense(net, layer, "no neuron can be removed from")
+    old, after = dense(net[index]), dense(net[index + 1])
+    gone = whole(neuron)
+    if gone is None or not 0 <= gone < old.outputs:
+        raise InputError(
+            f"layer {index} has neurons 0 to {old.outputs - 1}, and no {shorten(neuron)}"
+        )
+    if old.outputs == 1:
+        raise InputError(
+            f"neuron 0 is the only one of layer {index}, and cannot be removed: remove the layer"
+        )
+    left = np.delete(np.arange(old.outputs), gone)
+    places = as_they_are(net)
+    smaller = like(old, outputs=old.outputs - 1)
+    places[index] = Place(old, smaller, left, np.arange(old.inputs))
+    places[index + 1] = with_inputs(after, left)
+    return made(net, places, seed)
+
+
+def with_layer(
+    net: Network, layer: int, neurons: int | None, activation: str | None, start: Start, seed: int
+) -> GrownNetwork:
+    """Return a network with a further Dense layer at an index, before the layer that is there.
+
+    With the start "same" its weights are those of the identity, if its activation is the identity
+    or nearly so on what arrives, and those from its further neurons to the next layer are 0.
+    Raises InputError.
+    """
+    count, index = len(net.layers), whole(layer)
+    if index is None or not 0 <= index < count:
+        last = "; the last layer gives the outputs, so insert one before it" * (index == count)
+        raise InputError(
+            f"a layer is inserted at an index from 0 to {count - 1}, not {shorten(layer)}{last}"
+        )
+    after = net[index]
+    check_dense(net, index, "a layer can only be inserted before a Dense layer")
+    width = after.inputs
+    outputs = width if neurons is None else check_width(size(neurons, "neurons"))
+    name = net[max(index - 1, 0)].activation if activation is None else activation
+    pick(ACTIVATIONS, name, "activation")
+    new = Dense(width, outputs, name, bias=after.has_bias, init=after.init)
+    stay = np.full(outputs, NONE)
+    stay[:width] = np.arange(min(width, outputs))
+    places = as_they_are(net)
+    if outputs != width:
+        places[index] = with_inputs(dense(after), stay)
+    places.insert(index, Place(None, new))
+    grown = made(net, places, seed)
+    if start == "same" and keeps(name, net[index - 1].activation if index else "linear"):
+        inserted = dense(grown.network[index])
+        known = min(width, outputs)
+        rows = inserted.kernel
+        rows[:known] = np.eye(known, width)
+        if inserted.has_bias:
+            inserted.bias[:known] = 0.0
+        clear_unknown_inputs(grown, index + 1)
+    return grown
+
+
+def without_layer(net: Network, layer: int, seed: int) -> GrownNetwork:
+    """Return a network without a layer, whose inputs the next layer takes; raise InputError.
+
+    The weights of the next layer stay by the index of their input, as far as there are such.
+    """
+    index = inner_dense(net, layer, "this layer cannot be removed:")
+    old, after = dense(net[index]), dense(net[index + 1])
+    stay = np.full(old.inputs, NONE)
+    known = min(old.inputs, old.outputs)
+    stay[:known] = np.arange(known)
+    places = as_they_are(net)
+    if old.inputs != old.outputs:
+        places[index + 1] = with_inputs(after, stay)
+    del places[index]
+    return made(net, places, seed)
+
+
+# ---- checks -------------------------------------------------------------------------------------
+
+
+def whole(value: object) -> int | None:
+    """Return a whole number as an int; None for anything else."""
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return int(value) if is_whole else None  # type: ignore[call-overload]  # it is one
+
+
+def check_width(neurons: int) -> int:
+    """Return a number of neurons; raise InputError if it is too large."""
+    if neurons > LARGEST:
+        raise InputError(f"a layer grows to {LARGEST:,} neurons at most, not to {neurons:,}")
+    return neurons
+
+
+def inner_dense(net: Network, layer: object, fails: str) -> int:
+    """Return the index of a Dense layer that a Dense layer follows; raise InputError for others.
+
+    `fails` begins the message about the last layer.
+    """
+    index, count = whole(layer), len(net.layers)
+    if index is None or not 0 <= index < count:
+        raise InputError(f"the network has layers 0 to {count - 1}, and no {shorten(layer)}")
+    if index == count - 1:
+        raise InputError(
+            f"{fails} layer {index}, which gives the outputs of the network, as many as the data "
+            "has: choose a layer before it"
+        )
+    check_dense(net, index, "only Dense layers can grow and shrink")
+    check_dense(net, index + 1, f"layer {index} can only grow and shrink before a Dense layer")
+    return index
+
+
+def check_dense(net: Network, index: int, only: str) -> None:
+    """Raise InputError, which begins with `only`, unless a layer is Dense and in one place."""
+    layer: Layer = net.layers[index]
+    if not isinstance(layer, Dense):
+        raise InputError(f"{only}, and layer {index} is {layer}: choose another layer")
+    if net.layers.count(layer) > 1:
+        raise InputError(
+            f"{only} with weights of its own, and those of layer {index} are shared with another "
+            "one: choose another layer"
+        )
+
+
+def dense(layer: Any) -> Dense:
+    """Return a layer as the Dense that it was checked to be."""
+    assert isinstance(layer, Dense)
+    return layer
+
+
+def keeps(name: str, before: str) -> bool:
+    """Whether an activation is the identity, or nearly so about 0, on results of another one."""
+    own, other = ACTIVATIONS[name].value, ACTIVATIONS[before].value
+    results = [other(x) for x in PROBES]  # of a formula of the user's own, too
+    if all(own(y) == y for y in results):
+        return True
+    within, share = NEAR
+    return all(abs(own(y) - y) <= share * abs(y) for y in results if abs(y) <= within)
+
+
+# ---- making the network -------------------------------------------------------------------------
+
+
+def as_they_are(net: Network) -> list[Place]:
+    """Return the layers of a network as they are."""
+    return [Place(layer) for layer in net.layers]
+
+
+def like(old: Dense, inputs: int | None = None, outputs: int | None = None) -> Dense:
+    """Return a Dense layer like another one, with other numbers of inputs or outputs."""
+    return Dense(
+        old.inputs if inputs is None else inputs,
+        old.outputs if outputs is None else outputs,
+        old.activation,
+        bias=old.has_bias,
+        init=old.init,
+    )
+
+
+def with_inputs(old: Dense, inputs: Places) -> Place:
+    """Return a Dense layer with other inputs, given the index of each in `old`, or NONE."""
+    return Place(old, like(old, inputs=len(inputs)), np.arange(old.outputs), inputs)
+
+
+def made(net: Network, places: Sequence[Place], seed: int) -> GrownNetwork:
+    """Return the network of these layers, with initial numbers of a seed on new rows."""
+    twins: dict[Layer, Layer] = {}  # a shared layer is in several places
+    layers: list[Layer] = []
+    for place in places:
+        if place.old is not None and place.old not in twins:
+            twins[place.old] = place.old.again()
+        made_as = place.new or (None if place.old is None else twins[place.old])
+        assert made_as is not None, "a place has a layer"
+        layers.append(made_as)
+    network = Network(layers, init=net.init, seed=seed, dtype=net.dtype)
+    rows = np.full(len(network.bank), NONE)
+    states: list[tuple[Places, Places]] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+    for place, layer in zip(places, layers, strict=True):
+        rows[layer.rows] = rows_of(place, layer)
+        if place.old and not place.new and layer.state_size:
+            count = np.arange(layer.state_size)
+            states.append((layer.first_state + count, place.old.first_state + count))
+    here, there = (np.concatenate(each) for each in zip(*states, strict=True))
+    grown = GrownNetwork(network, rows, (here, there))
+    grown.take_numbers(net.bank)
+    return grown
+
+
+def rows_of(place: Place, layer: Layer) -> Places:
+    """Return for each row of a layer the row of the old bank, or NONE."""
+    old = place.old
+    if old is None:
+        return np.full(layer.size, NONE)
+    if place.new is None:
+        return np.arange(old.first_row, old.first_row + old.size)
+    old = dense(old)
+    perceptrons, inputs = place.perceptrons, place.inputs
+    assert perceptrons is not None and inputs is not None, "a new layer has them"
+    kernel = old.first_row + perceptrons[:, np.newaxis] * old.inputs + inputs
+    kernel[perceptrons == NONE] = NONE
+    kernel[:, inputs == NONE] = NONE
+    if not old.has_bias:
+        return kernel.ravel()
+    biases = old.first_row + old.inputs * old.outputs + perceptrons
+    return np.append(kernel.ravel(), np.where(perceptrons == NONE, NONE, biases))
+
+
+def clear_unknown_inputs(grown: GrownNetwork, index: int) -> None:
+    """Set the new weights of a layer that is otherwise an old one to 0."""
+    rows = np.arange(len(grown.rows))[grown.network.layers[index].rows]
+    grown.network.bank.value[rows[grown.rows[rows] == NONE]] = 0.0

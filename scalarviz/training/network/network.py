@@ -1,0 +1,419 @@
+"""Network: layers in order on one bank, with the four verbs and an engine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, final, overload
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray, answered, shorten, size, true_or_false
+from scalarviz.base.checks.patterns import matching
+from scalarviz.base.checks.targets import as_pairs
+from scalarviz.base.leaf_calls import (
+    export_network,
+    load_network,
+    network_html,
+    save_model,
+    save_network,
+)
+from scalarviz.base.progress import Progress
+from scalarviz.core.formulas.initializers import Init
+from scalarviz.core.formulas.losses import AnyLoss, Loss
+from scalarviz.core.formulas.randomness import check_seed
+from scalarviz.core.layers import Layer
+from scalarviz.core.layers.arrays import ParameterArray, named_layers, own_parameters
+from scalarviz.core.layers.chain import as_layers
+from scalarviz.core.model.bank import SCALING, Bank, Rows
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.precision import Precision
+from scalarviz.core.model.program import Program, columns
+from scalarviz.core.model.weight import Parameters, Part, Weight
+from scalarviz.engines.common.portions import Tell, take_steps
+from scalarviz.engines.registry import FULL, EngineRow, choose
+from scalarviz.errors import InputError, OwnershipError
+from scalarviz.training.network.base import Model
+from scalarviz.training.network.state_dict import LoadedKeys, copies_of, load_arrays
+
+# What `save` writes besides its own format, by the ending of the name.
+WRITERS = {".onnx": save_model, **dict.fromkeys((".npz", ".glsl", ".hlsl"), export_network)}
+
+if TYPE_CHECKING:
+
+    class AnyLayer(Layer):
+        """A layer of a network, for type checkers: what else it has depends on its kind."""
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+@final
+class Network(Model):
+    """Layers in order, on one bank of numbers.
+
+    `layers` is a list of sizes, such as [3, 8, 3], which makes Dense layers with `activation`
+    between them and `output` after the last; or a list of layers. A layer may be in the list
+    twice: its weights are then shared, and their gradients add up.
+
+    Calling the network evaluates it and keeps nothing; `forward` keeps what `backward` needs,
+    and each backward belongs to the newest forward that none has matched yet.
+
+    layers      sizes of layers, or Layers, whose inputs and outputs fit together
+    activation  of the layers between, for sizes only; by default "linear"; the names are in
+                core/formulas/activations.py
+    output      activation of the last layer, for sizes only; by default "linear"
+    init        initializer of the weights and biases, a name or an Init; by default "pytorch"
+    seed        seed of the initial numbers, an integer from 0; by default 0
+    dtype       "float32", the default, or "float64"
+    engine      "python", the default, "cpu", "cuda" or "auto", the fastest here for small networks
+    precision   "full", the default, "mixed", or a Precision; mixed runs on the engine "cpu"
+
+    Raises InputError for layers that do not fit together, UnknownNameError for an unknown name,
+    OwnershipError for layers of another network, and EngineError if the engine cannot run here.
+
+    >>> net = Network([2, 3, 1], seed=0)
+    >>> net.forward([1.0, -1.0]).shape, len(net.parameters())
+    ((1,), 13)
+    """
+
+    CALLED = "the network"
+
+    if TYPE_CHECKING:
+        layers: tuple[AnyLayer, ...]
+
+    @answered
+    def __init__(
+        self,
+        layers: Sequence[int] | Sequence[Layer],
+        activation: str | None = None,
+        output: str | None = None,
+        *,
+        init: str | Init = "pytorch",
+        seed: int = 0,
+        dtype: str = "float32",
+        engine: str = "python",
+        precision: str | Precision = "full",
+    ) -> None:
+        chain = as_layers(layers, activation, output)
+        precision = Precision.of(precision)
+        row = choose(engine, precision=precision)
+        self._begin(chain, Init.of(init), check_seed(seed), row, precision, dtype)
+
+    def _begin(
+        self,
+        layers: tuple[Layer, ...],
+        init: Init,
+        seed: int,
+        engine: EngineRow,
+        precision: Precision,
+        bank: str | Bank,
+    ) -> None:
+        """Set up on a bank of zeros, or on a new one of this dtype."""
+        self.layers = layers  # type: ignore[assignment]  # any Layer can be an AnyLayer
+        self.inputs = self.layers[0].inputs
+        self.outputs = self.layers[-1].outputs
+        self.init = init
+        self.seed = seed
+        parts = list(dict.fromkeys(self.layers))  # a shared layer has its rows in the bank once
+        for layer in parts:
+            layer.check_free()
+        rows, state = (sum(n) for n in zip(*[(p.size, p.state_size) for p in parts], strict=True))
+        self._bank = bank if isinstance(bank, Bank) else Bank(rows, bank, state)
+        self._bank.name_of = self._row_name
+        row, state = 0, SCALING
+        for layer in parts:
+            layer.bind(self._bank, row, self.init, self.seed, state)
+            row, state = row + layer.size, state + layer.state_size
+        self._parts = parts
+        self.names: dict[str, Any] | None = None  # of its parts, in the ONNX file it came from
+        engine.check(self._bank, precision, self.program)
+        self._run_on(engine, precision)
+        self._bank.start_scaling(precision)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Let the copy of the bank name its rows by the copy of the network."""
+        self.__dict__.update(state)
+        if not isinstance(getattr(self._bank.name_of, "__self__", None), Network):
+            self._bank.name_of = self._row_name
+
+    @property
+    def rows(self) -> slice:
+        return slice(0, len(self._bank))
+
+    def _choose(self, engine: str, samples: int, precision: Precision) -> EngineRow:
+        work = 3 * samples * self.program.products  # once forward, twice back
+        return choose(engine, work, precision)
+
+    def _ones(self) -> tuple[FloatArray, bool]:
+        return np.ones((self._engine.newest_batch(), self.outputs)), False
+
+    @answered
+    def train_step(
+        self,
+        inputs: object,
+        targets: object,
+        loss: AnyLoss = "mse",
+        optimizer: Optimizer | None = None,
+    ) -> float:
+        """Train one step on one batch: zero_grad, forward, loss, backward, step.
+
+        inputs     shape (batch, inputs) or (inputs,)
+        targets    shape (batch, outputs) or (outputs,); or (batch,) for one output, and for class
+                   labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
+        loss       a name or a Loss; by default "mse"
+        optimizer  an Optimizer; by default SGD(0.01)
+
+        Returns the loss before the step. Raises ShapeError, NotFiniteError and GradientError.
+        """
+        return float(self._train(inputs, targets, loss, optimizer, 1)[0])
+
+    @answered
+    def train(
+        self,
+        inputs: object,
+        targets: object,
+        loss: AnyLoss = "mse",
+        optimizer: Optimizer | None = None,
+        *,
+        steps: int,
+        progress: bool = True,
+    ) -> FloatArray:
+        """Train `steps` steps on one batch; return the loss before each.
+
+        Ctrl-C ends it after a whole step with `scalarviz.errors.Interrupted`, a KeyboardInterrupt.
+        Raises GradientError if a gradient, UpdateError if the result of a step is not finite; that
+        step is not taken. The errors have the losses so far in `losses`.
+
+        inputs     shape (batch, inputs) or (inputs,)
+        targets    shape (batch, outputs) or (outputs,); or (batch,) for one output, and for class
+                   labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
+        loss       a name or a Loss; by default "mse"
+        optimizer  an Optimizer; by default SGD(0.01)
+        steps      number of steps, at least 0, which changes nothing
+        progress   True, the default: a progress bar in a terminal or a notebook, if it takes longer
+                   than a second; False: none
+
+        Returns a float64 array of shape (steps,).
+        """
+        steps, wanted = size(steps, "steps", least=0), true_or_false(progress, "progress")
+        with Progress(steps, wanted) as bar:
+            return self._train(inputs, targets, loss, optimizer, steps, bar.tell)
+
+    def _train(
+        self,
+        inputs: object,
+        targets: object,
+        loss: AnyLoss,
+        optimizer: Optimizer | None,
+        steps: int,
+        tell: Tell | None = None,
+    ) -> FloatArray:
+        loss, optimizer = Loss.of(loss), Optimizer.of(optimizer)
+        self.check_loss(loss)
+        widths = self.inputs, self.outputs
+        classes = loss.classes(self.outputs)
+        batch, wanted = as_pairs(
+            inputs, targets, widths, "the network", copy=False, classes=classes
+        )
+        if not steps:
+            return np.zeros(0)
+        engine = self._engine
+        run = engine.take_run(batch, wanted, loss)
+        losses = take_steps(engine, run, optimizer, steps, tell)
+        engine.keep_run(run)
+        return losses
+
+    def _lowered(self) -> Program:
+        program = Program(self.inputs)
+        for program.layer, layer in enumerate(self.layers):
+            layer.lower(program)
+        return program
+
+    def parameters(self) -> Parameters:
+        """Return all weights and biases as a sequence in the order of the bank."""
+        return Parameters(len(self._bank), self.weight)
+
+    def named_parameters(self) -> Iterator[tuple[str, ParameterArray]]:
+        """Yield name and ParameterArray of the kernel and the bias of each layer.
+
+        Names are as in PyTorch: "0.weight" is the kernel of layer 0, "3.1.bias" the bias of layer 1
+        in layer 3, a Residual. A layer that is used several times has the name of its first place.
+        """
+        for name, layer in named_layers(self.layers):
+            for parameter in own_parameters(layer, f"{name}.").values():
+                yield parameter.name, parameter
+
+    def state_dict(self, like: object = None) -> dict[str, FloatArray]:
+        """Return copies of kernels, biases and running statistics by name: "0.weight", "0.bias".
+
+        like  state dict of the same network in PyTorch, whose names are used: there activations
+              are numbered, too; None, the default: numbers are indices of `layers`
+
+        Raises InputError if `like` has other arrays.
+        """
+        return copies_of(self.layers, like)
+
+    def load_state_dict(self, state_dict: object, strict: bool = True) -> LoadedKeys:
+        """Load arrays by name: those that `state_dict` has returned, or a PyTorch module's.
+
+        state_dict  names and arrays or tensors; if the names are not those of `net.state_dict()`,
+                    and differ in their numbers only, they are taken in the order of the numbers,
+                    such as "0.weight", "2.weight" or "fc1.weight", "fc2.weight"
+        strict      False: load what both have; by default True: all must be in both
+
+        In a session this is an edit. Returns the names that were missing and unexpected. Raises
+        InputError, with nothing changed, for names or shapes that do not fit.
+        """
+        return load_arrays(self.layers, self._bank, state_dict, true_or_false(strict, "strict"))
+
+    def __len__(self) -> int:
+        """Return the number of layers."""
+        return len(self.layers)
+
+    @overload
+    def __getitem__(self, index: int) -> AnyLayer: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[AnyLayer, ...]: ...
+    def __getitem__(self, index: int | slice) -> AnyLayer | tuple[AnyLayer, ...]:
+        """Return the layer at an index, or those of a slice, as `net.layers[index]`."""
+        try:
+            return self.layers[index]
+        except (IndexError, TypeError):
+            raise IndexError(
+                f"the network has layers 0 to {len(self.layers) - 1}, and no {shorten(index)}"
+            ) from None
+
+    def __iter__(self) -> Iterator[AnyLayer]:
+        return iter(self.layers)
+
+    def name_of(self, row: int) -> str:
+        """Return the name of the weight on a `row` of the bank."""
+        return self._bank.name_of(row)
+
+    def weight(self, row: int) -> Weight:
+        """Return the weight on a `row` of the bank: `net.weight(w.index) is w`."""
+        layer = self._layer_at(row)
+        return layer.weight(row - layer.first_row)
+
+    def find_rows(self, part: object) -> object:
+        """Return the rows of a `part` of this network, or of names; return others unchanged."""
+        if isinstance(part, str):
+            return self._rows_named(part)
+        if not isinstance(part, Part):
+            return part
+        self.check_owns(part)
+        return part.index if isinstance(part, Weight) else np.arange(len(self._bank))[part.rows]
+
+    def _rows_named(self, names: str | Sequence[str]) -> Rows:
+        """Return the rows of parameters by their names, beginnings of names, or patterns."""
+        known, chosen = dict(self.named_parameters()), np.zeros(len(self._bank), np.bool_)
+        for name in matching([*known], [names] if isinstance(names, str) else names, "names"):
+            chosen[known[name].rows] = True
+        return np.flatnonzero(chosen)
+
+    def check_owns(self, part: Part) -> None:
+        """Raise OwnershipError if a `part` (a Weight, Layer, ...) belongs to another network."""
+        if part.bank is not self._bank:
+            kind = type(part).__name__
+            raise OwnershipError(
+                f"this {kind} belongs to another network: pass one of this network"
+            )
+
+    def copy(self, dtype: str | None = None) -> Network:
+        """Return a network with the same layers and numbers; `dtype` None: the same dtype."""
+        other = self.fresh(self.seed, dtype)
+        other.to(self.engine, self.precision)
+        other.bank.copy_from(self.bank)
+        return other
+
+    def fresh(self, seed: int, dtype: str | None = None, bank: Bank | None = None) -> Network:
+        """Return a network with the same layers and the initial numbers of a `seed`, on python.
+
+        seed   integer from 0
+        dtype  "float32" or "float64"; None, the default: the same
+        bank   Bank of zeros to use; None, the default: a new one
+        """
+        twins = {layer: layer.again() for layer in self._parts}
+        layers = tuple([twins[layer] for layer in self.layers])
+        on = (dtype or self.dtype) if bank is None else bank
+        other = Network.__new__(Network)
+        other._begin(layers, self.init, check_seed(seed), choose("python"), FULL, on)
+        other.names = self.names
+        return other
+
+    # Files.
+
+    def save(self, path: object, *, progress: bool = True) -> None:
+        """Write layers, numbers and optimizer slots to a file, for `sv.load(path)`.
+
+        path      the file, .safetensors; one of that name is replaced, whole or not at all. With
+                  the ending .onnx it is written as by `sv.onnx.save`, with .npz, .glsl or .hlsl as
+                  by `export`: for other programs, without the slots
+        progress  True, the default: a progress bar in a terminal or a notebook, if writing takes
+                  longer than a second; False: none
+
+        Raises InputError for the ending of another program's files, and FileError if the file
+        cannot be written.
+        """
+        name = os.fsdecode(path) if isinstance(path, (str, os.PathLike)) else ""
+        with Progress(0, true_or_false(progress, "progress"), "megabytes"):
+            WRITERS.get(os.path.splitext(name)[1].lower(), save_network)(self, path)
+
+    def export(self, path: object, precision: str = "float32") -> None:
+        """Write the network for other programs: a shader (.glsl, .hlsl) or arrays (.npz).
+
+        path       the file; its ending determines the format
+        precision  of the weights: "float32", the default, or "float16"
+
+        Raises InputError for another ending or a layer that shaders do not support, and FileError
+        if the file cannot be written.
+        """
+        export_network(self, path, precision)
+
+    def _layer_at(self, row: int) -> Layer:
+        whole = isinstance(row, (int, np.integer))
+        for layer in self._parts if whole else ():
+            if layer.first_row <= row < layer.first_row + layer.size:
+                return layer
+        raise InputError(
+            f"the network has rows 0 to {len(self._bank) - 1}, and no row {shorten(row)}"
+        )
+
+    def _row_name(self, row: int) -> str:
+        layer = self._layer_at(row)
+        return f"layer {self.layers.index(layer)}, {layer.row_name(row - layer.first_row)}"
+
+    def __repr__(self) -> str:
+        sizes = " -> ".join(
+            str(n) for n in (self.inputs, *[layer.outputs for layer in self.layers])
+        )
+        head = (
+            f"Network {sizes}: {len(self._bank):,} parameters, {self.dtype}, engine {self.engine}"
+        )
+        lines = [("layer", "kind", "shape", "activation", "parameters", "rows")]
+        for i, layer in enumerate(self.layers):
+            first, end = layer.first_row, layer.first_row + layer.size
+            rows = f"{first} to {end - 1}" if layer.size else "-"
+            again = self.layers.index(layer)
+            shape = f"{layer.inputs} -> {layer.outputs}"
+            count = f"{layer.size:,}" if again == i else f"shared with {again}"
+            lines.append((str(i), type(layer).__name__, shape, layer.activation, count, rows))
+        return "\n".join([head, *columns(lines)])
+
+    def _repr_html_(self) -> str:
+        return network_html(self)
+
+
+@answered
+def load(path: object, engine: str = "python", *, limit: int | None = None) -> Network:
+    """Read a network from a file that `net.save` wrote.
+
+    path    the file, .safetensors
+    engine  engine of the network: "python", the default, "cpu", "cuda" or "auto"
+    limit   bytes that layers which the file only describes, and the numbers of one sample on its
+            way through the network, may take; None, the default: 640 MB
+
+    Raises FileError for a file that is damaged, of another kind or too large, and EngineError if
+    the engine cannot run here.
+    """
+    return load_network(path, engine, limit)

@@ -1,0 +1,382 @@
+"""Branches: the clock, the journal of actions, branches, and keyframes within a memory budget.
+
+Every step is determined by the seed, its number, and the actions of the user. So a few keyframes
+and the journal reproduce any moment bit for bit. Going back and doing something else starts a
+branch; the old branch stays.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.process.whole import uncut
+from scalarviz.core.model.bank import Bank
+from scalarviz.training.session.branch_names import checked_name, default_name
+from scalarviz.training.session.losses import EXACT, Losses
+from scalarviz.training.session.points import Points
+
+CURVE_POINTS = 2000
+Rename = Callable[["Branch", str], None]  # of a branch, given its name before
+
+
+class Clock(NamedTuple):
+    """A moment between two operations: step, operations of the step done, actions done there.
+
+    `actions` counts the actions of the user at this very place that are done.
+    """
+
+    step: int = 0
+    operation: int = 0
+    actions: int = 0
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        return self.step, self.operation, self.actions
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """(step, operation)."""
+        return self.step, self.operation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Action:
+    """An action of the user: kind, details, and the place where it takes effect.
+
+    `asked` is the place of the request if it had to wait for the next step, else None.
+    """
+
+    step: int
+    operation: int
+    kind: str
+    details: Mapping[str, Any]
+    asked: tuple[int, int] | None = None
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.step, self.operation
+
+    def __str__(self) -> str:
+        details = ", ".join(f"{key}={short(value)}" for key, value in self.details.items())
+        return f"step {self.step}: {self.kind} {details}"
+
+
+def short(value: object) -> str:
+    """Return a detail of an action in a few characters."""
+    if isinstance(value, np.ndarray) and value.size != 1:
+        return f"{value.size} numbers"
+    return f"{value.item():g}" if isinstance(value, np.ndarray) else str(value)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """A keyframe: all numbers of a network on arrival at a step, and the settings then."""
+
+    step: int
+    value: FloatArray
+    grad: FloatArray
+    frozen: Any
+    slots: Mapping[tuple[str, ...], FloatArray]
+    state: FloatArray
+    step_count: int
+    has_gradients: bool
+    settings: Any
+
+    @staticmethod
+    def of(bank: Bank, step: int, settings: object) -> Frame:
+        """Copy the present numbers of a bank."""
+        return Frame(
+            step,
+            bank.value.copy(),
+            bank.grad.copy(),
+            bank.frozen.copy() if bank.frozen.any() else None,
+            {names: block.copy() for names, block in bank.blocks.items() if block.any()},
+            bank.state.copy(),
+            bank.step_count,
+            bank.has_gradients,
+            settings,
+        )
+
+    def restore(self, bank: Bank) -> None:
+        """Copy the numbers into a bank."""
+        bank.value[:] = self.value
+        bank.grad[:] = self.grad
+        bank.frozen[:] = False if self.frozen is None else self.frozen
+        for names in {*self.slots, *bank.blocks}:
+            bank.slot_block(names)[:] = self.slots.get(names, 0.0)
+        bank.state[:] = self.state
+        bank.restart_count(self.step_count)
+        bank.has_gradients = self.has_gradients
+
+    @property
+    def size(self) -> int:
+        """Memory in bytes."""
+        frozen = 0 if self.frozen is None else self.frozen.nbytes
+        slots = sum(block.nbytes for block in self.slots.values())
+        return int(self.value.nbytes + self.grad.nbytes + self.state.nbytes + frozen + slots) + 500
+
+
+@dataclass(eq=False)
+class Branch:
+    """A branch of a training: its journal, losses and keyframes, and the moment it forked from.
+
+    number    0 is the first
+    name      what a user calls it; by default where it begins and what was done there
+    parent    the branch that it forked from, at moment `fork`; None for the first
+    journal   all actions of the user from step 0 on, those of the parent before `fork` included
+    end       the furthest moment reached
+    """
+
+    number: int
+    parent: Branch | None = None
+    fork: Clock = field(default_factory=Clock)
+    journal: list[Action] = field(default_factory=list)
+    end: Clock = field(default_factory=Clock)
+    given_name: str = ""
+    renames: Callable[[], Rename | None] = lambda: None  # who is told of another name, if anybody
+
+    def __post_init__(self) -> None:
+        self.record = Losses(self.fork.step)
+        self.frames: list[Frame] = []
+        self.metrics: dict[str, Points] = {}  # of own steps
+
+    @property
+    def name(self) -> str:
+        """Name of the branch, which can be set: a text of at most 60 characters.
+
+        By default it tells where the branch begins and what was done there, such as "from step 120:
+        rate 0.3"; setting "" leads back to that. A name is saved with a run, and `undo` takes it
+        back. Raises InputError for another object and for characters that cannot be seen.
+        """
+        return self.given_name or default_name(self)
+
+    @name.setter
+    @uncut
+    def name(self, name: str) -> None:
+        before, self.given_name = self.given_name, checked_name(name)
+        rename = self.renames()
+        if rename is not None and self.given_name != before:
+            rename(self, before)
+
+    @property
+    def losses(self) -> FloatArray:
+        """Loss of every step of this branch, from step 0 on, float64; see `Session.losses`."""
+        return self.losses_between(0, self.record.first + len(self.record))
+
+    def losses_between(self, start: int, end: int) -> FloatArray:
+        """Return the losses of the steps from `start` up to `end`, as far as they are known.
+
+        Those of old steps are the smallest and largest of blocks, see `Losses`.
+        """
+        parts = []
+        for branch in self.lineage():
+            first = branch.record.first
+            parts.append(branch.record.between(max(start - first, 0), max(end - first, 0)))
+            end = min(end, first)
+        return np.concatenate(parts[::-1])
+
+    def loss_at(self, step: int) -> float:
+        """Return the loss of one step; NaN for a negative one."""
+        if step < 0:
+            return np.nan
+        return float(self.losses_between(step, step + 1)[0])
+
+    def is_exact(self, step: int) -> bool:
+        """Whether the loss of a step is known as it was, and not only that of its block."""
+        record = next((b.record for b in self.lineage() if step >= b.record.first), self.record)
+        return record.is_exact(step)
+
+    def curve(self, points: int = CURVE_POINTS) -> tuple[FloatArray, FloatArray]:
+        """Return steps and losses for a plot: means over at most `points` equal intervals."""
+        return self.means(0, self.record.first + len(self.record), points)
+
+    def means(self, start: int, end: int, points: int) -> tuple[FloatArray, FloatArray]:
+        """Return middles and means of at most `points` equal intervals, from `start` up to `end`.
+
+        Middles count from `start`; not all losses are in memory at once.
+        """
+        stretch = max(1, -(-(end - start) // points))
+        portion = stretch * max(1, EXACT // stretch)
+        found = [
+            means_of(self.losses_between(first, min(first + portion, end)), stretch)
+            for first in range(start, max(end, start + 1), portion)
+        ]
+        middles = [each + i * portion for i, (each, _) in enumerate(found)]
+        return np.concatenate(middles), np.concatenate([means for _, means in found])
+
+    def actions_at(self, place: tuple[int, int]) -> list[Action]:
+        """Return the actions at a place, in order."""
+        if not self._has_actions_from(place):
+            return []
+        first = bisect_left(self.journal, place, key=place_of)
+        return self.journal[first : bisect_right(self.journal, place, key=place_of)]
+
+    def next_place(self, place: tuple[int, int]) -> tuple[int, int] | None:
+        """Return the first place with an action after this one, or None."""
+        if not self._has_actions_from(place):
+            return None
+        later = bisect_right(self.journal, place, key=place_of)
+        return self.journal[later].place if later < len(self.journal) else None
+
+    def _has_actions_from(self, place: tuple[int, int]) -> bool:
+        """Whether there is an action at a place or after it; mostly the journal ends before."""
+        return bool(self.journal) and self.journal[-1].place >= place
+
+    def waiting_at(self, now: Clock) -> list[Action]:
+        """Return actions that were asked before a moment, and take effect at the next step."""
+        step, operation, done = now
+        noted = self.actions_at((step + 1, 0)) if operation else self.actions_at((step, 0))[done:]
+        return [each for each in noted if each.asked is not None and each.asked <= now.place]
+
+    def insert(self, action: Action) -> None:
+        """Add an action to the journal, after those at the same place."""
+        insort(self.journal, action, key=place_of)
+
+    def remove(self, actions: Sequence[Action], end: Clock) -> None:
+        """Remove actions from the journal of a branch that ends at a moment before them."""
+        self.journal = [action for action in self.journal if action not in actions]
+        self.end = end
+
+    def fork_at(self, number: int, now: Clock) -> Branch:
+        """Return a new branch from a moment on, with the actions before it."""
+        gone_back = self.end > now
+        here = bisect_left(self.journal, now.place, key=place_of) + now.actions
+        done = self.journal[:here]
+        for action in self.journal[here:]:
+            asked = action.asked
+            if asked and (asked < now.place or (asked == now.place and not gone_back)):
+                done.append(action)
+        return Branch(number, self, now, done, now)
+
+    def frame_before(self, step: int) -> Frame | None:
+        """Return the newest keyframe up to a step, of this branch or its ancestors, or None."""
+        if self.frames and self.frames[-1].step <= step:  # mostly the clock is past all of them
+            return self.frames[-1]
+        for branch in self.lineage():
+            at = bisect_right(branch.frames, step, key=lambda frame: frame.step)
+            if at:
+                return branch.frames[at - 1]
+            step = min(step, branch.fork.step)
+        return None
+
+    def owner_of(self, step: int) -> Branch:
+        """Return the branch, this one or an ancestor, in which a step was reached."""
+        lineage = self.lineage()
+        return next(each for each in lineage if each.parent is None or step > each.fork.step)
+
+    def lineage(self) -> list[Branch]:
+        """Return this branch and its ancestors, nearest first."""
+        found, branch = [self], self.parent
+        while branch is not None:
+            found.append(branch)
+            branch = branch.parent
+        return found
+
+    def __repr__(self) -> str:
+        start = "the start" if self.parent is None else f"step {self.fork.step}"
+        steps = self.record.first + len(self.record)
+        last = f", loss {self.loss_at(steps - 1):.4g}" if steps else ""
+        name = f" {self.given_name!r}" if self.given_name else ""
+        return f"Branch {self.number}{name} from {start}: {steps:,} steps{last}"
+
+
+def means_of(losses: FloatArray, stretch: int) -> tuple[FloatArray, FloatArray]:
+    """Return the middles and the means of intervals of `stretch` losses."""
+    starts = np.arange(0, len(losses), stretch)
+    if not len(starts):
+        return starts, losses
+    counts = np.diff(np.append(starts, len(losses)))
+    return starts + (counts - 1) / 2, np.add.reduceat(losses, starts) / counts
+
+
+def copies_of(branches: Sequence[Branch]) -> list[Branch]:
+    """Return independent copies of all branches; keyframes are shared."""
+    copies: dict[Branch, Branch] = {}
+    for branch in branches:  # parents come before their children
+        parent = None if branch.parent is None else copies[branch.parent]
+        copy = Branch(branch.number, parent, branch.fork, list(branch.journal), branch.end)
+        copy.given_name = branch.given_name
+        copy.record = deepcopy(branch.record)
+        copy.frames = list(branch.frames)
+        copy.metrics = deepcopy(branch.metrics)
+        copies[branch] = copy
+    return list(copies.values())
+
+
+def place_of(action: Action) -> tuple[int, int]:
+    """Sort key of a journal."""
+    return action.place
+
+
+@final
+class Keyframes:
+    """The keyframes of all branches, within a budget of bytes; older ones are sparser.
+
+    The first one, at step 0, is never removed.
+    """
+
+    def __init__(self, budget: int) -> None:
+        self.budget = budget
+        self.used = 0
+        self._branches: list[Branch] = []
+
+    def add(self, branch: Branch, frame: Frame) -> None:
+        """Add a keyframe, unless the branch has one at this step."""
+        branch = branch.owner_of(frame.step)
+        at = bisect_right(branch.frames, frame.step, key=lambda kept: kept.step)
+        if at and branch.frames[at - 1].step == frame.step:
+            return
+        branch.frames.insert(at, frame)
+        if branch not in self._branches:
+            self._branches.append(branch)
+        self.used += frame.size
+        if self.used > self.budget:
+            self._thin(branch)
+
+    def take(self, branches: Sequence[Branch], newest: Branch) -> None:
+        """Replace all keyframes by those of these branches, thinned to the budget."""
+        self._branches = [branch for branch in branches if branch.frames]
+        self.used = sum(frame.size for branch in self._branches for frame in branch.frames)
+        if self.used > self.budget:
+            self._thin(newest)
+
+    def _thin(self, newest: Branch) -> None:
+        """Remove the keyframes that are needed least, until a tenth of the budget is free."""
+        candidates = []
+        for branch in self._branches:
+            steps = np.array([frame.step for frame in branch.frames], np.float64)
+            if not len(steps):
+                continue
+            now = steps[-1] if branch is newest else steps[-1] + 1000.0
+            before = np.concatenate([[branch.fork.step], steps[:-1]])
+            after = np.concatenate([steps[1:], [steps[-1]]])
+            # The weak power keeps old intervals short: going back is quick everywhere.
+            missed = (after - before) / (now - steps + 16.0) ** 0.25
+            for i, frame in enumerate(branch.frames):
+                is_start = branch.parent is None and i == 0
+                is_newest = branch is newest and i == len(steps) - 1
+                if not is_start and not is_newest:
+                    candidates.append((float(missed[i]), i, branch, frame))
+        candidates.sort(key=lambda each: each[:2])
+        # A neighbour of a removed keyframe has become more important: it waits for the next round.
+        gone: dict[Branch, set[int]] = {branch: set() for branch in self._branches}
+        for _, i, branch, frame in candidates[: max(1, len(candidates) // 4)]:
+            if not gone[branch] & {i - 1, i + 1}:
+                gone[branch].add(i)
+                self.used -= frame.size
+        for branch, places in gone.items():
+            if places:
+                kept = [frame for i, frame in enumerate(branch.frames) if i not in places]
+                branch.frames[:] = kept
+        if self.used > 0.9 * self.budget and candidates:
+            self._thin(newest)
+
+    def __len__(self) -> int:
+        return sum(len(branch.frames) for branch in self._branches)

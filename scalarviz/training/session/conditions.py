@@ -1,0 +1,463 @@
+"""Conditions: what can be so at a step of a training, written as text, such as "grad norm > 10".
+
+A text is one clause, or several with "or" between them. A clause is a row of `STATES`, such as "not
+finite", or a quantity with a predicate, rows of `QUANTITIES` and `PREDICATES`. A metric is a
+quantity by its own name. Nothing of a text is ever executed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from scalarviz.base.checks.limits import LONGEST_CONDITION, MOST_CONDITIONS
+from scalarviz.base.checks.numbers import FloatArray, check_signature, shorten
+from scalarviz.core.formulas.metrics import HELD_OUT, LOSS, METRICS
+from scalarviz.core.formulas.table import table
+from scalarviz.errors import InputError, ShapeError, UnknownNameError
+from scalarviz.training.network.base import Model
+from scalarviz.training.session.dead_neurons import dead_neuron
+
+if TYPE_CHECKING:
+    from scalarviz.training.session.step_view import ConditionView
+    from scalarviz.training.session.trainer import Settings, Trainer
+
+LOSSES, MEASURED, NUMBERS = "losses", "measured", "numbers"  # where a condition is read
+NUMBER = r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|inf)"
+OWN = "own function"
+NOT_FINITE = "not finite"
+
+Function = Callable[["ConditionView"], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A row of QUANTITIES: a number of the moment on arrival at a step.
+
+    name      as it is written
+    source    LOSSES or MEASURED: it is on record; NUMBERS: it is read from the bank
+    read      function of the trainer and a row of the bank, for NUMBERS
+    has_row   whether the row follows the name, as in "weight 7"; it rises and falls by its size
+    of_step   whether it belongs to the step just done, so that there is none at step 0
+    """
+
+    name: str
+    source: str
+    read: Callable[[Trainer, int], float] = lambda trainer, row: math.nan
+    has_row: bool = False
+    of_step: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A row of PREDICATES: what is said of a quantity.
+
+    name      what stands after the quantity, with `NUMBER` for a number
+    holds     function of the values, a value before each, and the number of the text
+    before    that value: "smallest" or "largest" of all earlier ones, "previous", or "" for none
+    least     the smallest number that makes sense; by default any
+    """
+
+    name: str
+    holds: Callable[[Any, Any, float], Any]
+    before: str = ""
+    least: float = -math.inf
+
+    @property
+    def pattern(self) -> str:
+        """Regular expression of a clause: the quantity, and the number if there is one."""
+        return r"(.+?) ?" + self.name.replace(" NUMBER", f" ?{NUMBER}")
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A row of STATES: something that is so, or not, of the whole training at a moment.
+
+    name       as it is written
+    read       function of the trainer and the step: a number that `holds` takes
+    holds      whether that number, or a loss, says that it is so
+    on_record  whether the losses alone tell, with some settings
+    where      function of the trainer and that number: where it is so, or ""
+    """
+
+    name: str
+    read: Callable[[Trainer, int], float]
+    holds: Callable[[Any], Any]
+    on_record: Callable[[Settings], bool] = lambda settings: False
+    where: Callable[[Trainer, float], str] = lambda trainer, value: ""
+
+
+def norm_of_gradients(trainer: Trainer, row: int) -> float:
+    """Norm of the gradients of all weights that are not frozen."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.square(trainer.bank.grad[~trainer.bank.frozen], dtype=np.float64)
+        return math.sqrt(squares.sum())
+
+
+def weight_in(trainer: Trainer, row: int) -> float:
+    """Value of the weight in a row of the bank."""
+    return float(trainer.bank.value[row])
+
+
+def gradient_in(trainer: Trainer, row: int) -> float:
+    """Gradient of the weight in a row of the bank, in the last step."""
+    return float(trainer.bank.grad[row])
+
+
+def rate_now(trainer: Trainer, row: int) -> float:
+    """Learning rate of the next step, schedule included."""
+    return trainer.settings.optimizer.rate(trainer.bank.step_count)
+
+
+def least_finite(trainer: Trainer, step: int) -> float:
+    """0, or NaN if a weight or a gradient is not finite."""
+    arrays = trainer.bank.value, trainer.bank.grad
+    return 0.0 if all(np.isfinite(array).all() for array in arrays) else math.nan
+
+
+def changes_sign(value: Any, before: Any, number: float) -> Any:
+    """Whether a value is below 0 and the one before is not, or the other way round."""
+    return ((value < 0.0) != (before < 0.0)) & (before == before)  # NaN: there is none
+
+
+def is_refused(settings: Settings) -> bool:
+    """Whether no step is taken that has a gradient or leaves a weight that is not finite."""
+    return settings.optimizer.not_finite == "error" and not settings.precision.mixed
+
+
+def neuron_at(trainer: Trainer, row: float) -> str:
+    """Name of the neuron that a row of the bank belongs to."""
+    return trainer.bank.name_of(int(row)).rpartition(", ")[0]
+
+
+QUANTITIES = table(
+    [
+        Quantity("loss", LOSSES),
+        Quantity("grad norm", NUMBERS, norm_of_gradients, of_step=True),
+        Quantity("weight", NUMBERS, weight_in, has_row=True),
+        Quantity("gradient", NUMBERS, gradient_in, has_row=True, of_step=True),
+        Quantity("learning rate", NUMBERS, rate_now),
+    ]
+)
+PREDICATES = table(
+    [
+        Predicate("> NUMBER", lambda v, before, x: v > x),
+        Predicate("< NUMBER", lambda v, before, x: v < x),
+        Predicate("rises NUMBERx", lambda v, low, x: v > x * low, "smallest", 1.0),
+        Predicate("falls NUMBERx", lambda v, high, x: x * v < high, "largest", 1.0),
+        Predicate("changes sign", changes_sign, "previous"),
+    ]
+)
+STATES = table(
+    [
+        State(NOT_FINITE, least_finite, lambda v: ~np.isfinite(v), on_record=is_refused),
+        State("a neuron is dead", dead_neuron, lambda v: v >= 0.0, where=neuron_at),
+    ]
+)
+IS_SO = Predicate("", lambda v, before, x: v > 0.5)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Condition:
+    """One clause, or a function of the user's own.
+
+    text       as it is written in error messages and files
+    source     where it is read: LOSSES, MEASURED or NUMBERS
+    read       function of the trainer and the step, for NUMBERS; unused for a function of the user
+    predicate  what is said of the number
+    number     the number of the text; 0 if it has none
+    metric     name of the metric, for MEASURED
+    row        row of the bank, or None
+    state      the row of STATES, or None
+    function   the user's own; None if a file has lost it
+    """
+
+    text: str
+    source: str
+    read: Callable[[Trainer, int], float]
+    predicate: Predicate
+    number: float = 0.0
+    metric: str = ""
+    row: int | None = None
+    state: State | None = None
+    function: Function | None = None
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is, or was, a function of the user's own, which no file holds."""
+        return self.text.startswith(OWN)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it is a function of the user's own that a file could not hold."""
+        return self.is_own and self.function is None
+
+    @property
+    def is_not_finite(self) -> bool:
+        """Whether it holds if any number is not finite, the loss included."""
+        return self.state is not None and self.state.name == NOT_FINITE
+
+    @property
+    def is_change(self) -> bool:
+        """Whether it compares with the arrival before, as "changes sign" does."""
+        return self.predicate.before == "previous"
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether it compares with all arrivals before, as "rises 3x" does."""
+        return self.predicate.before in ("smallest", "largest")
+
+    def compared(self, values: Any) -> Any:
+        """Return what the predicate is about: a number, or its size where that rises or falls."""
+        return np.abs(values) if self.looks_back and self.row is not None else values
+
+    def number_at(self, trainer: Trainer, step: int, loss: float) -> float:
+        """Return the number that is read on arrival at a step, whose step had a loss."""
+        if self.is_not_finite and not math.isfinite(loss):
+            return math.nan
+        return self.read(trainer, step)
+
+    def source_with(self, settings: Settings) -> str:
+        """Return where it is read with these settings."""
+        on_record = self.state is not None and self.state.on_record(settings)
+        return LOSSES if on_record else self.source
+
+    def holds(self, values: Any, before: Any) -> Any:
+        """Return whether it is so of a value, or of each of an array, and of one before each."""
+        return self.predicate.holds(self.compared(values), before, self.number)
+
+    def holds_over(self, values: FloatArray, before: FloatArray | None = None) -> Any:
+        """Return whether it is so at each place of a record.
+
+        before  the value before each place; None, the default: the record begins at step 0
+        """
+        if before is None:
+            before = before_each(self.predicate.before, self.compared(values), math.nan)
+        with np.errstate(invalid="ignore", over="ignore"):
+            return self.holds(values, before)
+
+    def told(self, trainer: Trainer, value: float) -> str:
+        """Return it with what its number is: "grad norm > 10 (it is 11.3)"."""
+        if self.is_own:
+            return self.text
+        where = f"it is {value:.4g}" if self.state is None else self.state.where(trainer, value)
+        return f"{self.text} ({where})" if where else self.text
+
+
+def before_each(which: str, values: FloatArray, first: float) -> FloatArray:
+    """Return the smallest, largest or last of the values before each; `first` before them all."""
+    past = np.concatenate([[first], values[:-1]])
+    if which in ("smallest", "largest"):
+        known = np.where(np.isfinite(past), past, math.nan)
+        least = np.fmin if which == "smallest" else np.fmax
+        past = least.accumulate(known)
+    return past
+
+
+def parse(text: object, metrics: Sequence[str] | None = None) -> list[Condition]:
+    """Return the clauses of a text; raise UnknownNameError or InputError for what has no meaning.
+
+    metrics  names of the metrics that are measured, as in `Session.metrics`; None: any name may be
+             one, as in a file
+    """
+    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_CONDITION:
+        raise InputError(
+            f"a condition is a text of up to {LONGEST_CONDITION} letters, such as 'grad norm > 10',"
+            f" or a function of a view, not {shorten(text)}"
+        )
+    if re.search(r" and ", text, re.IGNORECASE):
+        raise InputError(
+            f"conditions are joined by 'or' alone, and {shorten(text)} has 'and': write a function "
+            "of a view, such as lambda view: view.loss < 1 and view.step > 100"
+        )
+    clauses = re.split(r"\bor\b", " ".join(text.split()), flags=re.IGNORECASE)
+    return [one_clause(clause.strip(), metrics) for clause in clauses]
+
+
+def one_clause(text: str, metrics: Sequence[str] | None) -> Condition:
+    """Return one clause."""
+    state = STATES.get(text.lower())
+    if state is not None:
+        holds = state.holds
+        predicate = Predicate("", lambda v, before, x: holds(v))
+        return Condition(state.name, NUMBERS, state.read, predicate, state=state)
+    for predicate in PREDICATES.values():
+        found = re.fullmatch(predicate.pattern, text, re.IGNORECASE)
+        if found is None:
+            continue
+        name, *numbers = found.groups()
+        number = float(numbers[0]) if numbers else 0.0
+        if number < predicate.least:
+            raise InputError(
+                f"{text!r} takes a factor of at least {predicate.least:g}: write "
+                f"{predicate.name.replace('NUMBER', '3')!r}, say"
+            )
+        words = predicate.name.replace("NUMBER", written(number))
+        return of_quantity(name, words, predicate, number, metrics)
+    raise UnknownNameError("condition", text, examples(metrics))
+
+
+def written(number: float) -> str:
+    """Return a number as short as it can be read again."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(number)
+
+
+def of_quantity(
+    name: str, words: str, predicate: Predicate, number: float, metrics: Sequence[str] | None
+) -> Condition:
+    """Return a quantity, given by its name, with a predicate, whose text is `words`."""
+    plain, row = name, 0
+    found = re.fullmatch(r"(.+?) (\d{1,18})", name)
+    if found is not None:
+        plain, row = found[1], int(found[2])
+    quantity = QUANTITIES.get(plain.lower())
+    if quantity is None or (found is not None and not quantity.has_row):
+        metric = metric_named(name, metrics)
+        shown = metric.replace(HELD_OUT, "held-out ")
+        return Condition(f"{shown} {words}", MEASURED, unread, predicate, number, metric)
+    if quantity.has_row and found is None:
+        raise InputError(f"{name!r} is one of many: write its row, as in '{name} 7 {words}'")
+    first, text = int(quantity.of_step), quantity.name + (f" {row}" if quantity.has_row else "")
+    return Condition(
+        f"{text} {words}",
+        quantity.source,
+        lambda trainer, step: quantity.read(trainer, row) if step >= first else math.nan,
+        predicate,
+        number,
+        row=row if quantity.has_row else None,
+    )
+
+
+def unread(trainer: Trainer, step: int) -> float:
+    """Read nothing: the value is on record, or a function of the user gives it."""
+    return math.nan
+
+
+def metric_named(name: str, metrics: Sequence[str] | None) -> str:
+    """Return the name of a metric in `Session.metrics`.
+
+    Raises UnknownNameError for another name, InputError for a metric that is not measured.
+    """
+    plain = re.sub(r"^held[-_ ]out[-_ ]", "", name, flags=re.IGNORECASE)
+    metric = (HELD_OUT if plain != name else "") + plain.replace(" ", "_")
+    if metric.isidentifier() and (metrics is None or metric in metrics):
+        return metric
+    if metric.removeprefix(HELD_OUT) in (*METRICS, LOSS):
+        raise InputError(
+            f"{name!r} is not measured in this session: write sv.Session(..., metrics="
+            f"[{metric.removeprefix(HELD_OUT)!r}], every=100)"
+            + ", with data that hold samples out"
+            * metric.startswith(HELD_OUT)
+        )
+    rows = [row.name + " 7" * row.has_row for row in QUANTITIES.values()]
+    raise UnknownNameError("quantity of a condition", name, [*rows, *(metrics or METRICS)])
+
+
+def examples(metrics: Iterable[str] | None = None, row: int = 7) -> list[str]:
+    """Return conditions to choose from, one or several of each kind.
+
+    metrics  names of the metrics that are measured; `row` is that of a weight
+    """
+    shown = [name.replace(HELD_OUT, "held-out ") for name in metrics or ()]
+    return [
+        *STATES,
+        "loss < 0.01",
+        "loss rises 3x",
+        "grad norm > 10",
+        "grad norm rises 10x",
+        f"weight {row} changes sign",
+        f"weight {row} > 1",
+        f"gradient {row} changes sign",
+        "learning rate < 0.001",
+        *(f"{name} {'< 0.1' if name.endswith(LOSS) else '> 0.9'}" for name in shown),
+    ]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnCondition:
+    """A function of the user's own as a condition."""
+
+    function: Function
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def own_condition(function: Function) -> OwnCondition:
+    """Return a function of the user's own as a condition; raise InputError if it cannot be one."""
+    check_signature(function, ["view"], "a condition", "def spikes(view): return view.loss > 1")
+    name = str(getattr(function, "__qualname__", type(function).__name__))
+    return OwnCondition(function, name.rpartition(".")[2][:LONGEST_CONDITION])
+
+
+def condition_of(given: object) -> list[Condition]:
+    """Return the clauses of a text, an OwnCondition, or {"own": name}, as a file has it."""
+    if isinstance(given, OwnCondition):
+        return [of_function(given.name, given.function)]
+    if isinstance(given, Mapping):
+        return [of_function(str(given["own"]), None)]
+    return parse(given)
+
+
+def of_function(name: str, function: Function | None) -> Condition:
+    """Return a function of the user's own, or None for one that is lost, as a condition."""
+    return Condition(f"{OWN} {name}", NUMBERS, unread, IS_SO, function=function)
+
+
+def checked(given: Sequence[object], network: Model, metrics: Sequence[str] | None) -> list[object]:
+    """Return conditions of a user as an action keeps them: texts of one clause, and functions.
+
+    given    texts and functions
+    network  the network, whose rows the texts may name
+    metrics  as in `parse`
+
+    Raises InputError, UnknownNameError or ShapeError.
+    """
+    found: list[object] = []
+    for each in given:
+        if callable(each):
+            found.append(own_condition(each))
+            continue
+        clauses = parse(each, metrics)
+        check_rows(clauses, network)
+        found += [clause.text for clause in clauses]
+    if len(found) > MOST_CONDITIONS:
+        raise InputError(f"at most {MOST_CONDITIONS} conditions are watched, not {len(found)}")
+    return found
+
+
+def check_rows(clauses: Iterable[Condition], network: Model) -> None:
+    """Raise ShapeError for a row that a network lacks."""
+    count = len(network.bank)
+    for clause in clauses:
+        if clause.row is not None and clause.row >= count:
+            raise ShapeError(
+                f"the network has rows 0 to {count - 1}, and no row {clause.row}, which "
+                f"{clause.text!r} names"
+            )
+
+
+def with_rows(given: Sequence[object], rows: Mapping[int, int]) -> list[object]:
+    """Return conditions with the rows that a changed network has; without those that are gone.
+
+    given  texts and functions, as `checked` returns them
+    rows   the new row of each old one that stays
+    """
+    found: list[object] = []
+    for each in given:
+        clauses = condition_of(each)
+        row = clauses[0].row
+        if row is None:
+            found.append(each)
+        elif row in rows:
+            found.append(str(each).replace(f" {row} ", f" {rows[row]} ", 1))
+    return found

@@ -1,0 +1,99 @@
+"""Metrics of a session: measured at every some steps, and kept with the branch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import final
+
+import numpy as np
+
+from scalarviz.core.formulas.metrics import (
+    HELD_OUT,
+    LOSS,
+    MetricRow,
+    measured,
+    predictions_of,
+    rows_of_metrics,
+)
+from scalarviz.data import DataSet
+from scalarviz.errors import InputError
+from scalarviz.training.session.branches import Branch
+from scalarviz.training.session.points import Points, Series
+from scalarviz.training.session.trainer import Trainer
+
+
+@final
+class Metrics:
+    """What a session measures.
+
+    rows   metrics by name
+    every  number of steps between two measurements
+    """
+
+    def __init__(self, rows: Mapping[str, MetricRow], every: int) -> None:
+        self.rows = dict(rows)
+        self.every = every
+
+    def measure(self, trainer: Trainer, step: int) -> dict[str, float]:
+        """Return all metrics of the present numbers, on the batch of a step and held-out samples.
+
+        The network is evaluated as by a call, without dropout.
+        """
+        held_out, loss = trainer.settings.data.held_out, trainer.loss
+        found: dict[str, float] = {}
+        pairs = {"": trainer.batches.at(step), HELD_OUT: held_out}
+        for prefix, pair in pairs.items():
+            if pair is None or (not prefix and not self.rows):
+                continue
+            inputs, targets = pair
+            outputs = trainer.network(inputs)
+            if prefix:
+                found[prefix + LOSS] = loss(outputs, targets)
+            predictions = predictions_of(loss, outputs)
+            wanted = np.array(targets, np.float64)
+            predictions.flags.writeable = wanted.flags.writeable = False
+            for row in self.rows.values():
+                found[prefix + row.name] = measured(row, predictions, wanted)
+        return found
+
+
+def measured_names(metrics: Metrics | None, data: DataSet) -> list[str]:
+    """Return the names in `Session.metrics` of what a session measures of some data."""
+    if metrics is None:
+        return []
+    held_out = [] if data.held_out is None else [HELD_OUT + LOSS]
+    return [*metrics.rows, *held_out, *(HELD_OUT + name for name in metrics.rows if held_out)]
+
+
+def metrics_of(metrics: object, every: int, data: DataSet) -> Metrics | None:
+    """Return what a session measures, or None; raise InputError for unsuitable metrics."""
+    rows = rows_of_metrics(metrics)
+    if not rows and metrics and data.held_out is None:
+        raise InputError(
+            "the loss as a metric is that of held-out samples, and this data has none: write "
+            "sv.data.Arrays(inputs, targets, share=0.8), say"
+        )
+    return Metrics(rows, every) if metrics else None
+
+
+def record(branch: Branch, step: int, values: Mapping[str, float]) -> None:
+    """Keep the metrics of a step that a branch arrives at for the first time."""
+    for name, value in values.items():
+        branch.metrics.setdefault(name, Points()).add(step, value)
+
+
+def series(branch: Branch, now: int) -> dict[str, Series]:
+    """Return steps and values of each metric on the way of a branch up to the step `now`."""
+    parts = []
+    for each in branch.lineage():
+        parts.append([(name, points.until(now)) for name, points in each.metrics.copy().items()])
+        now = min(now, each.fork.step)
+    found: dict[str, list[Series]] = {}
+    for name, part in chain(*reversed(parts)):
+        found.setdefault(name, []).append(part)
+    whole = {
+        name: (np.concatenate([steps for steps, _ in each]), np.concatenate([v for _, v in each]))
+        for name, each in found.items()
+    }
+    return {name: series for name, series in whole.items() if len(series[0])}

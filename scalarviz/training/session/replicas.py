@@ -1,0 +1,276 @@
+"""Replicas: the same training under many seeds, as one batched run."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.checks.numbers import (
+    FloatArray,
+    answered,
+    as_batch,
+    not_copied,
+    shorten,
+    size,
+    true_or_false,
+)
+from scalarviz.base.process.memory import check_losses, in_units, most
+from scalarviz.base.process.whole import ctrl_c, uncut
+from scalarviz.base.progress import Progress
+from scalarviz.core.formulas.initial_draws import DrawnTogether
+from scalarviz.core.formulas.initializers import PORTION
+from scalarviz.core.formulas.randomness import check_seed
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.bank_stack import BankStack
+from scalarviz.data.batches import GeneratedBatches
+from scalarviz.errors import EngineError, InputError
+from scalarviz.training.network.network import Network
+from scalarviz.training.session.lock import SessionLock
+from scalarviz.training.session.session import Session
+
+if TYPE_CHECKING:
+    from scalarviz.engines.cpu.replicas import CpuMany
+    from scalarviz.engines.cuda.replicas import CudaMany
+
+MOST_STEPS = 10_000  # in one kernel call
+SECONDS = 0.05  # about what a kernel call takes, and the delay of Ctrl-C
+
+
+@final
+class Replicas:
+    """Networks that differ in their seed only, trained side by side by the same kernels.
+
+    Each has, bit for bit, the numbers of a session of its own with this seed. `networks` (on the
+    python engine when used by themselves) and their `banks` are current after every `advance`. A
+    replica whose gradient is not finite, or would become so by a step, stops before that step; its
+    losses are NaN from there on.
+
+    session  the Session of a Network to repeat; it runs on the engine cpu or cuda
+    seeds    integers from 0, one for each replica
+
+    Raises InputError for unsuitable seeds, sessions or data, EngineError if the session runs on
+    another engine.
+    """
+
+    def __init__(self, session: Session, seeds: Iterable[int]) -> None:
+        if not isinstance(seeds, Iterable):
+            raise InputError(f"seeds are several numbers, such as range(100), not {shorten(seeds)}")
+        if not isinstance(session, Session):
+            raise InputError(
+                f"replicas are those of a session, not of {shorten(session)}: write "
+                "sv.replicate(sv.Session(net, data), seeds=range(100))"
+            )
+        if not session.network.layers:
+            raise InputError("only sessions of networks have replicas, not those of expressions")
+        self.seeds = [check_seed(seed) for seed in as_many_as_fit(seeds, session)]
+        if not self.seeds:
+            raise InputError("replicas need at least one seed: write seeds=range(100)")
+        if session.engine not in ("cpu", "cuda"):
+            raise EngineError(
+                "replicas run on the engines cpu and cuda, and this session runs on "
+                f"{session.engine}: write session.to('cpu') first"
+            )
+        with session.doing():  # holds the session's lock
+            self._begin(session)
+        self._session_lock = SessionLock()
+        self._losses: list[FloatArray] = []
+        self.step_index = 0
+        self._pace = 1.0  # steps that take about SECONDS
+
+    def _begin(self, session: Session) -> None:
+        trainer = session.timeline.trainer
+        batches = [session.data.batches(trainer.settings.batch, seed) for seed in self.seeds]
+        if isinstance(batches[0], GeneratedBatches):
+            raise InputError(
+                f"{session.data} makes its batches by code, which replicas cannot share: make "
+                "tables of samples, such as sv.data.Arrays(inputs, targets)"
+            )
+        row = session.optimizer.row
+        stack = BankStack(len(self.seeds), session.network.bank, row.slots)
+        self.networks = networks_on(stack.banks, self.seeds, session.network)
+        precision = session.network.precision
+        for network in self.networks:
+            network.bank.start_scaling(precision)
+            network.bank.frozen[:] = session.network.bank.frozen
+        self._evaluator = session.network.fresh(0).to(session.engine, precision)
+        self._many = class_of_many(session.engine)(
+            session.network.program,
+            stack,
+            batches,
+            trainer.loss,
+            trainer.settings.optimizer,
+            precision,
+        )
+
+    __reduce_ex__ = not_copied(
+        "replicas, whose numbers their kernels hold",
+        "replicas.networks[i].copy() is one of them, and its save(path) keeps it",
+    )
+
+    @property
+    def banks(self) -> list[Bank]:
+        """The bank of each network, in the order of the seeds."""
+        return [network.bank for network in self.networks]
+
+    def advance(self, n: int = 1, *, progress: bool = True) -> None:
+        """Take `n` steps with all networks; Ctrl-C ends it after a whole step.
+
+        n         number of steps, at least 0, which changes nothing; by default 1
+        progress  True, the default: a progress bar in a terminal or a notebook, if it takes longer
+                  than a second, with the mean loss of the networks; False: none
+        """
+        wanted = true_or_false(progress, "progress")
+        left, first = size(n, "n", least=0), self.step_index
+        check_losses(first + left, len(self))
+        with self._session_lock.taken(), Progress(left, wanted) as bar:
+            if left and not first:
+                self._many.prepare()  # compiles; Ctrl-C can interrupt it
+            self._advance(left, bar)
+
+    @uncut
+    def _advance(self, left: int, bar: Progress) -> None:
+        """Take steps in portions; Ctrl-C ends it after one of them."""
+        first = self.step_index
+        try:
+            while left:
+                left -= self._take_steps(min(left, int(self._pace)))
+                if left:
+                    bar.tell(self.step_index - first, self._mean_loss())
+                    ctrl_c.deliver()
+                    self._session_lock.between()
+        finally:
+            if self.step_index > first:
+                self._many.count_steps()
+
+    def _take_steps(self, count: int) -> int:
+        start = time.perf_counter()
+        self._losses.append(self._many.steps(self.step_index, count))
+        self.step_index += count
+        in_time = count * SECONDS / max(time.perf_counter() - start, 1e-9)
+        self._pace = min(max(in_time, 1.0), 4.0 * self._pace, MOST_STEPS)
+        return count
+
+    def _mean_loss(self) -> float:
+        """Return the mean of the newest losses of the networks that have not stopped."""
+        newest = self._losses[-1][:, -1]
+        going_on = newest[np.isfinite(newest)]
+        return float(going_on.mean()) if going_on.size else math.nan
+
+    @property
+    def losses(self) -> FloatArray:
+        """Loss of each step before its update, float64, shape (replicas, steps)."""
+        return np.concatenate([np.zeros((len(self.seeds), 0)), *self._losses], axis=1)
+
+    @property
+    def taken(self) -> npt.NDArray[np.int64]:
+        """Number of steps that each replica has taken; fewer than `step_index` if it stopped."""
+        return np.array(self._many.taken, np.int64)
+
+    def prepare(self) -> None:
+        """Compile or load the kernels, without taking a step."""
+        with self._session_lock.taken():
+            self._many.prepare()
+
+    def take_losses(self) -> FloatArray:
+        """Return the losses since the last call and forget them, shape (replicas, steps).
+
+        For long runs of many networks, whose `losses` would take much memory.
+        """
+        losses, self._losses = self.losses, []
+        return losses
+
+    def end(self, which: object) -> None:
+        """Train some replicas no further; their losses are NaN from here on.
+
+        which  a mask with a boolean for each replica
+        """
+        mask = np.asarray(which)
+        if mask.dtype != np.bool_ or mask.shape != (len(self),):
+            raise InputError(
+                f"a mask has True or False for each of the {len(self):,} replicas, and this is "
+                f"{shorten(which)}"
+            )
+        with self._session_lock.taken():
+            self._many.end(mask)
+
+    def outputs(self, x: object) -> FloatArray:
+        """Return the outputs of each network for a batch `x`: shape (replicas, samples, outputs).
+
+        `x` is one sample, or a batch of shape (samples, inputs).
+        """
+        batch, _ = as_batch(x, self._evaluator.inputs, "the replicas")
+        outputs = []
+        with self._session_lock.taken():
+            for bank in self.banks:
+                self._evaluator.bank.value[:] = bank.value
+                self._evaluator.bank.state[:] = bank.state
+                outputs.append(self._evaluator(batch))
+        return np.array(outputs)
+
+    def __len__(self) -> int:
+        return len(self.seeds)
+
+    def __repr__(self) -> str:
+        seeds = shorten(self.seeds)
+        return f"Replicas({len(self)} networks with the seeds {seeds}; step {self.step_index:,})"
+
+
+def class_of_many(engine: str) -> type[CpuMany | CudaMany]:
+    """Return the class that trains many networks on an engine; loads numba."""
+    if engine == "cuda":
+        from scalarviz.engines.cuda.replicas import CudaMany
+
+        return CudaMany
+    from scalarviz.engines.cpu.replicas import CpuMany
+
+    return CpuMany
+
+
+def networks_on(banks: Sequence[Bank], seeds: Sequence[int], like: Network) -> list[Network]:
+    """Return a network on each bank of zeros, with the initial numbers of each seed."""
+    rows = len(banks[0])
+    together = PORTION // (rows or 1)  # 0: each of them is drawn in portions
+    networks: list[Network] = []
+    for first in range(0, len(seeds), together or 1):
+        group = seeds[first : first + (together or 1)]
+        with DrawnTogether(group, rows if together else 0):
+            pairs = zip(group, banks[first:], strict=False)
+            networks += [like.fresh(seed, bank=bank) for seed, bank in pairs]
+    return networks
+
+
+def as_many_as_fit(seeds: Iterable[int], session: Session) -> list[int]:
+    """Return the seeds as a list, or raise InputError if memory does not suffice for them."""
+    net, numbers = session.network, 2 + len(session.optimizer.row.slots)
+    # Per weight: values, gradients and slots, twice (bank and copy before a step), and three bytes.
+    row = np.dtype(net.dtype).itemsize * 2 * numbers + 3
+    each = 3_000 + 1_000 * len(net.layers) + row * len(net.bank)
+    asked, found = shorten(seeds), list(islice(seeds, most(each) + 1))
+    if len(found) > most(each):
+        raise InputError(
+            f"a replica takes {in_units(each)} of memory, and this machine has memory for "
+            f"{most(each):,}: pass fewer seeds than {asked}"
+        )
+    return found
+
+
+@answered
+def replicate(session: Session, seeds: Iterable[int]) -> Replicas:
+    """Repeat a session under many seeds, as one run: `sv.replicate(s, range(1000)).advance(500)`.
+
+    Each network starts with the initial weights of its seed, and draws its batches with it; what
+    the session has done already is not repeated, and its metrics and callbacks are not used.
+
+    session  a Session of a Network
+    seeds    integers from 0, one for each replica
+
+    Returns Replicas. Raises InputError for unsuitable seeds, sessions or data, EngineError if the
+    session runs on another engine than cpu or cuda.
+    """
+    return Replicas(session, seeds)

@@ -1,0 +1,310 @@
+"""SharedClock: several sessions on one clock, which they advance along and go back together.
+
+Each session takes the steps that it would take alone, with the same bits. Going on, those that are
+ahead wait until the others have come to the same place; going back, those that are behind wait.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import final
+
+from scalarviz.base.checks.numbers import number, size
+from scalarviz.core.model.trace import PHASES
+from scalarviz.training.session.background import Player
+from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.lock import SessionLock
+from scalarviz.training.session.session import Session, Unit
+from scalarviz.training.session.units import check_unit
+
+ROUND = 0.01  # seconds in which all sessions go on to the same step, while it plays
+MOST_STEPS = 100_000  # in one round
+Place = tuple[int, int]  # a step, and the phase within it
+Halted = dict[Session, tuple[Clock, BaseException | str]]
+
+START = (0, 0)
+
+
+@final
+class SharedClock:
+    """The clock of several sessions.
+
+    sessions  the sessions; while it plays, each of them is `playing`
+    replays   whether whole steps are repeated only: each session waits at the end of its branch
+    halted    those that cannot go on, with the place where that was, and the error or what a
+              callback said; the others go on without them, until they were moved
+    """
+
+    def __init__(self, sessions: Sequence[Session], *, replays: bool = False) -> None:
+        self.sessions = tuple(sessions)
+        self.replays = replays
+        self.halted: Halted = {}
+        self._lock = SessionLock()
+        self._player = Player(self._lock)
+        self._pace = 1.0  # steps that take about ROUND
+
+    # Where it stands.
+
+    @property
+    def _left(self) -> list[Session]:
+        """The sessions that can go on."""
+        known = self.halted.items()
+        self.halted = {each: why for each, why in known if each.clock == why[0]}
+        left = [each for each in self.sessions if each not in self.halted]
+        if self.replays:
+            left = [each for each in left if each.clock < each.timeline.branch.end]
+        return left
+
+    @property
+    def going(self) -> list[Session]:
+        """The sessions that can go on; all, if none can."""
+        return self._left or [*self.sessions]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no session can go on."""
+        return not self._left
+
+    @property
+    def step_index(self) -> int:
+        """Number of steps that all sessions have done that can go on."""
+        return min(session.step_index for session in self.going)
+
+    @property
+    def clock(self) -> Clock:
+        """The moment of the session that is the furthest behind."""
+        return min((session.clock for session in self.going), key=lambda clock: clock.place)
+
+    @property
+    def end(self) -> int:
+        """The last step that a session has come to, on its branch."""
+        return max(session.timeline.here.end.step for session in self.sessions)
+
+    @property
+    def operations(self) -> list[str]:
+        """Names of the operations of a step: of each phase, those of the session with most."""
+        moments = [session.timeline.here.moments for session in self.sessions]
+        found: list[str] = []
+        for phase in PHASES:
+            names: list[list[str]] = [
+                [each.name for each in parts if each.phase == phase] for parts in moments
+            ]
+            most: list[str] = max(names, key=len)
+            found += most
+        return found
+
+    @property
+    def loss(self) -> float:
+        """The loss of the first session."""
+        return self.sessions[0].loss
+
+    @property
+    def engine(self) -> str:
+        """ "python" if a session runs on it, which holds up a face; else an engine of theirs."""
+        engines = [session.engine for session in self.sessions]
+        return "python" if "python" in engines else engines[0]
+
+    # Moving.
+
+    def advance(self, n: int = 1, unit: Unit = "step") -> None:
+        """Advance by `n` of a `unit`; sessions that are ahead wait for the others.
+
+        n     number of units, at least 0; by default 1
+        unit  "operation", "phase", "sample", "step", the default, or "epoch", of the first session
+
+        By operations, a session that has done its forward operations waits for the forward
+        operations of the others, and so for each phase. Raises the error of a session that cannot
+        go on, after the others have done so.
+        """
+        self._check(unit)
+        with self.turn():
+            if unit in ("operation", "phase"):
+                for _ in range(size(n, "n", least=0)):
+                    self._advance_least(unit)
+            elif size(n, "n", least=0):
+                self._advance_to(self._target(n, unit))
+
+    def back(self, n: int = 1, unit: Unit = "step") -> None:
+        """Go back by `n` of a `unit`, at most to the start; sessions that are behind wait.
+
+        n, unit  as in `advance`
+        """
+        self._check(unit)
+        with self.turn():
+            for _ in range(size(n, "n", least=0)):
+                if unit in ("operation", "phase"):
+                    last = max(map(place_before, self.sessions))
+                    movers = [each for each in self.sessions if place_before(each) == last]
+                    move(movers, lambda session: session.back(1, unit))
+                    continue
+                each = self._steps(unit)
+                furthest = max(map(begun, self.sessions))
+                target = max(0, -(-furthest // each) - 1) * each
+                movers = [session for session in self.sessions if session.clock > Clock(target)]
+                move(movers, lambda session: session.seek(target))  # noqa: B023
+
+    def seek(self, step: int) -> None:
+        """Go to the moment of arrival at a `step` with all sessions."""
+        step = size(step, "step", least=0)
+        with self.turn():
+            self.halted.clear()
+            move(self.sessions, lambda session: session.seek(step))
+
+    def reset(self) -> None:
+        """Go to the start with all sessions, and begin a new branch of each."""
+        with self.turn():
+            self.halted.clear()
+            move(self.sessions, Session.reset)
+
+    # Playing.
+
+    @property
+    def playing(self) -> bool:
+        """Whether background play is under way."""
+        return self._player.playing
+
+    def play(
+        self, speed: float | None = None, unit: Unit = "step", until: int | None = None
+    ) -> None:
+        """Advance in a background thread; if it plays already, change speed, unit or end.
+
+        speed  units a second; None, the default: as fast as the sessions can go on together
+        unit   as in `advance`; by default "step"
+        until  the step at which it pauses by itself; None, the default: none
+
+        Background play of the sessions themselves ends. Returns at once. Raises the error that
+        ended the previous play if no `pause` has raised it.
+        """
+        self._check(unit)
+        for session in self.sessions:
+            session.follow(self._player)
+        self._player.play(self._portion, speed, unit, until)
+
+    def pause(self, timeout: float | None = None) -> None:
+        """Stop background play after the present round.
+
+        timeout  seconds to wait for it; None, the default: no limit
+
+        Raises the error that ended the play, once: in the first call after it.
+        """
+        if timeout is not None:
+            timeout = number(timeout, "the timeout", 0.0)
+        self._player.pause(timeout)
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Hold the clock in this block: no other thread moves it meanwhile."""
+        with self._lock.taken():
+            yield
+
+    @contextmanager
+    def still(self, seconds: float) -> Iterator[bool]:
+        """Hold the clock, so that all sessions stand still; yield False if not within `seconds`."""
+        with self._lock.taken(seconds) as mine:
+            yield mine
+
+    # How.
+
+    def _check(self, unit: str) -> None:
+        for session in self.sessions:
+            check_unit(session.timeline, unit)
+
+    def _steps(self, unit: str) -> int:
+        """Return the steps of a unit, of the first session."""
+        epoch = self.sessions[0].timeline.trainer.batches.steps_an_epoch
+        return epoch if unit == "epoch" else 1
+
+    def _target(self, n: int, unit: str) -> int:
+        each = self._steps(unit)
+        return (self.step_index // each + n) * each
+
+    def _advance_least(self, unit: str) -> None:
+        """Advance the sessions that are the furthest behind by one operation or phase."""
+        going = self.going
+        least = min(map(place_of, going))
+        movers = [session for session in going if place_of(session) == least]
+        one: Unit = "phase" if unit == "phase" else "operation"
+        self._go_on(movers, lambda session: session.advance(1, one, progress=False))
+
+    def _advance_to(self, step: int) -> None:
+        """Advance all sessions that can go on to a step, those beyond it excepted."""
+        movers = [session for session in self.going if session.clock < Clock(step)]
+
+        def go(session: Session) -> None:
+            end = session.timeline.branch.end.step
+            last = min(step, end) if self.replays else step
+            session.advance(last - session.step_index, progress=False)
+
+        self._go_on(movers, go)
+
+    def _go_on(self, movers: Sequence[Session], go: Callable[[Session], None]) -> None:
+        """Move some sessions; note those that cannot go on, and raise the first one's error."""
+        errors: list[BaseException] = []
+        for session in movers:
+            try:
+                go(session)
+            except Exception as error:  # whatever ends one, the others go on
+                self.halted[session] = session.clock, error
+                errors.append(error)
+            if stopped := session.timeline.visits.stopped:
+                self.halted[session] = session.clock, stopped
+        if errors:
+            raise errors[0]
+
+    def _portion(self, most: int | None, unit: str, until: int | None) -> int:
+        """Advance by at most `most` units, in about ROUND seconds; return by how many.
+
+        It does not go beyond the step `until`.
+        """
+        with self.turn():
+            before, went = set(self.halted), 1
+            left = math.inf if until is None else until - self.step_index
+            if left <= 0:
+                return 0
+            if unit == "step":
+                went = max(1, int(min(self._pace, left)))
+                went = went if most is None else min(most, went)
+                begun = time.perf_counter()
+                self._advance_to(self.step_index + went)
+                seconds = max(time.perf_counter() - begun, 1e-9) / went
+                self._pace = min(max(ROUND / seconds, 1.0), 4.0 * self._pace, MOST_STEPS)
+            else:
+                self._advance_least(unit)
+            if set(self.halted) - before:  # a callback has ended the training of a session
+                self._player.stop()
+        return went
+
+
+def place_of(session: Session) -> Place:
+    """Return the step and the phase of the next operation."""
+    here = session.timeline.here
+    return here.clock.step, PHASES.index(here.moments[here.clock.operation].phase)
+
+
+def place_before(session: Session) -> Place:
+    """Return the step and the phase of the last operation that is done."""
+    here = session.timeline.here
+    step, operation = here.clock.place
+    if operation:
+        return step, PHASES.index(here.moments[operation - 1].phase)
+    return (step - 1, len(PHASES) - 1) if step else (-1, 0)
+
+
+def begun(session: Session) -> int:
+    """Return the number of steps that are begun."""
+    return session.step_index + (session.clock.operation > 0)
+
+
+def move(sessions: Sequence[Session], go: Callable[[Session], None]) -> None:
+    """Move some sessions, all of them if one fails; raise the first error."""
+    errors: list[Exception] = []
+    for session in sessions:
+        try:
+            go(session)
+        except Exception as error:  # raised below, when all have moved
+            errors.append(error)
+    if errors:
+        raise errors[0]

@@ -1,0 +1,325 @@
+"""Stops: a training stops by itself at the first step at which one of its conditions holds anew.
+
+A condition is compared with the moment on arrival at a step, before the actions there. It holds
+anew if it did not hold on the arrival before, or was set since then. So where a training stops
+follows from its past alone: it is the same in portions of any size, in a copy, and in a loaded run.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.errors import GradientError
+from scalarviz.training.session.arrivals import value_of
+from scalarviz.training.session.branches import Branch, Clock, place_of
+from scalarviz.training.session.conditions import (
+    LOSSES,
+    MEASURED,
+    NOT_FINITE,
+    NUMBERS,
+    OWN,
+    Condition,
+    OwnCondition,
+    before_each,
+)
+from scalarviz.training.session.metrics import series
+from scalarviz.training.session.trainer import Settings
+from scalarviz.training.session.way_back import with_way_back
+
+if TYPE_CHECKING:
+    from scalarviz.training.session.timeline import Timeline
+
+KIND = "stop when"  # of the action that sets conditions
+MOST_MARKS = 200
+MOST_KNOWN = 2000  # steps of a branch and a condition
+
+
+class Seen(NamedTuple):
+    """What a condition had on arrival at a step: its number, and the smallest or largest so far."""
+
+    branch: Branch
+    step: int
+    value: float
+    extreme: float
+    holds: bool
+
+
+class Mark(NamedTuple):
+    """A step of a branch at which it stopped by itself, or that `first` has found, and why."""
+
+    branch: Branch
+    step: int
+    text: str
+
+
+@final
+class Stops:
+    """Looks for the steps at which a timeline stops.
+
+    everywhere   whether to stop in steps that are repeated, too, as `advance` and `play` do
+    are_ignored  whether it stops nowhere, as in a copy that is recorded; can be set
+    """
+
+    def __init__(self) -> None:
+        self.everywhere = self.are_ignored = False
+        self.marks: tuple[Mark, ...] = ()  # replaced as a whole, for other threads
+        self._settings: Settings | None = None
+        self._sources: dict[str, list[Condition]] = {}
+        self._seen: dict[Condition, Seen] = {}
+        self._past = Past()
+
+    @contextmanager
+    def in_repeated_steps(self) -> Iterator[None]:
+        """Stop in repeated steps, too, in this block."""
+        before, self.everywhere = self.everywhere, True
+        try:
+            yield
+        finally:
+            self.everywhere = before
+
+    def mark(self, branch: Branch, step: int, text: str) -> None:
+        """Remember a step, for the loss curve; the newest ones stay."""
+        kept = [each for each in self.marks if each[:2] != (branch, step)]
+        self.marks = (*kept[1 - MOST_MARKS :], Mark(branch, step, text))
+
+    def marks_of(self, branch: Branch) -> list[Mark]:
+        """Return the marks on the way of a branch, in order."""
+        found, end = [], np.inf
+        for each in branch.lineage():
+            found += [mark for mark in self.marks if mark.branch is each and mark.step <= end]
+            end = min(end, each.fork.step)
+        return sorted(found, key=lambda mark: mark.step)
+
+    def read_from(self, source: str, settings: Settings) -> list[Condition]:
+        """Return the conditions in force that are read from LOSSES, MEASURED or NUMBERS."""
+        if settings is not self._settings:
+            if self._settings is None or self._settings.stops is not settings.stops:
+                self._seen.clear()
+            self._sources = {LOSSES: [], MEASURED: [], NUMBERS: []}
+            for condition in settings.stops:
+                if not condition.is_lost:
+                    self._sources[condition.source_with(settings)].append(condition)
+            self._settings = settings
+        return self._sources[source]
+
+    def most_steps(self, timeline: Timeline, first: int, most: int) -> int:
+        """Return how many of some steps from `first` on can be taken at once."""
+        known = 0 if self.everywhere else timeline.branch.end.step - first
+        if known > 0:  # nobody looks at them
+            return min(most, known)
+        return 1 if self.read_from(NUMBERS, timeline.trainer.settings) else most
+
+    def _is_seen(self, condition: Condition, branch: Branch, step: int) -> bool:
+        """Whether it is known what a condition had on arrival at a step."""
+        seen = self._seen.get(condition)
+        return seen is not None and seen.branch is branch and seen.step == step
+
+    def steps_until_stop(self, timeline: Timeline, first: int, losses: FloatArray) -> int | None:
+        """Return the number of steps up to the first one that stops by its loss or metrics.
+
+        first   the step from which on whole steps were taken
+        losses  of these steps; None is returned if none stops
+        """
+        found, settings, branch = [], timeline.trainer.settings, timeline.branch
+        for condition in self.read_from(LOSSES, settings) if len(losses) else ():
+            anew, _ = self._over(branch, condition, first, losses)
+            found += (np.flatnonzero(anew)[:1] + 1).tolist()
+        for condition in self.read_from(MEASURED, settings):
+            steps = measured_anew(timeline.branch, condition, first, first + len(losses))
+            found += [step - first for step in steps[:1]]
+        return min(found, default=None)
+
+    def arrive(self, timeline: Timeline, first: int) -> str:
+        """Return why to stop on arrival at the present step, or "".
+
+        `first` is the step from which on whole steps were taken.
+        """
+        step, branch, trainer = timeline.clock.step, timeline.branch, timeline.trainer
+        told = []
+        losses = self.read_from(LOSSES, trainer.settings)
+        taken = branch.losses_between(first, step) if losses else None
+        for condition in losses:
+            assert taken is not None
+            anew, self._seen[condition] = self._over(branch, condition, first, taken)
+            if anew[-1]:
+                told.append(condition.told(trainer, float(taken[-1])))
+        metrics = timeline.visits.metrics
+        if metrics is not None and step % metrics.every == 0:
+            for condition in self.read_from(MEASURED, trainer.settings):
+                if measured_anew(branch, condition, step - 1, step):
+                    value = float(series(branch, step)[condition.metric][1][-1])
+                    told.append(condition.told(trainer, value))
+        told += self._read_numbers(timeline)
+        if told:
+            self.mark(branch, step, " and ".join(told))
+        return f"stopped at step {step:,}: {' and '.join(told)}" if told else ""
+
+    def refuse(self, timeline: Timeline, error: GradientError) -> bool:
+        """Raise the error of a refused step, unless a condition stops there; return True then."""
+        stops = timeline.trainer.settings.stops
+        is_off = timeline.asking or self.are_ignored
+        if is_off or not any(condition.is_not_finite for condition in stops):
+            raise with_way_back(timeline, error) from None
+        step = timeline.clock.step
+        self.mark(timeline.branch, step, NOT_FINITE)
+        timeline.visits.stopped = f"stopped before the update of step {step:,}: {NOT_FINITE}"
+        return True
+
+    def _over(
+        self, branch: Branch, condition: Condition, first: int, values: FloatArray
+    ) -> tuple[Any, Seen]:
+        """Return where a condition holds anew in some steps, and what it has after them.
+
+        values  of the condition on arrival after each of the steps from `first` on, such as losses
+        """
+        if self._is_seen(condition, branch, first):
+            before = self._seen[condition]
+        else:
+            before = of_record(branch, condition, first)
+        holds, seen = over(before, condition, values)
+        if condition.is_change:
+            return holds, seen
+        was = before.holds and not is_set_between(branch, first, first + 1)
+        return holds & ~np.concatenate([[was], holds[:-1]]), seen
+
+    def _read_numbers(self, timeline: Timeline) -> list[str]:
+        """Return which conditions on numbers of the bank hold anew at the present step."""
+        trainer, branch, step = timeline.trainer, timeline.branch, timeline.clock.step
+        told: list[str] = []
+        conditions = self.read_from(NUMBERS, trainer.settings)
+        if not conditions:
+            return told
+        since = is_set_between(branch, step - 1, step)
+        values = {condition: value_of(timeline, condition) for condition in conditions}
+        for condition, value in values.items():
+            if condition.predicate.before:
+                before = self._before(timeline, condition)
+                seen = after(before, condition, value)
+                anew = seen.holds and (condition.is_change or since or not before.holds)
+            else:
+                seen = Seen(branch, step, value, np.nan, bool(condition.holds(value, np.nan)))
+                anew = seen.holds and (since or not self._before(timeline, condition).holds)
+            self._seen[condition] = seen
+            if condition.looks_back:
+                self._past.add(condition, seen)
+            if anew:
+                told.append(condition.told(trainer, value))
+        return told
+
+    def _before(self, timeline: Timeline, condition: Condition) -> Seen:
+        """Return what a condition had on the arrival before, by visits if nobody has looked."""
+        branch, step = timeline.branch, timeline.clock.step - 1
+        if self._is_seen(condition, branch, step):
+            return self._seen[condition]
+        start = Seen(branch, step - 1, np.nan, np.nan, False)
+        if condition.looks_back:  # at all steps that nobody has looked at
+            start = self._past.newest(condition, branch, step)
+        if start.step == step:
+            return start
+        with timeline.visit(Clock(start.step + 1)):
+            for each in range(start.step + 1, step + 1):
+                timeline.forward(Clock(each))
+                start = after(start, condition, value_of(timeline, condition))
+        if condition.looks_back:
+            self._past.add(condition, start)
+        return start
+
+
+@final
+class Past:
+    """What conditions that compare with all arrivals before had at some steps, by their texts."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, int], list[Seen]] = {}
+
+    def add(self, condition: Condition, seen: Seen) -> None:
+        """Remember what a condition had on arrival at a step."""
+        known = self._known.setdefault((condition.text, seen.branch.number), [])
+        place = bisect_left(known, seen.step, key=lambda each: each.step)
+        if place == len(known) or known[place].step != seen.step:
+            known.insert(place, seen)
+        if len(known) > MOST_KNOWN:
+            del known[1::2]
+
+    def newest(self, condition: Condition, branch: Branch, step: int) -> Seen:
+        """Return the newest that is known at or before a step; step -1 if nothing is."""
+        for each in branch.lineage():
+            known = self._known.get((condition.text, each.number), [])
+            place = bisect_right(known, step, key=lambda seen: seen.step)
+            if place:
+                return known[place - 1]._replace(branch=branch)
+            step = min(step, each.fork.step)
+        return Seen(branch, -1, np.nan, np.nan, False)
+
+
+def over(before: Seen, condition: Condition, values: FloatArray) -> tuple[Any, Seen]:
+    """Return where a condition holds on the arrivals that follow, and what it has after them."""
+    which = condition.predicate.before
+    start = before.value if which == "previous" else before.extreme
+    past = before_each(which, np.append(condition.compared(values), np.nan), start)
+    holds = condition.holds_over(values, past[:-1])
+    step, last = before.step + len(values), float(values[-1])
+    return holds, Seen(before.branch, step, last, float(past[-1]), bool(holds[-1]))
+
+
+def after(before: Seen, condition: Condition, value: float) -> Seen:
+    """Return what a condition has on an arrival, from what it had on the arrival before."""
+    return over(before, condition, np.array([value]))[1]
+
+
+def of_record(branch: Branch, condition: Condition, step: int) -> Seen:
+    """Return what a condition on losses had on arrival at a step."""
+    losses, which = branch.losses_between(0, step), condition.predicate.before
+    if not len(losses):
+        return Seen(branch, step, np.nan, np.nan, False)
+    before = before_each(which, np.append(losses, np.nan), np.nan)
+    holds = bool(condition.holds(losses[-1], before[-2]))
+    return Seen(branch, step, float(losses[-1]), float(before[-1]), holds)
+
+
+def measured_anew(branch: Branch, condition: Condition, first: int, last: int) -> list[int]:
+    """Return the steps after `first`, up to `last`, where a condition on a metric holds anew."""
+    steps, values = series(branch, last).get(condition.metric, (np.zeros(0), np.zeros(0)))
+    holds = condition.holds_over(values)
+    found = []
+    for i in np.flatnonzero(holds & (steps > first)).tolist():
+        is_first = not i or not holds[i - 1] or condition.predicate.before == "previous"
+        if is_first or is_set_between(branch, int(steps[i - 1]), int(steps[i])):
+            found.append(int(steps[i]))
+    return found
+
+
+def is_set_between(branch: Branch, first: int, last: int) -> bool:
+    """Whether conditions were set from step `first` on, before the arrival at step `last`."""
+    journal = branch.journal
+    if not journal or journal[-1].step < first:
+        return False
+    start, end = (bisect_left(journal, (step, 0), key=place_of) for step in (first, last))
+    return any(action.kind == KIND for action in journal[start:end])
+
+
+def set_conditions(settings: Settings) -> list[object]:
+    """Return the conditions in force as the action that sets them keeps them."""
+    return [
+        OwnCondition(each.function, each.text.removeprefix(OWN).strip())
+        if each.function is not None
+        else each.text
+        for each in settings.stops
+        if not each.is_lost
+    ]
+
+
+def in_one_text(conditions: Sequence[object]) -> str:
+    """Return conditions as one text, which means the same."""
+    return " or ".join(map(str, conditions))
+
+
+def texts_of(conditions: Sequence[Condition]) -> list[str]:
+    """Return conditions as they are shown."""
+    return [each.text + " (lost with its file)" * each.is_lost for each in conditions]

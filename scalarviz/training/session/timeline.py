@@ -1,0 +1,497 @@
+"""Timeline: a trainer with a clock, branches and keyframes, which can go to any moment.
+
+There is one clock and one set of numbers. To go back, the newest keyframe before the target is
+restored, and the steps from there are replayed together with the user's actions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, final
+from weakref import WeakMethod
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.process.whole import whole
+from scalarviz.core.model.bank import NONE
+from scalarviz.engines.common.base import Outcome
+from scalarviz.errors import GradientError, OrderError
+from scalarviz.training.session.branches import Action, Branch, Clock, Keyframes
+from scalarviz.training.session.here import Here
+from scalarviz.training.session.kept import Kept
+from scalarviz.training.session.origin import Origin
+from scalarviz.training.session.outside_writes import BankDiff
+from scalarviz.training.session.stops import Stops
+from scalarviz.training.session.trainer import BETWEEN_STEPS, Trainer
+from scalarviz.training.session.undo import Spot, UndoLog
+from scalarviz.training.session.visits import Visits
+
+PORTION = 0.005  # seconds of training between two keyframes, and until a pause is noticed
+MOST_STEPS = 100_000  # at most in one portion
+TIMES = 15  # portions that the time of a step is measured over
+
+
+@final
+class Timeline:
+    """A trainer, its clock, its branches and their keyframes."""
+
+    def __init__(self, trainer: Trainer, memory: int) -> None:
+        self.trainer = trainer
+        self.clock = Clock()
+        self.branch = Branch(0, renames=WeakMethod(self._renamed))
+        self.branches = [self.branch]
+        self.keyframes = Keyframes(memory)
+        self.keyframes.add(self.branch, trainer.frame(0))
+        self.loss = np.nan
+        self.leaps = 0
+        self.walked: tuple[int, Clock] | None = None  # leaps and clock after the last operation
+        self.pace = 1.0  # steps that take about PORTION
+        self._times: deque[float] = deque(maxlen=TIMES)  # seconds a step, of the last portions
+        self.each_portion: Callable[[], None] = lambda: None  # called after whole steps
+        self.most_steps: Callable[[], int] = lambda: MOST_STEPS  # at most in a portion
+        self.between: Callable[[], None] = lambda: None  # called between two portions
+        self.origin: Origin | None = None  # the session that this one was made from
+        self.kept: Kept | None = None  # the file that has it
+        self.was_loaded = False  # whether it came from a file
+        self.title = ""  # under which it was shown last
+        self.visits = Visits()  # what is done at some steps
+        self.stops = Stops()  # where it stops by itself
+        self.undo_log = UndoLog()  # what the user changed
+        self.plays = False  # in a portion of background play, after which numbers may stay away
+        self.asking = False  # while it visits another moment to look something up
+        self._home: Clock | None = None  # where it stands meanwhile
+        self._interrupted = False  # numbers and clock may disagree, e.g. after Ctrl-C
+        self._outside_writes = BankDiff(trainer)
+        self.here = self._here()
+
+    def _here(self) -> Here:
+        moments, end = self.trainer.moments, self.branch.end
+        return Here(self.clock, self.branch, moments, self.loss, self.leaps, end)
+
+    def show(self) -> None:
+        """Publish the present state in `here`, for other threads."""
+        if not self.asking and not self._is_shown():
+            self.here = self._here()
+
+    def _is_shown(self) -> bool:
+        """Whether `here` has the present state; it is often asked to be shown again."""
+        clock, branch, moments, loss, leaps, end = self.here
+        return (
+            clock is self.clock
+            and branch is self.branch
+            and moments is self.trainer.moments
+            and loss is self.loss
+            and leaps == self.leaps
+            and end == self.branch.end
+        )
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether a portion or a visit is under way, e.g. while a batch is being made."""
+        return self._interrupted or self.visits.under_way
+
+    # Moving the clock.
+
+    def go(self, target: Clock) -> None:
+        """Go to a moment of this branch, by replay if it lies in the past."""
+        if target < self.clock:
+            self.restore(target.step)
+        self.forward(target)
+
+    def enter(self, step: int) -> None:
+        """Go to the start of a step, after the actions there, which can change its operations."""
+        self.go(Clock(step, 0, len(self.branch.actions_at((step, 0)))))
+
+    def restore(self, step: int, branch: Branch | None = None) -> None:
+        """Restore the newest keyframe at or before a step, of another branch if one is given."""
+        branch = branch or self.branch
+        # A step whose loss is not kept is repeated, which computes it again.
+        frame = branch.frame_before(step if branch.is_exact(step - 1) else step - 1)
+        assert frame is not None, "the keyframe of step 0 is never removed"
+        clock, loss = Clock(frame.step), branch.loss_at(frame.step - 1)
+        anew, self._interrupted = self._interrupted, True
+        self.trainer.restore(frame, anew=anew)
+        self.branch, self.clock, self.loss = branch, clock, loss
+        self._interrupted = False
+
+    def forward(self, target: Clock) -> None:
+        """Advance to a moment, replaying the actions of the journal on the way.
+
+        Meanwhile an engine may leave the numbers of the bank on its device.
+        """
+        bank = self.trainer.bank
+        before, bank.away.allowed = bank.away.allowed, True
+        try:
+            self._forward(target)
+            if bank.away.keeper is not None and not self.plays:
+                bank.fetch()
+                self.keep_frame()
+        finally:
+            bank.away.allowed = before
+
+    def _forward(self, target: Clock) -> None:
+        while self.clock < target:
+            is_due = is_looked_at = is_refused = False
+            first = self.clock.step
+            if not self._redo(target):
+                if self.clock.place >= target.place:
+                    break
+                most = self._steps_until(target)
+                if most > 0 and self.clock.operation == 0:
+                    is_refused = self._take_steps(most)
+                else:
+                    is_refused = self._take_operation()
+                is_due = self.visits.any and self.visits.is_due(self)
+                is_looked_at = self._stops_after(self.clock) and self.clock.operation == 0
+            self.branch.end = max(self.branch.end, self.clock)
+            self.show()
+            if is_due:
+                self.trainer.bank.fetch()  # for functions of the user
+                self.visits.measure(self)
+            if is_looked_at:
+                self.visits.stopped = self.stops.arrive(self, first)
+            if is_due:
+                self.visits.call(self)
+                self.show()
+            if is_refused or ((is_due or is_looked_at) and self.visits.stopped):
+                break
+            if not self.asking:
+                self.between()
+
+    def _redo(self, target: Clock) -> bool:
+        """Replay the journalled actions of this place up to the target; return if any."""
+        now = self.clock
+        last = target.actions if now.place == target.place else None
+        waiting = self.branch.actions_at(now.place)[now.actions : last]
+        if waiting:
+            self._apply(*waiting)
+        return bool(waiting)
+
+    def _apply(self, *actions: Action) -> None:
+        """Apply journalled actions of this place."""
+        clock = self.clock._replace(actions=self.clock.actions + len(actions))
+        self._interrupted = True
+        self.trainer.apply(*actions)
+        self.clock = clock
+        self._interrupted = False
+
+    def _steps_until(self, target: Clock) -> int:
+        """Return the number of whole steps before the target and before the next action."""
+        place = self.branch.next_place(self.clock.place)
+        stop = target.step if place is None else min(target.step, place[0])
+        return stop - self.clock.step
+
+    def _stops_after(self, moment: Clock) -> bool:
+        """Whether conditions are looked at on arrival at a moment, the branch's end not yet moved.
+
+        They are in steps that are taken for the first time, and in others if `advance` takes them.
+        """
+        if not self.trainer.settings.stops or self.asking or self.stops.are_ignored:
+            return False
+        return self.stops.everywhere or moment > self.branch.end
+
+    def repair(self) -> None:
+        """After an interrupted portion, recompute the numbers that belong to the clock."""
+        if self._interrupted or self.trainer.bank.away.is_lost:
+            self._return_to(self.clock)
+
+    def _return_to(self, moment: Clock) -> None:
+        self.restore(moment.step)
+        try:
+            with self.unseen():
+                self.forward(moment)
+        except BaseException:  # at a keyframe numbers and clock agree
+            self.restore(self.clock.step)
+            raise
+
+    def settle(self) -> None:
+        """After an error or Ctrl-C in a call: end all that was under way in it."""
+        home, self._home = self._home, None
+        self.asking = self.visits.under_way = self.stops.everywhere = False
+        if home is None:
+            self.repair()
+        else:
+            self._return_to(home)
+
+    def _take_steps(self, most: int) -> bool:
+        """Take at most so many steps; return whether one was refused, where the user stops."""
+        self._interrupted = True
+        first = self.clock.step
+        if self.visits.any:
+            most = min(most, self.visits.most_until(self, first))
+        if self._stops_after(Clock(first + most)):
+            most = self.stops.most_steps(self, first, most)
+        count = max(1, min(most, int(self.pace), self.most_steps()))
+        start = time.perf_counter()
+        outcome = self.trainer.steps(first, count)
+        if self._stops_after(Clock(first + count)):
+            outcome = self._cut(first, outcome)
+        seconds = (time.perf_counter() - start) / max(1, len(outcome.losses))
+        self._times.append(seconds)
+        self.pace = min(max(PORTION / max(seconds, 1e-9), 1.0), 4.0 * self.pace, MOST_STEPS)
+        self.branch.record.record(first, outcome.losses)
+        if len(outcome.losses):
+            self.loss = float(outcome.losses[-1])
+            self.clock = Clock(first + len(outcome.losses))
+        if outcome.bad != NONE:
+            self._stop_before_step()
+            self._interrupted = False
+            return self.stops.refuse(self, self.trainer.bank.bad_gradient(outcome.bad))
+        if outcome.overflow is not None:
+            self.repair()
+            self._stop_before_step()
+            self._interrupted = False
+            return self.stops.refuse(self, outcome.overflow)
+        self._bring_back()
+        self.each_portion()
+        self._interrupted = False
+        return False
+
+    def _bring_back(self) -> None:
+        """Fetch numbers that were away for long, in a call of `advance`; keep a keyframe of them.
+
+        In background play the next portion does so when it begins, see `Doing`.
+        """
+        bank = self.trainer.bank
+        if bank.away.is_due and not self.plays:
+            bank.fetch()
+        if bank.away.keeper is None:
+            self.keep_frame()
+
+    def _cut(self, first: int, outcome: Outcome) -> Outcome:
+        """Return the outcome of steps up to the first one that stops; those after it are undone."""
+        count = self.stops.steps_until_stop(self, first, outcome.losses)
+        is_whole = outcome.bad == NONE and outcome.overflow is None
+        if count is None or (is_whole and count == len(outcome.losses)):
+            return outcome
+        here = self.clock
+        with self.unseen():
+            self.restore(first)
+            self.forward(here)
+        self._interrupted = True
+        return self.trainer.steps(first, count)
+
+    @property
+    def seconds_a_step(self) -> float:
+        """The time that a step takes, as measured lately: a median; NaN before the first one."""
+        return float(np.median(self._times)) if self._times else np.nan
+
+    def _stop_before_step(self) -> None:
+        """Perform the moments of this step up to "step", which would not be finite."""
+        step, last = self.clock.step, len(self.trainer.moments) - 1
+        self.trainer.begin(step)
+        for operation in range(last):
+            self.trainer.perform(operation)
+        self.loss = self.trainer.run.loss
+        self.clock = Clock(step, last)
+        self.branch.end = max(self.branch.end, self.clock)
+
+    def _take_operation(self) -> bool:
+        """Perform one operation; return whether it was refused, where the user stops."""
+        step, operation = self.clock.place
+        self._interrupted = True
+        if operation == 0:
+            self.trainer.begin(step)
+        try:
+            self.trainer.perform(operation)
+        except GradientError as error:
+            self._interrupted = False  # the operation changed nothing
+            return self.stops.refuse(self, error)
+        if self.trainer.moments[operation].kind == "loss":
+            self.loss = self.trainer.run.loss
+        self.clock = self.after_operation()
+        if self.clock.operation == 0:
+            self.branch.record.record(step, np.array([self.loss]))
+            self.keep_frame()
+            self.each_portion()
+        self._interrupted = False
+        return False
+
+    def keep_frame(self) -> None:
+        """Keep a keyframe of this arrival at a step, unless the last is less than a portion ago."""
+        if self.clock.operation or self.clock.actions:
+            return
+        last = self.branch.frame_before(self.clock.step)
+        if last is None or self.clock.step - last.step >= self.pace:
+            self.keyframes.add(self.branch, self.trainer.frame(self.clock.step))
+
+    def after_operation(self) -> Clock:
+        """Return the moment after the next operation."""
+        step, operation = self.clock.place
+        last = len(self.trainer.moments) - 1
+        return Clock(step, operation + 1) if operation < last else Clock(step + 1)
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Visit a moment with numbers: this one, or just before "step" of the last step.
+
+        Raises OrderError at the very start.
+        """
+        now = self.clock
+        if now.operation:
+            yield
+            return
+        if now.step == 0:
+            raise OrderError("nothing has been computed yet: advance first")
+        with self.visit_end(now.step - 1):
+            yield
+
+    @contextmanager
+    def visit(self, moment: Clock) -> Iterator[None]:
+        """Visit another moment of this branch."""
+        with self._visiting():
+            self.go(moment)
+            yield
+
+    @contextmanager
+    def visit_end(self, step: int) -> Iterator[None]:
+        """Visit the moment just before "step" of an earlier step."""
+        with self._visiting():
+            self.enter(step)
+            self.forward(Clock(step, len(self.trainer.moments) - 1))
+            yield
+
+    @contextmanager
+    def _visiting(self) -> Iterator[None]:
+        """Return to the present moment at the end, unseen by other threads."""
+        now, home, asking = self.clock, self._home, self.asking
+        self._home, self.asking = home or now, True
+        try:
+            yield
+        finally:
+            try:
+                self.repair()
+                self.go(now)
+                self._home = home
+            finally:
+                self.asking = asking
+
+    @contextmanager
+    def unseen(self) -> Iterator[None]:
+        """Publish nothing in this block but its end, such as the replay that goes back."""
+        asking, self.asking = self.asking, True
+        try:
+            yield
+        finally:
+            self.asking = asking
+            self.show()
+
+    def set_back_writes(self) -> bool:
+        """Undo direct writes to the bank since the last `remember`; return if there are any."""
+        if not self._outside_writes.changes():
+            return False
+        self._interrupted = True
+        self.repair()
+        return True
+
+    # Actions of the user.
+
+    def note(self, kind: str, details: dict[str, Any]) -> Action:
+        """Apply and journal an action; changes of a step's structure wait for the next step."""
+        actions = self.applied((kind, details))
+        self.journal(*actions)
+        return actions[0]
+
+    def applied(self, *changes: tuple[str, dict[str, Any]]) -> list[Action]:
+        """Return actions of this moment, given kinds and details; those that do not wait apply."""
+        self._apply_queued()
+        here, made = self.clock.place, []
+        for kind, details in changes:
+            later = kind in BETWEEN_STEPS and self.clock.operation > 0
+            place = (self.clock.step + 1, 0) if later else here
+            made.append(Action(*place, kind, details, here if later else None))
+        if now := [action for action in made if action.asked is None]:
+            self._interrupted = True
+            self.trainer.apply(*now)
+        return made
+
+    @whole
+    def journal(self, *actions: Action) -> None:
+        """Journal actions that are `applied`."""
+        before, waiting = self.spot, self.branch.waiting_at(self.clock)
+        if self.branch.end > self.clock:
+            self.fork()
+        for action in actions:
+            self.branch.insert(action)
+            if action.asked is None:
+                self.clock = self.clock._replace(actions=self.clock.actions + 1)
+                self._interrupted = False
+        self.branch.end = self.clock
+        if not self.visits.under_way:  # what a callback changes belongs to the training
+            self.undo_log.add(before, self.spot, *actions, waiting=waiting)
+
+    @property
+    def spot(self) -> Spot:
+        """The present moment and its branch."""
+        return Spot(self.branch, self.clock)
+
+    def _apply_queued(self) -> None:
+        """Apply actions that were requested within the previous step and are due at this place."""
+        for action in self.branch.actions_at(self.clock.place)[self.clock.actions :]:
+            if action.asked is None:
+                break
+            self._apply(action)
+            self.branch.end = max(self.branch.end, self.clock)
+
+    @whole
+    def fork(self) -> Branch:
+        """Start a branch at this moment."""
+        self.branch = self.branch.fork_at(len(self.branches), self.clock)
+        self.branch.renames = WeakMethod(self._renamed)
+        self.branches.append(self.branch)
+        return self.branch
+
+    def _renamed(self, branch: Branch, before: str) -> None:
+        """Note that a user gave a branch another name."""
+        if not self.visits.under_way:
+            self.undo_log.add_name(self.spot, branch, before)
+
+    def switch(self, branch: Branch) -> None:
+        """Switch to another branch: to the same step if the branch reaches it, else to its end."""
+        at_end = branch.end.step <= self.clock.step
+        target = branch.end if at_end else Clock(self.clock.step)
+        self.restore(target.step, branch)
+        self.forward(target)
+
+    def take_over(self, branches: list[Branch], branch: Branch, clock: Clock) -> None:
+        """Continue a loaded or copied timeline at a moment of one of its branches."""
+        self.branches, self.branch = branches, branch
+        for each in branches:
+            each.renames = WeakMethod(self._renamed)
+        self.keyframes = Keyframes(self.keyframes.budget)
+        self.restore(clock.step)
+        self.keyframes.take(branches, branch)
+        self.forward(clock)
+        self.remember()
+        self.show()
+
+    def remember(self) -> None:
+        """Record the present numbers, so that direct writes to the bank can be detected."""
+        self._outside_writes.remember(self.clock.operation > 0)
+
+    @property
+    def remembered(self) -> FloatArray:
+        """The weights when the session last touched them, at the moment of its clock."""
+        self.trainer.bank.fetch()
+        return self._outside_writes.value.array
+
+    def journal_outside_writes(self) -> None:
+        """Journal what was written into the bank since the last `remember`.
+
+        Numbers that a device has lost are those of the last keyframe. Raises OrderError if engine
+        or activations of the network were changed without the session.
+        """
+        if self.trainer.bank.away.is_lost:
+            self.restore(self.clock.step)
+            self.remember()
+        for kind, details in self._outside_writes.changes():
+            self.note(kind, details)
+        try:
+            self.trainer.check_untouched()
+        except OrderError:  # _set_network made another run, which has not begun this step
+            self._interrupted = self.clock.operation > 0
+            raise

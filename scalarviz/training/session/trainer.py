@@ -1,0 +1,404 @@
+"""Trainer: runs the steps of one network on its data, forward in time only.
+
+The actions of a user, applied at once and again during a replay, are rows of the tables `WRITES`
+and `CHANGES`; `CHECKS` in files/actions.py has a row for each, which checks it when it is loaded.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray, as_floats, number, shorten
+from scalarviz.base.checks.targets import labels_as_rows
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.own_rates import NO_OWN_RATES
+from scalarviz.core.model.precision import Precision
+from scalarviz.core.model.program import Moment
+from scalarviz.data import DataSet
+from scalarviz.data.base import TableSet
+from scalarviz.engines.common.base import Outcome, Run
+from scalarviz.engines.common.cores import may_call_kernels
+from scalarviz.engines.common.snapshot import Snapshot
+from scalarviz.engines.registry import AUTO
+from scalarviz.errors import InputError, OrderError, ShapeError
+from scalarviz.training.network.base import Model
+from scalarviz.training.session.branches import Action, Frame
+from scalarviz.training.session.conditions import Condition, condition_of
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a user can change during training, besides the numbers of the bank."""
+
+    optimizer: Optimizer
+    data: DataSet
+    loss: Loss
+    batch: int | None
+    engine: str
+    precision: Precision
+    activations: tuple[str, ...]
+    stops: tuple[Condition, ...] = ()
+
+
+@final
+class Trainer:
+    """Performs the moments of training steps, one by one or whole steps at a time."""
+
+    def __init__(self, network: Model, settings: Settings, seed: int) -> None:
+        check_fits(settings.data, network)
+        network.check_loss(settings.loss)
+        network.start(settings.engine, settings.precision)
+        self.network = network
+        self.bank = network.bank
+        self.seed = seed
+        self.settings = settings
+        self._set_network()
+        self.run = self._make_run()
+
+    def _make_run(self) -> Run:
+        settings = self.settings
+        self.batches = settings.data.batches(settings.batch, self.seed)
+        return self.network.run(self.batches, settings.loss)
+
+    @property
+    def loss(self) -> Loss:
+        """The loss of the present step."""
+        return self.settings.loss
+
+    @property
+    def moments(self) -> tuple[Moment, ...]:
+        """All moments of a step, in order."""
+        return self.network.program.moments
+
+    @property
+    def products(self) -> int:
+        """Number of multiply-adds of a step's forward pass, approximately."""
+        return self.batches.size * self.network.program.products
+
+    def begin(self, step: int) -> None:
+        """Load the batch of a step, to perform its moments one by one."""
+        self.run.begin(step)
+
+    def perform(self, operation: int) -> None:
+        """Perform one moment, given its index, of the step that was begun."""
+        self.run.perform(self.moments[operation], self.settings.optimizer)
+
+    def steps(self, first: int, count: int) -> Outcome:
+        """Perform `count` whole steps from step `first` on."""
+        return self.run.steps(self.settings.optimizer, first, count)
+
+    def snapshot(self) -> Snapshot:
+        """Return a snapshot of the bank, from where its newest numbers are."""
+        return self.run.snapshot(self.bank)
+
+    def frame(self, step: int) -> Frame:
+        """Return a keyframe of the present numbers and settings, on arrival at a step."""
+        return Frame.of(self.bank, step, self.settings)
+
+    def restore(self, frame: Frame, *, anew: bool = False) -> None:
+        """Set numbers and settings to those of a keyframe.
+
+        anew  whether a change may have been cut in two: then what runs is made anew
+        """
+        self.bank.away.end()
+        self.adopt(frame.settings)
+        if anew and may_call_kernels():  # else nothing can run, but numbers can still be had
+            for layer, name in enumerate(frame.settings.activations):
+                self.network.set_activation(layer, name, anew=True)
+            self.network.to(frame.settings.engine, frame.settings.precision)
+            self.run = self._make_run()
+        frame.restore(self.bank)
+
+    def adopt(self, settings: Settings) -> None:
+        """Replace the settings, and make a new run if any of them changed but the optimizer."""
+        before, self.settings = self.settings, settings
+        is_same = settings.data is before.data and settings.batch == before.batch
+        if self._set_network() or not is_same or settings.loss.key != before.loss.key:
+            self.run = self._make_run()
+
+    def _set_network(self) -> bool:
+        """Set engine, precision and activations of the network; return whether they differed."""
+        network, settings = self.network, self.settings
+        wanted = settings.engine, settings.precision, settings.activations
+        if (network.engine, network.precision, network.activations) == wanted:
+            return False
+        for layer, name in enumerate(settings.activations):
+            network.set_activation(layer, name)
+        network.to(settings.engine, settings.precision)
+        return True
+
+    def fitting(self, data: object, loss: Loss) -> DataSet:
+        """Return data for this network and a loss; raise InputError if it does not fit them."""
+        found = data_for(self.network, data, loss)
+        check_fits(found, self.network)
+        return found
+
+    def check_untouched(self) -> None:
+        """Raise OrderError if engine or activations were changed without the session; undo that."""
+        if self._set_network():
+            self.run = self._make_run()
+            raise OrderError(
+                "the engine or an activation of this network was changed past its session, and has "
+                "been set back: use s.to(...) or s.set_activation(...)"
+            )
+
+    def apply(self, *actions: Action) -> None:
+        """Apply actions in order; the settings are adopted once, at the end."""
+        bank, settings = self.bank, self.settings
+        for action in actions:
+            settings = after(settings, action, bank)
+        if settings is not self.settings:
+            state = bank.state.copy()
+            self.adopt(settings)
+            bank.state[:] = state  # a new engine starts with a state of its own
+
+
+def after(settings: Settings, action: Action, bank: Bank) -> Settings:
+    """Do to a bank what an action does there, and return the settings after it."""
+    if action.kind in WRITES:
+        WRITES[action.kind](bank, **action.details)
+        return settings
+    before, settings = settings, CHANGES[action.kind](settings, **action.details)
+    if action.kind == "optimizer" and not action.details.get("goes_on"):
+        bank.restart_optimizer()
+    if settings.precision != before.precision:
+        bank.start_scaling(settings.precision)
+    return settings
+
+
+def data_for(network: Model, data: object, loss: Loss) -> DataSet:
+    """Return the data set of a training; labels become rows, if the loss takes labels.
+
+    Raises InputError for wrong labels.
+    """
+    found, classes = DataSet.of(data), loss.classes(network.outputs)
+    return found.with_classes(classes, network.outputs) if classes else found
+
+
+def addable(data: DataSet) -> TableSet:
+    """Return a data set to which samples can be added; raise InputError for another one."""
+    if isinstance(data, TableSet):
+        return data
+    raise InputError(
+        f"{type(data).__name__} makes its samples itself, so that none can be added: take a table, "
+        "such as sv.data.Arrays(inputs, targets)"
+    )
+
+
+def check_fits(data: DataSet, network: Model) -> None:
+    """Raise ShapeError if the data does not have the inputs and outputs of the network."""
+    if (data.inputs, data.outputs) != (network.inputs, network.outputs):
+        hint = ""
+        if isinstance(data, TableSet) and data.outputs == 1 != network.outputs:
+            labels = data.training[1]
+            hint = labels_as_rows(labels, len(labels), network.outputs)
+        raise ShapeError(
+            f"the data has samples of {data.inputs} -> {data.outputs} numbers, and the network "
+            f"takes {network.inputs} -> {network.outputs}: make the two equal{hint}"
+        )
+    names, count = data.output_names, data.outputs
+    if len(names) not in (0, count):
+        raise ShapeError(
+            f"output_names are {len(names)} names, {shorten(names)}, and the network has {count} "
+            f"output{'s' * (count > 1)}: give each output one name, or each class an output, with "
+            "the loss 'softmax_cross_entropy'"
+        )
+
+
+# The actions of a user: on the numbers of a bank, or on the settings. Arguments are checked before.
+
+
+def set_values(bank: Bank, rows: Any, values: FloatArray) -> None:
+    bank.value[rows] = values
+
+
+def set_frozen(bank: Bank, rows: Any, on: bool) -> None:
+    bank.fetch()  # else the engine would not look at the marks
+    bank.frozen[rows] = on
+
+
+def set_rate(settings: Settings, rate: float) -> Settings:
+    optimizer = copy.copy(settings.optimizer)
+    optimizer.lr = rate
+    return replace(settings, optimizer=optimizer)
+
+
+def set_own_rate(settings: Settings, rows: Any, rate: float | None) -> Settings:
+    optimizer = settings.optimizer
+    rates = optimizer.own_rates.changed(rows, rate)
+    return replace(settings, optimizer=optimizer.with_own_rates(rates))
+
+
+def set_optimizer(settings: Settings, optimizer: Optimizer, goes_on: bool = False) -> Settings:
+    """With `goes_on`, slots and count of steps stay; files of earlier versions lack it."""
+    own = settings.optimizer.own_rates
+    return replace(settings, optimizer=optimizer.with_own_rates(own))
+
+
+def set_data(settings: Settings, data: DataSet) -> Settings:
+    return replace(settings, data=data)
+
+
+def add_samples(settings: Settings, inputs: FloatArray, targets: FloatArray) -> Settings:
+    return replace(settings, data=addable(settings.data).with_added(inputs, targets))
+
+
+def set_loss(settings: Settings, loss: Loss) -> Settings:
+    return replace(settings, loss=loss)
+
+
+def set_batch(settings: Settings, size: int | None) -> Settings:
+    return replace(settings, batch=size)
+
+
+def set_engine(settings: Settings, name: str, precision: Precision) -> Settings:
+    return replace(settings, engine=name, precision=precision)
+
+
+def set_activation(settings: Settings, layer: int, name: str) -> Settings:
+    names = list(settings.activations)
+    names[layer] = name
+    return replace(settings, activations=tuple(names))
+
+
+def set_stops(settings: Settings, conditions: Sequence[object]) -> Settings:
+    found = tuple(each for given in conditions for each in condition_of(given))
+    return replace(settings, stops=found)
+
+
+def set_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: FloatArray) -> None:
+    """Set all numbers of a bank, as `numbers_of_bank` returns them."""
+    bank.value[:], bank.grad[:] = arrays["value"], arrays["grad"]
+    bank.state[:] = arrays["state"]
+    kept = {tuple(name.split()[1:]): block for name, block in arrays.items() if " " in name}
+    for names in {**bank.blocks, **kept}:
+        bank.slot_block(names)[:] = kept.get(names, 0.0)
+    bank.restart_count(count)
+    bank.has_gradients = has_gradients
+
+
+def numbers_of_bank(bank: Bank) -> dict[str, Any]:
+    """Return the arguments of `set_numbers` for the present numbers of a bank."""
+    slots = {" ".join(("slots", *names)): b.copy() for names, b in bank.blocks.items() if names}
+    return {
+        "count": bank.step_count,
+        "has_gradients": bank.has_gradients,
+        "value": bank.value.copy(),
+        "grad": bank.grad.copy(),
+        "state": bank.state.copy(),
+        **slots,
+    }
+
+
+WRITES: Mapping[str, Callable[..., None]] = {
+    "edit": set_values,
+    "freeze": set_frozen,
+    "numbers": set_numbers,
+}
+CHANGES: Mapping[str, Callable[..., Settings]] = {
+    "learning rate": set_rate,
+    "own rate": set_own_rate,
+    "optimizer": set_optimizer,
+    "data": set_data,
+    "samples": add_samples,
+    "loss": set_loss,
+    "batch": set_batch,
+    "engine": set_engine,
+    "activation": set_activation,
+    "stop when": set_stops,
+}
+
+
+def settings_after(settings: Settings, actions: Iterable[Action]) -> Settings:
+    """Return the settings after some actions."""
+    for action in actions:
+        if action.kind in CHANGES:
+            settings = CHANGES[action.kind](settings, **action.details)
+    return settings
+
+
+# These change the structure of a step: requested within one, they wait for the next.
+BETWEEN_STEPS = tuple(kind for kind in CHANGES if kind != "stop when")
+
+
+def settings_of(
+    network: Model,
+    data: object,
+    loss: Loss,
+    optimizer: Optimizer | None,
+    batch: int | None,
+    engine: str,
+    precision: Precision,
+) -> Settings:
+    """Return the settings at the start of a training; raise InputError or EngineError."""
+    found = data_for(network, data, loss)
+    samples = found.batches(batch, 0).size if engine == AUTO else 1
+    name, precision = network.check_engine(engine, precision, samples)
+    return Settings(
+        Optimizer.of(optimizer).with_own_rates(NO_OWN_RATES),
+        found,
+        loss,
+        batch,
+        name,
+        precision,
+        network.activations,
+    )
+
+
+def checked_rate(rate: float) -> float:
+    """Return a learning rate; raise InputError unless it is finite and not negative."""
+    return number(rate, "the learning rate", 0.0)
+
+
+def rows_of(network: Model, part: object) -> Any:
+    """Return the bank rows, int64, of a part of the network or of row numbers or a mask."""
+    count = len(network.bank)
+    found = network.find_rows(part)
+    try:
+        rows = np.atleast_1d(np.array(found))
+    except ValueError:  # rows of different lengths
+        rows = np.zeros(0)
+    if rows.dtype == np.bool_ and rows.shape == (count,):
+        rows = np.flatnonzero(rows)
+    if rows.dtype.kind not in "iu" or rows.ndim != 1 or rows.size == 0:
+        raise InputError(
+            f"weights are named by parts of the network or by whole numbers, not {shorten(part)}"
+        )
+    if rows.min() < 0 or rows.max() >= count:
+        raise ShapeError(f"the network has rows 0 to {count - 1}, and not {shorten(part)}")
+    return rows.astype(np.int64)
+
+
+def one_row(network: Model, part: object) -> int:
+    """Return the row of one weight; raise InputError if `part` has several."""
+    rows = rows_of(network, part)
+    if len(rows) != 1:
+        raise InputError(f"pass one weight, not {shorten(part)}, which has {len(rows)}")
+    return int(rows[0])
+
+
+def as_values(value: object, rows: Any, dtype: str) -> FloatArray:
+    """Return one value for each row, from one number or as many as rows.
+
+    Raises InputError unless all are finite in `dtype`.
+    """
+    given = as_floats(value, "edit")
+    try:
+        given = np.broadcast_to(given, rows.shape)
+    except ValueError:
+        given = np.array([np.nan])
+    with np.errstate(over="ignore"):
+        values = given.astype(dtype)
+    if not np.isfinite(values).all():
+        ends = f": {dtype} ends at {np.finfo(dtype).max:.2g}" if np.isfinite(given).all() else ""
+        many = f"edit takes a finite number for each of {len(rows)} weights, or one for all"
+        takes = many if len(rows) > 1 else "a weight takes a finite number"
+        raise InputError(f"{takes}, not {shorten(value)}{ends}")
+    return values

@@ -1,0 +1,507 @@
+"""Stopping by itself: at the very step, told why, with the same bits as without."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.errors import GradientError, InputError, OrderError, ShapeError, UnknownNameError
+from scalarviz.files.marks import restore_marks
+from scalarviz.training.session.conditions import PREDICATES, QUANTITIES, STATES
+from scalarviz.training.session.step_view import ConditionView
+from tests.sessions import advanced, reloaded
+from tests.wording import refused
+
+RNG = np.random.default_rng(3)
+X = RNG.normal(size=(24, 2))
+T = 0.5 + 0.4 * np.tanh(X[:, :1] * X[:, 1:])
+every_engine = pytest.mark.parametrize("engine", ["python", "cpu"])
+STEPS = 80
+
+
+def session(engine: str = "python", **options: Any) -> sv.Session:
+    net = sv.Network([2, 3, 1], "relu", seed=1)
+    table = data.Arrays(X, T, held_out=8)
+    given: dict[str, Any] = {"optimizer": sv.SGD(0.2), "batch": 4, "seed": 2} | options
+    return sv.Session(net, table, engine=engine, **given)
+
+
+def bits(s: sv.Session) -> tuple[int, bytes, bytes, bytes]:
+    bank = s.network.bank
+    return s.step_index, bank.value.tobytes(), bank.grad.tobytes(), s.losses.tobytes()
+
+
+class Arrival(NamedTuple):
+    """What there is on arrival at a step."""
+
+    loss: float
+    value: FloatArray
+    grad: FloatArray
+
+
+def arrivals(engine: str) -> list[Arrival]:
+    s, found = session(engine), []
+    for step in range(STEPS + 1):
+        s.seek(step)
+        bank = s.network.bank
+        found.append(Arrival(s.loss, bank.value.copy(), bank.grad.copy()))
+    return found
+
+
+def norm(grad: FloatArray) -> float:
+    return float(np.sqrt((grad.astype(np.float64) ** 2).sum()))
+
+
+def smallest(past: list[Arrival]) -> float:
+    return float(np.nanmin([each.loss for each in past]))
+
+
+# A condition, and whether it is so after a past of arrivals, the last one included.
+SO: dict[str, Callable[[list[Arrival]], bool]] = {
+    "loss < 0.004": lambda past: past[-1].loss < 0.004,
+    "loss > 0.08": lambda past: past[-1].loss > 0.08,
+    "loss rises 3x": lambda past: len(past) > 2 and past[-1].loss > 3 * smallest(past[:-1]),
+    "loss falls 30x": lambda past: (
+        len(past) > 2 and 30 * past[-1].loss < max(each.loss for each in past[1:-1])
+    ),
+    "grad norm > 0.6": lambda past: norm(past[-1].grad) > 0.6,
+    "grad norm < 0.05": lambda past: norm(past[-1].grad) < 0.05,
+    "grad norm rises 12x": lambda past: (
+        len(past) > 2 and norm(past[-1].grad) > 12 * min(norm(each.grad) for each in past[1:-1])
+    ),
+    "grad norm falls 40x": lambda past: (
+        len(past) > 2 and 40 * norm(past[-1].grad) < max(norm(each.grad) for each in past[1:-1])
+    ),
+    "weight 1 rises 100x": lambda past: (
+        abs(past[-1].value[1]) > 100 * min([abs(each.value[1]) for each in past[:-1]], default=1.0)
+    ),
+    "gradient 5 falls 1000x": lambda past: (
+        len(past) > 2
+        and 1000 * abs(past[-1].grad[5]) < max(abs(each.grad[5]) for each in past[1:-1])
+    ),
+    "weight 12 > 0.3": lambda past: past[-1].value[12] > 0.3,
+    "gradient 4 < -0.01": lambda past: past[-1].grad[4] < -0.01,
+}
+CHANGES: dict[str, Callable[[Arrival], float]] = {
+    "weight 1 changes sign": lambda now: now.value[1],
+    "gradient 10 changes sign": lambda now: now.grad[10],
+    "gradient 8 changes sign": lambda now: now.grad[8],
+}
+
+
+def stops_of(condition: str, past: list[Arrival]) -> list[int]:
+    """The steps at which a condition holds anew, by the rules of this file alone."""
+    if condition in CHANGES:
+        signs = [CHANGES[condition](each) < 0 for each in past]
+        first = 2 if condition.startswith("grad") else 1  # there is no gradient at step 0
+        return [k for k in range(first, len(past)) if signs[k] != signs[k - 1]]
+    so = [False] + [SO[condition](past[: k + 1]) for k in range(1, len(past))]
+    return [k for k in range(1, len(so)) if so[k] and not so[k - 1]]
+
+
+@every_engine
+@pytest.mark.parametrize("condition", [*SO, *CHANGES])
+def test_it_stops_at_each_step_where_the_condition_holds_anew(engine: str, condition: str) -> None:
+    past, s = arrivals(engine), session(engine)
+    expected, found = stops_of(condition, past), []
+    assert expected, "this condition shows nothing"
+    s.stop_when(condition)
+    while s.step_index < STEPS:
+        s.advance(STEPS - s.step_index)
+        if s.stopped:
+            assert s.stopped.startswith(f"stopped at step {s.step_index}: {condition}")
+            found.append(s.step_index)
+    assert found == expected
+    plain = session(engine)
+    plain.seek(STEPS)
+    assert bits(s) == bits(plain)
+
+
+@every_engine
+def test_where_it_stops_does_not_depend_on_how_it_goes(engine: str) -> None:
+    s = session(engine)
+    s.stop_when("weight 1 changes sign or loss rises 3x")
+    s.advance(STEPS)
+    first, why = s.step_index, s.stopped
+    assert 0 < first < STEPS
+    for pace in (1, 3, 7):
+        other = session(engine)
+        other.stop_when("loss rises 3x", "weight 1 changes sign")
+        while not other.stopped:
+            other.advance(pace)
+        assert bits(other) == bits(s)
+    other = session(engine)
+    other.stop_when("weight 1 changes sign or loss rises 3x")
+    while not other.stopped:
+        other.advance(3, "operation")
+    assert (bits(other), other.stopped) == (bits(s), why)
+    other = session(engine)
+    other.stop_when("weight 1 changes sign or loss rises 3x")
+    other.play()
+    while other.playing:
+        threading.Event().wait(0.005)
+    other.pause()
+    assert (bits(other), other.stopped) == (bits(s), why)
+    other = session(engine)
+    other.stop_when("weight 1 changes sign or loss rises 3x")
+    other.seek(STEPS)
+    assert (bits(other), other.stopped) == (bits(s), why)
+
+
+@every_engine
+def test_what_rises_is_compared_with_the_whole_past_however_one_comes_there(
+    engine: str, tmp_path: Path
+) -> None:
+    condition = "grad norm rises 12x or gradient 5 falls 1000x"
+    past = arrivals(engine)
+    stops = sorted({k for each in condition.split(" or ") for k in stops_of(each, past)})
+    last = next(k for k in stops[::-1] if k > stops[0] and not {k - 1, k - 2} & {*stops})
+    s = session(engine)
+    s.seek(last - 3)
+    s.stop_when(condition)  # what was before is not known yet
+    s.advance(STEPS)
+    assert s.step_index == last and s.stopped
+    why = s.stopped
+    s.back(2)
+    s.advance(STEPS)
+    assert (s.step_index, s.stopped) == (last, why)
+    s.seek(0)
+    s.seek(last - 1)
+    s.advance(1)
+    assert (s.step_index, s.stopped) == (last, why)
+    s.back(1)
+    for other in (s.copy(), reloaded(s, tmp_path)):
+        other.advance(STEPS)
+        assert (other.step_index, other.stopped) == (last, why)
+    assert s.first(condition) == stops[0]
+    s.stop_when("weight 12 falls 100x")
+    s.edit(12, 0.0001)  # smaller than ever
+    s.freeze(12)
+    s.advance(STEPS)
+    assert s.step_index == last and "weight 12 falls" in s.stopped
+
+
+@every_engine
+def test_it_stops_again_in_steps_that_are_repeated(engine: str) -> None:
+    s = session(engine)
+    s.stop_when("grad norm > 0.6", "loss < 0.004")
+    found = []
+    while s.step_index < STEPS:
+        s.advance(STEPS - s.step_index)
+        found.append(bits(s))
+    s.seek(0)
+    s.seek(STEPS)  # a seek goes where it is told
+    assert s.step_index == STEPS and not s.stopped
+    s.back(STEPS)
+    again = []
+    while s.step_index < STEPS:
+        s.advance(STEPS - s.step_index)
+        again.append(bits(s))
+    assert again == found and len(s.branches) == 1
+
+
+def test_what_holds_already_stops_at_the_next_step_and_then_goes_on() -> None:
+    s = advanced(session(), 10)
+    s.stop_when("loss < 100", "weight 4 < 100")
+    s.advance(20)
+    assert s.step_index == 11
+    s.advance(20)
+    assert s.step_index == 31 and not s.stopped
+    s.stop_when("loss < 100")
+    s.advance(20)
+    assert s.step_index == 32
+
+
+def test_conditions_are_set_and_taken_away_and_undone() -> None:
+    s = session()
+    s.stop_when("Loss  <  .01 OR not finite")
+    assert s.stop_conditions == ["loss < 0.01", "not finite"]
+    assert "stops when loss < 0.01 or not finite" in repr(s)
+    s.advance(5)
+    s.stop_when()
+    assert s.stop_conditions == []
+    s.undo()
+    assert s.stop_conditions == ["loss < 0.01", "not finite"]
+    s.undo()
+    assert s.stop_conditions == []
+    s.redo()
+    assert s.stop_conditions == ["loss < 0.01", "not finite"]
+    s.advance(5)
+    s.seek(0)
+    assert s.stop_conditions == []  # on arrival at step 0, before what was done there
+
+
+def test_in_the_middle_of_a_step_they_hold_at_once() -> None:
+    s = advanced(session(), 10)
+    s.advance(3, "operation")
+    s.stop_when("loss < 100")
+    s.advance(20)
+    assert s.step_index == 11
+    plain = advanced(session(), 11)
+    assert bits(s) == bits(plain)
+
+
+def test_a_metric_stops_where_it_is_measured() -> None:
+    s = session(metrics=["mae", "loss"], every=5)
+    s.stop_when("mae < 0.05")
+    s.advance(STEPS)
+    steps, values = s.metrics["mae"]
+    assert s.stopped and steps[-1] == s.step_index
+    assert values[-1] < 0.05 and (values[:-1] >= 0.05).all()
+    s.stop_when("held-out loss falls 2x")
+    assert s.stop_conditions == ["held-out loss falls 2x"]
+    s.seek(0)
+    s.stop_when("Held-out mae < 0.22")
+    for _ in range(2):
+        s.seek(0)
+        s.advance(STEPS)
+        assert s.step_index == 50 and "it is 0.2182" in s.stopped
+        s.advance(STEPS)
+        assert s.step_index == 70
+    s.stop_when("held out loss > 1e9")
+    s.advance(10)
+    assert not s.stopped
+
+
+def test_a_learning_rate_stops() -> None:
+    s = session(optimizer=sv.SGD(0.2, schedule=sv.Schedule("step", every=10, factor=0.1)))
+    s.stop_when("learning rate < 0.01")
+    s.advance(STEPS)
+    assert s.step_index == 20
+
+
+@every_engine
+def test_not_finite_stops_before_the_step_without_an_error(engine: str) -> None:
+    s = session(engine, optimizer=sv.SGD(1e6))
+    with pytest.raises(GradientError):
+        s.advance(STEPS)
+    place, numbers = s.clock.place, bits(s)
+    for unit in ("step", "operation"):
+        other = session(engine, optimizer=sv.SGD(1e6))
+        other.stop_when("not finite")
+        while not other.stopped:
+            other.advance(STEPS, unit)  # type: ignore[arg-type]  # one of two words
+        assert other.clock.place == place and bits(other) == numbers
+        assert f"step {place[0]}" in other.stopped
+        assert other.first("not finite") == place[0]
+
+
+def test_a_dead_neuron_stops() -> None:
+    s = advanced(session(), 5)
+    s.stop_when("a neuron is dead")
+    s.advance(5)
+    assert not s.stopped
+    bias = s.network.layers[0].perceptrons[2].bias
+    s.edit(bias, -50.0)
+    s.advance(5)
+    assert s.step_index == 11 and "layer 0, perceptron 2" in s.stopped
+    assert s.first("a neuron is dead") == 11
+
+
+def test_a_dead_kernel_is_found_but_not_one_that_only_sleeps() -> None:
+    picture = RNG.normal(size=(6, 16))
+    net = sv.Network([sv.Conv2d((1, 4, 4), 2, activation="relu"), sv.Dense(8, 1)], seed=0)
+    s = sv.Session(net, (picture, RNG.random((6, 1))), batch=1, engine="python")
+    s.stop_when("a neuron is dead")
+    s.advance(12)
+    assert not s.stopped  # of one picture a kernel may well see nothing
+    s.edit(net.layers[0].perceptrons[1].bias, -50.0)
+    s.advance(3)
+    assert "layer 0, kernel 1" in s.stopped
+
+
+# ---- functions of the user's own -----------------------------------------------------------------
+
+
+@every_engine
+def test_an_own_function_sees_the_moment_and_stops(engine: str) -> None:
+    seen: list[tuple[Any, ...]] = []
+
+    def is_low(view: ConditionView) -> bool:
+        seen.append((view.step, view.loss, view.values.tobytes(), view.outputs.shape))
+        assert len(view.losses) == view.step and view.learning_rate == 0.2
+        return view.loss < 0.004
+
+    s = session(engine)
+    s.stop_when(is_low)
+    assert s.stop_conditions == ["own function is_low"]
+    s.advance(STEPS)
+    other = session(engine)
+    other.stop_when("loss < 0.004")
+    other.advance(STEPS)
+    assert bits(s) == bits(other) and "own function is_low" in s.stopped
+    assert [step for step, *_ in seen if step] == sorted({step for step, *_ in seen if step})
+    assert all(shape == (4, 1) for *_, shape in seen)
+
+
+def test_an_own_function_must_say_yes_or_no_and_change_nothing() -> None:
+    s = advanced(session(), 5)
+
+    def tampers(view: ConditionView) -> bool:
+        s.network.bank.value[0] = 5.0
+        return False
+
+    def calls(view: ConditionView) -> bool:
+        s.advance(1)
+        return False
+
+    def writes(view: ConditionView) -> bool:
+        view.values[0] = 1.0
+        return False
+
+    plain = advanced(session(), 6)
+    for function, kind in ((tampers, OrderError), (calls, OrderError), (writes, ValueError)):
+        s.stop_when(function)
+        with pytest.raises(kind):
+            s.advance(1)
+        assert bits(s) == bits(plain)
+        s.seek(5)
+    s.stop_when(lambda view: view.step)  # type: ignore[arg-type,return-value]  # on purpose
+    with refused(InputError, 6):
+        s.advance(1)
+    with refused(InputError, "lambda()"):
+        s.stop_when(lambda: True)  # type: ignore[arg-type,misc]  # on purpose
+
+
+# ---- files, copies, networks that grow -----------------------------------------------------------
+
+
+@every_engine
+def test_a_saved_training_stops_where_it_would_have(engine: str, tmp_path: Path) -> None:
+    s = advanced(session(engine, metrics=["mae"], every=7), 4)
+    s.stop_when("weight 1 changes sign", "mae < 0.001", "loss falls 1e9x")
+    s.advance(3)
+    for other in (reloaded(s, tmp_path), s.copy()):
+        assert other.stop_conditions == s.stop_conditions
+        twin = session(engine)
+        twin.stop_when("weight 1 changes sign")
+        twin.advance(STEPS)
+        other.advance(STEPS)
+        assert bits(other) == bits(twin) and other.stopped == twin.stopped
+
+
+def test_a_saved_training_and_a_copy_keep_their_marks(tmp_path: Path) -> None:
+    s = session()
+    s.stop_when("weight 1 changes sign", "loss < 0.004")
+    s.advance(STEPS)
+    s.first("loss < 0.01")
+    s.timeline.stops.mark(s.current_branch, 3, "own \n text " * 200)
+    s.back(5)
+    s.edit(0, 0.5)
+    s.advance(2)
+    s.save(tmp_path / "run")
+    marks = [(mark.branch.number, mark.step, mark.text) for mark in s.timeline.stops.marks]
+    assert len(marks) > 2
+    for other in (sv.Session.load(tmp_path / "run"), s.copy()):
+        found = [(mark.branch.number, mark.step, mark.text) for mark in other.timeline.stops.marks]
+        assert found[:-1] == marks[:-1] and found[-1][:2] == marks[-1][:2]
+        assert other.timeline.stops.marks[0].branch is other.branches[0]
+        assert other.timeline.stops.marks_of(other.current_branch)
+
+
+@pytest.mark.parametrize(
+    ("marks", "value"),
+    [
+        (3, "3"),
+        ([[0, 5, "x"]] * 201, "201"),
+        ([[0, 5]], "[0, 5]"),
+        ([[0, 5, 7]], "[0, 5, 7]"),
+        ([[7, 5, "x"]], "branch 7"),
+        ([[0, 500, "x"]], "step 500"),
+        ([[0, -5, "x"]], "-5"),
+        ([[True, 5, "x"]], "True"),
+    ],
+)
+def test_marks_that_cannot_be_are_refused(marks: Any, value: str) -> None:
+    s = advanced(session(), 10)
+    with refused(InputError, value):
+        restore_marks(s.timeline, {"marks": marks})
+    assert not s.timeline.stops.marks
+
+
+def test_a_file_says_which_functions_it_could_not_hold(tmp_path: Path) -> None:
+    s = session()
+    s.stop_when("loss < 0.004", lambda view: view.step == 3)
+    s.save(tmp_path / "run")
+    with pytest.warns(UserWarning, match="<lambda>"):
+        other = sv.Session.load(tmp_path / "run")
+    assert other.stop_conditions == ["loss < 0.004", "own function <lambda> (lost with its file)"]
+    other.advance(STEPS)
+    assert other.step_index > 3 and "loss" in other.stopped
+    other.save(tmp_path / "again")
+    with pytest.warns(UserWarning, match="<lambda>"):
+        sv.Session.load(tmp_path / "again")
+
+
+def test_a_network_that_grows_keeps_its_conditions_with_other_rows() -> None:
+    s = session()
+    s.stop_when("weight 9 changes sign", "weight 2 > 100", "loss < 0.004")
+    wider = sv.add_neurons(s, 0)
+    assert wider.stop_conditions == ["weight 12 changes sign", "weight 2 > 100", "loss < 0.004"]
+    narrower = sv.remove_neuron(s, 0, 1)
+    assert narrower.stop_conditions == ["weight 6 changes sign", "loss < 0.004"]
+
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "value"),
+    [
+        ("gradient norm > 10", UnknownNameError, "grad norm"),
+        ("los < 3", UnknownNameError, "'loss'"),
+        ("not finit", UnknownNameError, "not finite"),
+        ("grad norm", UnknownNameError, "grad norm"),
+        ("__import__('os')", UnknownNameError, "__import__"),
+        ("loss < nan", UnknownNameError, "nan"),
+        ("loss < 0.1 or", UnknownNameError, "''"),
+        ("weight > 3", InputError, "weight 7"),
+        ("loss 7 > 3", UnknownNameError, "loss 7"),
+        ("weight 13 > 3", ShapeError, 13),
+        ("loss rises 0.5x", InputError, "0.5"),
+        ("weight 7 > 1 and loss < 2", InputError, "and loss"),
+        ("accuracy > 0.9", InputError, "accuracy"),
+        ("held-out loss > 0.9", InputError, "loss"),
+        ("", InputError, ""),
+        (3, InputError, 3),
+        ("loss < 1 " * 30, InputError, "200"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(given: Any, kind: type[Exception], value: object) -> None:
+    s = session()
+    with refused(kind, value):
+        s.stop_when("loss < 0.5", given)
+    assert s.stop_conditions == [] and not s.current_branch.journal
+    with pytest.raises(kind):
+        s.first(given)
+
+
+def test_each_kind_of_condition_can_be_written_and_read_again() -> None:
+    s = session(metrics=["mae"])
+    for row in QUANTITIES.values():
+        for predicate in PREDICATES.values():
+            text = f"{row.name}{' 7' * row.has_row} {predicate.name.replace('NUMBER', '2.5')}"
+            s.stop_when(text)
+            assert s.stop_conditions == [text]
+            s.stop_when(*s.stop_conditions)
+            assert s.stop_conditions == [text]
+    for name in STATES:
+        s.stop_when(name)
+        assert s.stop_conditions == [name]
+    for number in ("0.123456789012345", "1e-300", "-3", "12345678"):
+        s.stop_when(f"weight 7 < {number}")
+        assert float(s.stop_conditions[0].rpartition(" ")[2]) == float(number)
+
+
+def test_there_are_not_too_many_conditions() -> None:
+    s = session()
+    s.stop_when(*["loss < 1"] * 20)
+    with refused(InputError, 21):
+        s.stop_when(*["loss < 1"] * 21)
+    assert len(s.stop_conditions) == 20
