@@ -27,7 +27,7 @@ from nbconvert import HTMLExporter
 from tests.public_names import callables, public_objects
 
 ROOT = Path(__file__).parent.parent
-MODULES = ("scalarviz", "scalarviz.data", "scalarviz.onnx")
+MODULES = ("scalarviz", "scalarviz.data", "scalarviz.files.onnx")
 TEXTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "BENCHMARKS.md", "docs/RELIABILITY.md")
 ARGUMENT = re.compile(r"(\*?\w+(?:, \*?\w+)*)  +(\S.*)")  # argument names, description
 STYLE = """

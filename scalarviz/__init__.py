@@ -102,12 +102,11 @@ _HOMES = {
     "shader": "view.shading.network_shader",
     "ScalarvizError": "errors",
     "data": "data",
-    "onnx": "onnx",
+    "onnx": "files.onnx",
 }
 
 if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz import data as data
-    from scalarviz import onnx as onnx
     from scalarviz.core.autograd.value import Value as Value
     from scalarviz.core.autograd.value import maximum as maximum
     from scalarviz.core.autograd.value import minimum as minimum
@@ -149,6 +148,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.export.render import record as record
     from scalarviz.export.render import storyboard as storyboard
     from scalarviz.faces import watch as watch
+    from scalarviz.files import onnx as onnx
     from scalarviz.notebook.predict import predict as predict
     from scalarviz.pages.page import page as page
     from scalarviz.presenter.cubes_node import Cubes as Cubes
@@ -192,7 +192,7 @@ def __getattr__(name: str) -> object:
             hint = f": write sv.errors.{name}"
         raise AttributeError(f"scalarviz has no public name {name!r}{hint}")
     module = import_module(f"scalarviz.{_HOMES[name]}")
-    value = module if _HOMES[name] == name else getattr(module, name)
+    value = getattr(module, name, module)  # of data and onnx the module itself
     globals()[name] = value
     return value
 

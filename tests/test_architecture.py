@@ -47,8 +47,8 @@ PACKAGES = """
     training.network
     training.session
     files
-    shaders
-    onnx
+    files.shaders
+    files.onnx
     displays
     view.scene
     view.cubes

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from scalarviz.base.package_files import text_beside
-from scalarviz.shaders.live import FOURS_READER, bank_reader, live_shader, map_fragment
+from scalarviz.files.shaders.live import FOURS_READER, bank_reader, live_shader, map_fragment
 from scalarviz.training.network.network import Network
 from scalarviz.view.cubes import float_textures, shaders
 from scalarviz.view.shading.evaluator import fragment_of

@@ -14,7 +14,7 @@ from scalarviz.core.formulas.schedules import SCHEDULES
 from scalarviz.core.layers import LAYERS
 from scalarviz.data import DATA_SETS
 from scalarviz.engines.registry import ENGINES
-from scalarviz.onnx.operators import OPERATORS
+from scalarviz.files.onnx.operators import OPERATORS
 from scalarviz.presenter.channels import CHANNELS
 
 GUIDE = Path(__file__).parent.parent / "docs" / "guide"

@@ -20,8 +20,8 @@ LEAF_CALLS = {
     "caption_and_edit": "presenter.captions.edits",
     "save_network": "files.networks",
     "load_network": "files.networks",
-    "save_model": "onnx.writing",
-    "export_network": "shaders.export",
+    "save_model": "files.onnx.writing",
+    "export_network": "files.shaders.export",
     "save_timeline": "files.runs",
     "load_timeline": "files.runs",
     "save_text": "files.tables",
@@ -35,12 +35,12 @@ if TYPE_CHECKING:  # a type checker knows the functions themselves
     from scalarviz.displays.weight import weight_html as weight_html
     from scalarviz.files.networks import load_network as load_network
     from scalarviz.files.networks import save_network as save_network
+    from scalarviz.files.onnx.writing import save_model as save_model
     from scalarviz.files.runs import load_timeline as load_timeline
     from scalarviz.files.runs import save_timeline as save_timeline
+    from scalarviz.files.shaders.export import export_network as export_network
     from scalarviz.files.tables import save_text as save_text
-    from scalarviz.onnx.writing import save_model as save_model
     from scalarviz.presenter.captions.edits import caption_and_edit as caption_and_edit
-    from scalarviz.shaders.export import export_network as export_network
 else:
 
     def __getattr__(name: str) -> Callable[..., Any]:

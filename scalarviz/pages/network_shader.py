@@ -7,8 +7,8 @@ from dataclasses import astuple
 from typing import Any
 
 from scalarviz.errors import InputError
+from scalarviz.files.shaders.live import FOURS_READER, MAP, live_shader, map_fragment
 from scalarviz.pages.scene_data import plain
-from scalarviz.shaders.live import FOURS_READER, MAP, live_shader, map_fragment
 from scalarviz.training.session.session import Session
 from scalarviz.view.glsl_es import as_es
 

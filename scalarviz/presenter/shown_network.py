@@ -11,8 +11,8 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.messages import inform
 from scalarviz.core.model.program import Program
 from scalarviz.errors import InputError
+from scalarviz.files.shaders.live import LiveShader, live_shader
 from scalarviz.presenter.live_values import LiveValues
-from scalarviz.shaders.live import LiveShader, live_shader
 from scalarviz.training.network.network import Network
 from scalarviz.view.exhibits.exhibit import Exhibit
 from scalarviz.view.exhibits.on_card import Formula, ShownNetwork

@@ -10,7 +10,7 @@ import re
 
 from scalarviz.base.package_files import text_beside
 from scalarviz.draw2d import renderer
-from scalarviz.shaders.live import DECLARED, FOURS_READER, MAP, bank_reader, inputs_by_axes
+from scalarviz.files.shaders.live import DECLARED, FOURS_READER, MAP, bank_reader, inputs_by_axes
 from scalarviz.view.cubes import shaders
 from scalarviz.view.cubes.float_textures import BYTES, FLOATS
 from scalarviz.view.network_maps import DIFFERENCE

@@ -20,7 +20,7 @@ from scalarviz.base.messages import inform
 from scalarviz.draw2d.colors import POWER
 from scalarviz.engines.common.reference import program_forward
 from scalarviz.errors import InputError
-from scalarviz.shaders.live import MAP, bank_reader, live_shader, map_fragment
+from scalarviz.files.shaders.live import MAP, bank_reader, live_shader, map_fragment
 from scalarviz.training.network.network import Network
 from scalarviz.view.cubes.float_textures import (
     FLOATS,

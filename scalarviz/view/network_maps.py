@@ -15,7 +15,7 @@ from vispy import gloo
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.package_files import text_beside
 from scalarviz.draw2d.batch import OnCard
-from scalarviz.shaders.live import MAP
+from scalarviz.files.shaders.live import MAP
 from scalarviz.view.exhibits.on_card import MapLook, ShownNetwork, Size
 from scalarviz.view.map_card import CORNERS, RESTING, MapCard, Target
 

@@ -12,13 +12,13 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError, OrderError, ShapeError
-from scalarviz.shaders.kinds import WRITERS
+from scalarviz.files.shaders.kinds import WRITERS
 from scalarviz.view.shading import evaluation
 from scalarviz.view.shading.context import HiddenContext
 from scalarviz.view.shading.network_shader import NetworkShader, shader
 from scalarviz.view.shading.result import ShaderResult
 from scalarviz.view.shading.service import service
-from tests.shaders.test_glsl import CASES, NO_OPENGL
+from tests.files.shaders.test_glsl import CASES, NO_OPENGL
 from tests.wording import refused
 
 

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from tests.shaders.test_glsl import NO_OPENGL
+from tests.files.shaders.test_glsl import NO_OPENGL
 
 HANG = 300.0  # seconds that only what hangs takes
 linux = pytest.mark.skipif(sys.platform != "linux", reason="EGL and fork are those of Linux")

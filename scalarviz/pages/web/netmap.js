@@ -6,7 +6,7 @@
 
 import { GlProgram, GlTexture } from "./gl.js";
 
-const TEXELS = 256; // in a line of the texture; TEXELS of shaders/live.py
+const TEXELS = 256; // in a line of the texture; TEXELS of files/shaders/live.py
 const SIDES = [8, 128]; // of the pictures by which the speed is measured
 const ENOUGH = 5; // milliseconds of a picture from which its time is a measure
 const OFF = 3; // levels of a color, of 255, that a pixel may differ from the worker's

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.model.program import Program
 from scalarviz.draw2d.batch import OnCard
-from scalarviz.shaders.live import LiveShader
+from scalarviz.files.shaders.live import LiveShader
 
 COLORS, ANSWERS, CLASSES = 0.0, 1.0, 2.0  # kinds of maps, as in network_map.frag
 MOST_CLASSES = 8  # with colors of their own there

@@ -14,7 +14,7 @@ from scalarviz.core.model.program import Program
 from scalarviz.engines.common.reference import program_forward
 from scalarviz.engines.common.snapshot import Snapshot
 from scalarviz.errors import InputError, ScalarvizError
-from scalarviz.shaders.live import LiveShader, live_shader
+from scalarviz.files.shaders.live import LiveShader, live_shader
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.worker import check_end
 from scalarviz.view.shading.context import HiddenContext

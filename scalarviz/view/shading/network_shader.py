@@ -8,7 +8,7 @@ from weakref import finalize, ref
 from scalarviz.base.checks.numbers import FloatArray, answered, as_batch, not_copied, shorten
 from scalarviz.core.model.program import Program
 from scalarviz.errors import InputError, OrderError, ShapeError
-from scalarviz.shaders.live import LiveShader
+from scalarviz.files.shaders.live import LiveShader
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.session import Session
 from scalarviz.view.shading.evaluation import Core, Evaluation, Release, text_of

@@ -101,7 +101,7 @@ def test_nobody_asks_which_of_the_two_a_model_is() -> None:
     found = {name for name, path in files.items() if asking.search(path.read_text("utf-8"))}
     # What users pass to sv.onnx.save and sv.shader; and whose method names the rows of a bank.
     assert found == {
-        "onnx/writing.py",
+        "files/onnx/writing.py",
         "view/shading/network_shader.py",
         "training/network/network.py",
     }

@@ -1,0 +1,278 @@
+"""OPERATORS: how each ONNX operator is read. To add one, write a function and a row.
+
+A function takes an `At`, the node with its inputs, and returns the output as a Flow; it raises
+Refused, with the reason, if it cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from math import prod
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula, OnnxOperator
+from scalarviz.core.layers import BatchNorm, Dense, LayerNorm, RMSNorm, Softmax
+from scalarviz.core.layers.activation import Activation
+from scalarviz.files.onnx.frequency_encoding import concat, multiply, wave
+from scalarviz.files.onnx.graph import shortest
+from scalarviz.files.onnx.reshape_ops import (
+    cast,
+    dropout,
+    flatten,
+    identity,
+    reshape,
+    squeeze,
+    transpose,
+    unsqueeze,
+)
+from scalarviz.files.onnx.trace import (
+    PICTURE,
+    SAME,
+    At,
+    Flow,
+    LayerStep,
+    Parameter,
+    Refused,
+    nothing,
+)
+from scalarviz.files.onnx.windows import (
+    average_pool,
+    convolution,
+    global_average_pool,
+    max_pool,
+    reduce_mean,
+)
+
+SOFTMAX_IS_OF_ONE_AXIS = 13  # the opset; earlier ones flatten from an axis on
+
+# ---- sums ---------------------------------------------------------------------------------------
+
+
+def gemm(at: At) -> Flow:
+    """Gemm: a layer, with weights as (out, in) or as (in, out)."""
+    at.only("alpha", 1.0)
+    at.only("beta", 1.0)
+    at.only("transA", 0)
+    return dense(at, "Gemm" if at.get("transB", 0) else "Gemm (in, out)")
+
+
+def matmul(at: At) -> Flow:
+    """MatMul, with the Add behind it if it was fused: a layer."""
+    return dense(at, "MatMul")
+
+
+def dense(at: At, form: str) -> Flow:
+    """A fully connected layer."""
+    flow, weights = at.row, at.needed(1, "weights")
+    if len(weights.shape) != 2:
+        raise Refused(f"its weights {shorten(weights.name)} have the shape {weights.shape}")
+    matrix = weights.array if form == "Gemm" else weights.array.T
+    outputs, inputs = matrix.shape
+    if inputs != flow.shape[0]:
+        raise Refused(
+            f"its weights {shorten(weights.name)} are for {inputs} inputs, and it is given "
+            f"{flow.shape[0]}"
+        )
+    if weights.turned:
+        form = "Gemm" if form != "Gemm" else "Gemm (in, out)"
+    bias = at.bias(outputs)
+    weight = Parameter("weight", weights.name, matrix, matrix=True)
+    layer = Dense(inputs, outputs, bias=bool(bias))
+    return flow.then(layer, {**at.names, "form": form}, weight, *bias, shape=(outputs,))
+
+
+def linear_classifier(at: At) -> Flow:
+    """scikit-learn's linear models, with the softmax or sigmoid behind them."""
+    flow = at.row
+    inputs = flow.shape[0]
+    numbers = [
+        np.array(at.get(name, [], float), np.float64) for name in ("coefficients", "intercepts")
+    ]
+    outputs = len(numbers[1])
+    classes = len(at.get("classlabels_ints", []) or at.get("classlabels_strings", [], str))
+    if outputs != classes:  # the format then derives the missing rows by a rule of its own
+        rows = "1 row" if outputs == 1 else f"{outputs} rows"
+        raise Refused(
+            f"it has {rows} of coefficients for {classes} classes, and needs one for each: choose "
+            "an earlier value with output=, or train it with more classes"
+        )
+    if not outputs or numbers[0].size != inputs * outputs or not all(map(is_finite, numbers)):
+        raise Refused(f"its coefficients are not {outputs} rows of {inputs}")
+    names = {**at.names, "form": "Gemm"}
+    roles = (("weight", numbers[0], True), ("bias", numbers[1], False))
+    parameters = [Parameter(role, f"{at.node.name}.{role}", v, m) for role, v, m in roles]
+    found = flow.then(Dense(inputs, outputs), names, *parameters, shape=(outputs,))
+    kind = at.get("post_transform", "NONE")
+    last = {"node": f"{at.node.name}.{kind.lower()}"}
+    if kind == "SOFTMAX":
+        return found.then(Softmax(outputs), last, shape=(outputs,))
+    if kind == "LOGISTIC":
+        return found.then(Activation(outputs, "sigmoid"), last, shape=(outputs,))
+    at.only("post_transform", "NONE")
+    return found
+
+
+def is_finite(numbers: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> bool:
+    return bool(np.isfinite(numbers).all())
+
+
+def normalizer(at: At) -> Flow:
+    """scikit-learn's division by the sum of the probabilities, which is 1 behind a Softmax."""
+    flow = at.row
+    at.only("norm", "MAX", "L1")
+    if not flow.steps or not isinstance(flow.steps[-1].layer, Softmax):
+        raise Refused("it divides by a sum, and does not follow a Softmax")
+    return flow
+
+
+def add(at: At) -> Flow:
+    """Add of two values: the later one must follow from the earlier, which makes a Residual."""
+    flows = [each.settled for each in at.inputs if isinstance(each, Flow)]
+    if len(flows) != 2 or len(at.inputs) != 2:
+        raise Refused(
+            "it adds numbers of the file to a value that is no MatMul's: put them into the biases "
+            "of the layer beside it"
+        )
+    before, after = sorted(flows, key=lambda flow: len(flow.steps))
+    count = len(before.steps)
+    if before.shape != after.shape:
+        raise Refused(f"it adds {shorten(before.shape)} and {shorten(after.shape)}")
+    if after.steps[:count] != before.steps:
+        raise Refused("it adds two values, and neither is made from the other")
+    inner = after.steps[count:] or (nothing(before.shape),)
+    return Flow(
+        before.shape,
+        before.shape,
+        (*before.steps, LayerStep(None, at.names, inner=inner, node=at.node)),
+    )
+
+
+# ---- activations --------------------------------------------------------------------------------
+
+
+def activation(row: ActivationFormula, operator: OnnxOperator, at: At) -> Flow:
+    """An activation; its attributes must equal the constants of the formula here."""
+    for name, (here, default) in operator.attributes.items():
+        if isinstance(here, str):
+            at.only(name, here)
+            continue
+        given = at.get(name, default)
+        if not abs(given - here) <= SAME * abs(here):  # also true for nan
+            raise Refused(f"its {name} is {given:g}, and {row.name} has {here:g}")
+    return at.activated(row.name)
+
+
+# ---- norms and shares ---------------------------------------------------------------------------
+
+
+def softmax(at: At) -> Flow:
+    """Softmax over all numbers of a sample."""
+    flow = at.flow.settled
+    rank = len(flow.shape) + 1
+    newer = at.opset >= SOFTMAX_IS_OF_ONE_AXIS
+    axis = at.get("axis", -1 if newer else 1)
+    if axis not in (1, 1 - rank) or (newer and rank != 2):
+        raise Refused(f"it is over axis {axis} of {rank}, and here it takes all numbers")
+    return flow.then(Softmax(prod(flow.shape)), at.names, shape=flow.shape)
+
+
+def batch_norm(at: At) -> Flow:
+    """BatchNormalization in inference mode."""
+    flow = at.flow.settled
+    if len(flow.shape) not in (1, PICTURE):
+        raise Refused(f"it is given {shorten(flow.shape)} a sample")
+    at.only("training_mode", 0)
+    at.only("spatial", 1)
+    channels = flow.shape[:1]
+    weight, bias = at.parameter("weight", 1, channels), at.parameter("bias", 2, channels)
+    mean, variance = at.parameter("mean", 3, channels), at.parameter("variance", 4, channels)
+    if (variance.values < 0).any():
+        raise Refused(f"its variance {shorten(variance.name)} is below 0")
+    shape = flow.shape if len(flow.shape) == PICTURE else flow.shape[0]
+    momentum = round(1.0 - at.get("momentum", 0.9), 6)  # ONNX gives the share that is kept
+    layer = BatchNorm(shape, eps=at.get("epsilon", 1e-5), momentum=momentum)
+    names = {**at.names, "mean": mean.name, "variance": variance.name}
+    state = {"running_mean": mean.values, "running_variance": variance.values}
+    return flow.then(layer, names, weight, bias, shape=flow.shape, state=state)
+
+
+def layer_norm(at: At) -> Flow:
+    """LayerNormalization over all numbers of a sample."""
+    flow = at.flow.settled
+    rank = len(flow.shape) + 1
+    if at.get("axis", -1) not in (1, 1 - rank):
+        raise Refused(
+            f"it is over axis {at.get('axis', -1)} of {rank}, and here it takes all numbers"
+        )
+    count = prod(flow.shape)
+    weight = at.parameter("weight", 1, flow.shape)
+    shift = Parameter("bias", f"{at.node.name}.bias", np.broadcast_to(0.0, count), matrix=False)
+    bias = at.parameter("bias", 2, flow.shape) if at.constant(2) else shift
+    parameters = [Parameter(p.role, p.name, p.values, False) for p in (weight, bias)]
+    layer = LayerNorm(count, at.get("epsilon", 1e-5))
+    return flow.then(layer, at.names, *parameters, shape=flow.shape)
+
+
+def rms_norm(at: At) -> Flow:
+    """RMSNorm, as `save` writes it."""
+    flow = at.row
+    eps, axes = at.needed(2, "eps").array, at.constant(3)
+    if eps.size != 1 or (at.few(3) if axes else at.get("axes", [])) not in ([-1], [1]):
+        raise Refused("it is no RMSNorm over all numbers of a sample")
+    number = float(eps.ravel()[0])
+    layer = RMSNorm(flow.shape[0], number if eps.dtype == np.float64 else shortest(number))
+    weight = at.parameter("weight", 1, flow.shape)
+    names = {**at.names, **constant_names(at, eps=2, axes=3)}
+    return flow.then(layer, names, weight, shape=flow.shape)
+
+
+def constant_names(at: At, **places: int) -> dict[str, str]:
+    """Return the names of constants that are not parameters."""
+    found = {role: at.constant(place) for role, place in places.items()}
+    return {role: constant.name for role, constant in found.items() if constant is not None}
+
+
+OPERATORS: dict[str, Callable[[At], Flow]] = {
+    "Gemm": gemm,
+    "MatMul": matmul,
+    "ai.onnx.ml.LinearClassifier": linear_classifier,
+    "ai.onnx.ml.Normalizer": normalizer,
+    "Add": add,
+    "Conv": convolution,
+    "MaxPool": max_pool,
+    "AveragePool": average_pool,
+    "GlobalAveragePool": global_average_pool,
+    "ReduceMean": reduce_mean,
+    "BatchNormalization": batch_norm,
+    "LayerNormalization": layer_norm,
+    "RMSNorm": rms_norm,
+    "Softmax": softmax,
+    "Identity": identity,
+    "Cast": cast,
+    "Dropout": dropout,
+    "Flatten": flatten,
+    "Reshape": reshape,
+    "Transpose": transpose,
+    "Unsqueeze": unsqueeze,
+    "Squeeze": squeeze,
+    "Mul": multiply,
+    "Sin": partial(wave, "sin"),
+    "Cos": partial(wave, "cos"),
+    "Concat": concat,
+}
+
+# The output to use, of operators where it is not the first.
+PLACES = {"ai.onnx.ml.LinearClassifier": 1}
+
+
+def reader(operator: str) -> Callable[[At], Flow] | None:
+    """Return the function that reads an operator or activation; None if it is unknown."""
+    if operator in OPERATORS:
+        return OPERATORS[operator]
+    for row in ACTIVATIONS.values():
+        if row.onnx is not None and row.onnx.name == operator:
+            return partial(activation, row, row.onnx)
+    return None

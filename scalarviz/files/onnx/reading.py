@@ -1,0 +1,272 @@
+"""Reads a network from a file: walks the graph, lists what is unsupported, then builds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from scalarviz.base.checks.limits import Budget
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.model.bank import DTYPES
+from scalarviz.errors import FileError, InputError, UnknownNameError
+from scalarviz.files.atomic import as_path, shown
+from scalarviz.files.onnx.freeze_selection import Frozen, choose_frozen
+from scalarviz.files.onnx.fuse_activations import BuiltLayer, join
+from scalarviz.files.onnx.fusions import fuse
+from scalarviz.files.onnx.graph import GraphNode, ModelGraph, Port, read_graph
+from scalarviz.files.onnx.operators import PLACES, reader
+from scalarviz.files.onnx.package import the_package
+from scalarviz.files.onnx.trace import At, Flow, LayerStep, Refused, Shape, checked, nothing
+from scalarviz.files.onnx_names import MOST_DIMENSIONS, Names, clean_names
+from scalarviz.training.network.network import Network
+
+MOST_TOLD = 40  # lines about unsupported nodes
+
+# Advice for frequent unsupported operators.
+FOLD = "put it into the weights or biases of the layer beside it"
+HINTS = {
+    "ai.onnx.ml.ZipMap": "export with options={'zipmap': False}",
+    "If": "export the model in evaluation mode",
+    "Sub": f"{FOLD}, or choose an earlier value with output=",
+    "Div": FOLD,
+    "Neg": FOLD,
+}
+
+
+def load_model(
+    path: object,
+    train: Sequence[str] | None,
+    freeze: Sequence[str] | None,
+    dtype: str,
+    output: str | None,
+    limit: int | None,
+) -> Network:
+    """Load the network in a file; see `scalarviz.files.onnx.load`."""
+    pick(DTYPES, dtype, "dtype")
+    found, budget = as_path(path), Budget(limit)
+    the_package()
+    try:
+        graph = read_graph(found, budget)
+        source, target = ends(graph, output)
+        start, steps = walk(graph, source, target)
+        made = join(steps)
+    except (FileError, UnknownNameError):
+        raise
+    except InputError as error:
+        raise not_loaded(found, error) from error
+    frozen = choose_frozen([p.name for m in flat(made) for p in m.parameters], train, freeze)
+    try:
+        net = build(made, frozen, dtype, budget)
+    except InputError as error:
+        raise not_loaded(found, error) from error
+    names: Names = {
+        "graph": graph.name,
+        "input": source.name,
+        "output": target,
+        "layers": [each.names for each in made],
+    }
+    usual = net.layers[0].input_shape or (net.inputs,)
+    if start != usual and len(start) <= MOST_DIMENSIONS:
+        names["shape"] = list(start)
+    net.names = clean_names(names)
+    return net
+
+
+def not_loaded(path: Path, error: InputError) -> FileError:
+    """Return the error for a file that cannot be loaded."""
+    first, *rest = error.lines
+    return FileError(f"{shown(path)} cannot be loaded: {first}", *rest)
+
+
+# ---- where it begins and ends -------------------------------------------------------------------
+
+
+def ends(graph: ModelGraph, output: str | None) -> tuple[Port, str]:
+    """Return the input, and the name of the value to compute."""
+    if len(graph.inputs) != 1:
+        names = [port.name for port in graph.inputs]
+        raise InputError(f"it has {len(names)} inputs, {shorten(names)}, and a network has one")
+    (source,) = graph.inputs
+    if not source.numbers:
+        raise InputError(f"its input {shorten(source.name)} takes no numbers with a fraction")
+    if output is not None:
+        made = [name for node in graph.nodes for name in node.outputs if name]
+        if output not in made:
+            raise UnknownNameError("value of the graph", output, made)
+        return source, output
+    outputs = [port.name for port in graph.outputs if port.numbers]
+    if len(outputs) == 1:
+        return source, outputs[0]
+    if outputs:
+        raise InputError(f"it has several outputs, {shorten(outputs)}: choose one with output=")
+    raise InputError("it has no output of numbers", *list_of(odd_nodes(graph)))
+
+
+def odd_nodes(graph: ModelGraph) -> list[tuple[GraphNode, str]]:
+    """Return the nodes with unknown operators."""
+    return [(node, unknown(node)) for node in graph.nodes if reader(node.operator) is None]
+
+
+def unknown(node: GraphNode) -> str:
+    hint = HINTS.get(node.operator)
+    return f"there is no such layer{f': {hint}' if hint else ''}"
+
+
+def told(found: tuple[GraphNode, str]) -> str:
+    return f"    {found[0]}: {found[1]}"
+
+
+def sample_shape(graph: ModelGraph, source: Port, nodes: Iterable[GraphNode]) -> tuple[int, ...]:
+    """Return the shape of one sample, from the input or the first weights."""
+    sizes = source.sizes
+    if sizes is not None and len(sizes) < 2:
+        raise InputError(
+            f"its input {shorten(source.name)} has the shape {shorten(sizes)}, without a batch: "
+            "export it with one in front"
+        )
+    known = tuple(n for n in (sizes or ())[1:] if n is not None)
+    if sizes is not None and len(known) == len(sizes) - 1:
+        return checked(known)
+    if sizes is None or len(sizes) == 2:
+        for node in nodes:
+            weights = graph.constants.get(node.inputs[1]) if len(node.inputs) > 1 else None
+            if node.operator in ("Gemm", "MatMul") and weights and len(weights.shape) == 2:
+                return (weights.shape[1 if node.attributes.get("transB") else 0],)
+    raise InputError(
+        f"the shape of a sample of its input {shorten(source.name)} is not known, only "
+        f"{shorten(sizes)}: export it with fixed sizes"
+    )
+
+
+# ---- the walk -----------------------------------------------------------------------------------
+
+
+def walk(graph: ModelGraph, source: Port, target: str) -> tuple[Shape, tuple[LayerStep, ...]]:
+    """Return the shape of a sample and the steps to `target`; the error lists all odd nodes.
+
+    If there are no steps, the network gets one identity layer.
+    """
+    nodes = fuse(graph, needed(graph, target), target)
+    batch = source.sizes[0] if source.sizes else None
+    flows: dict[str, Flow | None] = {}  # None: depends on an unsupported node
+    start = sample_shape(graph, source, nodes)
+    flows[source.name] = Flow(start, start)
+    odd: list[tuple[GraphNode, str]] = []
+    for node in nodes:
+        for name in node.outputs:
+            flows[name] = None
+        place = PLACES.get(node.operator, 0)
+        try:
+            flow = run(node, graph, flows, batch)
+            if flow is not None and place < len(node.outputs):
+                flows[node.outputs[place]] = flow
+        except Refused as error:
+            odd.append((error.node or node, str(error)))
+        except InputError as error:
+            odd.append((node, str(error)))
+    end = flows.get(target)
+    steps: tuple[LayerStep, ...] = ()
+    try:
+        steps = (end.settled.steps or (nothing(end.shape),)) if end else ()
+    except Refused as error:
+        odd.append((error.node or nodes[-1], str(error)))
+    if odd:
+        raise InputError(*all_of(odd))
+    if end is None:
+        raise InputError(f"nothing leads from its input to {shorten(target)}")
+    check_output(graph, target, end)
+    return start, steps
+
+
+def needed(graph: ModelGraph, target: str) -> tuple[GraphNode, ...]:
+    """Return the nodes that a value depends on."""
+    wanted = {target}
+    found = []
+    for node in reversed(graph.nodes):
+        if wanted.intersection(filter(None, node.outputs)):
+            found.append(node)
+            wanted.update(node.inputs)
+    return tuple(reversed(found))
+
+
+def run(
+    node: GraphNode, graph: ModelGraph, flows: dict[str, Flow | None], batch: int | None
+) -> Flow | None:
+    """Return the output of a node; None if an input is unknown."""
+    read = reader(node.operator)
+    if read is None:
+        raise Refused(unknown(node))
+    inputs = []
+    for name in node.inputs:
+        if name in flows and flows[name] is None:
+            return None
+        if name and name not in flows and name not in graph.constants:
+            raise Refused(f"it takes {shorten(name)}, which nothing before it gives")
+        inputs.append(flows[name] if name in flows else graph.constants.get(name))
+    return read(At(node, graph.opset, batch, tuple(inputs), graph.budget))
+
+
+def all_of(odd: Sequence[tuple[GraphNode, str]]) -> list[str]:
+    """Return the lines of the error that lists all unsupported nodes."""
+    count = len(set(map(told, odd)))
+    nodes = "1 node has" if count == 1 else f"{count} nodes have"
+    return [f"{nodes} no counterpart here; export it without, or leave it out:", *list_of(odd)]
+
+
+def list_of(odd: Sequence[tuple[GraphNode, str]]) -> list[str]:
+    """Return a line per node, up to MOST_TOLD."""
+    lines = list(dict.fromkeys(map(told, odd)))
+    more = [f"    and {len(lines) - MOST_TOLD} more"] if len(lines) > MOST_TOLD else []
+    return [*lines[:MOST_TOLD], *more]
+
+
+def check_output(graph: ModelGraph, target: str, end: Flow) -> None:
+    """Raise InputError if the output's shape differs from the shape declared in the file."""
+    for port in graph.outputs:
+        sizes = port.sizes[1:] if port.name == target and port.sizes else None
+        if sizes is None:
+            continue
+        fits = len(sizes) == len(end.shape) and all(
+            stated in (None, n) for stated, n in zip(sizes, end.shape, strict=True)
+        )
+        if not fits:
+            raise InputError(
+                f"its output {shorten(target)} is said to have {shorten(sizes)} numbers a sample, "
+                f"and has {shorten(end.shape)}"
+            )
+
+
+# ---- the network --------------------------------------------------------------------------------
+
+
+def flat(made: Iterable[BuiltLayer]) -> Iterable[BuiltLayer]:
+    """Yield all layers, including those inside a Residual."""
+    for each in made:
+        yield each
+        yield from flat(each.inner)
+
+
+def build(made: Sequence[BuiltLayer], frozen: Frozen, dtype: str, budget: Budget) -> Network:
+    """Return a network of these layers, with their parameters and state."""
+    once = {each.layer: each for each in flat(made)}
+    count = sum(parameter.values.size for each in once.values() for parameter in each.parameters)
+    budget.take(np.dtype(dtype).itemsize * count, f"its {count:,} parameters")
+    net = Network([each.layer for each in made], dtype=dtype)
+    numbers = net.program.workspace
+    Budget(budget.limit).take(8 * numbers, f"one sample on its way through {numbers:,} numbers")
+    for each in once.values():
+        row = each.layer.first_row
+        for parameter in each.parameters:
+            rows = slice(row, row + parameter.values.size)
+            with np.errstate(over="ignore"):
+                net.bank.value[rows] = parameter.values.ravel()
+            if not np.isfinite(net.bank.value[rows]).all():
+                raise InputError(f"the numbers {shorten(parameter.name)} do not fit into {dtype}")
+            net.bank.frozen[rows] = parameter.name in frozen
+            row = rows.stop
+        for name, values in each.state.items():
+            getattr(each.layer, name)[:] = values
+    return net

@@ -1,0 +1,296 @@
+"""Flow: a value of a graph, as the steps that lead to it from the input, and its shape.
+
+A step is a layer with its numbers and their names in the file. No bank is used yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from scalarviz.base.checks.limits import Budget
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.core.formulas.elementary import pi
+from scalarviz.core.layers import Flatten, FrequencyEncoding, Layer, Reshape
+from scalarviz.core.layers.activation import Activation
+from scalarviz.errors import InputError
+from scalarviz.files.onnx.graph import GraphNode
+from scalarviz.files.onnx.tensors import MOST_DIMENSIONS, Array, Constant
+
+Shape = tuple[int, ...]  # of one sample
+Names = dict[str, Any]
+
+LARGEST_SAMPLE = 2**24  # numbers
+MOST_OCTAVES = 64
+PICTURE = 3  # dimensions: channels, height, width
+# Supported products, for errors about others.
+READ = (
+    "a Mul is read in sin and cos of pi x, 2 pi x, 4 pi x and so on, for each input x in turn, and "
+    "in Swish, Gelu and RMSNorm; a scale can be put into the weights of the layer beside it"
+)
+SAME = 1e-5  # relative tolerance for constants of a formula
+
+
+class Refused(InputError):
+    """An operator without a counterpart; `node` is where, if it is not the current node."""
+
+    def __init__(self, why: str, node: GraphNode | None = None) -> None:
+        super().__init__(why)
+        self.node = node
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """Numbers of the file that become rows of the bank, in the layer's order.
+
+    They are views of the file's memory, possibly transposed, and copied only into the bank.
+    """
+
+    role: str  # key in the layer's names, such as "weight"
+    name: str
+    values: Array
+    matrix: bool  # whether it is more than a vector
+
+
+@dataclass(frozen=True, eq=False)
+class LayerStep:
+    """A layer, its names in the file, and its numbers.
+
+    The layer of a Residual is None until all its inner steps are known.
+    """
+
+    layer: Layer | None
+    names: Names
+    parameters: tuple[Parameter, ...] = ()
+    state: Mapping[str, Array] = field(default_factory=dict)
+    inner: tuple[LayerStep, ...] = ()
+    node: GraphNode | None = None
+
+
+def nothing(shape: Shape) -> LayerStep:
+    """Return an identity step, for places that need a layer."""
+    return LayerStep(Activation(shape if len(shape) == PICTURE else prod(shape), "linear"), {})
+
+
+@dataclass(frozen=True, eq=False)
+class Waves:
+    """The numbers of a frequency encoding while it is assembled from nodes.
+
+    Each is f(factor * x[place]) with f "sin", "cos" or, so far, ""; the arrays have the shape of
+    the value.
+    """
+
+    place: Array
+    factor: Array
+    f: Array
+    nodes: tuple[GraphNode, ...]
+    stored: str = ""  # name of the frequencies in the file
+
+    def encoding(self, inputs: int) -> FrequencyEncoding | None:
+        """Return the layer that computes these numbers in this order; None if there is none."""
+        octaves, rest = divmod(self.place.size, 2 * inputs)
+        if rest or not 0 < octaves <= MOST_OCTAVES or self.place.ndim != 1:
+            return None
+        frequencies = pi * 2.0 ** np.arange(octaves)
+        same = (
+            (self.place == np.repeat(np.arange(inputs), 2 * octaves)).all()
+            and np.allclose(self.factor, np.tile(np.repeat(frequencies, 2), inputs), SAME)
+            and (self.f == np.tile(["sin", "cos"], inputs * octaves)).all()
+        )
+        return FrequencyEncoding(inputs, octaves) if same else None
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """A value of the graph: its shape for one sample, and the steps that lead to it.
+
+    The numbers of the last step may be seen in another shape, `seen`. The layer for that is made
+    when the new shape is needed, and named after the last node that changed it.
+    """
+
+    shape: Shape
+    seen: Shape
+    steps: tuple[LayerStep, ...] = ()
+    view: Names = field(default_factory=dict)
+    waves: Waves | None = None
+
+    def then(
+        self,
+        layer: Layer,
+        names: Names,
+        *parameters: Parameter,
+        shape: Shape | None = None,
+        **more: Any,
+    ) -> Flow:
+        """Append a layer."""
+        here = self.settled
+        to = here.shape if shape is None else checked(shape)
+        step = LayerStep(layer, names, parameters, **more)
+        return Flow(to, to, (*here.steps, step))
+
+    def seen_as(self, shape: Shape, node: GraphNode) -> Flow:
+        """Return the same numbers in another shape."""
+        if prod(shape) != prod(self.shape):
+            raise Refused(f"{shorten(self.shape)} has not as many numbers as {shorten(shape)}")
+        waves = self.waves
+        if waves is not None:
+            place, factor, f = (a.reshape(shape) for a in (waves.place, waves.factor, waves.f))
+            waves = Waves(place, factor, f, (*waves.nodes, node), waves.stored)
+        return replace(self, shape=shape, view={"node": node.name}, waves=waves)
+
+    @cached_property
+    def settled(self) -> Flow:
+        """The flow with layers added for its pending shape and waves."""
+        if self.waves is not None:
+            return self._encoded(self.waves)
+        if self.seen == self.shape or {len(self.seen), len(self.shape)} - {1, PICTURE}:
+            return self
+        layer: Layer
+        if len(self.shape) == 1:
+            layer = Flatten(self.seen)
+        else:
+            layer = Reshape(self.seen if len(self.seen) == PICTURE else self.seen[0], self.shape)
+        return Flow(self.shape, self.shape, (*self.steps, LayerStep(layer, self.view)))
+
+    def _encoded(self, waves: Waves) -> Flow:
+        inputs = prod(self.seen)
+        layer = waves.encoding(inputs)
+        if layer is None or len(self.seen) != 1:
+            raise Refused(f"it is no frequency encoding: {READ}", waves.nodes[0])
+        names: Names = {"frequencies": waves.stored}
+        for node in waves.nodes:
+            names[ROLES.get(node.operator, "node")] = node.name
+        return Flow(self.shape, self.shape, (*self.steps, LayerStep(layer, names)))
+
+
+ROLES = {"Mul": "node", "Sin": "sin", "Cos": "cos", "Concat": "concat", "Flatten": "flatten",
+         "Reshape": "flatten"}  # fmt: skip
+
+
+def checked(shape: Shape) -> Shape:
+    """Return a shape; raise Refused if it is too large."""
+    if prod(shape) > LARGEST_SAMPLE:
+        raise Refused(f"{shorten(shape)} are more than {LARGEST_SAMPLE:,} numbers")
+    return shape
+
+
+def is_list_of(kind: type, found: list[Any]) -> bool:
+    """Return whether all items of a list have exactly this type."""
+    return all(type(each) is kind for each in found)
+
+
+@dataclass(frozen=True, eq=False)
+class At:
+    """A node with its inputs: flows, constants, or None where nothing is connected."""
+
+    node: GraphNode
+    opset: int
+    batch: int | None  # number of samples, if the model fixes it
+    inputs: tuple[Flow | Constant | None, ...]
+    budget: Budget  # limits the memory of what is made of the model
+
+    @property
+    def flow(self) -> Flow:
+        """The only computed input; raise Refused if another input is not a constant."""
+        first = self.inputs[0] if self.inputs else None
+        rest = [each for each in self.inputs[1:] if isinstance(each, Flow)]
+        if not isinstance(first, Flow) or rest:
+            raise Refused("it is to work on one computed value, and on numbers of the file else")
+        return first
+
+    @property
+    def row(self) -> Flow:
+        """The same; raise Refused if it is not a vector per sample."""
+        flow = self.flow.settled
+        if len(flow.shape) != 1:
+            raise Refused(
+                f"it is given {shorten(flow.shape)} a sample, and takes one row of numbers"
+            )
+        return flow
+
+    @property
+    def picture(self) -> Flow:
+        """The same; raise Refused if it is not an image per sample."""
+        flow = self.flow.settled
+        if len(flow.shape) != PICTURE:
+            raise Refused(
+                f"it is given {shorten(flow.shape)} a sample, and no (channels, height, width)"
+            )
+        return flow
+
+    def constant(self, place: int) -> Constant | None:
+        """Return the constant at an input; None if there is none."""
+        found = self.inputs[place] if place < len(self.inputs) else None
+        return found if isinstance(found, Constant) else None
+
+    def needed(self, place: int, what: str) -> Constant:
+        """Return the constant at an input; raise Refused if there is none."""
+        found = self.constant(place)
+        if found is None:
+            raise Refused(f"its {what} are not stored in the file")
+        return found
+
+    def few(self, place: int) -> list[Any]:
+        """Return a short constant, such as axes, as a list."""
+        found = self.needed(place, "numbers")
+        if found.array.size > MOST_DIMENSIONS + 1:
+            raise Refused(f"its {shorten(found.name)} has {found.array.size:,} numbers")
+        numbers: list[Any] = found.array.ravel().tolist()
+        return numbers
+
+    def parameter(self, role: str, place: int, shape: Shape) -> Parameter:
+        """Return a constant as a parameter of exactly this shape, leading 1s aside."""
+        found = self.needed(place, role)
+        given = found.shape
+        if (
+            len(given) > len(shape) + 1
+            or given[len(given) - len(shape) :] != shape
+            or prod(given) != prod(shape)
+        ):
+            raise Refused(
+                f"its {role} {shorten(found.name)} has the shape {given}, and should have {shape}"
+            )
+        return Parameter(role, found.name, found.array.ravel(), matrix=len(shape) > 1)
+
+    def bias(self, outputs: int) -> list[Parameter]:
+        """Return the bias, if there is one; a single number is repeated for all outputs."""
+        found = self.constant(2)
+        if found is None:
+            return []
+        if found.shape in ((), (1,), (1, 1)):
+            same = np.broadcast_to(found.array.ravel()[0], outputs)
+            return [Parameter("bias", found.name, same, False)]
+        return [self.parameter("bias", 2, (outputs,))]
+
+    def get(self, name: str, default: Any, items: type = int) -> Any:
+        """Return an attribute; raise Refused if its type, or that of its items, is wrong."""
+        found = self.node.attributes.get(name, default)
+        if isinstance(default, float) and isinstance(found, int):
+            found = float(found)
+        odd = isinstance(default, list) and isinstance(found, list) and not is_list_of(items, found)
+        if odd or (default is not None and type(found) is not type(default)):
+            raise Refused(f"its {name} cannot be {shorten(found)}")
+        return found
+
+    def only(self, name: str, default: Any, *allowed: Any) -> None:
+        """Raise Refused if an attribute has another value than the default or those allowed."""
+        found = self.get(name, default)
+        if found not in (allowed or (default,)):
+            raise Refused(f"its {name} must be {shorten(default)} here, not {shorten(found)}")
+
+    @property
+    def names(self) -> Names:
+        """The names of this node, and of those fused into it."""
+        return {"node": self.node.name, **self.node.parts}
+
+    def activated(self, name: str) -> Flow:
+        """Append an activation."""
+        flow = self.flow.settled
+        shape = flow.shape if len(flow.shape) == PICTURE else prod(flow.shape)
+        layer = Activation(shape, name)
+        return flow.then(layer, self.names, shape=flow.shape)

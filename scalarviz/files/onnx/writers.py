@@ -1,0 +1,266 @@
+"""WRITERS: how each layer is written as ONNX operators. To add one, write a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scalarviz.core.formulas.activations import ACTIVATIONS, OnnxOperator
+from scalarviz.core.formulas.elementary import pi
+from scalarviz.core.layers import (
+    AvgPool2d,
+    BatchNorm,
+    Conv2d,
+    Dense,
+    Dropout,
+    FrequencyEncoding,
+    Layer,
+    LayerNorm,
+    MaxPool2d,
+    Reshape,
+    Residual,
+    RMSNorm,
+)
+from scalarviz.files.onnx.tensors import Array
+from scalarviz.files.onnx.trace import Shape
+from scalarviz.files.onnx.writer import GraphWriter
+from scalarviz.files.onnx_names import Names
+
+
+def operator_of(activation: str) -> OnnxOperator | None:
+    """Return the operator of an activation; None if ONNX has none or it is linear."""
+    row = ACTIVATIONS.get(activation)
+    return None if row is None else row.onnx
+
+
+@dataclass(frozen=True, eq=False)
+class LayerContext:
+    """A layer being written, its names in the file, and its name otherwise."""
+
+    writer: GraphWriter
+    layer: Any
+    names: Names
+    name: str
+
+    def called(self, role: str, ending: str) -> str:
+        """Return the name of a part in the file, or one derived from the layer's."""
+        found = self.names.get(role)
+        return found if isinstance(found, str) and found else f"{self.name}{ending}"
+
+    def numbers(self, role: str, array: Array) -> str:
+        """Store an array of the layer; return its name."""
+        name = self.called(role, f".{role}")
+        return self.writer.store_once(self.layer, role, name, array)
+
+    def rows(self, role: str, first: int, shape: Shape) -> str:
+        """Store parameters of the layer, from its bank index `first` on; return their name."""
+        begin = self.layer.first_row + first
+        values = self.writer.net.bank.value[begin : begin + int(np.prod(shape))]
+        return self.numbers(role, values.reshape(shape))
+
+    def activate(self, role: str, ending: str) -> None:
+        """Write the layer's activation, if it has one."""
+        operator = operator_of(self.layer.activation)
+        writer, x = self.writer, self.writer.current
+        if operator is None:
+            return
+        if operator.gate:
+            role_of_gate = operator.gate.lower()
+            gate = writer.node(operator.gate, self.called(role_of_gate, f".{role_of_gate}"))
+            writer.node("Mul", self.called(role, ending), x, gate)
+        else:
+            attributes: dict[str, Any] = {
+                name: here for name, (here, _) in operator.attributes.items()
+            }
+            writer.node(operator.name, self.called(role, ending), **attributes)
+
+    @property
+    def ending(self) -> str:
+        return f".{self.layer.activation}"
+
+
+def write_layer(writer: GraphWriter, layer: Layer, names: Names) -> None:
+    """Write a layer that takes the last value."""
+    word, write = WRITERS[type(layer).__name__]
+    found = names.get("node")
+    name = found if isinstance(found, str) and found else writer.numbered(word)
+    if layer.input_shape:
+        writer.see(layer.input_shape, name)
+    write(LayerContext(writer, layer, names, name))
+
+
+def dense(at: LayerContext) -> None:
+    """Write a Dense in its original form: Gemm with either order of weights, or MatMul and Add."""
+    layer, writer = at.layer, at.writer
+    assert isinstance(layer, Dense)
+    writer.flat(at.name)
+    matrix = layer.kernel
+    form = at.names.get("form", "Gemm")
+    weight = at.numbers("weight", matrix if form == "Gemm" else matrix.T)
+    bias = [at.rows("bias", matrix.size, (layer.outputs,))] if layer.has_bias else []
+    out: Shape = (layer.outputs,)
+    if form == "MatMul":
+        writer.node("MatMul", at.name, writer.current, weight, shape=out)
+        if bias:
+            writer.node("Add", at.called("add", ".add"), writer.current, *bias)
+    else:
+        turned = int(form == "Gemm")
+        writer.node("Gemm", at.name, writer.current, weight, *bias, shape=out, transB=turned)
+    at.activate("activation", at.ending)
+
+
+def convolution(at: LayerContext) -> None:
+    layer = at.layer
+    assert isinstance(layer, Conv2d)
+    shape = layer.kernel.shape
+    inputs = [at.writer.current, at.rows("weight", 0, shape)]
+    if layer.has_bias:
+        inputs.append(at.rows("bias", int(np.prod(shape)), (layer.channels,)))
+    at.writer.node("Conv", at.name, *inputs, shape=layer.output_shape, **windows(layer))
+    at.activate("activation", at.ending)
+
+
+def windows(layer: Conv2d | MaxPool2d | AvgPool2d) -> dict[str, list[int]]:
+    """Return the attributes of a window."""
+    kernel = layer.kernel_size if isinstance(layer, Conv2d) else [layer.kernel] * 2
+    return {
+        "kernel_shape": list(kernel),
+        "strides": [layer.stride] * 2,
+        "pads": [layer.padding] * 4,
+    }
+
+
+def max_pool(at: LayerContext) -> None:
+    at.writer.node("MaxPool", at.name, shape=at.layer.output_shape, **windows(at.layer))
+
+
+def average_pool(at: LayerContext) -> None:
+    layer, shape = at.layer, at.layer.output_shape
+    whole = layer.kernel == layer.shape[1] == layer.shape[2] and not layer.padding
+    if whole and at.names.get("form") == "GlobalAveragePool":
+        at.writer.node("GlobalAveragePool", at.name, shape=shape)
+    else:
+        more = windows(layer)
+        at.writer.node("AveragePool", at.name, shape=shape, count_include_pad=1, **more)
+
+
+def flatten(at: LayerContext) -> None:
+    at.writer.node("Flatten", at.name, shape=(at.layer.outputs,), axis=1)
+
+
+def reshape(at: LayerContext) -> None:
+    assert isinstance(at.layer, Reshape)
+    at.writer.reshape(at.layer.shape, at.name)
+
+
+def batch_norm(at: LayerContext) -> None:
+    layer = at.layer
+    assert isinstance(layer, BatchNorm)
+    if not layer.input_shape:
+        at.writer.flat(at.name)
+    of_each = (layer.features,)
+    inputs = (
+        at.writer.current,
+        at.rows("weight", 0, of_each),
+        at.rows("bias", layer.features, of_each),
+        at.numbers("mean", layer.running_mean),
+        at.numbers("variance", layer.running_variance),
+    )
+    kept = 1.0 - layer.momentum
+    at.writer.node("BatchNormalization", at.name, *inputs, epsilon=layer.eps, momentum=kept)
+
+
+def layer_norm(at: LayerContext) -> None:
+    writer, layer = at.writer, at.layer
+    assert isinstance(layer, LayerNorm)
+    shape = writer.shape
+    inputs = (
+        writer.current,
+        at.rows("weight", 0, shape),
+        at.rows("bias", layer.inputs, shape),
+    )
+    writer.node("LayerNormalization", at.name, *inputs, axis=-len(shape), epsilon=layer.eps)
+
+
+def rms_norm(at: LayerContext) -> None:
+    """Write RMSNorm as several nodes: ONNX has it from opset 23 on only."""
+    writer, layer = at.writer, at.layer
+    assert isinstance(layer, RMSNorm)
+    writer.flat(at.name)
+    x, row = writer.current, writer.shape
+    axes, eps = at.numbers("axes", np.array([-1])), at.numbers("eps", np.array(layer.eps))
+    writer.node("Mul", at.called("square", ".square"), x, x)
+    mean = at.called("mean", ".mean")
+    writer.node("ReduceMean", mean, writer.current, axes, shape=(1,), keepdims=1)
+    writer.node("Add", at.called("sum", ".sum"), writer.current, eps)
+    root = writer.node("Sqrt", at.called("root", ".root"))
+    writer.node("Div", at.called("quotient", ".quotient"), x, root, shape=row)
+    writer.node("Mul", at.name, writer.current, at.rows("weight", 0, row))
+
+
+def softmax(at: LayerContext) -> None:
+    at.writer.flat(at.name)
+    at.writer.node("Softmax", at.name, axis=-1)
+
+
+def activation(at: LayerContext) -> None:
+    at.activate("node", "")
+
+
+def dropout(at: LayerContext) -> None:
+    assert isinstance(at.layer, Dropout)
+    at.writer.node(
+        "Dropout", at.name, at.writer.current, at.numbers("ratio", np.array(at.layer.rate))
+    )
+
+
+def encoding(at: LayerContext) -> None:
+    """Write a FrequencyEncoding as Mul, Sin, Cos and Concat."""
+    writer, layer = at.writer, at.layer
+    assert isinstance(layer, FrequencyEncoding)
+    writer.flat(at.name)
+    n, octaves = layer.inputs, layer.octaves
+    frequencies = (pi * 2.0 ** np.arange(octaves)).reshape(octaves, 1)
+    writer.reshape((n, 1, 1), at.called("reshape", ".inputs"))
+    stored = at.numbers("frequencies", frequencies)
+    angles = writer.node("Mul", at.name, writer.current, stored, shape=(n, octaves, 1))
+    waves = (
+        writer.node("Sin", at.called("sin", ".sin"), angles),
+        writer.node("Cos", at.called("cos", ".cos"), angles),
+    )
+    writer.node("Concat", at.called("concat", ".waves"), *waves, shape=(n, octaves, 2), axis=-1)
+    name = at.called("flatten", ".row")
+    writer.node("Flatten", name, shape=(layer.outputs,), axis=1)
+
+
+def residual(at: LayerContext) -> None:
+    writer, layer = at.writer, at.layer
+    assert isinstance(layer, Residual)
+    x, shape = writer.current, writer.shape
+    inner = at.names.get("layers") or [{}] * len(layer.layers)
+    for each, names in zip(layer.layers, inner, strict=True):
+        write_layer(writer, each, names)
+    writer.see(shape, at.name)
+    writer.node("Add", at.name, x, writer.current)
+
+
+# Each kind of layer: the stem of its generated names, and how it is written.
+WRITERS: Mapping[str, tuple[str, Callable[[LayerContext], None]]] = {
+    "Dense": ("dense", dense),
+    "Conv2d": ("conv", convolution),
+    "MaxPool2d": ("max_pool", max_pool),
+    "AvgPool2d": ("average_pool", average_pool),
+    "Flatten": ("flatten", flatten),
+    "Reshape": ("reshape", reshape),
+    "BatchNorm": ("batch_norm", batch_norm),
+    "LayerNorm": ("layer_norm", layer_norm),
+    "RMSNorm": ("rms_norm", rms_norm),
+    "Softmax": ("softmax", softmax),
+    "Activation": ("activation", activation),
+    "Dropout": ("dropout", dropout),
+    "FrequencyEncoding": ("encoding", encoding),
+    "Residual": ("residual", residual),
+}

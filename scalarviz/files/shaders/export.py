@@ -1,0 +1,141 @@
+"""Exports a network as a GLSL or HLSL function, or as named arrays."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.model.operations import NONE, Operation
+from scalarviz.errors import InputError
+from scalarviz.files.atomic import as_path, replace_file, shown
+from scalarviz.files.networks import describe
+from scalarviz.files.shaders.constants import GLSL, HLSL, Language
+from scalarviz.files.shaders.shader import write_shader
+
+if TYPE_CHECKING:
+    from scalarviz.training.network.network import Network
+
+PRECISIONS = {"float32": np.float32, "float16": np.float16}
+
+
+def export_network(net: Network, path: object, precision: str = "float32") -> None:
+    """Write a network for another program; the suffix of `path` chooses the format.
+
+    .glsl, .hlsl    a shader function with the weights as constants
+    .npz            named arrays, and a description as JSON text, for numpy.load
+
+    net         the network
+    path        the file
+    precision   "float32", the default, or "float16": weights are rounded to it; shaders compute in
+                float32 in either case
+
+    Raises InputError if the suffix or precision is unknown, a weight does not fit, or the network
+    is too large for a shader; FileError if the file cannot be written.
+    """
+    found = as_path(path)
+    suffix = found.suffix.lower()
+    if suffix not in EXPORTS:
+        raise InputError(
+            f"{shown(found)} names no format of exports: end its name in one of "
+            f"{', '.join(EXPORTS)}; net.save(path) writes .onnx, and what scalarviz reads"
+        )
+    values = rounded(net, precision)
+    replace_file(found, EXPORTS[suffix](net, values, precision))
+
+
+def rounded(net: Network, precision: str) -> FloatArray:
+    """Return all parameters in a precision; raise InputError for one that overflows."""
+    dtype = pick(PRECISIONS, precision, "precision")
+    with np.errstate(over="ignore"):
+        values = net.bank.value.astype(dtype)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        row = int(bad[0])
+        raise InputError(
+            f"{net.bank.name_of(row)} is {net.bank.value[row]:g}, which {precision} cannot "
+            "hold as a finite number: change it, or choose another precision"
+        )
+    return values
+
+
+def export_shader(language: Language) -> Callable[[Network, FloatArray, str], bytes]:
+    """Return the function that exports in a shader language."""
+
+    def export(net: Network, values: FloatArray, precision: str) -> bytes:
+        note = "weights in float32"
+        if precision != "float32":
+            note = f"weights rounded to {precision}, computed in float32"
+        return write_shader(net, values.astype(np.float32), language, note).encode()
+
+    return export
+
+
+def export_arrays(net: Network, values: FloatArray, precision: str) -> bytes:
+    """Return an NPZ file: the weights of each operation, and a description of the network.
+
+    `description` is JSON: the layers, their order, and the operations with the names of their
+    arrays. Affine weights have one row per output; convolution weights are (kernels, channels,
+    height, width). Operations read and write named buffers; "other" is a second input. A batch_norm
+    has its running mean and variance; a dropout is the identity.
+    """
+    arrays: dict[str, Any] = {}
+    operations = [
+        describe_operation(each, values, net.bank.state, arrays) for each in net.program.operations
+    ]
+    made_by = describe(net)
+    description = {
+        "layers": made_by["layers"],
+        "order": made_by["order"],
+        "precision": precision,
+        "operations": operations,
+    }
+    arrays["description"] = np.array(json.dumps(description))
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def describe_operation(
+    operation: Operation, values: FloatArray, state: FloatArray, arrays: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the description of an operation, and add its arrays to `arrays`."""
+    found: dict[str, Any] = {
+        "kind": operation.kind,
+        "formula": operation.formula,
+        "inputs": operation.source.size,
+        "outputs": operation.target.size,
+        "settings": list(operation.settings),
+        "reads": operation.source.name,
+        "writes": operation.target.name,
+    }
+    if operation.other is not None:
+        found["other"] = operation.other.name
+    shape = operation.shape
+    places = [
+        ("weights", values, operation.weights, shape),
+        ("biases", values, operation.biases, shape[:1]),
+    ]
+    features = operation.about.statistics(operation)
+    if features:
+        places.append(("mean", state, operation.state, (features,)))
+        places.append(("variance", state, operation.state + features, (features,)))
+    for what, numbers, first, shape_of_it in places:
+        if first != NONE:
+            name = f"{what}_{first}"  # a shared layer has the same bank index each time
+            count = int(np.prod(shape_of_it))
+            arrays[name] = numbers[first : first + count].reshape(shape_of_it)
+            found[what] = name
+    return found
+
+
+EXPORTS: dict[str, Callable[[Network, FloatArray, str], bytes]] = {
+    ".glsl": export_shader(GLSL),
+    ".hlsl": export_shader(HLSL),
+    ".npz": export_arrays,
+}

@@ -1,0 +1,250 @@
+"""Writes a network as GLSL that reads its parameters from a texture: it follows a training.
+
+The text is that of `shader.write_shader`, with a texture instead of constants. A program adds what
+reads the texture: `BANK_READER` for the texture of the bank that cubes are drawn from, or
+`FOURS_READER` for a smaller one with four numbers in each texel, in which `Place` says what stands
+where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.package_files import text_beside
+from scalarviz.core.model.operations import NONE, Operation
+from scalarviz.core.model.program import Program
+from scalarviz.errors import InputError
+from scalarviz.files.shaders.constants import GLSL, NAME, Shader, padded
+from scalarviz.files.shaders.shader import body_of, check_workspace, reading, row_function
+from scalarviz.files.shaders.source import literal
+from scalarviz.files.shaders.writer import ShaderWriter
+
+if TYPE_CHECKING:
+    from scalarviz.training.network.network import Network
+
+BANK_READER = text_beside(__file__, "bank_reader.glsl")
+TEXELS = 256  # in a line of the texture of `FOURS_READER`
+FOURS_READER = f"#define TEXELS {TEXELS}\n" + text_beside(__file__, "fours_reader.glsl")
+MAP = (text_beside(__file__, "network_map.vert"), text_beside(__file__, "network_map.frag"))
+INPUTS_AT = "void inputs_at(in vec2 point, out float x[INPUTS])"
+DECLARED = f"float {NAME}_number(int place);\nvec4 {NAME}_four(int place);"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a matrix stands in the texture of `FOURS_READER`: row by row, padded with zeros.
+
+    first    bank index of its first number; its rows follow each other there; indices from the
+             number of parameters on are those of the state
+    rows     of the matrix, each of `columns` numbers
+    at       number of its first texel part, a multiple of 4
+    stride   parts from a row to the next, a multiple of 4
+    """
+
+    first: int
+    rows: int
+    columns: int
+    at: int
+    stride: int
+
+
+class TextureShader(Shader):
+    """A shader that reads parameters from a texture.
+
+    aligned  whether rows begin at multiples of 4, at the places of `places`; else places are the
+             bank indices
+    state    whether the texture has the state, too, behind the parameters
+    """
+
+    def __init__(self, net: Network, aligned: bool, state: bool) -> None:
+        super().__init__(net, GLSL)
+        self.places: list[Place] | None = [] if aligned else None
+        self._state = len(net.bank) if state else None
+
+    def affine(self, operation: Operation) -> list[str]:
+        """Return the lines of z = W x + b, by four products at once."""
+        x, y = self.array(operation.source), self.array(operation.target)
+        rows, columns = operation.target.size, operation.source.size
+        bias = "0.0"
+        if operation.biases != NONE:
+            bias = self.number("biases", operation.biases, rows, "i")
+        weights = self.four(operation.weights, (rows, columns), "i", "j")
+        return [
+            f"for (int i = 0; i < {rows}; i++) {{",
+            f"    float total = {bias};",
+            f"    for (int j = 0; j < {padded(columns) // 4}; j++)"
+            f" total += dot({weights}, {self.vector(x)});",
+            f"    {y}[i] = total;",
+            "}",
+            *self.rest(operation.target),
+        ]
+
+    def four(self, first: int, shape: tuple[int, int], row: str, four: str) -> str:
+        at, stride = self.place(first, *shape)
+        return f"{NAME}_four({at} + {row} * {stride} + 4 * {four})"
+
+    def number(self, what: str, first: int, size: int, place: str) -> str:
+        return f"{NAME}_number({self.place(first, 1, size)[0]} + {place})"
+
+    def statistics(self, operation: Operation, place: str) -> tuple[str, str]:
+        if self._state is None:
+            raise InputError(
+                f"a shader that follows a training cannot have {operation.name}: running "
+                "statistics are no parameters, and the texture has parameters only; net.export "
+                "writes them"
+            )
+        features, first = int(operation.settings[0]), self._state + operation.state
+        mean = self.number("means", first, features, place)
+        variance = self.number("variances", first + features, features, place)
+        return mean, f"(1.0 / sqrt({variance} + {literal(operation.settings[2])}))"
+
+    def place(self, first: int, rows: int, columns: int) -> tuple[int, int]:
+        """Return where a matrix begins in the texture, and the distance of its rows."""
+        if self.places is None:
+            return first, columns
+        known = next((each for each in self.places if each.first == first), None)
+        if known is None:
+            last = self.places[-1] if self.places else None
+            at = last.at + last.rows * last.stride if last else 0
+            known = Place(first, rows, columns, at, padded(columns))
+            self.places.append(known)
+        return known.at, known.stride
+
+
+@dataclass(frozen=True, slots=True)
+class LiveShader:
+    """GLSL of a network that reads its parameters by `network_number` and `network_four`.
+
+    text     declares both and defines `network_row`, as an export does, and, if wanted,
+             `float network_neuron(in float x[], int buffer, int place)`
+    places   for `FOURS_READER`; empty for `BANK_READER`
+    buffers  names of the buffers by their numbers in `network_neuron`
+    """
+
+    text: str
+    places: tuple[Place, ...]
+    buffers: tuple[str, ...]
+
+    def in_fours(self, numbers: FloatArray) -> npt.NDArray[np.float32]:
+        """Return the texels of the texture of `FOURS_READER`, shape (lines, TEXELS, 4).
+
+        `numbers` are the parameters, in bank order, followed by the state if the shader has it.
+        """
+        last = self.places[-1] if self.places else None
+        count = last.at + last.rows * last.stride if last else 0
+        texels = np.zeros((max(1, -(-count // (4 * TEXELS))), TEXELS, 4), np.float32)
+        flat = texels.reshape(-1)
+        with np.errstate(over="ignore"):
+            for place in self.places:
+                shape = place.rows, place.columns
+                rows = flat[place.at : place.at + place.rows * place.stride]
+                own = numbers[place.first : place.first + place.rows * place.columns]
+                rows.reshape(-1, place.stride)[:, : place.columns] = own.reshape(shape)
+        return texels
+
+
+def live_shader(
+    net: Network, *, aligned: bool = False, neurons: bool = False, state: bool = False
+) -> LiveShader:
+    """Return GLSL that computes a network with the parameters that a texture has.
+
+    It is GLSL 1.20 that is GLSL ES 3.00 as well.
+
+    net       the network
+    aligned   whether the texture is that of `FOURS_READER`; False, the default: that of
+              `BANK_READER`, which has the whole bank
+    neurons   whether it has `network_neuron`, too, for the values of any neuron; by default False
+    state     whether the texture has the state of the bank, too, behind its parameters; by default
+              False
+
+    Raises InputError if a shader cannot have an operation of the network, or if the network is too
+    large.
+    """
+    check_workspace(net)
+    shader = TextureShader(net, aligned, state)
+    body = body_of(shader, net)
+    pieces = [DECLARED, *shader.writer.sources, row_function(shader, net, body)]
+    if neurons:
+        pieces.append(neuron_function(shader, net, body))
+    names = tuple(buffer.name for buffer in net.program.buffers)
+    return LiveShader("\n\n".join(pieces) + "\n", tuple(shader.places or ()), names)
+
+
+def neuron_function(shader: Shader, net: Network, body: list[list[str]]) -> str:
+    """Return the function that computes one number of a buffer, by the number of the buffer."""
+    program = net.program
+    numbers = {buffer: i for i, buffer in enumerate(program.buffers)}
+
+    def asked(buffer: object) -> str:
+        found = next(each for each in program.buffers if each is buffer)
+        return f"if (buffer == {numbers[found]}) return {shader.array(found)}[place];"
+
+    lines = [*reading(shader, net), asked(program.inputs)]
+    for operation, written in zip(program.operations, body, strict=True):
+        lines += [*written, asked(operation.target)]
+    head = f"float {NAME}_neuron(in float x[{net.inputs}], int buffer, int place) {{"
+    return "\n".join([head, *[f"    {line}" for line in lines], "    return 0.0;", "}"])
+
+
+def bank_reader(split: int) -> str:
+    """Return GLSL that reads the bank's texture, as the cubes' `u_numbers`, of `split` columns.
+
+    Add one of the texts that define `one_number`, such as `view.cubes.float_textures.FLOATS`.
+    """
+    return f"#define SPLIT {split}\n{BANK_READER}"
+
+
+def map_fragment(
+    program: Program,
+    shader: LiveShader,
+    reader: str,
+    rest: Sequence[float],
+    features: Sequence[Callable[[float, float], float]] = (),
+) -> str:
+    """Return the fragment shader that draws what a network answers over a plane; see `MAP`.
+
+    program   of the network
+    shader    of it
+    reader    `FOURS_READER`, or a `bank_reader` with what defines its `one_number`
+    rest      the inputs; uniforms set the two that vary
+    features  formulas of x and y that give the inputs instead; by default none
+
+    Raises InputError if a shader cannot have a formula.
+    """
+    pieces = [
+        f"#define INPUTS {program.inputs.size}\n#define OUTPUTS {program.outputs.size}",
+        reader,
+        shader.text,
+        inputs_by_formulas(features) if features else inputs_by_axes(rest),
+    ]
+    if "_neuron(" not in shader.text:
+        head = f"float {NAME}_neuron(in float x[INPUTS], int buffer, int place)"
+        pieces.append(f"{head} {{\n    return 0.0;\n}}")
+    return "\n\n".join([*pieces, MAP[1]])
+
+
+def inputs_by_axes(rest: Sequence[float]) -> str:
+    """Return the function for the inputs at a point that has two of them; the others rest."""
+    lines = [f"    x[{i}] = {literal(number)};" for i, number in enumerate(rest)]
+    lines += [
+        "    for (int i = 0; i < INPUTS; i++) {",
+        "        if (float(i) == u_axes.x) x[i] = point.x;",
+        "        if (float(i) == u_axes.y) x[i] = point.y;",
+        "    }",
+    ]
+    axes = "uniform vec2 u_axes;  // which two inputs vary"
+    return "\n".join([axes, f"{INPUTS_AT} {{", *lines, "}"])
+
+
+def inputs_by_formulas(features: Sequence[Callable[[float, float], float]]) -> str:
+    """Return the function for the inputs at a point, which are formulas of its coordinates."""
+    writer = ShaderWriter("feature")
+    names = [writer.scalar(formula) for formula in features]
+    lines = [f"    x[{i}] = {name}(point.x, point.y);" for i, name in enumerate(names)]
+    return "\n\n".join([*writer.sources, "\n".join([f"{INPUTS_AT} {{", *lines, "}"])])

@@ -1,0 +1,152 @@
+"""Attributes of ONNX nodes, and constants: read or refused."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import scalarviz as sv
+from scalarviz.errors import FileError
+from tests.files.onnx.models import floats, graph, node, read, same
+from tests.wording import refused
+
+W = {"w": floats(3, 2)}
+MATMUL = node("MatMul", "x w", "z")
+
+
+# ---- classifiers --------------------------------------------------------------------------------
+
+
+def classifier(rows: int, labels: int, **attributes: Any) -> onnx.ModelProto:
+    """A linear classifier with its probabilities as the output."""
+    about: dict[str, Any] = {
+        "coefficients": floats(rows * 3).tolist(),
+        "intercepts": floats(rows, seed=1).tolist(),
+    }
+    if labels:
+        about["classlabels_ints"] = list(range(labels))
+    made = helper.make_node(
+        "LinearClassifier", ["x"], ["label", "y"], name="lc", domain="ai.onnx.ml",
+        **(about | attributes),
+    )  # fmt: skip
+    return graph(made, out=None)
+
+
+@pytest.mark.parametrize("after", ["NONE", "LOGISTIC", "SOFTMAX"])
+def test_a_classifier_of_two_classes_and_one_row_is_refused(after: str, tmp_path: Path) -> None:
+    with refused(FileError, "1 row of coefficients"):
+        read(classifier(1, 2, post_transform=after), tmp_path)
+
+
+@pytest.mark.parametrize("after", ["NONE", "LOGISTIC", "SOFTMAX"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_classifier_with_a_row_for_each_class_is_read(
+    after: str, classes: int, tmp_path: Path
+) -> None:
+    assert same(classifier(classes, classes, post_transform=after), tmp_path).outputs == classes
+
+
+def test_labels_that_are_words_count_too(tmp_path: Path) -> None:
+    words = {"classlabels_strings": ["a", "b", "c"]}
+    assert read(classifier(3, 0, **words), tmp_path).outputs == 3
+
+
+# ---- attributes of another type -----------------------------------------------------------------
+
+PICTURE = ("batch", 1, 4, 4)
+KERNEL = {"k": floats(1, 1, 3, 3)}
+POOL = {"kernel_shape": [2, 2]}
+
+
+@pytest.mark.parametrize(
+    ("odd", "shape"),
+    [
+        (node("MaxPool", "x", "y", kernel_shape=["a", "b"]), PICTURE),
+        (node("MaxPool", "x", "y", kernel_shape=[2.0, 2.0]), PICTURE),
+        (node("MaxPool", "x", "y", strides=["a", "a"], **POOL), PICTURE),
+        (node("Conv", "x k", "y", pads=["a"] * 4), PICTURE),
+        (node("Conv", "x k", "y", pads=[0.5] * 4), PICTURE),
+        (node("Transpose", "x", "y", perm=["a", "b"]), (1, 3)),
+        (node("Transpose", "x", "y", perm=[0.0, 1.0]), (1, 3)),
+        (node("Squeeze", "x", "y", axes=["a"]), PICTURE),
+        (node("Unsqueeze", "x", "y", axes=[1.0]), (1, 3)),
+        (node("LeakyRelu", "x", "y", alpha=float("nan")), (1, 3)),
+        (node("Elu", "x", "y", alpha=float("nan")), (1, 3)),
+        (node("Swish", "x", "y", alpha=float("nan")), (1, 3)),
+        (node("Constant", "", "y", value=5), (1, 3)),
+        (node("Constant", "", "y", value_string="a"), (1, 3)),
+    ],
+)
+def test_attributes_of_another_kind_are_refused(
+    odd: onnx.NodeProto, shape: tuple[Any, ...], tmp_path: Path
+) -> None:
+    with refused(FileError, f"({odd.op_type})"):
+        read(graph(odd, numbers=KERNEL, shape=shape, out=None), tmp_path)
+
+
+@pytest.mark.parametrize("numbers", [["a"] * 12, [1] * 12, [float("nan")] * 12])
+def test_coefficients_that_are_no_numbers_are_refused(numbers: list[Any], tmp_path: Path) -> None:
+    with refused(FileError, "'lc'"):
+        read(classifier(3, 3, coefficients=numbers), tmp_path)
+
+
+# ---- numbers in the graph -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("about", "expected"),
+    [
+        ({"value_float": 0.5}, [0.5, 0.5]),
+        ({"value_floats": [0.5, -2.0]}, [0.5, -2.0]),
+        ({"value": helper.make_tensor("", TensorProto.FLOAT, (2,), [3.0, 4.0])}, [3.0, 4.0]),
+    ],
+)
+def test_a_constant_may_say_its_numbers_in_many_ways(
+    about: dict[str, Any], expected: list[float], tmp_path: Path
+) -> None:
+    nodes = [node("Constant", "", "b", **about), MATMUL, node("Add", "z b", "y")]
+    net = same(graph(*nodes, numbers=W), tmp_path)
+    assert net.bank.value[6:].tolist() == expected
+
+
+def test_a_constant_may_be_whole_numbers(tmp_path: Path) -> None:
+    nodes = [
+        node("Constant", "", "axes", value_ints=[1], name="c1"),
+        node("Constant", "", "to", value_ints=[-1, 3], name="c2"),
+        node("Unsqueeze", "x axes", "u"),
+        node("Reshape", "u to", "r"),
+        node("MatMul", "r w", "y"),
+    ]
+    assert same(graph(*nodes, numbers=W), tmp_path).inputs == 3
+    one = [node("Constant", "", "axis", value_int=1), node("Unsqueeze", "x axis", "u")]
+    rest = [node("Flatten", "u", "f"), node("MatMul", "f w", "y")]
+    assert same(graph(*one, *rest, numbers=W), tmp_path).inputs == 3
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1), (2,), (1, 2)])
+@pytest.mark.parametrize("form", ["Gemm", "Add"])
+def test_a_bias_may_be_one_number_for_all(
+    form: str, shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    nodes = [node("Gemm", "x w b", "y")] if form == "Gemm" else [MATMUL, node("Add", "b z", "y")]
+    net = same(graph(*nodes, numbers=W | {"b": floats(*shape)}), tmp_path)
+    sv.onnx.save(net, tmp_path / "again.onnx")
+    (bias,) = [n for n in onnx.load(tmp_path / "again.onnx").graph.initializer if n.name == "b"]
+    assert list(bias.dims) == [2]
+    again = sv.onnx.load(tmp_path / "again.onnx")
+    np.testing.assert_array_equal(again.bank.value, net.bank.value)
+
+
+def test_a_bias_that_would_add_a_dimension_is_refused(tmp_path: Path) -> None:
+    nodes = [MATMUL, node("Add", "z b", "y")]
+    with refused(FileError, "(1, 1, 1)"):
+        read(graph(*nodes, numbers=W | {"b": floats(1, 1, 1)}, out=None), tmp_path)
+
+
+def test_the_same_weights_turned_are_another_layer(tmp_path: Path) -> None:
+    nodes = [node("Gemm", "x w", "z", name="there"), node("Gemm", "z w", "y", transB=1)]
+    with refused(FileError, "'w'"):
+        read(graph(*nodes, numbers={"w": floats(3, 3)}, out=None), tmp_path)

@@ -1,0 +1,162 @@
+"""Networks made here, as ONNX: every layer and activation, readable names, and back."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+import scalarviz as sv
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.layers.activation import Activation
+from scalarviz.errors import FileError, InputError
+from scalarviz.files.checked_safetensors import read, write
+from scalarviz.files.onnx.writers import WRITERS
+from tests.files.onnx.models import batch, there_and_back
+from tests.wording import refused
+
+# What is another function of x in ONNX by its name alone, if at all.
+SAME_VALUES = {"relu_right": "relu"}
+
+
+def pictures() -> sv.Network:
+    layers = [
+        sv.Reshape(36, (1, 6, 6)),
+        sv.Conv2d((1, 6, 6), 2, kernel=3, padding=1, activation="relu"),
+        sv.MaxPool2d((2, 6, 6), 2),
+        sv.Conv2d((2, 3, 3), 3, kernel=(2, 2), bias=False),
+        sv.BatchNorm((3, 2, 2)),
+        Activation((3, 2, 2), "leaky_relu"),
+        sv.Residual(sv.Conv2d((3, 2, 2), 3, kernel=3, padding=1, activation="elu")),
+        sv.AvgPool2d((3, 2, 2), 2, padding=1),
+        sv.Dropout((3, 2, 2), 0.25),
+        sv.Flatten((3, 2, 2)),
+        sv.Dense(12, 4),
+        sv.Softmax(4),
+    ]
+    net = sv.Network(layers, seed=1)
+    norm = net.layers[4]
+    norm.running_mean[:] = [0.1, -0.2, 0.3]
+    norm.running_variance[:] = [0.5, 1.5, 2.0]
+    return net
+
+
+def rows() -> sv.Network:
+    layers = [
+        sv.FrequencyEncoding(2, octaves=3),
+        sv.Dense(12, 6, "sin", bias=False),
+        sv.LayerNorm(6, 1e-3),
+        sv.Residual(sv.Dense(6, 6, "tanh"), sv.RMSNorm(6, 1e-4), sv.Residual(sv.Dense(6, 6))),
+        sv.BatchNorm(6),
+        sv.Dense(6, 3, "swish"),
+    ]
+    return sv.Network(layers, seed=2)
+
+
+@pytest.mark.parametrize("make", [pictures, rows])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_network_of_all_layers_comes_back(make: object, dtype: str, path: Path) -> None:
+    net = make().copy(dtype)  # type: ignore[operator]  # a function of a parametrized test
+    if dtype == "float64" and make is pictures:  # onnxruntime has no convolution of float64
+        sv.onnx.save(net, path)
+        again = sv.onnx.load(path, dtype=dtype)
+        np.testing.assert_array_equal(again(batch(net)), net(batch(net)))
+    else:
+        again = there_and_back(net, path)
+    assert [repr(layer) for layer in again.layers] == [repr(layer) for layer in net.layers]
+    assert again.dtype == dtype
+    np.testing.assert_array_equal(again.bank.value, net.bank.value)
+
+
+def test_these_two_networks_have_every_layer_that_can_be_written() -> None:
+    kinds = {type(layer).__name__ for net in (pictures(), rows()) for layer in net.layers}
+    assert kinds | {"RMSNorm"} == set(WRITERS)
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_an_activation_comes_back(name: str, path: Path) -> None:
+    net = sv.Network([sv.Dense(3, 4, name), sv.LayerNorm(4), Activation(4, name)])
+    again = there_and_back(net, path)
+    expected = SAME_VALUES.get(name, name)
+    assert again.layers[0].activation == expected
+    assert [layer.activation for layer in again.layers[2:]] == [expected] * (name != "linear")
+
+
+def test_names_are_readable(path: Path) -> None:
+    sv.onnx.save(sv.Network([3, 4, 2], "tanh", "sigmoid"), path)
+    graph = onnx.load(path).graph
+    assert [(n.op_type, n.name) for n in graph.node] == [
+        ("Gemm", "dense1"),
+        ("Tanh", "dense1.tanh"),
+        ("Gemm", "dense2"),
+        ("Sigmoid", "dense2.sigmoid"),
+    ]
+    assert [each.name for each in graph.initializer] == [
+        "dense1.weight",
+        "dense1.bias",
+        "dense2.weight",
+        "dense2.bias",
+    ]
+    assert [graph.input[0].name, graph.output[0].name] == ["input", "output"]
+
+
+def test_a_shared_layer_is_stored_once_and_stays_shared(path: Path) -> None:
+    shared = sv.Dense(3, 3, "tanh")
+    again = there_and_back(sv.Network([shared, sv.Dense(3, 3), shared]), path)
+    assert again.layers[0] is again.layers[2]
+    assert len(onnx.load(path).graph.initializer) == 4
+
+
+def test_a_picture_goes_in_as_a_picture(path: Path) -> None:
+    sv.onnx.save(sv.Network([sv.Flatten((2, 3, 4)), sv.Dense(24, 2)]), path)
+    sizes = onnx.load(path).graph.input[0].type.tensor_type.shape.dim
+    assert [size.dim_param or size.dim_value for size in sizes] == ["batch", 2, 3, 4]
+
+
+def test_what_onnx_has_not_is_named_all_at_once(path: Path) -> None:
+    odd, inner = sv.Dense(2, 2), sv.Dense(2, 2)
+    net = sv.Network([odd, sv.Residual(inner)])
+    odd._activation, inner._activation = "of my own", "another"
+    with refused(InputError, "'another'"):
+        sv.onnx.save(net, path)
+    assert not path.exists()
+
+
+def test_names_that_are_taken_twice_become_two(path: Path) -> None:
+    net = sv.Network([3, 3, 3])
+    same = {"node": "n", "weight": "w", "bias": "input"}
+    vars(net)["names"] = {
+        "graph": "g",
+        "input": "input",
+        "output": "w",
+        "layers": [same, dict(same)],
+    }
+    there_and_back(net, path)
+    names = [each.name for each in onnx.load(path).graph.initializer]
+    assert len(set(names)) == 4 and names[0] == "w"
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {},
+        {"graph": "g", "input": "i", "output": "o", "layers": []},
+        {"graph": "g", "input": 1, "output": "o", "layers": [{}]},
+        {"graph": "g", "input": "i\n", "output": "o", "layers": [{}]},
+        {"graph": "g", "input": "i", "output": "o", "layers": [{"node": ["x"]}]},
+        {"graph": "g", "input": "i", "output": "o", "layers": [{"node": "x" * 2000}]},
+        {"graph": "g", "input": "i", "output": "o", "layers": [{"layers": [{}]}]},
+    ],
+)
+def test_odd_names_in_a_saved_network_are_refused(odd: object, tmp_path: Path) -> None:
+    saved = tmp_path / "net.safetensors"
+    sv.Network([1, 1]).save(saved)
+    description, arrays = read(saved, "network")
+    write(saved, "network", description | {"names": odd}, arrays)
+    with refused(FileError, "net.safetensors'"):
+        sv.load(saved)
+
+
+def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    with refused(FileError, "nowhere/net.onnx"):
+        sv.onnx.save(sv.Network([1, 1]), tmp_path / "nowhere" / "net.onnx")
