@@ -193,7 +193,7 @@ def opening() -> list[float]:
     """Seconds from the command to a picture of a hundred networks, and processor time of them."""
     program = (
         "import os, sys, time; "
-        "from scalarviz.sweeps.stage import SweepStage as S; "
+        "from scalarviz.pictures.sweeps.stage import SweepStage as S; "
         "draw = S.draw; "
         "S.draw = lambda self, *size: (draw(self, *size), "
         "sum(each.count for each in self._spots) >= 100 and "
@@ -210,9 +210,9 @@ def opening() -> list[float]:
 def pictures(kind: str) -> list[float]:
     """Seconds for a picture of 400 networks that train, and processor time of its thread."""
     import scalarviz as sv
-    from scalarviz.export.render_options import RenderOptions
-    from scalarviz.sweeps.look import SweepLook
-    from scalarviz.sweeps.stage import SweepStage
+    from scalarviz.pictures.export.render_options import RenderOptions
+    from scalarviz.pictures.sweeps.look import SweepLook
+    from scalarviz.pictures.sweeps.stage import SweepStage
 
     runs = sv.sweep(xor, {"hidden": [2, 3, 4, 8]}, range(100))
     look = RenderOptions(size=(1280, 720), samples=1)

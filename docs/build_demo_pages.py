@@ -19,7 +19,7 @@ from PIL import Image
 from scalarviz import picture
 from scalarviz.pages.index_page import INDEX, Entry, Still, index_of, links_of
 from scalarviz.pages.page import page_of, size_words
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.scenefiles.find import about, find, load
 from scalarviz.scenefiles.making import played
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from scalarviz.scenefiles.making import played
 

@@ -92,14 +92,14 @@ _HOMES = {
     "reinitialize": "training.session.growing",
     "set_biases": "training.session.growing",
     "watch": "faces",
-    "picture": "export.render",
-    "record": "export.render",
-    "storyboard": "export.render",
+    "picture": "pictures.export.render",
+    "record": "pictures.export.render",
+    "storyboard": "pictures.export.render",
     "page": "pages.page",
-    "Show": "presenter.show",
-    "Cubes": "presenter.cubes_node",
+    "Show": "pictures.presenter.show",
+    "Cubes": "pictures.presenter.cubes_node",
     "predict": "notebook.predict",
-    "shader": "view.shading.network_shader",
+    "shader": "pictures.view.shading.network_shader",
     "ScalarvizError": "errors",
     "data": "data",
     "onnx": "files.onnx",
@@ -144,15 +144,16 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.engines.own.losses import loss as loss
     from scalarviz.engines.own.optimizers import optimizer as optimizer
     from scalarviz.errors import ScalarvizError as ScalarvizError
-    from scalarviz.export.render import picture as picture
-    from scalarviz.export.render import record as record
-    from scalarviz.export.render import storyboard as storyboard
     from scalarviz.faces import watch as watch
     from scalarviz.files import onnx as onnx
     from scalarviz.notebook.predict import predict as predict
     from scalarviz.pages.page import page as page
-    from scalarviz.presenter.cubes_node import Cubes as Cubes
-    from scalarviz.presenter.show import Show as Show
+    from scalarviz.pictures.export.render import picture as picture
+    from scalarviz.pictures.export.render import record as record
+    from scalarviz.pictures.export.render import storyboard as storyboard
+    from scalarviz.pictures.presenter.cubes_node import Cubes as Cubes
+    from scalarviz.pictures.presenter.show import Show as Show
+    from scalarviz.pictures.view.shading.network_shader import shader as shader
     from scalarviz.sweeps.sweep import sweep as sweep
     from scalarviz.training.network.expression import compile as compile
     from scalarviz.training.network.gradcheck import gradcheck as gradcheck
@@ -168,7 +169,6 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.training.session.plateau import ReduceOnPlateau as ReduceOnPlateau
     from scalarviz.training.session.replicas import replicate as replicate
     from scalarviz.training.session.session import Session as Session
-    from scalarviz.view.shading.network_shader import shader as shader
 
 
 def __getattr__(name: str) -> object:

@@ -11,14 +11,14 @@ from scalarviz.base.checks.numbers import answered, shorten
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.options import Recipe
 from scalarviz.core.formulas.table import pick
-from scalarviz.draw2d.theme import THEMES
 from scalarviz.errors import DisplayError, InputError
-from scalarviz.export.render_options import RenderOptions
 from scalarviz.notebook.place import in_marimo, in_notebook
-from scalarviz.presenter.several import Several
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.export.render_options import RenderOptions
+from scalarviz.pictures.presenter.several import Several
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.sweeps.look import SweepLook, sweep_look
 from scalarviz.scenefiles.find import find, load
-from scalarviz.sweeps.look import SweepLook, sweep_look
 from scalarviz.sweeps.sweep import STEPS, Sweep
 from scalarviz.window.display import check_window
 

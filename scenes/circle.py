@@ -6,7 +6,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.table import pick
-from scalarviz.presenter.show import Show, whole_numbers
+from scalarviz.pictures.presenter.show import Show, whole_numbers
 from scalarviz.scenefiles.options import OptionInfo
 
 CLASSES = {

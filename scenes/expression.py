@@ -6,7 +6,7 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz.base.checks.numbers import number
-from scalarviz.presenter.show import Show, whole_number
+from scalarviz.pictures.presenter.show import Show, whole_number
 from scalarviz.scenefiles.options import OptionInfo
 
 

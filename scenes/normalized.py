@@ -5,7 +5,7 @@ from typing import Annotated
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.formulas.table import pick
-from scalarviz.presenter.show import Show, whole_number
+from scalarviz.pictures.presenter.show import Show, whole_number
 from scalarviz.scenefiles.options import OptionInfo
 
 NORMS = {"layer": sv.LayerNorm, "rms": sv.RMSNorm, "none": None}

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.presenter.show import Show, whole_number
+from scalarviz.pictures.presenter.show import Show, whole_number
 from scalarviz.scenefiles.options import OptionInfo
 
 

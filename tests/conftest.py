@@ -11,7 +11,7 @@ from hypothesis import settings
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import DisplayError
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from tests import wording
 from tests.studio import Studio
 
@@ -33,7 +33,7 @@ LONGEST = (
     "tests/engines/test_cuda",
     "notebooks/",
     "tests/window/test_window.py",
-    "tests/view/test_network_maps.py",
+    "tests/pictures/view/test_network_maps.py",
     "tests/engines/test_products.py",
 )
 
@@ -90,7 +90,7 @@ def studio() -> Iterator[Studio]:
 @pytest.fixture(scope="session")
 def opengl() -> None:
     """Leaves a test out where nothing can be drawn."""
-    from scalarviz.view.offscreen import make_canvas
+    from scalarviz.pictures.view.offscreen import make_canvas
 
     try:
         make_canvas(8, 8)

@@ -22,10 +22,10 @@ from scalarviz import errors
 from scalarviz.cli.commands import VERBS, application
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.keys import ALIASES, DIGITS
+from scalarviz.pictures.view.scene.camera import CAMERAS
 from scalarviz.scenefiles import options
 from scalarviz.scenefiles.find import load, scenes
 from scalarviz.scenefiles.options import own_options
-from scalarviz.view.scene.camera import CAMERAS
 from tests.guides import examples
 from tests.lessons import lessons
 from tests.public_names import parameters, public_objects

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.draw2d.batch import CLIP, HALF, MIDDLE
-from scalarviz.draw2d.batch import color as color_of
-from scalarviz.draw2d.canvas import Canvas2D
-from scalarviz.draw2d.colors import contrast
-from scalarviz.draw2d.fonts import layout
-from scalarviz.view.scene.frame import Box
+from scalarviz.pictures.draw2d.batch import CLIP, HALF, MIDDLE
+from scalarviz.pictures.draw2d.batch import color as color_of
+from scalarviz.pictures.draw2d.canvas import Canvas2D
+from scalarviz.pictures.draw2d.colors import contrast
+from scalarviz.pictures.draw2d.fonts import layout
+from scalarviz.pictures.view.scene.frame import Box
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ PACKAGES = """
     base.leaf_calls
     core.formulas
     core.autograd
-    draw2d
+    pictures.draw2d
     data
     core.model
     core.layers
@@ -49,17 +49,17 @@ PACKAGES = """
     files
     files.shaders
     files.onnx
-    displays
-    view.scene
-    view.cubes
-    view.spheres
-    view.exhibits
-    view
-    view.shading
-    presenter
+    pictures.displays
+    pictures.view.scene
+    pictures.view.cubes
+    pictures.view.spheres
+    pictures.view.exhibits
+    pictures.view
+    pictures.view.shading
+    pictures.presenter
     scenefiles
     sweeps
-    export
+    pictures.export
     pages
     controller
     terminal
@@ -101,7 +101,11 @@ HEAVY = (
     "IPython",
     "ipywidgets",
 )
-FOR_FILES = "scalarviz.pages", "scalarviz.export.render", "scalarviz.sweeps"  # not for a window
+FOR_FILES = (
+    "scalarviz.pages",
+    "scalarviz.pictures.export.render",
+    "scalarviz.sweeps",
+)  # not for a window
 
 ONLY_ON_SOME_SYSTEMS = set(
     "crypt curses fcntl grp msvcrt nis ossaudiodev posix pty pwd readline resource spwd syslog "

@@ -12,9 +12,9 @@ import pytest
 
 from scalarviz.base.package_files import text_beside
 from scalarviz.files.shaders.live import FOURS_READER, bank_reader, live_shader, map_fragment
+from scalarviz.pictures.view.cubes import float_textures, shaders
+from scalarviz.pictures.view.shading.evaluator import fragment_of
 from scalarviz.training.network.network import Network
-from scalarviz.view.cubes import float_textures, shaders
-from scalarviz.view.shading.evaluator import fragment_of
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "scalarviz"

@@ -12,7 +12,7 @@ from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.keys import help_rows
 from scalarviz.controller.presets import preset_names
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from tests.controller.fake_stage import FakeStage
 
 PAGE = Path(__file__).parent.parent / "docs" / "guide" / "window.md"

@@ -7,13 +7,13 @@ import numpy as np
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.model.operations import NONE
-from scalarviz.draw2d.colors import rgb
-from scalarviz.draw2d.theme import THEMES
-from scalarviz.presenter.captions.cache import NOTHING
-from scalarviz.presenter.stage import Stage
-from scalarviz.view.cubes.shaders import HALF
-from scalarviz.view.lights import DIM
-from scalarviz.view.scene.frame import Projection
+from scalarviz.pictures.draw2d.colors import rgb
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.presenter.captions.cache import NOTHING
+from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view.cubes.shaders import HALF
+from scalarviz.pictures.view.lights import DIM
+from scalarviz.pictures.view.scene.frame import Projection
 from tests.studio import Studio, ground_of, shade
 
 SIZE = (1000, 700)

@@ -12,12 +12,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 LEAF_CALLS = {
-    "value_html": "displays.value",
-    "weight_html": "displays.weight",
-    "perceptron_html": "displays.perceptron",
-    "network_html": "displays.network",
-    "session_html": "displays.session",
-    "caption_and_edit": "presenter.captions.edits",
+    "value_html": "pictures.displays.value",
+    "weight_html": "pictures.displays.weight",
+    "perceptron_html": "pictures.displays.perceptron",
+    "network_html": "pictures.displays.network",
+    "session_html": "pictures.displays.session",
+    "caption_and_edit": "pictures.presenter.captions.edits",
     "save_network": "files.networks",
     "load_network": "files.networks",
     "save_model": "files.onnx.writing",
@@ -28,11 +28,6 @@ LEAF_CALLS = {
 }
 
 if TYPE_CHECKING:  # a type checker knows the functions themselves
-    from scalarviz.displays.network import network_html as network_html
-    from scalarviz.displays.perceptron import perceptron_html as perceptron_html
-    from scalarviz.displays.session import session_html as session_html
-    from scalarviz.displays.value import value_html as value_html
-    from scalarviz.displays.weight import weight_html as weight_html
     from scalarviz.files.networks import load_network as load_network
     from scalarviz.files.networks import save_network as save_network
     from scalarviz.files.onnx.writing import save_model as save_model
@@ -40,7 +35,12 @@ if TYPE_CHECKING:  # a type checker knows the functions themselves
     from scalarviz.files.runs import save_timeline as save_timeline
     from scalarviz.files.shaders.export import export_network as export_network
     from scalarviz.files.tables import save_text as save_text
-    from scalarviz.presenter.captions.edits import caption_and_edit as caption_and_edit
+    from scalarviz.pictures.displays.network import network_html as network_html
+    from scalarviz.pictures.displays.perceptron import perceptron_html as perceptron_html
+    from scalarviz.pictures.displays.session import session_html as session_html
+    from scalarviz.pictures.displays.value import value_html as value_html
+    from scalarviz.pictures.displays.weight import weight_html as weight_html
+    from scalarviz.pictures.presenter.captions.edits import caption_and_edit as caption_and_edit
 else:
 
     def __getattr__(name: str) -> Callable[..., Any]:

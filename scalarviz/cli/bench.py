@@ -16,8 +16,8 @@ from rich.table import Table
 from scalarviz.base.texts import text
 from scalarviz.base.visible_text import say
 from scalarviz.engines.registry import ENGINES
-from scalarviz.export.rate import Portions
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.export.rate import Portions
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from scalarviz.training.session.session import Session
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typer import Typer
 
     from scalarviz.controller.autosave import Keep
-    from scalarviz.presenter.show import Show
+    from scalarviz.pictures.presenter.show import Show
 
 FIRST = "rgb"  # the scene of `scalarviz` alone
 INTERRUPTED = 130
@@ -402,7 +402,7 @@ def replay_soon(
     """Open a saved training, or its newest branches, once what it needs is imported."""
     from scalarviz.cli.several_scenes import branches_of
     from scalarviz.cli.watching import watch_anywhere
-    from scalarviz.presenter.show import Show
+    from scalarviz.pictures.presenter.show import Show
     from scalarviz.training.session.session import Session
 
     if path.endswith(".py"):

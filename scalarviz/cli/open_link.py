@@ -18,8 +18,8 @@ from scalarviz.cli.watching import watch_anywhere
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.options import Recipe
 from scalarviz.errors import InputError, UnknownNameError
-from scalarviz.export.rate import Portions
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.export.rate import Portions
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.scenefiles.find import load, scenes
 from scalarviz.scenefiles.links import Link, Neuron, read_link
 from scalarviz.scenefiles.making import as_kind, make_show

@@ -10,10 +10,10 @@ from scalarviz.base.texts import text
 from scalarviz.base.visible_text import say
 from scalarviz.controller.autosave import Keep
 from scalarviz.core.formulas.table import pick
-from scalarviz.draw2d.theme import THEMES
 from scalarviz.files.atomic import check_place, replace_file
 from scalarviz.pages.page import STEPS, check_name, page_of, trains
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.terminal.train import train
 
 INTERRUPTED = 130

@@ -145,7 +145,7 @@ def shader() -> str:
     """Measure the network of a texture in a fragment shader, and on the cpu engine."""
     need("vispy")
     sv = import_module("scalarviz")
-    maps = import_module("scalarviz.view.network_maps")
+    maps = import_module("scalarviz.pictures.view.network_maps")
     dense = [sv.Dense(64, 64, "leaky_relu") for _ in range(3)]
     layers = [sv.FrequencyEncoding(2, octaves=3), sv.Dense(12, 64, "leaky_relu"), *dense]
     net = sv.Network([*layers, sv.Dense(64, 3, "sigmoid")], seed=0)
@@ -268,7 +268,10 @@ def jupyter() -> str:
 
 def pictures() -> str:
     """Measure the pictures per second at the size of the lessons."""
-    view, stage = import_module("scalarviz.view.canvas"), import_module("scalarviz.presenter.stage")
+    view, stage = (
+        import_module("scalarviz.pictures.view.canvas"),
+        import_module("scalarviz.pictures.presenter.stage"),
+    )
     scene = import_module("scalarviz.scenes.rgb").scene(engine="python")
     seen, canvas = stage.Stage(scene), view.Canvas(800, 500)
     canvas.frame(seen.draw)

@@ -15,11 +15,11 @@ from scalarviz.base.visible_text import say
 from scalarviz.controller.autosave import Keep
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
-from scalarviz.export.rate import Portions
-from scalarviz.export.render import picture, record, storyboard
-from scalarviz.export.render_options import PAGE, RenderOptions
 from scalarviz.files.atomic import check_place
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.export.rate import Portions
+from scalarviz.pictures.export.render import picture, record, storyboard
+from scalarviz.pictures.export.render_options import PAGE, RenderOptions
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.scenefiles.options import RENDERING
 from scalarviz.terminal.train import closing, end_of, take_steps, why_lost
 

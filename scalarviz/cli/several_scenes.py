@@ -145,7 +145,7 @@ def names_of(named: Sequence[NamedScene]) -> list[str]:
 
 def branches_of(session: Any) -> dict[str, Any]:
     """Return a session for each of the newest branches of one, by the branches' names."""
-    from scalarviz.presenter.several import MOST
+    from scalarviz.pictures.presenter.several import MOST
 
     newest = session.branches[-MOST:]
     return {f"{branch.number}. {branch.name}": session.copy(branch) for branch in newest}
@@ -165,9 +165,9 @@ def render_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any])
     from scalarviz.cli.render_scene import KINDS, VIDEOS, check_kind, look_of, write_video
     from scalarviz.cli.train_several import steps_of, train_all
     from scalarviz.core.formulas.table import pick
-    from scalarviz.export.render import picture
     from scalarviz.files.atomic import check_place
-    from scalarviz.presenter.several import Several
+    from scalarviz.pictures.export.render import picture
+    from scalarviz.pictures.presenter.several import Several
     from scalarviz.scenefiles.options import RENDERING
 
     several = Several.of({name: show for name, (show, _) in made.items()})

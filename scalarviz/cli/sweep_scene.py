@@ -13,16 +13,16 @@ from scalarviz.base.texts import plural, text
 from scalarviz.base.visible_text import say
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError
-from scalarviz.export.render import picture as draw
 from scalarviz.faces import watch
 from scalarviz.files.atomic import as_path, check_place
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.export.render import picture as draw
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.sweeps.look import sweep_look
+from scalarviz.pictures.sweeps.panels import Panels
 from scalarviz.scenefiles.find import Scene, find, load
 from scalarviz.scenefiles.making import as_kind, make_show
 from scalarviz.scenefiles.options import RUNNING, SHARED, Option, kind_of, own_options
 from scalarviz.sweeps.executors import ADDRESSES
-from scalarviz.sweeps.look import sweep_look
-from scalarviz.sweeps.panels import Panels
 from scalarviz.sweeps.sweep import Sweep, sweep
 from scalarviz.sweeps.table import CSV, PARQUET
 

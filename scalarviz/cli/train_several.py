@@ -8,8 +8,8 @@ from scalarviz.base.checks.numbers import size
 from scalarviz.base.process.interrupt import Stop
 from scalarviz.base.progress import Progress
 from scalarviz.base.visible_text import say
-from scalarviz.export.rate import Portions
-from scalarviz.presenter.several import Several
+from scalarviz.pictures.export.rate import Portions
+from scalarviz.pictures.presenter.several import Several
 from scalarviz.terminal.train import closing
 from scalarviz.training.session.shared_clock import SharedClock
 

@@ -21,13 +21,13 @@ from scalarviz.cli.class_pages import bound, numeric, until_ctrl_c
 from scalarviz.cli.train_several import train_all
 from scalarviz.controller.autosave import Keep
 from scalarviz.errors import DisplayError, ScalarvizError
-from scalarviz.export.render import picture
-from scalarviz.export.video import chunk, png
 from scalarviz.files.atomic import replace_file
 from scalarviz.pages.index_page import INDEX, Entry, index_of
 from scalarviz.pages.page import page_of
-from scalarviz.presenter.several import Several
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.export.render import picture
+from scalarviz.pictures.export.video import chunk, png
+from scalarviz.pictures.presenter.several import Several
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.scenefiles.options import RUNNING, WATCHING
 from scalarviz.terminal.train import end_of, train
 

@@ -36,7 +36,7 @@ from scalarviz.controller.warming import Warming
 from scalarviz.core.formulas.table import pick
 from scalarviz.engines.registry import ENGINES, engines_for
 from scalarviz.errors import GradientError, ScalarvizError
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.training.session.branches import Branch
 from scalarviz.training.session.session import Session, Unit
 from scalarviz.training.session.settings_now import settings_now

@@ -10,7 +10,7 @@ from scalarviz.controller.branches import tell_branch
 from scalarviz.controller.computing import computes
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.group import Group
-from scalarviz.view.charts import Chart
+from scalarviz.pictures.view.charts import Chart
 
 LEFT = 1
 STILL = 4.0  # pixels; a press that moves less is a click

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from scalarviz.base.texts import text
 from scalarviz.controller.controller import Controller
-from scalarviz.presenter.arithmetic import change_between
-from scalarviz.presenter.captions.names import sentence, weight_name
-from scalarviz.presenter.handles import Handle
+from scalarviz.pictures.presenter.arithmetic import change_between
+from scalarviz.pictures.presenter.captions.names import sentence, weight_name
+from scalarviz.pictures.presenter.handles import Handle
 
 
 def drag(controller: Controller, handle: Handle, up: float) -> None:

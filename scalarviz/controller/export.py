@@ -31,10 +31,10 @@ from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.files.atomic import check_place
 from scalarviz.files.runs import save_timeline
-from scalarviz.presenter.several import Several
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.several import Several
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.view.frame_data import Work
 from scalarviz.training.session.session import Session
-from scalarviz.view.frame_data import Work
 
 COMMAND = ("-m", "scalarviz.controller.export")
 HTML = (".html", ".htm")
@@ -298,8 +298,8 @@ def named(files: Sequence[str]) -> str:
 
 def main(folder: str, path: str, about: str) -> None:
     """Draw the saved runs of a folder into a file, and print how far it is."""
-    from scalarviz.export.render import record, storyboard  # slow to import
     from scalarviz.pages.page import page
+    from scalarviz.pictures.export.render import record, storyboard  # slow to import
 
     told = json.loads(about)
     runs = [Path(folder) / f"{number}.safetensors" for number in range(len(told["titles"]))]

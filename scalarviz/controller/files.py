@@ -16,7 +16,7 @@ from scalarviz.controller.picture import PictureProtocol
 from scalarviz.controller.precompile import kinds_of_run
 from scalarviz.controller.trail import go_on
 from scalarviz.files.runs import check_saving
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.settings_now import settings_now
 

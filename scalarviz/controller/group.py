@@ -21,9 +21,9 @@ from scalarviz.controller.state import UNITS, State, state_of, units_of
 from scalarviz.controller.walking import walk
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import ScalarvizError
-from scalarviz.presenter.answers import AT_ONCE as PATIENCE
-from scalarviz.presenter.several import Several
-from scalarviz.presenter.side_by_side import SideBySide
+from scalarviz.pictures.presenter.answers import AT_ONCE as PATIENCE
+from scalarviz.pictures.presenter.several import Several
+from scalarviz.pictures.presenter.side_by_side import SideBySide
 from scalarviz.training.session.here import Here
 from scalarviz.training.session.session import Unit
 from scalarviz.training.session.shared_clock import Halted, SharedClock

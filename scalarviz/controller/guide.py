@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, final
 
 from scalarviz.base.texts import text
 from scalarviz.controller.tour import SLOWEST, STEP, Tour, note_seen
-from scalarviz.presenter.batch_sum import can_add_up
+from scalarviz.pictures.presenter.batch_sum import can_add_up
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.session import Session, Unit
 

@@ -10,7 +10,7 @@ from typing import Any, final
 
 from scalarviz.base.texts import text
 from scalarviz.engines.common.cores import Guard
-from scalarviz.presenter.answers import AT_ONCE
+from scalarviz.pictures.presenter.answers import AT_ONCE
 from scalarviz.training.session.worker import Background, Job
 
 

@@ -16,7 +16,7 @@ from scalarviz.core.formulas.table import pick
 from scalarviz.core.layers import Dense
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.scenefiles.find import Scene, name_of
 from scalarviz.scenefiles.making import as_kind, make_show, parsed
 from scalarviz.scenefiles.options import BY_NAME, SHARED, own_options

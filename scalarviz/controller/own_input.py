@@ -11,8 +11,8 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.data.base import TableSet
-from scalarviz.presenter.captions.names import short_name
-from scalarviz.presenter.own_input import image_shape, target_of
+from scalarviz.pictures.presenter.captions.names import short_name
+from scalarviz.pictures.presenter.own_input import image_shape, target_of
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.settings_now import settings_now
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.presenter.curve_view import CurveView
-from scalarviz.presenter.handles import Handle
-from scalarviz.presenter.own_input import Grip
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.curve_view import CurveView
+from scalarviz.pictures.presenter.handles import Handle
+from scalarviz.pictures.presenter.own_input import Grip
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.view.charts import Chart
+from scalarviz.pictures.view.frame_data import Work
 from scalarviz.training.session.caption import Neuron
 from scalarviz.training.session.here import Here
-from scalarviz.view.charts import Chart
-from scalarviz.view.frame_data import Work
 
 
 class PictureProtocol(Protocol):

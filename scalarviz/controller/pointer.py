@@ -9,8 +9,8 @@ from scalarviz.controller.curve_pointer import LEFT, STILL, CurvePointer
 from scalarviz.controller.dragging import drag, let_go
 from scalarviz.controller.group import Group
 from scalarviz.controller.own_input import put_in
-from scalarviz.presenter.handles import Handle
-from scalarviz.presenter.own_input import Grip
+from scalarviz.pictures.presenter.handles import Handle
+from scalarviz.pictures.presenter.own_input import Grip
 
 NOTCH = 1.15  # zoom factor per notch of the wheel
 

@@ -36,13 +36,13 @@ from scalarviz.engines.expression.cpu import units_of_expression
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import ScalarvizError
 from scalarviz.files.runs import needs_of_run
-from scalarviz.presenter.scene_layout import layout_of
+from scalarviz.pictures.presenter.scene_layout import layout_of
+from scalarviz.pictures.view.cubes import mip_levels, mip_means
 from scalarviz.training.network.base import Model
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.first import all_settings
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import Settings
-from scalarviz.view.cubes import mip_levels, mip_means
 
 COMMAND = ("-m", "scalarviz.controller.precompile")
 DTYPES: tuple[Dtype, ...] = ("float32", "float64")

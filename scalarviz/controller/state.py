@@ -11,13 +11,13 @@ import numpy as np
 from scalarviz.base.texts import text
 from scalarviz.controller.options import OptionChoice, rate_now
 from scalarviz.controller.parts import PinnedLayer, pinned_layer, rate_of
+from scalarviz.pictures.view.frame_data import Work
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.here import Here
 from scalarviz.training.session.metrics import measured_names
 from scalarviz.training.session.session import Session, Unit
 from scalarviz.training.session.settings_now import settings_now
 from scalarviz.training.session.stops import in_one_text
-from scalarviz.view.frame_data import Work
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

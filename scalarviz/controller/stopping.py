@@ -6,11 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING, final
 
 from scalarviz.base.texts import text
+from scalarviz.pictures.view.frame_data import Work
 from scalarviz.training.session.conditions import checked, examples
 from scalarviz.training.session.first import first_held
 from scalarviz.training.session.metrics import measured_names
 from scalarviz.training.session.session import Session
-from scalarviz.view.frame_data import Work
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, final
 
 from scalarviz.base.texts import text
 from scalarviz.controller.options import Options
-from scalarviz.presenter.captions.names import sentence
-from scalarviz.presenter.several import sizes_of
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.captions.names import sentence
+from scalarviz.pictures.presenter.several import sizes_of
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.undo import Change
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from scalarviz.controller.control import DIGITS, Control
 from scalarviz.controller.walking import point
-from scalarviz.draw2d.theme import THEMES
-from scalarviz.view.scene.camera import CAMERAS
-from scalarviz.view.scene.layout import LAYOUTS
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.view.scene.camera import CAMERAS
+from scalarviz.pictures.view.scene.layout import LAYOUTS
 
 if TYPE_CHECKING:
     from scalarviz.controller.controller import Controller

@@ -20,13 +20,13 @@ from scalarviz.base.messages import inform
 from scalarviz.base.process import children
 from scalarviz.base.texts import text
 from scalarviz.controller import precompile
-from scalarviz.presenter.answers import AT_ONCE
-from scalarviz.presenter.scene_layout import layout_of
+from scalarviz.pictures.presenter.answers import AT_ONCE
+from scalarviz.pictures.presenter.scene_layout import layout_of
+from scalarviz.pictures.view.cubes import mip_levels
 from scalarviz.training.session.branches import Action
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.settings_now import settings_now
 from scalarviz.training.session.timeline import Timeline
-from scalarviz.view.cubes import mip_levels
 
 LOOK = 0.02  # seconds between two looks
 LIGHT = 3e5  # multiplications per step, up to which the python engine stands in

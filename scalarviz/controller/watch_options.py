@@ -12,12 +12,12 @@ from scalarviz.controller.controller import Controller
 from scalarviz.controller.group import Group
 from scalarviz.controller.options import Recipe
 from scalarviz.core.formulas.table import pick
-from scalarviz.draw2d.theme import THEMES
-from scalarviz.export.render_options import RenderOptions
-from scalarviz.presenter.answers import AT_ONCE
-from scalarviz.presenter.several import Several
-from scalarviz.presenter.show import Show
-from scalarviz.presenter.side_by_side import stage_of
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.export.render_options import RenderOptions
+from scalarviz.pictures.presenter.answers import AT_ONCE
+from scalarviz.pictures.presenter.several import Several
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.side_by_side import stage_of
 
 
 @final

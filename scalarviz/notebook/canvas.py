@@ -23,7 +23,7 @@ from scalarviz.base.visible_text import say
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.group import Group
 from scalarviz.controller.pointer import Pointer
-from scalarviz.view.canvas import Canvas
+from scalarviz.pictures.view.canvas import Canvas
 
 COARSEST = 0.1
 SHARPEST = 2.0  # device pixels per pixel; more take time without visible gain

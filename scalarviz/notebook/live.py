@@ -24,11 +24,11 @@ from scalarviz.controller.group import Group
 from scalarviz.controller.keys import name_of
 from scalarviz.controller.startup import Opening
 from scalarviz.errors import InputError
-from scalarviz.export.video import png
 from scalarviz.notebook.canvas import LiveCanvas
 from scalarviz.notebook.controls import NotebookControls
 from scalarviz.notebook.place import Shown, run_of
 from scalarviz.notebook.widgets import close
+from scalarviz.pictures.export.video import png
 
 FRAME = 1.0 / 40.0  # seconds between updates while visible
 UNSEEN = 0.5  # while not visible

@@ -16,8 +16,8 @@ from scalarviz.controller.controller import Controller
 from scalarviz.controller.group import Group
 from scalarviz.controller.own_input import put_in
 from scalarviz.controller.state import State
-from scalarviz.draw2d.colors import rgb, to_bytes
 from scalarviz.notebook.widgets import close, group, line
+from scalarviz.pictures.draw2d.colors import rgb, to_bytes
 
 TOUCHED = 0.6  # seconds after a user's choice during which the picker is not updated
 

@@ -15,14 +15,14 @@ from typing import Any, final
 from scalarviz.base.texts import text
 from scalarviz.controller.watch_options import WatchOptions
 from scalarviz.errors import DisplayError, EngineError, InputError
-from scalarviz.export.render import picture, story
-from scalarviz.export.render_options import PAGE
-from scalarviz.export.step_page_2d import plain_story
-from scalarviz.export.video import png
 from scalarviz.notebook.place import Shown, in_colab, in_marimo
 from scalarviz.pages.page import page_of
-from scalarviz.presenter.several import Several
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.export.render import picture, story
+from scalarviz.pictures.export.render_options import PAGE
+from scalarviz.pictures.export.step_page_2d import plain_story
+from scalarviz.pictures.export.video import png
+from scalarviz.pictures.presenter.several import Several
+from scalarviz.pictures.presenter.show import Show
 
 SIZE = 800, 500
 SPEED = 10.0  # steps a second, slow enough to see it learn

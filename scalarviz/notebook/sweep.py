@@ -5,12 +5,12 @@ from __future__ import annotations
 from time import monotonic
 from typing import Any, final
 
-from scalarviz.export.render import picture
-from scalarviz.export.video import png
 from scalarviz.notebook.place import has_widgets
-from scalarviz.sweeps.choices import Choice, choices_of
-from scalarviz.sweeps.look import SweepLook
-from scalarviz.sweeps.panels import Panels
+from scalarviz.pictures.export.render import picture
+from scalarviz.pictures.export.video import png
+from scalarviz.pictures.sweeps.choices import Choice, choices_of
+from scalarviz.pictures.sweeps.look import SweepLook
+from scalarviz.pictures.sweeps.panels import Panels
 from scalarviz.sweeps.sweep import Sweep
 
 BETWEEN = 0.5  # seconds between two pictures

@@ -15,12 +15,12 @@ from scalarviz.core.model.program import Program
 from scalarviz.engines.wasm.jobs import moment_data
 from scalarviz.pages.formula_trees import cases_of, function_tree
 from scalarviz.pages.optimizer_data import optimizer_data
-from scalarviz.presenter.captions.losses import loss_text
-from scalarviz.presenter.captions.names import is_output, writer_of
-from scalarviz.presenter.captions.operations import own_formula
-from scalarviz.presenter.captions.strip import cells_of, names_of_cells
-from scalarviz.presenter.scene_layout import layout_of, names_of
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.captions.losses import loss_text
+from scalarviz.pictures.presenter.captions.names import is_output, writer_of
+from scalarviz.pictures.presenter.captions.operations import own_formula
+from scalarviz.pictures.presenter.captions.strip import cells_of, names_of_cells
+from scalarviz.pictures.presenter.scene_layout import layout_of, names_of
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.training.session.session import Session
 
 Data = dict[str, Any]  # what JSON can hold

@@ -14,24 +14,24 @@ from scalarviz.data import DataSet, Digits, Rgb, Texture
 from scalarviz.data.base import TableSet
 from scalarviz.data.batches import Pair
 from scalarviz.data.plane import FEATURES, PlaneSet
-from scalarviz.draw2d.batch import image_bytes
 from scalarviz.pages.formula_trees import function_tree
 from scalarviz.pages.network_shader import network_shader
 from scalarviz.pages.packed import packed
-from scalarviz.presenter.exhibits_of import (
+from scalarviz.pictures.draw2d.batch import image_bytes
+from scalarviz.pictures.presenter.exhibits_of import (
     FEW,
     is_one_hot,
     samples_of,
     some_pixels,
 )
-from scalarviz.presenter.names_of_data import axis_names, class_names, output_names
-from scalarviz.presenter.plane_points import (
+from scalarviz.pictures.presenter.names_of_data import axis_names, class_names, output_names
+from scalarviz.pictures.presenter.plane_points import (
     PlanePoints,
     held_out_points,
     plane_points,
     varying_inputs,
 )
-from scalarviz.presenter.sorting import ASKED, some_digits
+from scalarviz.pictures.presenter.sorting import ASKED, some_digits
 from scalarviz.training.session.session import Session
 
 SIDE = 24  # cells along a map

@@ -10,7 +10,7 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.formulas.metrics import HELD_OUT, LOSS
 from scalarviz.pages.packed import packed
-from scalarviz.presenter.curves import drawn_of, measured_of
+from scalarviz.pictures.presenter.curves import drawn_of, measured_of
 from scalarviz.training.session.metrics import Metrics
 from scalarviz.training.session.points import Series
 from scalarviz.training.session.session import Session

@@ -9,8 +9,8 @@ from typing import Any
 from scalarviz.errors import InputError
 from scalarviz.files.shaders.live import FOURS_READER, MAP, live_shader, map_fragment
 from scalarviz.pages.scene_data import plain
+from scalarviz.pictures.view.glsl_es import as_es
 from scalarviz.training.session.session import Session
-from scalarviz.view.glsl_es import as_es
 
 MOST_WEIGHTS = 2**17  # of a network that a page evaluates for each pixel
 MOST_HELD = 2**11  # numbers of one sample, which a graphics card holds for each pixel

@@ -21,9 +21,6 @@ from scalarviz.base.package_files import text_beside
 from scalarviz.base.progress import Progress
 from scalarviz.base.texts import text, texts
 from scalarviz.core.formulas.table import pick
-from scalarviz.draw2d.class_colors import ON_DARK, ON_LIGHT
-from scalarviz.draw2d.colors import POWER, rgb, to_bytes
-from scalarviz.draw2d.theme import THEMES, Theme
 from scalarviz.errors import EngineError, InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
 from scalarviz.pages.caption_data import caption_data
@@ -36,7 +33,10 @@ from scalarviz.pages.optimizer_data import optimizer_data
 from scalarviz.pages.recording import Recording, recording_of
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.pages.spare import spare_of
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.draw2d.class_colors import ON_DARK, ON_LIGHT
+from scalarviz.pictures.draw2d.colors import POWER, rgb, to_bytes
+from scalarviz.pictures.draw2d.theme import THEMES, Theme
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.training.session.session import Session
 
 LARGEST = 10_000_000  # bytes of a page

@@ -15,20 +15,20 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.model.operations import NONE, Operation
 from scalarviz.core.model.program import Moment, Program
-from scalarviz.draw2d.colors import NOT_A_NUMBER, POWER
-from scalarviz.draw2d.theme import THEMES, Theme
 from scalarviz.pages.packed import packed
-from scalarviz.presenter.sample_pass import FLAT
-from scalarviz.presenter.scales import SECONDS, STOPS
-from scalarviz.presenter.scene_layout import TINTS, layout_of
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.draw2d.colors import NOT_A_NUMBER, POWER
+from scalarviz.pictures.draw2d.theme import THEMES, Theme
+from scalarviz.pictures.presenter.sample_pass import FLAT
+from scalarviz.pictures.presenter.scales import SECONDS, STOPS
+from scalarviz.pictures.presenter.scene_layout import TINTS, layout_of
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.view.cubes import shaders
+from scalarviz.pictures.view.cubes.cubes import brightness_of_sides
+from scalarviz.pictures.view.cubes.mip_levels import levels_of, room_of
+from scalarviz.pictures.view.glsl_es import PROGRAMS, as_es
+from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
+from scalarviz.pictures.view.scene.plates import Fan, Label, Layout, Neurons, Plate, Wires
 from scalarviz.training.session.session import Session
-from scalarviz.view.cubes import shaders
-from scalarviz.view.cubes.cubes import brightness_of_sides
-from scalarviz.view.cubes.mip_levels import levels_of, room_of
-from scalarviz.view.glsl_es import PROGRAMS, as_es
-from scalarviz.view.scene.camera import CAMERAS, Camera
-from scalarviz.view.scene.plates import Fan, Label, Layout, Neurons, Plate, Wires
 
 # Shapes of the free stage, width by height, for which there is a layout: phones to wide screens.
 SHAPES = tuple(float(np.exp(0.1 * step)) for step in range(-8, 15))

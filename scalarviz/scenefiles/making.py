@@ -12,7 +12,7 @@ from typing import Any
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import FileError, InputError, SceneError
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.scenefiles.find import Scene
 from scalarviz.scenefiles.made_again import RESTARTS, made_again
 from scalarviz.scenefiles.options import SHARED, YES_OR_NO, Option, own_options

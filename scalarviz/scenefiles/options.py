@@ -25,15 +25,15 @@ from scalarviz.core.formulas.table import pick
 from scalarviz.core.model.precision import PRECISIONS
 from scalarviz.data.colors import MAPS
 from scalarviz.data.pictures import TRANSFORMS
-from scalarviz.draw2d.theme import THEMES
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import SceneError
-from scalarviz.presenter.channels import CHANNELS
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.presenter.channels import CHANNELS
+from scalarviz.pictures.view.scene.camera import CAMERAS
+from scalarviz.pictures.view.scene.layout import LAYOUTS
 from scalarviz.scenefiles.find import Scene
 from scalarviz.scenefiles.user_code import place_of
 from scalarviz.training.session.conditions import examples
-from scalarviz.view.scene.camera import CAMERAS
-from scalarviz.view.scene.layout import LAYOUTS
 
 TYPES = (bool, int, float, str)
 YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}

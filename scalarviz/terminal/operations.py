@@ -9,9 +9,9 @@ from rich.style import Style
 from rich.text import Text
 
 from scalarviz.base.terminal_styles import ACCENT, QUIET, STRONG
+from scalarviz.pictures.view.frame_data import Cell
+from scalarviz.pictures.view.strip import chosen, heading, label, lit_of
 from scalarviz.training.session.caption import Caption
-from scalarviz.view.frame_data import Cell
-from scalarviz.view.strip import chosen, heading, label, lit_of
 
 LIT = Style(reverse=True)
 BETWEEN, PARTS = "  ", " | "

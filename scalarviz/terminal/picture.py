@@ -23,11 +23,11 @@ from rich.text import Text
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.terminal_styles import ACCENT, QUIET, STRONG
 from scalarviz.base.texts import text
-from scalarviz.draw2d.braille_curve import curve_block
+from scalarviz.pictures.draw2d.braille_curve import curve_block
+from scalarviz.pictures.view.exhibits.exhibit import Exhibit
+from scalarviz.pictures.view.frame_data import Cell
 from scalarviz.terminal.operations import caption_lines, line_of, strip_line
 from scalarviz.training.session.caption import Caption
-from scalarviz.view.exhibits.exhibit import Exhibit
-from scalarviz.view.frame_data import Cell
 
 # In lines.
 HEAD, FOOT = 3, 1

@@ -25,10 +25,10 @@ from scalarviz.base.texts import text
 from scalarviz.base.visible_text import LONGEST_LINE, visible
 from scalarviz.controller.autosave import Keep
 from scalarviz.controller.warming import Compiling, kinds_of
-from scalarviz.export.rate import FRAME, Pace
-from scalarviz.presenter.captions.strip import cells_of
-from scalarviz.presenter.exhibits_of import exhibit_of, held_out_loss
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.export.rate import FRAME, Pace
+from scalarviz.pictures.presenter.captions.strip import cells_of
+from scalarviz.pictures.presenter.exhibits_of import exhibit_of, held_out_loss
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.terminal.keys import Keys, NoKeys, keyboard
 from scalarviz.terminal.picture import TerminalFrame, picture
 from scalarviz.terminal.train import can_draw, closing, end_of, train

@@ -15,9 +15,9 @@ from scalarviz.base.progress import Bar, Progress, words
 from scalarviz.base.texts import plural, text
 from scalarviz.base.visible_text import say
 from scalarviz.controller.autosave import Keep, lost_since
-from scalarviz.export.rate import FRAME, Portions
-from scalarviz.presenter.exhibits_of import exhibit_of, held_out_loss
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.export.rate import FRAME, Portions
+from scalarviz.pictures.presenter.exhibits_of import exhibit_of, held_out_loss
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.training.session.session import Session
 
 LINES = 10  # lines of progress without a bar

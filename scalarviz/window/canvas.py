@@ -10,7 +10,7 @@ from typing import Any
 from PySide6.QtGui import QOffscreenSurface, QOpenGLContext
 
 from scalarviz.errors import DisplayError
-from scalarviz.view.offscreen import (
+from scalarviz.pictures.view.offscreen import (
     WINDOWED,
     binding,
     environment,

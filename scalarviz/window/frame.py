@@ -51,9 +51,9 @@ from scalarviz.controller.controller import Controller
 from scalarviz.controller.files import drop
 from scalarviz.controller.group import Group
 from scalarviz.controller.startup import Opening
+from scalarviz.pictures.view.scene.frame import Division
+from scalarviz.pictures.view.scene.panes import Panes
 from scalarviz.training.session.here import Here
-from scalarviz.view.scene.frame import Division
-from scalarviz.view.scene.panes import Panes
 from scalarviz.window.controls import ControlBar
 from scalarviz.window.farewell import Farewell
 from scalarviz.window.look import dress, first_size

@@ -19,7 +19,7 @@ from scalarviz.base.texts import text
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.group import Group
 from scalarviz.controller.pointer import Pointer
-from scalarviz.view.offscreen import (
+from scalarviz.pictures.view.offscreen import (
     is_of_opengl,
     lost,
     turn,

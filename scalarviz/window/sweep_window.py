@@ -19,12 +19,12 @@ from PySide6.QtWidgets import (
 
 from scalarviz.base.process.interrupt import Stop
 from scalarviz.base.texts import text
-from scalarviz.presenter.show import Show
-from scalarviz.sweeps.choices import Choice, choices_of
-from scalarviz.sweeps.look import SweepLook
-from scalarviz.sweeps.stage import Run, SweepStage
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.sweeps.choices import Choice, choices_of
+from scalarviz.pictures.sweeps.look import SweepLook
+from scalarviz.pictures.sweeps.stage import Run, SweepStage
+from scalarviz.pictures.view.offscreen import is_of_opengl, lost, turn
 from scalarviz.sweeps.sweep import Sweep
-from scalarviz.view.offscreen import is_of_opengl, lost, turn
 from scalarviz.window.application import application, quick_turns
 from scalarviz.window.canvas import make_canvas
 from scalarviz.window.look import dress, first_size, theme_of

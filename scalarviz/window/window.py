@@ -12,8 +12,8 @@ from scalarviz.controller.autosave import Keep
 from scalarviz.controller.export import Exports
 from scalarviz.controller.group import Group
 from scalarviz.controller.watch_options import WatchOptions
-from scalarviz.presenter.several import Several
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.several import Several
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.terminal.train import closing
 from scalarviz.window.display import check_window
 

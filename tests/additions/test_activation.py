@@ -32,7 +32,7 @@ def test_everything_knows_an_activation_by_its_row() -> None:
     names = """
         additions/with_mish.py core/formulas/test_activations.py core/formulas/test_compiled.py
         core/autograd/test_gradients.py engines/test_one_answer.py files/onnx/test_saving.py
-        presenter/test_captions.py files/shaders/test_glsl.py
+        pictures/presenter/test_captions.py files/shaders/test_glsl.py
     """
     for name in names.split():
         assert " passed" in run(f"tests/{name}"), name

@@ -15,8 +15,8 @@ from scalarviz.controller.control import DIGITS, KINDS, Control, LogScale, Scale
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.keys import help_rows
-from scalarviz.presenter.show import Show
-from scalarviz.view.scene.layout import LAYOUTS
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.view.scene.layout import LAYOUTS
 from tests.controller.fake_stage import FakeStage
 
 SMALL = LogScale(0.001, 1.0)

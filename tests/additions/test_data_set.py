@@ -15,16 +15,16 @@ from scalarviz.base.checks.numbers import FloatArray, number
 from scalarviz.controller.options import Options
 from scalarviz.data import DATA_SETS
 from scalarviz.data.base import DataChoice, TableSet
-from scalarviz.draw2d.canvas import Canvas2D
-from scalarviz.draw2d.theme import THEMES, Theme
-from scalarviz.presenter.captions.moments import caption
-from scalarviz.presenter.exhibits_of import EXHIBITS, exhibit_of
-from scalarviz.presenter.scene_layout import layout_of, names_of, tints_of
-from scalarviz.presenter.show import Show
-from scalarviz.presenter.stage import Stage
+from scalarviz.pictures.draw2d.canvas import Canvas2D
+from scalarviz.pictures.draw2d.theme import THEMES, Theme
+from scalarviz.pictures.presenter.captions.moments import caption
+from scalarviz.pictures.presenter.exhibits_of import EXHIBITS, exhibit_of
+from scalarviz.pictures.presenter.scene_layout import layout_of, names_of, tints_of
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view.exhibits.exhibit import Exhibit
+from scalarviz.pictures.view.scene.frame import Box
 from scalarviz.terminal.picture import TerminalFrame, picture
-from scalarviz.view.exhibits.exhibit import Exhibit
-from scalarviz.view.scene.frame import Box
 from tests.studio import Studio
 
 

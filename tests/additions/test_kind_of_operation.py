@@ -16,9 +16,9 @@ from scalarviz.core.model.operations import KINDS, Kind
 from scalarviz.core.model.program import Program
 from scalarviz.engines.common.reference import REFERENCES, Reference, not_none
 from scalarviz.errors import EngineError, InputError
-from scalarviz.presenter.captions.moments import caption
-from scalarviz.presenter.show import Show
-from scalarviz.presenter.stage import Stage
+from scalarviz.pictures.presenter.captions.moments import caption
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
 from tests.studio import Studio
 from tests.wording import refused
 

@@ -11,13 +11,13 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.keys import help_rows
-from scalarviz.draw2d.colors import rgb
-from scalarviz.draw2d.theme import THEMES
-from scalarviz.presenter.channels import CHANNELS, Channel
-from scalarviz.presenter.show import Show
-from scalarviz.presenter.stage import Stage
-from scalarviz.view.scene.camera import CAMERAS, Camera
-from scalarviz.view.scene.layout import LAYOUTS, posters
+from scalarviz.pictures.draw2d.colors import rgb
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.presenter.channels import CHANNELS, Channel
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
+from scalarviz.pictures.view.scene.layout import LAYOUTS, posters
 from tests.studio import Studio
 
 SEPIA = replace(THEMES["light"], name="sepia", tray="#f4ecd8", ink="#5b4636", own_controls=None)

@@ -9,7 +9,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base import near_names
 from scalarviz.errors import DisplayError
-from scalarviz.presenter.captions.moments import caption
+from scalarviz.pictures.presenter.captions.moments import caption
 from tests.additions.mish import mish, mish_derivative
 from tests.wording import refused
 

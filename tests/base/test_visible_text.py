@@ -25,7 +25,7 @@ from scalarviz.base.visible_text import LONGEST, LONGEST_LINE, say, visible
 from scalarviz.cli import commands
 from scalarviz.errors import FileError, InputError, ScalarvizError, UnknownNameError
 from scalarviz.files.checked_safetensors import read, write
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.terminal.train import train
 
 # What a terminal obeys (clear the screen, another title, red), what turns a line around, ends it,

@@ -5,7 +5,7 @@ import pytest
 from scalarviz.cli import bench
 from scalarviz.cli.bench import measure, words_for
 from scalarviz.engines.registry import ENGINES
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 
 

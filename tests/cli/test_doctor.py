@@ -10,7 +10,7 @@ from rich.console import Console
 from scalarviz.cli import doctor, probes
 from scalarviz.cli.doctor import CHECKS, CLASS, command_for, examine, requirements, run_probe
 from scalarviz.cli.probes import ALWAYS, COMMAND, PIP, PROBES, SYSTEM, Lack, answer
-from scalarviz.view.shading import network_shader
+from scalarviz.pictures.view.shading import network_shader
 from tests.wording import refused
 
 BY_NAME = {check.name: check for check in CHECKS}

@@ -13,7 +13,7 @@ import pytest
 from scalarviz.cli import page_scene
 from scalarviz.controller.autosave import Keep
 from scalarviz.errors import InputError
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from tests.wording import refused
 

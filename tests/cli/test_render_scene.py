@@ -14,9 +14,9 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.cli import commands, render_scene
 from scalarviz.errors import DisplayError, FileError
-from scalarviz.export import rate
-from scalarviz.export.render_options import PAGE, RenderOptions
-from scalarviz.presenter.stage import Stage
+from scalarviz.pictures.export import rate
+from scalarviz.pictures.export.render_options import PAGE, RenderOptions
+from scalarviz.pictures.presenter.stage import Stage
 from tests.bars import REMOVED, Clock, Tty, clock, tty
 
 pytestmark = pytest.mark.usefixtures("opengl")
@@ -140,7 +140,7 @@ def test_a_place_where_nothing_can_be_drawn_is_told_before_the_first_step(
     def lack(*given: object) -> None:
         raise DisplayError("there is no OpenGL here")
 
-    monkeypatch.setattr("scalarviz.view.canvas.Canvas", lack)
+    monkeypatch.setattr("scalarviz.pictures.view.canvas.Canvas", lack)
     monkeypatch.setattr(sv.Session, "advance", refuse_to_train)
     code, said = render(*SMALL, "-o", "x.png")
     assert (code, said) == (1, "scalarviz: there is no OpenGL here\n")
@@ -206,7 +206,7 @@ def test_what_fails_to_be_drawn_is_saved(
     def full(*given: object) -> None:
         raise FileError("the disk is full")
 
-    monkeypatch.setattr("scalarviz.export.render.replace_file", full)
+    monkeypatch.setattr("scalarviz.pictures.export.render.replace_file", full)
     assert render(*SMALL, "-o", name, "--save", "it.safetensors")[0] == 1
     assert sv.Session.load("it.safetensors").step_index == 3
     with pytest.MonkeyPatch.context() as patch:

@@ -10,8 +10,8 @@ import scalarviz as sv
 from scalarviz import faces
 from scalarviz.cli import commands, several_scenes
 from scalarviz.errors import DisplayError
-from scalarviz.presenter.several import Several
-from scalarviz.view.offscreen import make_canvas
+from scalarviz.pictures.presenter.several import Several
+from scalarviz.pictures.view.offscreen import make_canvas
 from tests.sessions import advanced
 
 OPTIONS = ("--engine", "python", "--steps", "4")

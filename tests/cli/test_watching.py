@@ -13,7 +13,7 @@ import pytest
 from scalarviz.cli import commands, watching
 from scalarviz.cli.watching import free_places, is_own, signed
 from scalarviz.errors import DisplayError
-from scalarviz.export.video import png
+from scalarviz.pictures.export.video import png
 from tests.cli.test_class_pages import got
 
 ROOT = Path(__file__).parent.parent.parent

@@ -9,8 +9,8 @@ import scalarviz as sv
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.options import Recipe
 from scalarviz.controller.pointer import Pointer
-from scalarviz.presenter.show import Show
-from scalarviz.presenter.stage import Stage
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.scenefiles.find import find, load
 from tests.controller.fake_stage import FakeStage
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scalarviz.presenter.curve_view import CurveView
+from scalarviz.pictures.presenter.curve_view import CurveView
 
 GROUNDS = {"dark": (0.25, 0.5, 0.25, 1.0), "light": (0.75, 1.0, 0.75, 1.0)}
 

@@ -6,7 +6,7 @@ from typing import Any
 from scalarviz.controller.control import Shown
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
-from scalarviz.presenter.stage import Stage
+from scalarviz.pictures.presenter.stage import Stage
 from tests.patience import HANG
 from tests.waiting import until
 

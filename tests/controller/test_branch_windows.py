@@ -8,7 +8,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.controller import branch_windows
 from scalarviz.controller.controls import CONTROLS
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from tests.controller.conftest import Open
 from tests.controller.stages import attended
 

@@ -19,7 +19,7 @@ from scalarviz.controller.files import drop, open_run, save
 from scalarviz.controller.keys import ALIASES, help_rows, keys_of, rows_for
 from scalarviz.controller.startup import Opening
 from scalarviz.engines.registry import ENGINES
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from tests.controller.conftest import Open
 from tests.waiting import until
 

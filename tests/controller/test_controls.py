@@ -9,7 +9,7 @@ from scalarviz import data
 from scalarviz.controller.control import DIGITS, Control
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
-from scalarviz.presenter.stage import Stage
+from scalarviz.pictures.presenter.stage import Stage
 from tests.controller.conftest import Open
 
 ALONE = [row for row in CONTROLS.values() if not row.several]

@@ -6,11 +6,11 @@ import pytest
 import scalarviz as sv
 from scalarviz.controller.curve_pointer import CurvePointer
 from scalarviz.controller.pointer import LEFT, Pointer
-from scalarviz.draw2d.colors import rgb
-from scalarviz.draw2d.theme import THEMES
-from scalarviz.presenter.show import Show
-from scalarviz.presenter.stage import Stage
-from scalarviz.view.charts import Chart
+from scalarviz.pictures.draw2d.colors import rgb
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view.charts import Chart
 from tests.controller.conftest import Clock, Open
 from tests.studio import Studio
 

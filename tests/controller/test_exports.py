@@ -11,8 +11,8 @@ from scalarviz.base.process import children
 from scalarviz.controller import export
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.files import export_to, save, save_network
-from scalarviz.presenter.show import Show
-from scalarviz.presenter.stage import Stage
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
 from tests.controller.conftest import Open
 from tests.controller.fake_stage import FakeStage
 from tests.controller.stages import attended

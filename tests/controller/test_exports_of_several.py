@@ -10,7 +10,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.controller import export
 from scalarviz.controller.files import export_to, export_video
-from scalarviz.export import render
+from scalarviz.pictures.export import render
 from tests.controller.test_group import Face, make
 
 PROGRAM = """

@@ -13,9 +13,9 @@ from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.group import Group
 from scalarviz.controller.keys import help_rows
 from scalarviz.controller.pointer import Pointer
-from scalarviz.presenter.several import Several
-from scalarviz.presenter.side_by_side import SideBySide
-from scalarviz.view.cubes.shaders import HALF
+from scalarviz.pictures.presenter.several import Several
+from scalarviz.pictures.presenter.side_by_side import SideBySide
+from scalarviz.pictures.view.cubes.shaders import HALF
 from tests.studio import Studio
 from tests.waiting import until
 

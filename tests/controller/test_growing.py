@@ -8,8 +8,8 @@ import pytest
 from scalarviz.base.texts import text
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.presets import PRESETS, go_wrong
-from scalarviz.presenter.show import Show
-from scalarviz.presenter.stage import Stage
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
 from tests.controller.conftest import Open
 from tests.controller.stages import chips_of
 from tests.sessions import advanced, inverting

@@ -13,8 +13,8 @@ from scalarviz.controller.files import save
 from scalarviz.controller.hand import Hand
 from scalarviz.controller.startup import Opening
 from scalarviz.controller.tour import LONGEST
-from scalarviz.presenter.answers import AT_ONCE
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.answers import AT_ONCE
+from scalarviz.pictures.presenter.show import Show
 from tests.controller.fake_stage import FakeStage
 from tests.training.session.test_threads import SOON, Gate
 from tests.waiting import until

@@ -9,11 +9,11 @@ import scalarviz as sv
 from scalarviz.base.texts.decimals import rounded
 from scalarviz.controller.own_input import pick, put_in
 from scalarviz.controller.pointer import LEFT, Pointer
-from scalarviz.presenter.own_input import caption_of_own
-from scalarviz.presenter.show import Show
-from scalarviz.presenter.stage import Stage
-from scalarviz.view.exhibits.pad import Pad
-from scalarviz.view.exhibits.plane import Plane
+from scalarviz.pictures.presenter.own_input import caption_of_own
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view.exhibits.pad import Pad
+from scalarviz.pictures.view.exhibits.plane import Plane
 from tests.controller.conftest import Open
 from tests.sessions import advanced, image, inverting, plane
 from tests.studio import Studio

@@ -8,7 +8,7 @@ import pytest
 
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
-from scalarviz.presenter.stage import Stage
+from scalarviz.pictures.presenter.stage import Stage
 from tests.controller.conftest import Open
 from tests.controller.stages import chips_of, shown
 from tests.sessions import inverting

@@ -4,7 +4,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.controller.pointer import LEFT, Pointer
-from scalarviz.presenter.stage import Stage
+from scalarviz.pictures.presenter.stage import Stage
 from tests.studio import Studio, places
 
 SIZE = (800, 500)

@@ -5,8 +5,8 @@ import pytest
 import scalarviz as sv
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.state import state_of
-from scalarviz.presenter.show import Show
-from scalarviz.presenter.stage import Stage
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
 from tests.studio import Studio
 
 

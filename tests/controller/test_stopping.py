@@ -11,11 +11,11 @@ from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.curve_pointer import CurvePointer
 from scalarviz.controller.pointer import LEFT, Pointer
-from scalarviz.draw2d.colors import rgb
-from scalarviz.draw2d.theme import THEMES
-from scalarviz.presenter.stage import Stage
+from scalarviz.pictures.draw2d.colors import rgb
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view.charts import Chart
 from scalarviz.training.session.step_view import ConditionView
-from scalarviz.view.charts import Chart
 from tests.controller.conftest import Clock, Open
 from tests.controller.stages import shown, stage_of
 from tests.sessions import advanced

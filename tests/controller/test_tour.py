@@ -22,7 +22,7 @@ from scalarviz.controller.tour import (
     Tour,
     steps_after,
 )
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from tests.controller.fake_stage import FakeStage
 from tests.sessions import advanced
 

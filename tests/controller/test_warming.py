@@ -28,8 +28,8 @@ from scalarviz.engines.every_kernel import every_kernel
 from scalarviz.engines.expression import cpu as expression
 from scalarviz.engines.expression import kernels
 from scalarviz.engines.registry import ENGINES
-from scalarviz.presenter.show import Show
-from scalarviz.presenter.stage import Stage
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.scenefiles.find import load, scenes
 from tests.controller.conftest import Open
 from tests.controller.stages import attended

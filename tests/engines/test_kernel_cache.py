@@ -9,7 +9,7 @@ import pytest
 from scalarviz.engines.codegen import compile_kernel, kernel_units
 from scalarviz.engines.codegen.kernel_cache import KernelFile
 from scalarviz.engines.cpu.units import TRAINING
-from scalarviz.view.cubes import mip_means
+from scalarviz.pictures.view.cubes import mip_means
 
 PROGRAM = """
 import sys

@@ -11,7 +11,7 @@ from scalarviz import data
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.time_controls import RATES, speeds
 from scalarviz.notebook.controls import NotebookControls
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from tests.controller.fake_stage import FakeStage
 from tests.sessions import advanced
 

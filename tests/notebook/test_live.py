@@ -22,7 +22,7 @@ from scalarviz.controller.watch_options import WatchOptions
 from scalarviz.errors import InputError
 from scalarviz.notebook import live as live_module
 from scalarviz.notebook import show
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from tests.notebook.browser import Browser, until
 from tests.patience import HANG, patient

@@ -12,8 +12,8 @@ from scalarviz.controller.watch_options import WatchOptions
 from scalarviz.notebook import show
 from scalarviz.notebook.controls import NotebookControls
 from scalarviz.notebook.own_input import OwnInput
-from scalarviz.presenter.show import Show
-from scalarviz.presenter.stage import Stage
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.training.session.settings_now import settings_now
 from tests.sessions import image, inverting, plane
 

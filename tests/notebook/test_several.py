@@ -9,7 +9,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.controller.watch_options import WatchOptions
 from scalarviz.notebook import show
-from scalarviz.presenter.several import Several
+from scalarviz.pictures.presenter.several import Several
 from tests.notebook.browser import Browser, until
 from tests.notebook.test_live import picture, run
 from tests.patience import patient

@@ -16,7 +16,7 @@ from scalarviz.base import texts
 from scalarviz.errors import DisplayError, EngineError, InputError, UnknownNameError
 from scalarviz.notebook import place, show
 from scalarviz.pages import page as pages
-from scalarviz.view import canvas
+from scalarviz.pictures.view import canvas
 from tests.sessions import advanced, inverting
 from tests.wording import refused
 

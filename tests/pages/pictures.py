@@ -14,7 +14,7 @@ import numpy as np
 
 import scalarviz.pages
 from scalarviz.base.texts import texts
-from scalarviz.draw2d import font_files
+from scalarviz.pictures.draw2d import font_files
 
 WEB = Path(scalarviz.pages.__file__).parent / "web"
 FONTS = Path(font_files.__file__).parent / "dejavu"

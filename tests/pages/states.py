@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from scalarviz.pages.packed import packed
-from scalarviz.presenter.stage import Stage
+from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view.frame_data import FrameData
 from scalarviz.training.session.caption import Caption
-from scalarviz.view.frame_data import FrameData
 
 
 def state_of(stage: Stage, seen: FrameData) -> dict[str, Any]:

@@ -9,11 +9,11 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base.texts import texts
-from scalarviz.draw2d.colors import contrast, rgb
-from scalarviz.draw2d.theme import THEMES
 from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.page import properties, style_of_page
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.draw2d.colors import contrast, rgb
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.presenter.show import Show
 from tests.pages.in_web import in_web
 
 LEAST = 4.5  # contrast of letters to their ground, WCAG 2 AA

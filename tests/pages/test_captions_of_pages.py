@@ -11,8 +11,8 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import LOSSES, MEANS
-from scalarviz.presenter.arithmetic import change_between
-from scalarviz.presenter.captions.format import said
+from scalarviz.pictures.presenter.arithmetic import change_between
+from scalarviz.pictures.presenter.captions.format import said
 from tests.pages.walks import Walk, compare, compared, expected, questions, said_by_node, spec_of
 from tests.sessions import advanced
 

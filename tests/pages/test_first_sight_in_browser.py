@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from scalarviz.pages.page import page_of
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from tests.pages.browser import Tab
-from tests.presenter.test_numbers_at_first_sight import NOT_PLAIN
+from tests.pictures.presenter.test_numbers_at_first_sight import NOT_PLAIN
 
 pytestmark = pytest.mark.slow
 

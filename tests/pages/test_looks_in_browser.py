@@ -12,8 +12,8 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import text
-from scalarviz.draw2d.colors import contrast
 from scalarviz.pages.page import page_of
+from scalarviz.pictures.draw2d.colors import contrast
 from tests.pages.browser import Tab
 
 pytestmark = pytest.mark.slow

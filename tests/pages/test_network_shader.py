@@ -11,7 +11,7 @@ from scalarviz import data
 from scalarviz.pages import recording
 from scalarviz.pages.exhibit_data import exhibit_data, probe_of
 from scalarviz.pages.page import SHADED, page_of
-from scalarviz.presenter.exhibits_of import exhibit_of
+from scalarviz.pictures.presenter.exhibits_of import exhibit_of
 from tests.pages.in_web import in_web
 
 FAR = sys.float_info.max

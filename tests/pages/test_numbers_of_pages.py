@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from scalarviz.base.texts import decimals
-from scalarviz.presenter.captions import format
+from scalarviz.pictures.presenter.captions import format
 from tests.pages.walks import plain, said_by_node
 
 EDGES = [0.0, -0.0, 0.5, 1.5, 2.5, 0.125, 0.375, 1e-4, 9.9995e-5, 0.0000995, 999999.5, 1e6, 1e21]

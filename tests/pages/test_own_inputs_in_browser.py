@@ -13,7 +13,7 @@ from PIL import Image
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from tests.pages.browser import Tab, chromium
 from tests.pages.conftest import Files, Opens
 

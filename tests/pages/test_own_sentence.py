@@ -10,7 +10,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base import texts
-from scalarviz.presenter.own_input import caption_of_own
+from scalarviz.pictures.presenter.own_input import caption_of_own
 from tests.pages.in_web import in_web
 from tests.pages.walks import spec_of
 

@@ -24,7 +24,7 @@ from scalarviz.pages.engine_data import engine_data
 from scalarviz.pages.exhibit_data import exhibit_data, probe_of
 from scalarviz.pages.inline import module_of
 from scalarviz.pages.page import Page, first_speed, module_text, page_of, size_words, style_of_page
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from tests.sessions import advanced
 from tests.wording import refused

@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.draw2d.canvas import Canvas2D
-from scalarviz.draw2d.theme import THEMES
-from scalarviz.export.render_options import RenderOptions, drawn
 from scalarviz.pages.scene_data import scene_data
-from scalarviz.presenter.show import Show
-from scalarviz.presenter.stage import Stage
-from scalarviz.view.callout import draw_callout
-from scalarviz.view.frame_data import FrameData
-from scalarviz.view.highlights import draw_marks
-from scalarviz.view.legend import draw_legend, explain_arrows
-from scalarviz.view.lights import lights
-from scalarviz.view.moves import draw_ghosts, draw_pushes
-from scalarviz.view.neurons import draw_errors
-from scalarviz.view.scenery import draw_scenery
+from scalarviz.pictures.draw2d.canvas import Canvas2D
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.export.render_options import RenderOptions, drawn
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view.callout import draw_callout
+from scalarviz.pictures.view.frame_data import FrameData
+from scalarviz.pictures.view.highlights import draw_marks
+from scalarviz.pictures.view.legend import draw_legend, explain_arrows
+from scalarviz.pictures.view.lights import lights
+from scalarviz.pictures.view.moves import draw_ghosts, draw_pushes
+from scalarviz.pictures.view.neurons import draw_errors
+from scalarviz.pictures.view.scenery import draw_scenery
 from tests.pages.pictures import PicturePage, picture_page
 from tests.pages.samples import made
 from tests.pages.states import caption_of, state_of
@@ -155,7 +155,9 @@ def test_what_is_pointed_at_is_marked_alike(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, show, page = opened
-    monkeypatch.setattr("scalarviz.view.picture.draw_hover", lambda *_: None)  # a page has its own
+    monkeypatch.setattr(
+        "scalarviz.pictures.view.picture.draw_hover", lambda *_: None
+    )  # a page has its own
     size, program = (1280, 800), show.session.network.program
     neuron = program.operations[0].target.name, 1
     show.session.seek(4)

@@ -7,24 +7,24 @@ import pytest
 
 from scalarviz.base.texts.decimals import short
 from scalarviz.core.model.operations import NONE
-from scalarviz.draw2d.braille_curve import round_up
-from scalarviz.draw2d.colors import MAPS, contrast, dimmed, rgb
-from scalarviz.draw2d.theme import THEMES
 from scalarviz.pages.packed import packed
 from scalarviz.pages.scene_data import camera_data, colors_of, layout_data, plate_data, scene_data
-from scalarviz.presenter.channels import largest
-from scalarviz.presenter.pushes import pushes
-from scalarviz.presenter.scales import Scales, stop_above
-from scalarviz.presenter.scene_layout import layout_of
-from scalarviz.view.cubes import mip_levels
-from scalarviz.view.cubes.lod import nearness
-from scalarviz.view.cubes.picking import half_sides
-from scalarviz.view.cubes.shaders import CONTRAST, DIM
-from scalarviz.view.lights import lights
-from scalarviz.view.neuron_colors import readable
-from scalarviz.view.scene.camera import Camera
-from scalarviz.view.scene.frame import Box, Projection
-from scalarviz.view.scene.plates import NEAR, RIGHT, UP, Plate, Tiles
+from scalarviz.pictures.draw2d.braille_curve import round_up
+from scalarviz.pictures.draw2d.colors import MAPS, contrast, dimmed, rgb
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.presenter.channels import largest
+from scalarviz.pictures.presenter.pushes import pushes
+from scalarviz.pictures.presenter.scales import Scales, stop_above
+from scalarviz.pictures.presenter.scene_layout import layout_of
+from scalarviz.pictures.view.cubes import mip_levels
+from scalarviz.pictures.view.cubes.lod import nearness
+from scalarviz.pictures.view.cubes.picking import half_sides
+from scalarviz.pictures.view.cubes.shaders import CONTRAST, DIM
+from scalarviz.pictures.view.lights import lights
+from scalarviz.pictures.view.neuron_colors import readable
+from scalarviz.pictures.view.scene.camera import Camera
+from scalarviz.pictures.view.scene.frame import Box, Projection
+from scalarviz.pictures.view.scene.plates import NEAR, RIGHT, UP, Plate, Tiles
 from tests.pages.in_web import floats, in_web
 from tests.pages.samples import SEE, box_data, convolved, made
 

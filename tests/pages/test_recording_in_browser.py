@@ -9,7 +9,7 @@ import pytest
 
 from scalarviz.base.texts import text
 from scalarviz.pages.page import page_of
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from tests.pages.browser import Tab
 

@@ -14,7 +14,7 @@ import pytest
 
 from scalarviz.base.texts import text
 from scalarviz.pages.page import page_of
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from tests.pages.browser import Tab, chromium
 from tests.proofs.mutants import ANY, ODD, Chance, leaves

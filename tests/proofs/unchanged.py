@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.presenter.captions.moments import caption
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.captions.moments import caption
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.scenefiles.find import find, load, scenes
 from scalarviz.scenefiles.making import played
 from scalarviz.scenefiles.options import own_options

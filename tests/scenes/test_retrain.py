@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from scalarviz.errors import InputError, UnknownNameError
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from tests.wording import refused
 

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 from scalarviz import data
-from scalarviz.presenter.exhibits_of import exhibit_of, held_out_loss
-from scalarviz.presenter.show import Show
-from scalarviz.presenter.stage import Stage
+from scalarviz.pictures.presenter.exhibits_of import exhibit_of, held_out_loss
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view.exhibits.graph import FunctionPlot
+from scalarviz.pictures.view.exhibits.pictures import Pictures
+from scalarviz.pictures.view.exhibits.plane import Plane
+from scalarviz.pictures.view.exhibits.sorting import Sorting
+from scalarviz.pictures.view.exhibits.swatches import Swatches
 from scalarviz.scenefiles.find import find, load, scenes
 from scalarviz.scenefiles.options import own_options
 from scalarviz.terminal.train import train
-from scalarviz.view.exhibits.graph import FunctionPlot
-from scalarviz.view.exhibits.pictures import Pictures
-from scalarviz.view.exhibits.plane import Plane
-from scalarviz.view.exhibits.sorting import Sorting
-from scalarviz.view.exhibits.swatches import Swatches
 from tests.sessions import advanced
 
 ROOT = Path(__file__).parent.parent.parent

@@ -7,21 +7,27 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.draw2d.canvas import Canvas2D
-from scalarviz.draw2d.colors import rgb
-from scalarviz.draw2d.theme import THEMES
 from scalarviz.errors import InputError, OrderError, UnknownNameError
-from scalarviz.sweeps.choices import choices_of
-from scalarviz.sweeps.look import SweepLook
-from scalarviz.sweeps.panels import Panels
-from scalarviz.sweeps.small_pictures import Maker, layers_side_by_side
+from scalarviz.pictures.draw2d.canvas import Canvas2D
+from scalarviz.pictures.draw2d.colors import rgb
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.sweeps.choices import choices_of
+from scalarviz.pictures.sweeps.look import SweepLook
+from scalarviz.pictures.sweeps.panels import Panels
+from scalarviz.pictures.sweeps.small_pictures import Maker, layers_side_by_side
+from scalarviz.pictures.view import sweep_networks
+from scalarviz.pictures.view.charts import Scales
+from scalarviz.pictures.view.cubes.cubes import BRIGHT
+from scalarviz.pictures.view.scene.frame import Box
+from scalarviz.pictures.view.sweep_networks import SmallPictures, cubes_of, packed
+from scalarviz.pictures.view.sweep_panels import (
+    SweepPanels,
+    common_scales,
+    divided,
+    draw_panels,
+    scale_of,
+)
 from scalarviz.sweeps.sweep import Sweep
-from scalarviz.view import sweep_networks
-from scalarviz.view.charts import Scales
-from scalarviz.view.cubes.cubes import BRIGHT
-from scalarviz.view.scene.frame import Box
-from scalarviz.view.sweep_networks import SmallPictures, cubes_of, packed
-from scalarviz.view.sweep_panels import SweepPanels, common_scales, divided, draw_panels, scale_of
 from tests.sessions import advanced
 from tests.sweeps.making import colors, diverging, raising, xor
 from tests.wording import refused

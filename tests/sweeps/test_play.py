@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz.export.video import png
 from scalarviz.notebook.sweep import show_sweep
-from scalarviz.sweeps.look import SweepLook
+from scalarviz.pictures.export.video import png
+from scalarviz.pictures.sweeps.look import SweepLook
 from tests.sessions import advanced
 from tests.sweeps.making import diverging, raising, xor
 from tests.waiting import until

@@ -12,9 +12,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError, OrderError, UnknownNameError
-from scalarviz.sweeps.look import SweepLook
+from scalarviz.pictures.sweeps.look import SweepLook
+from scalarviz.pictures.sweeps.panels import Panels
 from scalarviz.sweeps.outcome import NEVER
-from scalarviz.sweeps.panels import Panels
 from tests.sessions import advanced
 from tests.sweeps.making import PLACES, close, diverging, engines, folds, own_data, raising, xor
 from tests.wording import refused

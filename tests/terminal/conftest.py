@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scalarviz.export import rate
+from scalarviz.pictures.export import rate
 from scalarviz.terminal import terminal
 from scalarviz.terminal.terminal import watch
 

@@ -7,9 +7,15 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from scalarviz.draw2d.braille_curve import braille, curve_block, heights, round_down, round_up
+from scalarviz.pictures.draw2d.braille_curve import (
+    braille,
+    curve_block,
+    heights,
+    round_down,
+    round_up,
+)
+from scalarviz.pictures.view.exhibits.plane import Plane
 from scalarviz.terminal.picture import TerminalFrame, picture
-from scalarviz.view.exhibits.plane import Plane
 
 SIZES = [(80, 24), (100, 30), (160, 50)]
 DIVE = np.array([0, 11, 11, 0])  # from the top to the bottom and back, in dots

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scalarviz.errors import InputError
-from scalarviz.export.rate import FRAME, PORTION, Pace, Portions, steps_due
+from scalarviz.pictures.export.rate import FRAME, PORTION, Pace, Portions, steps_due
 from tests.wording import refused
 
 

@@ -15,11 +15,11 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.controller import precompile
 from scalarviz.controller.autosave import Keep
-from scalarviz.draw2d.colors import to_bytes
 from scalarviz.errors import GradientError, InputError
-from scalarviz.export.rate import Pace
-from scalarviz.presenter.show import Show
-from scalarviz.presenter.stage import Stage
+from scalarviz.pictures.draw2d.colors import to_bytes
+from scalarviz.pictures.export.rate import Pace
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.terminal import terminal
 from scalarviz.terminal.operations import strip_line
 from scalarviz.terminal.picture import picture

@@ -14,7 +14,7 @@ from scalarviz import data
 from scalarviz.controller import autosave
 from scalarviz.controller.autosave import Keep
 from scalarviz.errors import FileError, GradientError, InputError
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.terminal.train import closing, train
 from scalarviz.training.session.growing import add_neurons
 from tests.sessions import advanced

@@ -32,7 +32,7 @@ from scalarviz.controller.options import Recipe
 from scalarviz.controller.startup import Opening
 from scalarviz.controller.watch_options import WatchOptions
 from scalarviz.engines.codegen import compile_kernel
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.presenter.show import Show
 from scalarviz.scenefiles.find import find, load
 from scalarviz.window.frame import MainWindow
 from tests.sessions import advanced

@@ -20,10 +20,10 @@ from scalarviz import data
 from scalarviz.base.process.interrupt import Stop
 from scalarviz.controller import export
 from scalarviz.controller.watch_options import WatchOptions
-from scalarviz.draw2d.theme import THEMES
-from scalarviz.presenter.several import Several
-from scalarviz.view.cubes.shaders import HALF
-from scalarviz.view.scene.panes import Panes
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.presenter.several import Several
+from scalarviz.pictures.view.cubes.shaders import HALF
+from scalarviz.pictures.view.scene.panes import Panes
 from scalarviz.window.frame import MainWindow
 from tests.waiting import until
 from tests.window.window_cases import NONE, Key, Left, main

@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QApplication
 import scalarviz as sv
 from scalarviz.base.process.interrupt import Stop
 from scalarviz.controller.watch_options import WatchOptions
-from scalarviz.sweeps.look import SweepLook
-from scalarviz.view.sweep_panels import SweepPanels
+from scalarviz.pictures.sweeps.look import SweepLook
+from scalarviz.pictures.view.sweep_panels import SweepPanels
 from scalarviz.window import sweep_window, window
 from scalarviz.window.application import application
 from scalarviz.window.sweep_window import SweepWindow, watch_sweep

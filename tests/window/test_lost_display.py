@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent.parent
 # The X server ends the connection while a picture is drawn: the driver never returns from it then.
 LOST = """
 import ctypes, os, time
-from scalarviz.presenter.stage import Stage
+from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.window.picture import View
 from scalarviz.cli.commands import main
 

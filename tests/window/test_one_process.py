@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.export.many_pictures import MOST, grown, linux
+from tests.pictures.export.many_pictures import MOST, grown, linux
 
 ROOT = Path(__file__).parent.parent.parent
 

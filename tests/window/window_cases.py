@@ -52,15 +52,15 @@ from scalarviz.controller.options import Recipe
 from scalarviz.controller.scenes import open_scene
 from scalarviz.controller.startup import Opening
 from scalarviz.controller.watch_options import WatchOptions
-from scalarviz.draw2d.theme import THEMES
-from scalarviz.presenter.show import Show
-from scalarviz.presenter.stage import Stage
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view.charts import Chart
+from scalarviz.pictures.view.scene.camera import CAMERAS
+from scalarviz.pictures.view.scene.frame import Box, Division
+from scalarviz.pictures.view.scene.layout import LAYOUTS
 from scalarviz.scenefiles.find import find, load, scenes
 from scalarviz.scenefiles.links import read_link
-from scalarviz.view.charts import Chart
-from scalarviz.view.scene.camera import CAMERAS
-from scalarviz.view.scene.frame import Box, Division
-from scalarviz.view.scene.layout import LAYOUTS
 from scalarviz.window import window as door
 from scalarviz.window.application import application, quick_turns
 from scalarviz.window.frame import LOOKS, MainWindow

@@ -1,4 +1,4 @@
-// The spheres and wires of one picture, as rows of numbers for quads.js; as view/beads.py.
+// The spheres and wires of one picture, as rows of numbers for quads.js; as pictures/view/beads.py.
 
 import { colorOf, mixedColor } from "./colors.js";
 import { paintedNeurons, shownIn } from "./neuron_colors.js";

@@ -1,4 +1,4 @@
-// The camera and the projection of points into the picture; as view/scene/camera.py and frame.py.
+// The camera and the projection of points into the picture; as pictures/view/scene/camera.py and frame.py.
 
 // prettier-ignore
 import {

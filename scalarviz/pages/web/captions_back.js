@@ -1,4 +1,4 @@
-// Captions of the way back: the slope, and what arrives; as presenter/captions/backward.py.
+// Captions of the way back: the slope, and what arrives; as pictures/presenter/captions/backward.py.
 
 import { factorOf } from "./captions_loss.js";
 import { captionOfKey, lossTerm } from "./captions_parts.js";

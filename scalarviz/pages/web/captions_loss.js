@@ -1,4 +1,4 @@
-// Captions of the predictions and of the loss; as presenter/captions/losses.py.
+// Captions of the predictions and of the loss; as pictures/presenter/captions/losses.py.
 
 import { lossTerm } from "./captions_parts.js";
 import { errorsOf, isKnownLoss, logSumExp } from "./formulas.js";

@@ -1,4 +1,4 @@
-// Cards of weights and neurons; as presenter/cards.py.
+// Cards of weights and neurons; as pictures/presenter/cards.py.
 
 import { said } from "./format.js";
 import { onceOf } from "./memo.js";
@@ -11,7 +11,7 @@ import { blocksAbout } from "./why.js";
 const VALUE_DIGITS = 3; // fewest of a value
 
 /**
- * Return the card of what is pinned: {row, name, facts, blocks}, as view/frame_data.py; null for
+ * Return the card of what is pinned: {row, name, facts, blocks}, as pictures/view/frame_data.py; null for
  * a neuron that the picture does not have. It never fails.
  *
  * spec    of the page; `say` of it is used

@@ -1,5 +1,5 @@
 // What one picture shows of a state: numbers of cubes and neurons, the operation, what is spoken of;
-// as view/frame_data.py and presenter/{stage,motion,pushes}.py.
+// as pictures/view/frame_data.py and presenter/{stage,motion,pushes}.py.
 
 import { ARRIVES, MOVED } from "./lights.js";
 import { countBeyond, roundedUp } from "./scales.js";

@@ -1,4 +1,4 @@
-// Letters as small images in one large one, drawn once at each size; as draw2d/fonts.py.
+// Letters as small images in one large one, drawn once at each size; as pictures/draw2d/fonts.py.
 
 const GLYPHS = { width: 1024, height: 256, most: 4096, quartered: 24 };
 

@@ -1,4 +1,4 @@
-// The legend: what color and size of a cube stand for; as view/legend.py.
+// The legend: what color and size of a cube stand for; as pictures/view/legend.py.
 
 import { Box } from "./camera.js";
 import { generalNumber } from "./format.js";

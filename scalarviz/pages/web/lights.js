@@ -1,4 +1,4 @@
-// Brightness and running light of plates, neurons and wires during an operation; as view/lights.py.
+// Brightness and running light of plates, neurons and wires during an operation; as pictures/view/lights.py.
 
 const LIGHTS = { small: 2000, dimSmall: 0.7, flash: 0.45, pulse: 0.4 };
 /** Kinds of operations whose light is that of the way back. */

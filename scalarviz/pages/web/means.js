@@ -1,5 +1,5 @@
 // Plates with tiny cubes: how many cells a pixel covers, and means of blocks of cubes; as
-// view/cubes/lod.py and mip_means.py.
+// pictures/view/cubes/lod.py and mip_means.py.
 
 const MEANS = { spreads: 0.8, sample: 16384, flattest: 0.25, room: 0.8 };
 // prettier-ignore

@@ -1,5 +1,5 @@
 // What moves cubes: the push of each gradient, and the old size beside the new one at the step; as
-// view/moves.py.
+// pictures/view/moves.py.
 
 import { edgesOf } from "./marks.js";
 import { numberedRows } from "./numbers.js";

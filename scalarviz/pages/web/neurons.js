@@ -1,4 +1,4 @@
-// What stands on and beside the spheres of neurons; as view/neurons.py.
+// What stands on and beside the spheres of neurons; as pictures/view/neurons.py.
 
 import { colorOf, readableOn } from "./colors.js";
 import { shortNumber } from "./format.js";

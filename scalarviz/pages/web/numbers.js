@@ -1,4 +1,4 @@
-// Numbers on cubes: all cubes of a wall have them, or none; as view/numbers.py.
+// Numbers on cubes: all cubes of a wall have them, or none; as pictures/view/numbers.py.
 //
 // A wall - the cubes of one operation, its biases too - has numbers if those of all of its cubes
 // that are in sight fit side by side in letters of `smallest` logical pixels or more, with two

@@ -1,4 +1,4 @@
-// Where weights are used, and the path of a signal through all operations; as presenter/paths.py.
+// Where weights are used, and the path of a signal through all operations; as pictures/presenter/paths.py.
 
 import { NO_INDEX } from "./lines.js";
 

@@ -2,7 +2,7 @@
 
 const SCALES = { few: 4096, high: 99, sample: 65536 };
 
-/** As presenter/scales.py, one scale for the network. */
+/** As pictures/presenter/scales.py, one scale for the network. */
 export class Scales {
   constructor(stops, patience) {
     this.stops = stops;

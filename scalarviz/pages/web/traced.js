@@ -1,4 +1,4 @@
-// One weight or neuron followed through a step, for captions; as presenter/traced_weight.py.
+// One weight or neuron followed through a step, for captions; as pictures/presenter/traced_weight.py.
 
 import { NO_INDEX } from "./lines.js";
 import { neuronName, weightName } from "./names.js";

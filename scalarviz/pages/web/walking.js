@@ -1,5 +1,5 @@
 // Walking over cubes and neurons by the arrow keys, in the directions of the picture; as
-// presenter/walking.py.
+// pictures/presenter/walking.py.
 
 import { asSentence, neuronName, weightName } from "./names.js";
 import { owns } from "./paths.js";

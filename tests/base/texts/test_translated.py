@@ -12,12 +12,12 @@ from scalarviz.base.texts import texts
 from scalarviz.controller.controller import Controller
 from scalarviz.controller.controls import CONTROLS
 from scalarviz.controller.keys import help_rows
-from scalarviz.draw2d.canvas import Canvas2D
-from scalarviz.draw2d.theme import THEMES
-from scalarviz.presenter.captions.moments import caption
-from scalarviz.presenter.show import Show
+from scalarviz.pictures.draw2d.canvas import Canvas2D
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.presenter.captions.moments import caption
+from scalarviz.pictures.presenter.show import Show
 from tests.controller.fake_stage import FakeStage
-from tests.displays.drawn import Drawn
+from tests.pictures.displays.drawn import Drawn
 
 # Names of weights, operations, functions, engines and data sets, and what stands in formulas.
 NAMES = set(

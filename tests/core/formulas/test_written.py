@@ -17,8 +17,8 @@ from scalarviz.core.formulas.losses import LOSSES
 from scalarviz.core.formulas.written import formula_of, in_words, written
 from scalarviz.engines.own.derivatives import on_numbers, recorded_derivative
 from scalarviz.errors import InputError
-from scalarviz.presenter.captions.format import fill, pretty
-from tests.presenter.caption_reader import FUNCTIONS, as_python
+from scalarviz.pictures.presenter.captions.format import fill, pretty
+from tests.pictures.presenter.caption_reader import FUNCTIONS, as_python
 
 NUMBERS = count()
 

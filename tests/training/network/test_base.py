@@ -8,7 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import EngineError, InputError
-from scalarviz.presenter.traced_weight import first_row
+from scalarviz.pictures.presenter.traced_weight import first_row
 from scalarviz.training.network.base import Model
 from scalarviz.training.network.expression import Expression
 from tests.wording import refused
@@ -102,6 +102,6 @@ def test_nobody_asks_which_of_the_two_a_model_is() -> None:
     # What users pass to sv.onnx.save and sv.shader; and whose method names the rows of a bank.
     assert found == {
         "files/onnx/writing.py",
-        "view/shading/network_shader.py",
+        "pictures/view/shading/network_shader.py",
         "training/network/network.py",
     }

@@ -1,0 +1,1 @@
+"""A training becomes a picture: words, the scene, exhibits, pictures in files."""

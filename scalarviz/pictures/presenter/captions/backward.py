@@ -1,0 +1,370 @@
+"""Captions of the way back: the slope, what arrives through weights, and other operations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from scalarviz.base.texts import plural, row_text, text
+from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
+from scalarviz.core.formulas.losses import LossRow, log_sum_exp
+from scalarviz.core.formulas.written import formula_of, written
+from scalarviz.core.model.operations import NONE
+from scalarviz.pictures.presenter.captions.format import MOST, agreeing, fill, pretty, said
+from scalarviz.pictures.presenter.captions.lines import (
+    FIRST_ON_CUBE,
+    PRODUCT,
+    Line,
+    Term,
+    equation,
+    in_brackets,
+    is_long,
+    listed,
+    signed,
+    sum_line,
+    whole_line,
+)
+from scalarviz.pictures.presenter.captions.losses import loss_term, loss_text
+from scalarviz.pictures.presenter.captions.names import sentence
+from scalarviz.pictures.presenter.captions.operations import (
+    CaptionFn,
+    caption_of,
+    feature_of,
+    kept_line,
+)
+from scalarviz.pictures.presenter.captions.rows import average_line, window
+from scalarviz.pictures.presenter.paths import weights_from
+from scalarviz.pictures.presenter.traced_weight import TracedWeight
+from scalarviz.training.session.caption import Caption, Neuron, Piece, plain_lines
+
+LONGEST = 40  # letters of a slope with numbers; of a longer one there is only the number
+FLAT, STEEP = 0.1, 0.8  # shares of the largest slope of an activation, or of 1
+
+
+def about(ctx: TracedWeight, caption: Caption, neuron: Neuron, delta: float) -> Caption:
+    """Return a caption whose subject is a neuron, with its delta."""
+    words = text("captions.callout.delta", unit=ctx.called(neuron), value=said(delta))
+    return replace(caption, neurons=(neuron,), callout=words)
+
+
+# The delta of a sum.
+
+
+def delta(ctx: TracedWeight) -> Caption:
+    """Gradient of the sums: for the outputs from the loss, for others from what arrives."""
+    name, place = ctx.formula, ctx.place[0]
+    row = ACTIVATIONS.get(name)
+    arrived = float(ctx.of_sample(ctx.numbers.upstream)[place])
+    is_activation = ctx.operation.source in ctx.moment.gradients and row is not None
+    if not ctx.is_last:
+        assert row is not None
+        line, result, slope = slope_line(ctx, row, arrived)
+        title = row.backward_caption and row_text(
+            f"rows.activations.{name}.backward_caption", row.backward_caption
+        )
+        title = title.replace("{unit}", ctx.called(ctx.behind)) or slope_words(ctx, row)
+        formula = text("captions.delta.formula", slope=slope)
+        return about(ctx, Caption(sentence(title), formula, (line,)), ctx.behind, result)
+    formula, first = loss_derivative(ctx, arrived, "dL/dp" if is_activation else "delta")
+    lines, result = [first], arrived
+    if is_activation:
+        assert row is not None
+        line, result, slope = slope_line(ctx, row, arrived)
+        lines.append(line)
+        formula += " × " + re.sub(r"\ba(?![A-Za-z_0-9])", "p", slope)  # a² becomes p²
+    title = output_words(ctx, arrived)
+    return about(ctx, Caption(title, f"delta = {formula}", tuple(lines)), ctx.behind, result)
+
+
+def slope_line(
+    ctx: TracedWeight, row: ActivationFormula, arrived: float
+) -> tuple[Line, float, str]:
+    """Return what arrives times the slope as a line, the delta, and the formula of the slope."""
+    place = ctx.place[0]
+    z, a = (float(each[place]) for each in map(ctx.of_sample, ctx.ends))
+    result = float(ctx.of_sample(ctx.numbers.gradient)[place])
+    formula, derivative = row.slope, row.derivative
+    if not formula:
+        formula = written(row.derivative, ("z", "a"))
+        own = formula_of(row.derivative, ("z", "a"), (z, a))
+        in_numbers, derivative = ("", derivative) if own is None else (own.text, own.compute)
+    else:
+        in_numbers = "" if " if " in formula else formula
+    shown = pretty(formula) or text("captions.slope", name=row.name)
+    if in_numbers and len(in_numbers) <= LONGEST:
+        names = {"z": z, "a": a}
+        own_names = [name for name in names if re.search(rf"\b{name}\b", in_numbers)]
+
+        def words(*numbers: str) -> str:
+            return fill(in_numbers, dict(zip(own_names, numbers, strict=True)))
+
+        term = Term(tuple(names[name] for name in own_names), words, neuron=ctx.behind)
+
+        def compute(v: Sequence[float]) -> float:
+            now = names | dict(zip(own_names, v[1:], strict=True))
+            return v[0] * derivative(now["z"], now["a"])
+
+    else:
+        term = Term((row.derivative(z, a),), neuron=ctx.behind)
+
+        def compute(v: Sequence[float]) -> float:
+            return v[0] * v[1]
+
+    parts: list[Term | str] = ["delta = ", Term((arrived,)), " × ", term]
+    line = equation(parts, compute, result, about=ctx.behind)
+    return line, result, shown
+
+
+def slope_words(ctx: TracedWeight, row: ActivationFormula) -> str:
+    """Return what the slope does to what arrives at a neuron, in its numbers."""
+    place = ctx.place[0]
+    z, a = (float(each[place]) for each in map(ctx.of_sample, ctx.ends))
+    slope = row.derivative(z, a)
+    steepest = max(abs(row.derivative(x, row.value(x))) for x in (-2.0, -0.5, 0.0, 0.5, 2.0))
+    steepest = min(1.0, steepest)
+    known = {"unit": ctx.called(ctx.behind), "name": row.name, "slope": said(slope)}
+    known["a"] = said(a)
+    if slope == 0.0:
+        key = "zero"
+    elif known["slope"] == "1":
+        key = "one"
+    elif abs(slope) < FLAT * steepest:
+        key = "flat"
+    elif abs(slope) >= STEEP * steepest and 0.0 < slope < 1.0:
+        key = "steep"
+    elif 0.0 < slope < 1.0:
+        key = "between"
+    else:
+        key = "times"
+    return text(f"captions.delta.{key}", **known)
+
+
+def output_words(ctx: TracedWeight, derivative: float) -> str:
+    """Return in which direction an output must go for a smaller loss."""
+    unit = ctx.called(ctx.behind)
+    if derivative == 0.0 or not np.isfinite(derivative):
+        return sentence(text("captions.last_delta.none", unit=unit))
+    way = text(f"captions.way.{'down' if derivative > 0.0 else 'up'}")
+    if ctx.loss.row.logits or ctx.operation.formula == "softmax":
+        return sentence(text("captions.last_delta.logit", unit=unit, way=way))
+    p, t = (float(each[ctx.sample, ctx.place[0]]) for each in ctx.answers)
+    off = p - t
+    if np.sign(off) != np.sign(derivative):
+        return sentence(text("captions.last_delta.logit", unit=unit, way=way))
+    _, written, _ = agreeing([p, t], lambda v: abs(v[0] - v[1]), abs(off))
+    which = text(f"captions.last_delta.{'high' if off > 0.0 else 'low'}", off=written)
+    return sentence(text("captions.last_delta", unit=unit, way=way, off=which))
+
+
+def loss_derivative(ctx: TracedWeight, value: float, name: str) -> tuple[str, Line]:
+    """Return the derivative of the loss by a prediction: as formula, and as a line."""
+    function = ctx.loss
+    prediction, target = ctx.answers
+    samples, outputs = prediction.shape
+    place, row = ctx.place[0], function.row
+    p, t = (float(each[ctx.sample, place]) for each in (prediction, target))
+    derivative = loss_text(row, "derivative")
+    divisor = function.divisor(outputs)
+    count = samples * divisor
+    counts = [plural("counts.samples", samples)] * (samples > 1)
+    counts += [plural("counts.outputs", outputs)] * (divisor > 1)
+    divided = " × ".join(counts)
+    divided = f" / ({divided})" if len(counts) > 1 else f" / {divided}" if counts else ""
+    before = "" if function.factor == 1.0 else f"{said(function.factor, MOST)} × "
+    formula = before + pretty(derivative) + (divided if count > 1 else "")
+    after = f" / {count}" if count > 1 else ""
+    scale = function.factor / (count or 1)
+    start = f"{name} = {before}"
+    if isinstance(row, LossRow):
+        term, slope = loss_term(row, "derivative", p, t, ctx.behind)
+
+        def compute(v: Sequence[float]) -> float:
+            return slope(v) * scale
+
+    elif row.name == "softmax_cross_entropy":
+        z = prediction[ctx.sample].astype(np.float64).tolist()
+        mass = float(target[ctx.sample].sum())
+        share = mass * float(np.exp(z[place] - log_sum_exp(z)))
+        term = Term((share, t), "({} - {})".format, neuron=ctx.behind)
+
+        def compute(v: Sequence[float]) -> float:
+            return (v[0] - v[1]) * scale
+
+    else:  # depends on the other outputs of the row, too
+        words_now = f"{name} = {formula} = {said(value)}"
+        return formula, (Piece(words_now, neuron=ctx.behind),)
+    return formula, equation([start, term, after], compute, value, about=ctx.behind)
+
+
+# Through an operation, from its outputs to its inputs.
+
+
+def weighted_back(ctx: TracedWeight) -> Caption:
+    """Through weights: each weight times the delta behind it."""
+    operation, (output, column) = ctx.operation, ctx.place
+    upstream = ctx.of_sample(ctx.numbers.upstream)
+    arrived = float(ctx.of_sample(ctx.numbers.gradient)[column])
+    rows, into, _ = weights_from(operation, column)
+    target, value = operation.target.name, ctx.network.bank.value
+    terms = [
+        Term((float(value[row]), float(upstream[i])), PRODUCT, row, (target, i), FIRST_ON_CUBE)
+        for row, i in zip(rows.tolist(), into.tolist(), strict=True)
+    ]
+    passed = np.flatnonzero(into == output)
+    keep = int(passed[0]) if ctx.chosen and len(passed) else NONE
+    line = sum_line(terms, arrived, keep=keep, about=ctx.before)
+    kind = "scale" if len(operation.shape) == 1 else "sum"
+    caption = caption_of(f"weighted_back.{kind}", line, unit=ctx.called(ctx.before))
+    if is_long(terms):
+        whole = whole_line(terms, arrived, keep=keep, about=ctx.before)
+        caption = replace(caption, whole=(whole,))
+    return arriving(ctx, caption, arrived)
+
+
+def arriving(ctx: TracedWeight, caption: Caption, value: float) -> Caption:
+    """Return a caption whose subject is the input of the operation, with what arrives there."""
+    words = text("captions.callout.arrives", unit=ctx.called(ctx.before), value=said(value))
+    return replace(caption, neurons=(ctx.before,), callout=words)
+
+
+def row_back(ctx: TracedWeight) -> Caption:
+    """Through an operation on a whole sample or batch."""
+    name = (ctx.formula or ctx.operation.kind).replace("_", " ")
+    upstream = ctx.of_sample(ctx.numbers.upstream)
+    gradient = ctx.of_sample(ctx.numbers.gradient)
+    found = float(gradient[ctx.place[1]])
+    line = plain_lines(f"{listed(upstream.tolist())} → {listed(gradient.tolist())}")
+    formula = ctx.formula or ctx.operation.kind
+    caption = caption_of("row_back", *line, name=name, formula=formula)
+    return arriving(ctx, caption, found)
+
+
+def norm_back(ctx: TracedWeight) -> Caption:
+    """Through a norm: what all numbers share is removed from what arrives."""
+    operation, place = ctx.operation, ctx.place[1]
+    x, y, g = (ctx.of_sample(each) for each in (*ctx.ends, ctx.numbers.upstream))
+    eps, shift = float(operation.settings[-1]), float(g.mean())
+    result, own = float(ctx.of_sample(ctx.numbers.gradient)[place]), float(g[place])
+    own_y = float(y[place])
+    if operation.kind == "batch_norm":
+        if operation.is_held(ctx.network.bank.frozen):
+            return row_back(ctx)
+        feature, eps = place // int(operation.settings[1]), float(operation.settings[2])
+        ends = *ctx.ends, ctx.numbers.upstream
+        x, y, g = (feature_of(ctx, each, feature).ravel() for each in ends)
+        shift = float(g.mean())
+    centred = operation.formula != "rms_norm"
+    spread = float(x.var()) if centred else float(np.mean(x * x))
+    stretch = float(np.mean(g * y))
+    parts: list[Term | str] = ["(", Term((own,)), *(signed(shift) if centred else ())]
+    parts += [*signed(stretch), " × ", Term((own_y,), in_brackets), ") / sqrt("]
+    parts += [Term((spread,)), " + ", Term((eps,), exact=True), ")"]
+    signs = -np.sign(shift), -np.sign(stretch)
+
+    def compute(v: Sequence[float]) -> float:
+        shifted = v[0] + (signs[0] * v[1] if centred else 0.0)
+        found, y_now, spread_now, eps_now = v[-4:]
+        return float((shifted + signs[1] * found * y_now) / np.sqrt(spread_now + eps_now))
+
+    line = equation(parts, compute, result, about=ctx.before)
+    unit = ctx.called(ctx.before)
+    caption = caption_of("norm_back" if centred else "rms_back", line, unit=unit)
+    return arriving(ctx, caption, result)
+
+
+def softmax_back(ctx: TracedWeight) -> Caption:
+    place, g = ctx.place[1], ctx.of_sample(ctx.numbers.upstream)
+    y = ctx.of_sample(ctx.numbers.outputs)
+    mean, result = float(np.sum(g * y)), float(ctx.of_sample(ctx.numbers.gradient)[place])
+    sign = -float(np.sign(mean))
+    parts: list[Term | str] = [Term((float(y[place]),), neuron=ctx.behind), " × ("]
+    parts += [Term((float(g[place]),)), *signed(mean), ")"]
+    line = equation(parts, lambda v: v[0] * (v[1] + sign * v[2]), result, about=ctx.before)
+    unit = ctx.called(ctx.before)
+    return arriving(ctx, caption_of("softmax_back", line, unit=unit), result)
+
+
+def branch_back(ctx: TracedWeight) -> Caption:
+    column, run, other = ctx.place[1], ctx.timeline.trainer.run, ctx.operation.other
+    assert other is not None
+    straight = float(ctx.of_sample(run.gradients(other))[column])
+    through = float(ctx.of_sample(ctx.numbers.upstream)[column])
+    result = float(ctx.of_sample(ctx.numbers.gradient)[column])
+    terms = [Term((straight,), neuron=(other.name, column)), Term((through,), neuron=ctx.behind)]
+    line = sum_line(terms, result, about=ctx.before)
+    return arriving(ctx, caption_of("branch_back", line, unit=ctx.called(ctx.before)), result)
+
+
+def sum_back(ctx: TracedWeight) -> Caption:
+    found = float(ctx.of_sample(ctx.numbers.upstream)[ctx.place[0]])
+    words = text("captions.sum_back.number", number=said(found))
+    line: Line = (Piece(words, neuron=ctx.before),)
+    return arriving(ctx, caption_of("sum_back", line, unit=ctx.called(ctx.behind)), found)
+
+
+def dropout_back(ctx: TracedWeight) -> Caption:
+    (rate,), place = ctx.operation.settings, ctx.place[0]
+    arrived = float(ctx.of_sample(ctx.numbers.upstream)[place])
+    result = float(ctx.of_sample(ctx.numbers.gradient)[place])
+    unit = ctx.called(ctx.behind)
+    if result == 0.0 != arrived:
+        words = text("captions.dropout_back.own", arrived=said(arrived))
+        line: Line = (Piece(words, neuron=ctx.before),)
+    else:
+        line = kept_line(Term((arrived,)), rate, result, ctx.before)
+    return arriving(ctx, caption_of("dropout_back", line, unit=unit), result)
+
+
+def pool_back(ctx: TracedWeight) -> Caption:
+    """Through the windows of a pooling: to the largest number of each, or to all."""
+    upstream, column = ctx.of_sample(ctx.numbers.upstream), ctx.place[1]
+    result = float(ctx.of_sample(ctx.numbers.gradient)[column])
+    x, y = map(ctx.of_sample, ctx.ends)
+    name, mine = ctx.operation.target.name, []
+    for place in range(len(upstream)):
+        inside = window(ctx, place)
+        largest = next((i for i in inside if x[i] == y[place]), NONE)
+        if column in inside and (ctx.formula == "average_pool" or largest == column):
+            mine.append(place)
+    terms = [Term((float(upstream[i]),), neuron=(name, i)) for i in mine]
+    title, formula = pool_words(ctx, bool(mine))
+    start = text("captions.goes_on")
+    line: Line = Piece(start), Piece(said(result), neuron=ctx.before)
+    if ctx.formula == "average_pool" and mine:
+        line = average_line(ctx, terms, result, ctx.before, start)
+    elif len(mine) > 1:
+        line = sum_line(terms, result, start=start, about=ctx.before)
+    return arriving(ctx, Caption(title, formula, (line,)), result)
+
+
+def pool_words(ctx: TracedWeight, reached: bool) -> tuple[str, str]:
+    """Return title and formula of the way back through a pooling."""
+    unit, kind = ctx.called(ctx.before), "reached" if reached else "missed"
+    title = text(f"captions.pool_back.{ctx.formula}.{kind}", unit=unit)
+    return sentence(title), text(f"captions.pool_formula.{ctx.formula}")
+
+
+def row_formula_back(ctx: TracedWeight) -> Caption:
+    return ROWS_BACK.get(ctx.formula, row_back)(ctx)
+
+
+ROWS_BACK: dict[str, CaptionFn] = {
+    "layer_norm": norm_back,
+    "rms_norm": norm_back,
+    "softmax": softmax_back,
+    "max_pool": pool_back,
+    "average_pool": pool_back,
+}
+BACKWARD_KINDS: dict[str, CaptionFn] = {
+    "affine": weighted_back,
+    "convolution": weighted_back,
+    "scale": weighted_back,
+    "row": row_formula_back,
+    "branch": branch_back,
+    "sum": sum_back,
+    "dropout": dropout_back,
+    "batch_norm": norm_back,
+}

@@ -1,0 +1,291 @@
+"""Captions of a session's moments, with their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import plural, text
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.program import Program
+from scalarviz.pictures.presenter.captions.backward import BACKWARD_KINDS, delta, row_back
+from scalarviz.pictures.presenter.captions.format import exact_sum, said, written_alike
+from scalarviz.pictures.presenter.captions.lines import (
+    FIRST_ON_CUBE,
+    PRODUCT,
+    Line,
+    Term,
+    ending_on,
+    is_long,
+    listed,
+    sum_line,
+    whole_line,
+)
+from scalarviz.pictures.presenter.captions.losses import loss, predicted
+from scalarviz.pictures.presenter.captions.names import sentence
+from scalarviz.pictures.presenter.captions.operations import (
+    CaptionFn,
+    activation,
+    batch_norm,
+    branch,
+    caption_of,
+    dropout,
+    joined,
+    plain,
+    weighted,
+)
+from scalarviz.pictures.presenter.captions.rows import row_formula
+from scalarviz.pictures.presenter.captions.steps import step
+from scalarviz.pictures.presenter.traced_weight import (
+    TracedWeight,
+    first_row,
+    old_gradient,
+    row_beside,
+)
+from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.caption import Caption, Neuron, Piece, plain_lines
+from scalarviz.training.session.session import Session
+
+
+def caption(session: Session, row: int | None = None, neuron: Neuron | None = None) -> Caption:
+    """Return the caption of the last moment; the session does not change.
+
+    session  the session
+    row      bank index of the weight whose numbers are shown; None: the first one, or one of the
+             right output where the loss has classes
+    neuron   the neuron whose numbers are shown instead, as buffer and place; None: no neuron
+    """
+    with session.doing(), np.errstate(all="ignore"):  # infinities are shown as they are
+        step, operation = session.timeline.clock.place
+        if (step, operation) == (0, 0):
+            return Caption(text("captions.start"))
+        moment = session.timeline.trainer.moments[operation - 1]
+        program = session.network.program
+        tellers = TELLERS if program.stepped else OF_EXPRESSIONS
+        if moment.kind not in tellers:
+            return Caption(f"{moment.name[:1].upper()}{moment.name[1:]}.")
+        chosen = row is not None or neuron is not None
+        if neuron is not None and is_one(program, neuron):
+            row, neuron = bias_behind(program, neuron), None
+        if row is not None or not program.stepped:
+            neuron = None
+        elif neuron is None:
+            neuron = right_output(session, step - (operation == 0))
+        if neuron is not None:
+            row = row_beside(program, neuron)
+        followed = first_row(session.network) if row is None else int(row)
+        traced = TracedWeight(session, moment, followed, neuron, chosen)
+        return written_alike(lambda: tellers[moment.kind](traced))
+
+
+def caption_at(
+    place: tuple[int, int], session: Session, row: int | None, neuron: Neuron | None
+) -> Caption:
+    """Return the caption of the operation before a place of the clock, as `caption` does.
+
+    place  step and operation, a moment of this branch; the session is there, or visits it
+    """
+    timeline = session.timeline
+    with session.doing():
+        if timeline.clock.place == place:
+            return caption(session, row, neuron)
+        with timeline.visit(Clock(*place)):
+            timeline.remember()  # else the numbers there would be journalled as edits
+            return caption(session, row, neuron)
+
+
+def is_one(program: Program, neuron: Neuron) -> bool:
+    """Return whether a neuron is the 1 of the biases, which stands behind the last place."""
+    sizes = {buffer.name: buffer.size for buffer in program.buffers}
+    return neuron[1] >= sizes.get(neuron[0], neuron[1] + 1)
+
+
+def bias_behind(program: Program, neuron: Neuron) -> int:
+    """Return the first bias that a 1 is multiplied by."""
+    found = [each.biases for each in program.operations if each.source.name == neuron[0]]
+    return next((row for row in found if row != NONE), program.operations[0].weights)
+
+
+def right_output(session: Session, step: int) -> Neuron | None:
+    """Return the output of the class of the focus sample; None if there are no classes."""
+    trainer, outputs = session.timeline.trainer, session.network.program.outputs
+    if trainer.loss.row.logits != "softmax" or outputs.size < 2:
+        return None
+    targets = trainer.batches.at(step)[1]
+    sample = min(session.focus, len(targets) - 1)
+    return outputs.name, int(np.argmax(targets[sample]))
+
+
+# Captions of a network's moments.
+
+
+def zero_grad(ctx: TracedWeight) -> Caption:
+    if ctx.row == NONE:
+        return caption_of("zero_grad")
+    old = old_gradient(ctx.timeline, ctx.row)
+    is_first = old == 0.0 and ctx.timeline.clock.step == 0
+    words = "0" if is_first else f"{said(old)} → 0"
+    start = ctx.opened(text("captions.zero_grad.of", name=ctx.name_of(ctx.row)))
+    line = Piece(f"{start} "), Piece(words, ctx.row, mark="grad\n0")
+    found = caption_of("zero_grad", line)
+    title = text("captions.zero_grad.first") if is_first else found.title
+    callout = text("captions.callout.grad", grad=words)
+    return replace(found, title=title, rows=(ctx.row,), callout=callout)
+
+
+def forward(ctx: TracedWeight) -> Caption:
+    plainly = FORWARD_KINDS.get(ctx.operation.kind, plain)(ctx)
+    return predicted(ctx, plainly) if ctx.is_last else plainly
+
+
+def weight_gradient(ctx: TracedWeight) -> Caption:
+    """Input times delta: of the focus sample, over its places, and added up over the batch."""
+    operation, row = ctx.operation, ctx.own_row
+    written, read = operation.uses(row)
+    name, bias = ctx.name_of(row), read is None
+    formula = "grad = delta" if bias else f"grad = {ctx.letter} × delta"
+    if not len(written):
+        words = plain_lines(text("explanation.beyond"))
+        title = sentence(text("captions.weight_gradient.none", name=name))
+        return Caption(title, formula, words, rows=(row,))
+    inputs, upstream = ctx.numbers.inputs, ctx.numbers.upstream
+    assert inputs is not None and upstream is not None
+    deltas = upstream[:, written].astype(np.float64)
+    x = np.ones_like(deltas) if read is None else inputs[:, read].astype(np.float64)
+    total = float((x * deltas).sum())
+    kind = "bias_title" if bias else "title"
+    if total == 0.0:
+        kind = "no_delta" if not deltas.any() else "no_input" if not x.any() else "none"
+    elif total != total:
+        kind = "nan"
+    way = text(f"captions.way.{'down' if total > 0.0 else 'up'}")
+    title = sentence(text(f"captions.weight_gradient.{kind}", name=name, way=way))
+    lines, whole = gradient_lines(ctx, row, x, deltas)
+    if len(written) > 1:
+        formula = plural("captions.weight_gradient.used", len(written), formula=formula)
+    middle = ctx.operation.target.name, int(written[len(written) // 2])
+    neurons = [middle] if len(written) == 1 else []
+    if len(written) == 1 and read is not None:
+        neurons.append((operation.source.name, int(read[0])))
+    callout = text("captions.callout.grad", grad=lines[-1][-1].words)
+    return Caption(title, formula, lines, whole, (row,), tuple(neurons), callout)
+
+
+def gradient_lines(
+    ctx: TracedWeight, row: int, x: FloatArray, deltas: FloatArray
+) -> tuple[tuple[Line, ...], tuple[Line, ...]]:
+    """Return the gradient of a weight in lines, and with all samples if some are left out.
+
+    x, deltas  factors of the products, shape (samples, places)
+    """
+    operation, sample, (samples, places) = ctx.operation, ctx.sample, x.shape
+    written, read = operation.uses(row)
+    behind = [(operation.target.name, int(i)) for i in written]
+    before: Sequence[Neuron | None] = [None] * places
+    if read is not None:
+        before = [(operation.source.name, int(i)) for i in read]
+
+    def products(index: int) -> list[Term]:
+        """The products of a sample; the neurons have the numbers of the focus sample only."""
+        numbers = [*zip(x[index].tolist(), deltas[index].tolist(), strict=True)]
+        if index != sample:
+            return [Term(pair, PRODUCT) for pair in numbers]
+        ends = zip(numbers, before, behind, strict=True)
+        return [Term(pair, PRODUCT, neuron=a, behind=b) for pair, a, b in ends]
+
+    own = products(sample)
+    sums = (x * deltas).sum(axis=1)
+    total = float(sums.sum())
+    grad = total if len(homes_of(ctx, row)) > 1 else float(ctx.network.bank.grad[row])
+    first = own[0]
+    if places == 1:  # it stands on the cube
+        own = [replace(first, row=row, mark=FIRST_ON_CUBE)]
+    if samples == 1:
+        line = sum_line(own, grad, start="grad = ")
+        whole = whole_line(own, grad, start="grad = ")
+        if places > 1:
+            line, whole = ending_on(line, row), ending_on(whole, row)
+        return (line,), ((whole,) if is_long(own) else ())
+    start = text("captions.sample", sample=sample + 1) + ": "
+    line = sum_line(own, float(sums[sample]), start=start)
+    rest = exact_sum(sums[i] for i in range(samples) if i != sample)
+    more = plural("captions.more_samples", samples - 1, rest="{}").format
+    added = sum_line(
+        [Term((float(sums[sample]),)), Term((rest,), more, opens=True)], grad, start="grad = "
+    )
+    if places > 1:
+        every = [Term((float(each),)) for each in sums]
+    else:
+        every = [own[0] if i == sample else products(i)[0] for i in range(samples)]
+    whole = whole_line(every, grad, keep=sample, start="grad = ")
+    if places > 1:
+        added, whole = ending_on(added, row), ending_on(whole, row)
+    return (line, added), (whole,)
+
+
+def homes_of(ctx: TracedWeight, row: int) -> list[int]:
+    """Return the operations that a weight belongs to; layers can share it."""
+    return [i for i, each in enumerate(ctx.program.operations) if row in each.parameters]
+
+
+def input_gradient(ctx: TracedWeight) -> Caption:
+    """What arrives at one input of the focus sample, over all paths."""
+    return BACKWARD_KINDS.get(ctx.operation.kind, row_back)(ctx)
+
+
+# Captions of a compiled expression, which has five phases and no operations.
+
+
+def answer(ctx: TracedWeight) -> Caption:
+    run, network = ctx.timeline.trainer.run, ctx.network
+    x, p = run.values(network.program.inputs)[ctx.sample], ctx.answers[0][ctx.sample]
+    name = network.name if network.name.isidentifier() else "f"
+    shown = {"x": listed(x.tolist()), "p": listed(p.tolist())}
+    line = text("captions.answer.sample", sample=ctx.sample + 1, name=name, **shown)
+    target = text("captions.target", target=listed(ctx.answers[1][ctx.sample].tolist()))
+    return caption_of("answer", *plain_lines(line, target), name=name)
+
+
+def backward(ctx: TracedWeight) -> Caption:
+    if ctx.row == NONE:
+        return caption_of("backward")
+    grad = ctx.session.explain(ctx.row).grad
+    words = said(grad, 3)
+    line = (
+        Piece(f"{ctx.name_of(ctx.row)}: grad = "),
+        Piece(words, ctx.row, mark=f"grad\n{words}"),
+    )
+    return replace(caption_of("backward", line), rows=(ctx.row,))
+
+
+# Kinds in neither table have the captions `plain` and `row_back`.
+FORWARD_KINDS: dict[str, CaptionFn] = {
+    "affine": weighted,
+    "convolution": weighted,
+    "scale": weighted,
+    "activation": activation,
+    "row": row_formula,
+    "branch": branch,
+    "sum": joined,
+    "dropout": dropout,
+    "batch_norm": batch_norm,
+}
+TELLERS: dict[str, Callable[[TracedWeight], Caption]] = {
+    "zero_grad": zero_grad,
+    "forward": forward,
+    "loss": loss,
+    "delta": delta,
+    "weight gradient": weight_gradient,
+    "input gradient": input_gradient,
+    "step": step,
+}
+OF_EXPRESSIONS: dict[str, Callable[[TracedWeight], Caption]] = {
+    "zero_grad": zero_grad,
+    "forward": answer,
+    "loss": loss,
+    "backward": backward,
+    "step": step,
+}

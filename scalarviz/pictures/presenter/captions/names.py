@@ -1,0 +1,128 @@
+"""Names of neurons and weights, as captions speak of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from scalarviz.base.texts import text
+from scalarviz.core.model.operations import NONE, Buffer, Operation
+from scalarviz.core.model.program import Program
+from scalarviz.pictures.presenter.scene_layout import names_of
+from scalarviz.training.session.caption import Neuron
+from scalarviz.training.session.session import Session
+
+ELEMENTWISE = ("activation", "row")  # kinds after which an output is still that output
+
+
+def neuron_name(session: Session, neuron: Neuron) -> str:
+    """Return the name of a neuron: "input R", "neuron 3", "pixel 4, 4 of map 2", "output 0"."""
+    program: Program = session.network.program
+    return name_in(program, names_of(session), neuron)
+
+
+def name_in(program: Program, given: Mapping[str, Sequence[str]], neuron: Neuron) -> str:
+    """Return the name of a neuron of a program; `given` are those of its inputs and outputs."""
+    name, place = neuron
+    buffer = buffer_of(program, name)
+    if buffer == program.inputs:
+        kind, named = "input", program.inputs
+    elif is_output(program, buffer):
+        kind, named = "output", program.outputs
+    else:
+        return hidden_name(program, buffer, place)
+    names = given.get(named.name, ())
+    if place < len(names):
+        return text(f"captions.end.{kind}", name=names[place])
+    if buffer.shape:
+        return pixel_name(buffer, place)
+    if buffer.size == 1:
+        return text(f"captions.end.{kind}.only")
+    return text(f"captions.end.{kind}", name=place)
+
+
+def short_name(session: Session, place: int) -> str:
+    """Return the name of an output, without the word if it has a name of its own."""
+    program: Program = session.network.program
+    names = names_of(session).get(program.outputs.name, ())
+    if place < len(names):
+        return names[place]
+    return neuron_name(session, (program.outputs.name, place))
+
+
+def buffer_of(program: Program, name: str) -> Buffer:
+    """Return the buffer of a name."""
+    return next(buffer for buffer in program.buffers if buffer.name == name)
+
+
+def writer_of(program: Program, buffer: Buffer) -> Operation | None:
+    """Return the operation that writes a buffer; None for the inputs."""
+    return next((each for each in program.operations if each.target == buffer), None)
+
+
+def is_output(program: Program, buffer: Buffer) -> bool:
+    """Return whether a buffer holds the outputs, or the sums that they are computed from."""
+    for operation in reversed(program.operations):
+        if operation.target == buffer:
+            return True
+        is_same = operation.source.size == operation.target.size
+        if operation.kind not in ELEMENTWISE or not is_same:
+            return False
+    return False
+
+
+def hidden_name(program: Program, buffer: Buffer, place: int) -> str:
+    writer = writer_of(program, buffer)
+    assert writer is not None
+    hidden = {each.label for each in program.operations if not is_output(program, each.target)}
+    if buffer.shape and buffer.shape[0] > 1:
+        return pixel_name(buffer, place)
+    if buffer.shape:
+        name = pixel_name(buffer, place)
+    elif writer.formula == "frequency_encoding":
+        return text("captions.unit.wave", number=place)
+    else:
+        name = text("captions.unit.neuron", number=place)
+    if len(hidden) < 2:
+        return name
+    return text("captions.unit.of_layer", unit=name, layer=writer.label or writer.layer)
+
+
+def pixel_name(buffer: Buffer, place: int) -> str:
+    """Return the name of a pixel: with its map if there are several."""
+    channel, line, column = (int(i) for i in np.unravel_index(place, buffer.shape))
+    if buffer.shape[0] == 1:
+        return text("captions.unit.only_pixel", row=line, column=column)
+    return text("captions.unit.pixel", number=channel, row=line, column=column)
+
+
+def weight_name(session: Session, operation: Operation | None, row: int) -> str:
+    """Return the name of a weight: "the weight from input R to neuron 3"."""
+    if operation is None or operation.kind not in ("affine", "scale", "convolution"):
+        return str(session.network.name_of(row))
+    written, read = operation.uses(row)
+    is_bias = operation.biases != NONE and row >= operation.biases
+    if operation.kind == "convolution":
+        if is_bias:
+            return text("captions.unit.kernel_bias", kernel=row - operation.biases)
+        kernel, channel, line, column = np.unravel_index(row - operation.weights, operation.shape)
+        at = {"kernel": kernel, "row": line, "column": column}
+        if operation.shape[1] == 1:
+            return text("captions.unit.kernel_weight", **at)
+        return text("captions.unit.map_weight", channel=channel, **at)
+    unit = neuron_name(session, (operation.target.name, int(written[0])))
+    if operation.outputs_per_bias > 1:
+        unit = text("captions.unit.map", number=int(written[0]) // operation.outputs_per_bias)
+        unit = text("captions.unit.of_layer", unit=unit, layer=operation.label)
+    if operation.kind == "scale":
+        return text(f"captions.unit.{'shift' if is_bias else 'gain'}", unit=unit)
+    if read is None:
+        return text("captions.unit.bias", unit=unit)
+    before = neuron_name(session, (operation.source.name, int(read[0])))
+    return text("captions.unit.weight", unit=unit, before=before)
+
+
+def sentence(words: str) -> str:
+    """Return a sentence with a capital letter."""
+    return words[:1].upper() + words[1:]

@@ -1,0 +1,229 @@
+"""Captions of operations by their kind, forward, with their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import row_text, text
+from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
+from scalarviz.core.formulas.written import WrittenFormula, formula_of
+from scalarviz.core.model.operations import NONE
+from scalarviz.pictures.presenter.captions.format import FEW, fill, pretty, said
+from scalarviz.pictures.presenter.captions.lines import (
+    PRODUCT,
+    SECOND_ON_CUBE,
+    Line,
+    Term,
+    equation,
+    is_long,
+    listed,
+    signed,
+    sum_line,
+    whole_line,
+)
+from scalarviz.pictures.presenter.captions.names import sentence
+from scalarviz.pictures.presenter.paths import weights_into
+from scalarviz.pictures.presenter.traced_weight import TracedWeight
+from scalarviz.training.session.caption import Caption, Neuron, Piece, plain_lines
+
+CaptionFn = Callable[[TracedWeight], Caption]
+
+
+def caption_of(key: str, *lines: Line, **fields: object) -> Caption:
+    """Return the caption with the texts of a key and these lines of numbers."""
+    title, formula = (text(f"captions.{key}.{part}", **fields) for part in ("title", "formula"))
+    return Caption(sentence(title), formula, lines)
+
+
+def about_output(ctx: TracedWeight, caption: Caption, value: float) -> Caption:
+    """Return a caption whose subject is the output of the operation."""
+    words = text("captions.callout", unit=ctx.called(ctx.behind), value=said(value))
+    return replace(caption, neurons=(ctx.behind,), callout=words)
+
+
+def first_product(x: float, w: float, row: int, neuron: Neuron) -> Term:
+    """Return a term of a sum: an input times its weight."""
+    return Term((x, w), PRODUCT, row, neuron, SECOND_ON_CUBE)
+
+
+def bias_term(value: float, row: int, word: str) -> Term:
+    """Return the last term of a sum, with its name."""
+    named = f"{word} {{}}".format
+    return Term((value,), named, row, mark="{}\n× 1".format, stays=True)
+
+
+def weighted(ctx: TracedWeight) -> Caption:
+    """The weighted sum of one output."""
+    operation, (output, column) = ctx.operation, ctx.place
+    x, y = ctx.of_sample(ctx.numbers.inputs), float(ctx.of_sample(ctx.numbers.outputs)[output])
+    bank, (rows, read) = ctx.network.bank, weights_into(operation, output)
+    source = operation.source.name
+    terms = [
+        first_product(float(x[i]), float(bank.value[row]), row, (source, i))
+        for row, i in zip(rows.tolist(), read.tolist(), strict=True)
+    ]
+    kept = np.flatnonzero(read == column)
+    kind, has_bias = operation.kind, operation.biases != NONE
+    if has_bias:
+        row = operation.biases + output // operation.outputs_per_bias
+        word = text("plates.shift" if kind == "scale" else "plates.bias")
+        terms.append(bias_term(float(bank.value[row]), row, word))
+    keep = int(kept[0]) if ctx.chosen and len(kept) else NONE
+    line = sum_line(terms, y, keep=keep, about=ctx.behind)
+    kind = "shifted" if kind == "scale" and has_bias else kind
+    unit = ctx.called(ctx.behind)
+    caption = caption_of(f"weighted.{kind}", line, x=ctx.letter, unit=unit)
+    if is_long(terms):
+        whole = whole_line(terms, y, keep=keep, about=ctx.behind)
+        caption = replace(caption, whole=(whole,))
+    bias = text("captions.weighted.bias") if has_bias and operation.kind != "scale" else ""
+    return about_output(ctx, replace(caption, formula=caption.formula + bias), y)
+
+
+def activation(ctx: TracedWeight) -> Caption:
+    name, place = ctx.formula, ctx.place[0]
+    z, a = ctx.of_sample(ctx.numbers.inputs)[place], ctx.of_sample(ctx.numbers.outputs)[place]
+    row, unit = ACTIVATIONS[name], ctx.called(ctx.behind)
+    words = row.caption or text("captions.activation", unit="{unit}", name=name)
+    if row.zero_caption and a == 0.0:
+        words = row_text(f"rows.activations.{name}.zero_caption", row.zero_caption)
+    else:
+        words = row_text(f"rows.activations.{name}.caption", words)
+    line = activation_line(row, float(z), float(a), ctx.before, ctx.behind)
+    own = own_formula(row)
+    formula = f"a = {name}(z)" + (f" = {pretty(own.alone)}" if own is not None else "")
+    title = sentence(words.replace("{unit}", unit))
+    return about_output(ctx, Caption(title, formula, (line,)), float(a))
+
+
+def own_formula(row: ActivationFormula, *at: float) -> WrittenFormula | None:
+    """Return the formula of an activation without captions of its own, of z; None if it has none.
+
+    row  the activation
+    at   z, of which only the case that it meets is written; by default all cases
+    """
+    return None if row.caption or row.slope else formula_of(row.value, ("z",), at)
+
+
+def activation_line(
+    row: ActivationFormula,
+    z: float,
+    a: float,
+    before: Neuron | None = None,
+    behind: Neuron | None = None,
+    *,
+    least: int = FEW,
+) -> Line:
+    """Return what an activation makes of a number, as a line.
+
+    row            the activation
+    z, a           the number, and the result
+    before, behind the neurons that have them
+    least          fewest digits; by default 2
+    """
+    parts: list[Term | str] = [f"{row.name}(", Term((z,), neuron=before), ")"]
+    own = own_formula(row, z)
+    if own is None:
+        return equation(parts, lambda v: row.value(v[0]), a, about=behind, least=least)
+    formula, compute = own.alone, own.compute
+    parts[-1] = ") = "
+    parts.append(Term((z,), lambda number: fill(formula, {"z": number})))
+    return equation(parts, lambda v: compute(v[1]), a, about=behind, least=least)
+
+
+def plain(ctx: TracedWeight) -> Caption:
+    """Caption of a kind without one of its own: the meaning in its table row."""
+    name = (ctx.formula or ctx.operation.kind).replace("_", " ")
+    x, y = ctx.of_sample(ctx.numbers.inputs), ctx.of_sample(ctx.numbers.outputs)
+    kind = ctx.operation.about
+    meaning = pretty(row_text(f"rows.kinds.{kind.name}.meaning", kind.meaning))
+    lines = plain_lines(f"{listed(x.tolist())} → {listed(y.tolist())}")
+    caption = Caption(text("captions.plain", name=name), meaning, lines)
+    return about_output(ctx, caption, float(y[ctx.place[0]]))
+
+
+def branch(ctx: TracedWeight) -> Caption:
+    x = ctx.of_sample(ctx.numbers.inputs)
+    return about_output(
+        ctx, caption_of("branch", *plain_lines(listed(x.tolist()))), float(x[ctx.place[0]])
+    )
+
+
+def joined(ctx: TracedWeight) -> Caption:
+    place, other = ctx.place[0], ctx.operation.other
+    straight = float(ctx.held(other)[place])
+    x, y = (float(each[place]) for each in map(ctx.of_sample, ctx.ends))
+    assert other is not None
+    terms = [Term((straight,), neuron=(other.name, place)), Term((x,), neuron=ctx.before)]
+    line = sum_line(terms, y, about=ctx.behind)
+    return about_output(ctx, caption_of("sum", line, unit=ctx.called(ctx.behind)), y)
+
+
+def dropout(ctx: TracedWeight) -> Caption:
+    """Whether the traced number is dropped, and how many others are."""
+    (rate,), place = ctx.operation.settings, ctx.place[0]
+    x, y = map(ctx.of_sample, ctx.ends)
+    unit, own_x, own_y = ctx.called(ctx.behind), float(x[place]), float(y[place])
+    some, left_out = int(np.count_nonzero(x)), int(np.sum((y == 0.0) & (x != 0.0)))
+    count = text("captions.dropout.count", left_out=left_out, some=some)
+    if some < len(x):
+        count = text("captions.dropout.zeros", count=count, others=len(x) - some)
+    if own_y == 0.0 != own_x:
+        out: Line = (Piece(text("captions.dropout.own", x=said(own_x)), neuron=ctx.behind),)
+        lines = out, *plain_lines(count)
+        return about_output(ctx, caption_of("dropout_out", *lines, unit=unit), own_y)
+    line = kept_line(Term((own_x,), neuron=ctx.before), rate, own_y, ctx.behind)
+    return about_output(ctx, caption_of("dropout", line, *plain_lines(count), unit=unit), own_y)
+
+
+def kept_line(number: Term, rate: float, result: float, about: Neuron) -> Line:
+    """Return the line of a number that a dropout of this rate keeps, which makes it larger."""
+    parts: list[Term | str] = [number, " / (1 - ", Term((rate,), exact=True), ")"]
+    return equation(parts, lambda v: v[0] / (1.0 - v[1]), result, about=about)
+
+
+def standardizing(x: float, mean: float, variance: float, eps: float) -> list[Term | str]:
+    """Return the parts of (x - mean) / sqrt(variance + eps)."""
+    parts: list[Term | str] = ["(", Term((x,)), *signed(mean), ") / sqrt("]
+    return [*parts, Term((variance,)), " + ", Term((eps,), exact=True), ")"]
+
+
+def standardized(mean: float) -> Callable[[Sequence[float]], float]:
+    """Return what computes (x - mean) / sqrt(variance + eps) from x, |mean|, variance and eps."""
+    sign = -1.0 if mean < 0.0 else 1.0
+    return lambda v: float((v[0] - sign * v[1]) / np.sqrt(v[2] + v[3]))
+
+
+def batch_norm(ctx: TracedWeight) -> Caption:
+    """Mean and variance of one feature over all samples and pixels."""
+    operation, place = ctx.operation, ctx.place[0]
+    features, pixels, eps = (operation.settings[i] for i in range(3))
+    feature = place // int(pixels)
+    own = feature_of(ctx, ctx.numbers.inputs, feature)
+    x, y = (float(each[place]) for each in map(ctx.of_sample, ctx.ends))
+    mean, variance = float(own.mean()), float(own.var())
+    is_held = operation.is_held(ctx.network.bank.frozen)
+    over = text("captions.batch_norm.over", count=own.size)
+    if is_held:
+        first = operation.state + feature
+        mean, variance = (float(ctx.network.bank.state[i]) for i in (first, first + int(features)))
+        over = text("captions.batch_norm.running")
+    parts = standardizing(x, mean, variance, eps)
+    line = equation(parts, standardized(mean), y, about=ctx.behind)
+    numbers = {"mean": said(mean, 3), "variance": said(variance, 3)}
+    over = text("captions.batch_norm.feature", feature=feature, over=over, **numbers)
+    lines, unit = (line, *plain_lines(over)), ctx.called(ctx.behind)
+    caption = caption_of("frozen_batch_norm" if is_held else "batch_norm", *lines, unit=unit)
+    return about_output(ctx, caption, y)
+
+
+def feature_of(ctx: TracedWeight, numbers: FloatArray | None, feature: int) -> FloatArray:
+    """Return a feature of all samples."""
+    assert numbers is not None
+    features = int(ctx.operation.settings[0])
+    found: FloatArray = numbers.astype(np.float64).reshape(len(numbers), features, -1)[:, feature]
+    return found

@@ -1,0 +1,172 @@
+"""Cards of hovered and pinned weights and neurons."""
+
+from __future__ import annotations
+
+import math
+from typing import final
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
+from scalarviz.core.model.operations import NONE
+from scalarviz.errors import ScalarvizError
+from scalarviz.pictures.presenter.answers import Answer
+from scalarviz.pictures.presenter.captions.format import digits_between, said
+from scalarviz.pictures.presenter.channels import Source
+from scalarviz.pictures.presenter.live_values import LiveValues
+from scalarviz.pictures.presenter.neuron_card import (
+    drawing_of,
+    hovered_card,
+    neuron_card,
+    numbers_of,
+)
+from scalarviz.pictures.presenter.pointing import Target
+from scalarviz.pictures.presenter.throttle import Throttle
+from scalarviz.pictures.presenter.why import Blocks, blocks_about, title_of
+from scalarviz.pictures.view.exhibits.exhibit import Exhibit
+from scalarviz.pictures.view.frame_data import Card, Drawing, History, Line, NeuronMaps, Table
+from scalarviz.pictures.view.scene.plates import Layout
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.weight_history import POINTS
+
+DIGITS = 3  # fewest of a value
+DENSE = 4  # records further apart than so many times the usual distance leave a gap
+
+
+def hover_card(reading: LiveValues, row: int | None, source: Source) -> Card | None:
+    """Return the card beside a hovered cube, with its last change; None if there is none."""
+    if row is None:
+        return None
+    session = reading.session
+    value, before = float(source.numbers.value[row]), float(source.before[row])
+    change = value - before
+    digits = max(DIGITS, digits_between(before, value))
+    facts = [
+        (text("card.value"), said(value, digits)),
+        (text("card.change"), f"{'+' * (change > 0.0)}{said(change)}"),
+        (text("card.gradient"), said(float(source.numbers.grad[row]))),
+        (text("card.row"), f"{row:,}"),
+    ]
+    if session.network.bank.frozen[row]:
+        facts.append((text("card.frozen"), text("card.frozen.meaning")))
+    return Card(row, title_of(session, reading.program, row), facts)
+
+
+@final
+class Cards:
+    """Cards of what is hovered and pinned; arithmetic is recomputed when the clock has moved."""
+
+    def __init__(self, reading: LiveValues) -> None:
+        self.reading = reading
+        self.session = reading.session
+        self._blocks: Answer[Blocks] = Answer(())
+        self._asked: tuple[object, ...] = ()
+        reading.answers.append(self._blocks)
+        self._recalling = Throttle()
+        self._recalled = NONE, (np.zeros(0), np.zeros(0))
+
+    def hovered(
+        self, hovered: Target, pinned: Target, source: Source, layout: Layout, done: int
+    ) -> Card | None:
+        """Return the card beside what is hovered, unless it is pinned.
+
+        source  numbers of the bank
+        layout  where the neurons stand
+        done    operations of the step that are shown; 0: all of them
+        """
+        if not hovered or hovered == pinned:
+            return None
+        if hovered.neuron is None:
+            return hover_card(self.reading, hovered.row, source)
+        known = numbers_of(self.reading, layout, hovered.neuron, done)
+        return None if known is None else hovered_card(known)
+
+    def pinned(
+        self,
+        pinned: Target,
+        source: Source,
+        layout: Layout,
+        done: int,
+        learned: tuple[NeuronMaps | None, Exhibit | None] = (None, None),
+    ) -> Card | None:
+        """Return the card of what is pinned; arguments as in `hovered`.
+
+        learned  what neurons answer over the plane, and the exhibit, for the card of a neuron
+        """
+        if self.reading.asleep or not pinned:
+            return None
+        if pinned.neuron is None:
+            return self._weight(pinned.row, source)
+        known = numbers_of(self.reading, layout, pinned.neuron, done)
+        return None if known is None else neuron_card(known, drawing_of(known, *learned))
+
+    def _weight(self, row: int | None, source: Source) -> Card | None:
+        """Return the card of a weight: why it has its value, and its history.
+
+        While the session plays, the arithmetic of the step at which it began stays.
+        """
+        if row is None:
+            return None
+        session, key = self.session, self.reading.key
+        if not session.playing or self._asked[:1] != (row,):
+            self._asked = row, key, session.focus
+        found = self.reading.ask(self._blocks, self._asked, lambda: arithmetic(session, row))
+        waits = [Line(text("explanation.pending"), "quiet")]
+        blocks: list[Line | Table | History | Drawing] = [
+            *(waits if self._blocks.pending else found)
+        ]
+        if session.playing:
+            now = said(float(source.numbers.value[row]), DIGITS)
+            blocks.insert(0, Line(text("card.value_is", value=now), "large", text("card.now")))
+        history = self._history(row, source)
+        if history is not None:
+            heads = [isinstance(each, Line) and each.look == "strong" for each in blocks]
+            blocks.insert(heads.index(True) if True in heads else len(blocks), history)
+        return Card(row, title_of(session, self.reading.program, row), blocks=blocks)
+
+    def _history(self, row: int, source: Source) -> History | None:
+        """Return the history so far; while the session plays, refreshed only at intervals.
+
+        A picture that waits for all results waits for the earlier steps, too.
+        """
+        if row not in self.session.pinned:
+            return None
+        waits = self.reading.patience == math.inf
+        if row != self._recalled[0] or not self.session.playing or self._recalling.due:
+            with self._recalling.doing():
+                self._recalled = row, self.session.history(row, wait=waits)
+        steps, values = self._recalled[1]
+        frame = self.session.branches[0].frames[0]
+        now = self.reading.place[0], float(source.numbers.value[row])
+        return history_of(steps, values, float(frame.value[row]), now)
+
+
+def history_of(
+    steps: FloatArray, values: FloatArray, first: float, now: tuple[int, float]
+) -> History | None:
+    """Return a history with the value at step 0 and the present one; None without a step.
+
+    steps, values  the known ones, in order
+    first          the value at step 0
+    now            the present step and value
+    """
+    step, value = now
+    good = steps <= step
+    steps, values = steps[good].astype(np.float64), values[good]
+    if not len(steps) or steps[0] > 0:
+        steps, values = np.append(0.0, steps), np.append(first, values)
+    if steps[-1] < step or values[-1] != value:  # the same step again: after an edit
+        steps, values = np.append(steps, float(step)), np.append(values, value)
+    if step == 0:
+        return None
+    dense = max(1, DENSE * (step // POINTS))
+    return History(steps, values, np.diff(steps) <= dense)
+
+
+def arithmetic(session: Session, row: int) -> Blocks:
+    """Return the lines and tables of the card of a weight."""
+    try:
+        return blocks_about(session, row)
+    except ScalarvizError:
+        return [Line(text("explanation.none"), "quiet")]

@@ -1,0 +1,162 @@
+"""CHANNELS: what colors and sizes of cubes can show, and their scales."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.table import pick, table
+from scalarviz.core.model.program import Program
+from scalarviz.engines.common.snapshot import SnapshotValues
+from scalarviz.errors import InputError
+from scalarviz.pictures.presenter.sample_pass import SamplePass, forward_products, gradient_products
+from scalarviz.pictures.view.scene.plates import Plate
+
+CHANGE = "last change"
+DIFFERENCE = "difference to first"
+FEW = 4096  # up to so many numbers, the scale covers the largest
+HIGH = 99.0  # percentile of more numbers that it covers
+SAMPLE = 2**16  # at most so many numbers are looked at
+
+
+@dataclass(frozen=True)
+class Source:
+    """Inputs of a channel.
+
+    numbers  numbers of the bank at one moment; `before`, the values one picture earlier
+    program  the program of the network
+    way      the focus sample's pass
+    first    values of the first of several networks, if it has the same shape; else None
+    """
+
+    numbers: SnapshotValues
+    before: FloatArray
+    program: Program
+    way: SamplePass
+    first: FloatArray | None = None
+
+
+def known(source: Source, products: Callable[[], FloatArray]) -> FloatArray:
+    """Return products of the sample; zeros without a sample pass, as in a large network."""
+    return products() if source.way.values else np.zeros(len(source.numbers.value))
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A quantity that colors and sizes of cubes can show; `read` returns one number per bank index.
+
+    `of_sample` channels belong to the focus sample, and need a network with layers; `of_several`
+    channels compare networks that are shown side by side.
+    """
+
+    name: str
+    read: Callable[[Source], FloatArray]
+    of_sample: bool = False
+    of_several: bool = False
+
+
+def products_forward(s: Source) -> FloatArray:
+    return known(s, lambda: forward_products(s.program, s.numbers.value, s.way))
+
+
+def products_backward(s: Source) -> FloatArray:
+    return known(s, lambda: gradient_products(s.program, len(s.numbers.value), s.way))
+
+
+def last_change(s: Source) -> FloatArray:
+    with np.errstate(invalid="ignore", over="ignore"):  # infinite ones give NaN
+        found: FloatArray = s.numbers.value - s.before
+    return found
+
+
+def difference(s: Source) -> FloatArray:
+    if s.first is None or len(s.first) != len(s.numbers.value):
+        return np.zeros(len(s.numbers.value))
+    with np.errstate(invalid="ignore", over="ignore"):  # infinite ones give NaN
+        found: FloatArray = s.numbers.value - s.first
+    return found
+
+
+# The slots of the optimizer are channels, too; `names_of` inserts them before those of a sample.
+CHANNELS = table(
+    [
+        Channel("value", lambda source: source.numbers.value),
+        Channel("gradient", lambda source: source.numbers.grad),
+        Channel(CHANGE, last_change),
+        Channel("w*x", products_forward, of_sample=True),
+        Channel("x*g", products_backward, of_sample=True),
+        Channel(DIFFERENCE, difference, of_several=True),
+    ]
+)
+
+
+def names_of(slots: Sequence[str], has_layers: bool) -> list[str]:
+    """Return the names of the channels of one network, given the optimizer's slots."""
+    rows = [row for row in CHANNELS.values() if not row.of_several]
+    plain = [row.name for row in rows if not row.of_sample]
+    of_sample = [row.name for row in rows if row.of_sample and has_layers]
+    return [*plain, *slots, *of_sample]
+
+
+def check_channel(name: object, names: Sequence[str]) -> str:
+    """Return the name of one of some channels.
+
+    Raise UnknownNameError for another one, InputError for one that compares networks where there
+    are none of one shape.
+    """
+    row = CHANNELS.get(name) if isinstance(name, str) else None
+    if row is not None and row.of_several and name not in names:
+        raise InputError(
+            f"{name!r} compares networks of one shape that are shown side by side, and here is no "
+            "other one of the shape of the first: choose another channel"
+        )
+    return pick({each: each for each in names}, name, "channel")
+
+
+def read(name: str, source: Source) -> FloatArray:
+    """Return the numbers of a channel; zeros for a slot that does not exist yet."""
+    if name in CHANNELS:
+        return CHANNELS[name].read(source)
+    found = source.numbers.slots.get(name)
+    return np.zeros(len(source.numbers.value)) if found is None else found
+
+
+def largest_of(
+    plates: Sequence[Plate], numbers: FloatArray, *, per_layer: bool
+) -> dict[int, float]:
+    """Return the magnitude that a scale should cover, by layer; -1 stands for the network.
+
+    Of many numbers it is the one that all but one in a hundred are below.
+    """
+    if not per_layer:
+        return {-1: largest(numbers)}
+    layers = dict.fromkeys(plate.layer for plate in plates)
+    return {layer: largest(plate_numbers(plates, layer, numbers)) for layer in layers}
+
+
+def largest(numbers: FloatArray) -> float:
+    """Return the largest finite magnitude, of many numbers a high percentile of some of them."""
+    if len(numbers) > SAMPLE:
+        numbers = numbers[:: len(numbers) // SAMPLE]
+    sizes = np.abs(numbers)
+    sizes = sizes[np.isfinite(sizes)]
+    if not len(sizes):
+        return 0.0
+    return float(np.percentile(sizes, HIGH) if len(sizes) > FEW else sizes.max())
+
+
+def plate_numbers(plates: Sequence[Plate], layer: int, numbers: FloatArray) -> FloatArray:
+    return np.concatenate([numbers[plate.indices] for plate in plates if plate.layer == layer])
+
+
+def count_beyond(plates: Sequence[Plate], numbers: FloatArray, scales: FloatArray) -> int:
+    """Return how many numbers exceed the scales."""
+    if len(set(scales.tolist())) == 1:
+        return int(np.count_nonzero(np.abs(numbers) > scales[0]))
+    return sum(
+        int(np.count_nonzero(np.abs(numbers[plate.indices]) > scale))
+        for plate, scale in zip(plates, scales.tolist(), strict=True)
+    )

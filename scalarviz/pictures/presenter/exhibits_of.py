@@ -1,0 +1,293 @@
+"""EXHIBITS: the panels that show what a session learns, chosen by its data."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.formulas.metrics import predictions_of
+from scalarviz.data import DataSet, Rgb, Texture, psnr
+from scalarviz.data.base import TableSet
+from scalarviz.data.batches import Pair
+from scalarviz.pictures.draw2d.batch import image_bytes
+from scalarviz.pictures.presenter.names_of_data import axis_names, class_names, output_names
+from scalarviz.pictures.presenter.plane_points import (
+    SIDE,
+    PlanePoints,
+    held_out_points,
+    plane_points,
+    varying_inputs,
+)
+from scalarviz.pictures.presenter.sorting import sorting
+from scalarviz.pictures.view.exhibits.exhibit import Exhibit
+from scalarviz.pictures.view.exhibits.graph import FunctionPlot
+from scalarviz.pictures.view.exhibits.pictures import Pictures
+from scalarviz.pictures.view.exhibits.plane import Plane
+from scalarviz.pictures.view.exhibits.swatches import Swatches
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.worker import check_end
+
+FEW = 8  # most samples whose outputs are written out
+MOST = 256  # samples that are shown
+PIXELS, FINE_PIXELS = 64, 512  # along the longer side of an image, at most
+PORTION, WHOLE = 4096, 65536  # pixels evaluated at once, in the background and elsewhere
+LITTLE = 5e7  # weights times points that take some milliseconds
+
+Ask = Callable[[FloatArray], FloatArray]  # a network: inputs to outputs
+
+
+def exhibit_of(
+    session: Session, ask: Ask | None = None, batch: Pair | None = None, *, fine: bool = False
+) -> Exhibit | None:
+    """Return the exhibit of a session; None if there is no way to show its data.
+
+    session  the session
+    ask      maps inputs to outputs: its network (the default), or a copy that is free at any time
+    batch    the first batch, if known; for data made by code
+    fine     whether in full resolution, which may take long; see `can_be_finer`
+    """
+    ask, data = ask or session.network, session.data
+    name = getattr(data, "name", "")
+    make = FINE[name].make if fine else EXHIBITS.get(name)
+    if make is not None:
+        return make(ask, data, session.engine)
+    loss = session.timeline.trainer.loss
+    if loss.row.logits:
+        ask = with_predictions(ask, loss)
+    samples = samples_of(session, batch)
+    where = plane_points(data, samples)
+    if where is not None:
+        return plane(ask, data, where)
+    varying = varying_inputs(samples[0])
+    return graph(ask, data, samples, int(varying[0])) if len(varying) == 1 else None
+
+
+def with_predictions(ask: Ask, loss: Loss) -> Ask:
+    """Return the network with the activation that its loss applies: outputs are as targets."""
+    return lambda inputs: predictions_of(loss, ask(inputs))
+
+
+def can_be_finer(session: Session) -> bool:
+    """Return whether `exhibit_of` has a finer exhibit of a session."""
+    return getattr(session.data, "name", "") in FINE and session.engine != "python"
+
+
+def is_quick(session: Session) -> bool:
+    """Return whether the finer exhibit of a session takes some milliseconds only."""
+    points = FINE[session.data.name].points(session.data)
+    return points * len(session.network.bank) <= LITTLE
+
+
+def needs_batch(data: DataSet) -> bool:
+    """Return whether an exhibit shows a batch of these data, which are made by code."""
+    return getattr(data, "name", "") not in EXHIBITS and not isinstance(data, TableSet)
+
+
+def samples_of(session: Session, batch: Pair | None = None) -> Pair:
+    """Return some of the samples that a session trains on."""
+    data = session.data
+    if isinstance(data, TableSet):
+        batch = data.training
+    inputs, targets = batch or session.timeline.trainer.batches.at(0)
+    return inputs[:MOST], targets[:MOST]
+
+
+def plane(ask: Ask, data: DataSet, where: PlanePoints) -> Plane:
+    """Return the output over the plane in which the samples lie."""
+    inputs, targets = where.samples
+    others, goals = held_out_points(data, where, MOST)
+    about = {**where.about(), "tests": where.placed(others)}
+    if is_one_hot(targets):
+        about["test_targets"] = largest(goals)
+        return class_plane(ask, data, where, about)
+    wanted = targets[:, 0]
+    least, most = float(wanted.min()), float(wanted.max())
+    classes = targets.shape[1] == 1 and len(np.unique(wanted)) == 2
+    return Plane(
+        ask(where.grid)[:, 0].reshape(SIDE, SIDE),
+        middle=least / 2.0 + most / 2.0,
+        reach=most / 2.0 - least / 2.0 or 1.0,
+        targets=wanted,
+        answers=answers(ask, inputs, targets),
+        title=text(f"exhibits.plane.{'one' if targets.shape[1] == 1 else 'many'}"),
+        outputs=np.asarray(ask(inputs)[:, 0]) if classes else np.zeros(0),
+        test_targets=goals[:, 0],
+        **about,
+    )
+
+
+def is_one_hot(targets: FloatArray) -> bool:
+    """Return whether each row has a 1 at its class, and else zeros, of two or more numbers."""
+    is_binary = bool(((targets == 0.0) | (targets == 1.0)).all())
+    return targets.shape[1] > 1 and is_binary and bool((targets.sum(axis=1) == 1.0).all())
+
+
+def class_plane(ask: Ask, data: DataSet, where: PlanePoints, about: Mapping[str, Any]) -> Plane:
+    """Return the class of the largest output over the plane in which the samples lie."""
+    inputs, targets = where.samples
+    count = targets.shape[1]
+    names = class_names(data, count)
+    wanted, found = largest(targets), largest(ask(inputs))
+    lines = []
+    if len(inputs) <= FEW:
+        called = [[*names, "nan"][int(i)] for i in np.nan_to_num(found, nan=-1.0).tolist()]
+        lines = [
+            text("exhibits.answer", x=numbers(x, "g"), output=said, target=names[int(right)])
+            for x, said, right in zip(inputs, called, wanted, strict=True)
+        ]
+    return Plane(
+        largest(ask(where.grid)).reshape(SIDE, SIDE),
+        middle=0.0,
+        reach=1.0,
+        targets=wanted,
+        answers=lines,
+        title=text("exhibits.plane.classes"),
+        outputs=found,
+        classes=names,
+        **about,
+    )
+
+
+def largest(rows: FloatArray) -> FloatArray:
+    """Return the index of the largest number of each row; NaN if the row has NaN."""
+    found: FloatArray = np.where(np.isnan(rows).any(axis=1), np.nan, np.argmax(rows, axis=1))
+    return found
+
+
+def answers(ask: Ask, inputs: FloatArray, targets: FloatArray) -> list[str]:
+    """Return a line per sample, if they are few: inputs, outputs, targets."""
+    if len(inputs) > FEW:
+        return []
+    said = ask(inputs)
+    return [
+        text(
+            "exhibits.answer",
+            x=numbers(x, "g"),
+            output=numbers(y.round(3) + 0.0, ".3f"),
+            target=numbers(t, "g"),
+        )
+        for x, y, t in zip(inputs, said, targets, strict=True)
+    ]
+
+
+def numbers(row: FloatArray, style: str) -> str:
+    return " ".join(f"{value:{style}}" for value in row.tolist())
+
+
+def graph(ask: Ask, data: DataSet, samples: Pair, axis: int) -> FunctionPlot:
+    """Return the output along one input."""
+    inputs, targets = samples
+    low, high = float(inputs[:, axis].min()), float(inputs[:, axis].max())
+    places = np.repeat(inputs[:1], SIDE * 4, axis=0)
+    places[:, axis] = np.linspace(low, high, len(places))
+    points = np.stack([inputs[:, axis], targets[:, 0]], axis=1)
+    title = text(f"exhibits.graph.{'one' if targets.shape[1] == 1 else 'many'}")
+    names = axis_names(data)[axis], (*output_names(data), text("exhibits.axis.output"))[0]
+    return FunctionPlot(ask(places)[:, 0], low, high, points, title, names, axis)
+
+
+def swatches(ask: Ask, data: Rgb, engine: str) -> Swatches:
+    """Return the palette: inputs, outputs and targets as colors."""
+    inputs, targets = data.palette
+    return Swatches(inputs, ask(inputs), targets, text("exhibits.swatches"))
+
+
+def pictures(ask: Ask, data: Texture, engine: str, side: int = PIXELS) -> Pictures:
+    """Return target and output at pixel centers, at most `side` in a line, and their difference."""
+    points, target, (rows, columns) = some_pixels(data, side)
+    output = in_portions(ask, points)
+    shape = (rows, columns, 3)
+    loss = np.clip((output - target) * 0.5 * 10.0 + 0.5, 0.0, 1.0)
+    noise = text("exhibits.pictures.noise", psnr=psnr(output, target))
+    shown = {
+        text("exhibits.target"): target.reshape(shape),
+        text("exhibits.output"): np.asarray(output, np.float64).reshape(shape),
+        text("exhibits.pictures.loss"): loss.reshape(shape),
+    }
+    names = (
+        text("exhibits.target"),
+        text("exhibits.pictures.output", noise=noise),
+        text("exhibits.pictures.error"),
+    )
+    said = text("exhibits.pictures.said", noise=noise, count=len(points))
+    title = text("exhibits.pictures.title", said=said)
+    return Pictures(shown, said, title, names, fine=target_bytes(data, FINE_PIXELS))
+
+
+def fine_pictures(ask: Ask, data: Texture, engine: str) -> Pictures:
+    """Return `pictures` at all pixel centers, or at as many as are shown."""
+    made = pictures(ask, data, engine, FINE_PIXELS)
+    # Converted here, on the thread that computes.
+    made.convert(target_bytes(data, FINE_PIXELS))
+    return made
+
+
+@lru_cache(maxsize=4)
+def target_bytes(data: Texture, side: int) -> npt.NDArray[np.uint8]:
+    """Return the target of `pictures` as the pixels of an image."""
+    _, colors, (rows, columns) = some_pixels(data, side)
+    return image_bytes(colors.reshape(rows, columns, 3))
+
+
+def fine_points(data: Texture) -> int:
+    """Return how many pixel centers `fine_pictures` evaluates."""
+    return len(some_pixels(data, FINE_PIXELS)[0])
+
+
+def in_portions(ask: Ask, points: FloatArray) -> FloatArray:
+    """Return the outputs; in the background in small portions, which leave cores to others."""
+    alone = threading.current_thread() is threading.main_thread()
+    size = WHOLE if alone else PORTION
+    outputs = []
+    for start in range(0, len(points), size):
+        check_end()
+        outputs.append(np.asarray(ask(points[start : start + size]), np.float64))
+    return np.concatenate(outputs)
+
+
+@lru_cache(maxsize=4)
+def some_pixels(data: Texture, side: int) -> tuple[FloatArray, FloatArray, tuple[int, int]]:
+    """Return centers of evenly spaced pixels, their colors, and the number of rows and columns."""
+    height, width, _ = data.picture.shape
+    apart = -(-max(height, width) // side)
+    points, colors = [part.reshape(height, width, -1) for part in data.pixels()]
+    chosen = (slice(apart // 2, None, apart), slice(apart // 2, None, apart))
+    rows, columns, _ = points[chosen].shape
+    return points[chosen].reshape(-1, 2), colors[chosen].reshape(-1, 3), (rows, columns)
+
+
+# Exhibits by the name of a data set: functions of the network, the data and the engine's name.
+# Other data sets are shown by their samples, over a plane or as a function, if one or two inputs
+# vary.
+EXHIBITS: dict[str, Callable[[Ask, Any, str], Exhibit]] = {
+    "rgb": swatches,
+    "digits": sorting,
+    "texture": pictures,
+}
+
+
+class Fine(NamedTuple):
+    """How a finer exhibit is made, and at how many points it evaluates the network."""
+
+    make: Callable[[Ask, Any, str], Exhibit]
+    points: Callable[[Any], int]
+
+
+# Finer exhibits, by the same names, for a session at rest.
+FINE = {"texture": Fine(fine_pictures, fine_points)}
+
+
+def held_out_loss(session: Session, most: int | None = MOST) -> float | None:
+    """Return the loss on the first `most` held-out samples (None: all); None without any."""
+    if session.data.held_out is None:
+        return None
+    inputs, targets = session.data.held_out
+    return session.timeline.trainer.loss(session.network(inputs[:most]), targets[:most])

@@ -1,0 +1,326 @@
+"""Motion: the light of the operations just done or undone, one after the other."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.model.program import Moment, Program
+from scalarviz.engines.common.snapshot import SnapshotValues
+from scalarviz.pictures.presenter.channels import Source, read
+from scalarviz.pictures.presenter.live_values import LiveValues, Sample
+
+LONGEST, SHORTEST = 0.9, 0.1  # seconds for one operation
+SLOWEST = 2.4  # seconds for one operation while it plays slowly
+BEHIND = 0.25  # seconds that the light is behind the clock, at most about
+ARRIVES = 0.8  # part of an operation from which its results are shown
+CHANGED = ("zero_grad", "weight gradient", "backward", "step")  # they change the bank's numbers
+FINE = 200_000  # larger banks are not animated
+
+
+@dataclass(frozen=True)
+class Passage:
+    """One operation to be shown.
+
+    moment         the operation, its `step`, and its `number` in the step, from 1
+    before, after  the numbers of the bank before and after it
+    samples        the focus sample before and after its results are there; None: the present one
+    forward        False: it is undone
+    """
+
+    moment: Moment
+    step: int
+    number: int
+    before: SnapshotValues
+    after: SnapshotValues
+    samples: tuple[Sample | None, Sample | None]
+    forward: bool
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """What cubes show during an operation; `before` only for a step whose sizes show it, too."""
+
+    colors: FloatArray
+    sizes: FloatArray
+    before: FloatArray | None = None
+
+
+@final
+class Motion:
+    """Shows each operation that the clock has passed since the last picture, in order.
+
+    Those that wait make the others faster, so that the light stays close to the clock. Of more
+    than a step only the operations of the last one are shown, of leaps none.
+    """
+
+    def __init__(self, reading: LiveValues, *, cuts: bool) -> None:
+        self.reading = reading
+        self.cuts = cuts
+        self._waiting: deque[Passage] = deque()  # the first is shown
+        self._part = 1.0  # of the first that is done
+        self._seconds = SHORTEST  # for one operation
+        self._moved_at = -np.inf
+        self._now = 0.0
+        self._remember()
+        last, now = reading.last_operation, reading.numbers
+        if last is not None:
+            before = replace(now, value=reading.before()[0])
+            moment = reading.moments[last[1] - 1]
+            self._waiting.append(Passage(moment, *last, before, now, (None, None), True))
+
+    def _remember(self) -> None:
+        reading = self.reading
+        self._place, self._leaps = reading.place, reading.leaps
+        self._numbers, self._sample = reading.numbers, reading.sample
+
+    @property
+    def walking(self) -> bool:
+        """Whether operations are shown, and not the network at rest."""
+        return bool(self._waiting)
+
+    def follow(self, now: float) -> None:
+        """Take up the operations since the last call."""
+        self._now = now
+        reading, old = self.reading, self._place
+        place = reading.place
+        if place[2] != old[2] or (place != old and reading.leaps != self._leaps):
+            return self.stop()
+        places = passed(old[:2], place[:2], len(reading.moments))
+        if place != old and (not places or places.skips):
+            self.stop()
+        if places:
+            self._append(places, now)
+        if self.cuts and self._waiting:
+            self._waiting = deque([self._waiting[-1]])
+            self._part = 1.0
+            self._hold()
+        return self._remember()
+
+    def _append(self, places: Passed, now: float) -> None:
+        longest = SLOWEST if self.reading.session.playing else LONGEST
+        pause = 0.8 * (now - self._moved_at) / len(places.numbers)
+        self._seconds = min(longest, max(SHORTEST, pause)) if np.isfinite(pause) else LONGEST
+        self._moved_at = now
+        if self._part >= 1.0:
+            self._waiting.clear()
+            self._part = 0.0
+        self._waiting.extend(self._passages(places))
+        self._hold()
+
+    def _passages(self, places: Passed) -> list[Passage]:
+        """Return the operations between the last reading and this one."""
+        reading = self.reading
+        moments = [reading.moments[number - 1] for number in places.numbers]
+        if places.forward:
+            numbers = chain(self._numbers, reading.numbers, moments, reading.program)
+        else:
+            numbers = chain(reading.numbers, self._numbers, moments[::-1], reading.program)[::-1]
+        passages = []
+        for i, moment in enumerate(moments):
+            before, after = sorted_ends(numbers, i, forward=places.forward)
+            first, last = (self._sample if old else None for old in places.olds[i])
+            place = places.steps[i], places.numbers[i]
+            passages.append(Passage(moment, *place, before, after, (first, last), places.forward))
+        return passages
+
+    def stop(self) -> None:
+        """Show the network at rest."""
+        self._waiting.clear()
+        self._part = 1.0
+        self._hold()
+        self._remember()
+
+    def tick(self, now: float) -> bool:
+        """Advance to the time `now`; return whether something moves."""
+        passed, self._now = max(0.0, now - self._now), now
+        waiting = self._waiting
+        if waiting and not self.cuts:
+            speed = 1.0 / self._seconds
+            if len(waiting) > 1:
+                speed = max(speed, (len(waiting) - self._part) / BEHIND)
+            self._part += speed * passed
+            while self._part >= 1.0 and len(waiting) > 1:
+                self._part -= 1.0
+                waiting.popleft()
+            self._part = min(self._part, 1.0)
+            self._hold()
+        return bool(waiting) and (len(waiting) > 1 or self._part < 1.0)
+
+    def _hold(self) -> None:
+        """Have the reading show the sample of the operation that is under way."""
+        passage = self._shown
+        self.reading.held = None
+        if passage is not None:
+            self.reading.held = passage.samples[self.shown()[1] >= ARRIVES]
+
+    @property
+    def _shown(self) -> Passage | None:
+        """The operation under way; None if the one before an undone operation is shown."""
+        if not self._waiting or (self._part >= 1.0 and not self._waiting[0].forward):
+            return None
+        return self._waiting[0]
+
+    def shown(self) -> tuple[Moment | None, float]:
+        """Return the operation to show, and the part of it that is done."""
+        if not self._waiting:
+            return None, 1.0
+        passage = self._shown
+        if passage is not None:
+            return passage.moment, self._part if passage.forward else 1.0 - self._part
+        # Undone: the last operation is now the one before it.
+        done = self._waiting[0].number - 1
+        return (self.reading.moments[done - 1], 1.0) if done else (None, 1.0)
+
+    @property
+    def current(self) -> int:
+        """The number of the operation that is shown, from 1; 0 if the network is at rest."""
+        if not self._waiting:
+            return self.reading.place[1]
+        return self._waiting[0].number - (self._shown is None)
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """While operations are shown, where a session stands after that: step and operation."""
+        count = len(self.reading.moments)
+        return divmod(self._waiting[0].step * count + self.current, count)
+
+    @property
+    def coming(self) -> int:
+        """What `current` is when everything that waits has been shown."""
+        if not self._waiting:
+            return self.reading.place[1]
+        return self._waiting[-1].number - (not self._waiting[-1].forward)
+
+    @property
+    def hasty(self) -> bool:
+        """Whether operations follow each other too quickly to read captions."""
+        return bool(self._waiting) and self._seconds < 0.5 * LONGEST
+
+    @property
+    def done(self) -> int:
+        """The number of operations done within the step, as shown; 0 for all or none.
+
+        The results of an operation are there as soon as its light has arrived.
+        """
+        passage = self._shown
+        if passage is None:
+            return self.current
+        part = self.shown()[1]
+        done = passage.number - (part < ARRIVES)
+        return max(1, done) % len(self.reading.moments)
+
+    def mixed(self, color: str, size: str, source: Source) -> Mixed:
+        """Return what cubes show now."""
+        passage = self._shown
+        if passage is not None and len(self._waiting) > 1:  # the present numbers come later
+            way, _ = self.reading.held or self.reading.sample
+            before = passage.before.value
+            source = replace(source, numbers=passage.after, before=before, way=way)
+        colors = read(color, source)
+        sizes = colors if size == color else read(size, source)
+        if passage is None or passage.moment.kind not in CHANGED or len(colors) > FINE:
+            return Mixed(colors, sizes)
+        part = self.shown()[1]
+        old, new = (
+            replace(source, numbers=numbers, before=passage.before.value)
+            for numbers in (passage.before, passage.after)
+        )
+        first, last = read(color, old), read(color, new)
+        colors = mixture(first, last, part)
+        if size != color:
+            return Mixed(colors, mixture(read(size, old), read(size, new), part))
+        return Mixed(colors, colors, first if passage.moment.kind == "step" else None)
+
+    @property
+    def gradients(self) -> tuple[FloatArray, FloatArray]:
+        """The gradients before and after the operation that is shown."""
+        passage, now = self._shown, self.reading.numbers.grad
+        return (now, now) if passage is None else (passage.before.grad, passage.after.grad)
+
+
+@dataclass(frozen=True)
+class Passed:
+    """The operations between two moments: their steps, and their numbers in these, in order.
+
+    olds   whether each is shown with the sample of the first moment, before and after its results
+    skips  whether there were more, in other steps
+    """
+
+    steps: Sequence[int]
+    numbers: Sequence[int]
+    olds: Sequence[tuple[bool, bool]]
+    forward: bool
+    skips: bool
+
+    def __bool__(self) -> bool:
+        return bool(self.numbers)
+
+
+def passed(old: tuple[int, int], new: tuple[int, int], count: int) -> Passed:
+    """Return the operations from one (step, operation) to another; `count` make a step.
+
+    In between, weights are known in the steps of both ends alone: of a longer way, only the
+    operations in the last step are returned.
+    """
+    first, last = (step * count + operation for step, operation in (old, new))
+    forward = last > first
+    low, high = min(first, last), max(first, last)
+    skips = high // count - low // count > 1  # more than one step ends on the way
+    if skips and forward:
+        low = new[0] * count
+    elif skips:
+        high = (new[0] + 1) * count - 1
+    places = list(range(low, high))[:: 1 if forward else -1]
+    # Between two steps the sample is still that of the step before.
+    back = not forward and not new[1]
+    olds = [(back or at // count != new[0], back or (at + 1) // count != new[0]) for at in places]
+    steps, numbers = [at // count for at in places], [at % count + 1 for at in places]
+    return Passed(steps, numbers, olds, forward, skips)
+
+
+def chain(
+    early: SnapshotValues, late: SnapshotValues, moments: Sequence[Moment], program: Program
+) -> list[SnapshotValues]:
+    """Return the numbers before, between and after some operations, from those at both ends.
+
+    Gradients that were cleared before they were read stay as they were.
+    """
+    found = [early]
+    for i, moment in enumerate(moments[:-1]):
+        now, cleared = found[-1], any(each.kind == "zero_grad" for each in moments[i + 1 :])
+        if len(now.value) > FINE:
+            now = late
+        elif moment.kind == "step":
+            now = replace(now, value=late.value, slots=late.slots)
+        elif moment.kind == "zero_grad":
+            now = replace(now, grad=np.zeros_like(now.grad))
+        elif moment.kind in ("weight gradient", "backward") and not cleared:
+            grad, rows = now.grad.copy(), range(len(now.grad))
+            if moment.kind == "weight gradient":
+                rows = program.operations[moment.operation].parameters
+            grad[rows] = late.grad[rows]
+            now = replace(now, grad=grad)
+        found.append(now)
+    return [*found, late]
+
+
+def sorted_ends(
+    numbers: Sequence[SnapshotValues], i: int, *, forward: bool
+) -> tuple[SnapshotValues, SnapshotValues]:
+    """Return the numbers before and after operation `i`, which `numbers` have on its two sides."""
+    return (numbers[i], numbers[i + 1]) if forward else (numbers[i + 1], numbers[i])
+
+
+def mixture(first: FloatArray, last: FloatArray, part: float) -> FloatArray:
+    """Interpolate; what is not finite gives NaN until the end."""
+    if part >= 1.0:
+        return last
+    with np.errstate(invalid="ignore", over="ignore"):
+        found: FloatArray = first + part * (last - first)
+    return found

@@ -1,0 +1,78 @@
+"""OverlayPointer: the mouse over the strip of operations, the caption and the loss curve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+from scalarviz.training.session.caption import Piece
+
+if TYPE_CHECKING:
+    from scalarviz.pictures.view.picture import Picture
+
+
+@final
+class OverlayPointer:
+    """What the mouse does with what lies below the network on the last picture.
+
+    cell     how many operations are done after the one of the strip that is under it, or 0
+    piece    the piece of the caption under it, or None
+    opened   whether all terms are shown in a panel, which a click on "... 5 more" opens
+    step     the step under it in the chart of the losses, or None
+    branch   the number of the branch whose line is under it there, or None
+    title    whether the title of this chart is under it
+    legend   whether the legend is under it
+    """
+
+    def __init__(self) -> None:
+        self.cell = 0
+        self.piece: Piece | None = None
+        self.opened = False
+        self.step: int | None = None
+        self.branch: int | None = None
+        self.title = False
+        self.legend = False
+        self._place = -1.0, -1.0  # of the mouse
+
+    def hover(self, picture: Picture | None, x: float, y: float) -> bool:
+        """Point at what is at a pixel; return whether it is on the caption or its panel."""
+        self._place = x, y
+        over = piece_at(picture, x, y)
+        self.piece = over if over is not None and over.words else None
+        self.cell = cell_at(picture, x, y)
+        chart = None if picture is None else picture.chart
+        on_curve = chart is not None and chart.grip.has(x, y)
+        self.step = chart.step_at(x) if chart is not None and on_curve else None
+        self.branch = None if chart is None else chart.branch_at(x, y)
+        self.title = chart is not None and chart.title.has(x, y)
+        legend = None if picture is None else picture.legend
+        self.legend = legend is not None and legend.has(x, y)
+        return over is not None
+
+    def again(self, picture: Picture | None) -> None:
+        """Point at what is under the mouse now: the picture moves, the mouse may rest."""
+        self.hover(picture, *self._place)
+
+    def click(self, picture: Picture | None, x: float, y: float) -> bool:
+        """Open the panel for a click on what opens it, close it for any; return whether it did."""
+        over = piece_at(picture, x, y)
+        if self.opened or (over is not None and over.opens):
+            self.opened = not self.opened
+            return True
+        return False
+
+    def close(self) -> bool:
+        """Close the panel; return whether it was open."""
+        was, self.opened = self.opened, False
+        return was
+
+
+def piece_at(picture: Picture | None, x: float, y: float) -> Piece | None:
+    """Return the piece at a pixel, one without words for the panel; None if there is none."""
+    told = [] if picture is None else picture.told
+    return next((piece for box, piece in told if box.has(x, y)), None)
+
+
+def cell_at(picture: Picture | None, x: float, y: float) -> int:
+    """Return how many operations are done after the one in the strip at a pixel, or 0."""
+    cells = [] if picture is None else picture.cells
+    return next((done for box, done in cells if box.has(x, y)), 0)

@@ -1,0 +1,156 @@
+"""An input of the user's own: how it is put in by the mouse, and what is said of its answer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import final
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
+from scalarviz.core.formulas.metrics import predictions_of
+from scalarviz.core.model.program import Program
+from scalarviz.data import DataSet
+from scalarviz.data.base import TableSet
+from scalarviz.pictures.presenter.captions.format import said
+from scalarviz.pictures.presenter.captions.names import neuron_name
+from scalarviz.pictures.presenter.scene_layout import names_of
+from scalarviz.pictures.view.exhibits.exhibit import Exhibit
+from scalarviz.pictures.view.exhibits.pad import Pad
+from scalarviz.training.session.caption import Caption
+from scalarviz.training.session.session import Session
+
+REACH = 150.0  # pixels of a drag, up or down, from the least to the greatest number of an input
+STROKE, MOST_STROKES = 3.0, 200  # pixels between two points of a stroke, and most of them at once
+MOST_SAID = 4  # numbers that a sentence names
+TINTED = "rgb", "grey"  # inputs that are parts of a colour, from 0 to 1
+
+
+def limits_of(data: DataSet) -> tuple[FloatArray, FloatArray]:
+    """Return the least and the greatest number that is put in, for each input."""
+    count = data.inputs
+    if data.input_tint in TINTED:
+        return np.zeros(count), np.ones(count)
+    if data.bounds is not None:
+        return np.full(count, data.bounds[0]), np.full(count, data.bounds[1])
+    if not isinstance(data, TableSet):
+        return np.zeros(count), np.ones(count)
+    inputs = data.training[0]
+    return inputs.min(axis=0), inputs.max(axis=0)
+
+
+class Grip(ABC):
+    """A place where the mouse puts in numbers: a sphere, an image, or a panel of the exhibit.
+
+    at_once  whether pressing the button is enough, without a drag
+    """
+
+    at_once = True
+
+    @abstractmethod
+    def inputs_at(self, x: float, y: float) -> FloatArray:
+        """Return the inputs with the mouse at a pixel."""
+
+
+@final
+class SphereGrip(Grip):
+    """The sphere of an input: up is more."""
+
+    at_once = False
+
+    def __init__(self, inputs: FloatArray, place: int, data: DataSet, y: float) -> None:
+        self._inputs, self._place, self._y = inputs, place, y
+        self._low, self._high = (float(limit[place]) for limit in limits_of(data))
+
+    def inputs_at(self, x: float, y: float) -> FloatArray:
+        inputs = self._inputs.copy()
+        moved = (self._y - y) / REACH * (self._high - self._low)
+        inputs[self._place] = min(max(inputs[self._place] + moved, self._low), self._high)
+        return inputs
+
+
+@final
+class PanelGrip(Grip):
+    """A panel of the exhibit whose places are inputs, such as a map of the plane.
+
+    inputs   the numbers that it leaves as they are
+    exhibit  returns the exhibit that is seen now
+    """
+
+    def __init__(self, inputs: FloatArray, exhibit: Callable[[], Exhibit | None]) -> None:
+        self._inputs, self._exhibit = inputs.copy(), exhibit
+        self._last: tuple[float, float] | None = None  # a stroke joins it with the next place
+
+    def inputs_at(self, x: float, y: float) -> FloatArray:
+        exhibit = self._exhibit()
+        start = self._last or (x, y)
+        count = 1 + int(max(abs(x - start[0]), abs(y - start[1])) / STROKE)
+        count = min(count, MOST_STROKES) if isinstance(exhibit, Pad) else 1
+        for part in (np.arange(count) + 1) / count:
+            at = start[0] + part * (x - start[0]), start[1] + part * (y - start[1])
+            for place, number in (exhibit.inputs_at(*at) if exhibit else {}).items():
+                both = max(number, float(self._inputs[place]))
+                self._inputs[place] = both if isinstance(exhibit, Pad) else number
+        self._last = x, y
+        return self._inputs.copy()
+
+
+def image_shape(program: Program) -> tuple[int, int] | None:
+    """Return rows and columns of inputs that are a grey image, else None."""
+    shape = program.inputs.shape
+    return (shape[1], shape[2]) if len(shape) == 3 and shape[0] == 1 and shape[1] > 1 else None
+
+
+def pad_of(session: Session, inputs: FloatArray) -> Pad | None:
+    """Return the pad on which inputs are drawn; None if they are no image."""
+    shape = image_shape(session.network.program)
+    if shape is None:
+        return None
+    low, high = limits_of(session.data)
+    return Pad(inputs.reshape(shape), float(low.min()), float(high.max()))
+
+
+def blank_of(session: Session, shown: FloatArray) -> FloatArray:
+    """Return the inputs to begin with: those that are shown, or an empty image."""
+    is_image = image_shape(session.network.program) is not None
+    return limits_of(session.data)[0] if is_image else shown
+
+
+def target_of(data: DataSet, inputs: FloatArray) -> FloatArray | None:
+    """Return the answer that follows from inputs, such as the colour that a map gives, or None."""
+    if data.rule is None:
+        return None
+    target: FloatArray = np.asarray(data.rule(inputs[np.newaxis]), np.float64)[0]
+    return np.clip(target, 0.0, 1.0) if data.output_tint == "rgb" else target
+
+
+def caption_of_own(session: Session, inputs: FloatArray, outputs: FloatArray) -> Caption:
+    """Return the caption of an input of the user's own: what was put in, and what came out."""
+    program = session.network.program
+    if image_shape(program) is not None and np.array_equal(inputs, blank_of(session, inputs)):
+        return Caption(text("own.blank"))
+    outputs = predictions_of(session.timeline.trainer.loss, outputs[np.newaxis])[0]
+
+    def listed(name: str, numbers: FloatArray) -> str:
+        if len(numbers) > MOST_SAID:
+            return ""
+        known = list(names_of(session).get(name, ()))
+        if len(numbers) == 1 and not known:
+            return said(float(numbers[0]))
+        names = known or [neuron_name(session, (name, i)) for i in range(len(numbers))]
+        pairs = zip(names, numbers.tolist(), strict=True)
+        return ", ".join(f"{each} {said(number)}" for each, number in pairs)
+
+    answer = listed(program.outputs.name, outputs)
+    if not answer:
+        largest = int(np.argmax(outputs))
+        name = neuron_name(session, (program.outputs.name, largest))
+        return Caption(text("own.says.largest", name=name))
+    given = listed(program.inputs.name, inputs)
+    return Caption(
+        text("own.says", inputs=given, outputs=answer)
+        if given
+        else text("own.says.short", outputs=answer)
+    )

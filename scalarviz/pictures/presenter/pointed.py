@@ -1,0 +1,180 @@
+"""Pointed: what mouse and keyboard do in the picture of a session, and what is pinned."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.layers.perceptron import Perceptron
+from scalarviz.core.model.weight import Weight
+from scalarviz.pictures.presenter.camera_control import CameraController
+from scalarviz.pictures.presenter.curve_view import CurveView
+from scalarviz.pictures.presenter.handles import Handle, handle_at
+from scalarviz.pictures.presenter.live_values import LiveValues
+from scalarviz.pictures.presenter.notifications import WithMessages
+from scalarviz.pictures.presenter.overlay_pointer import OverlayPointer
+from scalarviz.pictures.presenter.own_input import Grip, PanelGrip, SphereGrip, blank_of
+from scalarviz.pictures.presenter.pointing import NOTHING, Target, neuron_of, target_at
+from scalarviz.pictures.presenter.walking import next_target
+from scalarviz.pictures.view.charts import Chart
+from scalarviz.pictures.view.frame_data import FrameData
+from scalarviz.pictures.view.scene.frame import Projection
+from scalarviz.pictures.view.scene.plates import Layout
+from scalarviz.training.session.caption import Neuron
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.trainer import one_row
+
+
+class Pointed(WithMessages):
+    """The part of a stage that is about pointing; positions are logical pixels.
+
+    pinned, hover  bank indices, or None
+    pinned_neuron, hover_neuron  the neuron instead, or None
+    walking        whether the keyboard points: what is hovered stays until the mouse is elsewhere
+    over           the mouse over the strip, the caption and the loss curve
+    curve_view     the steps that the loss curve shows
+    """
+
+    plan: Layout
+    reading: LiveValues
+    eyes: CameraController
+    _picture: Any
+    _seen: FrameData | None  # of the last picture
+    _extent: tuple[float, float]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hover: int | None = None
+        self.hover_neuron: Neuron | None = None
+        self.walking = False
+        self.over = OverlayPointer()
+        self.curve_view = CurveView()
+        self.pinned: int | None = None
+        self.pinned_neuron: Neuron | None = None
+        self._forgets = True  # whether the pinned weight's history was not recorded before
+
+    @property
+    def session(self) -> Session:
+        """The session that is shown."""
+        return self.reading.session
+
+    def _see(self, seen: FrameData) -> Projection:
+        projection: Projection = self._picture.see(seen, self.eyes.camera, *self._extent)
+        return projection
+
+    @final
+    def orbit(self, dx: float, dy: float) -> None:
+        self.eyes.orbit(dx, dy)
+
+    @final
+    def move(self, dx: float, dy: float) -> None:
+        self.eyes.move(dx, dy)
+
+    @final
+    def zoom(self, factor: float, x: float, y: float) -> None:
+        self.eyes.zoom(factor, x, y)
+
+    @final
+    def hover_at(self, x: float, y: float) -> None:
+        """Point with the mouse."""
+        found = NOTHING if self.over.hover(self._picture, x, y) else self.target_at(x, y)
+        if found or not self.walking:
+            self.hover, self.hover_neuron = found.row, found.neuron
+
+    @final
+    def target_at(self, x: float, y: float) -> Target:
+        """Return the cube or the neuron at a pixel."""
+        if self._picture is None or self._seen is None:
+            return NOTHING
+        parts = self._seen.division(*self._extent)
+        covers = parts.exhibit, parts.card, *([self.chart.box] if self.chart else [])
+        if not parts.scene.has(x, y) or any(box.width and box.has(x, y) for box in covers):
+            return NOTHING
+        return target_at(self._seen, self._see(self._seen), x, y)
+
+    @property
+    def chart(self) -> Chart | None:
+        """The loss curve on the last picture, or None."""
+        return None if self._picture is None else self._picture.chart
+
+    @final
+    def handle_at(self, x: float, y: float) -> Handle | None:
+        """Return the handle of the cube at a pixel, by which its weight is dragged, or None."""
+        row = self.target_at(x, y).row
+        if row is None or self._seen is None:
+            return None
+        return handle_at(self._seen, self._see(self._seen), self.reading.numbers.value, row)
+
+    @property
+    def own(self) -> FloatArray | None:
+        """Inputs of the user's own, shown in place of the sample; None: the sample is shown."""
+        return self.reading.own
+
+    @own.setter
+    def own(self, inputs: FloatArray | None) -> None:
+        if inputs is not None:
+            inputs = np.array(inputs, np.float64).reshape(self.reading.program.inputs.size)
+        self.reading.own = inputs
+
+    @final
+    def grip_at(self, x: float, y: float) -> Grip | None:
+        """Return the grip at a pixel, by which inputs of the user's own are put in, or None."""
+        seen, name = self._seen, self.reading.program.inputs.name
+        now = self.reading.way.values.get(name) if self.reading.has_layers else None
+        if seen is None or now is None or (self.chart and self.chart.box.has(x, y)):
+            return None
+        if seen.exhibit is not None and seen.exhibit.inputs_at(x, y):
+            return PanelGrip(now, lambda: self._seen.exhibit if self._seen else None)
+        neuron = self.target_at(x, y).neuron
+        if neuron is None or neuron[0] != name or neuron[1] >= len(now):
+            return None
+        is_image = any(line.shape for line in seen.layout.neurons if name in line.buffers)
+        return None if is_image else SphereGrip(now, neuron[1], self.session.data, y)
+
+    @final
+    def put_in(self) -> None:
+        """Begin with an input of the user's own: what is shown, or an empty image to draw on."""
+        shown = self.reading.way.values.get(self.reading.program.inputs.name)
+        if shown is not None:
+            self.own = blank_of(self.session, shown)
+
+    @final
+    def pin(self, part: Weight | int | Perceptron | Neuron | None) -> None:
+        """Pin a Weight or bank index: its history is recorded and its arithmetic shown.
+
+        Of a Perceptron, or a neuron given as the name of a buffer and the place in it, the sum is
+        shown. A history that was recorded before is kept when the weight is unpinned.
+        """
+        neuron = neuron_of(self.session.network, self.plan, part)
+        self.pinned_neuron = neuron
+        no_weight = part is None or neuron is not None
+        row = None if no_weight else one_row(self.session.network, part)
+        if row == self.pinned:
+            return
+        if self.pinned is not None and self._forgets:
+            self.session.pin(self.pinned, False)
+        if row is not None:
+            self._forgets = row not in self.session.pinned
+            self.session.pin(row)
+        self.pinned = row
+
+    def _targets(self) -> tuple[Target, Target]:
+        """What is hovered, and what is pinned."""
+        return Target(self.hover, self.hover_neuron), Target(self.pinned, self.pinned_neuron)
+
+    @final
+    def walk(self, way: str) -> None:
+        """Point at the next cube or neuron: "left", "right", "up" or "down"; "" begins."""
+        if self._picture is not None and self._seen is not None:
+            hovered, pinned = self._targets()
+            box = self._seen.division(*self._extent).view
+            found = next_target(self._seen, self._see(self._seen), box, hovered or pinned, way)
+            self.walking, self.hover, self.hover_neuron = True, found.row, found.neuron
+
+    @final
+    def pin_pointed(self) -> None:
+        """Pin what the keyboard points at, or unpin it."""
+        hovered, pinned = self._targets()
+        self.pin(None if hovered == pinned else hovered.part)

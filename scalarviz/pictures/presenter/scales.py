@@ -1,0 +1,111 @@
+"""Scales: the channels of colors and sizes, and the numbers with the strongest color and size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import final
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.pictures.presenter.channels import Source, count_beyond, largest_of, read
+from scalarviz.pictures.view.frame_data import CubeValues
+from scalarviz.pictures.view.scene.plates import Plate
+
+LAST = 0.3  # seconds in which the last picture is drawn
+SECONDS = 5.0  # least time from one growth of a scale to the next
+STOPS = 1.0, 2.0, 5.0, 10.0
+
+
+Shown = tuple[Source, Sequence[Plate]]  # the numbers of a network, and where its cubes are
+
+
+@final
+class Scales:
+    """A scale is a stop: 1, 2 or 5 times a power of ten. It only grows by itself.
+
+    color, size  the channels
+    per_layer    whether each layer has a scale of its own
+    """
+
+    def __init__(self) -> None:
+        self.color, self.size = "value", "value"
+        self.per_layer = False
+        self._stops: dict[tuple[str, int], float] = {}
+        self._grown_at = -math.inf
+        self._grown: tuple[float, float] | None = None
+
+    def keep_to(self, channels: Sequence[str]) -> None:
+        """Show values in place of a channel that there is not any more."""
+        self.color = self.color if self.color in channels else "value"
+        self.size = self.size if self.size in channels else "value"
+
+    def choose(self, shown: Sequence[Shown]) -> None:
+        """Choose scales for the numbers of all that is shown, larger or smaller than before."""
+        for channel in {self.color, self.size}:
+            for layer, number in self._largest(channel, shown).items():
+                self._stops[channel, layer] = stop_above(number)
+        self._grown = None
+
+    def follow(self, shown: Sequence[Shown], now: float) -> None:
+        """Let the scales grow if numbers exceed them, not more often than every SECONDS."""
+        for channel in dict.fromkeys((self.color, self.size)):
+            for layer, number in self._largest(channel, shown).items():
+                stop, key = stop_above(number), (channel, layer)
+                before = self._stops.get(key, 0.0)
+                if not before:  # the first numbers of a channel
+                    self._stops[key] = stop
+                elif stop > before and (now - self._grown_at >= SECONDS or now < self._grown_at):
+                    self._stops[key], self._grown_at = stop, now
+                    self._grown = before, stop
+
+    def _largest(self, channel: str, shown: Sequence[Shown]) -> dict[int, float]:
+        """Return the magnitudes that the scales of a channel should cover, by layer."""
+        found: dict[int, float] = {}
+        for source, plates in shown:
+            largest = largest_of(plates, read(channel, source), per_layer=self.per_layer)
+            for layer, number in largest.items():
+                found[layer] = max(number, found.get(layer, 0.0))
+        return found
+
+    def grown(self, now: float) -> tuple[float, float] | None:
+        """Return the scale before and after it has grown, for some seconds."""
+        return self._grown if 0.0 <= now - self._grown_at < SECONDS else None
+
+    def tick(self, now: float) -> bool:
+        """Return whether pictures change by themselves: the words on what has grown go away."""
+        return self._grown is not None and 0.0 <= now - self._grown_at < SECONDS + LAST
+
+    def of(self, channel: str, plates: Sequence[Plate]) -> FloatArray:
+        """Return the scale of a channel for each plate."""
+        layers = [plate.layer if self.per_layer else -1 for plate in plates]
+        return np.array([self._stops.get((channel, layer), 0.0) or 1.0 for layer in layers])
+
+    def laid_out(self, cubes: CubeValues, plates: Sequence[Plate]) -> CubeValues:
+        """Return what cubes show, with the scales of the plates of another layout."""
+        sizes = self.of(self.size, plates)
+        if len(set(cubes.size_scales.tolist())) == 1:
+            sizes = np.full(len(plates), cubes.size_scales[0])
+        return replace(cubes, color_scales=self.of(self.color, plates), size_scales=sizes)
+
+    def clipped(self, plates: Sequence[Plate], colors: FloatArray) -> int:
+        """Return how many numbers exceed the color scale."""
+        return count_beyond(plates, colors, self.of(self.color, plates))
+
+
+def stop_above(number: float) -> float:
+    """Return the smallest stop that is not below a number; 0 for 0.
+
+    >>> [stop_above(number) for number in (0.8, 1.0, 1.01, 33.0, 0.04, 0.0)]
+    [1.0, 1.0, 2.0, 50.0, 0.05, 0.0]
+    """
+    if not number > 0.0:
+        return 0.0
+    power = math.floor(math.log10(number))
+    for stop in STOPS:
+        found = float(f"{stop:g}e{power}")
+        if found >= number * (1.0 - 1e-12):
+            return found
+    return float(f"1e{power + 1}")

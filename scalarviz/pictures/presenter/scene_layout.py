@@ -1,0 +1,111 @@
+"""The layout of a session's network, with the names of its neurons and layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import shortened
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.layers import Dense
+from scalarviz.core.model.operations import Shape
+from scalarviz.core.model.program import Program
+from scalarviz.data import DataSet
+from scalarviz.pictures.presenter.names_of_data import input_names, output_names
+from scalarviz.pictures.view.scene.frame import Box
+from scalarviz.pictures.view.scene.layout import LAYOUTS
+from scalarviz.pictures.view.scene.parameter_layout import FEW, of_values
+from scalarviz.pictures.view.scene.plates import Layout
+from scalarviz.training.network.base import Model
+from scalarviz.training.session.session import Session
+
+LONGEST = 24  # letters of the name of a neuron
+
+# Functions from values to colors of neurons, one row each.
+TINTS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
+    "rgb": np.diag,
+    "grey": lambda values: np.repeat(values[:, np.newaxis], 3, axis=1),
+}
+
+
+def shape_of(box: Box) -> float:
+    """Return width by height of the free stage, in steps of a tenth."""
+    shape = max(box.width, 1.0) / max(box.height, 1.0)
+    return float(np.exp(0.1 * round(np.log(min(max(shape, 0.3), 6.0)) / 0.1)))
+
+
+def layout_of(session: Session, name: str = "beads", shape: float = 1.75) -> Layout:
+    """Return the layout of a session's network for a stage of this shape, width by height.
+
+    Raise UnknownNameError for an unknown name.
+    """
+    network = session.network
+    lay_out = pick(LAYOUTS, name, "layout")
+    if not network.layers:
+        return values_of(network)
+    about = partial(about_layer, session)
+    return lay_out(network.program, about, names_of(session), shape)
+
+
+def values_of(network: Model) -> Layout:
+    """Return the layout of the parameters of an expression, a few in the order of its formula."""
+    rows, names = network.row_numbers, network.parameter_names
+    if len(rows) <= FEW:
+        order = network.reading_order()
+        rows, names = [rows[i] for i in order], [names[i] for i in order]
+    return of_values(rows, names)
+
+
+def about_layer(session: Session, label: str) -> tuple[str, str]:
+    """Return a layer's label: its name; its shape and activation.
+
+    The label of an inner layer is that of the layer and its place in it: 2.0.
+    """
+    first, *parts = map(int, label.split("."))
+    layer = session.network.layers[first]
+    for part in parts:
+        layer = getattr(layer, "layers", (layer,) * (part + 1))[part]
+    kind = [] if isinstance(layer, Dense) else [type(layer).__name__]
+    activation = getattr(layer, "activation", "")
+    if isinstance(layer, Dense) or activation not in ("", "linear"):
+        kind.append(activation)
+    sizes = size_of(layer.input_shape, layer.inputs), size_of(layer.output_shape, layer.outputs)
+    if layer.output_shape and sizes[0] == sizes[1]:  # beside images there is little room
+        return text("plates.layer", label=label), " ".join(kind)
+    return text("plates.layer", label=label), f"{' → '.join(sizes)}  {' '.join(kind)}"
+
+
+def size_of(shape: Shape, count: int) -> str:
+    """Return a count, or the sizes of an image: 8×4×4."""
+    return "×".join(map(str, shape)) if shape else str(count)
+
+
+def names_of(session: Session) -> Mapping[str, Sequence[str]]:
+    """Return the names of input and output neurons, by name of the buffer."""
+    return names_in(session.network.program, session.data)
+
+
+def names_in(program: Program, data: DataSet) -> Mapping[str, Sequence[str]]:
+    """Return the names of input and output neurons of a program, by name of the buffer."""
+    ends = (program.inputs, input_names(data)), (program.outputs, output_names(data))
+    return {
+        buffer.name: tuple(shortened(name, LONGEST) for name in names)
+        for buffer, names in ends
+        if 0 < len(names) <= buffer.size
+    }
+
+
+def tints_of(session: Session, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Return the true colors of neurons that stand for colors or pixels."""
+    program: Program = session.network.program
+    data, found = session.data, {}
+    for buffer, tint in ((program.inputs, data.input_tint), (program.outputs, data.output_tint)):
+        if tint and buffer.name in values:
+            colors = pick(TINTS, tint, "tint")(np.nan_to_num(values[buffer.name]))
+            if colors.shape == (buffer.size, 3):
+                found[buffer.name] = np.clip(colors, 0.0, 1.0)
+    return found

@@ -1,0 +1,497 @@
+"""Stage: what is shown of a session: channels, scales, camera, pinned weight, messages.
+
+The stage reads the session and never holds up its training. Time is passed in by the caller: a
+window's clock, or the number of a video's frame.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.formulas.table import pick
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.presenter.answers import Answer
+from scalarviz.pictures.presenter.batch_sum import BatchSum
+from scalarviz.pictures.presenter.camera_control import CameraController
+from scalarviz.pictures.presenter.captions.cache import Narration
+from scalarviz.pictures.presenter.captions.strip import cells_of
+from scalarviz.pictures.presenter.captions.tour import tour_caption
+from scalarviz.pictures.presenter.cards import Cards
+from scalarviz.pictures.presenter.channels import (
+    CHANGE,
+    DIFFERENCE,
+    Source,
+    check_channel,
+    names_of,
+)
+from scalarviz.pictures.presenter.curves import loss_at
+from scalarviz.pictures.presenter.live_values import LiveValues
+from scalarviz.pictures.presenter.motion import Motion
+from scalarviz.pictures.presenter.own_input import caption_of_own
+from scalarviz.pictures.presenter.plane_maps import PlaneMaps
+from scalarviz.pictures.presenter.pointed import Pointed
+from scalarviz.pictures.presenter.pointing import same_in
+from scalarviz.pictures.presenter.pushes import pushes
+from scalarviz.pictures.presenter.scales import Scales, Shown
+from scalarviz.pictures.presenter.scene_layout import layout_of, shape_of
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.shown_network import NetworkReading
+from scalarviz.pictures.presenter.view_box import ViewBox
+from scalarviz.pictures.view.exhibits.exhibit import Exhibit
+from scalarviz.pictures.view.exhibits.plane import Plane
+from scalarviz.pictures.view.frame_data import CubeValues, FrameData, NeuronMaps, Pane
+from scalarviz.pictures.view.legend import legend_box
+from scalarviz.pictures.view.scene.frame import Division
+from scalarviz.training.session.caption import Caption
+from scalarviz.training.session.here import Here
+from scalarviz.training.session.session import Session
+
+
+@final
+class Stage(Pointed):
+    """What is shown of a show, and how.
+
+    color, size    the channels
+    per_layer      whether each layer has scales of its own
+    neuron_maps    whether spheres show what their neurons answer over the plane, if data lie in one
+    test_points    whether held-out samples are drawn there, too
+    discrete       whether such maps have two colors only
+    help           whether the list of `keys` is shown
+    marks          whether the key to the marks is shown, as it is while the mouse is on the legend
+    silent         whether the picture has no buttons, as in a file
+    present        whether letters are larger, and head and loss are left out
+    travel         called with how many operations to go, forward or back, for a click on the strip
+    nodes          called with the view of each picture that is made, a ViewBox of vispy; or None
+    patience       seconds that a picture waits for results of the session; later ones are shown
+                   when they are there
+    part_of_tour   the part of the tour that the caption is of, or ""
+    adding         how many samples of the batch are added up in the picture, a broken number while
+                   one is being added; 0: the gradients are shown whole
+    by_card        whether the graphics card may draw maps at each pixel, in faces of a training
+    pane           how the picture is one of several, or None
+    asleep         whether to compute nothing, while kernels are compiled
+    """
+
+    def __init__(
+        self,
+        show: object,
+        theme: str = "dark",
+        camera: str = "perspective",
+        layout: str = "beads",
+        *,
+        reduced_motion: bool = False,
+        patience: float = math.inf,
+    ) -> None:
+        super().__init__()
+        self.show = Show.of(show)
+        self.patience = patience
+        self.reduced_motion = reduced_motion
+        self.theme = pick(THEMES, theme, "theme").name
+        self.keys: list[tuple[str, str]] = []
+        self.help = self.marks = False
+        self.silent = False
+        self.neuron_maps = self.test_points = self.discrete = False
+        self.present = False
+        self.nodes: Callable[[Any], object] | None = None
+        self.travel: Callable[[int], object] = lambda operations: None
+        self._layout_name = layout
+        self.by_card = False
+        self.pane: Pane | None = None
+        self.scales = Scales()
+        self._first: Callable[[], FloatArray | None] = lambda: None
+        self._of_all: Callable[[], Sequence[Shown]] = lambda: [self.shown()]
+        self._view_box = ViewBox(cuts=reduced_motion)
+        self._picture: Any = None
+        self._seen: FrameData | None = None  # of the last picture
+        self._now = 0.0
+        self._extent = (1280.0, 800.0)
+        self._begin(camera)
+
+    def _begin(self, camera: str) -> None:
+        self.reading = LiveValues(self.session, self.patience)
+        self._preset = camera
+        self._shape = shape_of(Division.of(*self._extent).inner)
+        self.plan = layout_of(self.session, self._layout_name, self._shape)
+        self.eyes = CameraController(self.plan, camera, cuts=self.reduced_motion)
+        self.motion = Motion(self.reading, cuts=self.reduced_motion)
+        self._cards, self._maps = Cards(self.reading), PlaneMaps(self.reading)
+        self._network = NetworkReading(self.reading)
+        self.narration = Narration(self.reading)
+        self._sum: Answer[BatchSum | None] = Answer(None)
+        self.reading.answers.append(self._sum)
+        self.part_of_tour, self.adding = "", 0.0
+        self._is_read = False  # whether the session was read for the next picture
+        self.rescale()
+
+    @property
+    def session(self) -> Session:
+        return self.show.session
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages of the picture: this one."""
+        return (self,)
+
+    def replace(self, show: object) -> None:
+        """Show another session."""
+        self.pin(None)
+        self.curve_view.show_all()
+        self.show = Show.of(show)
+        self.hover = self.hover_neuron = self._seen = None
+        self.walking = False
+        self.release()
+        self._begin(self._preset)
+        if self.pane is None:  # side by side, channels are those of all
+            self.scales.keep_to(self.channels)
+            self.rescale()
+
+    @property
+    def asleep(self) -> bool:
+        return self.reading.asleep
+
+    @asleep.setter
+    def asleep(self, on: bool) -> None:
+        self.reading.asleep = on
+
+    # Settings.
+
+    @property
+    def channels(self) -> list[str]:
+        """Names of the channels for color and size, including the optimizer's slots."""
+        slots = dict.fromkeys((*self.reading.numbers.slots, *self.session.optimizer.row.slots))
+        return names_of(list(slots), self.reading.has_layers)
+
+    @property
+    def color(self) -> str:
+        return self.scales.color
+
+    @color.setter
+    def color(self, name: str) -> None:
+        self.scales.color = check_channel(name, self.channels)
+        self.rescale()
+
+    @property
+    def size(self) -> str:
+        return self.scales.size
+
+    @size.setter
+    def size(self, name: str) -> None:
+        self.scales.size = check_channel(name, self.channels)
+        self.rescale()
+
+    @property
+    def per_layer(self) -> bool:
+        return self.scales.per_layer
+
+    @per_layer.setter
+    def per_layer(self, on: bool) -> None:
+        self.scales.per_layer = on
+        self.rescale()
+
+    @property
+    def has_plane(self) -> bool:
+        """Whether the data lie in a plane, so that there are maps."""
+        return isinstance(self.reading.learned, Plane)
+
+    @property
+    def layout(self) -> str:
+        return self._layout_name
+
+    @layout.setter
+    def layout(self, name: str) -> None:
+        self.plan = layout_of(self.session, name, self._shape)
+        self._layout_name = name
+        self.eyes.set_layout(self.plan)
+
+    def rescale(self, *, anew: bool = False) -> None:
+        """Choose scales for the numbers that are shown, or read `anew`; then they only grow."""
+        if anew:
+            self.refresh()
+        self.scales.choose(self._of_all())
+
+    def share(
+        self,
+        scales: Scales,
+        of_all: Callable[[], Sequence[Shown]],
+        first: Callable[[], FloatArray | None] = lambda: None,
+    ) -> None:
+        """Use the scales of several stages, which fit the numbers of all of them.
+
+        first  returns the values of the first of them, if the network has the same shape
+        """
+        self.scales, self._of_all, self._first = scales, of_all, first
+
+    def shown(self) -> Shown:
+        """Return what the scales must fit: the numbers of the last reading, and the plates."""
+        return self._source(), self.plan.plates
+
+    # The camera.
+
+    @property
+    def camera(self) -> str:
+        return self.eyes.name
+
+    def look(self, name: str) -> None:
+        self.eyes.look(name)
+        self._preset = name
+
+    def frame_pinned(self) -> None:
+        """Look at the pinned weight closely; at the whole network if none is pinned."""
+        if self.pinned is not None:
+            self.eyes.frame_cube(self.pinned)
+        else:
+            self.eyes.frame_all()
+
+    def restore(self) -> None:
+        """Close help, panel, own input, walking, chart or card, or else show all as at first."""
+        if self.over.close() or self.help or self.marks:
+            self.help = self.marks = False
+        elif self.own is not None:
+            self.own = None
+            self.offer({})
+        elif self.walking:
+            self.walking, self.hover, self.hover_neuron = False, None, None
+        elif self.curve_view.close():
+            return
+        elif self.pinned is not None or self.pinned_neuron is not None:
+            self.pin(None)
+        else:
+            self.look(self._preset)
+
+    # The mouse.
+
+    def click(self, x: float, y: float) -> None:
+        """Press the button at a pixel, else go to the operation or pin the cube there, or unpin."""
+        for box, name in reversed(self._picture.buttons if self._picture else []):
+            if box.has(x, y):
+                self.messages.press(name)
+                return
+        if self.over.click(self._picture, x, y):
+            return
+        self.over.hover(self._picture, x, y)
+        if self.over.title:
+            self.curve_view.large = not self.curve_view.large
+            return
+        if self.over.cell:
+            self.travel(self.over.cell - self.motion.coming)
+            return
+        self.pin(self.target_at(x, y).part)
+
+    # Pictures.
+
+    def tick(self, now: float) -> bool:
+        """Advance to the time `now`; return whether something moves by itself."""
+        self._now = now
+        moving = self.eyes.tick(now) or self.scales.tick(now)
+        moving = self._view_box.tick(now) or moving or self.adding > 0.0
+        return self.motion.tick(now) or moving or self.messages.tick(now) or self.reading.pending
+
+    def read(self) -> Here:
+        """Read the session, for the next picture; return where it stands then.
+
+        What is beside the picture shows the same moment if it is read before the picture is drawn.
+        """
+        self.reading.patience = self.patience
+        self.refresh()
+        self._is_read = True
+        return self.reading.here
+
+    def refresh(self) -> None:
+        """Read the session again; lay out its network if that has other operations now."""
+        program = self.reading.program
+        self.reading.refresh()
+        if self.reading.program is not program:
+            self._lay_out()
+            self.motion.stop()
+
+    def _source(self) -> Source:
+        reading, scales = self.reading, self.scales
+        before = reading.last.value
+        if CHANGE in (scales.color, scales.size) or self.hover is not None:
+            before = reading.before()[0]
+        compares = DIFFERENCE in (scales.color, scales.size)
+        first = self._first() if compares else None
+        return Source(reading.numbers, before, reading.program, reading.way, first)
+
+    def frame_data(self) -> FrameData:
+        """Return everything that the picture shows now."""
+        reading, session = self.reading, self.session
+        if self.pane is None and not self._is_read:
+            self.read()
+        self._is_read = False
+        self.over.again(self._picture)
+        self.motion.follow(self._now)
+        source = self._source()
+        moment, part = self.motion.shown() if self.own is None else (None, 1.0)
+        scales, plates = self.scales, self.plan.plates
+        mixed = self.motion.mixed(scales.color, scales.size, source)
+        if self.pane is None:
+            scales.follow([(source, plates)], self._now)
+        frozen = np.asarray(session.network.bank.frozen)
+        added = self._added()
+        pushed = self._pushed(part, frozen)
+        top = None if added is None or pushed is None else float(np.nanmax(np.abs(pushed)))
+        if added is not None:
+            pushed = self._pushed(part, frozen, added)
+        exhibit, maps = self._learned()
+        self._seen = FrameData(
+            self.plan,
+            CubeValues(
+                *(mixed.colors, mixed.sizes, scales.color, scales.size),
+                *(scales.of(scales.color, plates), scales.of(scales.size, plates)),
+                scales.per_layer,
+                scales.clipped(plates, mixed.colors),
+                frozen if frozen.any() else None,
+                mixed.before,
+                scales.grown(self._now),
+                pushed,
+                top,
+            ),
+            reading.buffers(self.motion.done),
+            self.reading.curves.pointed(self.over, self.curve_view, self.reading.here),
+            self.narration.words(
+                *(self.show, self.motion, self.pinned, self.pinned_neuron),
+                clock=self.silent or self.present,
+                instead=self._instead(added),
+            ),
+            moment,
+            part,
+            exhibit,
+            self._cards.hovered(*self._targets(), source, self.plan, self.motion.done),
+            self._cards.pinned(
+                *(self._targets()[1], source, self.plan, self.motion.done), (maps, exhibit)
+            ),
+            self.messages.chips(),
+            self.messages.work,
+            self.messages.offers(),
+            self.keys if self.help else (),
+            cells_of(reading.program, reading.moments),
+            self.motion.current,
+            self.over.cell,
+            present=self.present,
+            hover_neuron=self.hover_neuron,
+            pinned_neuron=self.pinned_neuron,
+            pointed=self.over.piece,
+            opened=self.over.opened and self.motion.walking and not session.playing,
+            maps=maps if self.neuron_maps else None,
+            network=self._network.now(exhibit) if self.by_card else None,
+            pane=self.pane,
+            marks=self.marks or self.over.legend,
+        )
+        self._fit(self._seen)
+        return self._seen
+
+    def loss_at(self, step: int | None) -> float:
+        """Return the loss of a step of the branch shown; NaN for None and an unknown one."""
+        return loss_at(self.reading.here.branch, step)
+
+    def _learned(self) -> tuple[Exhibit | None, NeuronMaps | None]:
+        """Return what is learned, and what the neurons answer if that is shown."""
+        exhibit = self.reading.exhibit_after(self.motion.done)
+        if not isinstance(exhibit, Plane):
+            return exhibit, None
+        exhibit = replace(exhibit, show_tests=self.test_points, discrete=self.discrete)
+        if not self.neuron_maps and self.pinned_neuron is None:
+            return exhibit, None
+        maps = self._maps.now()
+        return exhibit, maps and replace(maps, discrete=self.discrete)
+
+    def _pushed(self, part: float, frozen: Any, added: BatchSum | None = None) -> FloatArray | None:
+        """Return the gradients that arrows show, of the batch as far as it is added up."""
+        reading, (before, after) = self.reading, self.motion.gradients
+        if added is not None:
+            after = added.pushes(after, self.adding)
+        moment = self.motion.current, part
+        return pushes(reading.program, reading.moments, *moment, before, after, frozen)
+
+    def _added(self) -> BatchSum | None:
+        """Return the sum over the batch if it is being added up."""
+        if not self.adding:
+            return None
+        reading, session = self.reading, self.session
+        key = reading.key, self.pinned
+        found = reading.ask(self._sum, key, lambda: BatchSum.of(session, self.pinned))
+        return None if self._sum.pending else found
+
+    def _instead(self, added: BatchSum | None) -> Caption | None:
+        """Return the caption that stands in place of that of the operation, if there is one."""
+        if self.own is not None and self.reading.way.values:
+            outputs = self.reading.way.values[self.reading.program.outputs.name]
+            return caption_of_own(self.session, self.own, outputs)
+        if self.part_of_tour:
+            return tour_caption(self.part_of_tour, self.reading)
+        return None if added is None else added.caption(self.adding)
+
+    def _fit(self, seen: FrameData) -> None:
+        """Fit the network to the free stage: its layout without a card, its camera with one."""
+        shape = shape_of(replace(seen, pinned=None).division(*self._extent).inner)
+        if self.plan.follows_shape and shape != self._shape:
+            self._shape = shape
+            self._lay_out()
+            cubes = self.scales.laid_out(seen.cubes, self.plan.plates)
+            self._seen = seen = replace(seen, layout=self.plan, cubes=cubes)
+        division = seen.division(*self._extent)
+        box = self._view_box.at(division.inner, self._extent, self._now)
+        self.eyes.frame(self._extent, box, legend_box(division))
+        if box != division.inner:
+            self._seen = replace(seen, view=box)
+
+    def captioned(self) -> Caption:
+        """Return the caption of the last operation."""
+        return self.narration.caption(self.pinned, self.pinned_neuron)
+
+    def _lay_out(self) -> None:
+        """Lay out the network's new operations; camera and scales stay."""
+        before, self.plan = self.plan, layout_of(self.session, self._layout_name, self._shape)
+        self.pinned_neuron = same_in(self.plan, before, self.pinned_neuron)
+        self.hover_neuron = same_in(self.plan, before, self.hover_neuron)
+        self.eyes.follow(self.plan)
+        if self._picture is not None:
+            self._picture.program = self.reading.program
+
+    def draw(self, width: int, height: int, ratio: float) -> None:
+        """Draw in the current OpenGL context, `ratio` device pixels per logical pixel."""
+        if width < 2 or height < 2:
+            return
+        picture = self.picture()
+        self.resize(width / ratio, height / ratio)
+        try:
+            picture.draw(self.frame_data(), self.eyes.camera, width, height, ratio)
+        except Exception:
+            self.release()  # what it has on the graphics card may be lost
+            raise
+
+    def resize(self, width: float, height: float) -> None:
+        """Set the size in logical pixels."""
+        if (width, height) != self._extent:
+            self._extent = width, height
+            self.eyes.frame(self._extent)
+
+    def leave(self) -> None:
+        """Unpin, and free the picture."""
+        self.pin(None)
+        self.release()
+
+    def release(self) -> None:
+        """Free the picture's memory on the graphics card; the next picture allocates it again."""
+        if self._picture is not None:
+            self._picture.release()
+            self._picture = None
+
+    def picture(self) -> Any:
+        """Return the Picture that draws it, bound to the first context that it is used in."""
+        from scalarviz.pictures.view.picture import Picture
+
+        if self._picture is None:
+            self._picture = Picture(self.theme, self.reading.program)
+            if self.nodes is not None:
+                self.nodes(self._picture.scene.view)
+        if self._picture.theme.name != self.theme:
+            self._picture.set_theme(self.theme)
+        return self._picture

@@ -1,0 +1,251 @@
+"""The panels of a picture of a sweep: what `pictures/view/sweep_panels.py` draws, from the results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import final
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import plural, text
+from scalarviz.errors import InputError
+from scalarviz.pictures.presenter.scales import stop_above
+from scalarviz.pictures.sweeps.look import SweepLook
+from scalarviz.pictures.sweeps.small_pictures import Maker
+from scalarviz.pictures.view.sweep_networks import CUBES, KINDS, LOSSES, SmallPictures
+from scalarviz.pictures.view.sweep_panels import Comparison, SweepPanel, SweepPanels
+from scalarviz.sweeps.grid import session_of
+from scalarviz.sweeps.outcome import NEVER, Outcome
+from scalarviz.sweeps.rows import plain, rate_of, words_of
+from scalarviz.sweeps.statistics import Interval, beats, interquartile_mean, share_below
+from scalarviz.sweeps.sweep import Sweep
+from scalarviz.sweeps.table import in_words
+
+BRIGHT = 98.0  # percent of the weights that are not beyond the scale
+FAR = 3.0  # times the scale that is needed at least, from which on it shrinks
+
+
+@final
+class Panels:
+    """Makes the panels of a sweep, and keeps those that change no more.
+
+    look  how the sweep is drawn
+    """
+
+    def __init__(self, sweep: Sweep, look: SweepLook) -> None:
+        self.sweep = sweep
+        self.look = look
+        self._makers: dict[int, Maker] = {}
+        self._kept: dict[tuple[int, SweepLook, bool], tuple[Outcome, SweepPanel]] = {}
+        self._compared: dict[tuple[int, int], tuple[tuple[bytes, ...], Interval]] = {}
+        self._scale = 0.0
+
+    def now(self, first: int = 0) -> SweepPanels:
+        """Return what is drawn of the sweep as it is now, without the `first` settings."""
+        sweep, look = self.sweep, self.look
+        outcomes = sweep.outcomes()
+        known = {
+            number: (setting, outcomes.get(number))
+            for number, setting in enumerate(sweep.settings)
+            if number in outcomes or number in sweep.errors
+        }
+        groups = behind(look.grouped(known, look.ordered(known)), first)
+        numbers = [number for _, found in groups for number in found]
+        panels = [self.panel(number, outcomes.get(number)) for number in numbers]
+        losses = {number: outcome.final_losses for number, outcome in outcomes.items()}
+        best = self._against(losses)
+        panels = [replace(each, against=self._comparison(each, losses, best)) for each in panels]
+        scale, clipped = self._scale_of(panels)
+        now = sweep.progressed
+        title = text(
+            "sweep.picture.title",
+            networks=plural("sweep.picture.networks", now.total),
+            settings=plural("sweep.picture.settings", len(sweep.settings)),
+            seeds=plural("sweep.picture.seeds", len(sweep.seeds)),
+            step=now.step,
+        )
+        sizes = [(name, len(found)) for name, found in groups]
+        columns = 0 if look.order or look.group else columns_of(sweep)
+        return SweepPanels(title, panels, sizes, columns, scale, sweep.step, look.networks, clipped)
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of small pictures that the first setting, or the next one, can have."""
+        for number in range(len(self.sweep.settings)):
+            try:
+                found = self._maker(number).kinds
+            except Exception:  # of any class: the setting is named with its error elsewhere
+                continue
+            return [kind for kind in KINDS if kind in found]
+        return [CUBES, LOSSES]
+
+    def check(self) -> None:
+        """Raise InputError if there are no such pictures of the networks of this sweep."""
+        self.look.check(self.sweep)
+        if self.look.networks not in self.kinds:
+            raise InputError(
+                f"these networks have no {self.look.networks}: maps need data in a plane, swatches "
+                f"targets of three numbers from 0 to 1; choose {' or '.join(self.kinds)}"
+            )
+
+    def _maker(self, number: int) -> Maker:
+        if number not in self._makers:
+            sweep = self.sweep
+            session = session_of(sweep.make, sweep.settings[number], sweep.seeds[0])
+            self._makers[number] = Maker(session)
+        return self._makers[number]
+
+    def panel(self, number: int, outcome: Outcome | None) -> SweepPanel:
+        """Return the panel of a setting, its networks in the order of the look."""
+        if outcome is None or number in self.sweep.errors:
+            return panel_of_error(self.sweep, number, self.name(number))
+        key = number, self.look, self.sweep.playing
+        before = self._kept.get(key)
+        if before is not None and same(before[0], outcome):
+            return before[1]
+        panel = self._new_panel(number, outcome)
+        self._kept[key] = outcome, panel
+        return panel
+
+    def _new_panel(self, number: int, outcome: Outcome) -> SweepPanel:
+        order = self.look.order_of_networks(outcome)
+        succeeded = outcome.succeeded != NEVER
+        pictures = SmallPictures(LOSSES)
+        if len(outcome.values) and self.look.networks != LOSSES:
+            pictures = self._maker(number).make(
+                self.look.networks, outcome.values[order], len(self.sweep),
+                playing=self.sweep.playing,
+            )  # fmt: skip
+        return SweepPanel(
+            number,
+            self.name(number),
+            outcome.seeds.view(np.uint64)[order].tolist(),
+            outcome.checks.astype(np.float64),
+            outcome.losses[order],
+            means_of(outcome),
+            pictures,
+            (outcome.failed != NEVER)[order],
+            succeeded[order],
+            rate_of(outcome) if self.sweep.success else None,
+        )
+
+    def full_name(self, number: int) -> str:
+        """Return a setting in words."""
+        return words_of(self.sweep.settings[number])
+
+    def name(self, number: int) -> str:
+        """Return a setting in words, without the column that its group has in its name."""
+        setting = self.sweep.settings[number]
+        named = {key: value for key, value in setting.items() if key != self.look.group}
+        return words_of(named) or text("sweep.picture.all")
+
+    def _against(self, losses: Mapping[int, FloatArray]) -> int | None:
+        """Return the setting with which the others are compared, by the losses of each."""
+        good = [number for number in losses if number not in self.sweep.errors]
+        if self.look.against is not None:
+            return self.look.against if self.look.against in good else None
+        if len(good) < 2:
+            return None
+        return min(good, key=lambda number: float(interquartile_mean(losses[number])))
+
+    def _comparison(
+        self, panel: SweepPanel, losses: Mapping[int, FloatArray], best: int | None
+    ) -> Comparison | None:
+        """Return how often the networks of a panel have less loss than those of a setting.
+
+        While it trains there is no interval, which takes some milliseconds.
+        """
+        if best is None or panel.error:
+            return None
+        chosen = self.look.against is not None
+        if panel.setting == best:
+            return Comparison("", chosen)
+        ours, theirs = losses[panel.setting], losses[best]
+        place = panel.setting, best
+        if self.sweep.playing:
+            found = Interval(share_below(ours, theirs), math.nan, math.nan)
+            return Comparison(self.full_name(best), chosen, found)
+        key = ours.tobytes(), theirs.tobytes()
+        if place not in self._compared or self._compared[place][0] != key:
+            self._compared[place] = key, beats(ours, theirs)
+        return Comparison(self.full_name(best), chosen, self._compared[place][1])
+
+    def _scale_of(self, panels: list[SweepPanel]) -> tuple[float, bool]:
+        """Return a stop that most weights of networks that work do not exceed, and if some do.
+
+        It shrinks only if it is far too large, so that it does not flicker.
+        """
+        cells = [(panel.pictures.cells, panel.failed) for panel in panels]
+        weights, good = (
+            np.concatenate([np.zeros(0), *(abs(each[np.isfinite(each)]) for each in found)])
+            for found in (
+                [each for each, _ in cells if each is not None],
+                [each[~failed] for each, failed in cells if each is not None],
+            )
+        )
+        good = good if len(good) else weights
+        needed = stop_above(float(np.percentile(good, BRIGHT))) if len(good) else 1.0
+        if not self._scale >= needed or self._scale > FAR * needed:
+            self._scale = needed or 1.0
+        return self._scale, bool((weights > self._scale).any())
+
+
+def behind(groups: list[tuple[str, list[int]]], first: int) -> list[tuple[str, list[int]]]:
+    """Return groups of settings without the `first` ones."""
+    left = []
+    for name, found in groups:
+        if found[first:]:
+            left.append((name, found[first:]))
+        first = max(0, first - len(found))
+    return left
+
+
+def same(before: Outcome, now: Outcome) -> bool:
+    """Return whether two readings of a setting are of the same moment."""
+    return (
+        before.digests == now.digests
+        and len(before.checks) == len(now.checks)
+        and before.losses.shape == now.losses.shape
+    )
+
+
+def panel_of_error(sweep: Sweep, number: int, name: str) -> SweepPanel:
+    """Return the panel of a setting that raised an error."""
+    error = sweep.errors[number]
+    nothing, none = np.zeros((0, 0)), np.zeros(0, np.bool_)
+    words = f"{type(error).__name__}: {error}"
+    return SweepPanel(
+        number, name, (), nothing[0:0].ravel(), nothing, nothing.ravel(), SmallPictures(),
+        none, none, None, words,
+    )  # fmt: skip
+
+
+def means_of(outcome: Outcome) -> FloatArray:
+    """Return the interquartile mean of the losses at each check.
+
+    A network that has ended counts with its last loss, one that failed as infinite.
+    """
+    losses = outcome.losses.copy()
+    for check in range(1, losses.shape[1]):
+        missing = np.isnan(losses[:, check])
+        losses[missing, check] = losses[missing, check - 1]
+    failed = outcome.failed[:, np.newaxis] != NEVER
+    late = outcome.checks > outcome.failed[:, np.newaxis]
+    losses[(failed & late) | np.isnan(losses)] = np.inf
+    mean = interquartile_mean(losses.T)
+    return np.where(np.isfinite(mean), mean, np.nan)
+
+
+def columns_of(sweep: Sweep) -> int:
+    """Return the number of values of the last name if the settings are a whole grid, else 0."""
+    names = list(sweep.settings[0])
+    if not names:
+        return 1
+    last = list(dict.fromkeys(in_words(plain(setting[names[-1]])) for setting in sweep.settings))
+    for i, setting in enumerate(sweep.settings):
+        if in_words(plain(setting[names[-1]])) != last[i % len(last)]:
+            return 0
+    return len(last)

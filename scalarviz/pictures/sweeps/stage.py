@@ -1,0 +1,139 @@
+"""SweepStage: draws a sweep in an OpenGL context, and finds the network at a pixel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, final
+
+from scalarviz.base.texts import text
+from scalarviz.core.formulas.table import pick
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.sweeps.look import SweepLook
+from scalarviz.pictures.sweeps.panels import Panels
+from scalarviz.pictures.view.sweep_networks import Spots
+from scalarviz.pictures.view.sweep_panels import SweepPanels
+from scalarviz.sweeps.outcome import NEVER
+from scalarviz.sweeps.sweep import Sweep
+
+Run = tuple[int, int]  # number of the setting, and seed
+
+
+@final
+class SweepStage:
+    """What is drawn of a sweep, which is read anew for each picture.
+
+    chosen  setting and seed of the network that is looked at, or None
+    first   number of settings before those that are shown
+    """
+
+    def __init__(self, sweep: Sweep, theme: str, look: SweepLook | None = None) -> None:
+        """`look` is how the sweep is drawn; raise InputError if it cannot be drawn so."""
+        pick(THEMES, theme, "theme")
+        self.sweep, self.theme = sweep, theme
+        self.panels = Panels(sweep, look or SweepLook())
+        self.panels.check()
+        self.chosen: Run | None = None
+        self.first = 0
+        self._shown: SweepPanels | None = None
+        self._spots: list[Spots] = []
+        self._renderer: Any = None
+
+    @property
+    def look(self) -> SweepLook:
+        """How the sweep is drawn."""
+        return self.panels.look
+
+    @look.setter
+    def look(self, look: SweepLook) -> None:
+        self.panels.look, self.first = look, 0
+
+    @property
+    def has_pages(self) -> bool:
+        """Whether there are more settings than on the last picture."""
+        return self._shown is not None and len(self._shown.panels) + self.first > len(self._spots)
+
+    def page(self, pages: int) -> None:
+        """Show the settings behind those on the last picture, or before them."""
+        if self._shown is None:
+            return
+        there = self.first + len(self._shown.panels)
+        first = self.first + pages * max(1, len(self._spots))
+        if first < there:
+            self.first = max(0, first)
+
+    def draw(self, width: int, height: int, ratio: float) -> None:
+        """Draw in the current OpenGL context, `ratio` device pixels per logical pixel."""
+        from vispy import gloo  # slow to import
+
+        from scalarviz.pictures.draw2d.canvas import Canvas2D
+        from scalarviz.pictures.draw2d.colors import rgb
+        from scalarviz.pictures.draw2d.renderer import Renderer
+        from scalarviz.pictures.view.sweep_panels import draw_panels
+
+        theme = THEMES[self.theme]
+        canvas = Canvas2D(width / ratio, height / ratio, ratio)
+        shown = self.panels.now(self.first)
+        self._shown = replace(shown, chosen=self._place_in(shown), words=self._words())
+        self._spots = draw_panels(canvas, self._shown, theme)
+        gloo.set_viewport(0, 0, width, height)
+        gloo.clear(color=(*rgb((theme.ground,))[0].tolist(), 1.0), depth=True)
+        self._renderer = self._renderer or Renderer()
+        self._renderer.draw(canvas, width, height)
+
+    def release(self) -> None:
+        """Free what is on the graphics card; the next picture allocates it again."""
+        self._renderer = None
+
+    def point(self, x: float, y: float) -> Run | None:
+        """Choose the network at a pixel of the last picture, and return it; None: nothing there."""
+        self.chosen = None
+        for spots in self._spots if self._shown is not None else ():
+            if (place := spots.at(x, y)) is not None and self._shown is not None:
+                self.chosen = run_at(self._shown, spots.panel, place)
+        return self.chosen
+
+    def move(self, across: int, down: int) -> None:
+        """Choose a network beside the chosen one; the best of all if there is none."""
+        if self._shown is None or not self._spots:
+            return
+        at = self._place_in(self._shown)
+        spots = next((each for each in self._spots if at and each.panel == at[0]), None)
+        if at is None or spots is None:
+            spots, place = self._spots[0], 0
+        else:
+            place = at[1] + across + down * spots.columns
+            if not 0 <= place < spots.count:  # on to the panel before or behind
+                step = 1 if place >= spots.count else -1
+                spots = self._spots[(self._spots.index(spots) + step) % len(self._spots)]
+                place = 0 if step > 0 else spots.count - 1
+        self.chosen = run_at(self._shown, spots.panel, place)
+
+    def _place_in(self, shown: SweepPanels) -> tuple[int, int] | None:
+        """Return panel and place of the chosen network, which moves as it learns."""
+        if self.chosen is None:
+            return None
+        setting, seed = self.chosen
+        for index, panel in enumerate(shown.panels):
+            if panel.setting == setting:
+                return index, list(panel.seeds).index(seed)
+        return None
+
+    def _words(self) -> str:
+        """Return what the chosen network came to, in words."""
+        if self.chosen is None:
+            return ""
+        number, seed = self.chosen
+        outcome = self.sweep.outcome(number)
+        row = outcome.row_of(seed)
+        parts = [text("sweep.run", seed=seed, loss=float(outcome.last_losses[row]))]
+        if outcome.failed[row] != NEVER:
+            parts.append(text("sweep.run.failed", step=int(outcome.failed[row])))
+        elif outcome.succeeded[row] != NEVER:
+            parts.append(text("sweep.run.succeeded", step=int(outcome.succeeded[row])))
+        return ", ".join(parts)
+
+
+def run_at(shown: SweepPanels, panel: int, place: int) -> Run:
+    """Return setting and seed of the network at a place of a panel."""
+    found = shown.panels[panel]
+    return found.setting, found.seeds[place]

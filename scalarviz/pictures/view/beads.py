@@ -1,0 +1,231 @@
+"""Beads: the spheres and wires of one picture, as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.pictures.draw2d.batch import color
+from scalarviz.pictures.draw2d.colors import rgb
+from scalarviz.pictures.draw2d.theme import Theme
+from scalarviz.pictures.view.frame_data import FrameData
+from scalarviz.pictures.view.lights import Glow, Lights, Span
+from scalarviz.pictures.view.neuron_colors import faded, painted
+from scalarviz.pictures.view.scene.camera import Camera
+from scalarviz.pictures.view.scene.plates import Fan, Layout, Neurons, Wires
+
+# So far behind their places: what is lit does not cross what is near, what is not lit no cube.
+BEHIND, FAR = 3.0, 1000.0
+THIN, LIT = 1.0, 3.0  # widths of wires in logical pixels
+FADED = 0.5  # brightness of a line that is repeated in the next row
+# By kind of operation: whether the wires before and behind the cubes carry numbers back.
+WAYS = {
+    "forward": (False, False),
+    "input gradient": (True, True),
+    "weight gradient": (False, True),
+}
+CLEAR = 16  # wires of a caption that are drawn at full width
+ONE = 0.3  # share of the ink in the color of the sphere "1"
+
+
+@dataclass(frozen=True)
+class Beads:
+    """Spheres and wires in space.
+
+    centers       (n, 3) of the spheres; `radii` (n,)
+    fills         (n, 3), colors; `outlines` (n, 3)
+    lines         (n,), widths of the outlines in logical pixels
+    starts, ends  (m, 3) of the wires
+    colors        (m, 4), with alpha; `widths` (m,) in logical pixels
+    """
+
+    centers: FloatArray
+    radii: FloatArray
+    fills: FloatArray
+    outlines: FloatArray
+    lines: FloatArray
+    starts: FloatArray
+    ends: FloatArray
+    colors: FloatArray
+    widths: FloatArray
+
+
+def beads_of(
+    frame_data: FrameData,
+    lit: Lights,
+    theme: Theme,
+    camera: Camera | None = None,
+    scale: float = 1.0,
+) -> Beads:
+    """Return the spheres and wires of a picture; `scale` is the size of its letters.
+
+    Where weights are on the wires and the camera is known, the light on wires is a little behind
+    its place, so that it does not cross the cubes and spheres at which it ends, and the wires
+    themselves are behind everything, so that they pass over no cube.
+    """
+    layout = frame_data.layout
+    spheres = [
+        spheres_of(line, bright, frame_data, theme, scale)
+        for line, bright in zip(layout.neurons, lit.neurons.tolist(), strict=True)
+        if not line.shape
+    ]
+    ones = ones_of(layout, theme, scale)
+    bundles = list(zip(layout.wires, lit.wires, strict=True))
+    nets = joined([net_of(bundle, glow, theme, scale) for bundle, glow in bundles], 4)
+    lights = [light_on(bundle, glow, theme, scale) for bundle, glow in bundles if glow is not None]
+    shining = joined([*lights, *fans_of(frame_data, theme, scale)], 4)
+    if camera is not None and layout.fans:
+        for wires, far in ((nets, FAR), (shining, BEHIND)):
+            wires[:2] = [camera.behind(points, far) for points in wires[:2]]
+    starts, ends, colors, widths = joined([tuple(nets), tuple(shining)], 4)
+    centers, radii, fills, outlines, lines = joined([*spheres, ones], 5)
+    balls = centers, radii, fills, outlines, lines
+    return Beads(*balls, starts, ends, colors, widths)
+
+
+def joined(parts: list[tuple[FloatArray, ...]], count: int) -> list[FloatArray]:
+    """Return arrays of all parts, one below the other."""
+    if not parts:
+        shapes = ((0, 3), (0,), (0, 3), (0, 3), (0,)) if count == 5 else ((0, 3), (0, 3), (0, 4), 0)
+        return [np.zeros(shape) for shape in shapes]
+    return [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
+
+
+def spheres_of(
+    line: Neurons, bright: float, frame_data: FrameData, theme: Theme, scale: float
+) -> tuple[FloatArray, ...]:
+    """Return the spheres of a line: the color of the last number computed, or empty."""
+    count = len(line.points)
+    values, ground = frame_data.buffers.values, rgb((theme.ground,))[0]
+    bright *= FADED if line.again else 1.0
+    shown = line.values if line.values in values else line.sums
+    inside = values.get(shown)
+    fills = np.tile(rgb((theme.tray,)), (count, 1))
+    if inside is not None:
+        fills = painted(shown, inside, frame_data, theme)
+    outlines = np.tile(rgb((theme.quiet,)), (count, 1))
+    return (
+        line.points,
+        np.full(count, line.radius),
+        faded(fills, bright, ground),
+        faded(outlines, bright, ground),
+        np.full(count, scale),
+    )
+
+
+def ones_of(layout: Layout, theme: Theme, scale: float) -> tuple[FloatArray, ...]:
+    """Return the spheres "1"."""
+    lines = [line for line in layout.neurons if line.one is not None]
+    count = len(lines)
+    points = np.array([line.one for line in lines]).reshape(count, 3)
+    return (
+        points,
+        np.array([line.radius for line in lines]),
+        np.tile(one_color(theme), (count, 1)),
+        np.tile(rgb((theme.quiet,)), (count, 1)),
+        np.full(count, scale),
+    )
+
+
+def one_color(theme: Theme) -> FloatArray:
+    """Return the color of a sphere "1"."""
+    ink, ground = rgb((theme.quiet, theme.ground))
+    mixed: FloatArray = ground + ONE * (ink - ground)
+    return mixed
+
+
+def net_of(bundle: Wires, glow: Glow | None, theme: Theme, scale: float) -> tuple[FloatArray, ...]:
+    """Return the wires of a bundle, brighter if they take part."""
+    paint = theme.wire if glow is None else paint_of(glow, theme) + "58"
+    return strokes(bundle.start, bundle.end, paint, THIN * scale)
+
+
+def light_on(bundle: Wires, glow: Glow, theme: Theme, scale: float) -> tuple[FloatArray, ...]:
+    """Return the light that runs on the wires of a bundle; none between two pulses."""
+    first, last = glow.span
+    count = len(bundle.start) if first < last else 0
+    start, way = bundle.start[:count], (bundle.end - bundle.start)[:count]
+    paint = paint_of(glow, theme) + "e0"
+    return strokes(start + first * way, start + last * way, paint, 2.0 * THIN * scale)
+
+
+def paint_of(glow: Glow, theme: Theme) -> str:
+    return theme.accent if glow.back else theme.light
+
+
+def strokes(start: FloatArray, end: FloatArray, paint: str, width: float) -> tuple[FloatArray, ...]:
+    count = len(start)
+    return start, end, np.tile(np.array(color(paint)), (count, 1)), np.full(count, width)
+
+
+def fans_of(frame_data: FrameData, theme: Theme, scale: float) -> list[tuple[FloatArray, ...]]:
+    """Return the bright wires of the sums of what is hovered and pinned, and of the caption."""
+    found = told_wires(frame_data, theme, scale)
+    layout = frame_data.layout
+    for card in (frame_data.hover, frame_data.pinned):
+        fan = None if card is None else layout.fan_of(card.row)
+        if card is not None and fan is not None:
+            whole, unit = fan
+            own = whole.unit_before(card.row)
+            for start, end in halves(whole, unit):
+                found.append(strokes(start, end, theme.lit + "90", 0.6 * LIT * scale))
+                found.append(strokes(start[[own]], end[[own]], theme.lit, 1.4 * LIT * scale))
+    for neuron in (frame_data.hover_neuron, frame_data.pinned_neuron):
+        into = None if neuron is None else layout.fan_into(neuron)
+        if into is not None:
+            for start, end in halves(*into):
+                found.append(strokes(start, end, theme.lit, 0.8 * LIT * scale))
+        leaving = None if neuron is None else layout.fan_from(neuron)
+        if leaving is not None:
+            behind, column = leaving
+            cubes = behind.rows + behind.columns[column]
+            begin = np.broadcast_to(behind.starts[column], cubes.shape)
+            for start, end in ((begin, cubes), (cubes, behind.ends)):
+                found.append(strokes(start, end, theme.lit + "90", 0.5 * LIT * scale))
+    return found
+
+
+def told_wires(frame_data: FrameData, theme: Theme, scale: float) -> list[tuple[FloatArray, ...]]:
+    """Return the wires through the cubes that the caption of an operation is about.
+
+    Those that carry numbers back have the color of the way back.
+    """
+    moment, caption = frame_data.moment, frame_data.words.caption
+    if moment is None or caption is None or moment.kind not in WAYS:
+        return []
+    paints = [theme.accent if back else theme.lit for back in WAYS[moment.kind]]
+    spans = told_spans(moment.kind, frame_data.part)
+    found, rows = [], dict.fromkeys([piece.row for piece in caption.pieces] + list(caption.rows))
+    width = LIT * scale * min(1.0, np.sqrt(CLEAR / max(1, len(rows))))  # of many, thin ones
+    paints = [paint + "90" for paint in paints] if len(rows) > CLEAR else paints
+    for row in rows:
+        fan = frame_data.layout.fan_of(row)
+        if fan is None:
+            continue
+        (whole, unit), own = fan, fan[0].unit_before(row)
+        for (start, end), paint, (first, last) in zip(
+            halves(whole, unit), paints, spans, strict=True
+        ):
+            if first < last:
+                begin, way = start[[own]], end[[own]] - start[[own]]
+                ends = begin + first * way, begin + last * way
+                found.append(strokes(*ends, paint, width))
+    return found
+
+
+def told_spans(kind: str, part: float) -> tuple[Span, Span]:
+    """Return which parts of the wires before and behind a cube are lit: light leaves a trail."""
+    early, late = min(1.0, part / 0.45), min(1.0, max(0.0, (part - 0.5) / 0.45))
+    if kind == "forward":
+        return (0.0, early), (0.0, late)
+    if kind == "input gradient":
+        return (1.0 - late, 1.0), (1.0 - early, 1.0)
+    return (0.0, early), (1.0 - early, 1.0)
+
+
+def halves(fan: Fan, unit: int) -> list[tuple[FloatArray, FloatArray]]:
+    """Return the wires of one sum, from the units before to the cubes, and on to the unit."""
+    cubes = fan.columns + fan.rows[unit]
+    return [(fan.starts, cubes), (cubes, np.repeat(fan.ends[unit : unit + 1], len(cubes), axis=0))]

@@ -1,0 +1,490 @@
+"""Charts on a canvas: the loss curve, and the history of a weight."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import plural, text
+from scalarviz.base.texts.decimals import rounded
+from scalarviz.pictures.draw2d.braille_curve import round_down, round_up
+from scalarviz.pictures.draw2d.canvas import Canvas2D
+from scalarviz.pictures.draw2d.theme import Theme
+from scalarviz.pictures.view.frame_data import BranchLine, Curve, History, Measured
+from scalarviz.pictures.view.scene.frame import Box
+
+AXIS = 46.0  # pixels left of a curve
+DOTS = 5.0  # pixels from one dot to the next
+MEANS = 200  # points of a smoothed curve
+SHARES = 44.0  # and right of one, where shares have a scale
+LOW = 60.0  # height of a chart in which there is no room for names
+REACH = 6.0  # pixels from the line of a branch, or from a mark, that still mean it
+NO_POINTS = np.zeros((0, 2))
+
+
+@dataclass(frozen=True)
+class Chart:
+    """The chart of the losses as it was drawn.
+
+    box     all of it
+    title   where a click makes it large or small
+    grip    where the mouse goes to a step: the curve and its axis of steps
+    plot    the curve's box, from the step `first` to the step `last`
+    end     the last step there is
+    own     pixels of the curve, and of the lines of other branches by their numbers
+    marks   pixels of the marks along the axis of steps, and their steps
+    """
+
+    box: Box
+    title: Box
+    grip: Box
+    plot: Box
+    first: float
+    last: float
+    end: float
+    own: FloatArray = field(default_factory=lambda: NO_POINTS)
+    others: Sequence[tuple[int, FloatArray]] = ()
+    marks: Sequence[tuple[float, int]] = ()
+
+    def place_at(self, x: float) -> float:
+        """Return the place on the axis of steps at a pixel's x, at an end of it if outside."""
+        share = (x - self.plot.x) / self.plot.width
+        return self.first + min(max(share, 0.0), 1.0) * (self.last - self.first)
+
+    def step_at(self, x: float) -> int:
+        """Return the step at a pixel's x, that of a mark if one is near, an end if outside."""
+        near = [(abs(x - at), step) for at, step in self.marks if abs(x - at) <= REACH]
+        if near:
+            return min(near)[1]
+        return max(0, round(self.place_at(x)))
+
+    def branch_at(self, x: float, y: float) -> int | None:
+        """Return the number of the branch whose line is at a pixel, or None.
+
+        Where the curve itself is as near, it is meant.
+        """
+        if not self.others or not self.plot.has(x, y):
+            return None
+        apart = [distance(points, x, y) for _, points in self.others]
+        nearest = min(range(len(apart)), key=apart.__getitem__)
+        if apart[nearest] > REACH or distance(self.own, x, y) <= apart[nearest]:
+            return None
+        return self.others[nearest][0]
+
+
+@dataclass(frozen=True)
+class Scales:
+    """The scales of a plot: steps from `first` to `last`, losses from `low` to `high`."""
+
+    plot: Box
+    first: float
+    last: float
+    low: float = 0.1
+    high: float = 1.0
+
+    def x(self, step: float) -> float:
+        return self.plot.x + (step - self.first) / (self.last - self.first) * self.plot.width
+
+    def y(self, value: float) -> float:
+        """Return the pixel of a loss above 0, at an end of the plot if outside."""
+        up = math.log10(value / self.low) / math.log10(self.high / self.low)
+        return self.plot.bottom - min(max(up, -0.02), 1.02) * self.plot.height
+
+    def points(self, steps: FloatArray, values: FloatArray, share: bool = False) -> FloatArray:
+        """Return the pixels of a curve, (n, 2), as few as its columns need; a `share` is linear."""
+        around = np.searchsorted(steps, [self.first, self.last])
+        seen = slice(max(0, int(around[0]) - 1), int(around[1]) + 1)
+        points = self.all_points(steps[seen], values[seen], share)
+        return thinned(points, self.plot.width)
+
+    def all_points(self, x: FloatArray, y: FloatArray, share: bool = False) -> FloatArray:
+        """Return the pixels of all points, (n, 2)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            decades = math.log10(self.high / self.low)
+            up = y if share else (np.log10(y) - math.log10(self.low)) / decades
+        up = np.where(np.isfinite(up), np.clip(up, -0.02, 1.02), np.nan)
+        x = self.plot.x + (x - self.first) / (self.last - self.first) * self.plot.width
+        return np.stack([x, self.plot.bottom - up * self.plot.height], axis=1)
+
+
+def draw_loss(
+    canvas: Canvas2D, box: Box, curve: Curve, theme: Theme, clock: str = "", scale: float = 1.0
+) -> Chart | None:
+    """Draw the losses on a logarithmic scale with axes, the current step, and other branches.
+
+    The last loss stands above the curve at the left, beside it those of metrics, which have curves
+    too; `clock` stands at the right. Returns None if there is no room.
+    """
+    axis, top, below = AXIS * scale, 22.0 * scale, 15.0 * scale
+    height = box.height - top - below
+    of_shares = next((each for each in curve.metrics if each.share and height >= LOW * scale), None)
+    right = SHARES * scale if of_shares else 4.0
+    plot = Box(box.x + axis, box.y + top, box.width - axis - right, height)
+    if plot.height < 8.0 or plot.width < 40.0:
+        return None
+    right = draw_last_numbers(canvas, plot, box.y + 16.0 * scale, curve, theme, clock, scale)
+    draw_axes(canvas, plot, curve, theme, scale)
+    if of_shares is not None:
+        draw_shares(canvas, plot, color_of(of_shares, theme), scale)
+    grip = Box(plot.x - 6.0, plot.y - 4.0, plot.width + 12.0, box.bottom - plot.y + 4.0)
+    title = Box(plot.x - 6.0, box.y, right - plot.x + 12.0, grip.y - box.y)
+    chart = Chart(box, title, grip, plot, *curve.span, curve.whole)
+    scales = Scales(plot, *curve.span)
+    lines = joined(curve.others)
+    losses = shown_losses(curve, lines, scales)
+    if not len(losses):
+        middle, said, size = plot.y + plot.height / 2 + 4.0, text("chart.empty"), 12.0 * scale
+        said = canvas.fit(said, plot.width - 8.0, size=size)
+        canvas.text(plot.x + 8.0, middle, said, size=size, color=theme.quiet)
+        return chart
+    high = round_up(float(losses.max()))
+    scales = replace(scales, low=min(round_down(float(losses.min())), high / 10.0), high=high)
+    draw_ticks(canvas, scales, theme, scale)
+    own = scales.points(curve.steps, curve.losses)
+    points, ends = (
+        scales.all_points(*lines),
+        np.cumsum([len(each.steps) + 1 for each in curve.others]),
+    )
+    parts = np.split(points, ends[:-1])
+    others = [(line.number, part[:-1]) for line, part in zip(curve.others, parts, strict=False)]
+    with canvas.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
+        draw_thin(canvas, points, theme.ghost, scale)
+        draw_lines(canvas, scales, curve, own, others, theme, scale)
+        draw_places(canvas, scales, curve, theme, scale)
+    for number, points in others:
+        if number == curve.meant:
+            write_name(canvas, plot, points, curve, theme, scale)
+    shown = [step for step, _ in curve.marks if scales.first <= step <= scales.last]
+    marks = [(scales.x(step), step) for step in shown]
+    return replace(chart, own=own, others=others, marks=marks)
+
+
+def joined(lines: Sequence[BranchLine]) -> tuple[FloatArray, FloatArray]:
+    """Return steps and losses of all lines, with a NaN behind each of them."""
+    gap = np.array([np.nan])
+    steps = [part for line in lines for part in (line.steps, gap)]
+    losses = [part for line in lines for part in (line.losses, gap)]
+    return np.concatenate([gap[:0], *steps]), np.concatenate([gap[:0], *losses])
+
+
+def shown_losses(curve: Curve, lines: tuple[FloatArray, FloatArray], scales: Scales) -> FloatArray:
+    """Return the losses for the scale: those of the steps shown that have a logarithm."""
+    parts = [(curve.steps, curve.losses), lines]
+    parts += [(each.steps, each.values) for each in curve.metrics if not each.share]
+    shown = [values[(steps >= scales.first) & (steps <= scales.last)] for steps, values in parts]
+    if scales.first <= curve.at <= scales.last:
+        shown.append(np.array([curve.loss]))
+    losses = np.concatenate(shown)
+    positive: FloatArray = losses[np.isfinite(losses) & (losses > 0.0)]
+    return positive
+
+
+def draw_ticks(canvas: Canvas2D, scales: Scales, theme: Theme, scale: float) -> None:
+    """Draw lines of some losses, with their numbers at the left."""
+    plot = scales.plot
+    for value in ticks(scales.low, scales.high, plot.height / scale):
+        y = scales.y(value)
+        canvas.segments([(plot.x, y)], [(plot.right, y)], theme.rim, width=1.0)
+        words, x = f"{value:g}", plot.x - 6.0 * scale
+        base, size = y + 4.0 * scale, 12.0 * scale
+        canvas.text(x, base, words, size=size, color=theme.quiet, anchor="right")
+
+
+def draw_shares(canvas: Canvas2D, plot: Box, color: str, scale: float) -> None:
+    """Write the scale of shares at the right of a plot."""
+    for share in (0.0, 0.5, 1.0):
+        y, x = plot.bottom - share * plot.height, plot.right + 6.0 * scale
+        canvas.text(x, y + 4.0 * scale, f"{share:.0%}", size=12.0 * scale, color=color)
+
+
+def draw_lines(
+    canvas: Canvas2D,
+    scales: Scales,
+    curve: Curve,
+    own: FloatArray,
+    others: Sequence[tuple[int, FloatArray]],
+    theme: Theme,
+    scale: float,
+) -> None:
+    """Draw the curve, its mean, those of metrics, and the line of a branch that is meant."""
+    if len(curve.smoothed):
+        draw_thin(canvas, own, theme.accent + "60", scale)
+        some = np.linspace(0, len(curve.steps) - 1, min(len(curve.steps), MEANS)).astype(np.int64)
+        mean = scales.points(curve.steps[some], curve.smoothed[some])
+        canvas.line(mean, theme.accent, width=1.8 * scale)
+    else:
+        canvas.line(own, theme.accent, width=1.6 * scale)
+    for metric in curve.metrics:
+        points = scales.points(metric.steps, metric.values, metric.share)
+        canvas.line(points, color_of(metric, theme), width=1.3 * scale)
+    for number, points in others:
+        if number == curve.meant:
+            canvas.line(points, theme.quiet, width=2.0 * scale)
+
+
+def draw_thin(canvas: Canvas2D, points: FloatArray, color: str, scale: float) -> None:
+    """Draw a line that is so thin that it needs no joins; NaN interrupts it."""
+    known = np.asarray(np.isfinite(points).all(axis=1))
+    drawn = known[:-1] & known[1:]
+    canvas.segments(points[:-1][drawn], points[1:][drawn], color, width=1.0 * scale)
+
+
+def write_name(
+    canvas: Canvas2D, plot: Box, points: FloatArray, curve: Curve, theme: Theme, scale: float
+) -> None:
+    """Write the name of a branch at the end of its line, above the chart if that is low."""
+    good = points[np.isfinite(points).all(axis=1)]
+    if not len(good):
+        return
+    size, pad, high = 12.0 * scale, 6.0 * scale, 18.0 * scale
+    is_low = plot.height < LOW * scale
+    words = words_of_branch(curve) if is_low else curve.name
+    words = canvas.fit(words, plot.right - 4.0 * pad, size=size)
+    wide = canvas.measure(words, size=size) + 2.0 * pad
+    end, y = (float(each) for each in good[-1])
+    x = min(max(end - wide, plot.x), plot.right - wide)
+    above = plot.y - 24.0 * scale - high if is_low else y - high - 4.0 * scale
+    if not is_low and above < plot.y - 2.0:
+        above = min(y + 4.0 * scale, plot.bottom - high)
+    canvas.box(x, above, wide, high, theme.panel[:7], radius=4.0 * scale, outline=theme.rim)
+    canvas.text(x + pad, above + 13.0 * scale, words, size=size, color=theme.ink)
+
+
+def draw_places(canvas: Canvas2D, scales: Scales, curve: Curve, theme: Theme, scale: float) -> None:
+    """Draw where the clock stands, and the step under the mouse."""
+    plot, x = scales.plot, scales.x(curve.at)
+    canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.ink + "60", width=1.0)
+    if math.isfinite(curve.loss) and curve.loss > 0.0:
+        y = scales.y(curve.loss)
+        canvas.disc(x, y, 3.5 * scale, theme.ink)
+    for step, _ in curve.marks:
+        x = scales.x(step)
+        canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.accent + "90", width=1.0)
+        canvas.disc(x, plot.y, 3.5 * scale, theme.accent)
+    if curve.pointed is not None:
+        x = scales.x(curve.pointed)
+        canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.accent, width=1.0)
+
+
+def draw_last_numbers(
+    canvas: Canvas2D,
+    plot: Box,
+    base: float,
+    curve: Curve,
+    theme: Theme,
+    clock: str,
+    scale: float,
+) -> float:
+    """Write the last loss, the last value of each metric in the color of its curve, the clock.
+
+    If the mouse points at a step, the numbers are those of this step, without the clock; on the
+    line of a branch, in a high chart, that of this branch instead of metrics. What has no room
+    there stands below the curve; without metrics the scale is named. Returns where the loss ends.
+    """
+    size, gap = 13.0 * scale, 12.0 * scale
+    loss, number, at = text("chart.title"), curve.loss, curve.pointed
+    if at is not None:
+        number, clock = curve.reads, ""
+    if not math.isnan(number):
+        loss = f"{loss} {number:#.3g}"
+    if curve.on_title:  # a click makes it large
+        wide = canvas.measure(loss, size=size)
+        ends = (plot.x, base + 3.0 * scale), (plot.x + wide, base + 3.0 * scale)
+        canvas.segments([ends[0]], [ends[1]], theme.accent, width=1.5 * scale)
+    end = title = plot.x + canvas.text(plot.x, base, loss, size=size, color=theme.ink)
+    told = [(words_of(each, at), color_of(each, theme)) for each in curve.metrics]
+    right = plot.right
+    if clock == step_words(curve) and told:  # the axis says so; what is measured needs the room
+        wide = sum(canvas.measure(words, size=size) + gap for words, _ in told)
+        clock = clock if end + wide + gap + canvas.measure(clock, size=size) < right else ""
+    if clock and canvas.measure(clock, size=size) + 8.0 < right - end:
+        right -= canvas.text(right, base, clock, size=size, color=theme.quiet, anchor="right") + gap
+    marked = next((why for step, why in curve.marks if step == at), "")
+    if marked:
+        words = canvas.fit(marked, right - end - gap, size=size)
+        canvas.text(end + gap, base, words, size=size, color=theme.accent)
+        return title
+    if curve.meant is not None and plot.height >= LOW * scale:
+        words = canvas.fit(words_of_branch(curve), right - end - gap, size=size)
+        canvas.text(end + gap, base, words, size=size, color=theme.quiet)
+        return title
+    rest = []
+    for words, color in told or [(text("chart.scale"), theme.quiet)]:
+        if end + gap + canvas.measure(words, size=size) < right:
+            end += gap + canvas.text(end + gap, base, words, size=size, color=color)
+        else:
+            rest.append((words, color))
+    if told and at is None and not curve.others and curve.span == (-curve.before, curve.whole):
+        write_below(canvas, plot, rest, step_words(curve), scale)
+    return title
+
+
+def write_below(
+    canvas: Canvas2D, plot: Box, told: Sequence[tuple[str, str]], right: str, scale: float
+) -> None:
+    """Write words in their colors below a plot, as many as there is room for left of `right`."""
+    size, gap = 12.0 * scale, 12.0 * scale
+    left = plot.x + 2.0 * gap
+    room = plot.right - canvas.measure(right, size=size) - gap - left
+    shown: list[tuple[str, str]] = []
+    taken = 0.0
+    for words, color in told:
+        wide = canvas.measure(words, size=size) + gap * bool(shown)
+        if taken + wide < room:
+            shown.append((words, color))
+            taken += wide
+    x = left + (room - taken) / 2.0
+    for words, color in shown:
+        x += gap + canvas.text(x, plot.bottom + 12.5 * scale, words, size=size, color=color)
+
+
+def words_of_branch(curve: Curve) -> str:
+    """Return the name of the branch under the mouse, and its loss at the step there."""
+    if math.isnan(curve.there):
+        return curve.name
+    return text("chart.branch.loss", name=curve.name, loss=f"{curve.there:#.3g}")
+
+
+def value_at(steps: FloatArray, values: FloatArray, step: float) -> float:
+    """Return the last value up to a step; NaN before the first one."""
+    known = int(np.searchsorted(steps, step, side="right"))
+    return float(values[known - 1]) if known else math.nan
+
+
+def words_of(metric: Measured, step: float | None) -> str:
+    """Return the name of a metric, with its value at a step, or the last one for None."""
+    value = value_at(metric.steps, metric.values, math.inf if step is None else step)
+    if math.isnan(value):
+        return metric.name
+    return f"{metric.name} {100.0 * value:.3g}%" if metric.share else f"{metric.name} {value:#.3g}"
+
+
+def color_of(metric: Measured, theme: Theme) -> str:
+    """Return the color of the curve of a metric."""
+    return theme.metric if metric.share else theme.ink
+
+
+def step_words(curve: Curve) -> str:
+    """Return what stands at the right end of the axis of steps."""
+    return text("chart.step", step=curve.span[1])
+
+
+def draw_axes(canvas: Canvas2D, plot: Box, curve: Curve, theme: Theme, scale: float) -> None:
+    """Draw the axes, with the first and the last step shown, or that under the mouse."""
+    size, under = 12.0 * scale, plot.bottom + 12.5 * scale
+    corner = (plot.x, plot.bottom)
+    canvas.segments([(plot.x, plot.y), corner], [corner, (plot.right, plot.bottom)], theme.faint)
+    (first, last), whole = curve.span, curve.whole
+    if curve.pointed is not None:
+        words = text("chart.step", step=curve.pointed)
+        wide = canvas.measure(words, size=size)
+        x = Scales(plot, first, last).x(curve.pointed) - wide / 2.0
+        x = min(max(x, plot.x), plot.right - wide)
+        canvas.text(x, under, words, size=size, color=theme.accent)
+    elif (first, last) != (-curve.before, whole):
+        words = text("chart.zoomed", first=first, last=last, whole=whole)
+        if canvas.measure(words, size=size) > plot.width:
+            words = text("chart.zoomed.short", first=first, last=last)
+        middle = plot.x + plot.width / 2
+        canvas.text(middle, under, words, size=size, color=theme.accent, anchor="center")
+    else:
+        step, others = step_words(curve), len(curve.others)
+        zero = Scales(plot, first, last).x(0.0)
+        if zero < plot.right - canvas.measure(step, size=size) - 16.0 * scale:
+            canvas.text(zero, under, "0", size=size, color=theme.quiet)
+        canvas.text(plot.right, under, step, size=size, color=theme.quiet, anchor="right")
+        ghost = plural("chart.ghost", others)
+        if others and plot.width > canvas.measure(ghost + step, size=size) + 40.0:
+            free = plot.width - canvas.measure(step, size=size) + canvas.measure("0", size=size)
+            middle = plot.x + free / 2.0  # between both ends
+            canvas.text(middle, under, ghost, size=size, color=theme.ghost, anchor="center")
+
+
+def ticks(low: float, high: float, height: float) -> list[float]:
+    """Return the powers of ten in a range, as many as fit; the ends of the range if below two."""
+    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+    powers = [10.0**p for p in range(first, last + 1)]
+    apart = max(1, math.ceil(len(powers) * 22.0 / max(height, 1.0)))
+    shown = powers[::apart]
+    return shown if len(shown) > 1 else [low, high]
+
+
+def distance(points: FloatArray, x: float, y: float) -> float:
+    """Return how far a pixel is from the line through some points, infinite without any."""
+    if len(points) < 2:
+        return float(np.hypot(*(points - [x, y]).T).min()) if len(points) else math.inf
+    start, way = points[:-1] - [x, y], np.diff(points, axis=0)
+    length = np.maximum((way * way).sum(axis=1), 1e-12)
+    part = np.clip(-(start * way).sum(axis=1) / length, 0.0, 1.0)
+    apart = np.hypot(*(start + part[:, np.newaxis] * way).T)
+    known = apart[np.isfinite(apart)]
+    return float(known.min()) if len(known) else math.inf
+
+
+def thinned(points: FloatArray, width: float) -> FloatArray:
+    """Reduce a curve to two points per pixel column: the lowest and the highest."""
+    columns = max(2, int(width))
+    if len(points) <= 2 * columns:
+        return points
+    starts = np.arange(columns) * len(points) // columns
+    high = np.fmax.reduceat(points[:, 1], starts)
+    low = np.fmin.reduceat(points[:, 1], starts)
+    x = points[starts, 0]
+    return np.stack([np.repeat(x, 2), np.stack([low, high], axis=1).ravel()], axis=1)
+
+
+def draw_history(
+    canvas: Canvas2D, box: Box, history: History, theme: Theme, scale: float = 1.0
+) -> None:
+    """Draw the values of a weight over the steps, dotted where they are not known.
+
+    Its axes have the smallest and the largest value, and the first and the last step.
+    """
+    steps, values = history.steps, history.values
+    good = np.isfinite(values)
+    if good.sum() < 2:
+        return
+    size = 12.0 * scale
+    low, high = float(values[good].min()), float(values[good].max())
+    ends = [rounded(value, 3) for value in (low, high)]
+    axis = max(canvas.measure(each, size=size) for each in ends) + 6.0 * scale
+    plot = Box(box.x + axis, box.y + 4.0, box.width - axis - 4.0, box.height - 15.0 * scale - 6.0)
+    room = (high - low) or max(abs(high), 1e-6)
+    span = max(float(steps[-1] - steps[0]), 1.0)
+    x = plot.x + (steps - steps[0]) / span * plot.width
+    y = plot.bottom - 2.0 - (values - low) / room * (plot.height - 4.0)
+    corner = (plot.x, plot.bottom)
+    canvas.segments([(plot.x, plot.y), corner], [corner, (plot.right, plot.bottom)], theme.faint)
+    for words, at in zip(ends, (plot.bottom, plot.y + 8.0 * scale), strict=True):
+        canvas.text(box.x, at, words, size=size, color=theme.quiet)
+    under = plot.bottom + 12.5 * scale
+    first, last = f"{steps[0]:,.0f}", text("chart.step", step=steps[-1])
+    canvas.text(plot.x, under, first, size=size, color=theme.quiet)
+    canvas.text(plot.right, under, last, size=size, color=theme.quiet, anchor="right")
+    points = np.stack([x, y], axis=1)
+    for start, end in runs_of(history.known):
+        canvas.line(thinned(points[start : end + 1], plot.width), theme.accent, width=1.5 * scale)
+    for i in np.flatnonzero(~np.asarray(history.known, np.bool_)).tolist():
+        dotted(canvas, points[i], points[i + 1], theme.accent, scale)
+    canvas.disc(float(x[-1]), float(y[-1]), 2.5 * scale, theme.ink)
+
+
+def runs_of(known: FloatArray) -> list[tuple[int, int]]:
+    """Return the first and last point of each stretch between which all values are known."""
+    edges = np.diff(np.concatenate([[0], np.asarray(known, np.int8), [0]]))
+    starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    return list(zip(starts.tolist(), ends.tolist(), strict=True))
+
+
+def dotted(
+    canvas: Canvas2D, start: FloatArray, end: FloatArray, color: str, scale: float = 1.0
+) -> None:
+    """Draw a straight line of dots."""
+    count = max(2, int(np.hypot(*(end - start)) / (DOTS * scale)))
+    if np.isfinite([start, end]).all():
+        places = start + np.linspace(0.0, 1.0, count)[:, np.newaxis] * (end - start)
+        canvas.discs(places, np.full(count, 0.9 * scale), color)

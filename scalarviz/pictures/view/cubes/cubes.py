@@ -1,0 +1,412 @@
+"""CubesVisual: draws each number of a bank as a cube, in any vispy scene.
+
+    cubes = CubesVisual(plates, len(bank))
+    cubes.numbers(bank.value, bank.grad)
+
+The flat arrays are uploaded as textures, once a frame, and only the parts that are drawn cube by
+cube; `shaders` describes how they are drawn. A driver without float textures gets the bytes of the
+floats instead. The first draw asks the driver, and allocates the textures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from vispy import gloo
+from vispy.scene.visuals import create_visual_node
+from vispy.visuals import Visual
+from vispy.visuals.transforms import MatrixTransform
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.messages import inform
+from scalarviz.pictures.draw2d.colors import NOT_A_NUMBER, ColorMap, dimmed, rgb
+from scalarviz.pictures.view.cubes import mip_levels
+from scalarviz.pictures.view.cubes.float_textures import (
+    BYTES,
+    FLOATS,
+    has_float_textures,
+    largest_texture,
+    packed,
+    texture_of,
+)
+from scalarviz.pictures.view.cubes.lod import ANYHOW, Near, nearness
+from scalarviz.pictures.view.cubes.mip_levels import fill, levels_of, room_of
+from scalarviz.pictures.view.cubes.shaders import (
+    COLORS,
+    CONTRAST,
+    CUBES_TO,
+    DIM,
+    FLAT_FROM,
+    HALF,
+    MEANS_FROM,
+    SPLIT,
+    TABLE,
+    VERTEX,
+    fragment,
+)
+from scalarviz.pictures.view.scene.node_transforms import is_flat, matrix_of, viewport_of
+from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, UP, Plate
+
+SMALLEST, LARGEST = 1e-37, 1e37  # scales whose inverse is a float32
+CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float32)
+# The six faces of a box as triangles, each clockwise as seen from outside.
+SIDES = np.array(
+    [
+        *((0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5)),
+        *((0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6)),
+        *((0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3)),
+    ],
+    np.uint32,
+)
+# What the shaders know of a plate, see `shaders`: a row for each corner of its box.
+LINES = np.dtype([(f"a_{name}", np.float32, 4) for name in TABLE])
+# Brightness of a side that looks up, down or elsewhere: the light comes from above.
+WAYS = np.array([UP, DOWN, RIGHT, -RIGHT, NEAR, -NEAR])
+BRIGHT = 1.18, 0.5, 0.66, 0.66, 0.66, 0.66
+
+
+class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
+    """Visual that draws the numbers of a bank on plates.
+
+    plates  where the cubes stand
+    count   length of the bank
+    floats  whether to use float textures; None, the default, asks the driver
+
+    Its transform must be linear, with or without perspective.
+    """
+
+    def __init__(self, plates: Sequence[Plate], count: int, *, floats: bool | None = None) -> None:
+        self.floats: Any = floats
+        self._far = True  # whether the shader can draw small cubes
+        self._to_clip = MatrixTransform()
+        Visual.__init__(self, VERTEX, fragment(BYTES if floats is False else FLOATS))
+        self._draw_mode = "triangles"
+        state = {"depth_test": True, "depth_func": "less", "depth_mask": True, "blend": False}
+        self.set_gl_state(**state, cull_face="front")
+        self.plates = list(plates)
+        self.count = count
+        # What is on the graphics card; vispy forbids further attributes from here on.
+        self._made: list[Any] = []
+        self._numbers: Any = None
+        self._lines: Any = None
+        self._shown: list[int] = []
+        self._colors: Any = None
+        self._mean_texture: Any = None
+        self._height, self._staging = 1, np.zeros((2, SPLIT), np.float32)
+        self._levels, self._means = np.zeros(0, np.float32), np.zeros((1, 1, 4), np.uint8)
+        self._near: list[Near] = []
+        self._without_means = False
+        self._table = np.zeros((len(self.plates), len(TABLE), 4), np.float32)
+        nothing = np.zeros(self.count, np.float32)
+        self._given = self._sources = (nothing, nothing)
+        self._is_whole = False  # whether all numbers were uploaded last
+        self._is_huge = False  # whether a scale is larger than the inverse of a float32
+        self._describe_plates()
+        self.set_map(None, "#000000", "#101010")
+        self.ids = False
+
+    # Data to draw.
+
+    def numbers(self, colors: FloatArray, sizes: FloatArray) -> None:
+        """Set the numbers.
+
+        colors  what colors show, an array of the bank's length
+        sizes   what sizes show, likewise
+        """
+        with np.errstate(over="ignore"):  # infinite in float32: drawn as the largest
+            given = np.ascontiguousarray(colors, np.float32)
+            # Read once by the kernels of the mip levels, if both show the same.
+            same = sizes is colors
+            self._given = given, given if same else np.ascontiguousarray(sizes, np.float32)
+        self._sources = colors, sizes
+        self._fresh = False
+        self.update()
+
+    def held_texture(self, array: FloatArray) -> tuple[Any, int] | None:
+        """Return the texture in which an `array` given to `numbers` stands, and its first line.
+
+        None if it is not there: not drawn yet, or only in part, since some cubes are far away.
+        """
+        if not (self._made and self._fresh and self._is_whole and self.floats):
+            return None
+        for half, source in enumerate(self._sources):
+            if source is array:
+                return self._numbers, half * self._height
+        return None
+
+    def scales(self, colors: Any, sizes: Any) -> None:
+        """Set the number with the strongest color and the one with the largest cube.
+
+        colors  magnitude that gets the strongest color: one number, or one for each plate
+        sizes   magnitude that gets the largest cube: one number, or one for each plate
+        """
+        ends = [np.asarray(each, np.float64) for each in (colors, sizes)]
+        self._is_huge = any(bool((each > LARGEST).any()) for each in ends)
+        for column, each in enumerate(ends, 2):
+            self._table[:, 1, column] = 1.0 / np.clip(each, SMALLEST, LARGEST)
+        self._fresh = False
+        self._changed = True
+
+    def lights(
+        self,
+        dim: Any = 1.0,
+        white: Any = 0.0,
+        sweep: Any = (0.0, 0.0, 1.0, 0.0),
+        color: str = "#ffffff",
+    ) -> None:
+        """Set the light on each plate; see `shaders`.
+
+        dim    brightness, 1 (the default) or less
+        white  light on all cubes, 0 (the default) to 1
+        sweep  running light: axis, position, width and strength; by default none
+        color  of the light; by default "#ffffff"
+        """
+        self.shared_program["u_light"] = rgb((color,))[0]
+        self._table[:, 2, 1] = dim
+        self._table[:, 2, 2] = white
+        self._table[:, 3] = sweep
+        self._changed = True
+
+    def set_map(self, colors: ColorMap | None, ground: str, tray: str) -> None:
+        """Set the color map, the background color and the color of the plates.
+
+        colors  from numbers to colors; None: a grey ramp from -1 (black) to 1 (white)
+        ground  color of the background, such as "#101010"
+        tray    color of the plates, likewise
+        """
+        values = np.linspace(-1.0, 1.0, COLORS)
+        table = np.repeat(values[:, None], 3, 1) * 0.5 + 0.5 if colors is None else colors(values)
+        self._palette = np.concatenate([table, [NOT_A_NUMBER]]).astype(np.float32)
+        self._dimmed = dimmed(table, rgb((ground,))[0], DIM, CONTRAST)
+        self._fresh = False
+        if self._made:
+            self._colors.set_data(self._color_bytes())
+        self.shared_program["u_ground"] = rgb((ground,))[0]
+        self.shared_program["u_tray"] = rgb((tray,))[0]
+
+    @property
+    def ids(self) -> bool:
+        """Whether each cube is drawn in the color of its bank index, the lowest byte in red."""
+        return self._ids
+
+    @ids.setter
+    def ids(self, on: bool) -> None:
+        self._ids = on
+        self.shared_program["u_ids"] = float(on)
+
+    def release(self) -> None:
+        """Free the memory on the graphics card; the next draw allocates it again.
+
+        Visuals contain reference cycles, so without this the garbage collector decides when.
+        """
+        for part in self._made:
+            part.delete()
+        self._made.clear()
+
+    # Buffers and textures.
+
+    def _describe_plates(self) -> None:
+        """Write the rows of the texture `plates` that never change."""
+        for i, plate in enumerate(self.plates):
+            self._table[i, 0] = [plate.columns, plate.rows, *divmod(plate.first, SPLIT)]
+            self._table[i, 1, :2] = divmod(plate.stride, SPLIT)
+            self._table[i, 5] = brightness_of_sides(plate)
+            grid = plate.grid
+            self._table[i, 6] = [*grid.size[::-1], *grid.pitch[::-1]]
+            self._table[i, 7] = [*grid.stride[::-1], *plate.cell]
+            self._table[i, 2, 0] = plate.tray
+        self.scales(1.0, 1.0)
+        self.lights()
+
+    def _allocate(self) -> None:
+        """Allocate what the current context needs, as far as its driver allows."""
+        if self.floats is None:
+            self.floats = has_float_textures()
+            if not self.floats:
+                self._far, self.shared_program.frag = True, fragment(BYTES)
+        largest = largest_texture()
+        most = largest // 2 * SPLIT
+        shown = [i for i, plate in enumerate(self.plates) if plate.indices.stop <= most]
+        if len(shown) < len(self.plates):
+            inform(
+                f"{len(self.plates) - len(shown)} of {len(self.plates)} plates of cubes are not "
+                f"drawn: textures of this graphics card hold {most:,} numbers of a network, and "
+                f"these plates come after them"
+            )
+        self._set_geometry(shown)
+        self._set_textures(min(self.count, most), largest)
+        self._near.clear()
+        self._fresh, self._changed = False, True
+
+    def _set_geometry(self, shown: Sequence[int]) -> None:
+        parts: dict[str, list[FloatArray]] = {}
+        index = [np.zeros((0, 3), np.uint32)]
+        for place, i in enumerate(shown):
+            plate = self.plates[i]
+            size = np.array([plate.columns, plate.rows, 2.0 * HALF])
+            mirrored = np.dot(np.cross(plate.along, plate.across), plate.toward) < 0.0
+            index.append(8 * place + (SIDES[:, ::-1] if mirrored else SIDES))
+            for name, value in (
+                *(("a_origin", plate.origin), ("a_along", plate.along)),
+                *(("a_across", plate.across), ("a_toward", plate.toward)),
+                ("a_size", size),
+            ):
+                parts.setdefault(name, []).append(np.repeat(value[np.newaxis], 8, 0))
+            parts.setdefault("a_corner", []).append(CORNERS)
+        for name, values in parts.items():
+            data = np.concatenate(values).astype(np.float32)
+            buffer = gloo.VertexBuffer(data)
+            self._made.append(buffer)
+            self.shared_program[name] = buffer
+        self._shown = list(shown)
+        self._lines = gloo.VertexBuffer(self._rows())
+        self._made.append(self._lines)
+        for name in LINES.names or ():
+            self.shared_program[name] = self._lines[name]
+        self._index_buffer = gloo.IndexBuffer(np.concatenate(index).astype(np.uint32))
+        self._made.append(self._index_buffer)
+
+    def _rows(self) -> Any:
+        """Return the table with a row for each corner of the boxes."""
+        rows = np.repeat(self._table[self._shown], 8, axis=0)
+        return rows.reshape(-1, 4 * len(TABLE)).view(LINES)[:, 0]
+
+    def _set_textures(self, count: int, largest: int) -> None:
+        self._height = max(1, -(-count // SPLIT))
+        self._staging = np.zeros((2 * self._height, SPLIT), np.float32)
+        self._lay_out_means(largest)
+        self._without_means = False
+        self._numbers = texture_of(packed(self._staging, self.floats))
+        smooth = {"interpolation": "linear", "wrapping": "clamp_to_edge"}
+        self._colors = gloo.Texture2D(self._color_bytes(), **smooth)
+        self._mean_texture = gloo.Texture2D(self._means, **smooth)
+        program = self.shared_program
+        program["u_numbers"], program["u_numbers_size"] = self._numbers, (SPLIT, 2 * self._height)
+        program["u_means"] = self._mean_texture
+        program["u_means_size"] = self._means.shape[1::-1]
+        program["u_colors"] = self._colors
+        self._made += [self._numbers, self._colors, self._mean_texture]
+
+    def _color_bytes(self) -> Any:
+        both = np.stack([self._palette[:-1], self._dimmed])
+        return (both * 255.0).round().astype(np.uint8)
+
+    def _lay_out_means(self, largest: int) -> None:
+        """Allocate the mip levels of all plates, one plate below the other.
+
+        A plate whose levels exceed the `largest` texture has none: it is drawn cube by cube.
+        """
+        top, width = 0, 1
+        self._levels = np.zeros(len(self._table), np.float32)
+        for i, plate in enumerate(self.plates):
+            rows, columns = room_of(plate) if levels_of(plate) else (0, 0)
+            if rows and top + rows <= largest and 2 * columns <= largest:
+                self._levels[i] = levels_of(plate)
+                self._table[i, 4] = [0.0, top, columns, rows]
+                top, width = top + rows, max(width, 2 * columns)
+        self._table[:, 2, 3] = self._levels
+        self._means = np.zeros((max(top, 1), width, 4), np.uint8)
+
+    def _compute_bounds(self, axis: int, view: Any) -> tuple[float, float] | None:
+        """Return the range of all plates along an axis, by which cameras frame them."""
+        if not self.plates:
+            return None
+        along = np.concatenate([plate.corners()[:, axis] for plate in self.plates])
+        return float(along.min()), float(along.max())
+
+    def _prepare_transforms(self, view: Any) -> None:
+        # One matrix for all transforms of the view: they are multiplied in float64.
+        view.view_program.vert["transform"] = self._to_clip
+        view.view_program.vert["inverse"] = self._to_clip.inverse
+
+    def _prepare_draw(self, view: Any) -> bool:
+        if not self.plates:
+            return False
+        if not self._made:
+            self._allocate()
+        matrix = matrix_of(view.get_transform())
+        if is_flat(matrix):
+            return False
+        self._to_clip.matrix = matrix
+        self.update_gl_state(cull_face="front" if np.linalg.det(matrix) < 0.0 else "back")
+        if self._without_means != mip_levels.held:
+            self._without_means = mip_levels.held
+            self._table[:, 2, 3] = 0.0 if mip_levels.held else self._levels
+            self._changed, self._fresh = True, False
+        if self._changed:
+            self._lines.set_data(self._rows())
+            self._changed = False
+        large = np.flatnonzero(self._table[:, 2, 3]).tolist()
+        size = viewport_of(view.transforms)
+        found = nearness(self.plates, self._to_clip, size)
+        self._choose_shader(far=any(each.most > FLAT_FROM for each in found))
+        near = [each if i in large else ANYHOW for i, each in enumerate(found)]
+        if not self._fresh or near != self._near:
+            self._upload(near)
+            self._near, self._fresh = near, True
+        return True
+
+    def _choose_shader(self, *, far: bool) -> None:
+        """Use the shader that also draws small cubes, or the faster one that does not."""
+        if far != self._far:
+            self._far = far
+            self.shared_program.frag = fragment(FLOATS if self.floats else BYTES, far=far)
+
+    def _upload(self, near: list[Near]) -> None:
+        """Upload the visible part of the data: numbers of near plates, mip levels of far ones."""
+        given = self._clipped() if self._is_huge else self._given
+        colors, sizes = given
+        self._is_whole = False
+        count = min(self.count, self._height * SPLIT)
+        flat = self._staging[: self._height].reshape(-1), self._staging[self._height :].reshape(-1)
+        touched = np.zeros(self._height, bool)
+        for i, plate in enumerate(self.plates):
+            levels = int(self._table[i, 2, 3])
+            if plate.indices.stop > count:
+                continue
+            if near[i].least < CUBES_TO or not levels:
+                touched[plate.first // SPLIT : (plate.indices.stop - 1) // SPLIT + 1] = True
+            if levels and near[i].most > MEANS_FROM:
+                finest = int(np.log2(max(near[i].fine, 1.0)) + 0.5)
+                self._send_means(i, plate, max(1, min(levels, finest)), given)
+        rows = np.flatnonzero(touched)
+        if not len(rows):
+            return
+        first, last = int(rows[0]), int(rows[-1]) + 1
+        is_all = last - first == self._height and count == self.count
+        self._is_whole = is_all and not self._is_huge
+        for half, (shown, own) in enumerate(zip((colors, sizes), flat, strict=True)):
+            part = slice(first * SPLIT, min(last * SPLIT, count))
+            own[part] = shown[part]
+            if last - first < self._height:
+                offset = half * self._height
+                changed = self._staging[offset + first : offset + last]
+                self._numbers.set_data(packed(changed, self.floats), offset=(offset + first, 0))
+        if last - first == self._height:
+            self._numbers.set_data(packed(self._staging, self.floats))
+
+    def _clipped(self) -> tuple[Any, Any]:
+        """Return the numbers as far as a float32 can divide them by the scale."""
+        colors, sizes = self._given
+        clipped = np.clip(colors, -LARGEST, LARGEST)
+        return clipped, clipped if sizes is colors else np.clip(sizes, -LARGEST, LARGEST)
+
+    def _send_means(
+        self, i: int, plate: Plate, finest: int, given: tuple[FloatArray, FloatArray]
+    ) -> None:
+        scale = tuple(float(number) for number in self._table[i, 1, 2:])
+        left, above, _, rows = self._table[i, 4].astype(int).tolist()
+        table = self._means[above : above + rows]
+        fill(table, plate, *given, scale, self._palette, finest)
+        self._mean_texture.set_data(np.ascontiguousarray(table), offset=(above, left))
+
+
+def brightness_of_sides(plate: Plate) -> list[float]:
+    """Brightness of the cubes' sides: +columns, -columns, +rows, -rows; the front has 1."""
+    axes = plate.along, -plate.along, plate.across, -plate.across
+    return [float(BRIGHT[int(np.argmax(WAYS @ axis))]) for axis in axes]
+
+
+CubesNode = create_visual_node(CubesVisual)

@@ -1,0 +1,108 @@
+"""Axes: names and numbers around a plot, and the key below it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+from scalarviz.pictures.draw2d.batch import Color
+from scalarviz.pictures.draw2d.canvas import Canvas2D
+from scalarviz.pictures.draw2d.theme import Theme
+from scalarviz.pictures.view.exhibits.exhibit import letter_size
+from scalarviz.pictures.view.scene.frame import Box
+
+LINE = 1.5  # pitch of lines of text, relative to its size
+MOST = 0.2  # largest share of the width for the numbers at the left
+
+Key = tuple[str, Color, str]  # "dot", "ring", "frame" or "line", its color, and its meaning
+
+
+@final
+@dataclass(frozen=True)
+class Axes:
+    """The names of the axes x and y, and the numbers at their ends.
+
+    margin  pixels around the plot that are free for marks on its edge
+    """
+
+    names: tuple[str, str]
+    low: tuple[float, float]
+    high: tuple[float, float]
+    margin: float = 0.0
+
+    def plot(self, canvas: Canvas2D, box: Box) -> Box:
+        """Return the part of a box that is left for the plot."""
+        size = letter_size(canvas)
+        words = (self.names[1], f"{self.low[1]:.3g}", f"{self.high[1]:.3g}")
+        left = max(canvas.measure(each, size=size) for each in words) + 0.5 * size
+        left = left if left <= MOST * box.width else 0.0
+        wide, high = box.width - left, box.height - LINE * size
+        return Box(box.x + left, box.y, wide, high).inside(self.margin)
+
+    def paint(self, canvas: Canvas2D, box: Box, plot: Box, theme: Theme) -> None:
+        """Draw the frame of the plot, and the names and numbers in the rest of the box."""
+        size, quiet = letter_size(canvas), theme.quiet
+        canvas.box(plot.x, plot.y, plot.width, plot.height, None, outline=theme.faint)
+        right = plot.x - self.margin - 0.5 * size
+        if right > box.x:
+            middle = plot.y + 0.5 * plot.height + 0.36 * size
+            for words, y, color in (
+                (f"{self.high[1]:.3g}", plot.y + 0.8 * size, quiet),
+                (self.names[1], middle, theme.ink),
+                (f"{self.low[1]:.3g}", plot.bottom, quiet),
+            ):
+                canvas.text(right, y, words, size=size, color=color, anchor="right")
+        base = plot.bottom + self.margin + 1.2 * size
+        ends = [f"{end:.3g}" for end in (self.low[0], self.high[0])]
+        wide = [canvas.measure(each, size=size) for each in (*ends, self.names[0])]
+        if plot.width < wide[0] + wide[1] + size:
+            return
+        canvas.text(plot.x, base, ends[0], size=size, color=quiet)
+        canvas.text(plot.right, base, ends[1], size=size, color=quiet, anchor="right")
+        if plot.width > wide[2] + 2.0 * max(wide[:2]) + 2.0 * size:
+            middle = plot.x + 0.5 * plot.width
+            canvas.text(middle, base, self.names[0], size=size, color=theme.ink, anchor="center")
+
+
+def paint_key(canvas: Canvas2D, box: Box, marks: Sequence[Key], theme: Theme) -> None:
+    """Draw what each mark stands for in one line, as many as fit, in the upper part of a box."""
+    size = letter_size(canvas)
+    x, middle = box.x, box.y + 0.6 * size
+    for kind, color, words in marks:
+        if x + 1.1 * size + canvas.measure(words, size=size) > box.right:
+            break
+        if kind == "frame":
+            paint_frame(canvas, x + 0.36 * size, middle, 0.36 * size, color)
+        elif kind == "line":
+            canvas.segments([(x, middle)], [(x + 0.7 * size, middle)], color, width=0.16 * size)
+        else:
+            fill, outline = (None, color) if kind == "ring" else (color, None)
+            radius = 0.36 * size
+            line = 0.16 * size
+            canvas.disc(x + radius, middle, radius, fill, outline=outline, line=line)
+        x += 1.1 * size
+        x += canvas.text(x, box.y + size, words, size=size, color=theme.quiet) + 1.2 * size
+
+
+def key_rows(canvas: Canvas2D, marks: Sequence[Key], width: float) -> list[list[Key]]:
+    """Return the marks in lines of at most this width, of which each mark can be one."""
+    size = letter_size(canvas)
+    rows: list[list[Key]] = []
+    right = width
+    for kind, color, words in marks:
+        fitted = canvas.fit(words, width - 1.2 * size, size=size)
+        wide = 1.1 * size + canvas.measure(fitted, size=size)
+        if right + wide > width:
+            rows.append([])
+            right = 0.0
+        rows[-1].append((kind, color, fitted))
+        right += wide + 1.2 * size
+    return rows
+
+
+def paint_frame(canvas: Canvas2D, x: float, y: float, half: float, color: Color) -> None:
+    """Draw the frame of the sample in use, a square around a point."""
+    side, line = 2.0 * half, max(1.5, 0.2 * half)
+    corner = 0.3 * half
+    canvas.box(x - half, y - half, side, side, None, radius=corner, outline=color, line=line)

@@ -1,0 +1,389 @@
+"""FrameData: everything that one picture shows, as arrays and text, without drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.program import Moment
+from scalarviz.pictures.view.exhibits.exhibit import Exhibit
+from scalarviz.pictures.view.exhibits.on_card import ShownNetwork
+from scalarviz.pictures.view.scene.frame import SMALL, Box, Division
+from scalarviz.pictures.view.scene.plates import Layout
+from scalarviz.training.session.caption import Caption, Neuron, Piece
+
+NOTHING = np.zeros(0)
+FORWARD, ERROR, BACKWARD = "forward", "error", "backward"  # parts of a step
+CARD = 0.235  # width of a card, as a share of that of the picture
+
+
+@dataclass(frozen=True)
+class CubeValues:
+    """What the cubes show, one number per bank index.
+
+    colors, sizes  the numbers
+    color, size    their channels, such as "value" or "gradient"
+    color_scales   number with the strongest color, per plate
+    size_scales    number with the largest cube, per plate
+    per_layer      whether each plate has its own scales
+    clipped        how many numbers exceed the color scale
+    frozen         mask of the frozen parameters
+    before         the colors' numbers before the step that is shown, if there is one
+    grown          the color scale before and after, while it has just grown; else None
+    pushes         the gradients known in the step that is shown, NaN where they are not; or None
+    top_push       gradient with the longest arrow; None: the largest one
+    """
+
+    colors: FloatArray
+    sizes: FloatArray
+    color: str
+    size: str
+    color_scales: FloatArray
+    size_scales: FloatArray
+    per_layer: bool = False
+    clipped: int = 0
+    frozen: FloatArray | None = None
+    before: FloatArray | None = None
+    grown: tuple[float, float] | None = None
+    pushes: FloatArray | None = None
+    top_push: float | None = None
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """The focus sample: what each buffer of the program holds, if it is computed yet.
+
+    values     activations, by name of the buffer
+    saturated  share of saturation of each activation, 0 to 1
+    left_out   1 where dropout drops a number, else 0
+    tints      true colors of neurons that stand for red, green and blue
+    scale      number with the strongest color
+    flows      gradients of the loss, by name of the buffer
+    target     targets of the outputs
+    shares     probability of each output, if they are logits of a softmax; else None
+    answers    outputs as the loss reads them: of logits, their softmax or sigmoid; or None
+    """
+
+    values: Mapping[str, FloatArray] = field(default_factory=dict)
+    saturated: Mapping[str, FloatArray] = field(default_factory=dict)
+    tints: Mapping[str, FloatArray] = field(default_factory=dict)
+    scale: float = 1.0
+    flows: Mapping[str, FloatArray] = field(default_factory=dict)
+    target: FloatArray | None = None
+    left_out: Mapping[str, FloatArray] = field(default_factory=dict)
+    shares: FloatArray | None = None
+    answers: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A metric: its last value, and all up to now.
+
+    name   as it is written, such as "held-out accuracy"
+    share  whether it is drawn on a scale from 0 to 1; else on that of the losses
+    """
+
+    name: str
+    share: bool
+    steps: FloatArray
+    values: FloatArray
+
+
+@dataclass(frozen=True)
+class BranchLine:
+    """The losses of another branch, from where it parts from the branch that is shown."""
+
+    number: int
+    steps: FloatArray
+    losses: FloatArray
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The loss curve, the current step, the lines of other branches, and metrics.
+
+    smoothed  mean losses around each of the steps, drawn before the losses; empty: none
+    before    number of steps of the trainings that this one was made from, left of step 0
+    end       the last step of all branches
+    first     the first step shown, and `last`; None: up to the end
+    pointed   the step under the mouse, or None
+    reads     the loss of that step; NaN where it is not known
+    meant     number of the branch whose line is under the mouse, or None; `name`, its name, and
+              `there`, its loss at the step under the mouse
+    on_title  whether the mouse is on the chart's title
+    large     whether the chart stands over the lower half of the stage
+    marks     steps where it stopped by itself, or where something was so first, and why
+    """
+
+    steps: FloatArray = field(default_factory=lambda: NOTHING)
+    losses: FloatArray = field(default_factory=lambda: NOTHING)
+    at: float = 0.0
+    loss: float = np.nan
+    others: Sequence[BranchLine] = ()
+    metrics: Sequence[Measured] = ()
+    smoothed: FloatArray = field(default_factory=lambda: NOTHING)
+    end: float = 0.0
+    first: float = 0.0
+    last: float | None = None
+    pointed: int | None = None
+    reads: float = np.nan
+    meant: int | None = None
+    name: str = ""
+    there: float = np.nan
+    on_title: bool = False
+    large: bool = False
+    marks: Sequence[tuple[int, str]] = ()
+    before: float = 0.0
+
+    @cached_property
+    def whole(self) -> float:
+        """The last step there is, at least 1."""
+        parts = [self.steps, *(line.steps for line in self.others)]
+        ends = [float(steps[-1]) for steps in parts if len(steps)]
+        return max(self.at, self.end, 1.0, *ends)
+
+    @cached_property
+    def span(self) -> tuple[float, float]:
+        """The first and the last step shown."""
+        whole = self.whole
+        last = whole if self.last is None else min(self.last, whole)
+        is_part = self.first < last and (self.first > 0.0 or self.last is not None)
+        return (self.first, last) if is_part else (-self.before, whole)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a card, which is continued in further ones: a sentence, or a formula.
+
+    look   "plain", "quiet", "strong" for a heading, "bold", or "large" for the numbers of a change
+    aside  quiet words behind it
+    """
+
+    words: str
+    look: str = "plain"
+    aside: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of numbers on a card, of which as many rows are shown as there is room for.
+
+    head    names of the columns
+    rows    the cells of each row
+    rests   what stands for the rows that are left out, if the first 0, 1, 2 ... are shown
+    total   cells of the last row; empty for none
+    marked  index of the row of the focus sample, or NONE
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    rests: Sequence[Sequence[str]]
+    total: Sequence[str] = ()
+    marked: int = NONE
+
+
+@dataclass(frozen=True)
+class History:
+    """The values of a weight: solid between values that are known one by one, dotted elsewhere.
+
+    steps, values  (n,) the known ones, of which two may be at one step: before and after an edit
+    known          (n - 1,) whether all values between two of them are known
+    """
+
+    steps: FloatArray
+    values: FloatArray
+    known: FloatArray
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture on a card, such as the map of a neuron over the plane."""
+
+    exhibit: Exhibit
+
+
+@dataclass(frozen=True)
+class NeuronMaps:
+    """What each neuron answers over the plane in which the data lie.
+
+    values  by name of the buffer, (neurons, side, side); the first row is the top
+    scales  by the same names, (neurons, 2): the number without a color, and the distance from it
+            to the strongest colors
+    """
+
+    values: Mapping[str, FloatArray]
+    scales: Mapping[str, FloatArray]
+    discrete: bool = False
+
+    def parts(self, buffer: str) -> FloatArray:
+        """Return the maps of a buffer as shares of the strongest colors, from -1 to 1.
+
+        If they are discrete, they have the two strongest colors only.
+        """
+        middle, reach = self.scales[buffer].T[:, :, np.newaxis, np.newaxis]
+        parts: FloatArray = (self.values[buffer] - middle) / reach
+        return np.where(parts > 0.0, 1.0, -1.0) if self.discrete else parts
+
+
+@dataclass(frozen=True)
+class Card:
+    """What is written about a cube or a neuron.
+
+    row     bank index; NONE for a neuron
+    facts   pairs of name and value, beside the cube or sphere
+    blocks  what the inspector shows, from top to bottom
+    """
+
+    row: int
+    name: str
+    facts: Sequence[tuple[str, str]] = ()
+    blocks: Sequence[Line | Table | History | Drawing] = ()
+
+
+@dataclass(frozen=True)
+class Words:
+    """The text of a picture.
+
+    title    of the show; `about` is a sentence beside it
+    clock    the step, written above the loss; "" where controls show it
+    caption  what the operation did, or another sentence
+    """
+
+    title: str = ""
+    about: str = ""
+    clock: str = ""
+    caption: Caption | None = None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One operation of a step, in the strip.
+
+    part       FORWARD, ERROR or BACKWARD
+    layer      its layer, such as "layer 0", or ""
+    name       plain name; `technical` is that of the session
+    done       number of operations of the step that are done after it
+    """
+
+    part: str
+    layer: str
+    name: str
+    technical: str
+    done: int
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """Equal for the operations of one layer in one part; others have a key of their own."""
+        return self.part, self.layer, 0 if self.layer else self.done
+
+
+@dataclass(frozen=True)
+class Work:
+    """Work in the background.
+
+    text    what is done
+    action  label of the button that ends it
+    part    how far it is, 0 to 1, or None if nobody knows
+    """
+
+    text: str
+    action: str
+    part: float | None = None
+
+
+@dataclass(frozen=True)
+class Pane:
+    """How a picture of one network is a pane of a picture of several.
+
+    scale  size of letters and margins in the whole picture
+    name   of what it shows
+    color  of the dot beside the name, as of its loss curve; `about` is written at the right
+    """
+
+    scale: float
+    name: str
+    color: str
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class FrameData:
+    """Everything that one picture shows.
+
+    moment         the last operation, if it is animated; `part` of it is done, 0 to 1
+    exhibit        what is learned, if there is a way to show it
+    hover, pinned  cards of the inspector
+    chips          short messages, each with the label of its button or ""
+    work           work in the background, or None
+    offers         labels of the large buttons
+    help           pairs of key and meaning while the help is open
+    strip          the operations of a step
+    current        number of operations that are done in the step shown, 0 if none is shown
+    hovered        `done` of the cell of the strip under the mouse, or 0
+    view           box that the network fills; None: the inner one of the division
+    present        whether it is a presentation: with larger letters, and without head and loss
+    hover_neuron   the neuron under the mouse, and `pinned_neuron`, or None
+    pointed        the piece of the caption under the mouse, or None
+    opened         whether the caption shows all terms
+    maps           what neurons answer over the plane, drawn on their spheres, or None
+    network        what the graphics card may draw at each pixel of the exhibit, or None
+    pane           how it is one of several in a picture, or None
+    marks          whether the key to the marks is open
+    """
+
+    layout: Layout
+    cubes: CubeValues
+    buffers: Buffers = Buffers()
+    curve: Curve = Curve()
+    words: Words = Words()
+    moment: Moment | None = None
+    part: float = 1.0
+    exhibit: Exhibit | None = None
+    hover: Card | None = None
+    pinned: Card | None = None
+    chips: Sequence[tuple[str, str]] = ()
+    work: Work | None = None
+    offers: Sequence[str] = ()
+    help: Sequence[tuple[str, str]] = ()
+    strip: Sequence[Cell] = ()
+    current: int = 0
+    hovered: int = 0
+    view: Box | None = None
+    present: bool = False
+    hover_neuron: Neuron | None = None
+    pinned_neuron: Neuron | None = None
+    pointed: Piece | None = None
+    opened: bool = False
+    maps: NeuronMaps | None = None
+    network: ShownNetwork | None = None
+    pane: Pane | None = None
+    marks: bool = False
+
+    def has_small_curve(self, width: float) -> bool:
+        """Return whether the loss curve stands in a band of this width, beside the caption.
+
+        In a small picture without controls, the caption of an operation has its room.
+        """
+        told = self.moment is not None and self.words.clock != "" and width < SMALL
+        return not (self.present or self.curve.large or told)
+
+    def division(self, width: float, height: float) -> Division:
+        """Return the boxes of a picture of this size, in logical pixels."""
+        card, exhibit = CARD * width if self.pinned is not None else 0.0, 0.0
+        stage = self._divide(width, height)
+        if self.exhibit is not None:
+            exhibit = self.exhibit.wanted(stage.scene.width, stage.scene.height)
+        return self._divide(width, height, exhibit, card)
+
+    def _divide(
+        self, width: float, height: float, exhibit: float = 0.0, card: float = 0.0
+    ) -> Division:
+        if self.pane is not None:
+            scale = self.pane.scale
+            return Division.of_pane(width, height, scale, exhibit=exhibit, card=card)
+        return Division.of(width, height, exhibit=exhibit, card=card, present=self.present)

@@ -1,0 +1,73 @@
+"""Our shaders as GLSL ES 3.00, for WebGL 2: the same text, in other words.
+
+They are written in GLSL 1.20 without what ES lacks: no implicit conversions, no names that are
+keywords there.
+"""
+
+from __future__ import annotations
+
+import re
+
+from scalarviz.base.package_files import text_beside
+from scalarviz.files.shaders.live import DECLARED, FOURS_READER, MAP, bank_reader, inputs_by_axes
+from scalarviz.pictures.draw2d import renderer
+from scalarviz.pictures.view.cubes import shaders
+from scalarviz.pictures.view.cubes.float_textures import BYTES, FLOATS
+from scalarviz.pictures.view.network_maps import DIFFERENCE
+from scalarviz.pictures.view.spheres.spheres import SPHERE, WIRE
+
+CANVAS = (
+    text_beside(renderer.__file__, "canvas.vert"),
+    text_beside(renderer.__file__, "canvas.frag"),
+)
+# Stands for a network in the shader of its map: `shaders.live.live_shader` writes real ones.
+NETWORK = f"""
+#define INPUTS 2
+#define OUTPUTS 1
+{DECLARED}
+void network_row(in float x[2], out float y[1]) {{ y[0] = network_number(1) * x[0] + x[1]; }}
+float network_neuron(in float x[2], int buffer, int place) {{ return network_four(buffer).y; }}
+{inputs_by_axes([0.0, 0.0])}
+"""
+# Vertex and fragment shader of each program, as vispy gets them.
+PROGRAMS = {
+    "cubes": (shaders.VERTEX, shaders.fragment(FLOATS)),
+    "near cubes": (shaders.VERTEX, shaders.fragment(FLOATS, far=False)),
+    "cubes by bytes": (shaders.VERTEX, shaders.fragment(BYTES)),
+    "spheres": SPHERE,
+    "wires": WIRE,
+    "canvas": CANVAS,
+    "difference": DIFFERENCE,
+    "network": (MAP[0], f"{bank_reader(shaders.SPLIT)}{NETWORK}{MAP[1]}{FLOATS}"),
+    "network of fours": (MAP[0], f"{FOURS_READER}{NETWORK}{MAP[1]}"),
+}
+HEADER = "#version 300 es\n" + "".join(
+    f"precision highp {kind};\n" for kind in ("float", "int", "sampler2D")
+)
+COLOR = "out vec4 o_color;\n"
+
+
+def as_es(text: str, *, fragment: bool) -> str:
+    """Return a shader in GLSL ES 3.00.
+
+    The transforms that vispy inserts at `$transform` and `$inverse` become matrices, `u_transform`
+    and `u_inverse`. The color of a fragment is `o_color`.
+
+    text      the shader in GLSL 1.20
+    fragment  whether it is a fragment shader
+    """
+    changes = [
+        (r"^#version .*\n", ""),
+        (r"\battribute\b", "in"),
+        (r"\bvarying\b", "in" if fragment else "out"),
+        (r"\btexture2D\b", "texture"),
+        (r"\bgl_FragColor\b", "o_color"),
+    ]
+    head = HEADER + (COLOR if fragment else "")
+    for name in ("transform", "inverse"):
+        if f"${name}(" in text:
+            head += f"uniform mat4 u_{name};\n"
+        changes.append((rf"\${name}\(", f"u_{name} * ("))
+    for found, instead in changes:
+        text = re.sub(found, instead, text, flags=re.MULTILINE)
+    return head + text

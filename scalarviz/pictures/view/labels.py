@@ -1,0 +1,275 @@
+"""Labels: names of layers, IN and OUT, where they cover nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
+from scalarviz.pictures.draw2d.canvas import Canvas2D
+from scalarviz.pictures.draw2d.theme import Theme
+from scalarviz.pictures.view.cubes.mip_levels import spread_of
+from scalarviz.pictures.view.cubes.shaders import HALF
+from scalarviz.pictures.view.frame_data import FrameData
+from scalarviz.pictures.view.legend import legend_box, words_of
+from scalarviz.pictures.view.neurons import bias_box
+from scalarviz.pictures.view.scene.frame import Box, Projection
+from scalarviz.pictures.view.scene.plates import Label
+
+FAR = 4.0  # pixels of a cell below which the spread of a layer is written
+SIZE = 12.0  # logical pixels of the letters of layers
+LETTER, TALL = 6.9, 40.0  # width of a letter of the legend; height from which it has such words
+
+
+def draw_labels(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
+) -> Obstacles:
+    """Write the names of layers, and which line is the input and which the output.
+
+    Return what other words must not cover, these names included.
+    """
+    taken = obstacles(see, frame_data, scale)
+    draw_ends(canvas, see, frame_data, taken, theme, scale)
+    draw_layers(canvas, see, frame_data, taken, theme, scale)
+    return taken
+
+
+def draw_layers(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    taken: Obstacles,
+    theme: Theme,
+    scale: float,
+) -> None:
+    """Write names of layers below their plates, where nothing else is.
+
+    Where cubes are small, the spread of a layer's numbers is written, too.
+    """
+    labels, others = frame_data.layout.labels, list(taken.boxes)
+    for lengths in ((0,), (1, 2)):  # all of them shorter, if one does not fit
+        taken.boxes[:] = others
+        placed = [
+            place_label(canvas, see, frame_data, label, taken, scale, lengths) for label in labels
+        ]
+        if None not in placed:
+            break
+    for found in placed:
+        if found is not None:
+            x, y, words = found
+            size, halo = SIZE * scale, theme.ground
+            canvas.text(x, y, words, size=size, color=theme.quiet, outline=halo)
+
+
+def place_label(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    label: Label,
+    taken: Obstacles,
+    scale: float,
+    lengths: Sequence[int],
+) -> tuple[float, float, str] | None:
+    """Return the place and the words of a label; None if it would cover something.
+
+    lengths  which words are tried, one after the other: 0 for all, 1 for name and kind of a layer
+             of images, 2 for its name
+    """
+    size, middle = SIZE * scale, see(0.5 * (label.start + label.end))
+    if not np.isfinite(middle.xy).all() or not label.name:
+        return None
+    about = label.about
+    if middle.unit[0] < FAR * scale and label.rows.stop > label.rows.start:
+        spread = f"{spread_of(frame_data.cubes.colors[label.rows]):.2g}"
+        about = text("plates.spread", about=about, spread=spread)
+    words = f"{label.name}  {about}".strip(), f"{label.name}  {kind_of(about)}".strip(), label.name
+    margin = margin_of(frame_data, see)
+    for length in lengths:
+        if length == 1 and label.around is None:
+            continue
+        wide = canvas.measure(words[length], size=size)
+        if wide > see.box.width:
+            continue
+        for x, y in places_of(label, see, scale):
+            left = min(max(x - wide / 2, see.box.x), max(see.box.right - wide, see.box.x))
+            box = Box(left - 2.0, y - size, wide + 4.0, 1.2 * size)
+            if box.y < see.box.y - margin or box.bottom > see.box.bottom + margin:
+                continue
+            if not taken.meets(box):
+                taken.boxes.append(box)
+                return left, y, words[length]
+    return None
+
+
+def margin_of(frame_data: FrameData, see: Projection) -> float:
+    """Return the pixels around the network's box in which words may stand."""
+    division = frame_data.division(see.width, see.height)
+    return division.inner.x - division.scene.x
+
+
+def kind_of(about: str) -> str:
+    """Return the last part of a description, after the sizes."""
+    return about.rpartition("  ")[2]
+
+
+def places_of(label: Label, see: Projection, scale: float) -> list[tuple[float, float]]:
+    """Return where a label may stand: below its place, then below or above what it names."""
+    x, y = see(0.5 * (label.start + label.end)).xy[0].tolist()
+    found = [(x, y + (24.0 if label.below else -20.0) * scale)]
+    if label.around is not None:
+        xy = see(label.around).xy
+        (left, top), (right, bottom) = xy.min(axis=0).tolist(), xy.max(axis=0).tolist()
+        upper, lower = top - 7.0 * scale, bottom + 16.0 * scale
+        for part in (0.5, 0.25, 0.0, 0.75, 1.0):
+            across = left + part * (right - left)
+            found += [(across, lower), (across, upper)]
+    return found
+
+
+def draw_ends(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    taken: Obstacles,
+    theme: Theme,
+    scale: float,
+) -> None:
+    """Write which line is the input and which the output, and which goes on from the row before."""
+    layout, margin = frame_data.layout, margin_of(frame_data, see)
+    if len(layout.neurons) < 2 or not layout.follows_shape:
+        return
+    size = 13.0 * scale
+    again = [(line, "again") for line in layout.neurons if line.again]
+    for line, key in ((layout.neurons[0], "in"), *again, (layout.neurons[-1], "out")):
+        seen = see(line.points)
+        good = np.isfinite(seen.xy).all(axis=1)
+        if not good.any():
+            continue
+        half = line.radius if not line.shape else 0.5 * line.side
+        x = float(seen.xy[good, 0].mean())
+        tops = seen.xy[good, 1] - half * seen.unit[good]
+        y = float(tops.min()) - 9.0 * scale
+        if line.again:  # at its far end, where the line before ended
+            x, y = float(seen.xy[good, 0].min()), float(tops[seen.xy[good, 0].argmin()]) - 9 * scale
+        top = max(see.box.y - margin, 0.0)
+        if tops.min() >= top:
+            y = max(y, top + size)  # a sphere may be near the edge
+        words = text(f"picture.{key}")
+        wide = canvas.measure(words, size=size, bold=True)
+        shift = wide if line.again else wide / 2
+        left = min(max(x - shift, see.box.x), max(see.box.right - wide, see.box.x))
+        for up in (0.0, 1.5 * size, 3.0 * size):  # higher, if a sphere is there
+            box = Box(left, y - up - 0.8 * size, wide, size)
+            if not is_on(box, taken.spheres) and box.y > top:
+                ink, halo = theme.ink, theme.ground
+                canvas.text(left, y - up, words, size=size, color=ink, bold=True, outline=halo)
+                taken.boxes.append(box)
+                break
+
+
+@dataclass
+class Obstacles:
+    """What labels must not cover.
+
+    boxes     of other labels, and of the legend
+    spheres   (n, 3), x, y and radius
+    polygons  convex outlines of plates
+    """
+
+    boxes: list[Box]
+    spheres: FloatArray
+    polygons: list[FloatArray]
+
+    def meets(self, box: Box) -> bool:
+        """Return whether a box would cover something."""
+        if any(map(box.meets, self.boxes)) or is_on(box, self.spheres):
+            return True
+        points = points_in(box, 7, 3)
+        return any(bool(inside(points, polygon).any()) for polygon in self.polygons)
+
+    def covered(self, box: Box) -> float:
+        """Return the share of a box with something of the network or its labels under it."""
+        points = points_in(box, 25, 7)
+        x, y, radius = self.spheres.T
+        apart = np.hypot(points[:, :1] - x, points[:, 1:] - y)
+        found = (apart < radius).any(axis=1)
+        for polygon in self.polygons:
+            found |= inside(points, polygon)
+        for each in self.boxes:
+            low, high = (each.x, each.y), (each.right, each.bottom)
+            found |= ((points >= low) & (points < high)).all(axis=1)
+        return float(found.mean())
+
+
+def points_in(box: Box, across: int, down: int) -> FloatArray:
+    """Return points of a grid over a box, (across * down, 2)."""
+    grid = np.meshgrid(np.linspace(box.x, box.right, across), np.linspace(box.y, box.bottom, down))
+    return np.stack(grid, axis=-1).reshape(-1, 2)
+
+
+def is_on(box: Box, spheres: FloatArray) -> bool:
+    """Return whether a box covers a part of a sphere."""
+    x, y, radius = spheres.T
+    aside = np.maximum(np.maximum(box.x - x, x - box.right), 0.0)
+    apart = np.maximum(np.maximum(box.y - y, y - box.bottom), 0.0)
+    return bool((aside**2 + apart**2 < radius**2).any())
+
+
+def obstacles(see: Projection, frame_data: FrameData, scale: float) -> Obstacles:
+    """Return what labels must not cover, as seen, before there are labels of layers."""
+    layout = frame_data.layout
+    legend = legend_box(frame_data.division(see.width, see.height))
+    if legend is not None and legend.height > TALL * scale:  # with a line of words of its own
+        wide = LETTER * scale * len(words_of(frame_data.cubes))
+        legend = replace(legend, width=max(legend.width, wide))
+    boxes = [box for line in layout.neurons for box in bias_box(see, line, scale)]
+    boxes += [legend] if legend is not None else []
+    groups = [(line.points, line.radius) for line in layout.neurons if not line.shape]
+    groups += [
+        (line.one[np.newaxis], line.radius) for line in layout.neurons if line.one is not None
+    ]
+    points = np.concatenate([each for each, _ in groups] or [np.zeros((0, 3))])
+    radius = np.repeat([radius for _, radius in groups], [len(each) for each, _ in groups])
+    seen = see(points)
+    spheres = np.column_stack([seen.xy, radius * seen.unit])
+    polygons = [hull(see(plate.corners(HALF)).xy) for plate in layout.plates]
+    for line in layout.neurons:
+        if line.shape:
+            first, right, down = np.moveaxis(line.corners(), 1, 0)
+            corners = np.stack([first, right, right + down - first, down], axis=1)
+            polygons += [hull(each) for each in see(corners.reshape(-1, 3)).xy.reshape(-1, 4, 2)]
+    return Obstacles(
+        boxes,
+        spheres[np.isfinite(spheres).all(axis=1)],
+        [each for each in polygons if np.isfinite(each).all()],
+    )
+
+
+def hull(points: FloatArray) -> FloatArray:
+    """Return the corners of the convex hull of points in the plane, counterclockwise."""
+    order = points[np.lexsort((points[:, 1], points[:, 0]))]
+    found: list[FloatArray] = []
+    for sequence in (order, order[::-1]):
+        first = len(found)
+        for point in sequence:
+            while len(found) - first > 1 and turn(found[-2], found[-1], point) <= 0.0:
+                found.pop()
+            found.append(point)
+        found.pop()
+    return np.array(found)
+
+
+def turn(a: FloatArray, b: FloatArray, c: FloatArray) -> float:
+    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+
+
+def inside(points: FloatArray, polygon: FloatArray) -> FloatArray:
+    """Return which points are inside a convex polygon."""
+    found = np.ones(len(points), np.bool_)
+    for a, b in zip(polygon, np.roll(polygon, -1, axis=0), strict=True):
+        edge, way = b - a, points - a
+        found &= edge[0] * way[:, 1] - edge[1] * way[:, 0] >= 0.0
+    return found

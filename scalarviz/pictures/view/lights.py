@@ -1,0 +1,196 @@
+"""Lights: brightness and running light of plates, neurons and wires during an operation.
+
+Brightness shows what is active; hue stays reserved for the sign of numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.program import Moment, Program
+from scalarviz.pictures.view.cubes.shaders import DIM as DIM
+from scalarviz.pictures.view.scene.plates import Layout, Plate, Wires
+
+DIM_SMALL, SMALL = 0.7, 2000  # for more than SMALL cubes: small cubes would look too dark
+FLASH = 0.45  # light on cubes that are touched
+MOVED = 0.5  # part of a step from which on the new numbers are there
+PULSE = 0.4  # length of the light that runs along a wire, as a share of it
+Span = tuple[float, float]  # start and end of the lit part of a wire
+
+
+@dataclass(frozen=True)
+class Glow:
+    """The light on a bundle of wires: where it runs, and whether it is that of the way back."""
+
+    span: Span
+    back: bool = False
+
+
+@dataclass
+class Lights:
+    """Brightness of plates and rows of neurons, and the light on them.
+
+    plates   brightness; `white`, light on all cubes; `sweeps`, running light (see cubes.shaders)
+    neurons  brightness, in the order of the layout
+    wires    the light on each bundle that takes part, else None
+    back     whether the light is that of the way back
+    """
+
+    plates: FloatArray
+    white: FloatArray
+    sweeps: FloatArray
+    neurons: FloatArray
+    wires: list[Glow | None]
+    back: bool = False
+
+
+def lights(layout: Layout, program: Program | None, moment: Moment | None, part: float) -> Lights:
+    """Return the lights when `part` of an operation, 0 to 1, is done."""
+    count = len(layout.plates)
+    shown = Lights(
+        np.ones(count),
+        np.zeros(count),
+        np.tile([0.0, 0.0, 1.0, 0.0], (count, 1)),
+        np.ones(len(layout.neurons)),
+        [None] * len(layout.wires),
+    )
+    # The operations of an expression have no moments of their own: everything stays bright.
+    if moment is None or program is None or not program.stepped or moment.kind not in KINDS:
+        return shown
+    many = sum(plate.size for plate in layout.plates) > SMALL
+    shown.plates[:] = DIM_SMALL if many else DIM
+    shown.neurons[:] = DIM
+    shown.back = moment.kind in BACK
+    KINDS[moment.kind](layout, program, moment, part, shown)
+    return shown
+
+
+def forward(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
+    """Light along the wires to the cubes, which it touches, and on to the sums."""
+    operation = program.operations[moment.operation]
+    light_neurons(layout, shown, operation.target.name)
+    if operation.kind != "activation":
+        light_neurons(layout, shown, operation.source.name)
+    other = operation.other
+    if other is not None and other.offset < operation.target.offset:  # computed before
+        light_neurons(layout, shown, other.name)
+    touch_cubes(layout, moment, part, shown)
+    for j, bundle in own_wires(layout, moment):
+        shown.wires[j] = Glow(pulse(part, 0.0, 0.45) if bundle.outgoing else pulse(part, 0.5, 0.95))
+
+
+def touch_cubes(layout: Layout, moment: Moment, part: float, shown: Lights) -> None:
+    """Light cubes as they are touched: where they hang on wires all at once, on trays in turn."""
+    for i, plate in own_plates(layout, moment):
+        if shown.back and plate.role not in ("weight", "gain"):
+            continue
+        shown.plates[i] = 1.0
+        if layout.fans:
+            shown.white[i] = FLASH * max(0.0, 1.0 - abs(part - 0.5) / 0.25)
+            continue
+        across, along = axes(plate)
+        if shown.back:
+            across, along = along, across
+        at = min(1.0, 2.0 * part) if part < 0.5 else 2.0 * part - 1.0
+        shown.sweeps[i] = run(*(across if part < 0.5 else along), 1.0 - at if shown.back else at)
+        shown.sweeps[i][3] *= part < 1.0
+
+
+def loss(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
+    light_neurons(layout, shown, program.outputs.name)
+
+
+def delta(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
+    operation = program.operations[moment.operation]
+    light_neurons(layout, shown, operation.target.name)
+    for buffer in moment.gradients:
+        light_neurons(layout, shown, buffer.name)
+
+
+def weight_gradient(
+    layout: Layout, program: Program, moment: Moment, part: float, shown: Lights
+) -> None:
+    """What came in meets what comes back at each cube."""
+    operation = program.operations[moment.operation]
+    light_neurons(layout, shown, operation.target.name)
+    light_neurons(layout, shown, operation.source.name)
+    for i, _ in own_plates(layout, moment):
+        shown.plates[i] = 1.0
+        shown.white[i] = FLASH * max(0.0, 1.0 - abs(part - 0.5) / 0.25)
+    for j, bundle in own_wires(layout, moment):
+        if bundle.outgoing:
+            shown.wires[j] = Glow(pulse(part, 0.0, 0.45))
+        else:
+            shown.wires[j] = Glow(pulse(part, 0.0, 0.45, reverse=True), back=True)
+
+
+def input_gradient(
+    layout: Layout, program: Program, moment: Moment, part: float, shown: Lights
+) -> None:
+    """Light back along the wires, through the cubes, to what came in."""
+    operation = program.operations[moment.operation]
+    light_neurons(layout, shown, operation.target.name)
+    light_neurons(layout, shown, operation.source.name)
+    if operation.other is not None:
+        light_neurons(layout, shown, operation.other.name)
+    touch_cubes(layout, moment, part, shown)
+    for j, bundle in own_wires(layout, moment):
+        first, last = (0.5, 0.95) if bundle.outgoing else (0.0, 0.45)
+        shown.wires[j] = Glow(pulse(part, first, last, reverse=True), back=True)
+
+
+def step(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
+    """All cubes move; neurons rest."""
+    shown.plates[:] = 1.0
+
+
+KINDS: dict[str, Callable[[Layout, Program, Moment, float, Lights], None]] = {
+    "forward": forward,
+    "loss": loss,
+    "delta": delta,
+    "weight gradient": weight_gradient,
+    "input gradient": input_gradient,
+    "step": step,
+}
+BACK = frozenset(KINDS) - {"forward", "loss", "step"}  # light of the way back
+
+
+def axes(plate: Plate) -> tuple[tuple[float, int], tuple[float, int]]:
+    """Return axis and length along which inputs run, and those of outputs."""
+    rows, columns = (2.0, plate.rows), (1.0, plate.columns)
+    return (columns, rows) if plate.turned else (rows, columns)
+
+
+def run(axis: float, count: int, at: float) -> list[float]:
+    """Return a running light at share `at` of an axis."""
+    return [axis, at * count, max(1.0, 0.12 * count), 0.8]
+
+
+def pulse(part: float, first: float, last: float, *, reverse: bool = False) -> Span:
+    """Return where light is that runs along a wire between two parts of the operation."""
+    head = (1.0 + PULSE) * min(1.0, max(0.0, (part - first) / (last - first)))
+    span = (1.0, 1.0) if part >= last else (max(0.0, head - PULSE), min(1.0, head))
+    return (1.0 - span[1], 1.0 - span[0]) if reverse else span
+
+
+def own_plates(layout: Layout, moment: Moment) -> list[tuple[int, Plate]]:
+    return [
+        (i, plate)
+        for i, plate in enumerate(layout.plates)
+        if plate.operation == moment.operation != NONE
+    ]
+
+
+def own_wires(layout: Layout, moment: Moment) -> list[tuple[int, Wires]]:
+    return [(j, each) for j, each in enumerate(layout.wires) if each.operation == moment.operation]
+
+
+def light_neurons(layout: Layout, shown: Lights, buffer: str) -> None:
+    for i, line in enumerate(layout.neurons):
+        if buffer in line.buffers:
+            shown.neurons[i] = 1.0

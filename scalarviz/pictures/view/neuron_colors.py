@@ -1,0 +1,71 @@
+"""Colors of neurons, their gradients, and which of them are left out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.pictures.draw2d.canvas import Canvas2D
+from scalarviz.pictures.draw2d.colors import contrast
+from scalarviz.pictures.draw2d.theme import Theme
+from scalarviz.pictures.view.frame_data import FrameData
+from scalarviz.pictures.view.scene.plates import Neurons
+
+
+def painted(
+    buffer: str, values: FloatArray | None, frame_data: FrameData, theme: Theme
+) -> FloatArray:
+    """Return the color of each neuron: its true color if it stands for one, else by its number."""
+    if buffer in frame_data.buffers.tints and values is not None:
+        return frame_data.buffers.tints[buffer]
+    return theme.map(np.zeros(0) if values is None else values, frame_data.buffers.scale)
+
+
+def faded(colors: FloatArray, bright: float, ground: FloatArray) -> FloatArray:
+    mixed: FloatArray = ground + bright * (colors - ground)
+    return mixed
+
+
+def readable(color: FloatArray) -> str:
+    """Return black or white, whichever has more contrast."""
+    return "#000000" if contrast(color, np.zeros(3)) > contrast(color, np.ones(3)) else "#ffffff"
+
+
+def flow_parts(line: Neurons, frame_data: FrameData) -> tuple[FloatArray, FloatArray] | None:
+    """Return the gradients of a row of neurons and their magnitudes, 0.25 to 1; None if unknown."""
+    flows = frame_data.buffers.flows
+    flow = next((flows[name] for name in line.buffers if name in flows), None)
+    if flow is None:
+        return None
+    top = max((float(np.abs(each).max()) for each in flows.values() if each.size), default=0.0)
+    if not np.isfinite(top) or top == 0.0:
+        return None
+    with np.errstate(divide="ignore"):
+        return flow, np.clip(1.0 + np.log10(np.abs(flow) / top) / 3.0, 0.25, 1.0)
+
+
+def left_out(line: Neurons, frame_data: FrameData) -> FloatArray:
+    """Return a mask of the neurons that dropout drops."""
+    names = [name for name in line.buffers if name in frame_data.buffers.left_out]
+    if names and line.values in frame_data.buffers.values:
+        return frame_data.buffers.left_out[names[0]] > 0.0
+    return np.zeros(len(line.points), np.bool_)
+
+
+def crosses(
+    canvas: Canvas2D,
+    xy: FloatArray,
+    reach: FloatArray,
+    depth: FloatArray,
+    chosen: FloatArray,
+    theme: Theme,
+) -> None:
+    """Cross out dropped neurons; hue is reserved for the sign of numbers."""
+    if not chosen.any():
+        return
+    xy, reach, depth = xy[chosen], 0.707 * reach[chosen][:, np.newaxis], depth[chosen]
+    width = np.clip(0.25 * reach[:, 0], 1.2, 3.0)
+    for way in ((1.0, 1.0), (1.0, -1.0)):
+        ends = xy - reach * way, xy + reach * way
+        canvas.segments(*ends, theme.ground, width=width + 2.0, depth=depth)
+        canvas.segments(*ends, theme.quiet, width=width, depth=depth)

@@ -1,0 +1,152 @@
+"""Text over the picture: title, band with the loss, buttons, help."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from scalarviz.base.texts import text
+from scalarviz.pictures.draw2d.canvas import Canvas2D
+from scalarviz.pictures.draw2d.theme import Theme
+from scalarviz.pictures.view.charts import Chart, draw_loss
+from scalarviz.pictures.view.frame_data import FrameData, Pane, Words
+from scalarviz.pictures.view.scene.frame import Box, Division
+from scalarviz.pictures.view.told import caption_box
+
+LEAST_LETTERS = 8.0  # pixels of the name of a pane; smaller ones are left out
+Button = tuple[Box, str]  # the box and the label of a button
+
+
+def draw_head(canvas: Canvas2D, division: Division, words: Words, theme: Theme) -> float:
+    """Draw the title, and the sentence beside it as far as there is room; return where it ends."""
+    box, scale = division.head, division.scale
+    if not box.height:
+        return 0.0
+    canvas.box(*box.place, theme.ground)  # nothing of the stage shows through
+    margin, size = 20.0 * scale, 16.0 * scale
+    base = box.y + 28.0 * scale
+    title = canvas.fit(words.title, box.width - 2.0 * margin, size=size, bold=True)
+    x = margin + canvas.text(margin, base, title, size=size, color=theme.ink, bold=True)
+    left = box.width - x - 2.0 * margin
+    if left > 60.0 * scale:
+        about = canvas.fit(words.about, left, size=14.0 * scale)
+        x += margin + canvas.text(x + margin, base, about, size=14.0 * scale, color=theme.quiet)
+    return x
+
+
+def draw_pane_head(canvas: Canvas2D, division: Division, pane: Pane, theme: Theme) -> float:
+    """Draw the name of a pane beside its dot, and what is said about it; return where it ends."""
+    box, scale = division.head, division.scale
+    size = min(14.0 * scale, 0.62 * box.height)
+    canvas.box(*box.place, theme.ground)  # nothing of the stage shows through
+    if size < LEAST_LETTERS * scale:
+        return 0.0
+    margin, radius = 12.0 * scale, 4.5 * scale
+    base = box.y + 0.5 * box.height + 0.36 * size + scale
+    canvas.disc(margin + radius, base - 0.36 * size, radius, pane.color)
+    x = margin + 3.6 * radius
+    name = canvas.fit(pane.name, box.width - x - margin, size=size, bold=True)
+    x += canvas.text(x, base, name, size=size, color=theme.ink, bold=True)
+    small = min(13.0 * scale, size)
+    if x + margin + canvas.measure(pane.about, size=small) + margin <= box.width:
+        right = box.width - margin
+        canvas.text(right, base, pane.about, size=small, color=theme.quiet, anchor="right")
+    return x
+
+
+def draw_band(
+    canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
+) -> tuple[list[Button], Chart | None]:
+    """Draw the loss at the right end of the band; return the buttons of the offers, and its chart.
+
+    A large chart stands over the lower half of the stage instead. Offers take the place of the
+    lines below the title of the caption.
+    """
+    band, scale = division.band, division.scale
+    chart = None
+    if not band.height:
+        return [], None
+    canvas.box(*band.place, theme.ground)
+    box = caption_box(division, loss=frame_data.has_small_curve(division.band.width))
+    if frame_data.curve.large:
+        chart = draw_large_loss(canvas, division, frame_data, theme)
+    elif frame_data.has_small_curve(band.width):
+        x = box.right + 20.0 * scale
+        loss = Box(x, band.y, band.right - 20.0 * scale - x, band.height - 6.0 * scale)
+        chart = draw_loss(canvas, loss, frame_data.curve, theme, frame_data.words.clock, scale)
+    return draw_offers(canvas, box, frame_data.offers, theme, scale), chart
+
+
+def draw_large_loss(
+    canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
+) -> Chart | None:
+    """Draw the loss over the lower half of the stage; return its chart."""
+    scene, scale = division.scene, division.scale
+    margin = 16.0 * scale
+    box = Box(margin, scene.y + 0.5 * scene.height, scene.width - 2.0 * margin, 0.0)
+    box = Box(box.x, box.y, box.width, scene.bottom - box.y)
+    canvas.box(*box.place, theme.panel[:7], radius=8.0 * scale, outline=theme.rim)
+    inner = box.inside(6.0 * scale)
+    chart = draw_loss(canvas, inner, frame_data.curve, theme, frame_data.words.clock, scale)
+    return None if chart is None else replace(chart, box=box)
+
+
+def draw_offers(
+    canvas: Canvas2D, box: Box, offers: Sequence[str], theme: Theme, scale: float
+) -> list[Button]:
+    """Draw large buttons in a row at the bottom of a box, smaller if they are too many."""
+    if not offers:
+        return []
+    size, pad = 14.0 * scale, 16.0 * scale
+    while size > 8.0:
+        widths = [canvas.measure(each, size=size, bold=True) + 2.0 * pad for each in offers]
+        if sum(widths) + 8.0 * scale * (len(offers) - 1) <= box.width:
+            break
+        size, pad = size - 1.0, max(6.0, pad - 4.0)
+    high, buttons = 32.0 * scale, []
+    x, y = box.x, box.bottom - high - 6.0 * scale
+    for words, width in zip(offers, widths, strict=True):
+        if x + width > box.right + 1.0:
+            break
+        canvas.box(x, y, width, high, theme.accent, radius=high / 2.0)
+        base = y + high / 2.0 + 0.36 * size
+        middle = x + width / 2.0
+        canvas.text(middle, base, words, size=size, color=theme.ground, bold=True, anchor="center")
+        buttons.append((Box(x, y, width, high), words))
+        x += width + 8.0 * scale
+    return buttons
+
+
+def draw_help(
+    canvas: Canvas2D, division: Division, keys: Sequence[tuple[str, str]], theme: Theme
+) -> None:
+    """Draw the list of keys over everything else."""
+    if not keys:
+        return
+    whole, size = division.whole, 14.0 * division.scale
+    while True:  # the largest letters with which all of it fits
+        row, gap = 1.7 * size, 1.6 * size
+        first = max(canvas.measure(key, size=size, bold=True) for key, _ in keys) + gap
+        count = 1 if (len(keys) + 3.5) * row < whole.height else 2
+        rows = -(-len(keys) // count)
+        columns = [keys[i : i + rows] for i in range(0, len(keys), rows)]
+        seconds = [max(canvas.measure(said, size=size) for _, said in each) for each in columns]
+        wide = sum(first + second + gap for second in seconds) + gap
+        high = (rows + 3.0) * row
+        if size < 9.0 or (wide <= whole.width - 20.0 and high <= whole.height - 20.0):
+            break
+        size -= 0.5
+    wide, high = min(wide, whole.width - 20.0), min(high, whole.height - 20.0)
+    x, y = (whole.width - wide) / 2.0, (whole.height - high) / 2.0
+    canvas.box(0.0, 0.0, whole.width, whole.height, theme.ground + "b0")
+    canvas.box(x, y, wide, high, theme.panel[:7], radius=12.0, outline=theme.rim)
+    title = text("help.title")
+    canvas.text(x + gap, y + 1.6 * row, title, size=1.25 * size, color=theme.ink, bold=True)
+    with canvas.clip(x, y, wide, high):
+        left = x + gap
+        for column, second in zip(columns, seconds, strict=True):
+            for i, (key, meaning) in enumerate(column):
+                base = y + (2.9 + i) * row
+                canvas.text(left, base, key, size=size, color=theme.accent, bold=True)
+                canvas.text(left + first, base, meaning, size=size, color=theme.ink)
+            left += first + second + gap

@@ -1,0 +1,210 @@
+"""The layout "beads": every weight is a cube on the wire between its two neurons.
+
+Neurons stand in lines, each perpendicular to the one before, along the flow from left to right. The
+wires between two lines cross the plane half way in a grid, so the cubes of a layer are a wall
+across the flow, and the wall is the matrix of weights. The bias of a neuron is the cube on the wire
+from a sphere "1" at the far end of the line before. Long lines are wrapped into blocks, long
+networks are folded into rows. Images of a convolution that stand in depth hang below the wall of
+its kernels, each below its column.
+
+How long, from which angle the scene is seen, and how far the lines are apart are chosen so that the
+cubes are as large as possible in a stage of the given shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from math import prod
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.program import Program
+from scalarviz.pictures.view.scene.beads_flow import places_of
+from scalarviz.pictures.view.scene.beads_form import (
+    Form,
+    Names,
+    chosen,
+    ends_of,
+    ends_upright,
+    placed,
+    size_in,
+    view_of,
+)
+from scalarviz.pictures.view.scene.beads_lines import Station, stations_of
+from scalarviz.pictures.view.scene.beads_walls import plates_of
+from scalarviz.pictures.view.scene.beads_wires import IMAGES, fan_at, skips, straight, wires_of
+from scalarviz.pictures.view.scene.plates import (
+    DOWN,
+    NEAR,
+    Fan,
+    Label,
+    Layout,
+    Neurons,
+    Plate,
+    Wires,
+)
+
+KEPT = 4  # layouts of a program
+WIRED = 400  # weights; larger networks have wires at the edges of walls only
+
+About = Callable[[str], tuple[str, str]]
+
+
+def beads(
+    program: Program, about: About, names: Names | None = None, aspect: float = 1.75
+) -> Layout:
+    """Lay out a program as beads on wires.
+
+    about   returns the name and a description of a layer
+    names   names of the neurons of a buffer
+    aspect  width of the free stage divided by its height
+    """
+    known, names = known_of(program, names or {}), names or {}
+
+    def size(form: Form) -> float:
+        if form not in known.points:
+            stations, boxes = placed(program, names, form)
+            known.points[form] = len(stations), ends_of(stations, boxes)
+        count, points = known.points[form]
+        return size_in(view_of(form, count), points, form.angle, aspect, images=form.hanging)
+
+    upright = ends_upright(known.stations)
+    form = chosen(known.stations, lru_cache(maxsize=None)(size), Form(upright=upright))
+    words = tuple(about(operation.label) for operation in program.operations)
+    made = known.layouts.pop((form, words), None) or laid_out(program, about, names, form)
+    known.layouts[form, words] = made
+    for old in list(known.layouts)[:-KEPT]:
+        known.layouts.pop(old, None)
+    return made
+
+
+@dataclass
+class Known:
+    """What was found of a program before; a stage changes its shape more often than its program.
+
+    key       changes with the program and the names of its neurons
+    stations  its lines and walls, without places
+    points    number of stations in a form, and the corners of the boxes around them
+    layouts   the last ones that were made, by their form and the words of their layers
+    """
+
+    key: object
+    stations: list[Station]
+    points: dict[Form, tuple[int, FloatArray]] = field(default_factory=dict)
+    layouts: dict[tuple[Form, object], Layout] = field(default_factory=dict)
+
+
+KNOWN: WeakKeyDictionary[Program, Known] = WeakKeyDictionary()
+
+
+def known_of(program: Program, names: Names) -> Known:
+    """Return what is known of a program with these names of its neurons."""
+    key = len(program.operations), tuple((each, tuple(own)) for each, own in names.items())
+    found = KNOWN.get(program)
+    if found is None or found.key != key:
+        found = KNOWN[program] = Known(key, stations_of(program, names))
+    return found
+
+
+def size_of(layout: Layout, angle: float, aspect: float) -> float:
+    """Return how large cubes are seen, relative to the height of the stage."""
+    return size_in(layout.views["perspective"], layout.points(), angle, aspect)
+
+
+def laid_out(program: Program, about: About, names: Names, form: Form) -> Layout:
+    """Return the layout of a program in a form."""
+    stations, boxes = placed(program, names, form)
+    ways = skips(stations, boxes) if form.rows == 1 else {}
+    plates: list[Plate] = []
+    wires: list[Wires] = []
+    labels: list[Label] = []
+    fans: list[Fan] = []
+    neurons: list[Neurons] = []
+    few = sum(prod(each.shape) for each in program.operations if each.weights != NONE) <= WIRED
+    for number, station in enumerate(stations):
+        if station.kind == "line":
+            after = stations[number + 1] if number + 1 < len(stations) else station
+            one = after.kind == "wall" and program.operations[after.place].biases != NONE
+            neurons.append(line_at(station, stations, ways.get(number), one=one))
+            if is_pool(program, station):
+                words = about(program.operations[station.place].label)
+                labels.append(label_of_images(words, neurons[-1]))
+            wired = few or (station.run.images and station.run.count <= IMAGES)
+            if wired and station.place != NONE and not station.again:
+                wires += straight(stations, number, len(neurons) - 1)
+            continue
+        own = plates_of(program, station)
+        plates += own
+        words = about(program.operations[station.place].label)
+        labels.append(label_of(words, own, tiles=bool(station.tile)))
+        if station.kind == "wall":
+            fans.append(fan_at(program, stations, number, few=few))
+            wires += wires_of(fans[-1], stations, number, len(neurons) - 1)
+    view = view_of(form, len(stations))
+    views = {
+        "perspective": view,
+        "orthographic": replace(view, fov=0.0),
+        "flat": replace(view, elevation=0.0, fov=0.0),
+    }
+    return Layout(plates, neurons, wires, labels, views, fans, follows_shape=True)
+
+
+def line_at(
+    station: Station, stations: list[Station], way: FloatArray | None, *, one: bool
+) -> Neurons:
+    """Return the neurons of a line; `one`: with the sphere of the biases behind it."""
+    run = station.run
+    places = places_of(station, stations) + station.origin
+    points = places[: run.count]
+    if station.shape:
+        _, height, width = station.shape
+        y, x = np.mgrid[:height, :width].reshape(2, -1, 1)
+        inside = (x - (width - 1) / 2) * NEAR + (y - (height - 1) / 2) * DOWN
+        points = (points[:, np.newaxis] + station.pixel * inside).reshape(-1, 3)
+    return replace(
+        station.neurons,
+        points=points,
+        side=station.pixel,
+        way=way,
+        radius=station.radius,
+        one=places[-1] if one else None,
+        right=NEAR,
+        again=station.again,
+        bars=station.bars,
+    )
+
+
+def is_pool(program: Program, station: Station) -> bool:
+    """Return whether a line shows images that a layer without parameters has written."""
+    if station.place == NONE or not station.shape or station.again:
+        return False
+    operation = program.operations[station.place]
+    return not operation.parameters and operation.kind != "activation"
+
+
+def label_of(words: tuple[str, str], plates: Sequence[Plate], *, tiles: bool) -> Label:
+    """Return the label of a layer, below the near corner of its plates.
+
+    tiles  whether they are kernels: it is below their middle then, or where else there is room
+    """
+    corners = np.concatenate([plate.corners(0.0) for plate in plates])
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    far = (low[2] + high[2]) / 2.0 if tiles else high[2]
+    place = np.array([corners[:, 0].mean(), low[1], far])
+    first = min(plate.indices.start for plate in plates)
+    rows = slice(first, max(plate.indices.stop for plate in plates))
+    return Label(*words, place, place, rows=rows, around=corners if tiles else None)
+
+
+def label_of_images(words: tuple[str, str], line: Neurons) -> Label:
+    """Return the label of a layer without parameters that writes images."""
+    ends = line.corners()
+    corners = np.concatenate([*ends, ends[:, 1] + ends[:, 2] - ends[:, 0]])
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    place = np.array([low[0], low[1], high[2]])
+    return Label(*words, place, place, around=corners)

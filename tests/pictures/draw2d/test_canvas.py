@@ -1,0 +1,287 @@
+"""Canvas2D: the vertices of shapes and texts, without OpenGL."""
+
+import subprocess
+import sys
+
+import freetype
+import numpy as np
+import pytest
+
+from scalarviz.errors import InputError
+from scalarviz.pictures.draw2d.batch import (
+    ARROW,
+    BOX,
+    CAPSULE,
+    CLIP,
+    COLUMNS,
+    DEPTH,
+    FILL,
+    HALF,
+    IMAGE,
+    KIND,
+    LETTER,
+    MIDDLE,
+    color,
+    joins,
+)
+from scalarviz.pictures.draw2d.canvas import Canvas2D
+from scalarviz.pictures.draw2d.font_files import packaged
+from scalarviz.pictures.draw2d.fonts import ATLAS, Atlas
+from tests.wording import refused
+
+
+def rows(canvas: Canvas2D) -> np.ndarray:
+    """The 24 numbers of each shape on the paper."""
+    vertices, _, _ = canvas.vertices()
+    return vertices.view(np.float32).reshape(-1, 4, COLUMNS)[:, 0]
+
+
+def test_needs_neither_vispy_nor_opengl() -> None:
+    script = "import sys, scalarviz.pictures.draw2d.canvas; sys.exit('vispy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_every_shape_has_four_corners_and_two_triangles() -> None:
+    canvas = Canvas2D(100, 100)
+    canvas.box(0, 0, 10, 10, "#ffffff")
+    canvas.discs(np.zeros((3, 2)), 4.0, "#ffffff")
+    vertices, indices, batches = canvas.vertices()
+    assert len(vertices) == 16 and len(indices) == 24 and indices.max() == 15
+    assert [(batch.start, batch.stop) for batch in batches] == [(0, 4)]
+    np.testing.assert_array_equal(vertices["a_style"][:4, 2] - BOX, [0, 1, 2, 3])
+
+
+def test_the_order_of_calls_is_kept_whatever_the_kind_of_shape() -> None:
+    canvas = Canvas2D(100, 100)
+    canvas.box(0, 0, 2, 2, "#ffffff")
+    canvas.segments([[0, 0]], [[2, 0]], "#ffffff")
+    canvas.text(0, 0, "ab")
+    canvas.disc(0, 0, 1, "#ffffff")
+    canvas.arrow((0, 0), (5, 0), "#ffffff")
+    canvas.image(0, 0, 2, 2, np.zeros((1, 1, 3)))
+    kinds = rows(canvas)[:, KIND]
+    expected = [BOX, CAPSULE, LETTER, LETTER, BOX, ARROW]
+    assert kinds.tolist() == [*expected, IMAGE]
+
+
+def test_many_at_once_are_the_same_as_one_by_one() -> None:
+    xy, radius, depth = [(1.0, 2.0), (30.0, 4.0)], [2.0, 3.0], [0.5, -0.25]
+    fill, outline = [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0)], [(0, 0, 0, 1), (1, 1, 1, 0.5)]
+    together, apart = Canvas2D(50, 50), Canvas2D(50, 50)
+    together.discs(xy, radius, np.array(fill), outline=np.array(outline), depth=depth, hatch=0.5)
+    together.boxes(xy, (5, 6), "#102030", radius=2.0, outline="#ffffff", line=[1.0, 2.0])
+    for (x, y), r, z, f, o in zip(xy, radius, depth, fill, outline, strict=True):
+        apart.disc(x, y, r, f, outline=o, depth=z, hatch=0.5)
+    for (x, y), line in zip(xy, (1.0, 2.0), strict=True):
+        apart.box(x, y, 5, 6, "#102030", radius=2.0, outline="#ffffff", line=line)
+    np.testing.assert_array_equal(rows(together), rows(apart))
+
+
+@pytest.mark.parametrize(
+    "value", ["#ff8000", (1.0, 128 / 255, 0.0), np.array([1, 128 / 255, 0, 1])]
+)
+def test_a_colour_is_written_in_three_ways(value: object) -> None:
+    assert color(value) == pytest.approx((1.0, 128 / 255, 0.0, 1.0))
+    canvas = Canvas2D(10, 10)
+    canvas.box(0, 0, 1, 1, value)
+    assert rows(canvas)[0, FILL].tolist() == [255 * 256 + 128, 255]
+
+
+@pytest.mark.parametrize("value", ["red", "#ff", "", "ff8000", (1.0, 0.0), 3.0])
+def test_what_is_no_colour_is_refused(value: object) -> None:
+    with refused(InputError, value):
+        Canvas2D(10, 10).box(0, 0, 1, 1, value)
+
+
+def test_colours_beyond_the_ends_are_cut_and_nan_is_magenta() -> None:
+    canvas = Canvas2D(10, 10)
+    canvas.box(0, 0, 1, 1, (2.0, -1.0, 0.0))
+    canvas.box(0, 0, 1, 1, (float("nan"), 0.0, 0.0))
+    assert rows(canvas)[:, FILL].tolist() == [[255 * 256, 255], [255 * 256, 255 * 256 + 255]]
+
+
+def test_words_are_remembered_in_order() -> None:
+    canvas, other = Canvas2D(100, 100), Canvas2D(100, 100)
+    canvas.text(0, 10, "one")
+    other.text(0, 10, "three → four")
+    canvas.text(0, 20, "two", depth=0.5)
+    canvas.extend(other)
+    assert canvas.words == ["one", "two", "three → four"]
+
+
+def test_a_character_that_cannot_be_drawn_is_a_box() -> None:
+    canvas = Canvas2D(100, 100)
+    assert canvas.measure("a\x07b\u00ad\ud800") == canvas.measure("a□b□□")
+    assert canvas.measure("a\u00a0b\tc") == canvas.measure("a b    c")
+
+
+def test_width_is_that_of_the_widest_line() -> None:
+    canvas = Canvas2D(100, 100)
+    assert canvas.measure("long line\nshort") == canvas.measure("long line")
+    assert canvas.text(0, 0, "long line\nshort", bold=True) == canvas.measure(
+        "long line", bold=True
+    )
+    assert canvas.measure("iii", mono=True) == canvas.measure("MMM", mono=True)
+    assert canvas.measure("MMM") > canvas.measure("iii")
+    assert canvas.measure("") == 0.0
+
+
+def test_width_is_what_the_font_says() -> None:
+    face = packaged(False, False).face
+    expected = 0.0
+    for letter in "Weight 3":
+        face.load_char(letter, freetype.FT_LOAD_NO_SCALE)
+        expected += 16.0 * face.glyph.advance.x / face.units_per_EM
+    assert Canvas2D(1, 1).measure("Weight 3", size=16) == pytest.approx(expected, abs=0.01)
+
+
+def test_measures_are_logical_pixels_at_any_ratio() -> None:
+    words = "loss 0.1234 after 500 steps"
+    assert Canvas2D(1, 1, 2.0).measure(words) == pytest.approx(
+        Canvas2D(1, 1).measure(words), rel=1e-3
+    )
+
+
+@pytest.mark.parametrize("width", [0.0, 5.0, 20.0, 60.0, 100.0, 1000.0])
+def test_what_fit_returns_fits(width: float) -> None:
+    canvas, words = Canvas2D(100, 100), "a name that is too long"
+    short = canvas.fit(words, width)
+    assert canvas.measure(short) <= width
+    assert short in ("", words) or (short.endswith("...") and words.startswith(short[:-3]))
+    assert (short == words) == (width >= canvas.measure(words))
+    assert (short == "") == (width < canvas.measure("..."))
+
+
+def test_letters_start_on_whole_device_pixels() -> None:
+    canvas = Canvas2D(100, 100, 1.5)
+    canvas.text(10.123, 20.456, "crisp", anchor="center")
+    middle, half = rows(canvas)[:, MIDDLE], rows(canvas)[:, HALF]
+    corners = (middle - half) * 1.5
+    np.testing.assert_allclose(corners, np.round(corners), atol=1e-4)
+
+
+def test_anchors_shift_words_by_their_width() -> None:
+    lefts = {}
+    for anchor in ("left", "center", "right"):
+        canvas = Canvas2D(200, 100)
+        width = canvas.text(100, 50, "anchored", anchor=anchor)
+        lefts[anchor] = (rows(canvas)[:, 0] - rows(canvas)[:, 2]).min()
+    assert lefts["left"] - lefts["center"] == pytest.approx(width / 2, abs=1.0)
+    assert lefts["left"] - lefts["right"] == pytest.approx(width, abs=1.0)
+
+
+def test_a_halo_lies_behind_all_letters() -> None:
+    canvas = Canvas2D(100, 100)
+    canvas.text(0, 20, "ab", color="#ffffff", outline="#ff0000")
+    assert rows(canvas)[:, FILL].tolist() == [[65280, 255]] * 2 + [[65535, 65535]] * 2
+    halves = rows(canvas)[:, HALF]
+    np.testing.assert_array_equal(halves[:2] - halves[2:], 2.0)
+
+
+def test_nan_breaks_a_line() -> None:
+    canvas = Canvas2D(100, 100)
+    canvas.line([(0, 0), (10, 0), (np.nan, 5), (20, 0), (30, 0), (40, np.inf)], "#ffffff")
+    assert rows(canvas)[:, MIDDLE].tolist() == [[5, 0], [25, 0]]
+
+
+def test_what_is_nowhere_is_not_drawn() -> None:
+    canvas, nan = Canvas2D(100, 100), float("nan")
+    canvas.box(nan, 0, 1, 1, "#ffffff")
+    canvas.disc(0, float("inf"), 1, "#ffffff")
+    canvas.discs([(nan, 0), (5, 5)], 1.0, "#ffffff")
+    canvas.image(nan, 0, 1, 1, np.zeros((1, 1, 3)))
+    canvas.line([], "#ffffff")
+    canvas.line([(1, 1)], "#ffffff")
+    canvas.segments([(0, 0), (np.inf, 0)], [(np.nan, 0), (np.inf, 0)], "#ffffff")
+    assert canvas.text(nan, 0, "still measured") > 0.0
+    assert rows(canvas)[:, MIDDLE].tolist() == [[5, 5]]
+    assert [batch.image for batch in canvas.vertices()[2]] == [None]
+
+
+def test_a_line_is_cut_where_its_pieces_meet() -> None:
+    corner = joins(np.array([(0.0, 0.0), (10.0, 0.0), (10.0, 10.0)]), 2.0)
+    half = np.sqrt(0.5)
+    np.testing.assert_allclose(corner, [[0, 0, half, half], [half, -half, 0, 0]], atol=1e-12)
+    # There and back again: no line halves that angle.
+    assert not joins(np.array([(0.0, 0.0), (10.0, 0.0), (0.0, 0.0)]), 2.0).any()
+    # Shorter than it is wide: a cut would leave nothing of the middle piece.
+    zigzag = np.array([(0.0, 0.0), (9.0, 9.0), (9.0, 8.0), (18.0, 17.0)])
+    assert not joins(zigzag, 6.0).any()
+
+
+def test_points_that_do_not_move_are_no_pieces() -> None:
+    canvas = Canvas2D(100, 100)
+    canvas.line([(0, 0), (0, 0), (10, 0), (10, 0)], "#ffffff", depth=[0.0, 0.1, 0.2, 0.3])
+    assert len(rows(canvas)) == 1
+    assert rows(canvas)[0, DEPTH].tolist() == pytest.approx([0.0, 0.2])
+
+
+def test_clips_inside_clips_meet_and_end() -> None:
+    canvas = Canvas2D(100, 100)
+    with canvas.clip(0, 0, 50, 50):
+        with canvas.clip(10, 20, 100, 10):
+            canvas.disc(0, 0, 1, "#ffffff")
+        canvas.discs([(0, 0)], 1, "#ffffff")
+    canvas.disc(0, 0, 1, "#ffffff")
+    clips = rows(canvas)[:, CLIP].tolist()
+    assert clips[:2] == [[10, 20, 50, 30], [0, 0, 50, 50]]
+    assert clips[2][0] < -1e6 and clips[2][2] > 1e6
+
+
+def test_another_paper_goes_on_top_with_its_images() -> None:
+    canvas, other = Canvas2D(100, 100), Canvas2D(100, 100)
+    canvas.image(0, 0, 1, 1, np.zeros((1, 1, 3)))
+    other.disc(5, 5, 1, "#ffffff")
+    other.image(7, 7, 2, 2, np.ones((2, 3, 3)), smooth=True)
+    canvas.extend(other)
+    assert rows(canvas)[:, KIND].tolist() == [IMAGE, BOX, IMAGE]
+    first, second = canvas.vertices()[2]
+    assert (first.start, first.stop, second.start, second.stop) == (0, 2, 2, 3)
+    assert second.image.smooth and second.image.pixels.shape == (2, 3, 4)
+    with refused(InputError, "ratio 2"):
+        canvas.extend(Canvas2D(100, 100, 2.0))
+
+
+def test_an_image_that_is_seen_from_its_edge_is_nowhere() -> None:
+    canvas = Canvas2D(10, 10)
+    corners = np.array([[(1, 1), (1, 1), (1, 5)], [(1, 1), (3, 1), (1, 5)]])
+    canvas.images(corners, np.zeros((1, 1, 3)), np.tile([0.0, 0.0, 1.0, 1.0], (2, 1)))
+    assert len(rows(canvas)) == 1
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 2, 5), (0, 2, 3), (2, 2, 2, 3)])
+def test_what_is_no_image_is_refused(shape: tuple[int, ...]) -> None:
+    with refused(InputError, shape):
+        Canvas2D(10, 10).image(0, 0, 1, 1, np.zeros(shape))
+
+
+def test_the_atlas_grows_and_what_is_on_it_stays_put() -> None:
+    atlas = Atlas(8, 8)
+    pictures = [np.full((3, 5), number + 1, np.uint8) for number in range(9)]
+    places = [atlas.place(picture) for picture in pictures]
+    wide = atlas.place(np.full((2, 30), 99, np.uint8))
+    assert atlas.version == 10 and atlas.pixels.shape[1] >= 30
+    for (left, top), picture in [*zip(places, pictures, strict=True)]:
+        np.testing.assert_array_equal(atlas.pixels[top : top + 3, left : left + 5], picture)
+    assert (atlas.pixels == 99).sum() == 60 and atlas.pixels[wide[1], wide[0]] == 99
+
+
+def test_the_same_words_again_add_nothing_to_the_atlas() -> None:
+    Canvas2D(10, 10).text(0, 0, "again and again")
+    before = ATLAS.version
+    Canvas2D(10, 10).text(3, 4, "again and again")
+    assert ATLAS.version == before
+
+
+def test_many_arrows_are_those_drawn_one_by_one() -> None:
+    start = np.array([[0.0, 0.0], [5.0, 9.0], [3.0, 3.0]])
+    end = np.array([[5.0, 0.0], [5.0, 2.0], [3.0, 3.0]])  # the last one has no length
+    width, head, depth = np.array([1.0, 2.0, 2.0]), np.array([3.0, 20.0, 3.0]), [0.1, 0.2, 0.3]
+    one, many = Canvas2D(20, 20), Canvas2D(20, 20)
+    for i in range(3):
+        more = {"width": float(width[i]), "head": float(head[i]), "depth": depth[i]}
+        one.arrow(start[i], end[i], "#ff8000", **more)
+    many.arrows(start, end, "#ff8000", width=width, head=head, depth=depth)
+    assert len(many.vertices()[0]) == 8
+    for name in one.vertices()[0].dtype.names:
+        np.testing.assert_allclose(many.vertices()[0][name], one.vertices()[0][name], rtol=1e-6)

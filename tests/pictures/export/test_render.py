@@ -1,0 +1,432 @@
+"""Pictures, videos and pages without a window."""
+
+import io
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.texts import texts
+from scalarviz.errors import FileError, InputError, UnknownNameError
+from scalarviz.pictures.export import render
+from scalarviz.pictures.export.render_options import RenderOptions, drawn
+from scalarviz.pictures.export.video import png
+from scalarviz.pictures.presenter.captions.strip import names_of_cells
+from scalarviz.pictures.view.scene.camera import Camera
+from tests.wording import refused
+
+pytestmark = pytest.mark.usefixtures("opengl")
+
+SMALL: dict[str, Any] = {"size": (320, 200), "samples": 1}
+
+
+@pytest.fixture
+def session() -> sv.Session:
+    net = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
+    return sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="python")
+
+
+def state(session: sv.Session) -> tuple[Any, ...]:
+    bank = session.network.bank
+    return session.clock, bank.value.tobytes(), bank.grad.tobytes(), len(session.losses)
+
+
+def opened(path: Path) -> Any:
+    from PIL import Image
+
+    return Image.open(path)
+
+
+def test_a_picture_is_a_png_of_what_comes_back(session: sv.Session, tmp_path: Path) -> None:
+    session.advance(20)
+    before = state(session)
+    frame = sv.picture(session, tmp_path / "net.png", **SMALL)
+    assert frame.shape == (200, 320, 3) and frame.dtype == np.uint8
+    assert np.array_equal(np.asarray(opened(tmp_path / "net.png")), frame)
+    assert state(session) == before and session.pinned == []
+
+
+def test_the_same_moment_gives_the_same_bytes(session: sv.Session, tmp_path: Path) -> None:
+    session.advance(5)
+    frames = [sv.picture(session, **SMALL) for _ in range(2)]
+    assert np.array_equal(*frames)
+    session.advance(50)
+    assert not np.array_equal(frames[0], sv.picture(session, **SMALL))
+
+
+def test_options_change_the_picture(session: sv.Session) -> None:
+    session.advance(5)
+    plain = sv.picture(session, **SMALL)
+    for options in (
+        {"theme": "light"},
+        {"camera": "flat"},
+        {"camera": Camera(azimuth=40.0, height=8.0)},
+        {"color": "gradient"},
+        {"cubes": "w*x"},
+        {"layout": "posters"},
+        {"per_layer": True},
+        {"pin": 3},
+        {"pin": session.network.layers[0].perceptrons[1]},
+        {"samples": 2},
+    ):
+        assert not np.array_equal(plain, sv.picture(session, **{**SMALL, **options})), options
+    assert sv.picture(session, size=(320, 200), ratio=2.0, samples=1).shape == (400, 640, 3)
+
+
+def test_samples_are_averages(session: sv.Session) -> None:
+    fine = sv.picture(session, size=(320, 200), ratio=2.0, samples=1).astype(float)
+    means = fine.reshape(200, 2, 320, 2, 3).mean(axis=(1, 3))
+    smooth = sv.picture(session, size=(320, 200), samples=2).astype(float)
+    assert np.abs(means - smooth).max() <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "value"),
+    [
+        ({"size": (4, 200)}, "not 4"),
+        ({"size": (320, 20000)}, "20000"),
+        ({"samples": 9}, "not 9"),
+        ({"ratio": 0.0}, "0.0"),
+        ({"theme": "dim"}, "'dim'"),
+        ({"camera": "front"}, "'front'"),
+        ({"colour": "value"}, "'colour'"),
+        ({"color": "values"}, "'values'"),
+        ({"look": "maps"}, "'maps'"),
+    ],
+)
+def test_a_mistake_is_one_sentence(
+    session: sv.Session, options: dict[str, Any], value: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "net.png"
+    with refused(InputError, value):
+        sv.picture(session, path, **{**SMALL, **options})
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("size", [(800,), (1, 2, 3), 800, "800x500", {800, 500}, np.array(5)])
+def test_a_size_has_a_width_and_a_height(session: sv.Session, size: Any, tmp_path: Path) -> None:
+    takes: list[Callable[[], object]] = [
+        lambda: sv.picture(session, size=size),
+        lambda: sv.record(session, tmp_path / "a.gif", 1, size=size),
+        lambda: sv.storyboard(session, tmp_path / "a.html", size=size),
+        lambda: sv.watch(session, size=size),
+        lambda: RenderOptions(size=size),
+    ]
+    sentence = "a picture has a width and a height, such as size=(800, 500), not "
+    sentence += shorten(size.tolist() if isinstance(size, np.ndarray) else size)
+    for take in takes:
+        with refused(InputError, shorten(size.tolist() if isinstance(size, np.ndarray) else size)):
+            take()
+    assert session.step_index == 0 and not list(tmp_path.iterdir())
+
+
+def test_a_size_may_be_a_list_or_an_array(session: sv.Session) -> None:
+    for size in ([64, 48], np.array([64, 48])):
+        assert sv.picture(session, size=size, samples=1).shape == (48, 64, 3)
+    assert RenderOptions(size=[64, 48]) == RenderOptions(size=(64, 48))  # type: ignore[arg-type]  # of another type, which is taken too
+
+
+@pytest.mark.parametrize(
+    ("save", "name"),
+    [(sv.picture, "net.bmp"), (sv.record, "net.avi"), (sv.storyboard, "net.pdf")],
+)
+def test_other_kinds_of_files_are_refused_before_anything_is_done(
+    session: sv.Session, save: Callable[..., object], name: str, tmp_path: Path
+) -> None:
+    before = state(session)
+    with refused(InputError, name):
+        save(session, tmp_path / name)
+    assert state(session) == before and not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_not_there(session: sv.Session, tmp_path: Path) -> None:
+    with refused(FileError, "'tmp_path/none'"):
+        sv.picture(session, tmp_path / "none" / "net.png", **SMALL)
+
+
+@pytest.mark.parametrize("name", ["none/a.mp4", "none/a.gif"])
+def test_a_video_that_could_not_be_kept_trains_nothing(
+    session: sv.Session, name: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("av", reason="videos take PyAV")
+    with refused(FileError, "'tmp_path/none'"):
+        sv.record(session, tmp_path / name, 5, **SMALL)
+    with refused(FileError, "'tmp_path/none'"):
+        sv.storyboard(session, tmp_path / "none" / "a.html")
+    assert session.step_index == 0
+
+
+def test_a_look_is_kept_and_its_options_can_be_changed(session: sv.Session, tmp_path: Path) -> None:
+    look = RenderOptions(size=(160, 100), samples=1)
+    sv.record(session, tmp_path / "a.gif", 1, every=1, fps=2, look=look)
+    with opened(tmp_path / "a.gif") as gif:
+        assert gif.size == (160, 100)
+    assert sv.picture(session, look=look, size=(200, 120)).shape == (120, 200, 3)
+
+
+def test_every_moment_of_the_very_first_step_can_be_drawn(session: sv.Session) -> None:
+    drawn = []
+    for _ in session.operations:
+        session.advance(1, "operation")
+        drawn.append(sv.picture(session, size=(800, 500), samples=1))
+    assert len({frame.tobytes() for frame in drawn}) == len(drawn)
+
+
+def test_four_pictures_of_one_session_with_a_pin_are_the_same_to_the_last_pixel(
+    session: sv.Session,
+) -> None:
+    session.advance(40)
+    look = RenderOptions(size=(1000, 600), samples=1, pin=3)
+    first, *others = [sv.picture(session, look=look) for _ in range(4)]
+    assert all((each == first).all() for each in others)
+    session.pin(3)
+    for _ in range(2):
+        assert (sv.picture(session, look=look) == first).all()
+    assert session.pinned == [3]
+
+
+def test_in_the_middle_of_a_step_it_shows_what_was_done_last(session: sv.Session) -> None:
+    session.advance(1, "operation")
+    frames = []
+    for _ in range(3):
+        session.advance(1, "operation")
+        frames.append(sv.picture(session, size=(640, 480), samples=1, camera="flat"))
+    assert all((a != b).any(axis=2).mean() > 0.02 for a, b in pairwise(frames))
+
+
+def test_the_colors_of_a_gif_are_those_of_the_picture(session: sv.Session, tmp_path: Path) -> None:
+    session.advance(30)
+    wanted = sv.picture(session, size=(720, 450), samples=1)
+    sv.record(session, tmp_path / "a.gif", 10, every=1, fps=5, size=(720, 450), samples=1)
+    with opened(tmp_path / "a.gif") as gif:
+        shown = np.asarray(gif.convert("RGB")).astype(int)
+    apart = np.abs(shown - wanted)[:290].max(axis=2)  # the stage above the bar of the legend
+    assert (apart > 20).mean() < 0.005
+
+
+def test_a_png_is_read_by_others() -> None:
+    frame = np.random.default_rng(0).integers(0, 256, (7, 5, 3), np.uint8)
+    from PIL import Image
+
+    assert np.array_equal(np.asarray(Image.open(io.BytesIO(png(frame)))), frame)
+
+
+def test_a_video_trains_and_has_as_many_pictures_as_it_says(
+    session: sv.Session, tmp_path: Path
+) -> None:
+    av = pytest.importorskip("av", reason="videos take PyAV")
+    told: list[tuple[int, int]] = []
+    count = sv.record(
+        session,
+        tmp_path / "net.mp4",
+        steps=20,
+        every=5,
+        fps=10,
+        progress=lambda done, total: told.append((done, total)),
+        **SMALL,
+    )
+    assert session.step_index == 20 and count == 5 + 10
+    assert told == [(2, 5), (3, 5), (4, 5), (5, 5)]
+    with av.open(str(tmp_path / "net.mp4")) as file:
+        frames = [frame.to_ndarray(format="rgb24") for frame in file.decode(video=0)]
+    assert len(frames) == count and frames[0].shape == (200, 320, 3)
+    apart = [np.abs(a.astype(int) - b).mean() for a, b in pairwise(frames[:5])]
+    assert min(apart) > 0.05  # every one of them shows something else
+
+
+def test_a_gif_says_what_the_arrays_say(session: sv.Session, tmp_path: Path) -> None:
+    sv.record(session, tmp_path / "net.gif", steps=2, every=1, fps=5, **SMALL)
+    with opened(tmp_path / "net.gif") as gif:
+        assert gif.n_frames >= 3 and gif.size == (320, 200)
+        gif.seek(2)
+        shown = np.asarray(gif.convert("RGB")).astype(int)
+    now = sv.picture(session, **SMALL)
+    # Words of the status differ ("1 step a picture"); everything above them does not.
+    assert np.abs(shown[:160] - now[:160]).mean() < 6.0
+
+
+def test_a_video_of_operations_shows_each_of_them(session: sv.Session, tmp_path: Path) -> None:
+    pytest.importorskip("av", reason="videos take PyAV")
+    count = sv.record(
+        session, tmp_path / "op.mp4", 1, unit="operation", fps=10, **{**SMALL, "size": (96, 64)}
+    )
+    assert session.step_index == 1 and count == 1 + 12 * 15 + 10
+
+
+def test_a_time_of_operations_is_a_time_and_goes_with_operations(
+    session: sv.Session, tmp_path: Path
+) -> None:
+    with refused(InputError, "unit='operation'"):
+        sv.record(session, tmp_path / "x.gif", 1, hold=0.5)
+    for hold in (0.0, 61.0, "long"):
+        with refused(InputError, hold):
+            sv.record(session, tmp_path / "x.gif", 1, unit="operation", hold=hold)  # type: ignore[arg-type]  # on purpose
+    assert session.step_index == 0
+
+
+def test_in_a_video_light_moves_in_every_operation_and_its_caption_can_be_read(
+    session: sv.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[int, float, str]] = []
+
+    def noted(canvas: Any, stage: Any, look: Any) -> Any:
+        frame_data = stage.frame_data()
+        assert len(frame_data.strip) == len(session.operations)
+        seen.append((frame_data.current, frame_data.part, frame_data.words.caption.title))
+        return drawn(canvas, stage, look)
+
+    monkeypatch.setattr(render, "drawn", noted)
+    small = {**SMALL, "size": (96, 64)}
+    sv.record(session, tmp_path / "op.gif", 1, unit="operation", fps=10, **small, progress=False)
+    for number, _ in enumerate(session.operations, 1):
+        parts = [part for current, part, _ in seen[1:] if current == number]
+        assert len(parts) >= 12, "1.2 seconds"
+        assert parts == sorted(parts) and parts[0] == 0.0 and parts[-1] == 1.0
+        assert len(set(parts)) >= 8
+        (said,) = {title for current, _, title in seen[1:] if current == number}
+        session.seek(0)
+        session.advance(number, "operation")
+        assert said == session.caption().title
+
+
+def test_the_camera_of_a_video_can_move(session: sv.Session, tmp_path: Path) -> None:
+    pytest.importorskip("av", reason="videos take PyAV")
+    av = pytest.importorskip("av")
+    session.learning_rate = 0.0  # nothing else moves
+    sv.record(session, tmp_path / "orbit.mp4", 4, every=1, move="orbit", **SMALL)
+    with av.open(str(tmp_path / "orbit.mp4")) as file:
+        frames = [frame.to_ndarray(format="rgb24").astype(int) for frame in file.decode(video=0)]
+    assert np.abs(frames[1][40:150, :320] - frames[3][40:150, :320]).mean() > 1.0
+    with refused(UnknownNameError, "'spin'"):
+        sv.record(session, tmp_path / "no.mp4", 4, move="spin", **SMALL)
+    assert not (tmp_path / "no.mp4").exists()
+
+
+def test_a_video_approaches_turns_and_passes_cameras(
+    session: sv.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Camera] = []
+
+    def noted(canvas: Any, stage: Any, look: Any) -> Any:
+        frame = drawn(canvas, stage, look)
+        seen.append(stage.eyes.camera)
+        return frame
+
+    monkeypatch.setattr(render, "drawn", noted)
+
+    def passed(**move: Any) -> tuple[Camera, list[Camera]]:
+        """The camera at rest, and those of the frames."""
+        seen.clear()
+        sv.record(session, tmp_path / "it.gif", 4, every=1, **SMALL, **move, progress=False)
+        return seen[0], seen[1:]
+
+    rest, cameras = passed(move="approach")
+    heights = [camera.height / rest.height for camera in cameras]
+    assert heights[0] > 1.5 and heights[-1] < 0.6 and heights == sorted(heights, reverse=True)
+    own = [replace(rest, azimuth=10.0), replace(rest, height=0.5 * rest.height)]
+    cameras = passed(cameras=own)[1]
+    for camera, given in zip((cameras[0], cameras[-1]), own, strict=True):
+        assert camera.azimuth == pytest.approx(given.azimuth)
+        assert camera.height == pytest.approx(given.height)
+    angles = [camera.azimuth - rest.azimuth for camera in passed(move="orbit")[1]]
+    assert min(angles) == angles[0] == -22.0 and max(angles) > 15.0 and angles[-1] == 0.0
+    assert len({camera.height for camera in seen[1:]}) > 1  # each fits the network
+
+
+def test_a_video_that_fails_leaves_no_file_and_an_old_one_whole(
+    session: sv.Session, tmp_path: Path
+) -> None:
+    pytest.importorskip("av", reason="videos take PyAV")
+    path = tmp_path / "net.mp4"
+    path.write_bytes(b"old")
+
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sv.record(session, path, steps=4, every=1, progress=stop, pin=3, **SMALL)
+    assert session.pinned == []
+    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_storyboard_has_every_operation_and_leaves_the_session_where_it_is(
+    session: sv.Session, tmp_path: Path
+) -> None:
+    session.advance(3)
+    session.advance(4, "operation")
+    before = state(session)
+    count = sv.storyboard(session, tmp_path / "step.html", size=(320, 200))
+    text = (tmp_path / "step.html").read_text(encoding="utf-8")
+    assert count == 12 == text.count("data:image/png;base64,")
+    assert texts()["captions.zero_grad.title"] in text
+    assert "What is wrong goes back to neuron 0, times the weights." in text
+    program = session.network.program
+    named = names_of_cells(program, program.moments)
+    assert re.findall(r'<button type="button">([^<]+)</button></li>', text) == named
+    assert "layer 0: add up" in named
+    assert state(session) == before
+    session.edit(0, 0.5)  # nothing lies ahead that an edit would leave behind
+    assert len(session.branches) == 1
+
+
+def test_a_storyboard_tells_how_far_it_is(session: sv.Session, tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    count = sv.storyboard(
+        *(session, tmp_path / "step.html"),
+        progress=lambda done, total: told.append((done, total)),
+        title="A step",
+        **SMALL,
+    )
+    assert "<title>A step</title>" in (tmp_path / "step.html").read_text()
+    assert told == [(each + 1, count) for each in range(count)]
+
+
+def test_a_storyboard_of_an_expression(tmp_path: Path) -> None:
+    a = sv.Value(0.5, label="a")
+    line = sv.compile(lambda x: a * x, inputs=1, engine="python")
+    s = sv.Session(line, ([[1.0], [2.0]], [[2.0], [4.0]]), "mse", sv.SGD(0.1), engine="python")
+    s.advance(2)
+    before = state(s)[:2]
+    count = sv.storyboard(s, tmp_path / "a.html", size=(320, 200))
+    assert count == len(s.operations) and state(s)[:2] == before
+
+
+def test_a_look_is_what_it_says() -> None:
+    look = RenderOptions(size=(64, 48), theme="light")
+    assert look.size == (64, 48) and json.dumps(look.camera) == '"perspective"'
+
+
+FIRST_PICTURE = """
+import sys
+import scalarviz as sv
+s = sv.Session(sv.Network([3, 8, 3]), sv.data.Rgb("invert"), batch=8, engine="python")
+sv.picture(s, sys.argv[1])
+print("numba" in sys.modules)
+"""
+
+
+def test_a_first_picture_does_not_wait_for_a_compiler(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", FIRST_PICTURE, str(tmp_path / "net.png")]
+    assert subprocess.run(words, check=True, capture_output=True).stdout.split() == [b"False"]
+
+
+def test_a_video_ends_where_the_training_stops_by_itself() -> None:
+    s = sv.Session(sv.Network([2, 3, 1], seed=0), sv.data.Xor(), optimizer=sv.SGD(1e20))
+    s.stop_when("not finite", "loss < 100")
+    with Stop() as stop:
+        assert len(list(render.by_steps(s, 50, 2, stop))) == 1 and s.step_index == 1
+        s.stop_when("not finite")
+        assert len(list(render.by_steps(s, 50, 1, stop))) < 10
+    assert "not finite" in s.stopped

@@ -1,0 +1,283 @@
+"""The storyboard as a page: whole, harmless, readable everywhere; and in a real browser."""
+
+import base64
+import hashlib
+import re
+import struct
+import zlib
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scalarviz.errors import InputError
+from scalarviz.pictures.export.storyboard_page import COLORS, Still, page
+from scalarviz.training.session.caption import Caption, plain_lines
+from tests.wording import refused
+
+NASTY = "<script>alert(\"1\")</script> & 'more'"
+VOID = set("meta link img input path br".split())
+
+
+def png(color: tuple[int, int, int], width: int = 32, height: int = 20) -> bytes:
+    """A picture of one colour."""
+
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        checked = kind + body
+        return struct.pack(">I", len(body)) + checked + struct.pack(">I", zlib.crc32(checked))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    rows = (b"\0" + bytes(color) * width) * height
+    body = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + body
+
+
+@pytest.fixture
+def stills() -> list[Still]:
+    return [
+        Still("zero_grad", Caption("All gradients are set to 0.", "grad = 0"), png((9, 9, 9)), "A"),
+        Still(
+            "affine 0",
+            Caption("Each adds up.", "z = w x + ... + b", plain_lines("1 * 2 = 2", "a < b")),
+            png((200, 90, 20), 1280, 800),
+            "Plates & lines.",
+        ),
+        Still(
+            NASTY, Caption(NASTY, NASTY, plain_lines(NASTY, "x" * 150)), png((20, 90, 200)), NASTY
+        ),
+    ]
+
+
+class Reader(HTMLParser):
+    """What is in a page; it fails where an element is not closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[tuple[str, str]] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if data.strip():
+            self.words.append((self.open[-1] if self.open else "", data))
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def test_a_page_is_well_formed_and_says_its_language(stills: list[Still]) -> None:
+    text = page(stills, "one step")
+    reader = Reader(text)
+    assert text.startswith("<!DOCTYPE html>\n")
+    assert reader.all("html") == [{"lang": "en"}]
+    assert ("title", "one step") in reader.words and ("h1", "one step") in reader.words
+
+
+def test_a_page_asks_nobody_for_anything(stills: list[Still]) -> None:
+    text = page(stills, "one step")
+    reader = Reader(text)
+    assert "http:" not in text and "https:" not in text
+    for _, attributes in reader.elements:
+        for name in ("src", "href", "action", "srcset", "data", "poster"):
+            assert attributes.get(name, "data:").startswith(("data:", "#"))  # type: ignore[union-attr]  # it is there
+        assert not any(name.startswith("on") or name == "style" for name in attributes)
+    assert "@import" not in text and "url(" not in text
+
+
+def test_the_browser_is_told_to_run_only_what_is_in_the_page(stills: list[Still]) -> None:
+    reader = Reader(page(stills, "one step"))
+    (policy,) = [each["content"] or "" for each in reader.all("meta") if "Security" in str(each)]
+    assert policy.startswith("default-src 'none'; img-src data:;") and "unsafe" not in policy
+    for tag in ("style", "script"):
+        (text,) = [words for where, words in reader.words if where == tag]
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+
+
+def test_what_users_wrote_is_text(stills: list[Still]) -> None:
+    text = page(stills, NASTY)
+    reader = Reader(text)
+    assert len(reader.all("script")) == 1 and text.count("<script") == 1
+    assert ("h1", NASTY) in reader.words and ("h2", NASTY) in reader.words
+    assert ("button", NASTY) in reader.words and ("code", "a < b") in reader.words
+    assert [each["alt"] for each in reader.all("img")[2:]] == ["A", "Plates & lines.", NASTY]
+
+
+def test_every_still_stands_in_the_page_once_without_any_script(stills: list[Still]) -> None:
+    text = page(stills, "one step")
+    pictures = [each for each in Reader(text).all("img") if "src" in each]
+    found = [base64.b64decode((each["src"] or "").partition("base64,")[2]) for each in pictures]
+    assert found == [still.picture for still in stills]
+    assert [each["width"] for each in pictures] == ["32", "1280", "32"]
+    body = unescape(text.partition("<main>")[2])
+    frames = body.partition('class="frames"')[2]
+    for still in stills:
+        caption = still.caption
+        for said in (still.name, still.alt, caption.title, caption.formula, *caption.numbers):
+            assert said in frames
+    style = text.partition("<style>")[2].partition("</style>")[0]
+    assert ".stage, .scripted .frames { display: none; }" in style
+
+
+def test_the_strip_lists_the_operations_and_the_slider_reaches_them(stills: list[Still]) -> None:
+    reader = Reader(page(stills, "one step"))
+    (slider,) = reader.all("input")
+    assert (slider["min"], slider["max"], slider["type"]) == ("0", "2", "range")
+    names = [words for where, words in reader.words if where == "button"]
+    assert names == [still.name for still in stills]
+    assert [b["aria-label"] for b in reader.all("button") if "aria-label" in b] == [
+        "back",
+        "play",
+        "forward",
+    ]
+    assert {"aria-live": "polite"} in reader.all("figcaption")
+
+
+def test_the_same_stills_give_the_same_page(stills: list[Still]) -> None:
+    assert page(stills, "a") == page(list(stills), "a")
+    assert page(stills, "a") != page(stills[:2], "a")
+
+
+def luminance(color: str) -> float:
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    r, g, b = (x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_text_has_contrast(stills: list[Still], theme: str) -> None:
+    text = page(stills, "a", dark=theme == "dark")
+    assert f"color-scheme: {theme};" in text
+    colors = dict(re.findall(r"--([\w-]+): (#\w{6});", COLORS[theme]))
+    assert colors["back"] in text.partition("@media print")[0]
+
+    def contrast(a: str, b: str) -> float:
+        low, high = sorted([luminance(colors[a]), luminance(colors[b])])
+        return (high + 0.05) / (low + 0.05)
+
+    assert contrast("text", "back") > 12 and contrast("quiet", "back") > 7
+    assert contrast("strong", "on-strong") > 12 and contrast("edge", "back") > 3
+
+
+def test_a_page_without_stills_is_refused() -> None:
+    with refused(InputError):
+        page([], "nothing")
+
+
+def test_a_picture_that_is_no_png_has_no_size() -> None:
+    text = page([Still("a", Caption("b"), b"GIF" * 20, "c")], "d")
+    assert 'alt="c"' in text and 'width="' not in text and 'formula"><code>' not in text
+
+
+CHROMIUM = Path("/usr/bin/chromium")
+
+
+@pytest.fixture
+def browser() -> Any:
+    if not CHROMIUM.exists():
+        pytest.skip(f"there is no {CHROMIUM}: apt-get install chromium")
+    api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+    with api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.mark.slow
+def test_a_browser_steps_through_the_page(
+    browser: Any, stills: list[Still], tmp_path: Path
+) -> None:
+    file = tmp_path / "step.html"
+    file.write_text(page(stills, NASTY), encoding="utf-8")
+    tab = browser.new_page(viewport={"width": 1280, "height": 800})
+    asked, complaints = [], []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.on("console", lambda message: complaints.append(message.text))
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    tab.on("dialog", lambda dialog: complaints.append("a dialog"))
+    tab.goto(file.as_uri())
+
+    def here() -> tuple[str, int, str]:
+        title = tab.inner_text(".stage h2")
+        assert tab.get_attribute(".now", "src").startswith("data:image/png;base64,")
+        assert tab.locator("nav [aria-current=step]").count() == 1
+        current = tab.inner_text("nav [aria-current=step]")
+        return title, int(tab.input_value("input")), current
+
+    first = ("All gradients are set to 0.", 0, "zero_grad")
+    second = ("Each adds up.", 1, "affine 0")
+    third = (NASTY, 2, NASTY)
+    assert here() == first
+    shot = tab.screenshot(path=tmp_path / "first.png")
+    seen = [tab.get_attribute(".now", "src")]
+    for key, wanted in [
+        ("ArrowRight", second), ("End", third), ("ArrowRight", third), ("ArrowLeft", second),
+        ("Home", first), ("ArrowLeft", first), ("ArrowRight", second),
+    ]:  # fmt: skip
+        tab.keyboard.press(key)
+        assert here() == wanted
+    seen.append(tab.get_attribute(".now", "src"))
+    assert tab.get_attribute(".now", "alt") == "Plates & lines."
+    assert "1 * 2 = 2" in tab.inner_text(".stage figcaption")
+    tab.wait_for_timeout(300)
+    assert tab.screenshot(path=tmp_path / "second.png") != shot and len(set(seen)) == 2
+
+    tab.locator("input").fill("2")
+    assert here() == third
+    tab.locator("input").press("ArrowLeft")  # one operation, not two
+    assert here() == second
+    tab.click("nav button >> nth=0")
+    assert here() == first
+    tab.click("[aria-label=forward]")
+    assert here() == second
+    tab.click("[aria-label=back]")
+    assert here() == first
+
+    tab.keyboard.press(" ")  # it plays to the end, and stops there
+    assert tab.get_attribute(".stage figcaption", "aria-live") == "off"
+    tab.wait_for_selector("nav li:nth-child(3) [aria-current]", timeout=5000)
+    tab.wait_for_selector("[aria-label=play]", timeout=5000)
+    assert here() == third
+    assert all(url.startswith(("file:", "data:")) for url in asked), asked
+    assert [url for url in asked if url.startswith("file:")] == [file.as_uri()]
+    assert complaints == []
+
+    for width in (320, 390, 768, 1400):
+        tab.set_viewport_size({"width": width, "height": 800})
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.slow
+def test_without_scripts_and_on_paper_all_stills_are_there(
+    browser: Any, stills: list[Still], tmp_path: Path
+) -> None:
+    file = tmp_path / "step.html"
+    stills = [*stills, stills[0]]
+    file.write_text(page(stills, "one step"), encoding="utf-8")
+    plain = browser.new_context(java_script_enabled=False).new_page()
+    plain.goto(file.as_uri())
+    assert plain.locator(".frames h2").all_inner_texts() == [s.caption.title for s in stills]
+    assert all(plain.locator(".frames img").nth(i).is_visible() for i in range(4))
+    assert not plain.locator(".stage").is_visible()
+
+    paper = browser.new_page()
+    paper.goto(file.as_uri())
+    assert not paper.locator(".frames").is_visible()
+    paper.emulate_media(media="print")
+    assert all(paper.locator(".frames figure").nth(i).is_visible() for i in range(4))
+    assert not paper.locator(".stage").is_visible()
+    assert len(re.findall(rb"/Type\s*/Page\b", paper.pdf(format="A4"))) == 2

@@ -1,0 +1,30 @@
+"""What the tests of stages share."""
+
+import pytest
+
+import scalarviz as sv
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
+from tests.studio import Studio
+from tests.walk import Walk
+
+SIZE = (800, 600)
+
+
+@pytest.fixture
+def stage(colours: sv.Session) -> Stage:
+    colours.advance(3)
+    return Stage(Show(colours, title="colours", about="About it."), "dark", "flat", "crossbar")
+
+
+def words(studio: Studio, stage: Stage, size: tuple[int, int] = SIZE) -> list[str]:
+    """All that is written on the picture."""
+    studio.stage(stage, 0.0, size)
+    return list(stage.picture().words)
+
+
+@pytest.fixture
+def walk(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> Walk:
+    """Pictures without numbers on the cubes, whose colors and sizes are measured."""
+    monkeypatch.setattr("scalarviz.pictures.view.scenery.draw_numbers", lambda *given: None)
+    return Walk(studio)

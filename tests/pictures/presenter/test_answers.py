@@ -1,0 +1,119 @@
+"""Slow requests do not stop the picture: results are shown when they arrive."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from scalarviz.pictures.presenter.answers import AT_ONCE, Answer
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view.frame_data import History
+from tests.training.session.test_threads import SOON, Gate, ours
+from tests.waiting import until
+
+
+def slowly(value: object, asked: list[object], seconds: float = 0.2) -> Callable[[], Any]:
+    def ask() -> object:
+        asked.append(value)
+        time.sleep(seconds)
+        return value
+
+    return ask
+
+
+def test_what_is_quick_is_there_at_once_and_asked_once() -> None:
+    answer, asked = Answer[Any](None), []
+    for patience in (AT_ONCE, 10.0):
+        for _ in range(3):
+            assert answer.get(patience, slowly(patience, asked, 0.0), 10.0) == patience
+            assert not answer.pending
+    assert asked == [AT_ONCE, 10.0]
+
+
+def test_the_answer_before_stands_until_the_new_one_is_there() -> None:
+    answer, asked = Answer[Any]("before"), []
+    start = time.perf_counter()
+    assert answer.get(1, slowly("one", asked), 0.01) == "before" and answer.pending
+    assert answer.get(1, slowly("one", asked), 0.01) == "before"
+    assert time.perf_counter() - start < 0.15
+    until(lambda: not answer.pending)
+    assert answer.get(1, slowly("one", asked), 0.01) == "one" and asked == ["one"]
+
+
+def test_the_newest_question_is_answered_in_the_end() -> None:
+    answer, asked = Answer[Any]("before"), []
+    for key in (1, 2, 3, 1, 3):
+        answer.get(key, slowly(key, asked, 0.05), 0.0)
+    until(lambda: answer.get(3, slowly(3, asked, 0.05), 0.0) == 3 and not answer.pending)
+    assert answer.value == 3
+
+
+def test_an_error_is_raised_where_it_was_asked_and_once() -> None:
+    answer = Answer[Any]("before")
+
+    def fail() -> None:
+        raise RuntimeError("no answer")
+
+    with pytest.raises(RuntimeError, match="no answer"):
+        answer.get(1, fail, 10.0)
+    assert answer.get(1, fail, 10.0) == "before" and not answer.pending
+
+
+# A stage.
+
+
+def seen(stage: Stage) -> Any:
+    """Everything that is said, and that is computed for it."""
+    frame_data = stage.frame_data()
+    card = frame_data.pinned
+    assert card is not None
+    return (
+        frame_data.words,
+        [block for block in card.blocks if not isinstance(block, History)],
+        frame_data.buffers.values,
+        stage.reading.numbers.value.tolist(),
+    )
+
+
+def test_a_picture_does_not_wait_for_the_step_that_goes_on() -> None:
+    gate = Gate()
+    stage = Stage(Show(gate.session), patience=AT_ONCE)
+    with gate.closed(lambda: gate.session.advance(2)):
+        start = time.perf_counter()
+        stage.pin(4)
+        stage.color = "last change"
+        for now in (0.0, 0.1):
+            stage.tick(now)
+            stage.frame_data()
+        Stage(Show(gate.session), patience=AT_ONCE).frame_data()
+        assert time.perf_counter() - start < SOON
+    gate.session.history(4, wait=True)
+
+
+@pytest.mark.parametrize("unit", ["step", "operation"])
+def test_what_a_picture_asks_for_is_shown_when_it_is_there(unit: Any) -> None:
+    gate = Gate()
+    s = gate.session
+    stages = [Stage(Show(s), patience=AT_ONCE), Stage(Show(s))]
+    for stage in stages:
+        stage.color = "last change"
+        stage.pin(4)
+        stage.frame_data()
+    until(lambda: not stages[0].reading.pending)
+    s.advance(3, unit)
+    gate.seconds = 0.2
+    start = time.perf_counter()
+    seen(stages[0])
+    assert time.perf_counter() - start < SOON and stages[0].tick(1.0)
+    until(lambda: (stages[0].frame_data(), not stages[0].reading.pending)[1])
+    gate.seconds = 0.0
+    seen(stages[1])
+    for stage in stages:
+        stage.tick(9.0)  # to the last operation
+    words, *others = seen(stages[1])
+    now, *same = seen(stages[0])
+    assert str(same) == str(others) and now.caption == words.caption
+    s.history(4, wait=True)
+    until(lambda: ours() == [])

@@ -1,0 +1,577 @@
+"""Captions of each operation, against the same arithmetic in numpy."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.errors import ShapeError
+from scalarviz.pictures.presenter.captions import moments
+from scalarviz.pictures.presenter.captions.format import (
+    agreeing,
+    both,
+    fill,
+    pretty,
+    said,
+    written_alike,
+)
+from scalarviz.pictures.presenter.captions.lines import Term, sum_line
+from scalarviz.pictures.presenter.captions.moments import caption
+from scalarviz.pictures.presenter.traced_weight import path
+from scalarviz.training.session.caption import Caption
+from tests.pictures.presenter.caption_reader import NUMBER, agrees, equations, value_of
+from tests.sessions import advanced
+from tests.wording import refused
+
+
+def rgb(batch: int = 8, optimizer: sv.Optimizer | None = None, **options: Any) -> sv.Session:
+    network = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
+    optimizer = optimizer or sv.SGD(0.5)
+    return sv.Session(
+        network, data.Rgb(), optimizer=optimizer, batch=batch, engine="python", **options
+    )
+
+
+def walk(session: sv.Session, row: int | None = None) -> dict[str, Caption]:
+    """What is said after each operation of the next step."""
+    told = {}
+    for name in session.operations:
+        session.advance(1, "operation")
+        told[name] = caption(session, row)
+    return told
+
+
+def numbers_in(line: str) -> list[float]:
+    """The numbers of a line."""
+    return [float(found) for found in NUMBER.findall(line)]
+
+
+def close(value: float) -> Any:
+    """As near as two digits are."""
+    return pytest.approx(float(value), rel=6e-2, abs=1e-12)
+
+
+# The whole of a step.
+
+
+def test_the_slope_of_an_output_is_written_in_p() -> None:
+    network = sv.Network([3, 4, 3], "tanh", "tanh", seed=0)
+    session = sv.Session(network, data.Rgb(), batch=1, engine="python")
+    assert walk(session)["delta 1"].formula == "delta = 2 × (p - t) / 3 outputs × (1 - p²)"
+
+
+def test_a_step_is_told_in_plain_sentences() -> None:
+    s = advanced(rgb(8), 2)
+    titles = {name: said.title for name, said in walk(s, 3 * 5 + 1).items()}
+    prediction, target = s.numbers("sigmoid 1").outputs, s.timeline.trainer.batches.at(2)[1]
+    assert prediction is not None
+    p, t = float(prediction[0, 2]), float(target[0, 2])
+    slope = 1.0 - float(s.numbers("tanh 0").outputs[0, 5]) ** 2
+    old, new = titles["step"].rstrip(".").split(" from ")[-1].split(" to ")
+    assert float(new) == close(s.network.bank.value[16]) and old != new
+    assert list(titles.values()) == [
+        "A new step begins: the last pushes are forgotten.",
+        "Neuron 5 adds up what arrives.",
+        "Neuron 5: tanh squeezes it between -1 and 1.",
+        "Output B adds up what arrives.",
+        f"Output B is {said(p)}; it should be {said(t)}.",
+        f"The loss says how far off the outputs are: {said(s.loss, 3)}.",
+        f"Output B is {said(t - p)} too low: the loss falls if it goes up.",
+        f"The weight from neuron 5 to output B is pushed {way(s, 32 + 2 * 8 + 5)}: "
+        "what came in times what is wrong.",
+        "What is wrong goes back to neuron 5, times the weights.",
+        f"Neuron 5 is at {said(float(s.numbers('tanh 0').outputs[0, 5]))}, "
+        f"where tanh has the slope {said(slope)}: {said(slope)} of what arrives goes on.",
+        f"The weight from input G to neuron 5 is pushed {way(s, 16)}: "
+        "what came in times what is wrong.",
+        f"The weight from input G to neuron 5 moves from {old} to {new}.",
+    ]
+
+
+def way(session: sv.Session, row: int) -> str:
+    """Where a weight is pushed by its grad."""
+    return "down" if session.network.bank.grad[row] > 0.0 else "up"
+
+
+def test_the_formulas_of_a_step() -> None:
+    assert [said.formula for said in walk(rgb(8)).values()] == [
+        "every grad = 0",
+        "z = x × w + ... + bias",
+        "a = tanh(z)",
+        "z = a × w + ... + bias",
+        "p = sigmoid(z)",
+        "L = mean of (p - t)²",
+        "delta = 2 × (p - t) / (8 samples × 3 outputs) × p × (1 - p)",
+        "grad = a × delta",
+        "arrives = sum of w × delta",
+        "delta = arrives × (1 - a²)",
+        "grad = x × delta",
+        "new w = w - lr × grad",
+    ]
+
+
+def test_layers_are_named_where_there_are_several() -> None:
+    network = sv.Network([2, 3, 3, 1], "tanh", seed=0)
+    told = walk(sv.Session(network, data.Xor(), optimizer=sv.SGD(0.1), batch=1, engine="python"))
+    assert told["affine 1"].title == "Neuron 0 of layer 1 adds up what arrives."
+    assert told["weight gradient 0"].title.startswith(
+        "The weight from input x to neuron 0 of layer 0 is pushed "
+    )
+    assert told["affine 2"].title.startswith("The output is ")
+
+
+@pytest.mark.parametrize(
+    ("z", "words"),
+    [
+        (0.1, "is at 0.1, where tanh is steep: 0.99 of what arrives goes on."),
+        (0.9, "is at 0.716, where tanh has the slope 0.49: 0.49 of what arrives goes on."),
+        (2.0, "is at 0.964, where tanh is nearly flat: only 0.071 of what arrives goes on."),
+        (0.8, "is at 0.664, where tanh has the slope 0.56: 0.56 of what arrives goes on."),
+        (0.4, "is at 0.38, where tanh is steep: 0.86 of what arrives goes on."),
+        (30.0, "is at 1, where tanh is flat: nothing goes on."),
+    ],
+)
+def test_a_slope_is_told_as_it_is_here(z: float, words: str) -> None:
+    network = sv.Network([1, 1, 1], "tanh", seed=0, dtype="float64")
+    network.bank.value[:] = [z, 0.0, 1.0, 0.0]
+    s = sv.Session(network, ([[1.0]], [[0.0]]), optimizer=sv.SGD(0.1), engine="python")
+    assert walk(s)["delta 0"].title == f"Neuron 0 {words}"
+
+
+def test_relu_says_what_became_of_the_sum() -> None:
+    network = sv.Network([1, 2, 1], "relu", seed=0, dtype="float64")
+    network.bank.value[:2] = 1.0, -1.0
+    s = sv.Session(network, ([[1.0]], [[0.0]]), optimizer=sv.SGD(0.1), engine="python")
+    s.advance(3, "operation")
+    assert caption(s, 0).title == "The sum of neuron 0 is above 0: relu lets it through."
+    assert caption(s, 1).title == "The sum of neuron 1 is not above 0: relu makes it 0."
+
+
+@pytest.mark.parametrize("batch", [1, 2, 8])
+def test_a_gradient_is_that_of_the_sample_and_then_of_the_batch(batch: int) -> None:
+    s = rgb(batch)
+    s.focus, row = batch - 1, 32 + 9
+    told = walk(s, row)["weight gradient 1"]
+    grad, found = float(s.network.bank.grad[row]), s.explain(row)
+    assert found.products is not None and found.g is not None
+    own = f"{said_as(told, found.x[-1])} × {said_as(told, found.g[-1])}"
+    assert own in told.numbers[0]
+    (marked,) = [piece for piece in told.pieces if piece.mark]
+    assert marked.row == row and marked.mark.replace("\n", " ") == marked.words
+    assert numbers_in(told.numbers[-1])[-1] == close(grad)
+    assert told.numbers[0].startswith("grad = " if batch == 1 else f"sample {batch}: ")
+    more = {1: "", 2: " + 1 more sample (", 8: " + ... 7 more samples ("}[batch]
+    assert more in told.numbers[-1] and (" more " in told.numbers[-1]) == bool(more)
+
+
+def said_as(told: Caption, value: float) -> str:
+    """A number as a caption writes it, with as many digits as it needs there."""
+    written = [said(value, digits) for digits in range(2, 10)]
+    return next(each for each in written if each in NUMBER.findall(told.numbers[0]))
+
+
+def test_the_term_of_the_followed_weight_is_shown() -> None:
+    s = rgb(8)
+    for name in s.operations:
+        s.advance(1, "operation")
+        if name == "affine 1":
+            break
+    for place in range(8):
+        lines = caption(s, 32 + 8 + place).lines
+        assert 32 + 8 + place in [piece.row for piece in lines[0]]
+
+
+def test_a_neuron_is_followed_as_a_weight_is() -> None:
+    s = rgb(8)
+    told = {}
+    for name in s.operations:
+        s.advance(1, "operation")
+        told[name] = caption(s, neuron=("tanh 0", 6))
+    assert told["affine 0"].neurons[0] == ("affine 0", 6)
+    assert told["tanh 0"].neurons[0] == ("tanh 0", 6)
+    assert told["delta 0"].neurons[0] == ("tanh 0", 6)
+    assert told["input gradient 1"].neurons[0] == ("tanh 0", 6)
+    assert told["weight gradient 0"].rows == (18,) == told["step"].rows
+    s.advance(2, "operation")
+    assert caption(s, neuron=("inputs", 2)).rows == () and "Neuron" in caption(s).title
+    pieces = caption(s, neuron=("inputs", 2)).pieces
+    assert ("inputs", 2) in [piece.neuron for piece in pieces]
+    s.advance(2, "operation")
+    assert caption(s, neuron=("sigmoid 1", 1)).neurons == (("affine 1", 1),)
+
+
+def test_at_the_very_start_nothing_is_computed() -> None:
+    assert caption(rgb()) == Caption("Each cube is one weight.")
+    first = walk(rgb())["zero_grad"]
+    assert first.title == "The first step begins: nothing is pushed yet."
+    assert first.numbers == ("The weight from input R to neuron 0: grad 0",)
+    assert first.callout == "grad 0"
+
+
+def test_without_a_weight_the_first_one_is_followed() -> None:
+    default, first = walk(rgb()), walk(rgb(), 0)
+    for one, other in zip(default.values(), first.values(), strict=True):
+        assert (one.title, one.neurons, one.rows) == (other.title, other.neurons, other.rows)
+
+
+def test_the_path_of_a_weight_leads_through_both_of_its_ends() -> None:
+    program = rgb().network.program
+    assert path(program, 3 * 7 + 2) == [(7, 2), (7, 7), (1, 7), (1, 1)]
+    assert path(program, 24 + 7) == [(7, 0), (7, 7), (1, 7), (1, 1)]
+    assert path(program, 32 + 2 * 8 + 6) == [(6, 0), (6, 6), (2, 6), (2, 2)]
+
+
+# Nothing is moved.
+
+
+def state(s: sv.Session) -> tuple[Any, ...]:
+    bank, timeline = s.network.bank, s.timeline
+    kept = [block for block in bank.blocks.values() if block.any()]  # zeros are as good as none
+    arrays = [bank.value, bank.grad, bank.frozen, bank.scaling, *kept]
+    journals = [[str(action) for action in branch.journal] for branch in s.branches]
+    counts = bank.step_count, bank.has_gradients, repr(timeline.loss), s.losses.tolist()
+    return s.clock, [array.tobytes() for array in arrays], journals, counts
+
+
+@pytest.mark.parametrize("optimizer", [sv.SGD(0.5), sv.Adam(0.01)])
+def test_telling_leaves_the_session_where_it_is(optimizer: sv.Optimizer) -> None:
+    s, alone = rgb(optimizer=optimizer), rgb(optimizer=optimizer)
+    for _ in range(30):
+        s.advance(1, "operation")
+        alone.advance(1, "operation")
+        before = state(s)
+        assert caption(s, 7) == caption(s, 7)
+        assert state(s) == before == state(alone)
+    s.advance(3)
+    alone.advance(3)
+    assert state(s) == state(alone)
+
+
+def test_telling_does_not_undo_edits_and_starts_no_branch() -> None:
+    s = advanced(rgb(), 4)
+    s.edit(0, 0.25)
+    s.learning_rate = 0.125
+    before = state(s)
+    caption(s, 0)
+    assert state(s) == before and len(s.branches) == 1
+    s.advance(1, "operation")
+    s.edit(3, 0.5)
+    before = state(s)
+    caption(s, 3)
+    assert state(s) == before and len(s.branches) == 1
+
+
+def test_in_the_past_the_future_stays() -> None:
+    s = advanced(rgb(), 6)
+    s.back(3)
+    caption(s)
+    s.advance(1, "operation")
+    caption(s)
+    assert len(s.branches) == 1 and s.current_branch.end.step == 6
+
+
+def test_after_an_edit_no_loss_is_computed_again() -> None:
+    s = advanced(rgb(), 1)
+    s.learning_rate = 0.25
+    assert "computed again" in caption(s).numbers[-1] and " - 0.5 × " in caption(s).numbers[0]
+    s.edit(0, 3.0)
+    assert not any("again" in line for line in caption(s).numbers)
+
+
+def test_a_sum_whose_weights_were_changed_is_not_claimed() -> None:
+    s = advanced(rgb(), 2, "operation")
+    s.edit(1, 5.0)
+    (line,) = caption(s, 0).numbers
+    assert line.endswith("(a weight was changed since)") and "×" not in line
+
+
+# Other networks, losses and optimizers.
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_every_optimizer_ends_at_the_new_value(name: str) -> None:
+    s = advanced(rgb(optimizer=sv.Optimizer(name, 0.05, clip_norm=0.01, l2=0.001)), 2)
+    told = caption(s, 3)
+    slots = OPTIMIZERS[name].slots
+    assert [line.split(" = ")[0] for line in told.numbers if line.startswith((*slots, "grad"))] == [
+        "grad used",
+        "grad used",
+        *slots,
+    ]
+    assert numbers_in(told.numbers[0])[-1] == close(float(s.network.bank.value[3]))
+    assert told.formula.startswith("new w = w ") and " - lr × " in told.formula
+    for arithmetic, result in equations(told):
+        assert agrees(value_of(arithmetic), result)
+
+
+def test_decay_moves_a_weight_before_its_gradient_does() -> None:
+    s = advanced(rgb(optimizer=sv.AdamW(0.5, decay=0.5)), 1)
+    before = float(s.network.bank.value[3])
+    s.advance(1)
+    told = caption(s, 3)
+    (kept,) = [line for line in told.numbers if line.startswith("w after decay = ")]
+    assert numbers_in(kept)[-1] == close(before * 0.75)
+    assert numbers_in(told.numbers[0])[0] == close(before * 0.75)
+
+
+def test_a_step_too_small_for_two_digits_is_seen_all_the_same() -> None:
+    s = rgb(optimizer=sv.SGD(1e-4))
+    before = float(s.network.bank.value[3])
+    s.advance(1)
+    (piece,) = [piece for piece in caption(s, 3).pieces if piece.row == 3]
+    old, new = piece.mark.split("\n→ ")
+    assert float(old) == pytest.approx(before, rel=1e-5, abs=1e-7) and old != new
+    assert float(new) == pytest.approx(s.network.bank.value[3], rel=1e-5, abs=1e-7)
+
+
+def test_what_has_no_words_is_called_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(moments.TELLERS, "loss")
+    assert walk(rgb())["loss"] == Caption("Loss.")
+
+
+def test_a_frozen_weight_stays() -> None:
+    s = rgb()
+    s.freeze(2)
+    s.advance(1)
+    assert caption(s, 2).title.startswith(
+        "The weight from input B to neuron 0 is frozen: it stays "
+    )
+    said_of_all = "all that are not frozen move at once, for all 8 samples together"
+    assert said_of_all in caption(s, 1).numbers
+
+
+@pytest.mark.parametrize("name", [*LOSSES, *ROW_LOSSES])
+@pytest.mark.parametrize("mean", ["all", "samples", "none"])
+@pytest.mark.parametrize("batch", [1, 2])
+def test_every_loss_is_told(name: str, mean: Any, batch: int) -> None:
+    network = sv.Network([3, 4, 3], "tanh", seed=0)
+    loss = sv.Loss(name, factor=0.5, mean=mean)
+    s = sv.Session(network, data.Rgb(), loss, sv.SGD(0.01), batch=batch, engine="python")
+    told = walk(s, 0)
+    assert loss.row.error and pretty(loss.row.error) in told["loss"].formula
+    assert loss.row.slope and pretty(loss.row.slope) in told["delta 1"].formula
+    assert told["loss"].formula.startswith("L = 0.5 × ") and "0.5 × " in told["delta 1"].formula
+    upstream = float(s.numbers("affine 1").upstream[0, 0])
+    assert numbers_in(told["delta 1"].numbers[0])[-1] == close(upstream)
+    assert numbers_in(told["loss"].numbers[-1])[-1] == close(s.loss)
+    for said_now in (told["loss"], told["delta 1"]):
+        for arithmetic, result in equations(said_now):
+            assert agrees(value_of(arithmetic), result)
+
+
+def as_python(formula: str) -> str:
+    """A formula of a row, for Python."""
+    formula = re.sub(r"\|([^|]*)\|", r"abs(\1)", formula.replace("e^p", "exp(p)"))
+    formula = re.sub(r"(\d|\b[apt]) ([(apt])", r"\1 * \2", formula)
+    return formula.replace("^", "**")
+
+
+NAMES = {
+    **{name: row.value for name, row in ACTIVATIONS.items()},
+    "exp": np.exp,
+    "log": np.log,
+    "cos": np.cos,
+    "sign": np.sign,
+    "clip": np.clip,
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize(("p", "t"), [(0.75, 0.25), (-0.3, 1.2)])
+def test_the_words_for_a_loss_are_its_formula(name: str, p: float, t: float) -> None:
+    row = LOSSES[name]
+    error, derivative = as_python(row.error), as_python(row.slope)
+    names = {**NAMES, "p": p, "t": t, "huber": lambda e: row.value(e, 0.0)}
+    assert eval(error, names) == pytest.approx(row.value(p, t) * row.weight(p, t))
+    assert eval(derivative, names) == pytest.approx(row.derivative(p, t) * row.weight(p, t))
+
+
+@pytest.mark.parametrize("name", [name for name in ACTIVATIONS if name != "linear"])
+def test_every_activation_is_told_and_its_slope_is_the_derivative(name: str) -> None:
+    network = sv.Network([3, 4, 3], name, seed=0)
+    s = sv.Session(network, data.Rgb(), optimizer=sv.SGD(0.01), batch=2, engine="python")
+    told = walk(s)
+    z, a = (float(x[0, 0]) for x in (s.numbers(f"{name} 0").inputs, s.numbers(f"{name} 0").outputs))
+    assert told[f"{name} 0"].numbers[0].startswith(f"{name}(")
+    called, *between, last = told[f"{name} 0"].numbers[0].split(" = ")
+    assert [*numbers_in(called), float(last)] == [close(z), close(a)]
+    assert all(agrees(value_of(each), last) for each in between)  # its formula
+    slope = ACTIVATIONS[name].slope
+    if slope and "if" not in slope:
+        text, names = as_python(slope), {**NAMES, "a": a, "z": z}
+        assert eval(text, names) == pytest.approx(ACTIVATIONS[name].derivative(z, a), rel=1e-6)
+
+
+def test_an_expression_is_told_in_five_phases() -> None:
+    slope, shift = sv.Value(2.0, label="slope"), sv.Value(0.5)
+    line = sv.compile(lambda x: slope * x + shift, inputs=1, engine="python")
+    x, y = np.array([[0.0], [1.0], [2.0]]), np.array([[1.0], [2.0], [2.5]])
+    s = advanced(sv.Session(line, (x, y), optimizer=sv.SGD(0.1), engine="python"), 1)
+    w, b = slope.data, shift.data
+    row = line.find_rows(slope)
+    s.focus = 1
+    told = walk(s, int(row))
+    assert list(told) == ["zero_grad", "forward", "loss", "backward", "step"]
+    picked = s.timeline.trainer.batches.at(1)
+    inputs, targets = picked[0][:, 0], picked[1][:, 0]
+    p = w * inputs + b
+    wanted = [2, inputs[1], p[1]]
+    assert numbers_in(told["forward"].numbers[0]) == list(map(close, wanted))
+    assert numbers_in(told["loss"].numbers[1])[-1] == close(np.mean((p - targets) ** 2))
+    gradient = float(np.mean(2.0 * (p - targets) * inputs))
+    assert told["backward"].numbers[0].startswith("slope: grad = ")
+    assert numbers_in(told["backward"].numbers[0]) == [close(gradient)]
+    assert told["step"].title.startswith("slope moves from ") and told["step"].rows == (row,)
+    assert numbers_in(told["step"].numbers[0])[-1] == close(slope.data)
+    assert len({caption.title for caption in told.values()}) == 5
+
+
+def test_without_weights_and_without_words_something_is_said() -> None:
+    network = sv.Network([sv.FrequencyEncoding(3, 2)])
+    nothing = np.zeros((4, 3)), np.zeros((4, 12))
+    s = sv.Session(network, nothing, batch=2, engine="python")
+    for told in walk(s).values():
+        assert told.title.endswith((".", "?"))
+
+
+# How numbers look.
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (0.15449, 3, "0.154"),
+        (-0.0, 2, "0"),
+        (-0.10512, 3, "-0.105"),
+        (0.8, 2, "0.8"),
+        (1.3, 2, "1.3"),
+        (1234.6, 2, "1235"),
+        (0.00023, 2, "0.00023"),
+        (1.44e-8, 2, "1.4e-8"),
+        (9.99e-5, 2, "0.0001"),
+        (2e12, 2, "2e12"),
+        (-0.5, 2, "-0.5"),
+        (0.996, 2, "1"),
+        (float("nan"), 2, "nan"),
+        (float("-inf"), 2, "-inf"),
+    ],
+)
+def test_numbers_are_those_of_a_pocket_calculator(value: float, digits: int, text: str) -> None:
+    assert said(value, digits) == text
+
+
+def test_two_numbers_get_the_digits_that_tell_them_apart() -> None:
+    assert both(0.154, 0.151) == ("0.154", "0.151")
+    assert both(0.15401, 0.15402) == ("0.15401", "0.15402")
+    assert both(1.0, 1.0) == ("1", "1")
+
+
+def test_numbers_take_the_place_of_names_only() -> None:
+    assert fill("a (1 - a^2) / tan(a)", {"a": "-0.5"}) == "-0.5 × (1 - (-0.5)²) / tan(-0.5)"
+    assert fill("-p / (-p)^2 - p", {"p": "-0.3"}) == "-(-0.3) / (-(-0.3))² + 0.3"
+    assert fill("sqrt(v) + e^z", {"v": "4"}) == "sqrt(4) + e^z"
+    assert fill("log(1 + e^p) - t * p", {"p": "-0.3", "t": "1"}) == "log(1 + e^(-0.3)) - 1 × -0.3"
+    assert fill("2 (p - t)", {"p": "0.4", "t": "-0.3"}) == "2 × (0.4 + 0.3)"
+
+
+def test_operands_get_digits_until_the_result_is_right() -> None:
+    def product(v: Sequence[float]) -> float:
+        return v[0] * v[1]
+
+    assert agreeing((0.5, 0.5), product, 0.25) == (["0.5", "0.5"], "0.25", True)
+    shown, result, _ = agreeing((0.1442, 0.1442), product, 0.1442**2)
+    assert shown == ["0.144", "0.144"] and result == "0.021"
+    assert agreeing((0.5, 0.5), product, 0.3) == (["0.5", "0.5"], "0.3", False)
+
+
+def test_a_long_sum_keeps_its_largest_terms_in_their_order() -> None:
+    terms = [Term((float(value),)) for value in (1, -9, 2, 0, 8, 7)] + [Term((5.0,), stays=True)]
+    words = "".join(piece.words for piece in sum_line(terms, 14.0))
+    assert words == "-9 + 8 + 7 + ... 3 more (3) + 5 = 14"
+    words = "".join(piece.words for piece in sum_line(terms, 14.0, keep=3))
+    assert words == "-9 + 0 + 8 + ... 3 more (10) + 5 = 14"
+    words = "".join(piece.words for piece in sum_line(terms[:4], -6.0))
+    assert words == "1 + -9 + 2 + 0 = -6"
+
+
+# In the session.
+
+
+def test_a_session_says_what_it_did_last() -> None:
+    s = rgb()
+    assert str(s.caption()) == "Each cube is one weight."
+    for _ in s.operations:
+        s.advance(1, "operation")
+        assert s.caption() == caption(s) and s.caption().title == s.caption(0).title
+        assert s.caption(s.network.weight(7)) == caption(s, 7) == s.caption(7)
+    assert s.caption(7).rows == (7,) and " moves from " in str(s.caption(7))
+    lines = str(s.caption(7)).splitlines()
+    assert lines == [s.caption(7).title, s.caption(7).formula, *s.caption(7).numbers]
+
+
+def test_a_caption_of_a_weight_that_there_is_not() -> None:
+    with refused(ShapeError, "59"):
+        rgb().caption(59)
+
+
+def test_the_focus_sample_is_the_one_that_is_told() -> None:
+    s = advanced(rgb(8), 2, "operation")
+    first = s.caption()
+    s.focus = 3
+    assert s.caption() != first and s.caption().title == first.title
+
+
+def test_where_there_are_classes_the_right_output_is_told() -> None:
+    inputs, targets = np.random.default_rng(0).random((4, 3)), np.eye(5)[[3, 1, 4, 0]]
+    network = sv.Network([3, 6, 5], "tanh", seed=0)
+    s = sv.Session(network, (inputs, targets), "softmax_cross_entropy", engine="python")
+    for sample in range(4):
+        s.focus = sample
+        told = walk(s)
+        right = int(np.argmax(s.timeline.trainer.run.targets()[sample]))
+        assert told["affine 1"].neurons == (("affine 1", right),)
+        assert told["delta 1"].title == f"The loss falls if output {right} goes up."
+        assert f"share of output {right}: -log(" in told["loss"].numbers[0]
+        assert told["step"].rows[0] in range(18 + 6 + 6 * right, 18 + 6 + 6 * right + 6)
+        assert told["weight gradient 1"].rows == told["step"].rows == told["zero_grad"].rows
+        before = told["weight gradient 1"].neurons[1]
+        assert told["input gradient 1"].neurons == (before,)
+
+
+def test_a_term_of_no_weight_is_preferred_unless_one_is_chosen() -> None:
+    network = sv.Network([8, 1], seed=0, dtype="float64")
+    network.bank.value[:8] = [0.0, 0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.4]
+    s = advanced(sv.Session(network, (np.ones((1, 8)), [[0.0]]), engine="python"), 2, "operation")
+    rows = [[piece.row for piece in said.lines[0]][:5:2] for said in (s.caption(), s.caption(0))]
+    assert rows == [[2, 4, 6], [0, 2, 4]]
+
+
+def test_a_step_says_that_the_batch_decides() -> None:
+    s = advanced(rgb(8), 1)
+    together, again = s.caption().numbers[-2:]
+    assert together == "all weights move at once, for all 8 samples together"
+    old, new = again.removeprefix("the loss of all 8 samples, computed again: ").split(" → ")
+    assert agrees(s.loss, old) and float(new) != float(old)
+    s = advanced(rgb(1), 1)
+    together, again = s.caption().numbers[-2:]
+    assert together == "all weights move at once"
+    assert again.startswith("the loss of this sample, computed again: ")
+
+
+def test_a_number_is_written_alike_wherever_a_caption_has_it() -> None:
+    third = 1.0 / 3.0
+
+    def made() -> list[str]:
+        shown, total, _ = agreeing([third, -0.33], sum, third - 0.33)
+        return [said(third), *shown, total, said(0.5)]
+
+    assert made()[0] == "0.33" and made()[1] == "0.3333"
+    assert written_alike(made) == ["0.3333", "0.3333", "-0.33", "0.0033", "0.5"]
+    assert made()[0] == "0.33"

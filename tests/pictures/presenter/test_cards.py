@@ -1,0 +1,400 @@
+"""Cards of pinned weights: recomputed in numpy, and by a calculator from what is written."""
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.pictures.presenter.arithmetic import Product, change_between, product_table
+from scalarviz.pictures.presenter.cards import history_of
+from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view.frame_data import Card, History, Line, Table
+from scalarviz.training.session.last_change import LastChange, last_change
+from tests.sessions import advanced
+
+OPTIMIZERS = {
+    "sgd": sv.SGD(0.5),
+    "momentum": sv.Momentum(0.1, 0.8),
+    "nesterov": sv.Nesterov(0.1, 0.8),
+    "rmsprop": sv.RMSProp(0.01),
+    "adam": sv.Adam(0.01),
+    "adamw": sv.AdamW(0.01, decay=0.1),
+    "decay": sv.SGD(0.5, l1=0.001, l2=0.01),
+    "clip value": sv.SGD(0.5, clip_value=0.002),
+    "clip norm": sv.Adam(0.01, clip_norm=0.01, l2=0.01),
+    "schedule": sv.SGD(0.5, schedule=sv.Schedule("cosine", steps=50)),
+}
+ROWS = (0, 5, 13, 23, 24, 30, 33, 50, 56, 58)
+
+
+def rgb(optimizer: sv.Optimizer | None = None, batch: int = 8, **options: Any) -> sv.Session:
+    options = {"engine": "python", **options}
+    network = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0, dtype="float64")
+    optimizer = optimizer or sv.SGD(0.5)
+    return sv.Session(network, data.Rgb(), optimizer=optimizer, batch=batch, **options)
+
+
+def card_of(session: sv.Session, row: int) -> Card:
+    stage = Stage(session)
+    stage.pin(row)
+    card = stage.frame_data().pinned
+    stage.leave()
+    assert card is not None
+    return card
+
+
+def lines_of(card: Card, look: str = "plain") -> list[str]:
+    return [each.words for each in card.blocks if isinstance(each, Line) and each.look == look]
+
+
+def table_of(card: Card) -> Table:
+    (table,) = [each for each in card.blocks if isinstance(each, Table)]
+    return table
+
+
+def last_place(number: str) -> float:
+    """What a 1 in the last digit is worth."""
+    digits, _, power = number.partition("e")
+    return 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
+
+
+def calculate(formula: str) -> float:
+    """What a pocket calculator makes of a formula as it is written."""
+    formula = formula.replace("×", "*").replace("^", "**").replace("²", "**2")
+    known = {
+        "sqrt": math.sqrt,
+        "sign": lambda x: float(np.sign(x)),
+        "clip": lambda x, limit: max(-limit, min(limit, x)),
+    }
+    return float(eval(formula, {"__builtins__": {}}, known))
+
+
+def assert_calculates(line: str) -> None:
+    """A line such as "new w = 0.5 - 0.1 × 0.2 = 0.48" is right as it is written."""
+    _, formula, result = line.split(" = ")
+    assert abs(calculate(formula) - float(result)) < 0.51 * last_place(result), line
+
+
+class ByHand:
+    """The last step of a 3-8-3 network of tanh and sigmoid with mse, from weights in numpy."""
+
+    def __init__(self, value: np.ndarray, inputs: np.ndarray, targets: np.ndarray) -> None:
+        w1, b1 = value[:24].reshape(8, 3), value[24:32]
+        w2, b2 = value[32:56].reshape(3, 8), value[56:59]
+        hidden = np.tanh(inputs @ w1.T + b1)
+        out = 1.0 / (1.0 + np.exp(-(hidden @ w2.T + b2)))
+        delta2 = 2.0 * (out - targets) / out.size * out * (1.0 - out)
+        delta1 = delta2 @ w2 * (1.0 - hidden**2)
+        ones = np.ones(len(inputs))
+        self.x = [inputs[:, i % 3] for i in range(24)] + [ones] * 8
+        self.x += [hidden[:, i % 8] for i in range(24)] + [ones] * 3
+        self.delta = [delta1[:, i // 3] for i in range(24)] + [delta1[:, i] for i in range(8)]
+        self.delta += [delta2[:, i // 8] for i in range(24)] + [delta2[:, i] for i in range(3)]
+        self.grad = np.array([x @ d for x, d in zip(self.x, self.delta, strict=True)])
+
+
+def by_hand(session: sv.Session) -> ByHand:
+    """The last step of a session, which goes back one step and on again."""
+    session.back(1)
+    value = session.network.bank.value.copy()
+    inputs, targets = session.timeline.trainer.batches.at(session.step_index)
+    session.advance(1)
+    return ByHand(value, inputs.astype(float), targets.astype(float))
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_a_card_has_the_numbers_of_the_step_and_a_calculator_agrees(name: str) -> None:
+    session = advanced(rgb(OPTIMIZERS[name]), 23)
+    step = by_hand(session)
+    session.back(1)
+    before = session.network.bank.value.copy()
+    session.advance(1)
+    for row in ROWS:
+        card = card_of(session, row)
+        table = table_of(card)
+        for cells in table.rows:
+            sample = int(cells[0]) - 1
+            x, delta, product = (float(cell) for cell in cells[1:])
+            assert x == pytest.approx(step.x[row][sample], rel=0.06)
+            assert delta == pytest.approx(step.delta[row][sample], rel=0.06)
+            assert abs(x * delta - product) < 0.51 * last_place(cells[3])
+        total = table.total[-1]
+        assert abs(float(total) - step.grad[row]) < 0.51 * last_place(total)
+        for count in range(len(table.rows) + 1):
+            shown = sum(float(cells[3]) for cells in table.rows[:count])
+            rest = float(table.rests[count][-1]) if table.rests[count] else 0.0
+            assert abs(shown + rest - float(total)) < 0.51 * last_place(total)
+        (change,) = lines_of(card, "large")
+        old, new = map(float, change.split(" → "))
+        assert abs(old - before[row]) < 0.51 * last_place(change.split(" → ")[0])
+        assert abs(new - session.network.bank.value[row]) < 0.51 * last_place(change.split()[-1])
+        formulas = [line for line in lines_of(card) if " = " in line]
+        for line in formulas:
+            assert_calculates(line)
+        assert formulas[-1].startswith("new w = ") and float(formulas[-1].split()[-1]) == new
+
+
+def test_adams_numbers_are_those_of_adam_by_hand() -> None:
+    session = rgb(sv.Adam(0.01))
+    m, v, row = 0.0, 0.0, 13
+    for _ in range(7):
+        session.advance(1)
+        g = by_hand(session).grad[row]
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+    lines = [line for line in lines_of(card_of(session, row)) if " = " in line]
+    names = [line.partition(" = ")[0] for line in lines]
+    assert names == ["m", "v", "m corrected", "v corrected", "new w"]
+    wanted = [m, v, m / (1 - 0.9**7), v / (1 - 0.999**7), session.network.bank.value[row]]
+    for line, number in zip(lines, wanted, strict=True):
+        assert float(line.split()[-1]) == pytest.approx(number, rel=0.06)
+    assert "(1 - 0.9^7)" in lines[2] and "(1 - 0.999^7)" in lines[3]
+
+
+def test_one_sentence_says_why_it_changed() -> None:
+    session = advanced(rgb(), 20)
+    step, f = by_hand(session), session.focus
+    words = lines_of(card_of(session, 5))[0]
+    push = session.network.bank.value[5] - (session.back(1), session.network.bank.value[5])[1]
+    numbers = re.findall(r"-?[\d.]*\d(?:e-?\d+)?", words)
+    name = f"In sample {f + 1}: Input B sent"
+    assert words.startswith(name) and "neuron 1 was off by delta" in words
+    _, x, _, delta, samples, grad, number, by = map(float, numbers)
+    assert (samples, number) == (8, 20)
+    wanted = step.x[5][f], step.delta[5][f], step.grad[5], abs(push)
+    assert (x, delta, grad, by) == pytest.approx(wanted, rel=0.06)
+    assert ("down" in words) == (push < 0.0)
+
+
+def test_after_an_edit_the_card_says_so_and_not_the_step_before() -> None:
+    session = advanced(rgb(), 3)
+    old = session.network.bank.value[5]
+    session.edit(5, 0.25)
+    session.edit(5, 1.5)
+    card = card_of(session, 5)
+    assert lines_of(card, "large") == [f"edited: {change_between(old, 1.5)[0]} → 1.5"]
+    assert not [each for each in card.blocks if isinstance(each, Table)]
+    assert lines_of(card_of(session, 6), "large")[0].count("edited") == 0
+    session.advance(2, "operation")
+    assert lines_of(card_of(session, 5), "large") == lines_of(card, "large")
+    session.edit(5, 2.0)
+    assert lines_of(card_of(session, 5), "large")[0].endswith("→ 2")
+    session.advance(len(session.operations) - 2, "operation")
+    assert lines_of(card_of(session, 5), "large")[0].startswith("2 → ")
+    session.edit(5, 9.0)
+    session.edit(5, session.network.bank.value[5] - 0.0)
+    session.back(1, "step")
+    session.advance(1)
+    session.network.bank.value[5] = -4.0  # past the session
+    assert lines_of(card_of(session, 5), "large")[0].endswith("→ -4")
+
+
+def test_an_edit_that_was_undone_is_none() -> None:
+    session = advanced(rgb(), 3)
+    old = session.network.bank.value[5]
+    session.edit(5, 1.5)
+    session.edit(5, old)
+    assert "edited" not in lines_of(card_of(session, 5), "large")[0]
+
+
+def test_an_edit_before_the_first_step_is_said_too() -> None:
+    session = rgb()
+    assert card_of(session, 5).blocks[0].aside == "no step yet"
+    session.edit(5, 1.5)
+    assert lines_of(card_of(session, 5), "large")[0].startswith("edited: ")
+    session.advance(1, "operation")
+    assert lines_of(card_of(session, 5), "large")[0].startswith("edited: ")
+
+
+def test_a_frozen_weight_says_that_no_step_moves_it() -> None:
+    session = advanced(rgb(), 3)
+    session.freeze(5)
+    session.advance(1)
+    card = card_of(session, 5)
+    (frozen,) = lines_of(card, "large")
+    value = float(frozen.removeprefix("frozen at "))
+    assert value == pytest.approx(session.network.bank.value[5], rel=0.006)
+    assert lines_of(card, "strong") == ["Why did it not change?"]
+    assert "It is frozen: no step moves it." in lines_of(card)[0]
+    assert not any(" = " in line for line in lines_of(card))
+
+
+def test_within_a_step_the_card_says_what_is_known_so_far_and_when_the_rest_comes() -> None:
+    session, seen = rgb(), []
+    session.advance(3)
+    before = lines_of(card_of(session, 5), "large")
+    for _ in session.operations[:-1]:
+        session.advance(1, "operation")
+        card = card_of(session, 5)
+        assert lines_of(card, "large") == before  # the last change stays
+        assert lines_of(card, "strong") == ["Step 4 so far"]
+        seen.append(lines_of(card)[0])
+        has_table = any(isinstance(each, Table) for each in card.blocks)
+        assert has_table == ("moves at" in seen[-1])
+    delta = session.operations.index("delta 0")
+    for words in seen[1:delta]:
+        assert 'delta is not computed yet: it comes at "layer 0: slope"' in words
+    assert 'product is not computed yet: it comes at "layer 0: push"' in seen[delta]
+    assert 'The weight moves at "move".' in seen[-1]
+    session.advance(1, "operation")
+    assert lines_of(card_of(session, 5), "large") != before
+    assert lines_of(card_of(session, 5), "strong") == ["Why did it change?"]
+
+
+def test_the_focus_sample_comes_first_and_is_marked() -> None:
+    session = advanced(rgb(), 2)
+    session.focus = 3
+    table = table_of(card_of(session, 5))
+    assert [cells[0] for cells in table.rows] == ["4", "1", "2", "3", "5", "6", "7", "8"]
+    assert table.marked == 0
+
+
+def test_while_it_plays_the_last_explanation_stays() -> None:
+    session = advanced(rgb(engine="cpu"), 3)
+    stage = Stage(session)
+    stage.pin(5)
+    rest = stage.frame_data().pinned
+    assert rest is not None
+    session.play(200.0)
+    try:
+        while session.step_index < 6:
+            pass
+        card = stage.frame_data().pinned
+        assert card is not None and lines_of(card)[0] == lines_of(rest)[0]
+        assert card.blocks[0].aside == "now"
+    finally:
+        session.pause()
+    card = stage.frame_data().pinned
+    assert card is not None and f"Step {session.step_index}" in lines_of(card)[0]
+
+
+def test_a_kernels_weight_adds_up_all_places_the_largest_first() -> None:
+    net = sv.Network([sv.Conv2d((1, 6, 6), 2, 3), sv.Flatten((2, 4, 4)), sv.Dense(32, 2)], seed=0)
+    images = np.random.default_rng(0).uniform(size=(4, 36))
+    session = advanced(sv.Session(net, (images, np.eye(2)[[0, 1, 0, 1]]), engine="python"), 2)
+    card = card_of(session, 4)
+    sizes = [abs(float(cells[3])) for cells in table_of(card).rows]
+    assert sizes == sorted(sizes, reverse=True) and table_of(card).rests[0][0] == "... 64 more"
+    assert "used at 16 places of each sample" in lines_of(card)[0]
+    found = session.explain(4)
+    best = int(np.argmax(np.abs(found.products)))
+    assert table_of(card).rows[0][0] == str(best // 16 + 1)
+
+
+def test_a_parameter_of_an_expression_has_a_card_without_products() -> None:
+    slope, shift = sv.Value(0.5), sv.Value(0.1)
+    line = sv.compile(lambda x: (slope * x + shift).tanh(), inputs=1, engine="python")
+    batch = np.linspace(-1, 1, 5)[:, np.newaxis], np.linspace(0, 1, 5)[:, np.newaxis]
+    session = sv.Session(line, batch, engine="python")
+    assert card_of(session, 0).blocks
+    session.advance(2)
+    card = card_of(session, 0)
+    assert "The chain rule gives grad" in lines_of(card)[0]
+    assert_calculates(lines_of(card)[-1])
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-12, 1e9])
+def test_numbers_of_any_size_add_up(scale: float) -> None:
+    rng = np.random.default_rng(3)
+    for count in (1, 2, 8, 100):
+        pairs = rng.normal(size=(count, 2)) * [scale, 1.0]
+        table = product_table("abcd", [Product("", *pair) for pair in pairs.tolist()], "sum")
+        total = float(pairs.prod(axis=1).sum())
+        assert float(table.total[-1]) == pytest.approx(total, rel=0.06)
+        for cut, rest in enumerate(table.rests):
+            shown = sum(float(cells[3]) for cells in table.rows[:cut])
+            shown += float(rest[-1]) if rest else 0.0
+            assert abs(shown - float(table.total[-1])) < 0.51 * last_place(table.total[-1])
+
+
+def test_numbers_that_are_not_finite_are_shown_as_they_are() -> None:
+    pairs = [Product("1", math.inf, 1.0), Product("2", math.nan, 2.0)]
+    assert [cells[3] for cells in product_table("abcd", pairs, "sum").rows] == ["inf", "nan"]
+
+
+# The history.
+
+
+def test_a_history_is_dotted_where_nothing_is_known() -> None:
+    steps, values = np.array([100, 101, 102, 400, 401]), np.arange(5.0)
+    history = history_of(steps, values, -1.0, (401, 4.0))
+    assert history is not None
+    assert history.steps.tolist() == [0, 100, 101, 102, 400, 401] and history.values[0] == -1.0
+    assert history.known.tolist() == [False, True, True, False, True]
+    assert history_of(np.zeros(0), np.zeros(0), 0.5, (0, 0.5)) is None
+
+
+def test_a_long_history_that_was_recorded_throughout_is_solid() -> None:
+    steps = np.arange(0, 400_001, 200)
+    history = history_of(steps, np.zeros(len(steps)), 0.0, (400_000, 0.0))
+    assert history is not None and history.known.all()
+
+
+def test_an_edit_is_a_step_up_at_the_end_of_the_history() -> None:
+    session = advanced(rgb(), 5)
+    session.edit(5, 3.0)
+    (history,) = [each for each in card_of(session, 5).blocks if isinstance(each, History)]
+    assert history.steps[-2:].tolist() == [5, 5] and history.values[-1] == 3.0
+    assert history.known.all() and history.values[-2] < 1.0
+
+
+def test_a_history_before_the_pinning_is_not_made_up() -> None:
+    session = advanced(rgb(), 30)
+    stage = Stage(session, patience=0.0)  # does not wait for the steps before
+    with session._session_lock.taken():
+        stage.pin(5)
+        session._weight_history.stop()
+        history = stage._cards._history(5, stage._source())
+    assert history is not None
+    assert history.steps.tolist()[0] == 0 and not history.known[0]
+    stage.leave()
+
+
+def test_pictures_of_an_unchanged_session_have_one_history() -> None:
+    session = advanced(rgb(), 40)
+    session.edit(5, 0.5)
+    session.advance(5)
+    found = [card_of(session, 5).blocks for _ in range(4)]
+    histories = [each for blocks in found for each in blocks if isinstance(each, History)]
+    for each in histories[1:]:
+        np.testing.assert_array_equal(each.steps, histories[0].steps)
+        np.testing.assert_array_equal(each.values, histories[0].values)
+        np.testing.assert_array_equal(each.known, histories[0].known)
+    assert len(histories) == 4 and histories[0].known.all()
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_a_gradient_that_is_not_finite_is_said(mixed: bool) -> None:
+    precision = sv.Precision("mixed", loss_scale=2.0**30) if mixed else "full"
+    net = sv.Network([1, 1], seed=0)
+    session = sv.Session(
+        net, ([[1.0]], [[5.0]]), "mse", sv.SGD(0.1), engine="cpu", precision=precision
+    )
+    session.advance(len(session.operations) - 1, "operation")
+    if not mixed:
+        net.bank.grad[0] = np.inf
+    words = lines_of(card_of(session, 0))
+    assert ("The step will be refused: grad is not finite." in words) != mixed
+    assert ("It is not finite: this step counts it as 0." in words) == mixed
+
+
+def test_the_last_change_is_found_at_any_moment() -> None:
+    session = rgb()
+    timeline = session.timeline
+    assert last_change(timeline, 5) is None
+    values = [session.network.bank.value[5]]
+    for step in range(1, 4):
+        for _ in session.operations:
+            session.advance(1, "operation")
+            if session.clock.operation and step > 1:
+                assert last_change(timeline, 5) == LastChange(step - 1, False, *values[-2:])
+        values.append(session.network.bank.value[5])
+        assert last_change(timeline, 5) == LastChange(step, False, *values[-2:])
+        assert session.network.bank.value[5] == values[-1] and session.clock.place == (step, 0)
+    session.edit([5, 6], [0.5, 0.25])
+    assert last_change(timeline, 5) == LastChange(3, True, values[-1], 0.5)
+    session.back(1)
+    assert last_change(timeline, 5) == LastChange(2, False, *values[-3:-1])

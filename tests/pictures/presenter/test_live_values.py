@@ -1,0 +1,400 @@
+"""LiveValues: which numbers of a session a picture reads, and when."""
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.pictures.presenter import exhibits_of
+from scalarviz.pictures.presenter.answers import AT_ONCE
+from scalarviz.pictures.presenter.curves import POINTS
+from scalarviz.pictures.presenter.exhibits_of import in_portions
+from scalarviz.pictures.presenter.live_values import LiveValues
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view.exhibits.pictures import Pictures
+from scalarviz.pictures.view.exhibits.swatches import Swatches
+from tests.sessions import advanced
+from tests.training.session.test_session import session
+from tests.waiting import until
+
+
+@pytest.fixture
+def reading(colours: sv.Session) -> LiveValues:
+    colours.advance(2)
+    return LiveValues(colours)
+
+
+def test_numbers_are_those_of_the_last_look(reading: LiveValues) -> None:
+    bank = reading.session.network.bank
+    before = bank.value.copy()
+    reading.session.advance(1)
+    np.testing.assert_array_equal(reading.numbers.value, before)
+    reading.refresh()
+    np.testing.assert_array_equal(reading.numbers.value, bank.value)
+    np.testing.assert_array_equal(reading.numbers.grad, bank.grad)
+    np.testing.assert_array_equal(reading.last.value, before)
+    assert reading.since == 2 and reading.place == (3, 0, 0)
+    reading.refresh()
+    np.testing.assert_array_equal(reading.last.value, before)  # as long as the clock stands still
+    before = bank.value.copy()
+    reading.session.advance(1)
+    reading.refresh()
+    np.testing.assert_array_equal(reading.last.value, before)
+
+
+def test_the_output_in_use_is_empty_until_it_is_computed(reading: LiveValues) -> None:
+    reading.refresh()
+    last = [moment.name for moment in reading.moments].index("sigmoid 1") + 1
+    for done in range(len(reading.moments)):
+        exhibit = reading.exhibit_after(done)
+        assert isinstance(exhibit, Swatches) and exhibit.focus == 0
+        assert np.isnan(exhibit.outputs[0]).all() == (0 < done < last)
+        assert np.isfinite(exhibit.outputs[1:]).all() and np.isfinite(exhibit.inputs).all()
+        assert reading.exhibit_after(done) is exhibit
+
+
+def test_while_it_plays_numbers_and_clock_are_of_one_moment(reading: LiveValues) -> None:
+    session, seen = reading.session, {}
+    session.play(400.0, "operation")
+    until(lambda: session.step_index > 4)
+    while session.step_index < 20:
+        reading.refresh()
+        seen[reading.place] = reading.numbers.value
+    session.pause()
+    assert len({operation for _, operation, _ in seen}) > 1
+    for step, operation, _ in seen:
+        session.seek(step)
+        if operation:
+            session.advance(operation, "operation")
+        np.testing.assert_array_equal(session.network.bank.value, seen[step, operation, 0])
+
+
+def test_an_edit_is_seen_at_once(reading: LiveValues) -> None:
+    reading.session.edit(7, 0.25)
+    reading.refresh()
+    assert reading.numbers.value[7] == 0.25
+
+
+def test_an_edit_within_a_step_leaves_what_is_computed_already(reading: LiveValues) -> None:
+    session = reading.session
+    session.advance(4, "operation")  # up to "affine 1"
+    reading.refresh()
+    before = reading.buffers(4).values
+    session.edit(0, 3.0)
+    session.edit(len(session.network.bank) - 2, 3.0)
+    for done in range(4, len(session.operations)):
+        reading.refresh()
+        shown = reading.buffers(done)
+        for name in before:
+            assert shown.values[name] == pytest.approx(before[name], abs=1e-6)
+        for operation in session.network.program.operations:
+            numbers, name = session.numbers(operation.name), operation.target.name
+            if name in shown.values:
+                assert shown.values[name] == pytest.approx(numbers.outputs[session.focus])
+            if name in shown.flows:
+                assert shown.flows[name] == pytest.approx(numbers.upstream[session.focus])
+        session.advance(1, "operation")
+    reading.refresh()  # between two steps all is of the weights as they are
+    assert reading.buffers(0).values["affine 0"][0] != before["affine 0"][0]
+
+
+def test_what_was_before_is_one_step_earlier(reading: LiveValues) -> None:
+    session = reading.session
+    values = dict.fromkeys(range(8))
+    for step in values:
+        session.seek(step)
+        values[step] = session.network.bank.value.copy()
+    reading.refresh()
+    session.seek(5)
+    reading.refresh()
+    before, since = reading.before()
+    assert since == 4
+    np.testing.assert_array_equal(before, values[4])
+    np.testing.assert_array_equal(session.network.bank.value, values[5])
+    assert session.step_index == 5
+
+
+def test_the_focus_sample_is_followed_as_far_as_it_has_come(reading: LiveValues) -> None:
+    known = reading.buffers(0)
+    assert set(known.values) == {"inputs", "affine 0", "tanh 0", "affine 1", "sigmoid 1"}
+    assert not known.flows and known.target is not None
+    assert set(known.tints) == {"inputs", "sigmoid 1"}
+    assert set(reading.buffers(1).values) == {"inputs"} and reading.buffers(1).target is None
+    assert set(reading.buffers(3).values) == {"inputs", "affine 0", "tanh 0"}
+    assert set(reading.buffers(7).flows) == {"affine 1", "sigmoid 1"}
+    np.testing.assert_array_equal(np.diag(known.values["inputs"]), known.tints["inputs"])
+
+
+def test_the_focus_can_be_any_sample_of_the_batch(reading: LiveValues) -> None:
+    session = advanced(reading.session, 1, "operation")
+    inputs, targets = session.timeline.trainer.batches.at(session.step_index)
+    for focus in (0, 5, 7):
+        session.focus = focus
+        reading.refresh()
+        shown = reading.buffers(6)
+        np.testing.assert_allclose(shown.values["inputs"], inputs[focus], atol=1e-7)
+        np.testing.assert_allclose(shown.target, targets[focus], atol=1e-7)
+        expected = session.network(inputs[focus : focus + 1])[0]
+        np.testing.assert_allclose(shown.values["sigmoid 1"], expected, atol=1e-6)
+
+
+def test_a_dropout_leaves_out_what_the_step_left_out() -> None:
+    net = sv.Network([sv.Dense(3, 20), sv.Dropout(20, 0.5), sv.Dense(20, 3)], seed=0)
+    session = sv.Session(net, data.Rgb(), optimizer=sv.SGD(0.1), batch=4, engine="python")
+    session.focus = 2
+    session.advance(3)
+    session.optimizer = sv.Adam(0.1)  # which counts its steps anew
+    session.advance(3, "operation")
+    for _ in range(2):
+        shown = LiveValues(session).buffers(0)
+        name = net.program.operations[1].target.name
+        done = session.numbers("dropout 1")
+        np.testing.assert_array_equal(shown.left_out[name] == 1.0, done.outputs[2] == 0.0)
+        assert 0 < shown.left_out[name].sum() < 20
+        session.advance(5, "operation")
+
+
+def test_the_pixels_of_a_digit_are_grey() -> None:
+    layers = [sv.Conv2d((1, 8, 8), 2, activation="tanh"), sv.Dense(72, 10)]
+    pictures = np.random.default_rng(0).integers(0, 255, (20, 8, 8), np.uint8)
+    digits = data.Digits(pictures=pictures, labels=np.arange(20, dtype=np.uint8) % 10)
+    session = sv.Session(sv.Network(layers, seed=0), digits, batch=4, engine="python")
+    buffers = LiveValues(session).buffers(0)
+    grey = buffers.tints["inputs"]
+    assert grey.shape == (64, 3) and (grey == grey[:, :1]).all()
+    np.testing.assert_allclose(grey[:, 0], buffers.values["inputs"])
+
+
+def test_asking_for_the_exhibit_moves_nothing(reading: LiveValues) -> None:
+    session = reading.session
+    before = session.network.bank.value.copy()
+    reading.refresh()
+    assert isinstance(reading.exhibit, Swatches) and session.step_index == 2
+    inputs, _ = session.data.palette
+    np.testing.assert_allclose(reading.exhibit.outputs[1:], session.network(inputs), atol=1e-6)
+    np.testing.assert_array_equal(session.network.bank.value, before)
+    first = reading.exhibit
+    reading.refresh()
+    assert reading.exhibit is first  # nothing has moved
+    session.advance(1)
+    reading.refresh()
+    assert reading.exhibit is not first
+
+
+def test_the_sample_in_use_is_marked_in_the_exhibit(reading: LiveValues) -> None:
+    session = reading.session
+    for focus in (0, 3):
+        session.focus = focus
+        reading.refresh()
+        exhibit = reading.exhibit
+        assert isinstance(exhibit, Swatches) and exhibit.focus == 0
+        inputs, targets = session.timeline.trainer.batches.at(1)
+        np.testing.assert_allclose(exhibit.inputs[0], inputs[focus])
+        np.testing.assert_allclose(exhibit.targets[0], targets[focus])
+        said = session.network(inputs[focus : focus + 1])[0]
+        np.testing.assert_allclose(exhibit.outputs[0], said, atol=1e-6)
+        assert reading.exhibit is exhibit
+
+
+def texture(hidden: int = 1000) -> sv.Session:
+    pixels = np.random.default_rng(0).random((90, 150, 3))
+    learned = data.Texture(pixels)
+    return sv.Session(sv.Network([2, hidden, 3], seed=0), learned, batch=8, engine="cpu")
+
+
+def pictures_of(reading: LiveValues) -> Mapping[str, np.ndarray]:
+    """The pictures that are shown."""
+    assert isinstance(reading.exhibit, Pictures)
+    return reading.exhibit.pictures
+
+
+def rows_of(reading: LiveValues) -> int:
+    return len(pictures_of(reading)["output"])
+
+
+def test_a_picture_in_a_file_has_its_full_resolution() -> None:
+    reading = LiveValues(texture())
+    reading.refresh()
+    assert rows_of(reading) == 90 and not reading.pending
+
+
+def test_a_session_at_rest_is_shown_in_full_resolution_when_that_is_there() -> None:
+    session = texture()
+    reading = LiveValues(session, 0.0)
+    reading.refresh()
+    assert rows_of(reading) == 30 and reading.pending  # another picture is asked for
+    for _ in range(2):
+        until(lambda: reading.refresh() or not reading.pending)
+        points, _ = session.data.pixels()
+        assert rows_of(reading) == 90
+        output = pictures_of(reading)["output"].reshape(-1, 3)
+        np.testing.assert_allclose(output, session.network(points), atol=1e-6)
+        before = pictures_of(reading)
+        session.advance(1)
+        reading.refresh()
+        assert pictures_of(reading) is before  # meanwhile
+
+
+def test_no_picture_waits_for_the_exhibit(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened, asked, same = threading.Event(), [], []
+
+    def slowly(ask: Any, points: Any) -> Any:
+        asked.append(len(points))
+        before = ask.bank.value.copy()
+        assert opened.wait(30.0)  # fails if a refresh waits for it
+        same.append(np.array_equal(ask.bank.value, before))
+        return in_portions(ask, points)
+
+    session = texture()
+    reading = LiveValues(session, AT_ONCE)
+    until(lambda: reading.refresh() or not reading.pending)
+    monkeypatch.setattr(exhibits_of, "in_portions", slowly)
+    session.play()
+    try:
+        until(lambda: reading.refresh() or bool(asked))
+        before = reading.numbers
+        until(lambda: reading.refresh() or reading.numbers is not before)
+        reading.refresh()
+        assert rows_of(reading) == 90 and asked == [30 * 50]  # one at a time
+        opened.set()
+        until(lambda: reading.refresh() or rows_of(reading) == 30)
+    finally:
+        opened.set()
+        session.pause()
+    until(lambda: reading.refresh() or (rows_of(reading) == 90 and not reading.pending))
+    assert all(same)  # each with the numbers that it was asked with
+
+
+def test_a_small_network_is_shown_in_full_resolution_while_it_learns() -> None:
+    session = texture(hidden=4)
+    reading = LiveValues(session, 0.0)
+    until(lambda: reading.refresh() or (reading.exhibit is not None and not reading.pending))
+    session.play()
+    try:
+        kept = [pictures_of(reading)]
+        for _ in range(3):
+            until(lambda: reading.refresh() or pictures_of(reading) is not kept[-1])
+            kept.append(pictures_of(reading))
+        assert [len(each["output"]) for each in kept] == [90] * 4
+    finally:
+        session.pause()
+
+
+def test_an_exhibit_of_other_data_is_not_shown_when_it_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opened, seen = threading.Event(), set()
+
+    def slowly(ask: Any, points: Any) -> Any:
+        assert len(points) < 90 * 150 or opened.wait(30.0)
+        return in_portions(ask, points)
+
+    monkeypatch.setattr(exhibits_of, "in_portions", slowly)
+    session = texture()
+    reading = LiveValues(session, 0.0)
+    reading.refresh()
+    assert reading.pending
+    session.data = data.Texture(np.zeros((20, 20, 3)))
+    opened.set()
+    until(lambda: reading.refresh() or seen.add(rows_of(reading)) or not reading.pending)
+    assert seen == {30, 20}
+
+
+def test_the_curve_is_that_of_the_branch_and_others_are_lines(reading: LiveValues) -> None:
+    session = advanced(reading.session, 8)
+    curve = reading.curves.read()
+    np.testing.assert_allclose(curve.losses, session.losses)
+    assert curve.steps.tolist() == list(range(1, 11)) and curve.at == 10.0
+    assert curve.loss == pytest.approx(session.losses[-1]) and not curve.others
+    left = np.array(session.losses)
+    session.seek(4)
+    session.learning_rate = 0.01
+    session.advance(3)
+    curve = reading.curves.read()
+    assert curve.at == 7.0 and len(curve.steps) == 7
+    (line,) = curve.others
+    assert line.number == 0 and line.steps.tolist() == [4, 5, 6, 7, 8, 9, 10]  # from where it parts
+    np.testing.assert_allclose(line.losses, left[3:])
+    np.testing.assert_allclose(curve.losses[:4], left[:4])
+
+
+def test_a_long_curve_has_few_points(reading: LiveValues) -> None:
+    net = sv.Network([2, 2, 1], "tanh", seed=0)
+    session = advanced(sv.Session(net, data.Xor(), optimizer=sv.SGD(0.1), engine="cpu"), 3_000)
+    curve = LiveValues(session).curves.read()
+    assert len(curve.steps) == len(curve.losses) <= 2 * POINTS and curve.steps[-1] >= 2_990
+
+
+def test_while_it_plays_numbers_come_without_holding_it_up(reading: LiveValues) -> None:
+    session = reading.session
+    session.play()
+    try:
+        seen = []
+        start = time.perf_counter()
+        while len(set(seen)) < 3 and time.perf_counter() - start < 20.0:
+            reading.refresh()
+            seen.append(float(reading.numbers.value[0]))
+            time.sleep(0.005)
+    finally:
+        session.pause()
+    assert len(set(seen)) >= 3
+    reading.refresh()
+    np.testing.assert_array_equal(reading.numbers.value, session.network.bank.value)
+
+
+def test_an_expression_has_numbers_and_no_sample() -> None:
+    a, b = sv.Value(0.5, label="a"), sv.Value(0.1, label="b")
+    line = sv.compile(lambda x: a * x + b, inputs=1)
+    x = np.linspace(0.0, 1.0, 8)[:, None]
+    session = sv.Session(line, (x, 2.0 * x), optimizer=sv.SGD(0.1), engine="python")
+    reading = LiveValues(session)
+    session.advance(2)
+    reading.refresh()
+    assert not reading.has_layers and not reading.buffers(0).values
+    np.testing.assert_allclose(reading.numbers.value, session.network.bank.value)
+    assert reading.exhibit is not None
+
+
+@pytest.mark.parametrize("activation", ["relu", "linear"])
+@pytest.mark.parametrize("within", [0, 4])
+def test_after_another_activation_its_numbers_are_shown(activation: str, within: int) -> None:
+    s = session()
+    stage = Stage(Show(s), camera="flat")
+    s.advance(2)
+    stage.frame_data()
+    camera, name = stage.eyes.camera, "affine 0" if activation == "linear" else f"{activation} 0"
+    s.set_activation(0, activation)
+    inputs = s.timeline.trainer.batches.at(1)[0]
+    said, shown = s.network.layers[0](inputs)[s.focus], stage.frame_data().buffers.values
+    assert shown[name] == pytest.approx(said) and "tanh 0" not in shown
+    s.advance(1)
+    if within:
+        s.advance(within, "operation")
+        said = s.numbers(name).outputs[s.focus]
+    else:
+        said = s.network.layers[0](s.timeline.trainer.batches.at(2)[0])[s.focus]
+    shown = stage.frame_data().buffers.values
+    assert shown[name] == pytest.approx(said) and stage.eyes.camera == camera
+    assert [each.name for each in stage.reading.moments] == s.operations
+    s.seek(1)
+    assert "tanh 0" in stage.frame_data().buffers.values
+
+
+def test_a_step_that_is_only_looked_up_is_not_shown() -> None:
+    s = session()
+    stage = Stage(Show(s), camera="flat")
+    s.advance(2)
+    s.set_activation(0, "relu")
+    stage.frame_data()
+    program, plan = stage.reading.program, stage.plan
+    with s.timeline.at_work():  # as on another thread: the step before had tanh
+        assert "tanh 0" in [each.target.name for each in s.network.program.operations]
+        assert "relu 0" in stage.frame_data().buffers.values
+    stage.frame_data()
+    assert stage.reading.program is program and stage.plan is plan

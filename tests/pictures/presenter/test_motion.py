@@ -1,0 +1,338 @@
+"""Motion: which operation is highlighted, and how far, while a user goes by operations."""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.pictures.presenter.channels import Source
+from scalarviz.pictures.presenter.live_values import LiveValues
+from scalarviz.pictures.presenter.motion import (
+    ARRIVES,
+    BEHIND,
+    LONGEST,
+    SHORTEST,
+    Motion,
+    passed,
+)
+
+
+class Viewer:
+    """A reading and its motion, looked at now and then."""
+
+    def __init__(self, session: sv.Session, *, cuts: bool = False) -> None:
+        self.session = session
+        self.reading = LiveValues(session)
+        self.motion = Motion(self.reading, cuts=cuts)
+
+    def look(self, now: float) -> bool:
+        """Whether something moves."""
+        moving = self.motion.tick(now)
+        self.reading.refresh()
+        self.motion.follow(now)
+        return moving
+
+    def shown(self) -> tuple[str, float]:
+        moment, part = self.motion.shown()
+        return (moment.name if moment else ""), round(part, 6)
+
+    def mixed(self, color: str = "value", size: str = "gradient"):
+        reading = self.reading
+        source = Source(reading.numbers, reading.last.value, reading.program, reading.way)
+        return self.motion.mixed(color, size, source)
+
+
+@pytest.fixture
+def viewer(colours: sv.Session) -> Viewer:
+    colours.advance(2)
+    return Viewer(colours)
+
+
+def test_at_rest_nothing_is_shown(viewer: Viewer) -> None:
+    assert not viewer.look(0.0) and viewer.shown() == ("", 1.0)
+    assert not viewer.motion.walking and viewer.motion.done == 0
+    mixed = viewer.mixed()
+    np.testing.assert_array_equal(mixed.colors, viewer.session.network.bank.value)
+    np.testing.assert_array_equal(mixed.sizes, viewer.session.network.bank.grad)
+    assert mixed.before is None
+
+
+def test_an_operation_is_shown_from_its_beginning_to_its_end(viewer: Viewer) -> None:
+    names = [moment.name for moment in viewer.reading.moments]
+    for number, name in enumerate(names):
+        viewer.session.advance(1, "operation")
+        start = 10.0 * (number + 1)
+        viewer.look(start)
+        assert viewer.shown() == (name, 0.0) and viewer.motion.walking
+        assert viewer.look(start + 0.3 * LONGEST) and viewer.shown() == (name, 0.3)
+        assert not viewer.look(start + LONGEST + 1e-9) and viewer.shown() == (name, 1.0)
+        assert viewer.motion.done == (number + 1) % len(names)
+
+
+def test_an_operation_that_is_undone_runs_backward_and_leaves_the_one_before(
+    viewer: Viewer,
+) -> None:
+    names = [moment.name for moment in viewer.reading.moments]
+    viewer.session.advance(len(names), "operation")
+    viewer.look(1.0)
+    for number, name in reversed(list(enumerate(names))):
+        viewer.session.back(1, "operation")
+        start = 1000.0 - 10.0 * number
+        viewer.look(start)
+        assert viewer.shown() == (name, 1.0)
+        assert viewer.motion.done == (number + 1) % len(names)
+        assert (viewer.reading.held is not None) == (name in ("zero_grad", "step"))
+        viewer.look(start + 0.3 * LONGEST)
+        assert viewer.shown() == (name, 0.7)
+        assert not viewer.look(start + LONGEST + 1e-9) and viewer.reading.held is None
+        assert viewer.shown() == (names[number - 1] if number else "", 1.0)
+        assert viewer.motion.done == number
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        lambda s: s.advance(1),
+        lambda s: s.back(2),
+        lambda s: s.seek(0),
+        lambda s: (s.branch(), s.advance(1, "operation")),
+    ],
+)
+def test_a_leap_is_not_shown_as_an_operation(
+    viewer: Viewer, move: Callable[[sv.Session], None]
+) -> None:
+    viewer.session.advance(1, "operation")
+    viewer.look(0.0)
+    assert viewer.motion.walking
+    move(viewer.session)
+    viewer.look(0.1)
+    assert not viewer.motion.walking and viewer.shown() == ("", 1.0)
+
+
+def test_who_goes_quickly_sees_short_operations(viewer: Viewer) -> None:
+    now = 0.0
+    for pause, seconds, hasty in ((9.0, LONGEST, False), (0.5, 0.4, True), (0.01, SHORTEST, True)):
+        viewer.look(now + 0.99 * pause)
+        now += pause
+        viewer.session.advance(1, "operation")
+        viewer.look(now)
+        assert viewer.motion.hasty == hasty
+        if not hasty or viewer.shown()[1] == 0.0:
+            viewer.motion.tick(now + 0.5 * seconds)
+            assert viewer.shown()[1] == pytest.approx(0.5)
+
+
+FRAME = 1.0 / 60.0
+
+
+def watch(
+    viewer: Viewer, start: float, seconds: float, frame: float = FRAME
+) -> list[tuple[int, float]]:
+    """The operations and parts seen from a time on, those of consecutive pictures."""
+    seen = []
+    for i in range(round(seconds / frame)):
+        viewer.look(start + i * frame)
+        seen.append((viewer.motion.current, viewer.shown()[1]))
+    return seen
+
+
+def runs(seen: list[tuple[int, float]]) -> list[int]:
+    """The operations in the order in which they were shown; each may have many pictures."""
+    order: list[int] = []
+    for number, _ in seen:
+        if not order or order[-1] != number:
+            order.append(number)
+    return order
+
+
+def falls(seen: list[tuple[int, float]]) -> int:
+    """How often the part of an operation was smaller than in the picture before."""
+    pairs = list(pairwise(seen))
+    return sum(a[0] == b[0] and b[1] < a[1] for a, b in pairs)
+
+
+@pytest.mark.parametrize("rate", [0.25, 1.0, 3.0, 12.0, 36.0])
+def test_each_operation_is_shown_once_in_order_whatever_the_speed(
+    viewer: Viewer, rate: float
+) -> None:
+    count, seen, now = len(viewer.reading.moments), [], 100.0
+    for i in range(2 * count):
+        viewer.session.advance(1, "operation")
+        until = 100.0 + (i + 1) / rate
+        while now < until:
+            viewer.look(now)
+            seen.append((viewer.motion.current, viewer.shown()[1]))
+            unseen = len(runs(seen))
+            assert unseen > i or now - (100.0 + unseen / rate) <= BEHIND + FRAME
+            now += FRAME
+    seen += watch(viewer, now, 3.0)
+    assert runs(seen) == [*range(1, count + 1)] * 2
+    assert not falls(seen) and seen[-1] == (count, 1.0)
+
+
+def test_light_catches_up_with_a_picture_that_took_two_seconds(viewer: Viewer) -> None:
+    count = len(viewer.reading.moments)
+    viewer.session.advance(2, "operation")
+    seen = watch(viewer, 10.0, 1.0)
+    viewer.session.advance(3, "operation")
+    viewer.look(13.0)
+    assert viewer.motion.current == 3  # and not the last one at once
+    seen += watch(viewer, 13.0, 1.0)
+    assert runs(seen) == [1, 2, 3, 4, 5] and not falls(seen)
+    late = [number for number, _ in seen[60:]]
+    assert late.index(5) * FRAME < 2 * BEHIND
+    viewer.session.advance(3 * count - 1, "operation")  # three steps on, in one picture
+    seen = watch(viewer, 16.0, 1.0)
+    assert runs(seen) == [1, 2, 3, 4]  # of the step that is under way
+
+
+def test_light_goes_over_the_end_of_a_step_and_back(viewer: Viewer) -> None:
+    count = len(viewer.reading.moments)
+    viewer.session.advance(count - 1, "operation")
+    watch(viewer, 0.0, 2.0)
+    viewer.session.advance(3, "operation")
+    assert runs(watch(viewer, 10.0, 2.0)) == [count, 1, 2]
+    viewer.session.back(4, "operation")
+    seen = watch(viewer, 20.0, 2.0)
+    # Undone: what lights up at the end of each is the operation before.
+    assert runs(seen) == [2, 1, count, count - 1, count - 2]
+    parts = [part for number, part in seen if number == count]
+    assert parts == sorted(parts, reverse=True)
+
+
+def test_whoever_turns_round_sees_both_ways(viewer: Viewer) -> None:
+    viewer.session.advance(3, "operation")
+    watch(viewer, 0.0, 2.0)
+    viewer.session.advance(1, "operation")
+    seen = watch(viewer, 10.0, 0.3)
+    viewer.session.back(1, "operation")
+    seen += watch(viewer, 10.3, 3.0)
+    assert runs(seen) == [4, 3]
+    parts = [part for number, part in seen if number == 4]
+    top = parts.index(max(parts))
+    assert parts[: top + 1] == sorted(parts[: top + 1])
+    assert parts[top:] == sorted(parts[top:], reverse=True)
+
+
+def test_results_are_shown_when_the_light_has_arrived(viewer: Viewer) -> None:
+    names = [moment.name for moment in viewer.reading.moments]
+    for name, buffer, kind in (
+        ("affine 0", "affine 0", "values"),
+        ("tanh 0", "tanh 0", "values"),
+        ("delta 1", "affine 1", "flows"),
+    ):
+        viewer.session.seek(2)
+        viewer.session.advance(names.index(name), "operation")
+        watch(viewer, 0.0, 3.0)
+        viewer.session.advance(1, "operation")
+        start = 10.0 * (1 + names.index(name))
+        viewer.look(start)
+        for part, there in ((0.1, False), (ARRIVES - 0.01, False), (ARRIVES + 0.01, True)):
+            viewer.look(start + LONGEST * part)
+            buffers = viewer.reading.buffers(viewer.motion.done)
+            assert (buffer in getattr(buffers, kind)) == there, (name, part)
+        viewer.look(start + 2.0)
+        viewer.session.back(1, "operation")
+        viewer.look(start + 4.0)
+        for part, there in ((0.1, True), (1.1 - ARRIVES, False)):
+            viewer.look(start + 4.0 + LONGEST * part)
+            buffers = viewer.reading.buffers(viewer.motion.done)
+            assert (buffer in getattr(buffers, kind)) == there, (name, part)
+
+
+def test_no_later_number_is_shown_with_an_earlier_light(viewer: Viewer) -> None:
+    """Numbers of the bank and of the sample are those of the operation that is lit."""
+    session, count = viewer.session, len(viewer.reading.moments)
+    known = []  # values and gradients after each operation
+    for _ in range(2 * count):
+        session.advance(1, "operation")
+        bank = session.network.bank
+        known.append((bank.value.copy(), bank.grad.copy()))
+    session.back(2 * count, "operation")
+    viewer.look(0.0)
+    viewer.motion.stop()
+    done, now = 0, 10.0
+    for portion in (3, 5, 1, 2, 4, 3, 2):  # across the end of the step, as a slow picture does
+        session.advance(portion, "operation")
+        for _ in range(60):
+            viewer.look(now)
+            now += FRAME
+            moment, part = viewer.motion.shown()
+            if moment is None:
+                continue
+            number = viewer.motion.current
+            if runs_back(done, number, count):
+                done += 1
+            place = done - 1
+            colors = viewer.mixed().colors
+            old = known[place - 1][0] if place else known[0][0]
+            allowed = old + part * (known[place][0] - old)
+            np.testing.assert_allclose(colors, allowed, atol=1e-6)
+            if moment.kind == "weight gradient" and part >= 1.0:
+                rows = viewer.reading.program.operations[moment.operation].parameters
+                grad = viewer.motion.gradients[1]
+                np.testing.assert_array_equal(grad[rows], known[place][1][rows])
+    assert done == 20 and not viewer.reading.held
+
+
+def runs_back(done: int, number: int, count: int) -> bool:
+    """Whether the operation `number` of a step is the one after the first `done`."""
+    return done % count + 1 == number
+
+
+def test_of_a_way_over_many_steps_the_last_one_is_shown() -> None:
+    assert passed((2, 3), (2, 6), 12).numbers == [4, 5, 6]
+    assert passed((2, 10), (3, 2), 12).numbers == [11, 12, 1, 2]
+    olds = [(True, True), (True, False), (False, False), (False, False)]
+    assert passed((2, 10), (3, 2), 12).olds == olds
+    assert passed((3, 0), (2, 10), 12).olds == [(False, True), (False, False)]
+    assert passed((3, 2), (2, 10), 12).numbers == [2, 1, 12, 11]
+    far = passed((2, 3), (6, 3), 12)
+    assert far.skips and far.numbers == [1, 2, 3] and not any(map(any, far.olds))
+    assert passed((2, 3), (6, 0), 12).numbers == []
+    assert passed((6, 3), (2, 9), 12).numbers == [11, 10]
+
+
+def test_with_reduced_motion_all_is_done_at_once(colours: sv.Session) -> None:
+    viewer = Viewer(colours, cuts=True)
+    for name in ("zero_grad", "affine 0", "tanh 0"):
+        colours.advance(1, "operation")
+        assert not viewer.look(1.0) and viewer.shown() == (name, 1.0)
+    colours.back(1, "operation")
+    assert not viewer.look(2.0) and viewer.shown() == ("affine 0", 1.0)
+    assert not viewer.reading.held and viewer.motion.done == 2
+
+
+def test_cubes_go_from_the_numbers_before_to_those_after(viewer: Viewer) -> None:
+    bank = viewer.session.network.bank
+    count = len(viewer.reading.moments)
+    viewer.session.advance(count - 1, "operation")
+    viewer.look(0.0)
+    old, grad = bank.value.copy(), bank.grad.copy()
+    viewer.session.advance(1, "operation")
+    new = bank.value.copy()
+    viewer.look(10.0)
+    for part in (0.0, 0.5, 1.0):
+        viewer.look(10.0 + (LONGEST + 1e-9) * part)
+        mixed = viewer.mixed("value", "value")
+        np.testing.assert_allclose(mixed.colors, old + part * (new - old), atol=1e-7)
+        assert mixed.sizes is mixed.colors
+        np.testing.assert_array_equal(mixed.before, old)
+        assert viewer.mixed("value", "gradient").before is None
+    viewer.session.advance(1, "operation")  # zero_grad
+    viewer.look(20.0)
+    np.testing.assert_allclose(viewer.mixed().sizes, grad, rtol=1e-5)
+    viewer.look(22.0)
+    assert not viewer.mixed().sizes.any() and viewer.mixed().before is None
+
+
+def test_what_changes_no_numbers_changes_no_cubes(viewer: Viewer) -> None:
+    viewer.session.advance(1, "operation")
+    for number in range(3):
+        viewer.session.advance(1, "operation")
+        viewer.look(10.0 * number)
+        mixed = viewer.mixed()
+        np.testing.assert_array_equal(mixed.colors, viewer.session.network.bank.value)
+        assert mixed.before is None

@@ -1,0 +1,266 @@
+"""What is said of pictures, norms over a batch, dropout and residuals, with their real numbers."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scalarviz as sv
+from scalarviz.base.texts import texts
+from scalarviz.pictures.presenter.captions.backward import BACKWARD_KINDS
+from scalarviz.pictures.presenter.captions.moments import FORWARD_KINDS, caption
+from scalarviz.pictures.presenter.cards import arithmetic
+from scalarviz.pictures.presenter.paths import middle, weights_from, weights_into
+from scalarviz.pictures.presenter.traced_weight import path
+from scalarviz.pictures.view.frame_data import Line
+from scalarviz.pictures.view.lights import lights
+from scalarviz.training.session.caption import Caption
+from tests.pictures.presenter.caption_reader import NUMBER, agrees
+from tests.strategies import networks
+
+
+def session_of(*layers: sv.Layer, batch: int = 3, loss: str = "mse") -> sv.Session:
+    net = sv.Network(layers, seed=0, dtype="float64")
+    rng = np.random.default_rng(1)
+    net.bank.value[:] += 0.3 * rng.normal(size=len(net.bank))
+    pairs = rng.normal(size=(batch, net.inputs)), rng.uniform(0.1, 0.9, size=(batch, net.outputs))
+    return sv.Session(net, pairs, loss, sv.SGD(0.1), batch=batch, engine="python")
+
+
+def pictures() -> sv.Session:
+    return session_of(
+        sv.Conv2d((2, 4, 4), 3, 3, padding=1, activation="tanh"),
+        sv.BatchNorm((3, 4, 4)),
+        sv.Residual(sv.Conv2d((3, 4, 4), 3, 3, padding=1), sv.Activation((3, 4, 4), "tanh")),
+        sv.AvgPool2d((3, 4, 4)),
+        sv.Dropout((3, 2, 2), 0.4),
+        sv.Dense(12, 2),
+    )
+
+
+def walk(session: sv.Session, row: int | None = None) -> dict[str, Caption]:
+    told = {}
+    for moment in session.network.program.moments:
+        session.advance(1, "operation")
+        told[moment.name] = caption(session, row)
+    return told
+
+
+def numbers_in(line: str) -> list[str]:
+    return NUMBER.findall(line)
+
+
+def held(session: sv.Session, name: str) -> Any:
+    return session.numbers(name)
+
+
+def test_every_kind_of_operation_has_its_words() -> None:
+    from scalarviz.core.model.operations import KINDS
+
+    assert set(FORWARD_KINDS) == set(KINDS)
+    assert set(BACKWARD_KINDS) == set(KINDS) - {"activation"}
+    program = pictures().network.program
+    weighted = {operation.kind for operation in program.operations if operation.parameters}
+    assert {f"captions.weighted.{kind}.title" for kind in weighted} <= texts().keys()
+
+
+@given(made=networks(learning=True), data=st.data())
+def test_every_moment_of_every_network_is_told(made: Any, data: st.DataObject) -> None:
+    net, x = made
+    target = np.random.default_rng(0).uniform(0.1, 0.9, size=(len(x), net.outputs))
+    session = sv.Session(net, (x, target), optimizer=sv.SGD(0.01), engine="python")
+    row = data.draw(st.integers(0, len(net.bank) - 1)) if len(net.bank) else None
+    for name, said in walk(session, row).items():
+        assert said.title, name
+        assert all(said.numbers), name
+
+
+def test_a_window_is_added_up_with_the_numbers_that_the_kernel_sees() -> None:
+    session, row = pictures(), 1 * 18 + 9 + 4  # kernel 1, channel 1, its middle
+    session.focus = 2
+    told = walk(session, row)["convolution 0"]
+    assert told.title == "Map 1 at 2, 2 adds up what its window sees."
+    (line,), (whole,) = told.numbers, told.whole
+    assert "... 15 more (" in line
+    x = held(session, "convolution 0").inputs[2].reshape(2, 4, 4)
+    y = held(session, "convolution 0").outputs[2].reshape(3, 4, 4)[1, 2, 2]
+    assert agrees(y, numbers_in(line)[-1])
+    seen = [NUMBER.findall(piece.words)[0] for piece in whole if piece.neuron][:-1]
+    window = x[:, 1:4, 1:4].ravel()
+    assert all(agrees(number, words) for number, words in zip(window, seen, strict=True))
+    assert [piece.row for piece in whole if piece.row >= 0] == [*range(18, 36), 55]
+
+
+def test_a_weight_of_a_kernel_is_told_at_all_its_places() -> None:
+    session, row = pictures(), 1 * 18 + 9 + 4
+    told = walk(session, row)["weight gradient 0"]
+    assert told.title.startswith("The weight at 1, 1 of kernel 1 for map 1 is pushed")
+    assert told.formula == "grad = x × delta, added up over 16 places"
+    first, last = told.numbers
+    assert "... 13 more (" in first and "2 more samples" in last
+    grad = session.network.bank.grad[row]
+    assert agrees(grad, numbers_in(last)[-1])
+    found = session.explain(row)
+    assert found.products is not None
+    assert agrees(found.products.reshape(3, 16)[0].sum(), numbers_in(first)[-1])
+    (marked,) = [piece for piece in told.pieces if piece.row == row]
+    assert marked.mark == f"grad\n{numbers_in(marked.words)[-1]}"
+    assert agrees(grad, marked.words)
+    said_of_it = [block.words for block in arithmetic(session, row) if isinstance(block, Line)]
+    assert any(words.startswith("It is used at 16 places of each sample") for words in said_of_it)
+
+
+def test_all_windows_that_see_a_pixel_give_back_to_it() -> None:
+    session = pictures()
+    told = walk(session, 1 * 18 + 9 + 4)["input gradient 2.0"]
+    (line,) = told.numbers
+    assert re.search(r"map 1 at \d, \d", told.title) and "more" in line
+    place = path(session.network.program, 31)
+    i = next(k for k, o in enumerate(session.network.program.operations) if o.label == "2.0")
+    arrived = held(session, "convolution 2.0").gradient[0, place[i][1]]
+    assert agrees(arrived, numbers_in(line)[-1])
+
+
+def test_a_batch_norm_tells_the_mean_and_the_variance_of_its_feature() -> None:
+    session = pictures()
+    told = walk(session, 31)["batch_norm 1"]
+    x = held(session, "batch_norm 1").inputs.reshape(3, 3, 16)[:, 1]
+    line, count = told.numbers
+    assert count.endswith("of 48 numbers of the batch") and count.startswith("feature 1: ")
+    mean, variance = numbers_in(count)[1:3]
+    assert agrees(x.mean(), mean) and agrees(x.var(), variance)
+    y = held(session, "batch_norm 1").outputs[0].reshape(3, 4, 4)[1, 2, 2]
+    assert told.title.startswith("Map 1 at 2, 2 ") and agrees(y, numbers_in(line)[-1])
+
+
+def test_a_frozen_batch_norm_tells_its_running_numbers() -> None:
+    session = pictures()
+    session.freeze(session.network.layers[1])
+    norm = session.network.layers[1]
+    assert isinstance(norm, sv.BatchNorm)
+    told = walk(session, 31)["batch_norm 1"]
+    assert told.title.startswith("This layer is frozen")
+    line, count = told.numbers
+    mean, variance = numbers_in(count)[1:3]
+    assert agrees(norm.running_mean[1], mean) and agrees(norm.running_variance[1], variance)
+    assert count.endswith(texts()["captions.batch_norm.running"])
+    y = held(session, "batch_norm 1").outputs[0].reshape(3, 4, 4)[1, 2, 2]
+    assert agrees(y, numbers_in(line)[-1])
+
+
+def test_a_branch_and_its_sum_are_told_on_both_ways() -> None:
+    session = pictures()
+    told = walk(session, 31)
+    assert told["branch 2"].title.startswith("The numbers go two ways")
+    for name in ("sum 2", "branch gradient 2"):
+        (line,) = told[name].numbers
+        straight, through, total = numbers_in(line)
+        assert agrees(float(straight) + float(through), total)
+    assert told["sum gradient 2"].title.endswith("goes on unchanged, on both ways.")
+
+
+@pytest.mark.parametrize("is_out", [False, True])
+def test_a_dropout_says_what_became_of_a_number(is_out: bool) -> None:
+    session = session_of(sv.Dense(2, 12), sv.Dropout(12, 0.4), sv.Dense(12, 1))
+    session.advance(2, "operation")
+    session.advance(1, "operation")
+    y = held(session, "dropout 1").outputs[0]
+    feature = int(np.flatnonzero((y == 0.0) == is_out)[0])
+    told = caption(session, 2 * feature)
+    line, count = told.numbers
+    assert told.title.startswith(f"Neuron {feature} ")
+    assert ("is left out" in told.title) == is_out and ("/ (1 - 0.4) = " in line) != is_out
+    assert count == f"{np.sum(y == 0.0)} of 12 numbers are set to 0"
+
+
+def test_a_weight_that_lies_beyond_the_edge_everywhere_is_told() -> None:
+    session = session_of(sv.Conv2d((1, 1, 1), 1, 3, padding=1), sv.Dense(1, 1))
+    told = walk(session, 0)
+    assert told["weight gradient 0"].numbers == ("grad = 0: it only ever lies beyond the edge",)
+    said_of_it = [block.words for block in arithmetic(session, 0) if isinstance(block, Line)]
+    assert "grad = 0: it only ever lies beyond the edge" in said_of_it
+    assert all(said.title for said in told.values())
+
+
+# Paths.
+
+
+@given(made=networks(), data=st.data())
+def test_a_path_goes_from_operation_to_operation(made: Any, data: st.DataObject) -> None:
+    program = made[0].program
+    count = len(made[0].bank)
+    if not count:
+        return
+    row = data.draw(st.integers(0, count - 1))
+    places = path(program, row)
+    for operation, (output, column) in zip(program.operations, places, strict=True):
+        assert 0 <= output < operation.target.size and 0 <= column < operation.source.size
+        if row in operation.parameters and len(operation.uses(row)[0]):
+            written, read = operation.uses(row)
+            assert output in written and (read is None or column in read)
+
+
+@given(made=networks())
+def test_weights_of_an_output_and_of_an_input_are_those_of_all_uses(made: Any) -> None:
+    for operation in made[0].program.operations:
+        if not operation.parameters:
+            continue
+        places, written, read = operation.all_uses
+        rows = places + operation.parameters.start
+        weights = read < operation.source.size
+        for output in range(operation.target.size):
+            found = sorted(
+                zip(*map(np.ndarray.tolist, weights_into(operation, output)), strict=True)
+            )
+            mine = weights & (written == output)
+            assert found == sorted(zip(rows[mine].tolist(), read[mine].tolist(), strict=True))
+        for column in range(operation.source.size):
+            found_rows, into, _ = weights_from(operation, column)
+            mine = weights & (read == column)
+            assert sorted(zip(found_rows.tolist(), into.tolist(), strict=True)) == sorted(
+                zip(rows[mine].tolist(), written[mine].tolist(), strict=True)
+            )
+
+
+def test_the_middle_of_a_square_is_in_the_middle_of_its_middle_line() -> None:
+    assert [middle(n) for n in (1, 2, 4, 9, 16, 64)] == [0, 1, 3, 6, 10, 36]
+
+
+# Lights.
+
+
+def test_light_runs_along_rows_first_on_a_plate_whose_pictures_come_from_the_left() -> None:
+    from scalarviz.pictures.view.scene.layout import LAYOUTS
+
+    layers = sv.Conv2d((2, 4, 4), 3, padding=1), sv.Conv2d((3, 4, 4), 5, padding=1)
+    program = sv.Network(layers, seed=0).program
+    layout = LAYOUTS["crossbar"](program, lambda label: ("", ""))
+    for place, first in ((0, 2.0), (1, 1.0)):
+        moment = next(m for m in program.moments if m.operation == place and m.kind == "forward")
+        (i,) = [
+            k
+            for k, plate in enumerate(layout.plates)
+            if plate.operation == place and plate.role == "weight"
+        ]
+        assert layout.plates[i].turned == (place == 1)
+        assert lights(layout, program, moment, 0.2).sweeps[i, 0] == first
+        assert lights(layout, program, moment, 0.8).sweeps[i, 0] == 3.0 - first
+
+
+def test_both_ways_are_lit_where_they_come_together() -> None:
+    from scalarviz.pictures.view.scene.layout import LAYOUTS
+
+    program = sv.Network([sv.Residual(sv.Dense(2, 3, "tanh"), sv.Dense(3, 2))], seed=0).program
+    layout = LAYOUTS["crossbar"](program, lambda label: ("", ""))
+    (moment,) = [m for m in program.moments if m.name == "sum 0"]
+    shown = lights(layout, program, moment, 0.5)
+    lit = {
+        name
+        for i, line in enumerate(layout.neurons)
+        for name in line.buffers
+        if shown.neurons[i] == 1.0
+    }
+    assert lit == {"inputs", "branch 0", "affine 0.1", "sum 0"}

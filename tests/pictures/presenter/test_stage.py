@@ -1,0 +1,383 @@
+"""A stage: channels and scales, words and buttons, pinning, other sessions, other sizes."""
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.errors import InputError
+from scalarviz.pictures.presenter.channels import CHANNELS
+from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view import scenery
+from scalarviz.pictures.view.scene.camera import Camera
+from scalarviz.pictures.view.scene.frame import Division
+from scalarviz.scenefiles.find import find, load
+from tests.pictures.presenter.conftest import SIZE, words
+from tests.studio import Studio, at, corners, ground_of, places, shade
+from tests.wording import refused
+
+BESIDE = (-0.15, -0.15)  # the number that is written on a cube, in cells
+
+
+def assert_right_colors(
+    studio: Studio,
+    stage: Stage,
+    size: tuple[int, int] = SIZE,
+    aside: tuple[float, float] = (0.0, 0.0),
+) -> None:
+    """Each cube has the color of its number, on the scale that the legend gives."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scenery, "draw_numbers", lambda *_: None)  # they stand where colors are read
+        pixels, frame_data = studio.stage(stage, 0.0, size), stage.frame_data()
+    scales = {
+        each.index_of(row, column): scale
+        for each, scale in zip(stage.plan.plates, frame_data.cubes.color_scales, strict=True)
+        for row, column in np.ndindex(each.rows, each.columns)
+    }
+    found = places(stage, size, aside)
+    assert sorted(found) == list(range(len(frame_data.cubes.colors)))
+    for index, place in found.items():
+        expected = shade(stage.theme, frame_data.cubes.colors[index], scales[index])
+        np.testing.assert_allclose(at(pixels, place), expected, atol=2)
+
+
+# What is written.
+
+
+def test_names_and_numbers_are_on_the_picture(studio: Studio, stage: Stage) -> None:
+    said = words(studio, stage, (1280, 800))
+    layers = "layer 0  3 → 8  tanh", "layer 1  8 → 3  sigmoid"
+    for expected in ("colours", "About it.", *layers):
+        assert expected in said
+    assert said.count("R") == said.count("G") == said.count("B") == 2  # they go in and come out
+
+
+def test_the_step_is_said_above_the_loss_where_no_control_says_it(
+    studio: Studio, stage: Stage
+) -> None:
+    assert words(studio, stage, (1280, 800)).count("step 3") == 1  # at the end of the axis
+    stage.silent = True
+    assert words(studio, stage, (1280, 800)).count("step 3") == 2
+
+
+def test_the_legend_has_the_numbers_of_the_scales(studio: Studio, stage: Stage) -> None:
+    said, frame_data = words(studio, stage, (1280, 800)), stage.frame_data()
+    scale = float(frame_data.cubes.color_scales[0])
+    assert {f"-{scale:.3g}", "0", f"+{scale:.3g}"} <= set(said)
+    assert "a cube is a weight: its value" in said
+    stage.color, stage.size, stage.per_layer = "gradient", "value", True
+    said = words(studio, stage, (1280, 800))
+    assert {"color: gradient, size: |value|", "+max of its layer"} <= set(said)
+
+
+def test_a_caption_is_there_while_someone_goes_by_operations(studio: Studio, stage: Stage) -> None:
+    stage.session.advance(2, "operation")
+    before = words(studio, stage)  # it had jumped
+    stage.session.advance(1, "operation")
+    stage.tick(10.0)
+    after = words(studio, stage, (1280, 800))
+    assert stage.motion.walking and len(after) > len(before)
+    said = stage.captioned()
+    assert said.title in after
+    stage.session.advance(1)
+    assert said.title not in words(studio, stage, (1280, 800))
+
+
+def test_help_lists_the_keys_over_everything(studio: Studio, stage: Stage) -> None:
+    stage.keys = [("Space", "go on, or pause"), ("?", "these keys")]
+    assert "Space" not in words(studio, stage)
+    stage.help = True
+    assert {"Keys", "Space", "go on, or pause", "?", "these keys"} <= set(words(studio, stage))
+    stage.restore()
+    assert not stage.help
+
+
+def test_a_presentation_has_strip_and_caption_only_with_larger_letters(
+    studio: Studio, stage: Stage
+) -> None:
+    usual, plain = words(studio, stage, (1280, 800)), stage.frame_data().division(1280, 800)
+    stage.present = True
+    said, parts = words(studio, stage, (1280, 800)), stage.frame_data().division(1280, 800)
+    assert "About it." in usual and "About it." not in said
+    assert any(each.startswith("loss ") for each in usual)
+    assert not any(each.startswith("loss ") for each in said)
+    assert {"error", "compare"} <= set(said)
+    assert parts.head.height == 0.0 and parts.scale > 1.3 * plain.scale
+
+
+def test_at_rest_and_while_it_plays_there_is_a_caption(stage: Stage) -> None:
+    caption = stage.frame_data().words.caption
+    assert caption.title == f"After 3 steps the loss is {stage.session.loss:.3g}."
+    assert caption.formula
+    stage.silent = True
+    assert stage.frame_data().words.caption.formula == ""
+    stage.session.edit([3], [0.5])
+    words = f"After 3 steps the loss was {stage.session.loss:.3g}, before your change."
+    assert stage.frame_data().words.caption.title == words
+    stage.session.undo()
+    assert stage.frame_data().words.caption.title == caption.title
+    stage.session.data = data.Rgb("grey", levels=4)
+    assert stage.frame_data().words.caption.title == words
+    stage.session.play(20.0)
+    try:
+        assert stage.frame_data().words.caption.title.startswith("Each step moves")
+    finally:
+        stage.session.pause()
+
+
+# Channels and scales.
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("per_layer", [False, True])
+def test_each_channel_is_what_it_says(
+    studio: Studio, colours: sv.Session, theme: str, per_layer: bool
+) -> None:
+    colours.optimizer = sv.Adam(0.01)
+    colours.advance(3)
+    stage = Stage(colours, theme, "flat", "crossbar")
+    stage.per_layer = per_layer
+    bank = colours.network.bank
+    of_one = {name for name, row in CHANNELS.items() if not row.of_several}
+    assert set(stage.channels) == {*of_one, "m", "v"}
+    known = {"value": bank.value, "gradient": bank.grad, **bank.slots}
+    for name in stage.channels:
+        stage.color = name
+        assert_right_colors(studio, stage)
+        shown = stage.frame_data().cubes
+        if name in known:
+            np.testing.assert_array_equal(shown.colors, known[name])
+        assert (np.abs(shown.colors) <= max(shown.color_scales)).all() and not shown.clipped
+        assert len(set(shown.color_scales.tolist())) <= (2 if per_layer else 1)
+
+
+def test_the_last_change_is_that_of_the_step_before(studio: Studio, stage: Stage) -> None:
+    before = stage.session.network.bank.value.copy()
+    stage.session.advance(1)
+    stage.color = "last change"
+    shown = stage.frame_data().cubes.colors
+    np.testing.assert_allclose(shown, stage.session.network.bank.value - before, atol=1e-7)
+
+
+def test_an_unknown_channel_is_refused(stage: Stage) -> None:
+    with refused(InputError, "'colour'"):
+        stage.color = "colour"
+    with refused(InputError, "'m'"):
+        stage.size = "m"  # SGD has none
+    assert (stage.color, stage.size) == ("value", "value")
+
+
+@pytest.mark.parametrize("per_layer", [False, True])
+def test_another_layout_theme_or_step_keeps_the_scales(
+    studio: Studio, stage: Stage, per_layer: bool
+) -> None:
+    stage.per_layer = per_layer
+    stage.session.edit([3, 40], [50.0, -60.0])
+    studio.stage(stage, 0.0, SIZE)
+    studio.stage(stage, 9.0, SIZE)  # the scale of the other layer grows some seconds later
+    first = stage.frame_data().cubes
+    assert set(first.color_scales.tolist()) == ({50.0, 100.0} if per_layer else {100.0})
+    stage.session.edit([3, 40], [0.01, 0.02])
+    for change in (
+        lambda: setattr(stage, "layout", "posters"),
+        lambda: setattr(stage, "layout", "beads"),
+        lambda: setattr(stage, "layout", "crossbar"),
+        lambda: setattr(stage, "theme", "light"),
+        lambda: stage.session.seek(0),
+        lambda: stage.session.advance(5),
+        lambda: stage.pin(7),
+        stage.restore,
+    ):
+        change()
+        studio.stage(stage, 20.0, SIZE)
+        shown = stage.frame_data().cubes
+        assert len(shown.color_scales) == len(stage.plan.plates)
+        assert set(shown.color_scales.tolist()) == set(first.color_scales.tolist())
+        assert set(shown.size_scales.tolist()) == set(first.size_scales.tolist())
+    np.testing.assert_array_equal(shown.color_scales, first.color_scales)
+    stage.rescale()
+    assert stage.frame_data().cubes.color_scales.max() < 5.0
+
+
+def test_a_scale_that_has_grown_is_said_in_the_legend(studio: Studio, stage: Stage) -> None:
+    def said(now: float) -> list[str]:
+        studio.stage(stage, now, (1280, 800))
+        return stage.picture().words
+
+    assert "a cube is a weight: its value" in said(0.0)
+    stage.session.edit([3], [1.5])
+    assert {"scale 1 → 2", "-2", "-1", "0", "+1", "+2"} <= set(said(1.0))
+    assert stage.frame_data().cubes.grown == (1.0, 2.0)
+    stage.session.edit([3], [4.5])
+    assert "scale 1 → 2" in said(5.9) and "+2" in said(5.9)  # too soon to grow again
+    assert stage.frame_data().cubes.clipped == 1
+    assert {"scale 2 → 5", "+5"} <= set(said(6.1))
+    assert "a cube is a weight: its value" in said(12.0)
+
+
+def test_escape_closes_what_is_open_and_then_restores_the_view_with_its_angle(
+    stage: Stage,
+) -> None:
+    stage.look("perspective")
+    stage.tick(0.0), stage.tick(5.0)
+    first = stage.eyes.camera
+    stage.orbit(90.0, 30.0), stage.zoom(3.0, 100.0, 100.0), stage.move(40.0, 0.0)
+    stage.pin(7)
+    stage.help = True
+    moved = stage.eyes.camera
+    stage.restore()
+    assert not stage.help and stage.pinned == 7
+    stage.restore()
+    assert stage.pinned is None and stage.eyes.camera == moved
+    stage.restore()
+    stage.tick(10.0), stage.tick(20.0)
+    assert stage.eyes.camera == first
+
+
+def test_escape_goes_back_to_the_camera_that_was_chosen(stage: Stage) -> None:
+    stage.orbit(50.0, 0.0)  # a flat camera is rotated as an orthographic one
+    assert stage.camera == "orthographic"
+    stage.restore()
+    assert stage.camera == "flat"
+
+
+def test_no_number_is_magenta_and_nothing_breaks(
+    studio: Studio, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scenery, "draw_numbers", lambda *_: None)
+    bank = stage.session.network.bank
+    bank.value[5] = np.nan
+    pixels = studio.stage(stage, 0.0, SIZE)
+    assert at(pixels, places(stage, SIZE)[5]).tolist() == [255, 0, 255]
+    bank.value[:] = np.nan
+    bank.grad[:] = np.nan
+    stage.rescale()
+    pixels = studio.stage(stage, 1.0, SIZE)
+    assert all(at(pixels, xy).tolist() == [255, 0, 255] for xy in places(stage, SIZE).values())
+    monkeypatch.undo()
+    for by in range(len(stage.reading.moments) - 1):
+        stage.session.advance(1, "operation")
+        for part in (0.0, 0.4):
+            studio.stage(stage, 5.0 + by + part, SIZE)
+
+
+# Other sessions, other sizes.
+
+
+def test_a_session_can_be_exchanged_for_another(studio: Studio, stage: Stage) -> None:
+    studio.stage(stage, 0.0, SIZE)
+    stage.pin(50)
+    other = sv.Network([2, 6, 4, 1], "tanh", output="tanh", seed=1)
+    stage.replace(sv.Session(other, data.Xor(), optimizer=sv.SGD(0.1), engine="python"))
+    assert stage.pinned is None
+    said = words(studio, stage, (1280, 800))
+    assert any(each.startswith("layer 2") for each in said) and "colours" not in said
+    assert_right_colors(studio, stage)
+    stage.session.advance(1)
+    assert_right_colors(studio, stage)
+
+
+def test_values_are_shown_in_place_of_a_channel_that_another_session_lacks(stage: Stage) -> None:
+    def given(optimizer: sv.Optimizer) -> sv.Session:
+        return sv.Session(sv.Network([2, 1]), data.Xor(), optimizer=optimizer, engine="python")
+
+    stage.replace(given(sv.Adam(0.1)))
+    stage.color, stage.size = "m", "gradient"
+    stage.replace(given(sv.SGD(0.1)))
+    assert (stage.color, stage.size) == ("value", "gradient")
+
+
+@pytest.mark.parametrize("layout", ["posters", "crossbar"])
+def test_a_layout_can_be_exchanged(studio: Studio, stage: Stage, layout: str) -> None:
+    studio.stage(stage, 0.0, SIZE)
+    stage.layout = layout
+    for now in (0.0, 2.0):
+        studio.stage(stage, now, SIZE)
+    assert stage.layout == layout
+    stage.session.advance(1)
+    assert_right_colors(studio, stage)
+    with refused(InputError, "'poster'"):
+        stage.layout = "poster"
+
+
+def test_a_theme_can_be_exchanged(studio: Studio, stage: Stage) -> None:
+    dark = studio.stage(stage, 0.0, SIZE)
+    stage.theme = "light"
+    light = studio.stage(stage, 0.0, SIZE)
+    assert dark[300, 5].tolist() == ground_of("dark").tolist()
+    assert light[300, 5].tolist() == ground_of("light").tolist()
+    assert_right_colors(studio, stage)
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_the_parameters_of_an_expression_are_cubes_too(studio: Studio, engine: str) -> None:
+    show = load(find("expression"))(engine=engine)
+    stage = Stage(show, camera="flat", layout="crossbar")
+    show.session.advance(3)
+    said = words(studio, stage)
+    assert {"height", "damping", "speed", "phase"} <= set(said)
+    assert stage.channels == ["value", "gradient", "last change", "m", "v"]
+    assert_right_colors(studio, stage, aside=BESIDE)
+    for step in range(4):
+        show.session.advance(1, "operation")
+        studio.stage(stage, 3.0 + step, SIZE)
+        stage.tick(3.9 + step)
+        assert_right_colors(studio, stage, aside=BESIDE) if not stage.motion.walking else None
+    x, y = places(stage, SIZE)[1]
+    stage.click(x, y)
+    assert stage.pinned == 1 and "damping" in " ".join(words(studio, stage))
+
+
+def test_a_window_may_become_as_small_as_nothing_and_large_again(
+    studio: Studio, stage: Stage
+) -> None:
+    before = studio.stage(stage, 0.0, SIZE)
+    for size in ((1, 1), (2, 2), (3, 200), (200, 3), (40, 30), (161, 97)):
+        assert studio.stage(stage, 0.0, size).shape == (size[1], size[0], 3)
+    stage.draw(0, 0, 1.0)
+    stage.draw(0, 500, 2.0)
+    assert (studio.stage(stage, 0.0, SIZE) == before).all()
+
+
+@pytest.mark.parametrize("ratio", [2])
+def test_twice_the_pixels_show_the_same(studio: Studio, stage: Stage, ratio: int) -> None:
+    once = studio.stage(stage, 0.0, SIZE).astype(float)
+    twice = studio.stage(stage, 0.0, SIZE, ratio)
+    halved = twice.reshape(SIZE[1], 2, SIZE[0], 2, 3).mean(axis=(1, 3))
+    assert np.abs(halved - once).mean() < 3.0
+
+
+@pytest.mark.parametrize("layout", ["crossbar", "posters"])
+def test_sixteen_layers_are_in_the_picture(studio: Studio, layout: str) -> None:
+    net = sv.Network([3, *[8, 5, 9, 4] * 4, 3], "tanh", seed=0)
+    x = np.random.default_rng(0).normal(size=(8, 3))
+    session = sv.Session(net, (x, x), optimizer=sv.SGD(0.1), engine="python")
+    stage = Stage(session, camera="flat", layout=layout)
+    size = (1600, 900)
+    assert_right_colors(studio, stage, size)
+    see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *size)
+    inner = Division.of(*size).inner
+    assert all(inner.has(x, y) for x, y in see(corners(stage.plan.plates)).xy)
+
+
+def test_the_eye_may_stand_in_the_middle_of_the_scene(studio: Studio) -> None:
+    net = sv.Network([3, *[8, 5, 9, 4] * 4, 3], "tanh", output="sigmoid", seed=0)
+    session = sv.Session(net, data.Rgb(levels=4), batch=4, optimizer=sv.SGD(0.1), engine="python")
+    stage = Stage(session, camera="perspective")
+    session.advance(1)
+    stage.pin(3)
+    stage.hover = 400
+    studio.stage(stage, 0.0, SIZE)
+    rng = np.random.default_rng(0)
+    behind = 0
+    for now in range(24):
+        session.advance(1, "operation")
+        each = stage.plan.plates[rng.integers(len(stage.plan.plates))]
+        place = tuple(each.point(0.0, 0.0, 0.3).tolist())
+        angles = rng.choice([-85.0, -60.0, 0.0, 60.0, 85.0], 2).tolist()
+        stage.eyes.camera = Camera(place, *angles, float(10.0 ** rng.uniform(-2, 1)), 28.0)
+        stage.eyes.orbit(0.0, 0.0)
+        studio.stage(stage, now + 0.4, (200, 150))
+        see = stage.picture().see(stage.frame_data(), stage.eyes.camera, 200, 150)
+        behind += not np.isfinite(see(stage.plan.wires[0].start).unit).any()
+    assert behind > 2

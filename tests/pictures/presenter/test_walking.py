@@ -1,0 +1,147 @@
+"""The keyboard over the picture: every cube and every sphere can be reached."""
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.pictures.draw2d.canvas import Canvas2D
+from scalarviz.pictures.presenter.pointing import Target
+from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.presenter.walking import WAYS, next_target, places_of
+from scalarviz.pictures.view.scene.frame import Division
+from scalarviz.pictures.view.tooltip import box_of_hovered, ends_of, tooltip_box
+from tests.studio import Studio
+
+SIZES = [(1280, 800), (800, 500)]
+
+
+def shown(studio: Studio, session: sv.Session, size: tuple[int, int], layout: str) -> Stage:
+    stage = Stage(session, layout=layout)
+    for now in (0.0, 5.0):
+        studio.stage(stage, now, size)
+    return stage
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("layout", ["beads", "crossbar", "posters"])
+def test_arrows_reach_every_cube_and_every_sphere(
+    studio: Studio, colours: sv.Session, layout: str, size: tuple[int, int]
+) -> None:
+    stage = shown(studio, colours, size, layout)
+    frame_data = stage.frame_data()
+    see = stage.picture().see(frame_data, stage.eyes.camera, *size)
+    box = frame_data.division(*size).view
+    targets, _ = places_of(frame_data, see, box)
+    assert len(targets) == 59 + 14 + 2 * (layout == "beads")
+    reached, waiting = set(), [next_target(frame_data, see, box, Target())]
+    while waiting:
+        now = waiting.pop()
+        if now not in reached:
+            reached.add(now)
+            waiting += [next_target(frame_data, see, box, now, way) for way in WAYS]
+    assert reached == set(targets)
+
+
+def test_an_arrow_goes_where_it_points(studio: Studio, colours: sv.Session) -> None:
+    stage = shown(studio, colours, (1280, 800), "beads")
+    see = stage.picture().see(stage.frame_data(), stage.eyes.camera, 1280, 800)
+    targets, xy = places_of(stage.frame_data(), see, stage.frame_data().division(1280, 800).view)
+    places = dict(zip(targets, xy, strict=True))
+    stage.walk("")
+    now = Target(stage.hover, stage.hover_neuron)
+    for way in ("left", "left", "up", "right", "right", "right", "down", "left", "up"):
+        stage.walk(way)
+        then = Target(stage.hover, stage.hover_neuron)
+        moved = places[then] - places[now]
+        assert then == now or moved @ WAYS[way] > 0.0
+        assert abs(moved @ np.array(WAYS[way])[::-1]) <= moved @ WAYS[way]
+        now = then
+    for _ in range(30):
+        stage.walk("left")
+    assert stage.hover_neuron == ("inputs", 0)  # the first input stands leftmost
+
+
+def test_what_is_pointed_at_is_pinned_unpinned_and_left(
+    studio: Studio, colours: sv.Session
+) -> None:
+    colours.advance(1)
+    stage = shown(studio, colours, (1280, 800), "beads")
+    stage.pin(5)
+    stage.walk("")
+    assert (stage.hover, stage.walking) == (5, True)  # from what is pinned
+    stage.walk("right")
+    stage.hover_at(-1.0, -1.0)  # the mouse leaves the picture
+    pointed = Target(stage.hover, stage.hover_neuron)
+    assert pointed and pointed != Target(5)
+    stage.pin_pointed()
+    assert Target(stage.pinned, stage.pinned_neuron) == pointed
+    stage.pin_pointed()
+    assert not Target(stage.pinned, stage.pinned_neuron)
+    stage.pin(5)
+    stage.restore()
+    assert not stage.walking and stage.hover is None and stage.pinned == 5
+    stage.restore()
+    assert stage.pinned is None
+
+
+def test_walking_begins_in_the_middle_without_a_pinned_one(
+    studio: Studio, colours: sv.Session
+) -> None:
+    stage = shown(studio, colours, (1280, 800), "beads")
+    stage.walk("")
+    assert stage.hover is not None or stage.hover_neuron is not None
+    assert stage.frame_data().hover is not None
+
+
+# The tooltip.
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_tooltip_covers_neither_its_cube_nor_the_neurons_it_joins(
+    studio: Studio, colours: sv.Session, size: tuple[int, int]
+) -> None:
+    colours.advance(1)
+    stage = shown(studio, colours, size, "beads")
+    see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *size)
+    canvas = Canvas2D(*size)
+    for row in range(59):
+        stage.hover = row
+        seen = stage.frame_data()
+        division = seen.division(*size)
+        assert seen.hover is not None
+        tip = tooltip_box(canvas, see, seen, division)
+        cube = box_of_hovered(see, seen, seen.hover)
+        assert tip is not None and cube is not None and not tip.meets(cube)
+        for end in ends_of(see, seen.layout, row):
+            assert not tip.meets(end)
+        scene = division.scene
+        assert tip.x >= scene.x and tip.right <= scene.right
+        assert tip.y >= scene.y and tip.bottom <= scene.bottom
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_tooltip_covers_no_hovered_sphere(
+    studio: Studio, colours: sv.Session, size: tuple[int, int]
+) -> None:
+    stage = shown(studio, colours, size, "beads")
+    see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *size)
+    for neuron in [("inputs", 0), ("inputs", 3), ("tanh 0", 0), ("tanh 0", 7), ("sigmoid 1", 2)]:
+        stage.hover_neuron = neuron
+        seen = stage.frame_data()
+        assert seen.hover is not None
+        tip = tooltip_box(Canvas2D(*size), see, seen, seen.division(*size))
+        ball = box_of_hovered(see, seen, seen.hover)
+        assert tip is not None and ball is not None and not tip.meets(ball)
+        studio.stage(stage, 9.0, size)
+        assert seen.hover.name in stage.picture().words
+
+
+def test_where_there_is_no_room_the_tooltip_is_still_on_the_stage(
+    studio: Studio, colours: sv.Session
+) -> None:
+    stage = shown(studio, colours, (320, 200), "beads")
+    see = stage.picture().see(stage.frame_data(), stage.eyes.camera, 320, 200)
+    stage.hover = 3
+    seen = stage.frame_data()
+    tip = tooltip_box(Canvas2D(320, 200), see, seen, Division.of(320, 200))
+    assert tip is not None and tip.x >= 0.0 and tip.y >= 0.0

@@ -1,0 +1,300 @@
+"""Pictures between the plates: where they stand, what they show, and the ways past the plates."""
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import scalarviz as sv
+from scalarviz.core.model.program import Program
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.view.frame_data import Buffers, CubeValues, FrameData
+from scalarviz.pictures.view.picture import Picture
+from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
+from scalarviz.pictures.view.scene.frame import Division
+from scalarviz.pictures.view.scene.layout import LAYOUTS
+from scalarviz.pictures.view.scene.layout_builder import LEAST
+from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, Layout
+from tests.strategies import picture_networks
+from tests.studio import Studio, at, ground_of, shade
+
+SIZE = (760, 560)
+FLAT = "crossbar", "posters"  # seen from the front; see test_beads_layout.py for the third
+
+
+def laid_out(program: Program, name: str = "crossbar") -> Layout:
+    return LAYOUTS[name](program, lambda label: (f"layer {label}", ""))
+
+
+def boxes(layout: Layout) -> list[tuple[str, np.ndarray, np.ndarray]]:
+    found = []
+    for i, plate in enumerate(layout.plates):
+        flat = plate.corners(0.0)[:, :2]
+        found.append((f"plate {i}", flat.min(axis=0), flat.max(axis=0)))
+    for i, line in enumerate(layout.neurons):
+        half = 0.5 * line.side if line.shape else 0.36
+        flat = line.points[:, :2]
+        found.append((f"line {i}", flat.min(axis=0) - half, flat.max(axis=0) + half))
+    return found
+
+
+# Where they stand.
+
+
+@pytest.mark.parametrize("name", FLAT)
+@given(program=picture_networks())
+def test_nothing_overlaps_and_each_parameter_stands_once(name: str, program: Program) -> None:
+    layout = laid_out(program, name)
+    for (first, low, high), (second, start, end) in combinations(boxes(layout), 2):
+        apart = (high <= start + 1e-6).any() or (end <= low + 1e-6).any()
+        assert apart, f"{first} and {second} overlap"
+    rows = np.concatenate([plate.cells()[2] for plate in layout.plates])
+    count = max(op.parameters.stop for op in program.operations if op.parameters)
+    assert sorted(rows.tolist()) == list(range(count))
+    shown = [name for line in layout.neurons for name in line.buffers]
+    assert sorted(shown) == sorted(buffer.name for buffer in program.buffers)
+
+
+def test_what_goes_up_passes_wide_plates_that_were_there_before() -> None:
+    shape = (1, 6, 4)
+    layers = [sv.LayerNorm(24), sv.Conv2d(shape, 1, padding=1), sv.Dense(24, 1)]
+    layout = laid_out(sv.Network([sv.Reshape(24, shape), *layers], seed=0).program)
+    for (_, low, high), (_, start, end) in combinations(boxes(layout), 2):
+        assert (high <= start + 1e-6).any() or (end <= low + 1e-6).any()
+
+
+@pytest.mark.parametrize("name", FLAT)
+@given(program=picture_networks())
+def test_a_straight_way_leads_past_all_plates(name: str, program: Program) -> None:
+    layout = laid_out(program, name)
+    sums = [op for op in program.operations if op.kind == "sum"]
+    lines = {buffer: line for line in layout.neurons for buffer in line.buffers}
+    assert sum(line.way is not None for line in layout.neurons) == len(sums)
+    for operation in sums:
+        way = lines[operation.target.name].way[:, :2]
+        ends = lines[operation.other.name], lines[operation.target.name]
+        for point, line in zip((way[0], way[-1]), ends, strict=True):
+            near = np.abs(line.points[:, :2] - point).max(axis=1).min()
+            assert (
+                near <= 0.5 * max(1.0, np.ptp(line.points[:, :2], axis=0).max() + line.side) + 1e-6
+            )
+        for start, end in pairwise(way):
+            low, high = np.minimum(start, end), np.maximum(start, end)
+            assert (high - low).min() == 0.0  # level or upright
+            for what, left, right in boxes(layout):
+                crossed = (low < right - 1e-6).all() and (high > left + 1e-6).all()
+                assert not crossed, f"the way crosses {what}"
+
+
+def test_a_kernel_stands_where_the_wires_of_its_two_pictures_cross() -> None:
+    layers = sv.Conv2d((2, 8, 8), 5, padding=1), sv.Conv2d((5, 8, 8), 3, padding=1)
+    program = sv.Network(layers, seed=0).program
+    layout = laid_out(program)
+    for place, (kernels, channels) in enumerate([(5, 2), (3, 5)]):
+        (plate,) = [p for p in layout.plates if p.operation == place and p.role == "weight"]
+        (entering,) = [w for w in layout.wires if w.operation == place and w.outgoing]
+        (leaving,) = [w for w in layout.wires if w.operation == place and not w.outgoing]
+        for kernel, channel in np.ndindex(kernels, channels):
+            row, column = plate.place_of(plate.first + (kernel * channels + channel) * 9 + 4)
+            middle = plate.point(column + 0.5, row + 0.5)[:2]
+            for wires, i in ((entering, channel), (leaving, kernel)):
+                along = 0 if abs(wires.start[0, 0] - wires.end[0, 0]) > 1e-9 else 1
+                assert wires.start[i, 1 - along] == pytest.approx(middle[1 - along])
+        before, after = (layout.neurons[i].corners()[:, 0] for i in (place, place + 1))
+        assert len(before) == channels and len(after) == kernels
+
+
+def test_numbers_of_a_picture_stand_as_its_pixels() -> None:
+    program = sv.Network([sv.Conv2d((2, 3, 4), 2, 1)], seed=0).program
+    for name in LAYOUTS:
+        line = laid_out(program, name).neurons[0]
+        grid = line.points.reshape(2, 3, 4, 3)
+        assert line.shape == (2, 3, 4)
+        assert line.right.tolist() == (NEAR if name == "beads" else RIGHT).tolist()
+        right, down = line.side * line.right, line.side * DOWN
+        np.testing.assert_allclose(np.diff(grid, axis=2), np.broadcast_to(right, (2, 3, 3, 3)))
+        np.testing.assert_allclose(np.diff(grid, axis=1), np.broadcast_to(down, (2, 2, 4, 3)))
+        corners = line.corners()
+        np.testing.assert_allclose(corners[:, 0], grid[:, 0, 0] - (right + down) / 2)
+        np.testing.assert_allclose(corners[:, 1], grid[:, 0, -1] + (right - down) / 2)
+        np.testing.assert_allclose(corners[:, 2], grid[:, -1, 0] - (right - down) / 2)
+
+
+def test_few_columns_are_spread_out_and_many_are_pictures_again() -> None:
+    few = laid_out(sv.Network([sv.MaxPool2d((16, 4, 4)), sv.Dense(64, 10)], seed=0).program)
+    plate = few.plates[0]
+    assert (plate.rows, plate.columns, plate.tiles) == (10, 64, None)
+    many = laid_out(sv.Network([sv.MaxPool2d((16, 14, 14)), sv.Dense(784, 10)], seed=0).program)
+    plate = many.plates[0]
+    assert plate.tiles.size == (7, 7) and plate.size == 7840
+    row, column = plate.place_of(3 * 784 + 2 * 49 + 5 * 7 + 1)
+    assert (row, column) == (3 * plate.tiles.pitch[0] + 5, 2 * plate.tiles.pitch[1] + 1)
+    highest = np.ptp(np.concatenate([p.corners(0.0) for p in many.plates]), axis=0).max()
+    assert highest < 200.0  # 784 in a row would be four times as wide
+
+
+def test_a_gain_of_a_batch_norm_stands_beside_its_picture() -> None:
+    program = sv.Network([sv.BatchNorm((3, 4, 4))], seed=0).program
+    for name in LAYOUTS:
+        layout = laid_out(program, name)
+        axis = {"crossbar": 0, "posters": 1, "beads": 2}[name]
+        before = layout.neurons[1].points.reshape(3, 16, 3).mean(axis=1)
+        for plate in layout.plates:
+            assert plate.size == 3
+            for feature in range(3):
+                row, column = plate.place_of(plate.first + feature)
+                assert plate.point(column + 0.5, row + 0.5)[axis] == pytest.approx(
+                    before[feature, axis]
+                )
+
+
+def test_the_only_picture_of_the_inputs_is_larger() -> None:
+    large = laid_out(sv.Network([sv.Conv2d((1, 28, 28), 2)], seed=0).program).neurons[0]
+    small = laid_out(sv.Network([sv.Conv2d((3, 28, 28), 2)], seed=0).program).neurons[0]
+    assert 28 * large.side > 1.5 * 28 * small.side >= LEAST
+
+
+# What they show.
+
+
+def sight_of(layout: Layout, count: int, **buffers: object) -> FrameData:
+    plates = len(layout.plates)
+    cubes = CubeValues(np.zeros(count), np.zeros(count), "", "", np.ones(plates), np.ones(plates))
+    return FrameData(layout, cubes, Buffers(**buffers))
+
+
+def shot(
+    studio: Studio,
+    frame_data: FrameData,
+    program: Program,
+    theme: str = "dark",
+    camera: str = "flat",
+) -> tuple[np.ndarray, object]:
+    studio.canvas.set_current()
+    picture = Picture(theme, program)
+    inner = Division.of(*SIZE).inner
+    here: Camera = CAMERAS[camera].framing(frame_data.layout.points(), inner.width / inner.height)
+    pixels = studio.shoot(lambda: picture.draw(frame_data, here, *SIZE, 1.0), *SIZE)
+    return pixels, picture.see(frame_data, here, *SIZE)
+
+
+PROGRAM = sv.Network([sv.Conv2d((2, 3, 4), 3, 3, padding=1)], seed=0).program
+LAYOUT = laid_out(PROGRAM)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("camera", CAMERAS)
+def test_each_pixel_has_the_color_of_its_number_on_the_scale_of_its_map(
+    studio: Studio, camera: str, theme: str
+) -> None:
+    line = LAYOUT.neurons[0]
+    maps = np.random.default_rng(0).uniform(-1.0, 1.0, (line.shape[0], 24 // line.shape[0]))
+    maps[1] *= 0.2
+    frame_data = sight_of(LAYOUT, 57, values={"inputs": maps.ravel()}, scale=1.0)
+    pixels, see = shot(studio, frame_data, PROGRAM, theme, camera)
+    shown = maps / np.abs(maps).max(axis=1, keepdims=True)
+    for point, value in zip(line.points, shown.ravel(), strict=True):
+        np.testing.assert_allclose(at(pixels, see(point).xy[0]), shade(theme, value), atol=3)
+
+
+def test_a_map_that_is_nearly_zero_is_not_made_to_look_strong(studio: Studio) -> None:
+    line = LAYOUT.neurons[0]
+    maps = np.ones((line.shape[0], 24 // line.shape[0]))
+    maps[1] = 1e-6
+    frame_data = sight_of(LAYOUT, 57, values={"inputs": maps.ravel()}, scale=1.0)
+    pixels, see = shot(studio, frame_data, PROGRAM)
+    for point in line.points.reshape(*maps.shape, 3)[1]:
+        np.testing.assert_allclose(at(pixels, see(point).xy[0]), shade("dark", 2e-5), atol=3)
+
+
+def test_a_digit_has_its_own_grey(studio: Studio) -> None:
+    grey = np.linspace(0.0, 1.0, 24)[:, np.newaxis].repeat(3, axis=1)
+    frame_data = sight_of(LAYOUT, 57, values={"inputs": np.ones(24)}, tints={"inputs": grey})
+    pixels, see = shot(studio, frame_data, PROGRAM)
+    for point, color in zip(LAYOUT.neurons[0].points, grey, strict=True):
+        np.testing.assert_allclose(at(pixels, see(point).xy[0]), 255.0 * color, atol=2)
+
+
+def test_what_is_not_computed_yet_is_an_empty_frame(studio: Studio) -> None:
+    pixels, see = shot(studio, sight_of(LAYOUT, 57), PROGRAM)
+    first, right, down = see(LAYOUT.neurons[1].corners()[1]).xy
+    inside = first + 0.3 * (right - first) + 0.3 * (down - first)
+    np.testing.assert_allclose(at(pixels, inside), ground_of("dark"), atol=1)
+    assert np.abs(at(pixels, first + 0.5 * (right - first)) - ground_of("dark")).max() > 20
+
+
+def test_what_is_left_out_is_dark_and_crossed_out(studio: Studio) -> None:
+    program = sv.Network([sv.Dropout((1, 3, 3), 0.5)], seed=0).program
+    layout = laid_out(program)
+    name, mask = program.outputs.name, np.zeros(9)
+    mask[[1, 6]] = 1.0
+    values = np.where(mask > 0.0, 0.0, 1.0)
+    given = {"values": {name: values}, "left_out": {name: mask}}
+    pixels, see = shot(studio, sight_of(layout, 0, **given), program)
+    line = layout.neurons[1]
+    unit = see(line.points).unit[0] * line.side
+    for point, is_out in zip(see(line.points).xy, mask, strict=True):
+        edge = at(pixels, point + np.array([0.0, 0.42 * unit]))
+        np.testing.assert_allclose(
+            edge, ground_of("dark") if is_out else shade("dark", 1.0), atol=3
+        )
+        if is_out:  # a cross that has no hue
+            middle = at(pixels, point).astype(float)
+            assert np.ptp(middle) < 40.0 and middle.mean() > 60.0
+
+
+def test_left_out_neurons_of_a_line_are_crossed_out(studio: Studio) -> None:
+    program = sv.Network([sv.Dropout(4, 0.5)], seed=0).program
+    layout, name = laid_out(program), program.outputs.name
+    given = {"values": {name: np.array([1.0, 0.0, 1.0, 0.0])}}
+    plain, see = shot(studio, sight_of(layout, 0, **given), program)
+    mask = np.array([0.0, 1.0, 0.0, 0.0])
+    crossed, _ = shot(studio, sight_of(layout, 0, **given, left_out={name: mask}), program)
+    changed = (plain != crossed).any(axis=2)
+    for i, (x, y) in enumerate(see(layout.neurons[1].points).xy.astype(int)):
+        assert changed[y - 8 : y + 8, x - 8 : x + 8].any() == bool(mask[i])
+
+
+def test_gradients_are_a_smaller_picture_in_the_corner(studio: Studio) -> None:
+    values, flows = np.zeros(24), np.full(24, -1e-3)
+    flows[:12] = 1e-3
+    frame_data = sight_of(LAYOUT, 57, values={"inputs": values}, flows={"inputs": flows})
+    pixels, see = shot(studio, frame_data, PROGRAM)
+    for corners, value in zip(LAYOUT.neurons[0].corners(), (1.0, -1.0), strict=True):
+        first, right, down = see(corners).xy
+        inside = first + 0.8 * (right - first) + 0.8 * (down - first)
+        np.testing.assert_allclose(at(pixels, inside), shade("dark", value), atol=3)
+        outside = first + 0.2 * (right - first) + 0.2 * (down - first)
+        np.testing.assert_allclose(at(pixels, outside), shade("dark", 0.0), atol=3)
+
+
+def test_all_pictures_of_a_line_are_drawn_at_once() -> None:
+    from scalarviz.pictures.draw2d.canvas import Canvas2D
+    from scalarviz.pictures.view.feature_maps import draw_pictures
+    from scalarviz.pictures.view.scene.frame import Projection
+
+    program = sv.Network([sv.Conv2d((40, 3, 3), 1, 1)], seed=0).program
+    layout = laid_out(program)
+    camera = CAMERAS["flat"].framing(layout.points(), 1.5)
+    see = Projection(camera, Division.of(*SIZE).inner, *SIZE)
+    canvas = Canvas2D(*SIZE)
+    frame_data = sight_of(layout, 41, values={"inputs": np.ones(360)})
+    draw_pictures(canvas, see, layout.neurons[0], 1.0, frame_data, THEMES["dark"])
+    assert sum(batch.image is not None for batch in canvas.vertices()[2]) == 1
+
+
+def test_numbers_are_written_out_from_near_and_channels_are_numbered(studio: Studio) -> None:
+    from scalarviz.pictures.draw2d.canvas import Canvas2D
+    from scalarviz.pictures.view.feature_maps import draw_pictures
+    from scalarviz.pictures.view.scene.frame import Projection
+
+    frame_data = sight_of(LAYOUT, 57, values={"inputs": np.full(24, 0.25)})
+    line = LAYOUT.neurons[0]
+    for height, written in ((4.0, True), (40.0, False)):
+        middle = tuple(line.points.mean(axis=0).tolist())
+        see = Projection(Camera(middle, 0.0, 0.0, height, 0.0), Division.of(*SIZE).inner, *SIZE)
+        canvas = Canvas2D(*SIZE)
+        draw_pictures(canvas, see, line, 1.0, frame_data, THEMES["dark"])
+        assert (".25" in canvas.words) == written
+        assert ({"0", "1"} <= set(canvas.words)) == written

@@ -1,0 +1,466 @@
+"""What is learned, at the right end of the stage: large, legible, in its box."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.pictures.draw2d.class_colors import class_colors
+from scalarviz.pictures.draw2d.colors import rgb, to_bytes
+from scalarviz.pictures.draw2d.theme import THEMES, Theme
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view.exhibits.confusion import Confusion
+from scalarviz.pictures.view.exhibits.exhibit import Exhibit
+from scalarviz.pictures.view.exhibits.graph import FunctionPlot
+from scalarviz.pictures.view.exhibits.neuron_map import NeuronMap
+from scalarviz.pictures.view.exhibits.pictures import Pictures
+from scalarviz.pictures.view.exhibits.plane import FAINT, STRONG, Plane
+from scalarviz.pictures.view.exhibits.sorting import Sorting
+from scalarviz.pictures.view.exhibits.swatches import Swatches
+from scalarviz.pictures.view.scene.frame import Box, Division
+from tests.noted import Noted
+from tests.studio import Studio, at, shade
+
+RNG = np.random.default_rng(0)
+DARK = THEMES["dark"]
+COLORS = [RNG.uniform(0.0, 1.0, (8, 3)) for _ in range(3)]
+SAMPLE = np.array([0.9, 0.1, 0.4]), np.array([0.2, 0.5, 0.9]), np.array([0.1, 0.9, 0.6])
+SWATCHES = Swatches(*COLORS)
+
+VALUES = np.repeat(np.linspace(-1.0, 3.0, 40)[:, np.newaxis], 40, axis=1)  # more further down
+CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+ANSWERS = [f"{x:g} {y:g} -> 0.500, should be 1" for x, y in CORNERS]
+PLANE = Plane(VALUES, 1.0, 2.0, CORNERS, np.array([3.0, -1.0, 3.0, -1.0]), ANSWERS)
+PLANE = replace(PLANE, outputs=np.array([2.5, 2.0, 0.5, 0.0]), low=(-6.0, -6.0), high=(6.0, 6.0))
+MANY = RNG.uniform(0.08, 0.92, (250, 2))
+CROWD = replace(PLANE, points=MANY, targets=np.sign(MANY[:, 0] - 0.5) + 1.0, answers=())
+CROWD = replace(CROWD, outputs=RNG.normal(1.0, 1.0, 250), names=("petal length", "petal width"))
+REGRESSION = replace(CROWD, outputs=np.zeros(0))
+
+CLASSES = replace(
+    CROWD,
+    values=np.repeat(np.arange(40)[:, np.newaxis] // 14, 40, axis=1).astype(float),
+    targets=np.arange(250) % 3.0,
+    outputs=np.where(MANY[:, 0] < 0.8, np.arange(250) % 3.0, 0.0),
+    classes=["class 0", "class 1", "class 2"],
+)
+MANY_CLASSES = replace(CLASSES, classes=[f"the class with the number {i}" for i in range(12)])
+
+NAMES = ("target", "output  23.4 dB", "error  (none is grey)")
+
+
+def pictures(rows: int, columns: int) -> Pictures:
+    shown = {name: RNG.uniform(0.0, 1.0, (rows, columns, 3)) for name in ("target", "output", "e")}
+    return Pictures(shown, names=NAMES)
+
+
+X = np.linspace(-1.0, 3.0, 50)
+POINTS = np.array([[-1.0, -1.0], [1.0, 2.0], [3.0, 0.5]])
+GRAPH = FunctionPlot(np.sin(X), -1.0, 3.0, POINTS)
+COUNTS = np.diag(np.full(10, 30)) + RNG.integers(0, 3, (10, 10))
+LABELS = np.repeat(np.arange(10), 8)
+SORTING = Sorting(
+    RNG.random((80, 8, 8)),
+    LABELS,
+    np.where(RNG.random(80) < 0.8, LABELS, RNG.integers(0, 10, 80)),
+    Confusion(COUNTS),
+    of="held-out digits",
+    aside="held-out 81.0%",
+)
+EXHIBITS: dict[str, Exhibit] = {
+    "swatches": SWATCHES,
+    "the sample": SWATCHES.marked(*SAMPLE),
+    "corners": PLANE.marked(np.ones(2), np.zeros(1), np.zeros(1)),
+    "crowd": CROWD,
+    "regression": REGRESSION,
+    "classes": CLASSES.marked(np.zeros(2), np.zeros(3), np.zeros(3)),
+    "many classes": MANY_CLASSES,
+    "held out": replace(CROWD, tests=MANY[:90], test_targets=np.arange(90) % 2.0, show_tests=True),
+    "neuron": NeuronMap(VALUES, np.clip(VALUES, -1.0, 1.0), CROWD),
+    "square": pictures(16, 16).marked(np.array([0.0, 1.0]), np.zeros(3), np.zeros(3)),
+    "wide": pictures(8, 40),
+    "high": pictures(40, 8),
+    "function": GRAPH.marked(np.ones(1), np.zeros(1), np.zeros(1)),
+    "digits": SORTING,
+    "one class": replace(SORTING, said=np.full(80, 5), pictures=np.ones((80, 14, 14))),
+}
+every_exhibit = pytest.mark.parametrize("exhibit", EXHIBITS.values(), ids=list(EXHIBITS))
+every_theme = pytest.mark.parametrize("theme", THEMES.values(), ids=list(THEMES))
+every_size = pytest.mark.parametrize("size", [(1280, 800), (800, 500), (3840, 2160), (560, 900)])
+
+
+def drawn(
+    exhibit: Exhibit, size: tuple[int, int], theme: Theme = DARK, *, present: bool = False
+) -> tuple[Noted, Box]:
+    """The exhibit in a picture of this size, and its box."""
+    stage = Division.of(*size, present=present)
+    wanted = exhibit.wanted(stage.scene.width, stage.scene.height)
+    division = Division.of(*size, exhibit=wanted, present=present)
+    canvas = Noted(theme.ground, *size, division.scale)
+    exhibit.paint(canvas, division.exhibit, theme)
+    return canvas, division.exhibit
+
+
+def check_order(canvas: Noted, box: Box) -> None:
+    """Nothing leaves the box, and no two texts overlap."""
+    extent, box = canvas.extent(), box.inside(-1.5)  # letters stand on whole pixels
+    assert extent.x >= box.x and extent.y >= box.y
+    assert extent.right <= box.right and extent.bottom <= box.bottom
+    for one, other in combinations(canvas.texts, 2):
+        assert not one.box.meets(other.box), (one, other)
+
+
+# All of them.
+
+
+@every_exhibit
+@every_size
+@pytest.mark.parametrize("present", [False, True], ids=["", "presented"])
+def test_nothing_leaves_its_box_and_no_two_texts_overlap(
+    exhibit: Exhibit, size: tuple[int, int], present: bool
+) -> None:
+    check_order(*drawn(exhibit, size, present=present))
+
+
+def test_a_picture_has_its_exhibit_at_the_right_end_of_the_stage(
+    studio: Studio, colours: sv.Session
+) -> None:
+    stage = Stage(Show(colours))
+    pixels = studio.stage(stage, 0.0, (1280, 800))
+    assert {"in", "out", "goal"} <= set(stage.picture().words)
+    exhibit = stage.frame_data().exhibit
+    assert isinstance(exhibit, Swatches)
+    box = stage.frame_data().division(1280, 800).exhibit
+    assert box.width == exhibit.wanted(1280.0, stage.frame_data().division(1280, 800).scene.height)
+    within = pixels[int(box.y) : int(box.bottom), int(box.x) : int(box.right)].reshape(-1, 3)
+    for color in exhibit.inputs:
+        same = np.abs(within - color * 255.0).max(axis=1) < 2
+        assert same.sum() > 40.0 * 40.0
+
+
+@every_exhibit
+@pytest.mark.parametrize(
+    ("width", "height"), [(90, 560), (170, 560), (120, 320), (240, 320), (1400, 560), (300, 90)]
+)
+@pytest.mark.parametrize("picture", [(1280, 800), (800, 500)])
+def test_a_box_of_any_shape_is_enough(
+    exhibit: Exhibit, width: int, height: int, picture: tuple[int, int]
+) -> None:
+    canvas, box = Noted(DARK.ground, *picture), Box(7.0, 9.0, float(width), float(height))
+    exhibit.paint(canvas, box, DARK)
+    check_order(canvas, box)
+
+
+@every_exhibit
+@every_size
+@every_theme
+def test_every_text_can_be_read(exhibit: Exhibit, size: tuple[int, int], theme: Theme) -> None:
+    canvas, _ = drawn(exhibit, size, theme)
+    least = 12.0 if size in ((800, 500), (560, 900)) else 13.0
+    for written in canvas.texts:
+        assert written.size >= least * canvas.scale, written
+        assert written.contrast >= 4.5, written
+
+
+@pytest.mark.parametrize(
+    ("name", "large", "small"),
+    [
+        ("swatches", (150, 190), (110, 130)),
+        ("corners", (300, 360), (220, 250)),
+        ("square", (320, 400), (170, 290)),
+        ("digits", (400, 440), (270, 290)),
+        ("function", (300, 340), (210, 250)),
+    ],
+)
+def test_each_wants_so_much_of_the_stage(
+    name: str, large: tuple[int, int], small: tuple[int, int]
+) -> None:
+    exhibit = EXHIBITS[name]
+    assert large[0] <= exhibit.wanted(1280.0, 600.0) <= large[1]
+    assert small[0] <= exhibit.wanted(800.0, 360.0) <= small[1]
+    assert exhibit.wanted(2560.0, 1200.0) > 1.9 * exhibit.wanted(1280.0, 600.0)
+
+
+@every_exhibit
+def test_none_wants_more_than_its_share(exhibit: Exhibit) -> None:
+    for width, height in ((1280, 600), (800, 360), (400, 800), (3840, 1700), (300, 200)):
+        assert 0.0 < exhibit.wanted(width, height) <= 0.36 * width
+
+
+# Swatches.
+
+
+def places(canvas: Noted, colors: np.ndarray) -> list[Box]:
+    """The box of each color."""
+    return [
+        next(box for box, own in canvas.filled if np.abs(own - color).max() < 1.0 / 255.0)
+        for color in colors
+    ]
+
+
+@every_theme
+def test_an_output_touches_its_target_in_the_row_of_its_input(theme: Theme) -> None:
+    canvas, _ = drawn(SWATCHES, (1280, 800), theme)
+    columns = [places(canvas, colors) for colors in COLORS]
+    for given, said, wanted in zip(*columns, strict=True):
+        assert given.y == said.y == wanted.y and given.width >= 44.0 <= given.height
+        assert said.right == pytest.approx(wanted.x) and given.right < said.x - 5.0
+    assert canvas.words == drawn(SWATCHES, (800, 500))[0].words == ["in", "out", "goal"]
+    for written, (box, *_) in zip(canvas.texts, columns, strict=True):
+        assert abs(written.box.x + written.box.width / 2 - box.x - box.width / 2) < 1.5
+
+
+def test_the_sample_in_use_is_the_first_row_in_a_frame(studio: Studio) -> None:
+    marked = SWATCHES.marked(*SAMPLE)
+    assert len(marked.inputs) == 9 and marked.focus == 0
+    canvas, _ = drawn(marked, (1280, 800))
+    rows = places(canvas, marked.inputs)
+    assert rows[0].y == min(row.y for row in rows)
+    pixels = studio.paper(canvas, rgb((DARK.ground,))[0])
+    ink = rgb((DARK.ink,))[0] * 255.0
+    for row in (rows[0], rows[1]):
+        left = pixels[int(row.y + row.height / 2), int(row.x - 8) : int(row.x)]
+        assert (np.abs(left - ink).max(axis=1).min() < 12) == (row is rows[0])
+
+
+@every_theme
+def test_a_swatch_like_the_ground_has_an_outline(studio: Studio, theme: Theme) -> None:
+    ground = rgb((theme.ground,))[0]
+    ghost = rgb((theme.ghost,))[0] * 255.0
+    colors = np.stack([ground, [0.9, 0.1, 0.1]])
+    for shown, outlined in (
+        (Swatches(colors, colors[[1, 1]], colors[[1, 1]]), (True, False)),
+        (Swatches(colors[[1, 1]], colors[[1, 1]], colors), (False, True)),
+    ):
+        canvas, _ = drawn(shown, (1280, 800), theme)
+        pixels = studio.paper(canvas, ground)
+        given, said, wanted = [box for box, _ in canvas.filled[1:]][::2]
+        assert said.right == wanted.x
+        for left, right, has in ((given, given, outlined[0]), (said, wanted, outlined[1])):
+            line = pixels[int(left.y + 20.0), [int(left.x), int(right.right - 1.0)]]
+            assert (np.abs(line - ghost).max() < 4) == has
+
+
+def test_swatches_of_numbers_that_are_no_colors_are_shown_anyhow() -> None:
+    odd = np.array([[np.nan, 0.5, 0.5], [2.0, -1.0, 0.5], [np.inf, 0.0, -np.inf]])
+    canvas, _ = drawn(Swatches(odd, odd, odd), (1280, 800))
+    shown = {tuple(to_bytes(color).tolist()) for _, color in canvas.filled[1:]}
+    assert shown == {(255, 128, 128), (255, 0, 128), (255, 0, 0)}
+
+
+def test_an_output_that_is_not_computed_yet_is_an_empty_swatch(studio: Studio) -> None:
+    colors = np.array([[0.9, 0.2, 0.2], [0.2, 0.9, 0.2]])
+    outputs = colors[::-1].copy()
+    whole, _ = drawn(Swatches(colors, outputs, colors), (1280, 800))
+    box, _ = whole.filled[3]  # after the ground and two inputs
+    outputs[0] = np.nan
+    some, _ = drawn(Swatches(colors, outputs, colors), (1280, 800))
+    assert len(whole.filled) == 7 and len(some.filled) == 6
+    pixels = studio.paper(some, rgb((DARK.ground,))[0])
+    middle = pixels[int(box.y + box.height / 2), int(box.x + box.width / 2)]
+    np.testing.assert_allclose(middle, rgb((DARK.ground,))[0] * 255.0, atol=2.0)
+
+
+# The plane.
+
+
+@every_theme
+def test_a_plane_shows_its_map_and_its_samples(studio: Studio, theme: Theme) -> None:
+    canvas, _ = drawn(PLANE, (1280, 800), theme)
+    pixels = studio.paper(canvas, rgb((theme.ground,))[0])
+    ground = rgb((theme.ground,))[0] * 255.0
+    ((plot, _),) = canvas.images_drawn
+    assert plot.width == pytest.approx(plot.height) and plot.width > 260.0
+    for row in (6, 11, 20, 33):
+        full = shade(theme.name, (VALUES[row, 0] - 1.0) / 2.0)
+        place = (plot.x + 0.75 * plot.width, plot.y + (row + 0.5) / 40 * plot.height)
+        np.testing.assert_allclose(at(pixels, place), ground + FAINT * (full - ground), atol=4)
+    for (x, y), target in zip(CORNERS, PLANE.targets, strict=True):
+        color = shade(theme.name, STRONG if target > 1.0 else -STRONG)
+        place = (plot.x + x * plot.width, plot.y + (1.0 - y) * plot.height)
+        np.testing.assert_allclose(at(pixels, place), color, atol=2)
+
+
+def test_a_plane_names_its_axes_and_says_how_many_are_right() -> None:
+    canvas, _ = drawn(CROWD, (1280, 800))
+    assert {"-6", "6", "petal length"} <= set(canvas.words)
+    right = (CROWD.outputs > 1.0) == (CROWD.targets > 1.0)
+    assert f"{right.sum()} of 250 are right" in canvas.words and "wrong" in canvas.words
+    corners, _ = drawn(PLANE, (1280, 800))
+    assert {"x", "y", "target -1", "target 3", "2 of 4 are right", *ANSWERS} <= set(corners.words)
+    everything = replace(PLANE, outputs=PLANE.targets)
+    assert "wrong" not in drawn(everything, (1280, 800))[0].words
+
+
+@every_theme
+@every_size
+def test_each_class_has_a_color_and_a_name(size: tuple[int, int], theme: Theme) -> None:
+    canvas, _ = drawn(CLASSES, size, theme)
+    colors = class_colors(np.arange(3), theme.ground)
+    ground = rgb((theme.ground,))[0]
+    ((_, map_colors),) = canvas.images_drawn
+    for row in (0, 20, 39):
+        wanted = ground + FAINT * (colors[row // 14] - ground)
+        np.testing.assert_allclose(map_colors[row], np.tile(wanted, (40, 1)))
+    every, *_ = canvas.discs_drawn
+    np.testing.assert_array_equal(every[2], colors[np.arange(250) % 3])
+    assert {"class 0", "class 1", "class 2", "wrong"} <= set(canvas.words)
+    assert not any(words.startswith("target") for words in canvas.words)
+    right = int((CLASSES.outputs == CLASSES.targets).sum())
+    assert 0 < right < 250 and f"{right} of 250 are right" in canvas.words
+    np.testing.assert_array_equal(CLASSES.wrong, CLASSES.outputs != CLASSES.targets)
+
+
+def test_an_output_that_is_no_number_is_wrong() -> None:
+    odd = replace(PLANE, outputs=np.array([np.nan, np.nan, np.inf, -np.inf]))
+    assert odd.wrong.tolist() == [True, True, False, False]
+    check_order(*drawn(replace(odd, values=np.full((40, 40), np.nan)), (1280, 800)))
+
+
+def test_what_is_not_one_of_two_classes_is_not_counted() -> None:
+    canvas, _ = drawn(REGRESSION, (1280, 800))
+    assert not any("right" in words for words in canvas.words)
+
+
+def test_the_wrong_samples_have_a_ring() -> None:
+    canvas, _ = drawn(PLANE, (1280, 800))
+    (every, radius, colors), (wrong, larger, ground), (again, _, inside) = canvas.discs_drawn
+    assert len(every) == 4 and larger > radius and ground == DARK.ground
+    assert wrong.tolist() == again.tolist() == every[[1, 2]].tolist()
+    assert inside.tolist() == colors[[1, 2]].tolist()
+
+
+@every_size
+def test_a_map_is_as_large_as_its_box(size: tuple[int, int]) -> None:
+    canvas, box = drawn(CROWD, size)
+    ((plot, _),) = canvas.images_drawn
+    assert plot.width == pytest.approx(plot.height)
+    assert plot.width > 0.75 * min(box.width, 0.85 * box.height)
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (800, 500)])
+def test_the_sample_in_use_has_a_frame_on_the_map(size: tuple[int, int]) -> None:
+    marked = CROWD.marked(np.array([3.0, -3.0]), np.zeros(1), np.zeros(1))
+    canvas, _ = drawn(marked, size)
+    ((plot, _),) = canvas.images_drawn
+    wanted = plot.x + 0.75 * plot.width, plot.y + 0.75 * plot.height
+    assert any(
+        (frame.x + frame.width / 2.0, frame.y + frame.height / 2.0) == pytest.approx(wanted)
+        for frame in canvas.frames
+    )
+    assert size == (800, 500) or "in use" in canvas.words
+
+
+# Pictures.
+
+
+def test_pictures_show_their_pixels(studio: Studio) -> None:
+    shown = pictures(6, 8)
+    canvas, _ = drawn(shown, (1280, 800))
+    pixels = studio.paper(canvas)
+    for (place, _), picture in zip(canvas.images_drawn, shown.pictures.values(), strict=True):
+        for row, column in np.ndindex(6, 8):
+            # Pixels have hard edges: near one of them it is the same color as in the middle.
+            x = place.x + (column + 0.85) * place.width / 8
+            y = place.y + (row + 0.15) * place.height / 6
+            np.testing.assert_allclose(at(pixels, (x, y)), picture[row, column] * 255.0, atol=1)
+
+
+@pytest.mark.parametrize("name", ["square", "wide", "high"])
+def test_pictures_keep_their_proportions_and_stand_where_they_are_largest(name: str) -> None:
+    exhibit = EXHIBITS[name]
+    assert isinstance(exhibit, Pictures)
+    canvas, box = drawn(exhibit, (1280, 800))
+    target, output, error = [place for place, _ in canvas.images_drawn]
+    for place in (target, output, error):
+        assert place.width / place.height == pytest.approx(exhibit.aspect)
+    assert {*canvas.words} == {*NAMES} or name == "high"
+    if name == "wide":  # in a column
+        assert target.x == output.x == error.x and output.width > 0.95 * box.width
+    elif name == "high":  # in a row
+        assert target.y == output.y == error.y
+    else:  # the output on top
+        assert output.bottom < target.y == error.y and output.width > 320.0
+        assert output.width > 2.0 * target.width
+
+
+def test_the_point_in_use_is_marked_in_each_picture() -> None:
+    plain = pictures(16, 16)
+    before = drawn(plain, (1280, 800))[0]._quads.count
+    marked = plain.marked(np.array([0.25, 0.5]), np.zeros(3), np.zeros(3))
+    assert drawn(marked, (1280, 800))[0]._quads.count == before + 6
+    assert marked.images is plain.images  # converted once
+
+
+# The curve of a function.
+
+
+def test_a_graph_goes_through_its_outputs(studio: Studio) -> None:
+    canvas, box = drawn(GRAPH, (1280, 800))
+    pixels = studio.paper(canvas, rgb((DARK.ground,))[0])
+    spots, radius, _ = canvas.discs_drawn[0]
+    (x0, y0), (x1, y1) = spots[0], spots[1]  # of (-1, -1) and (1, 2)
+    accent = rgb((DARK.accent,))[0] * 255.0
+    for i in range(2, 48, 5):
+        x = x0 + (X[i] + 1.0) / 2.0 * (x1 - x0)
+        y = y0 + (np.sin(X[i]) + 1.0) / 3.0 * (y1 - y0)
+        near = pixels[int(y) - 2 : int(y) + 3, int(x) - 2 : int(x) + 3].reshape(-1, 3)
+        assert np.abs(near - accent).max(axis=1).min() < 40
+    assert canvas.words == ["2.45", "y", "-1.45", "-1", "3", "x", "output", "samples"]
+    assert radius >= 3.0 and x1 - x0 > 0.4 * box.width
+
+
+def test_the_input_in_use_is_marked_on_the_curve() -> None:
+    marked = GRAPH.marked(X[20:21], np.zeros(1), np.zeros(1))
+    assert marked.focus == pytest.approx((X[20], np.sin(X[20])))
+    canvas, _ = drawn(marked, (1280, 800))
+    assert canvas.words[-1] == "in use"
+    (x0, y0), (x1, y1) = canvas.discs_drawn[0][0][:2]
+    frame = canvas.frames[-2]  # the last one is in the key
+    middle = frame.x + frame.width / 2.0, frame.y + frame.height / 2.0
+    wanted = x0 + (X[20] + 1.0) / 2.0 * (x1 - x0), y0 + (np.sin(X[20]) + 1.0) / 3.0 * (y1 - y0)
+    assert middle == pytest.approx(wanted, abs=1e-3)
+
+
+def test_held_out_samples_are_hollow_and_only_drawn_on_demand() -> None:
+    places = RNG.uniform(0.1, 0.9, (60, 2))
+    hidden = replace(CROWD, tests=places, test_targets=np.arange(60) % 2 * 4.0 - 1.0)
+    shown = replace(hidden, show_tests=True)
+    before, _ = drawn(hidden, (1280, 800))
+    after, _ = drawn(shown, (1280, 800))
+    assert "held out" not in before.words and "held out" in after.words
+    assert len(after.discs_drawn) == len(before.discs_drawn) + 2
+    below, hollow = after.discs_drawn[:2]
+    assert len(below[0]) == len(hollow[0]) == 60 and hollow[2] == DARK.ground
+    assert len(after.discs_drawn[2][0]) == 250  # those of the training lie above
+
+
+@every_theme
+def test_a_hollow_sample_has_the_color_of_its_target_around_the_ground(
+    studio: Studio, theme: Theme
+) -> None:
+    one = replace(PLANE, tests=np.array([[0.5, 0.5]]), test_targets=np.array([3.0]))
+    canvas, _ = drawn(replace(one, show_tests=True), (1280, 800), theme)
+    pixels = studio.paper(canvas, rgb((theme.ground,))[0])
+    ((plot, _),) = canvas.images_drawn
+    middle = plot.x + 0.5 * plot.width, plot.y + 0.5 * plot.height
+    np.testing.assert_allclose(at(pixels, middle), rgb((theme.ground,))[0] * 255.0, atol=2)
+    rim = middle[0] + 0.8 * one.radius(plot, 13.0), middle[1]
+    np.testing.assert_allclose(at(pixels, rim), shade(theme.name, STRONG), atol=6)
+
+
+@every_theme
+def test_a_discrete_map_has_two_colors_with_a_smooth_border(theme: Theme) -> None:
+    slope = np.add.outer(np.arange(40.0), np.arange(40.0)) / 39.0 - 0.5
+    canvas, _ = drawn(replace(PLANE, values=slope, discrete=True), (1280, 800), theme)
+    ((_, colors),) = canvas.images_drawn
+    found = np.unique(np.asarray(colors).reshape(-1, 3).round(6), axis=0)
+    ground = rgb((theme.ground,))[0]
+    wanted = ground + FAINT * (theme.map(np.array([-1.0, 1.0])) - ground)
+    np.testing.assert_allclose(found, wanted[np.lexsort(wanted.T[::-1])], atol=1e-5)
+    assert colors.shape == (160, 160, 3)  # finer than the map, whose cells would be seen
+    odd = replace(PLANE, values=np.full((40, 40), np.nan), discrete=True)
+    check_order(*drawn(odd, (1280, 800)))

@@ -1,0 +1,329 @@
+"""Panels: they show what the arrays say, pixel by pixel."""
+
+import numpy as np
+import pytest
+
+from scalarviz.pictures.draw2d.canvas import Canvas2D
+from scalarviz.pictures.draw2d.colors import rgb
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.view.charts import AXIS, SHARES, draw_history, draw_loss, thinned, ticks
+from scalarviz.pictures.view.frame_data import (
+    BranchLine,
+    Card,
+    Curve,
+    History,
+    Line,
+    Measured,
+    Table,
+)
+from scalarviz.pictures.view.inspector import draw_inspector, wrapped
+from scalarviz.pictures.view.scene.frame import Box
+from tests.studio import Studio, at
+
+WIDTH, HEIGHT = 300, 320
+BOX = Box(10.0, 10.0, 280.0, 300.0)
+DARK = THEMES["dark"]
+RNG = np.random.default_rng(0)
+COLORS = [RNG.uniform(0.0, 1.0, (7, 3)) for _ in range(3)]
+
+
+def drawn_in(pixels: np.ndarray, color: str, within: int = 2) -> np.ndarray:
+    """Where a color is, as (x, y) of each pixel."""
+    own = rgb((color[:7],))[0] * 255.0
+    y, x = np.nonzero(np.abs(pixels - own).max(axis=2) <= within)
+    return np.stack([x, y], axis=1) + 0.5
+
+
+# The loss.
+
+LOSSES = 10.0 ** np.linspace(0.0, -2.0, 11)
+
+
+def curve(**more: object) -> Curve:
+    return Curve(np.arange(1.0, 12.0), LOSSES, 11.0, float(LOSSES[-1]), **more)
+
+
+def plot_of(box: Box, right: float = 4.0) -> Box:
+    return Box(box.x + AXIS, box.y + 22.0, box.width - AXIS - right, box.height - 37.0)
+
+
+def loss_place(step: float, loss: float, last: float = 11.0, right: float = 4.0) -> np.ndarray:
+    """On a scale from 0.01 to 1."""
+    plot = plot_of(BOX, right)
+    up = (np.log10(loss) + 2.0) / 2.0
+    return np.array([plot.x + step / last * plot.width, plot.bottom - up * plot.height])
+
+
+def test_the_curve_passes_through_the_losses(studio: Studio) -> None:
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    draw_loss(canvas, BOX, curve(), DARK)
+    line = drawn_in(studio.paper(canvas), DARK.accent)
+    for step, loss in enumerate(LOSSES[:-1], 1):
+        assert np.hypot(*(line - loss_place(step, loss)).T).min() < 1.6
+    assert {"loss 0.0100", "1", "0.1", "0.01", "0", "step 11"} <= set(canvas.words)
+
+
+def test_a_dot_says_where_the_clock_stands(studio: Studio) -> None:
+    for at_step in (1, 4, 11):
+        canvas = Canvas2D(WIDTH, HEIGHT)
+        now = Curve(np.arange(1.0, 12.0), LOSSES, float(at_step), float(LOSSES[at_step - 1]))
+        draw_loss(canvas, BOX, now, DARK)
+        pixels = studio.paper(canvas)
+        x, y = loss_place(at_step, LOSSES[at_step - 1])
+        np.testing.assert_allclose(at(pixels, (x, y)), rgb((DARK.ink,))[0] * 255.0, atol=3)
+
+
+def test_another_branch_is_a_thin_line(studio: Studio) -> None:
+    others = [BranchLine(1, np.arange(1.0, 22.0), np.full(21, 0.3))]
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    draw_loss(canvas, BOX, curve(others=others), DARK)
+    pixels = drawn_in(studio.paper(canvas), DARK.ghost, 40)
+    for step in (3.0, 12.0, 20.0):
+        assert np.hypot(*(pixels - loss_place(step, 0.3, 21.0)).T).min() < 1.5
+    assert "grey: other branch" in canvas.words and "step 21" in canvas.words
+
+
+def test_a_mean_is_strong_and_the_losses_are_faint(studio: Studio) -> None:
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    draw_loss(canvas, BOX, curve(smoothed=np.full(11, 0.05)), DARK)
+    strong = drawn_in(studio.paper(canvas), DARK.accent, 40)
+    assert np.hypot(*(strong - loss_place(3.5, 0.05)).T).min() < 1.5
+    assert np.hypot(*(strong - loss_place(2.0, LOSSES[1])).T).min() > 20.0
+    faint = drawn_in(studio.paper(canvas), DARK.accent, 180)
+    assert np.hypot(*(faint - loss_place(2.0, LOSSES[1])).T).min() < 1.5
+
+
+def test_only_the_steps_wanted_are_drawn(studio: Studio) -> None:
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    chart = draw_loss(canvas, BOX, curve(first=4.0, last=8.0), DARK)
+    assert chart is not None and (chart.first, chart.last, chart.end) == (4.0, 8.0, 11.0)
+    assert "steps 4 to 8 of 11" in canvas.words and "0" not in canvas.words
+    line = drawn_in(studio.paper(canvas), DARK.accent)
+    plot = plot_of(BOX)
+    assert plot.x - 5.0 < line[:, 0].min() and line[:, 0].max() < plot.right + 5.0
+    assert [chart.step_at(x) for x in (0.0, plot.x + plot.width / 2.0, 999.0)] == [4, 6, 8]
+
+
+def test_a_line_is_meant_near_it_but_not_where_the_curve_is() -> None:
+    others = [
+        BranchLine(1, np.arange(1.0, 12.0), np.full(11, 0.3)),
+        BranchLine(2, np.arange(1.0, 12.0), np.full(11, 0.02)),
+    ]
+    chart = draw_loss(Canvas2D(WIDTH, HEIGHT), BOX, curve(others=others), DARK)
+    assert chart is not None
+    for number, loss in ((1, 0.3), (2, 0.02)):
+        x, y = loss_place(6.5, loss)
+        assert [chart.branch_at(x, y + dy) for dy in (0, -5, 5)] == [number] * 3
+        assert chart.branch_at(x, y - 12.0) is None
+    assert chart.branch_at(*loss_place(2.0, LOSSES[1])) is None
+
+
+def test_metrics_have_curves_and_numbers(studio: Studio) -> None:
+    steps = np.array([2.0, 8.0, 11.0])
+    metrics = (
+        Measured("held out", False, steps, np.array([0.5, 0.3, 0.3])),
+        Measured("accuracy", True, steps, np.array([0.25, 0.75, 0.75])),
+    )
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    draw_loss(canvas, BOX, curve(metrics=metrics), DARK)
+    pixels = studio.paper(canvas)
+    held_out = drawn_in(pixels, DARK.ink, 40)
+    assert np.hypot(*(held_out - loss_place(9.5, 0.3, right=SHARES)).T).min() < 1.5
+    accuracy, plot = drawn_in(pixels, DARK.metric, 40), plot_of(BOX, SHARES)
+    place = plot.x + 9.5 / 11.0 * plot.width, plot.bottom - 0.75 * plot.height
+    assert np.hypot(*(accuracy - place).T).min() < 1.5
+    assert {"loss 0.0100", "held out 0.300", "accuracy 75%"} <= set(canvas.words)
+    assert {"0%", "50%", "100%"} <= set(canvas.words)
+    assert "logarithmic" not in canvas.words
+
+
+def test_numbers_of_metrics_without_room_are_left_out(studio: Studio) -> None:
+    metrics = (Measured("held-out accuracy", True, np.array([2.0]), np.array([0.5])),)
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    draw_loss(canvas, Box(10.0, 10.0, 160.0, 100.0), curve(metrics=metrics), DARK)
+    studio.paper(canvas)
+    assert not any("accuracy" in words for words in canvas.words)
+    assert "step 11" in canvas.words
+
+
+@pytest.mark.parametrize(
+    "losses",
+    [[], [np.nan], [0.0], [-1.0], [np.inf], [1e-300, 1e300], [0.5], [1e-12] * 5, [3.0, np.nan, 2]],
+)
+def test_any_losses_can_be_shown(studio: Studio, losses: list[float]) -> None:
+    values = np.array(losses, float)
+    now = Curve(np.arange(1.0, 1.0 + len(values)), values, float(len(values)), np.nan)
+    for box in (BOX, Box(0, 0, 60, 40), Box(0, 0, 300, 60), Box(0, 0, 0, 0)):
+        canvas = Canvas2D(WIDTH, HEIGHT)
+        draw_loss(canvas, box, now, DARK)
+        studio.paper(canvas)
+
+
+def test_powers_of_ten_are_on_the_axis_as_far_as_there_is_room() -> None:
+    assert ticks(0.01, 1.0, 200.0) == pytest.approx([0.01, 0.1, 1.0])
+    assert ticks(0.2, 0.8, 200.0) == [0.2, 0.8]
+    assert len(ticks(1e-12, 1.0, 60.0)) <= 3
+    assert ticks(0.001, 0.2, 29.0) == [0.001, 0.2]  # an axis has two numbers at least
+
+
+def test_a_long_curve_keeps_its_highest_and_its_lowest() -> None:
+    y = RNG.normal(size=5_000)
+    y[1234], y[4321] = 99.0, -99.0
+    points = np.stack([np.arange(5_000.0), y], axis=1)
+    found = thinned(points, 100.0)
+    assert len(found) == 200 and {99.0, -99.0} <= set(found[:, 1].tolist())
+    assert thinned(points[:150], 100.0) is not None and len(thinned(points[:150], 100.0)) == 150
+
+
+def history(steps: object, values: object, known: object) -> History:
+    return History(np.array(steps, float), np.array(values, float), np.array(known, bool))
+
+
+def test_a_history_goes_from_the_first_value_to_the_last(studio: Studio) -> None:
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    box = Box(10.0, 10.0, 258.0, 76.0)
+    shown = history([0.0, 100.0, 200.0], [-1.0, 3.0, 1.0], [True, True])
+    draw_history(canvas, box, shown, DARK)
+    pixels = studio.paper(canvas)
+    line = drawn_in(pixels, DARK.accent)
+    plot = history_plot(canvas, box)
+    for part, up in ((0.25, 0.5), (0.5, 1.0), (0.75, 0.75)):
+        place = [plot.x + part * plot.width, plot.bottom - 2.0 - up * (plot.height - 4.0)]
+        assert np.hypot(*(line - place).T).min() < 1.6
+    end = plot.right, plot.bottom - 2.0 - 0.5 * (plot.height - 4.0)
+    np.testing.assert_allclose(at(pixels, end), rgb((DARK.ink,))[0] * 255.0, atol=3)
+    assert canvas.words == ["-1", "3", "0", "step 200"]
+
+
+def history_plot(canvas: Canvas2D, box: Box) -> Box:
+    axis = max(canvas.measure(each, size=12.0) for each in ("-1", "3")) + 6.0
+    return Box(box.x + axis, box.y + 4.0, box.width - axis - 4.0, box.height - 21.0)
+
+
+def test_a_history_is_dotted_where_it_is_not_known(studio: Studio) -> None:
+    """Along the line there is ground between dots, but not where the values are known."""
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    box = Box(10.0, 10.0, 258.0, 76.0)
+    draw_history(canvas, box, history([0.0, 100.0, 200.0], [-1.0, 3.0, 3.0], [True, False]), DARK)
+    line, plot = drawn_in(studio.paper(canvas), DARK.accent, 60), history_plot(canvas, box)
+    gaps = []
+    for half in (0, 1):
+        left = plot.x + half * plot.width / 2.0
+        columns = set(line[:, 0].astype(int))
+        wanted = range(int(left) + 4, int(left + plot.width / 2.0) - 6)
+        gaps.append(sum(x not in columns for x in wanted) / len(wanted))
+    assert gaps[0] == 0.0 and 0.3 < gaps[1] < 0.9
+
+
+# Panels and the inspector.
+
+
+CARD = Card(
+    3,
+    "input B → neuron 1",
+    blocks=[
+        Line("0.54 → 0.52", "large", "step 300"),
+        history([0.0, 1.0, 2.0], [0.5, 0.25, 0.75], [True, True]),
+        Line("Why did it change?", "strong"),
+        Line(
+            "Input B sent 0.27, neuron 1 was off by delta 0.0018: added up, that is grad -0.0063."
+        ),
+        Table(
+            ("sample", "x", "delta", "x × delta"),
+            [(str(i), "0.5", f"0.00{i}1", f"0.00{i}") for i in range(9)],
+            [(f"... {9 - i} more", "", "", "0.07") for i in range(9)] + [()],
+            ("grad", "", "", "-0.0063"),
+            0,
+        ),
+        *(Line(f"m{i} = 0.9 × 0.01 + 0.1 × -0.00625 + 0.0000001 = 0.48") for i in range(4)),
+    ],
+)
+
+
+def words_of(card: Card, box: Box) -> list[str]:
+    canvas = Canvas2D(WIDTH, 700)
+    draw_inspector(canvas, box, card, DARK)
+    return list(canvas.words)
+
+
+def test_the_inspector_writes_all_that_is_on_the_card() -> None:
+    said = words_of(CARD, Box(10.0, 10.0, 280.0, 640.0))
+    whole = " ".join(" ".join(said).split())
+    for block in CARD.blocks:
+        if isinstance(block, Line):
+            assert block.words in whole and block.aside in whole
+    for cells in [["sample", "x"], ["0.0021", "0.002"], ["grad", "-0.0063"], ["0", "step 2"]]:
+        assert set(cells) <= set(said)
+    assert not any("more" in words for words in said)
+
+
+def test_where_there_is_less_room_rows_go_first_then_the_history_and_nothing_is_cut_off(
+    studio: Studio,
+) -> None:
+    seen = []
+    for height in (640.0, 470.0, 368.0, 310.0, 250.0, 150.0, 60.0):
+        box = Box(10.0, 10.0, 280.0, height)
+        canvas = Canvas2D(WIDTH, 700)
+        draw_inspector(canvas, box, CARD, DARK)
+        letters = (studio.paper(canvas) > 100).all(axis=2).nonzero()
+        assert letters[0].max() < box.bottom - 4.0 and letters[1].max() < box.right - 4.0
+        said = canvas.words
+        rows = sum(each.startswith("0.00") and len(each) == 5 for each in said)
+        seen.append((rows, "step 2" in said, any(words.startswith("m3") for words in said)))
+        assert (said[-1] == "...") == (not seen[-1][2])
+    assert seen[0] == (9, True, True) and 0 < seen[1][0] < 9 and seen[1][1:] == (True, True)
+    assert seen[2][1:] == (False, True) and seen[3] == (0, False, True)
+    assert not seen[-1][2]
+    assert [each[0] for each in seen] == sorted((each[0] for each in seen), reverse=True)
+
+
+def test_long_names_in_a_table_leave_room_for_its_numbers() -> None:
+    name = "pixel 14, 14 of map 12 of layer 3"
+    table = Table(("from", "x", "weight", "x × weight"), [(name, "0.12", "-0.12", "0.015")], [])
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    draw_inspector(canvas, Box(10.0, 10.0, 260.0, 300.0), Card(3, "a", blocks=[table]), DARK)
+    assert canvas.words[-3:] == ["0.12", "-0.12", "0.015"]
+    assert canvas.words[-4].startswith("pixel 1") and canvas.words[-4].endswith("...")
+    numbers = ("-0.1234", "-0.1234", "-0.12345")
+    table = Table(("from", "x", "weight", "x × weight"), [("neuron 7", *numbers)], [])
+    draw_inspector(canvas, Box(10.0, 10.0, 260.0, 300.0), Card(3, "a", blocks=[table]), DARK)
+    assert canvas.words[-4:] == ["7", *numbers]
+
+
+def test_a_long_formula_is_broken_before_its_operators() -> None:
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    line = "  w = w - learning_rate * gradient * something_else"
+    parts = wrapped(canvas, line, 150.0, 11.0)
+    assert len(parts) > 1 and " ".join(" ".join(parts).split()) == line.strip()
+    assert all(canvas.measure(part, size=11) <= 150.0 for part in parts)
+    assert parts[0].startswith("  w") and parts[1].startswith("    ")
+
+
+def test_a_history_and_its_numbers_grow_with_the_picture(studio: Studio) -> None:
+    sizes = []
+    for scale in (1.0, 2.0):
+        canvas = Canvas2D(WIDTH * scale, HEIGHT * scale)
+        box = Box(0.0, 0.0, 260.0 * scale, 60.0 * scale)
+        draw_history(canvas, box, history(range(3), [0.0, 1.0, 0.5], [1, 1]), DARK, scale)
+        pixels = drawn_in(studio.paper(canvas), DARK.quiet, 60)
+        high = pixels[pixels[:, 1] < 20.0 * scale]
+        sizes.append(np.ptp(high[:, 1]) + 1.0)
+    assert 1.6 < sizes[1] / sizes[0] < 2.4
+
+
+def test_what_stands_for_the_rows_of_a_long_sum_is_never_left_out() -> None:
+    rows = [(str(i), "1", "0.5", "0.5") for i in range(6)]
+    rests = [(f"... {90 - i} more", "", "", "9") for i in range(7)]
+    table = Table(("sample", "x", "delta", "x × delta"), rows, rests, ("grad", "", "", "9"))
+    for height in range(60, 260, 6):
+        said = words_of(Card(3, "a", blocks=[table]), Box(0.0, 0.0, 280.0, float(height)))
+        count = sum(said[i + 1 : i + 3] == ["1", "0.5"] for i in range(len(said)))
+        assert not count or f"... {90 - count} more" in said
+
+
+def test_a_long_change_is_written_in_smaller_letters_with_its_step() -> None:
+    for words in ("0.5 → 0.6", "-0.9716234 → -0.9716235"):
+        line = Line(words, "large", "step 1,000")
+        assert {words, "step 1,000"} <= set(
+            words_of(Card(3, "a", blocks=[line]), Box(0.0, 0.0, 260.0, 90.0))
+        )

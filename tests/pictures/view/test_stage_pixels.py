@@ -1,0 +1,71 @@
+"""Whole pictures, by their pixels: cubes and spheres where geometry says, and nothing elsewhere."""
+
+import numpy as np
+import pytest
+
+from scalarviz.pictures.draw2d.theme import THEMES
+from tests.pictures.view.measures import look, stage_of, trained
+from tests.studio import Studio, ground_of, shade
+
+FRONT, TOP, SIDE = 1.0, 1.18, 0.66  # brightness of the sides of a cube
+scenes = pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("rgb", (800, 500)),
+        ("xor", (800, 500)),
+        ("circle", (1280, 800)),
+        *(
+            pytest.param(name, size, marks=pytest.mark.slow)
+            for name in ("rgb", "xor", "circle", "normalized", "expression")
+            for size in ((1280, 800), (3840, 2160))
+        ),
+    ],
+)
+
+
+@scenes
+@pytest.mark.parametrize("theme", THEMES)
+def test_each_cube_has_its_color_where_it_is_seen(
+    studio: Studio, name: str, size: tuple[int, int], theme: str
+) -> None:
+    stage = stage_of(trained(name), size, theme=theme)
+    seen, pixels = look(stage), studio.stage(stage, size=size)
+    cubes = stage.frame_data().cubes
+    scale = float(cubes.color_scales[0])
+    judged = 0
+    for number, row in enumerate(seen.rows.tolist()):
+        own = pixels[seen.picture == number]
+        if len(own) < 100:
+            continue
+        color = shade(theme, float(cubes.colors[row]), scale)
+        sides = [np.minimum(bright * color, 255.0) for bright in (FRONT, TOP, SIDE)]
+        near = [np.abs(own - side).max(axis=1) < 12.0 for side in sides]
+        # The rest are edges, numbers, and wires: on small cubes more than half.
+        assert np.any(near, axis=0).mean() > 0.33, row
+        judged += 1
+    assert judged > 0.9 * len(seen.rows) or name == "normalized"
+
+
+@pytest.mark.parametrize("factor", [0.3, 3.0])
+def test_zooming_draws_nothing_over_what_is_around_the_stage(studio: Studio, factor: float) -> None:
+    size = (800, 500)
+    stage = stage_of(trained("rgb"), size)
+    before = studio.stage(stage, size=size)
+    stage.zoom(factor, 300.0, 180.0)
+    after = studio.stage(stage, size=size)
+    view = stage.frame_data().division(*size).view
+    outside = np.ones(before.shape[:2], bool)
+    top, left = round(view.y), round(view.x)
+    outside[top : round(view.bottom), left : round(view.right)] = False
+    assert outside.sum() > 50_000
+    np.testing.assert_array_equal(after[outside], before[outside])
+    assert (after != before).any()
+
+
+def test_zooming_out_ends(studio: Studio) -> None:
+    stage = stage_of(trained("rgb"), (800, 500))
+    whole = stage.eyes.camera.height
+    for _ in range(40):
+        stage.zoom(0.7, 400.0, 200.0)
+    assert whole < stage.eyes.camera.height < 2.5 * whole
+    assert (np.abs(studio.stage(stage, size=(800, 500)) - ground_of("dark")).max(axis=2) > 60).any()
