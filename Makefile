@@ -38,7 +38,7 @@ notebooks: .venv/ready-for-notebooks ## open the lessons in JupyterLab
 
 lesson-pictures: .venv/ready-to-test ## run the lessons and store what they draw now; README's picture of one, too
 	@.venv/bin/python -m tests.lessons
-	@.venv/bin/python -m tests.notebook.readme_picture
+	@.venv/bin/python -m tests.faces.notebook.readme_picture
 
 test: lint ## style, types and the tests
 	@.venv/bin/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder --durations=40

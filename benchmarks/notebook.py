@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.sides import Options, in_turn, main
-from tests.notebook.lab import LivePicture, Page, browsing, lack, prepared, serving
+from tests.faces.notebook.lab import LivePicture, Page, browsing, lack, prepared, serving
 
 MODULE = "benchmarks.notebook"
 SECONDS = 4.0

@@ -198,7 +198,7 @@ def opening() -> list[float]:
         "S.draw = lambda self, *size: (draw(self, *size), "
         "sum(each.count for each in self._spots) >= 100 and "
         "(print(time.time(), time.process_time(), flush=True), os._exit(0))); "
-        "from scalarviz.cli.commands import main; "
+        "from scalarviz.faces.cli.commands import main; "
         "sys.argv = ['scalarviz', 'sweep', 'xor', '--seeds', '100', '--watch']; main()"
     )
     start = time.time()

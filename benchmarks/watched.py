@@ -27,7 +27,7 @@ def show_of(name: str):
     """A scene that plays for long."""
     from dataclasses import replace
 
-    from scalarviz.scenefiles.find import find, load
+    from scalarviz.faces.scenefiles.find import find, load
 
     show = load(find(name))(engine="cpu")
     show.session.advance(10)  # loads the kernels
@@ -50,8 +50,8 @@ def watched(name: str) -> float:
     """Steps a second while its window is open."""
     from PySide6.QtCore import QTimer
 
-    from scalarviz.controller.watch_options import WatchOptions
-    from scalarviz.window import frame, window
+    from scalarviz.faces.controller.watch_options import WatchOptions
+    from scalarviz.faces.window import frame, window
 
     show, found = show_of(name), {}
     session, run = show.session, frame.MainWindow.run

@@ -17,11 +17,11 @@ from typing import NamedTuple
 from PIL import Image
 
 from scalarviz import picture
+from scalarviz.faces.scenefiles.find import about, find, load
+from scalarviz.faces.scenefiles.making import played
 from scalarviz.pages.index_page import INDEX, Entry, Still, index_of, links_of
 from scalarviz.pages.page import page_of, size_words
 from scalarviz.pictures.presenter.show import Show
-from scalarviz.scenefiles.find import about, find, load
-from scalarviz.scenefiles.making import played
 
 FOLDER = Path(__file__).parent.parent / "build" / "docs" / "docs" / "pages"
 LARGEST = 5_000_000  # bytes of a page

@@ -15,9 +15,9 @@ from typing import Any
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scenefiles.making import played
 from scalarviz.pictures.presenter.show import Show
-from scalarviz.scenefiles.find import find, load
-from scalarviz.scenefiles.making import played
 
 FOLDER = Path(__file__).parent
 PINNED = 17  # the weight from input B to neuron 5

@@ -91,14 +91,14 @@ _HOMES = {
     "remove_layer": "training.session.growing",
     "reinitialize": "training.session.growing",
     "set_biases": "training.session.growing",
-    "watch": "faces",
+    "watch": "faces.watch",
     "picture": "pictures.export.render",
     "record": "pictures.export.render",
     "storyboard": "pictures.export.render",
     "page": "pages.page",
     "Show": "pictures.presenter.show",
     "Cubes": "pictures.presenter.cubes_node",
-    "predict": "notebook.predict",
+    "predict": "faces.notebook.predict",
     "shader": "pictures.view.shading.network_shader",
     "ScalarvizError": "errors",
     "data": "data",
@@ -144,9 +144,9 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.engines.own.losses import loss as loss
     from scalarviz.engines.own.optimizers import optimizer as optimizer
     from scalarviz.errors import ScalarvizError as ScalarvizError
-    from scalarviz.faces import watch as watch
+    from scalarviz.faces.notebook.predict import predict as predict
+    from scalarviz.faces.watch import watch as watch
     from scalarviz.files import onnx as onnx
-    from scalarviz.notebook.predict import predict as predict
     from scalarviz.pages.page import page as page
     from scalarviz.pictures.export.render import picture as picture
     from scalarviz.pictures.export.render import record as record

@@ -9,7 +9,7 @@ def run() -> None:
 
         # Before the program installs its own handlers, Ctrl-C has nothing to clean up.
         signal.signal(signal.SIGINT, lambda number, frame: os._exit(130))
-        from scalarviz.cli.commands import main
+        from scalarviz.faces.cli.commands import main
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     main()

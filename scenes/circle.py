@@ -6,8 +6,8 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.table import pick
+from scalarviz.faces.scenefiles.options import OptionInfo
 from scalarviz.pictures.presenter.show import Show, whole_numbers
-from scalarviz.scenefiles.options import OptionInfo
 
 CLASSES = {
     "circle": "lie inside a circle",

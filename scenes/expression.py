@@ -6,8 +6,8 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz.base.checks.numbers import number
+from scalarviz.faces.scenefiles.options import OptionInfo
 from scalarviz.pictures.presenter.show import Show, whole_number
-from scalarviz.scenefiles.options import OptionInfo
 
 
 def scene(

@@ -5,8 +5,8 @@ from typing import Annotated
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.formulas.table import pick
+from scalarviz.faces.scenefiles.options import OptionInfo
 from scalarviz.pictures.presenter.show import Show, whole_number
-from scalarviz.scenefiles.options import OptionInfo
 
 NORMS = {"layer": sv.LayerNorm, "rms": sv.RMSNorm, "none": None}
 

@@ -5,8 +5,8 @@ from typing import Annotated
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import InputError
+from scalarviz.faces.scenefiles.options import OptionInfo
 from scalarviz.pictures.presenter.show import Show, whole_number
-from scalarviz.scenefiles.options import OptionInfo
 
 DOES = {
     "invert": "invert colours",

@@ -32,7 +32,7 @@ LONGEST = (
     "tests/engines/test_one_answer.py",
     "tests/engines/test_cuda",
     "notebooks/",
-    "tests/window/test_window.py",
+    "tests/faces/window/test_window.py",
     "tests/pictures/view/test_network_maps.py",
     "tests/engines/test_products.py",
 )

@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 from typer.main import get_command
 
 from scalarviz import errors
-from scalarviz.cli.commands import VERBS, application
-from scalarviz.controller.controls import CONTROLS
-from scalarviz.controller.keys import ALIASES, DIGITS
+from scalarviz.faces.cli.commands import VERBS, application
+from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.keys import ALIASES, DIGITS
+from scalarviz.faces.scenefiles import options
+from scalarviz.faces.scenefiles.find import load, scenes
+from scalarviz.faces.scenefiles.options import own_options
 from scalarviz.pictures.view.scene.camera import CAMERAS
-from scalarviz.scenefiles import options
-from scalarviz.scenefiles.find import load, scenes
-from scalarviz.scenefiles.options import own_options
 from tests.guides import examples
 from tests.lessons import lessons
 from tests.public_names import parameters, public_objects
@@ -33,48 +33,50 @@ from tests.public_names import parameters, public_objects
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "scalarviz"
 WEB = PACKAGE / "pages" / "web"
-FACES = "tests/(controller|window|notebook|terminal)/"  # folders of tests of controls and keys
+FACES = (
+    "tests/faces/(controller|window|notebook|terminal)/"  # folders of tests of controls and keys
+)
 OPTIONS = "SHARED", "RUNNING", "WATCHING", "RENDERING", "PAGING"  # tables of the command line
 
 # Tables by their places in scalarviz, and what a row is.
 TABLES = {
-    "formulas.activations.ACTIVATIONS": "activation",
-    "formulas.losses.LOSSES": "loss",
-    "formulas.losses.ROW_LOSSES": "loss",
-    "formulas.metrics.METRICS": "metric",
-    "formulas.optimizers.OPTIMIZERS": "optimizer",
-    "formulas.schedules.SCHEDULES": "schedule",
-    "formulas.initializers.INITIALIZERS": "initializer",
-    "formulas.initializers.BIASES": "initializer of biases",
-    "formulas.arithmetic.OPERATIONS": "operation",
-    "formulas.arithmetic.COMPARISONS": "operation",
-    "layers.LAYERS": "layer",
-    "model.precision.PRECISIONS": "precision",
+    "core.formulas.activations.ACTIVATIONS": "activation",
+    "core.formulas.losses.LOSSES": "loss",
+    "core.formulas.losses.ROW_LOSSES": "loss",
+    "core.formulas.metrics.METRICS": "metric",
+    "core.formulas.optimizers.OPTIMIZERS": "optimizer",
+    "core.formulas.schedules.SCHEDULES": "schedule",
+    "core.formulas.initializers.INITIALIZERS": "initializer",
+    "core.formulas.initializers.BIASES": "initializer of biases",
+    "core.formulas.arithmetic.OPERATIONS": "operation",
+    "core.formulas.arithmetic.COMPARISONS": "operation",
+    "core.layers.LAYERS": "layer",
+    "core.model.precision.PRECISIONS": "precision",
     "engines.registry.ENGINES": "engine",
     "engines.registry.EXPRESSION_ENGINES": "engine of expressions",
     "data.DATA_SETS": "data set",
     "data.MAPS": "colour map",
     "data.TRANSFORMS": "transform of pictures",
-    "session.units.UNITS": "unit",
-    "session.conditions.QUANTITIES": "condition",
-    "session.conditions.PREDICATES": "condition",
-    "session.conditions.STATES": "condition",
-    "session.trainer.WRITES": "action",
-    "session.trainer.CHANGES": "action",
-    "onnx.operators.OPERATORS": "operator of ONNX",
-    "presenter.channels.CHANNELS": "channel",
-    "presenter.compared_rows.COLUMNS": "column of several",
-    "presenter.exhibits_of.EXHIBITS": "exhibit",
-    "view.scene.camera.CAMERAS": "camera",
-    "view.scene.layout.LAYOUTS": "layout",
-    "draw2d.theme.THEMES": "theme",
-    "controller.presets.PRESETS": "preset",
-    "controller.export.KINDS": "export of the window",
-    "cli.render_scene.KINDS": "file of render",
-    "export.render.MOVES": "move of the camera",
-    "shaders.export.EXPORTS": "file of an export",
-    "scenefiles.links.PARTS": "part of a link",
-    "scenefiles.links.HIDEABLE": "part that a link hides",
+    "training.session.units.UNITS": "unit",
+    "training.session.conditions.QUANTITIES": "condition",
+    "training.session.conditions.PREDICATES": "condition",
+    "training.session.conditions.STATES": "condition",
+    "training.session.trainer.WRITES": "action",
+    "training.session.trainer.CHANGES": "action",
+    "files.onnx.operators.OPERATORS": "operator of ONNX",
+    "pictures.presenter.channels.CHANNELS": "channel",
+    "pictures.presenter.compared_rows.COLUMNS": "column of several",
+    "pictures.presenter.exhibits_of.EXHIBITS": "exhibit",
+    "pictures.view.scene.camera.CAMERAS": "camera",
+    "pictures.view.scene.layout.LAYOUTS": "layout",
+    "pictures.draw2d.theme.THEMES": "theme",
+    "faces.controller.presets.PRESETS": "preset",
+    "faces.controller.export.KINDS": "export of the window",
+    "faces.cli.render_scene.KINDS": "file of render",
+    "pictures.export.render.MOVES": "move of the camera",
+    "files.shaders.export.EXPORTS": "file of an export",
+    "faces.scenefiles.links.PARTS": "part of a link",
+    "faces.scenefiles.links.HIDEABLE": "part that a link hides",
 }
 
 
@@ -253,14 +255,16 @@ def controls() -> Iterator[Feature]:
             yield Feature("key", f"{key}: {row.name}", pressed, (".press",), where=FACES)
             uses += pressed
         yield Feature("control", row.name, (f'"{row.name}"', *uses, of_kind), where=FACES)
-    for entry in found_in([PACKAGE / "window" / "menus.py"], r'^ +\("(\w+)", "\w+", .*\),$'):
+    for entry in found_in(
+        [PACKAGE / "faces" / "window" / "menus.py"], r'^ +\("(\w+)", "\w+", .*\),$'
+    ):
         yield Feature("menu File", entry, (f'@"{entry}"',), where=FACES)
 
 
 def command_line() -> Iterator[Feature]:
     """Commands, options and scenes."""
     for command in get_command(application(())).commands:  # type: ignore[attr-defined]  # a group
-        yield Feature("command", command, (f'"{command}"',), where="cli|terminal|scenefiles|errors")
+        yield Feature("command", command, (f'"{command}"',), where="cli|terminal|scenefiles|base")
         words = [command, "rgb"] if command in VERBS else [command]
         found = get_command(application(words)).commands[command]  # type: ignore[attr-defined]  # a group
         found = found.commands["rgb"] if command in VERBS else found

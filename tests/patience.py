@@ -2,8 +2,8 @@
 
 import pytest
 
-from scalarviz.controller import hand
-from scalarviz.controller.warming import Warming
+from scalarviz.faces.controller import hand
+from scalarviz.faces.controller.warming import Warming
 
 HANG = 300.0  # seconds that only what hangs takes
 

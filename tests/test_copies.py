@@ -11,7 +11,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import errors
 from scalarviz.errors import InputError
-from scalarviz.notebook.place import Shown
+from scalarviz.faces.notebook.place import Shown
 from tests.sessions import advanced
 from tests.wording import refused
 

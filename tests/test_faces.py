@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz import faces
-from scalarviz.controller.options import Recipe
-from scalarviz.scenefiles.find import find, load
+from scalarviz.faces import watch as faces
+from scalarviz.faces.controller.options import Recipe
+from scalarviz.faces.scenefiles.find import find, load
 
 
 def test_options_of_a_session_reach_its_window(
@@ -15,7 +15,7 @@ def test_options_of_a_session_reach_its_window(
 ) -> None:
     pytest.importorskip("PySide6", reason="a window takes PySide6")
     monkeypatch.setattr(faces, "check_window", lambda: None)
-    monkeypatch.setattr("scalarviz.window.window.watch", lambda _, options: options)
+    monkeypatch.setattr("scalarviz.faces.window.window.watch", lambda _, options: options)
     options: dict[str, Any] = {
         "size": (64, 48),
         "play": False,

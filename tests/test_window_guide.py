@@ -8,12 +8,12 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.controller.controller import Controller
-from scalarviz.controller.controls import CONTROLS
-from scalarviz.controller.keys import help_rows
-from scalarviz.controller.presets import preset_names
+from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.keys import help_rows
+from scalarviz.faces.controller.presets import preset_names
 from scalarviz.pictures.presenter.show import Show
-from tests.controller.fake_stage import FakeStage
+from tests.faces.controller.fake_stage import FakeStage
 
 PAGE = Path(__file__).parent.parent / "docs" / "guide" / "window.md"
 TEXT = PAGE.read_text(encoding="utf-8")

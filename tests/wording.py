@@ -5,7 +5,8 @@
             sv.SGD(-1.0)
 
 The file has the whole messages of each test in their order. A test whose messages are others, fewer
-or more fails. `WORDING=write python -m pytest tests/core/formulas` writes those of these tests anew.
+or more fails. `WORDING=write python -m pytest tests/core/formulas` writes those of these tests
+anew.
 """
 
 from __future__ import annotations

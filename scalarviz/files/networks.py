@@ -110,8 +110,8 @@ def describe_layer(layer: Layer) -> Description:
     if LAYERS.get(kind) is not type(layer):
         raise InputError(
             f"a layer of the kind {kind} cannot be saved, since it could not be loaded: say "
-            f"`from scalarviz.core.layers import LAYERS; LAYERS[{kind!r}] = {kind}`, here and where it "
-            "is loaded"
+            f"`from scalarviz.core.layers import LAYERS; LAYERS[{kind!r}] = {kind}`, here and "
+            "where it is loaded"
         )
     settings = layer.settings()
     if isinstance(layer, PerceptronLayer) and layer.init is not None:

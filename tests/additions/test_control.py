@@ -11,13 +11,13 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import text
-from scalarviz.controller.control import DIGITS, KINDS, Control, LogScale, Scale
-from scalarviz.controller.controller import Controller
-from scalarviz.controller.controls import CONTROLS
-from scalarviz.controller.keys import help_rows
+from scalarviz.faces.controller.control import DIGITS, KINDS, Control, LogScale, Scale
+from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.keys import help_rows
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.view.scene.layout import LAYOUTS
-from tests.controller.fake_stage import FakeStage
+from tests.faces.controller.fake_stage import FakeStage
 
 SMALL = LogScale(0.001, 1.0)
 LAID = text("keys.or", most=", ".join([*LAYOUTS][:-1]), last=[*LAYOUTS][-1])
@@ -165,7 +165,7 @@ def test_there_is_one_of_each_kind() -> None:
 
 def test_a_notebook_has_it(controller: Controller) -> None:
     pytest.importorskip("ipywidgets", reason="the extra notebook is not installed")
-    from scalarviz.notebook.controls import NotebookControls
+    from scalarviz.faces.notebook.controls import NotebookControls
 
     def at_once(deed: Callable[[], None]) -> None:
         deed()

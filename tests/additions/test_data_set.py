@@ -12,9 +12,10 @@ from rich.console import Console
 
 import scalarviz as sv
 from scalarviz.base.checks.numbers import FloatArray, number
-from scalarviz.controller.options import Options
 from scalarviz.data import DATA_SETS
 from scalarviz.data.base import DataChoice, TableSet
+from scalarviz.faces.controller.options import Options
+from scalarviz.faces.terminal.picture import TerminalFrame, picture
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.theme import THEMES, Theme
 from scalarviz.pictures.presenter.captions.moments import caption
@@ -24,7 +25,6 @@ from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view.exhibits.exhibit import Exhibit
 from scalarviz.pictures.view.scene.frame import Box
-from scalarviz.terminal.picture import TerminalFrame, picture
 from tests.studio import Studio
 
 

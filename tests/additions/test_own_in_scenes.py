@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 import scalarviz as sv
-from scalarviz.cli.commands import main
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.faces.cli.commands import main
 
 SCENE = '''
 """A scene with formulas of its own."""

@@ -9,8 +9,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.controller.controller import Controller
-from scalarviz.controller.keys import help_rows
+from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.keys import help_rows
 from scalarviz.pictures.draw2d.colors import rgb
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.channels import CHANNELS, Channel

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from scalarviz.controller.controller import Controller
-from scalarviz.controller.end_of_run_actions import offers_of
-from scalarviz.controller.options import Recipe
 from scalarviz.errors import SceneError
-from scalarviz.scenefiles.find import load
-from scalarviz.scenefiles.options import own_options
-from tests.controller.fake_stage import FakeStage
+from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.end_of_run_actions import offers_of
+from scalarviz.faces.controller.options import Recipe
+from scalarviz.faces.scenefiles.find import load
+from scalarviz.faces.scenefiles.options import own_options
+from tests.faces.controller.fake_stage import FakeStage
 from tests.patience import patient
 
 __all__ = ["patient"]  # a fixture
@@ -23,7 +23,7 @@ from typing import Annotated
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.scenefiles.options import OptionInfo
+from scalarviz.faces.scenefiles.options import OptionInfo
 
 GOALS = {"sum": np.add, "product": np.multiply}
 BENDS = "tanh", "relu"

@@ -13,11 +13,11 @@ IN_SENTENCE = "it compiles\\x1b\n"
 
 # What is the output of a command, or flushes it, and no message of the library.
 MAY_USE_STANDARD_ERROR = {
-    "cli/bench.py",
-    "cli/warm.py",
-    "cli/commands.py",
+    "faces/cli/bench.py",
+    "faces/cli/warm.py",
+    "faces/cli/commands.py",
     "engines/wasm/compile_module.py",  # a child process, for the one that waits for it
-    "errors/messages.py",
+    "base/messages.py",
     "base/process/interrupt.py",
     "base/process/streams.py",
 }

@@ -76,7 +76,7 @@ def relu(x: float) -> float:
         (lambda: sv.Loss("crossentropy"), "'crossentropy'"),
         (lambda: sv.Loss("BCEWithLogitsLoss"), "'BCEWithLogitsLoss'"),
         (lambda: sv.Loss("L1Loss"), "'L1Loss'"),
-        (lambda: sv.Loss(MSELoss()), "<tests.errors"),  # type: ignore[arg-type]  # on purpose
+        (lambda: sv.Loss(MSELoss()), "<tests.base"),  # type: ignore[arg-type]  # on purpose
         (lambda: sv.Schedule("CosineAnnealingLR"), "'CosineAnnealingLR'"),
         (lambda: sv.Schedule("step", step_size=3), "'step_size'"),
         (lambda: sv.Schedule("cosine", T_max=3), "'T_max'"),

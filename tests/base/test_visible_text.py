@@ -22,11 +22,11 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.base.visible_text import LONGEST, LONGEST_LINE, say, visible
-from scalarviz.cli import commands
 from scalarviz.errors import FileError, InputError, ScalarvizError, UnknownNameError
+from scalarviz.faces.cli import commands
+from scalarviz.faces.terminal.train import train
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.pictures.presenter.show import Show
-from scalarviz.terminal.train import train
 
 # What a terminal obeys (clear the screen, another title, red), what turns a line around, ends it,
 # hides, or says something that only a program reads.

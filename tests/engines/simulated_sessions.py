@@ -13,10 +13,10 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.controller import precompile
 from scalarviz.engines.codegen import cuda_file
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import EngineError, FileError
+from scalarviz.faces.controller import precompile
 from scalarviz.training.session.replicas import Replicas
 from tests.engines.agreement import TOLERANCE, difference
 from tests.engines.simulator import one_type_or_both

@@ -15,10 +15,10 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.controller import precompile
 from scalarviz.engines.codegen import cuda_file
 from scalarviz.engines.cuda import kernels, steps
 from scalarviz.engines.cuda.units import units_of_training
+from scalarviz.faces.controller import precompile
 from tests.engines.machine_code import needs_a_linker
 from tests.engines.no_gpu import compile_without_gpu, compiled_again
 
@@ -122,7 +122,7 @@ from tests.engines.no_gpu import compile_without_gpu
 patch = pytest.MonkeyPatch()
 compile_without_gpu(patch)
 import sys
-from scalarviz.controller import precompile
+from scalarviz.faces.controller import precompile
 
 
 for word in sys.argv[1:]:
@@ -157,7 +157,10 @@ def test_what_one_process_compiles_ahead_all_others_load(cache: Path) -> None:
     run(PROGRAM, precompile.words_for(kind))
     assert precompile.is_ready(kind)
     for _ in range(2):
-        assert run(PROGRAM.partition("from scalarviz.controller")[0] + LOAD, *names) == "1 0\n" * 17
+        assert (
+            run(PROGRAM.partition("from scalarviz.faces.controller")[0] + LOAD, *names)
+            == "1 0\n" * 17
+        )
     # Where the cache is empty, every process writes files of the same names.
     assert run(TEXTS, str(cache / "other")).split() == sorted(Path(name).name for name in names)
 
@@ -166,7 +169,7 @@ TEXTS = """
 import os, sys
 os.environ["SCALARVIZ_CACHE_DIR"] = sys.argv[1]
 import scalarviz as sv
-from scalarviz.controller import precompile
+from scalarviz.faces.controller import precompile
 net = sv.Network([12, 64, 64, 64, 64, 3], "leaky_relu", "sigmoid")
 s = sv.Session(net, ([[0.0] * 12], [[0.0] * 3]), "mse", sv.Adam(0.01), engine="python")
 print(*sorted(path.name for path in precompile.paths_of(precompile.kind_of(s, "cuda"))))

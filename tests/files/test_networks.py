@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from safetensors import safe_open
 
 import scalarviz as sv
-from scalarviz.controller.autosave import Keep
 from scalarviz.errors import EngineError, FileError, InputError, UnknownNameError
+from scalarviz.faces.controller.autosave import Keep
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.files.networks import numbers, save_network
 from tests.sessions import advanced

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.cli.commands import main
+from scalarviz.faces.cli.commands import main
 from tests.kept.make_kept import FOLDER, SAMPLES, moments
 
 EXPECTED = np.load(FOLDER / "expected.npz")

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pages.page import page_of
 from scalarviz.pictures.presenter.show import Show
-from scalarviz.scenefiles.find import find, load
 from tests.pages.browser import BROWSERS, Tab
 
 Opens = Callable[..., Tab]

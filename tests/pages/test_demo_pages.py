@@ -10,9 +10,9 @@ import pytest
 from PIL import Image
 
 import scalarviz as sv
+from scalarviz.faces.scenefiles.find import find
 from scalarviz.pages import page as module
 from scalarviz.pages.index_page import Entry, Still, index_of
-from scalarviz.scenefiles.find import find
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "pages"

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pages.page import page_of
 from scalarviz.pictures.presenter.show import Show
-from scalarviz.scenefiles.find import find, load
 from tests.pages.browser import Tab
 from tests.pictures.presenter.test_numbers_at_first_sight import NOT_PLAIN
 

@@ -12,8 +12,8 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import text
+from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.presenter.show import Show
-from scalarviz.scenefiles.find import find, load
 from tests.pages.browser import ONLY_CHROMIUM, Tab
 from tests.pages.conftest import Files, Opens
 

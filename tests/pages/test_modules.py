@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from scalarviz.controller.tour import Tour
 from scalarviz.core.model.program import Moment
+from scalarviz.faces.controller.tour import Tour
 from scalarviz.pages import page
 from tests.pages.in_web import in_web
 from tests.pages.node import run_script

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from scalarviz.base.texts import text
+from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pages.page import page_of
 from scalarviz.pictures.presenter.show import Show
-from scalarviz.scenefiles.find import find, load
 from tests.pages.browser import Tab
 
 pytestmark = pytest.mark.slow

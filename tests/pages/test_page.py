@@ -17,15 +17,15 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import texts
-from scalarviz.cli import commands
 from scalarviz.errors import FileError, InputError, UnknownNameError
+from scalarviz.faces.cli import commands
+from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pages import page as module
 from scalarviz.pages.engine_data import engine_data
 from scalarviz.pages.exhibit_data import exhibit_data, probe_of
 from scalarviz.pages.inline import module_of
 from scalarviz.pages.page import Page, first_speed, module_text, page_of, size_words, style_of_page
 from scalarviz.pictures.presenter.show import Show
-from scalarviz.scenefiles.find import find, load
 from tests.sessions import advanced
 from tests.wording import refused
 
@@ -401,7 +401,7 @@ def test_what_is_refused_is_said_in_a_sentence_before_any_work(
 def test_ctrl_c_writes_no_page(
     run: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scalarviz.cli.page_scene.train", lambda *_: 130)
+    monkeypatch.setattr("scalarviz.faces.cli.page_scene.train", lambda *_: 130)
     code, out, _ = run("rgb", "--steps", "5")
     assert code == 130 and "no page was written" in out
     assert [*tmp_path.iterdir()] == []

@@ -166,7 +166,7 @@ def draw() -> list[Mutant]:
 
 def tests_for(path: str) -> list[str]:
     """Arguments of pytest for those tests that are likely to notice a fault in this file."""
-    folder = ROOT / "tests" / Path(path).parts[1]
+    folder = ROOT / "tests" / Path(path).relative_to("scalarviz").parent
     return [str(each) for each in [*near_tests(path), *([folder] if folder.is_dir() else [])]]
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from scalarviz.cli import open_link
 from scalarviz.errors import InputError, ScalarvizError
-from scalarviz.scenefiles.links import HIDEABLE, LONGEST, Link, pairs_of, read_link
+from scalarviz.faces.cli import open_link
+from scalarviz.faces.scenefiles.links import HIDEABLE, LONGEST, Link, pairs_of, read_link
 from tests.pages.in_web import in_web
 from tests.proofs.mutants import Chance
 from tests.proofs.report import Proof

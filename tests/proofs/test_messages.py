@@ -13,11 +13,11 @@ from typing import Any
 import ipywidgets
 import pytest
 
-from scalarviz.controller.options import Recipe
-from scalarviz.controller.watch_options import WatchOptions
-from scalarviz.notebook import show
-from scalarviz.scenefiles.find import find, load
-from tests.notebook.browser import PAGE, Browser, until
+from scalarviz.faces.controller.options import Recipe
+from scalarviz.faces.controller.watch_options import WatchOptions
+from scalarviz.faces.notebook import show
+from scalarviz.faces.scenefiles.find import find, load
+from tests.faces.notebook.browser import PAGE, Browser, until
 from tests.proofs.mutants import ODD, Chance
 from tests.proofs.report import Proof
 from tests.studio import Studio

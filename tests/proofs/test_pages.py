@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from scalarviz.base.texts import text
+from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pages.page import page_of
 from scalarviz.pictures.presenter.show import Show
-from scalarviz.scenefiles.find import find, load
 from tests.pages.browser import Tab, chromium
 from tests.proofs.mutants import ANY, ODD, Chance, leaves
 from tests.proofs.report import Proof

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 import scalarviz as sv
+from scalarviz.faces.scenefiles.find import find, load, scenes
+from scalarviz.faces.scenefiles.making import played
+from scalarviz.faces.scenefiles.options import own_options
 from scalarviz.pictures.presenter.captions.moments import caption
 from scalarviz.pictures.presenter.show import Show
-from scalarviz.scenefiles.find import find, load, scenes
-from scalarviz.scenefiles.making import played
-from scalarviz.scenefiles.options import own_options
 from tests.kept.make_kept import FOLDER as KEPT
 from tests.kept.make_kept import SAMPLES, moments
 

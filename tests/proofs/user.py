@@ -19,8 +19,8 @@ import numba
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.controller.presets import all_zero
 from scalarviz.errors import OrderError
+from scalarviz.faces.controller.presets import all_zero
 from tests.proofs.trainings import OPTIMIZERS, Training, bits, differences, go_on
 
 THREADS = min(2, numba.config.NUMBA_NUM_THREADS)

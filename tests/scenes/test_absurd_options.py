@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from scalarviz.cli import commands
 from scalarviz.errors import ScalarvizError, UnknownNameError
-from scalarviz.scenefiles.find import find, load, scenes
-from scalarviz.scenefiles.making import make_show
-from scalarviz.scenefiles.options import RUNNING, SHARED, own_options
+from scalarviz.faces.cli import commands
+from scalarviz.faces.scenefiles.find import find, load, scenes
+from scalarviz.faces.scenefiles.making import make_show
+from scalarviz.faces.scenefiles.options import RUNNING, SHARED, own_options
 from tests.wording import refused
 
 ABSURD: dict[type, tuple[Any, ...]] = {

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from scalarviz.errors import InputError, UnknownNameError
+from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.presenter.show import Show
-from scalarviz.scenefiles.find import find, load
 from tests.wording import refused
 
 

@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 
 from scalarviz import data
+from scalarviz.faces.scenefiles.find import find, load, scenes
+from scalarviz.faces.scenefiles.options import own_options
+from scalarviz.faces.terminal.train import train
 from scalarviz.pictures.presenter.exhibits_of import exhibit_of, held_out_loss
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
@@ -19,9 +22,6 @@ from scalarviz.pictures.view.exhibits.pictures import Pictures
 from scalarviz.pictures.view.exhibits.plane import Plane
 from scalarviz.pictures.view.exhibits.sorting import Sorting
 from scalarviz.pictures.view.exhibits.swatches import Swatches
-from scalarviz.scenefiles.find import find, load, scenes
-from scalarviz.scenefiles.options import own_options
-from scalarviz.terminal.train import train
 from tests.sessions import advanced
 
 ROOT = Path(__file__).parent.parent.parent

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz.notebook.sweep import show_sweep
+from scalarviz.faces.notebook.sweep import show_sweep
 from scalarviz.pictures.export.video import png
 from scalarviz.pictures.sweeps.look import SweepLook
 from tests.sessions import advanced
@@ -71,7 +71,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         return Place()
 
     monkeypatch.setattr(IPython.display, "display", display)
-    monkeypatch.setattr("scalarviz.notebook.sweep.BETWEEN", 0.0)
+    monkeypatch.setattr("scalarviz.faces.notebook.sweep.BETWEEN", 0.0)
     return found
 
 

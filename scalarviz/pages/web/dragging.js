@@ -1,4 +1,4 @@
-// Dragging a weight by its cube, or an input by its sphere, up and down; as controller/dragging.py.
+// Dragging a weight by its cube, or an input by its sphere, up and down; as faces/controller/dragging.py.
 
 import { bothSaid } from "./format.js";
 import { cardOf } from "./cards.js";

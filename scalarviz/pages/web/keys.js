@@ -1,4 +1,4 @@
-// Keys of the page; as controller/controls.py has them.
+// Keys of the page; as faces/controller/controls.py has them.
 
 const TIMES = 10; // with shift
 const UNDOING = { z: ["undo"], Z: ["redo"], y: ["redo"] }; // with Ctrl or Cmd

@@ -1,8 +1,8 @@
 """Quads and Batch: flat shapes as quadrilaterals for the GPU, in drawing order.
 
-Each quadrilateral is a row of 24 numbers, which the shaders of `scalarviz.pictures.draw2d.renderer` turn
-into a shape with smooth edges: discs, lines, letters and images are drawn by one program from one
-array.
+Each quadrilateral is a row of 24 numbers, which the shaders of `scalarviz.pictures.draw2d.renderer`
+turn into a shape with smooth edges: discs, lines, letters and images are drawn by one program from
+one array.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A glyph is rendered at exactly the size on the screen, in device pixels, and cached. Small glyphs
 are cached at four subpixel shifts, so that letters are evenly spaced while every image is on whole
-pixels. All units here are device pixels, y down; only `scalarviz.pictures.draw2d.canvas` has logical ones.
+pixels. All units here are device pixels, y down; only
+`scalarviz.pictures.draw2d.canvas` has logical ones.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The panels of a picture of a sweep: what `pictures/view/sweep_panels.py` draws, from the results."""
+"""The panels of a picture of a sweep: for `pictures/view/sweep_panels.py`, from the results."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ INT, TERM = signal.SIGINT, signal.SIGTERM
 HUP = getattr(signal, "SIGHUP", TERM)
 RGB = ("rgb", "--engine", "python", "--steps", "100000000")
 TRAIN, RENDER = ("train", *RGB), ("render", *RGB, "-o", "a.mp4", "--pixels", "320x200")
-BEGIN = "print('begins'); from scalarviz.cli.commands import main; main()"
+BEGIN = "print('begins'); from scalarviz.faces.cli.commands import main; main()"
 MARK = "SCALARVIZ_TEST_MARK"
 HANG = 120.0  # seconds that only what hangs takes
 
@@ -159,13 +159,13 @@ def test_it_ends_at_once_however_often_it_is_asked(words: tuple[str, ...], tmp_p
 
 TRAINS = """
 print("begins")
-from scalarviz.cli import render_scene
+from scalarviz.faces.cli import render_scene
 take_steps = render_scene.take_steps
 def told(*given):
     print("trains")
     return take_steps(*given)
 render_scene.take_steps = told
-from scalarviz.cli.commands import main
+from scalarviz.faces.cli.commands import main
 main()
 """
 

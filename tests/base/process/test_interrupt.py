@@ -37,7 +37,7 @@ class Signals:
             os.kill(os.getpid(), {number})
 
 sys.meta_path.insert(0, Signals())
-from scalarviz.cli.commands import main
+from scalarviz.faces.cli.commands import main
 main(["train", "xor", "--steps", "100000000"])
 """
 
@@ -77,7 +77,7 @@ def test_another_thread_hears_nothing_and_breaks_nothing() -> None:
     assert heard == [False]
 
 
-@pytest.mark.parametrize("name", ["signal", "scalarviz.cli.commands", "typer"])
+@pytest.mark.parametrize("name", ["signal", "scalarviz.faces.cli.commands", "typer"])
 @pytest.mark.parametrize("run", [AS_MODULE, AS_PROGRAM])
 def test_ctrl_c_while_the_program_is_loaded_ends_it_without_a_word(name: str, run: str) -> None:
     program = f"""

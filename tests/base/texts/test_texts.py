@@ -32,10 +32,15 @@ ENGLISH: dict[str, str] = json.loads(Path(table.__file__).with_name("english.jso
 
 # What shows something to people.
 SHOWS = [
-    *["presenter/*", "view/*", "draw2d/*", "displays/*", "export/*", "terminal/*", "faces.py"],
-    *["controller/*", "window/*", "notebook/*", "pages/*"],
-    *["cli/doctor.py", "cli/probes.py", "cli/bench.py", "cli/render_scene.py"],
-    *["cli/class_pages.py"],
+    *["pictures/*", "pages/*", "base/progress.py", "base/terminal_styles.py", "faces/watch.py"],
+    *["faces/terminal/*", "faces/controller/*", "faces/window/*", "faces/notebook/*"],
+    *[
+        "faces/cli/doctor.py",
+        "faces/cli/probes.py",
+        "faces/cli/bench.py",
+        "faces/cli/render_scene.py",
+    ],
+    *["faces/cli/class_pages.py"],
 ]
 # Tables whose rows hold their own English words, as rows that are added from outside do.
 ROW_TABLES = (
@@ -45,11 +50,11 @@ ROW_TABLES = (
 )
 # What reads like words and is none: a pattern of files, patterns of literals, what they are.
 NOT_WORDS = [
-    ("cli/class_pages.py", "*[{]*", "parts of errors"),
-    ("cli/doctor.py", "sudo *|winget *|softwareupdate *", "commands"),
-    ("cli/probes.py", "Pillow", "the name of a package"),
-    ("controller/controller.py", "edit {}", "a name of what is done"),
-    ("displays/*", "*Network*|Perceptron|Session|Value", "names of classes"),
+    ("faces/cli/class_pages.py", "*[{]*", "parts of errors"),
+    ("faces/cli/doctor.py", "sudo *|winget *|softwareupdate *", "commands"),
+    ("faces/cli/probes.py", "Pillow", "the name of a package"),
+    ("faces/controller/controller.py", "edit {}", "a name of what is done"),
+    ("pictures/displays/*", "*Network*|Perceptron|Session|Value", "names of classes"),
     ("pictures/displays/page.py", "*solid*", "a style"),
     ("pictures/displays/session.py", "curve field", "a class of an element"),
     ("pictures/displays/svg.py", "*sans-serif", "fonts"),
@@ -62,11 +67,11 @@ NOT_WORDS = [
     ),
     ("pictures/export/video.py", "Pillow", "the name of a package"),
     ("pictures/presenter/show.py", "write sv.*|show the *|a notebook shows*", "parts of errors"),
-    ("faces.py", "sv.watch*|sv.picture*", "parts of errors"),
-    ("notebook/canvas.js", "Tab|(prefers*|input, *", "a key, and selectors"),
-    ("notebook/canvas.py", "Control|Alt|Meta|export*|*const*", "keys and JavaScript"),
-    ("notebook/place.py", "what*|copy*", "parts of errors"),
-    ("notebook/widgets.py", "row wrap|1 1 auto", "a style"),
+    ("faces/watch.py", "sv.watch*|sv.picture*", "parts of errors"),
+    ("faces/notebook/canvas.js", "Tab|(prefers*|input, *", "a key, and selectors"),
+    ("faces/notebook/canvas.py", "Control|Alt|Meta|export*|*const*", "keys and JavaScript"),
+    ("faces/notebook/place.py", "what*|copy*", "parts of errors"),
+    ("faces/notebook/widgets.py", "row wrap|1 1 auto", "a style"),
     ("pages/engine_data.py", "a page*|the batches*", "parts of errors"),
     ("pages/index_page.py", "default-src*|*:root*", "the policy, and a style"),
     ("pages/page.py", "*:root*", "a style"),
@@ -99,11 +104,12 @@ NOT_WORDS = [
         "parts of errors",
     ),
     ("pictures/view/shading/result.py", "the result *|keep what *", "parts of errors"),
-    ("window/application.py", "Fusion", "a style of Qt"),
-    ("window/frame.py", "* - scalarviz", "a title"),
-    ("window/libraries.py", "Qt|Gui|Widgets|* missing", "libraries, and a part of errors"),
-    ("window/menus.py", "File|Scenes|Time|View|Help", "menus by their names in rows"),
-    ("window/display.py", "sudo *", "a command in an error"),
+    ("faces/window/application.py", "Fusion", "a style of Qt"),
+    ("faces/window/frame.py", "* - scalarviz", "a title"),
+    ("faces/window/libraries.py", "Qt|Gui|Widgets|* missing", "libraries, and a part of errors"),
+    ("faces/window/menus.py", "File|Scenes|Time|View|Help", "menus by their names in rows"),
+    ("faces/window/display.py", "sudo *", "a command in an error"),
+    ("pictures/sweeps/look.py", "steps to success", "a name typed by users"),
     ("pictures/view/offscreen.py", "sudo*|Platform|*doctor", "parts of errors, and of a module"),
 ]
 # The tables that have texts in the table of texts itself.

@@ -9,14 +9,14 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import texts
-from scalarviz.controller.controller import Controller
-from scalarviz.controller.controls import CONTROLS
-from scalarviz.controller.keys import help_rows
+from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.keys import help_rows
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.captions.moments import caption
 from scalarviz.pictures.presenter.show import Show
-from tests.controller.fake_stage import FakeStage
+from tests.faces.controller.fake_stage import FakeStage
 from tests.pictures.displays.drawn import Drawn
 
 # Names of weights, operations, functions, engines and data sets, and what stands in formulas.

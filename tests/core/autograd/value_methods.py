@@ -8,7 +8,7 @@ from pathlib import Path
 import scalarviz
 from scalarviz.core.formulas.arithmetic import OPERATIONS
 
-PATH = Path(scalarviz.__file__).parent / "autograd" / "value.py"
+PATH = Path(scalarviz.__file__).parent / "core" / "autograd" / "value.py"
 BEGIN = "        # The rows of OPERATIONS without a symbol.\n"
 END = "        # End of the rows.\n"
 

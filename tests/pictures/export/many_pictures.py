@@ -75,8 +75,8 @@ def view(count: int) -> None:
     """Live pictures of a notebook, each in place of the one before."""
     import asyncio
 
-    from scalarviz.controller.controller import Controller
-    from scalarviz.notebook.live import Live
+    from scalarviz.faces.controller.controller import Controller
+    from scalarviz.faces.notebook.live import Live
     from scalarviz.pictures.presenter.show import Show
     from scalarviz.pictures.presenter.stage import Stage
 
@@ -99,8 +99,8 @@ def window(count: int) -> None:
     from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QApplication
 
-    from scalarviz.window.application import application
-    from scalarviz.window.frame import MainWindow
+    from scalarviz.faces.window.application import application
+    from scalarviz.faces.window.frame import MainWindow
 
     application()
     session = made()

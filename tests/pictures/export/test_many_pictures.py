@@ -1,4 +1,4 @@
-"""Pictures and live pictures that are gone leave no memory behind; windows in tests/window/."""
+"""Pictures and live pictures that are gone leave no memory behind; windows: tests/faces/window/."""
 
 import pytest
 

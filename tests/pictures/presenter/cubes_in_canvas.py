@@ -124,7 +124,7 @@ def in_qt() -> None:
     from PySide6.QtWidgets import QApplication
     from vispy import scene
 
-    from scalarviz.window.canvas import choose_binding
+    from scalarviz.faces.window.canvas import choose_binding
 
     qt = QApplication([])
     choose_binding()

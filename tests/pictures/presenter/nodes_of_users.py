@@ -60,8 +60,8 @@ def in_a_window() -> None:
     from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QApplication
 
-    from scalarviz.window.application import application
-    from scalarviz.window.frame import MainWindow
+    from scalarviz.faces.window.application import application
+    from scalarviz.faces.window.frame import MainWindow
 
     application()
 

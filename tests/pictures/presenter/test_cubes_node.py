@@ -14,10 +14,10 @@ from scalarviz.errors import DisplayError, InputError, UnknownNameError
 from scalarviz.pictures.draw2d.colors import rgb
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.cubes_node import plan_of
+from tests.faces.window.conftest import screen as screen
 from tests.pictures.presenter import cubes_in_canvas as inside
 from tests.sessions import advanced
 from tests.studio import Studio, shade
-from tests.window.conftest import screen as screen
 from tests.wording import refused
 
 ROOT = Path(__file__).parents[3]

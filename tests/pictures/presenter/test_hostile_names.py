@@ -19,13 +19,13 @@ from rich.console import Console
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.controller.autosave import Keep
-from scalarviz.controller.controller import Controller
+from scalarviz.faces.controller.autosave import Keep
+from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.terminal.picture import picture
+from scalarviz.faces.terminal.terminal import TerminalSession
 from scalarviz.pictures.export.rate import Pace
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.terminal.picture import picture
-from scalarviz.terminal.terminal import TerminalSession
 from tests.sessions import advanced
 
 # A name that reverses what follows, one that ends a line of C, one that colours a terminal.
@@ -143,7 +143,7 @@ def test_faces_read_the_names_of_data_in_one_place() -> None:
     package = Path(sv.__file__).parent
     readers = {
         file.relative_to(package).as_posix()
-        for folder in ("presenter", "controller", "view", "pages", "terminal", "displays", "window")
+        for folder in ("pictures", "pages", "faces")
         for file in (package / folder).glob("**/*.py")
         if re.search(r"\.(input|output)_names", file.read_text(encoding="utf-8"))
     }

@@ -12,14 +12,14 @@ import PIL.Image
 import pytest
 
 import scalarviz as sv
-from scalarviz.controller.watch_options import WatchOptions
 from scalarviz.errors import InputError
-from scalarviz.notebook import show
+from scalarviz.faces.controller.watch_options import WatchOptions
+from scalarviz.faces.notebook import show
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
+from tests.faces.window.conftest import screen as screen
 from tests.pictures.presenter import nodes_of_users as own
 from tests.studio import Studio
-from tests.window.conftest import screen as screen
 from tests.wording import refused
 
 ROOT = Path(__file__).parents[3]

@@ -6,12 +6,12 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import InputError
+from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.presenter.channels import CHANNELS
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view import scenery
 from scalarviz.pictures.view.scene.camera import Camera
 from scalarviz.pictures.view.scene.frame import Division
-from scalarviz.scenefiles.find import find, load
 from tests.pictures.presenter.conftest import SIZE, words
 from tests.studio import Studio, at, corners, ground_of, places, shade
 from tests.wording import refused

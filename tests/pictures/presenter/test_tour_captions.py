@@ -5,7 +5,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.controller.tour import PARTS
+from scalarviz.faces.controller.tour import PARTS
 from scalarviz.pictures.presenter.captions.format import said
 from scalarviz.pictures.presenter.captions.tour import tour_caption
 from scalarviz.pictures.presenter.live_values import LiveValues

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from scalarviz.controller.options import Recipe
+from scalarviz.faces.controller.options import Recipe
+from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view import picture
-from scalarviz.scenefiles.find import find, load
 from tests.noted import Noted, Written
 from tests.studio import Studio
 

@@ -248,7 +248,7 @@ def test_each_level_has_the_means_of_its_blocks(
 
 
 def test_all_kernels_of_means_are_compiled_in_advance(monkeypatch: pytest.MonkeyPatch) -> None:
-    from scalarviz.controller.precompile import compile_means
+    from scalarviz.faces.controller.precompile import compile_means
     from scalarviz.pictures.view.cubes import mip_means
 
     used = set()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from scalarviz.base.texts import text
+from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.overlay_pointer import OverlayPointer
 from scalarviz.pictures.presenter.show import Show
@@ -15,7 +16,6 @@ from scalarviz.pictures.view.frame_data import FrameData
 from scalarviz.pictures.view.legend import SIZE, SMALL, draw_legend, legend_box
 from scalarviz.pictures.view.marks_key import draw_marks_key, mark_rows
 from scalarviz.pictures.view.scene.frame import Box, Division
-from scalarviz.scenefiles.find import find, load
 from tests.pictures.view.measures import Words, stage_of, trained
 
 

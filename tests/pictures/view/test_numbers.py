@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from scalarviz.base.texts.decimals import on_cube
+from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view.numbers import SMALLEST, draw_numbers, numbered_rows
 from scalarviz.pictures.view.scene.frame import Box
-from scalarviz.scenefiles.find import find, load
 from tests.pictures.view.measures import Words, projection, stage_of, trained
 
 SIZES = [(1280, 800), (800, 500), (360, 400), (3840, 2160)]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.colors import rgb
 from scalarviz.pictures.draw2d.theme import THEMES, Theme
@@ -15,7 +16,6 @@ from scalarviz.pictures.view.frame_data import CubeValues, FrameData
 from scalarviz.pictures.view.scene.frame import Division
 from scalarviz.pictures.view.scene.plates import Layout
 from scalarviz.pictures.view.strip import draw_hovered, draw_strip
-from scalarviz.scenefiles.find import find, load
 from tests.studio import Studio, at
 
 DARK = THEMES["dark"]

@@ -8,6 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core.model.operations import NONE
+from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.colors import contrast, rgb
 from scalarviz.pictures.draw2d.theme import THEMES
@@ -26,7 +27,6 @@ from scalarviz.pictures.view.told import (
     rows_that_fit,
     width_of,
 )
-from scalarviz.scenefiles.find import find, load
 from scalarviz.training.session.caption import Caption, Piece, plain_lines
 from tests.sessions import advanced
 from tests.studio import Studio

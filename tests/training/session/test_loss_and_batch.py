@@ -9,7 +9,6 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.controller.precompile import kind_of
 from scalarviz.core.formulas.losses import LOSSES
 from scalarviz.errors import (
     EngineError,
@@ -19,6 +18,7 @@ from scalarviz.errors import (
     UnknownAttributeError,
     UnknownNameError,
 )
+from scalarviz.faces.controller.precompile import kind_of
 from scalarviz.files.checked_safetensors import read, write
 from tests.sessions import advanced, reloaded
 from tests.wording import refused

@@ -1,0 +1,1 @@
+"""What people use: the window, notebooks, the terminal, the command line."""

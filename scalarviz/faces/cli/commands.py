@@ -1,0 +1,444 @@
+"""The command line: `scalarviz list | watch | train | render | page | class | replay | ...`."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import shlex
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scalarviz.base.process.interrupt import Program
+from scalarviz.base.process.opening import opening
+from scalarviz.base.process.streams import lossy_streams
+from scalarviz.base.visible_text import LONGEST_LINE, say, visible
+from scalarviz.errors import InputError, UnknownNameError
+from scalarviz.faces.cli import several_scenes
+from scalarviz.faces.cli.completion import is_completing, words_to_complete
+from scalarviz.faces.scenefiles.find import Scene, about, find, load, print_scenes, scenes
+from scalarviz.faces.scenefiles.user_code import answer
+
+# Modules that read options, draw or train are imported in functions: errors and lists are quick.
+if TYPE_CHECKING:
+    from typer import Typer
+
+    from scalarviz.faces.controller.autosave import Keep
+    from scalarviz.pictures.presenter.show import Show
+
+FIRST = "rgb"  # the scene of `scalarviz` alone
+INTERRUPTED = 130
+LINK = "link"
+CONTEXT = "_context"  # key of typer's context, which tells typed options from defaults
+VERBS = {
+    "watch": "Train a scene in front of your eyes; a scene is a name, or the path of a file. "
+    "Several stand side by side.",
+    "render": "Train a scene and draw it into a file: .png, .mp4, .gif, or .html for one step. "
+    "Several stand side by side.",
+    "train": "Train a scene with a progress bar, or line by line where nobody looks.",
+    "page": "Write a scene as a web page that trains: one .html file, which needs no network.",
+}
+# Frequent names of options that are called otherwise here.
+MEANT = {
+    **dict.fromkeys(("--size", "--width", "--height", "--resolution"), "--pixels"),
+    **dict.fromkeys(("--rate", "--learning-rate", "--step-size"), "--lr"),
+    **dict.fromkeys(("--initialisation", "--initialization", "--initializer"), "--init"),
+}
+ABOUT = "See a neural network learn."
+EXAMPLES = (
+    "scalarviz watch rgb",
+    "scalarviz watch rgb xor",
+    "scalarviz watch circle --shape spiral --hidden 8,8",
+    "scalarviz watch my-scene.py --help",
+    "scalarviz train texture --save it.safetensors --autosave 60",
+    "scalarviz train texture --resume it.safetensors --steps 20000",
+    "scalarviz render rgb -o rgb.mp4 --steps 500 --move orbit",
+    "scalarviz render 'rgb?hidden=4' 'rgb?hidden=8' -o both.png",
+    "scalarviz page rgb -o rgb.html",
+    "scalarviz class rgb xor circle --address 0.0.0.0",
+    "scalarviz replay it.safetensors",
+    "scalarviz open 'rgb?hidden=4#step=120&op=7&pin=42'",
+    "scalarviz doctor",
+)
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Run a command line, and exit.
+
+    words  the arguments; None: those of the process
+
+    Exit codes: 0 for success, 1 for an error, 2 for an unknown name, 130 after Ctrl-C, 143 after
+    SIGTERM.
+    """
+    is_last = words is None
+    with lossy_streams() if is_last else nullcontext(), Program(last=is_last):
+        obey(list(sys.argv[1:] if words is None else words))
+
+
+def obey(words: Sequence[str]) -> None:
+    """Run a command line; print errors of scalarviz and of scenes as sentences."""
+    try:
+        if not words and not is_completing():
+            words = ["watch", FIRST] if sys.stdout.isatty() else ["--help"]
+        application(words or words_to_complete())(words, prog_name="scalarviz")
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # the reader of a pipe has closed it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except Exception as error:  # unexpected errors are raised again below
+        told = answer(error)
+        if told is None:
+            raise
+        first, *rest = told.lines
+        frames = getattr(told, "frames", "").splitlines()
+        say(f"scalarviz: {first}", *rest, *frames, file=sys.stderr)
+        sys.exit(2 if UnknownNameError in (type(told), type(told.__cause__)) else 1)
+
+
+def application(words: Sequence[str]) -> Typer:
+    """Return all commands; only the scene that the words name is loaded."""
+    import typer
+
+    from scalarviz.faces.cli.parameters import QuietCommand, QuietGroup, beginning
+    from scalarviz.faces.cli.sweep_command import sweep_command
+
+    class Commands(QuietGroup):
+        """The commands, with escaped control characters in typer's errors."""
+
+        def make_context(self, *given: Any, **more: Any) -> Any:
+            with visible_errors():
+                return super().make_context(*given, **more)
+
+        def invoke(self, ctx: Any) -> Any:
+            with visible_errors():
+                return super().invoke(ctx)
+
+    app = typer.Typer(
+        cls=Commands,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+    )
+
+    @app.callback(help=with_examples(ABOUT, *EXAMPLES))
+    def options(
+        version: bool = typer.Option(
+            False, "--version", help="Print the version.", callback=print_version, is_eager=True
+        ),
+    ) -> None: ...
+
+    def simple(name: str, help_text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+        return app.command(name, help=help_text, cls=QuietCommand)
+
+    simple("list", "Print the scenes there are.")(print_scenes)
+    several = several_scenes.scenes_in(words)
+    asked = words[1] if words[:1] and words[0] in VERBS and words[1:] else "-"
+    for verb, help_text in VERBS.items():
+        group = typer.Typer(
+            cls=QuietGroup,
+            help=help_text,
+            no_args_is_help=True,
+            subcommand_metavar="SCENE ...",
+            rich_markup_mode="rich",
+        )
+        app.add_typer(group, name=verb)
+        if several and verb == words[0]:
+            run = several_scenes.command(verb, several)
+            about_all = help_of_several(verb, several)
+            group.command(asked, help=about_all, cls=QuietCommand)(run)
+        elif asked.startswith("-") or several:
+            for name, path in scenes().items():
+                group.command(name, help=about(path), cls=QuietCommand)(print_scenes)
+        else:
+            path = find(asked)
+            run = command(verb, load(path), path.stem)
+            group.command(asked, help=help_of(verb, asked, about(path)), cls=QuietCommand)(run)
+    file = typer.Argument(metavar="FILE", help="The file of a training.", show_default=False)
+    theme = typer.Option("auto", metavar="NAME", help="dark, light or auto.")
+    terminal = typer.Option(False, "--terminal", help="Show the loss and captions in the terminal.")
+    limit = typer.Option(None, metavar="N", help="Bytes that data may take which it describes.")
+    branches = typer.Option(False, "--branches", help="Show its branches side by side, 6 at most.")
+
+    @simple("replay", "Open a training that was kept in a file.")
+    def _(
+        path: str = file,
+        theme: str = theme,
+        terminal: bool = terminal,
+        limit: int | None = limit,
+        branches: bool = branches,
+    ) -> None:
+        replay(path, theme, terminal, limit, branches=branches)
+
+    opening = open_command() if words[:1] == ["open"] else print_scenes
+    simple("open", "Open a window at the moment of a link.")(opening)
+    named = typer.Argument(
+        None,
+        metavar="[SCENE]...",
+        help="Names or files; else rgb xor circle.",
+        autocompletion=beginning(scenes()),
+    )
+    address = typer.Option(
+        "127.0.0.1", metavar="ADDRESS", help="Address to serve on: 0.0.0.0 for the whole network."
+    )
+    port = typer.Option(8000, metavar="N", help="Port to serve on.")
+
+    @simple("class", "Serve pages that train to a class, from this machine's memory.")
+    def _(scenes: list[str] | None = named, address: str = address, port: int = port) -> None:
+        from scalarviz.faces.cli.class_pages import serve
+
+        sys.exit(serve(scenes or (), address, port))
+
+    sweeping = sweep_command() if words[:1] == ["sweep"] else print_scenes
+    simple("sweep", "Train a scene under many settings and seeds.")(sweeping)
+    wanted = typer.Option(False, "--class", help="Whether all is ready to teach the lessons.")
+
+    @simple("doctor", "Find out what works here, and what mends the rest.")
+    def _(for_class: bool = wanted) -> None:
+        doctor(for_class)
+
+    which = typer.Option(
+        "cpu",
+        metavar="NAME",
+        help="cpu: all kernels; cuda: those of the scenes; auto: the fastest that works here.",
+        autocompletion=beginning(["cpu", "cuda", "auto"]),
+    )
+
+    @simple("warm", "Compile kernels now: for a class, a container, CI.")
+    def _(engine: str = which) -> None:
+        warm(engine)
+
+    simple("bench", "Measure steps a second, in some 20 seconds.")(bench)
+    return app
+
+
+@contextmanager
+def visible_errors() -> Iterator[None]:
+    """Escape control characters that typer's errors quote from the command line."""
+    try:
+        yield
+    except Exception as error:  # any error of typer or click, raised again
+        if isinstance(said := getattr(error, "message", None), str):
+            error.message = visible(said, LONGEST_LINE)  # type: ignore[attr-defined]  # it has one
+        meant = MEANT.get(getattr(error, "option_name", ""))
+        command = getattr(getattr(error, "ctx", None), "command", None)
+        if any(meant in each.opts for each in getattr(command, "params", ())):
+            error.possibilities = [meant]  # type: ignore[attr-defined]  # as it has a name
+        raise
+
+
+def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
+    """Return a function with the options of a scene and a command as parameters, for typer."""
+    from typer import Context
+
+    from scalarviz.faces.cli.parameters import as_parameters
+    from scalarviz.faces.scenefiles.options import (
+        PAGING,
+        RENDERING,
+        RUNNING,
+        SHARED,
+        WATCHING,
+        own_options,
+    )
+
+    own = own_options(scene)
+    more = {"watch": WATCHING, "render": RENDERING, "page": PAGING}.get(verb, {})
+    general = RUNNING | {name: option for name, option in more.items() if name not in own}
+    shared = {name: option for name, option in SHARED.items() if name not in own}
+
+    def run(**given: Any) -> None:
+        context = given.pop(CONTEXT)
+        typed = {each for each in given if context.get_parameter_source(each).name != "DEFAULT"}
+        code = DEEDS[verb](scene, given, name, typed)
+        if code:
+            sys.exit(code)
+
+    parameters = [
+        inspect.Parameter(CONTEXT, inspect.Parameter.KEYWORD_ONLY, annotation=Context),
+        *as_parameters(own, "Options of the scene"),
+        *as_parameters(shared | general, "Options of every scene"),
+    ]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # for typer
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def open_command() -> Callable[..., None]:
+    """Return the function of `scalarviz open` with its options as parameters, for typer."""
+    import typer
+
+    from scalarviz.faces.cli.parameters import as_parameters, beginning
+    from scalarviz.faces.scenefiles.options import RUNNING, WATCHING
+
+    def run(**given: Any) -> None:
+        with opening(not given["terminal"]):
+            from scalarviz.faces.cli.open_link import open_link
+
+            sys.exit(open_link(given.pop(LINK), given))
+
+    link = typer.Argument(
+        metavar="LINK",
+        help="A scene, with options after a ?, or a training's file; after a #, its moment: "
+        "step=120, op=7, pin=42, neuron=tanh 0:3, sample=2, play=10, theme=dark. Put it in quotes.",
+        show_default=False,
+        autocompletion=beginning(scenes()),
+    )
+    kept = {name: RUNNING[name] for name in ("steps", "save", "autosave", "limit")}
+    parameters = [
+        inspect.Parameter(LINK, inspect.Parameter.KEYWORD_ONLY, annotation=str, default=link),
+        *as_parameters(kept | WATCHING, "Options"),
+    ]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # for typer
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def watch_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
+    """Open a window on a scene; return the exit code."""
+    with opening(not given["terminal"]):
+        return watch_soon(scene, given, name, typed)
+
+
+def watch_soon(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
+    """Open a window on a scene, once what it needs is imported; return the exit code."""
+    from scalarviz.faces.cli.watching import watch_anywhere
+    from scalarviz.faces.controller.options import Recipe
+    from scalarviz.faces.scenefiles.making import make_show
+
+    keep = keep_of(given, "")
+    show = make_show(scene, given, typed)
+    keep.check(show.session)
+    plays = None if given["resume"] is None or given["steps"] is not None else False
+    return watch_anywhere(show, given, name, keep, Recipe(scene, given), play=plays)
+
+
+def train_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
+    """Train a scene with a progress bar; return the exit code."""
+    from scalarviz.faces.scenefiles.making import make_show
+    from scalarviz.faces.terminal.train import train
+
+    keep = keep_of(given, name)
+    show = make_show(scene, given, typed)
+    keep.check(show.session)
+    return train(show, given["steps"], keep)
+
+
+def render_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
+    """Draw a scene into a file; return the exit code."""
+    from scalarviz.faces.cli.render_scene import render
+
+    show, chosen, keep = shown_and_kept(scene, given, typed)
+    return render(show, chosen, name, keep)
+
+
+def page_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
+    """Write a scene as a web page that trains; return the exit code."""
+    from scalarviz.faces.cli.page_scene import write
+
+    show, chosen, keep = shown_and_kept(scene, given, typed)
+    return write(show, chosen, name, keep)
+
+
+def shown_and_kept(
+    scene: Scene, given: Mapping[str, Any], typed: Collection[str]
+) -> tuple[Show, dict[str, Any], Keep]:
+    """Return the show of a scene, the options that are not its own, and where it is saved."""
+    from scalarviz.faces.scenefiles.making import make_show
+    from scalarviz.faces.scenefiles.options import own_options
+
+    own = own_options(scene)
+    chosen = {each: value for each, value in given.items() if each not in own or each == "steps"}
+    keep = keep_of(given, "")
+    show = make_show(scene, given, typed)
+    keep.check(show.session)
+    return show, chosen, keep
+
+
+DEEDS = {"watch": watch_scene, "train": train_scene, "render": render_scene, "page": page_scene}
+
+
+def keep_of(given: Mapping[str, Any], name: str) -> Keep:
+    """Return where the training is saved."""
+    from scalarviz.faces.controller.autosave import Keep
+
+    path = given["save"] or (given["resume"] if given["autosave"] else None)
+    return Keep(path, given["autosave"], name)
+
+
+def with_examples(what: str, *examples: str) -> str:
+    """Return a help text with examples; lines after "\b" are not rewrapped."""
+    return "\n".join([what, "", "\b", "Examples:", *(f"  {line}" for line in examples)])
+
+
+def help_of(verb: str, scene: str, what: str) -> str:
+    """Return the help of a scene: its description, and examples."""
+    start = f"scalarviz {verb} {scene}"
+    return with_examples(
+        what, f"{start} --steps 500 --lr 0.1", f"{start} --save run.safetensors --autosave 60"
+    )
+
+
+def help_of_several(verb: str, words: Sequence[str]) -> str:
+    """Return the help of several scenes, with examples."""
+    start = f"scalarviz {verb} {' '.join(map(shlex.quote, words))}"
+    what = "Several scenes side by side, on one clock. Options of one follow a ? behind its name."
+    return with_examples(what, f"{start} --steps 500", f"scalarviz {verb} 'rgb?hidden=4' rgb")
+
+
+def replay(
+    path: str, theme: str, terminal: bool, limit: int | None, *, branches: bool = False
+) -> None:
+    """Open a saved training; see `Session.load` for --limit."""
+    with opening(not terminal):
+        replay_soon(path, theme, terminal, limit, branches=branches)
+
+
+def replay_soon(
+    path: str, theme: str, terminal: bool, limit: int | None, *, branches: bool = False
+) -> None:
+    """Open a saved training, or its newest branches, once what it needs is imported."""
+    from scalarviz.faces.cli.several_scenes import branches_of
+    from scalarviz.faces.cli.watching import watch_anywhere
+    from scalarviz.pictures.presenter.show import Show
+    from scalarviz.training.session.session import Session
+
+    if path.endswith(".py"):
+        raise InputError(
+            f"{path!r} is a scene, not a training that was kept: write `scalarviz watch {path}`"
+        )
+    session = Session.load(path, limit=limit)
+    is_one = not branches or len(session.branches) == 1
+    show = Show(session, title=os.path.basename(path)) if is_one else branches_of(session)
+    given = {"theme": theme, "terminal": terminal}
+    sys.exit(watch_anywhere(show, given, Path(path).stem, play=False))
+
+
+def doctor(for_class: bool) -> None:
+    """Check what works here, and print what would fix the rest."""
+    from scalarviz.faces.cli.doctor import examine
+
+    sys.exit(examine(for_class=for_class))
+
+
+def warm(engine: str) -> None:
+    """Compile kernels of an engine."""
+    from scalarviz.faces.cli.warm import warm as compile_kernels
+
+    compile_kernels(engine)
+
+
+def bench() -> None:
+    """Measure steps a second, in about 20 seconds."""
+    from scalarviz.faces.cli.bench import measure
+
+    measure()
+
+
+def print_version(wanted: bool) -> None:
+    """Print the version and exit, if wanted."""
+    if wanted:
+        say(import_module("scalarviz").__version__)
+        sys.exit()

@@ -1,0 +1,351 @@
+"""Probes: each tests whether something works here; `doctor` runs each in its own process.
+
+    python -m scalarviz.faces.cli.probes numba
+
+A probe imports what it tests, which may be slow, missing or broken. It returns what it found, or
+raises a Lack.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import platform
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from scalarviz.base.texts import text
+
+PIP, SYSTEM, COMMAND, NOTHING = "pip", "system", "command", ""
+RFB = "1.0.2"  # the version of jupyter_rfb that faces/notebook/canvas.py extends
+SMOOTH = 15.0  # pictures a second
+GIGABYTES = 2.0
+MAP_PIXELS = 300 * 300  # of a map in a window
+
+
+class Lack(Exception):
+    """Something does not work, or not well.
+
+    why     the reason
+    mend    what installs what is missing: PIP, SYSTEM, COMMAND, or NOTHING
+    works   whether it works nevertheless, with a restriction
+    debian  the exact packages of Debian, if known
+    """
+
+    def __init__(
+        self, why: str, mend: str = SYSTEM, *, works: bool = False, debian: str = ""
+    ) -> None:
+        super().__init__(why)
+        self.mend = mend
+        self.works = works
+        self.debian = debian
+
+
+def need(*modules: str) -> str:
+    """Return names and versions of modules; raise Lack if one is not installed."""
+    missing = [module for module in modules if find_spec(module) is None]
+    if missing:
+        raise Lack(f"{missing[0]} is not installed", PIP)
+    return ", ".join(f"{module} {version_of(module)}".strip() for module in modules)
+
+
+def version_of(module: str) -> str:
+    names = {
+        "PySide6": "PySide6-Essentials",
+        "PIL": "Pillow",
+        "OpenGL": "PyOpenGL",
+        "sklearn": "scikit-learn",
+    }
+    try:
+        return version(names.get(module, module))
+    except PackageNotFoundError:
+        return ""
+
+
+def python() -> str:
+    bits = 64 if sys.maxsize > 2**32 else 32
+    if bits == 32:
+        raise Lack("a Python of 32 bits, for which there is no numba")
+    machine = {"system": platform.system(), "processor": platform.machine()}
+    return text("doctor.found.python", version=platform.python_version(), **machine)
+
+
+def packages() -> str:
+    found = need("numpy", "rich", "typer")
+    for module in ("numpy", "rich", "typer"):
+        import_module(module)
+    return found
+
+
+def numba() -> str:
+    """Compile and run a parallel kernel."""
+    found = need("numba")
+    import numpy as np
+
+    compiler: Any = import_module("numba")
+
+    def total(numbers: Any) -> Any:
+        result = 0.0
+        for i in compiler.prange(len(numbers)):
+            result += numbers[i]
+        return result
+
+    if compiler.njit(parallel=True)(total)(np.ones(1000)) != 1000.0:
+        raise Lack("a compiled loop gave a wrong sum")
+    layer = compiler.threading_layer()
+    if layer == "workqueue":
+        raise Lack(f"{found}, slowly: it finds no OpenMP", works=True)
+    return text("doctor.found.numba", found=found, count=compiler.get_num_threads(), layer=layer)
+
+
+def cuda() -> str:
+    from scalarviz.engines.registry import ENGINES
+
+    lack = ENGINES["cuda"].lack()
+    if lack:
+        raise Lack(lack, PIP if "pip install" in lack else SYSTEM)
+    if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
+        return text("doctor.found.simulator")
+    name = import_module("numba.cuda").get_current_device().name
+    return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def opengl() -> str:
+    """Draw a red frame with vispy and read it back."""
+    found = need("vispy", "OpenGL") if sys.platform == "linux" else need("vispy", "PySide6")
+    if sys.platform == "linux":
+        os.environ.update(EGL_PLATFORM="surfaceless", PYOPENGL_PLATFORM="egl")
+    vispy = import_module("vispy")
+    try:
+        vispy.use("egl" if sys.platform == "linux" else "pyside6", "gl+")
+        gloo, app = import_module("vispy.gloo"), import_module("vispy.app")
+        with app.Canvas(size=(8, 8), show=False) as canvas:
+            canvas.set_current()
+            gloo.clear("red")
+            pixel = gloo.read_pixels((0, 0, 1, 1))[0, 0]
+            maker = gloo.gl.glGetParameter(gloo.gl.GL_RENDERER)
+    except Exception as error:  # drivers raise errors of any class
+        raise Lack(f"no OpenGL context: {first_line(error)}") from error
+    if tuple(pixel[:3]) != (255, 0, 0):
+        raise Lack("a red frame did not come back red")
+    return f"{found}, {maker}"
+
+
+def shader() -> str:
+    """Measure the network of a texture in a fragment shader, and on the cpu engine."""
+    need("vispy")
+    sv = import_module("scalarviz")
+    maps = import_module("scalarviz.pictures.view.network_maps")
+    dense = [sv.Dense(64, 64, "leaky_relu") for _ in range(3)]
+    layers = [sv.FrequencyEncoding(2, octaves=3), sv.Dense(12, 64, "leaky_relu"), *dense]
+    net = sv.Network([*layers, sv.Dense(64, 3, "sigmoid")], seed=0)
+    points, weights = sv.data.pixel_centres(48, 48), len(net.bank)
+    made = sv.shader(net)
+    made(points)
+    if made.why:
+        raise Lack(made.why, SYSTEM if sys.platform == "linux" else NOTHING)
+    by_shader, by_cpu = (quickest(evaluate, points) for evaluate in (made, net.to("cpu")))
+    most = maps.PLAYING / (by_shader / (len(points) * weights) * MAP_PIXELS)
+    return text(
+        "doctor.found.shader",
+        renderer=made.renderer,
+        points=len(points),
+        weights=weights,
+        shader=1e3 * by_shader,
+        cpu=1e3 * by_cpu,
+        most=int(float(f"{most:.2g}")),
+    )
+
+
+def quickest(evaluate: Callable[[Any], Any], points: Any) -> float:
+    """Return the least seconds of some calls."""
+    times = []
+    for _ in range(4):
+        start = perf_counter()
+        evaluate(points)
+        times.append(perf_counter() - start)
+    return min(times)
+
+
+def window() -> str:
+    """Connect Qt to the display."""
+    found = need("PySide6")
+    if sys.platform == "linux" and not os.environ.get("WAYLAND_DISPLAY"):
+        check_libraries()
+    if sys.platform == "linux" and not (
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    ):
+        raise Lack("there is no display: sit at the machine, or connect with ssh -X", NOTHING)
+    try:
+        toolkit = import_module("PySide6.QtGui")
+    except ImportError as error:
+        raise Lack(f"Qt cannot be loaded: {first_line(error)}") from error
+    os.environ.setdefault("QT_XCB_GL_INTEGRATION", "xcb_egl")  # as a window does
+    application = toolkit.QGuiApplication([])  # aborts if libraries are missing
+    context = toolkit.QOpenGLContext()
+    if not context.create():
+        raise Lack("Qt finds no OpenGL on this display")
+    return text("doctor.found.window", found=found, platform=application.platformName())
+
+
+def check_libraries() -> None:
+    """Raise Lack with the libraries that Qt lacks on X11; Qt names only the first, or none."""
+    libraries = import_module("scalarviz.faces.window.libraries")
+    why = libraries.lack_of_qt()
+    absent = libraries.missing(why) if why else []
+    if absent:
+        raise Lack(libraries.told(absent), debian=libraries.packages_of(absent))
+    if why:
+        raise Lack(f"Qt cannot be loaded: {why}")
+
+
+def notebook() -> str:
+    found = need("jupyter_rfb", "ipywidgets", "PIL", *(["OpenGL"] * (sys.platform == "linux")))
+    if version_of("jupyter_rfb") != RFB:
+        raise Lack(f"jupyter_rfb is {version_of('jupyter_rfb')}, and {RFB} is needed", PIP)
+    import_module("jupyter_rfb")
+    return found
+
+
+def images() -> str:
+    """Write and read PNG and JPEG with Pillow."""
+    found = need("PIL")
+    pillow = import_module("PIL.Image")
+    for kind in ("PNG", "JPEG"):
+        file = io.BytesIO()
+        pillow.new("RGB", (8, 8), "red").save(file, kind)
+        pillow.open(file).load()
+    return found
+
+
+def video() -> str:
+    found = need("av")
+    av = import_module("av")
+    try:
+        av.Codec("libx264", "w")
+    except Exception as error:  # an error class of av
+        raise Lack("av has no encoder libx264", PIP) from error
+    return text("doctor.found.video", found=found)
+
+
+def digits() -> str:
+    """Load the digits of scikit-learn."""
+    found = need("sklearn")
+    count = len(import_module("sklearn.datasets").load_digits().images)
+    return text("doctor.found.digits", found=found, count=count)
+
+
+def onnx() -> str:
+    """Save a network as ONNX and load it."""
+    found = need("onnx")
+    sv = import_module("scalarviz")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "net.onnx"
+        sv.onnx.save(sv.Network([2, 2]), path)
+        sv.onnx.load(path)
+    return found
+
+
+def jupyter() -> str:
+    """JupyterLab, a local port, and the packages that the lessons draw with."""
+    found = need("jupyterlab", "matplotlib", "ipykernel")
+    try:
+        socket.create_server(("127.0.0.1", 0)).close()
+    except OSError as error:
+        raise Lack(f"no server can listen on this machine: {error}", NOTHING) from error
+    return found
+
+
+def pictures() -> str:
+    """Measure the pictures per second at the size of the lessons."""
+    view, stage = (
+        import_module("scalarviz.pictures.view.canvas"),
+        import_module("scalarviz.pictures.presenter.stage"),
+    )
+    scene = import_module("scalarviz.scenes.rgb").scene(engine="python")
+    seen, canvas = stage.Stage(scene), view.Canvas(800, 500)
+    canvas.frame(seen.draw)
+    began, count = perf_counter(), 0
+    while perf_counter() - began < 2.0:
+        seen.orbit(3.0, 0.0)
+        canvas.frame(seen.draw)
+        count += 1
+    rate = count / (perf_counter() - began)
+    if rate < SMOOTH:
+        raise Lack(f"only {rate:.0f} pictures a second: close other programs", NOTHING, works=True)
+    return text("doctor.found.pictures", rate=rate)
+
+
+def kernels() -> str:
+    """Whether the kernels are compiled on this machine."""
+    lacking = len(import_module("scalarviz.engines.every_kernel").lacking_kernels())
+    if lacking:
+        raise Lack(
+            f"{lacking} are not compiled: a lesson waits some seconds where it needs them first",
+            COMMAND,
+            works=True,
+        )
+    return text("doctor.found.kernels")
+
+
+def room() -> str:
+    """Disk, memory and processors."""
+    free = shutil.disk_usage(Path.home()).free / 2**30
+    if free < GIGABYTES:
+        raise Lack(f"{free:.1f} GB of disk are free, and {GIGABYTES:g} are needed", NOTHING)
+    memory = import_module("scalarviz.base.process.memory").memory_size() / 2**30
+    if 0.0 < memory < GIGABYTES:
+        raise Lack(f"{memory:.1f} GB of memory, and {GIGABYTES:g} are needed", NOTHING)
+    processors = text("doctor.found.processors", count=os.cpu_count())
+    if memory:
+        processors = text("doctor.found.memory", processors=processors, memory=memory)
+    return text("doctor.found.room", processors=processors, disk=free)
+
+
+ALWAYS = (
+    python,
+    packages,
+    numba,
+    cuda,
+    opengl,
+    shader,
+    window,
+    notebook,
+    images,
+    video,
+    digits,
+    onnx,
+)
+IN_CLASS = (jupyter, pictures, kernels, room)
+PROBES: dict[str, Callable[[], str]] = {probe.__name__: probe for probe in (*ALWAYS, *IN_CLASS)}
+
+
+def first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), "") or type(error).__name__
+
+
+def answer(name: str) -> dict[str, Any]:
+    """Return the result of a probe as data."""
+    try:
+        return {"works": True, "said": PROBES[name](), "mend": NOTHING}
+    except Lack as lack:
+        more = {"debian": lack.debian} if lack.debian else {}
+        return {"works": lack.works, "said": str(lack), "mend": lack.mend, **more}
+    except Exception as error:  # a broken package must not break the doctor
+        return {"works": False, "said": f"{type(error).__name__}: {first_line(error)}", "mend": PIP}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(answer(sys.argv[1])))
+    sys.stdout.flush()
+    os._exit(0)  # some libraries crash when they are unloaded

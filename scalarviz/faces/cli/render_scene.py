@@ -1,0 +1,159 @@
+"""`scalarviz render`: options become a picture, a video or a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.progress import Progress
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import say
+from scalarviz.core.formulas.table import pick
+from scalarviz.errors import InputError
+from scalarviz.faces.controller.autosave import Keep
+from scalarviz.faces.scenefiles.options import RENDERING
+from scalarviz.faces.terminal.train import closing, end_of, take_steps, why_lost
+from scalarviz.files.atomic import check_place
+from scalarviz.pictures.export.rate import Portions
+from scalarviz.pictures.export.render import picture, record, storyboard
+from scalarviz.pictures.export.render_options import PAGE, RenderOptions
+from scalarviz.pictures.presenter.show import Show
+
+INTERRUPTED = 130
+SIZES = {".png": (1280, 800), ".html": (1200, 760)}  # of pictures and pages
+VIDEO = (1280, 720)
+KINDS = (".png", ".mp4", ".gif", ".html")
+VIDEOS = (".mp4", ".gif")
+OF_VIDEOS = ("every", "operations", "hold", "fps", "move")
+
+
+def render(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> int:
+    """Train, draw and save; return the exit code."""
+    try:
+        with keep.kept(show.session):
+            draw(show, given, name, keep)
+    except KeyboardInterrupt:
+        say(text("render.stopped"))
+        code = INTERRUPTED
+    else:
+        code = 0
+    if saved := keep.at_end(show.session, False):
+        say(saved)
+    return code
+
+
+def draw(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> None:
+    """Draw into the file of the options, and print a summary."""
+    chosen = {each: given.get(each, option.default) for each, option in RENDERING.items()}
+    path = Path(chosen["out"] or f"{name}.png")
+    kind = pick({each: each for each in KINDS}, path.suffix.lower(), "kind of file")
+    check_kind(chosen, path.name, kind)
+    slow = kind == ".html" or chosen["operations"]
+    look = look_of(chosen, kind)
+    start = show.session.step_index
+    end = end_of(show, given["steps"], least=int(kind in VIDEOS))
+    if kind in VIDEOS:
+        steps = given["steps"] or (1 if slow else end - start)
+        with saving(keep, show) as progress:
+            write_video(show, path, steps, chosen, look, progress)
+        tell_lost(show)
+        return
+    check_place(path)
+    look.check(show)
+    with Stop() as stop, Progress(end - start) as bar:
+        take_steps(Portions(show.session), end, keep, stop, bar)
+    if stop.asked:
+        raise KeyboardInterrupt
+    if kind == ".html":
+        count = storyboard(show, path, look=look)
+        say(text("render.page", path=path, count=count))
+        tell_lost(show)
+    else:
+        picture(show, path, look=look)
+        say(f"{path}: {closing(show, start, end)}")
+
+
+def look_of(chosen: Mapping[str, Any], kind: str) -> RenderOptions:
+    """Return how a file of a kind is rendered with these options."""
+    usual = PAGE if kind == ".html" else RenderOptions()
+    return RenderOptions(
+        size=pixels(chosen["pixels"]) or SIZES.get(kind, VIDEO),
+        samples=chosen["samples"],
+        theme=chosen["theme"],
+        camera=chosen["camera"] or usual.camera,
+        layout=chosen["layout"] or usual.layout,
+        color=chosen["color"],
+        cubes=chosen["cubes"],
+        pin=chosen["pin"],
+    )
+
+
+def write_video(
+    shown: object,
+    path: Path,
+    steps: int,
+    chosen: Mapping[str, Any],
+    look: RenderOptions,
+    progress: bool | Callable[[int, int], None] = True,
+) -> None:
+    """Train one session or several, write a video, and print its length."""
+    count = record(
+        *(shown, path, steps),
+        every=chosen["every"],
+        unit="operation" if chosen["operations"] else "step",
+        hold=chosen["hold"],
+        fps=chosen["fps"],
+        move=chosen["move"],
+        progress=progress,
+        look=look,
+    )
+    seconds = count / chosen["fps"]
+    say(text("render.video", path=path, count=count, seconds=seconds))
+
+
+def tell_lost(show: Show) -> None:
+    """Print why the loss is not finite, if it is not."""
+    if why := why_lost(show.session):
+        say(why)
+
+
+@contextmanager
+def saving(keep: Keep, show: Show) -> Iterator[Callable[[int, int], None]]:
+    """Return a progress function for a video: it draws a bar, and autosaves the training."""
+    with Progress(0, unit="pictures") as bar:
+
+        def tell(done: int, total: int) -> None:
+            bar.total = total
+            bar.tell(done, show.session.loss)
+            keep.now_and_then(show.session)
+
+        yield tell
+
+
+def check_kind(chosen: Mapping[str, Any], name: str, kind: str) -> None:
+    """Raise InputError for options that this kind of file does not support."""
+    given = [each for each in OF_VIDEOS if chosen[each] != RENDERING[each].default]
+    if given and kind not in VIDEOS:
+        raise InputError(
+            f"--{given[0]} is for videos, .mp4 or .gif, and {name} is none: leave it out"
+        )
+    if "hold" in given and not chosen["operations"]:
+        raise InputError("--hold is the time of an operation: add --operations, or leave it out")
+    if "every" in given and chosen["operations"]:
+        raise InputError(
+            "--every counts steps, and --operations shows every operation of each: leave out one"
+        )
+
+
+def pixels(size: str) -> tuple[int, int] | None:
+    """Return width and height of a text such as "1280x720"; None for ""."""
+    if not size:
+        return None
+    found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", size.strip())
+    if found is None:
+        raise InputError(f"--pixels takes width x height, such as 1280x720, not {size!r}")
+    return int(found[1]), int(found[2])

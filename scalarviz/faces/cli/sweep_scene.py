@@ -1,0 +1,159 @@
+"""`scalarviz sweep`: a scene under many settings and seeds, as a table and a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.texts import plural, text
+from scalarviz.base.visible_text import say
+from scalarviz.core.formulas.table import pick
+from scalarviz.errors import InputError
+from scalarviz.faces.scenefiles.find import Scene, find, load
+from scalarviz.faces.scenefiles.making import as_kind, make_show
+from scalarviz.faces.scenefiles.options import RUNNING, SHARED, Option, kind_of, own_options
+from scalarviz.faces.watch import watch
+from scalarviz.files.atomic import as_path, check_place
+from scalarviz.pictures.export.render import picture as draw
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.sweeps.look import sweep_look
+from scalarviz.pictures.sweeps.panels import Panels
+from scalarviz.sweeps.executors import ADDRESSES
+from scalarviz.sweeps.sweep import Sweep, sweep
+from scalarviz.sweeps.table import CSV, PARQUET
+
+INTERRUPTED = 130
+EXECUTORS = {"here": None, "processes": "processes", "dask": "dask"}
+
+
+@final
+@dataclass(frozen=True)
+class SceneMaker:
+    """Makes the session of a scene file with some options; can be pickled."""
+
+    path: Path
+
+    def __call__(self, seed: int = 0, **options: Any) -> Show:
+        scene = load(self.path)
+        known = RUNNING | options_of(scene)
+        usual: dict[str, Any] = {name: option.default for name, option in known.items()}
+        given = usual | options | {"seed": seed}
+        return make_show(scene, given, typed=[*options, "seed"])
+
+
+def options_of(scene: Scene) -> dict[str, Option]:
+    """Return the options of a scene that a grid can name."""
+    return SHARED | own_options(scene)
+
+
+def sweep_scene(
+    name: str,
+    grid: Sequence[str],
+    seeds: str,
+    steps: int,
+    every: int | None,
+    success: str | None,
+    ends: bool,
+    executor: str,
+    out: str | None,
+    folder: str | None,
+    picture: str | None = None,
+    watched: bool = False,
+    look: Mapping[str, str | None] | None = None,
+) -> int:
+    """Train a sweep of a scene, print its table and write its runs; return the exit code.
+
+    name      name or path of the scene
+    grid      texts such as lr=0.1,0.3
+    seeds     a number of seeds from 0, or a range such as 5-14
+    steps     of each training
+    every     steps between two checks; None: 40 checks
+    success   a bound on the loss; None: every output on the side of its target
+    ends      whether networks end at their success
+    executor  here, processes, dask or the address of a scheduler
+    out       file for the runs, .csv or .parquet; None: none
+    folder    where results are kept; None: beside `out`, or nowhere
+    picture   file of a picture, .png; None: none
+    watched   whether a window shows how all networks learn; closing it ends the training
+    look      options of the picture and the window: networks, order and group; None: defaults
+    """
+    path = find(name)
+    values = grid_of(grid, options_of(load(path)))
+    if out is not None:
+        if as_path(out).suffix not in (CSV, PARQUET):
+            raise InputError(f"a sweep is written as .csv or .parquet, not as {shorten(out)}")
+        check_place(as_path(out))
+        folder = folder or str(as_path(out).with_suffix(".runs"))
+    if picture is not None:
+        if as_path(picture).suffix.lower() != ".png":
+            raise InputError(f"a picture is kept as .png, not as {shorten(picture)}")
+        check_place(as_path(picture))
+    if not executor.startswith(ADDRESSES):
+        executor = pick(EXECUTORS, executor, "executor")  # type: ignore[assignment]  # None: here
+    maker = SceneMaker(path)
+    more = {} if success is None else {"success": as_kind(success, float, "success")}
+    runs = sweep(
+        maker,
+        values,
+        seeds_in(seeds),
+        stop="success" if ends else None,
+        executor=executor,
+        folder=folder,
+        **more,
+    )
+    seen: dict[str, Any] = dict(look or {})
+    Panels(runs, sweep_look(runs, **seen)).check()
+    stopped = False
+    try:
+        if watched:
+            stopped = watch(runs, steps, **seen) != 0 or runs.progressed.done < len(runs)
+        else:
+            runs.advance(steps, every)
+    except KeyboardInterrupt:
+        stopped = True
+    report(runs, out, folder, stopped)
+    if picture is not None and not stopped:
+        draw(runs, picture, **seen)
+    if stopped:
+        return INTERRUPTED
+    return 1 if runs.errors else 0
+
+
+def report(runs: Sweep, out: str | None, folder: str | None, stopped: bool) -> None:
+    """Print the table, and write the file unless the training was stopped."""
+    say(*repr(runs.table()).splitlines())
+    if stopped:
+        say(text("sweep.stopped.kept", folder=folder) if folder else text("sweep.stopped"))
+    elif out is not None:
+        runs.save(out)
+        say(plural("sweep.written", len(runs.runs()), file=out))
+
+
+def grid_of(texts: Sequence[str], known: Mapping[str, Option]) -> dict[str, list[Any]]:
+    """Return the grid of texts NAME=VALUE,VALUE; semicolons separate values with commas."""
+    found: dict[str, list[Any]] = {}
+    for each in texts:
+        name, sign, values = each.partition("=")
+        if not sign or not values:
+            raise InputError(
+                f"--grid takes NAME=VALUE,VALUE, not {shorten(each)}: write --grid lr=0.1,0.3"
+            )
+        option = pick(known, name, "option of the scene")
+        if name in found:
+            raise InputError(f"--grid has {name} twice: write all its values at one place")
+        parts = values.split(";" if ";" in values else ",")
+        found[name] = [as_kind(part.strip(), kind_of(option), name) for part in parts]
+    return found
+
+
+def seeds_in(words: str) -> range:
+    """Return the seeds of a text: a number of them, or a range such as 5-14."""
+    found = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", words)
+    if found is None:
+        raise InputError(f"--seeds takes a number, or a range such as 5-14, not {shorten(words)}")
+    first, last = found.groups()
+    return range(int(first)) if last is None else range(int(first), int(last) + 1)

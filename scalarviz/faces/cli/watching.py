@@ -1,0 +1,173 @@
+"""Watching on any machine: in a window, else by words, a page that trains and a picture."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from scalarviz.base.process.opening import has_display, opening_over
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import say
+from scalarviz.errors import DisplayError, ScalarvizError
+from scalarviz.faces import watch as faces
+from scalarviz.faces.cli.class_pages import bound, numeric, until_ctrl_c
+from scalarviz.faces.cli.train_several import train_all
+from scalarviz.faces.controller.autosave import Keep
+from scalarviz.faces.scenefiles.options import RUNNING, WATCHING
+from scalarviz.faces.terminal.train import end_of, train
+from scalarviz.files.atomic import replace_file
+from scalarviz.pages.index_page import INDEX, Entry, index_of
+from scalarviz.pages.page import page_of
+from scalarviz.pictures.export.render import picture
+from scalarviz.pictures.export.video import chunk, png
+from scalarviz.pictures.presenter.several import Several
+from scalarviz.pictures.presenter.show import Show
+
+ENDS = {".html": 0, ".png": 12}  # bytes of a file that stay behind its signature: IEND
+
+
+def watch_anywhere(
+    shown: Any,
+    given: Mapping[str, Any],
+    name: str,
+    keep: Keep | None = None,
+    recipe: Any = None,
+    **more: Any,
+) -> int:
+    """Open a window; without a screen train, and write pages and a picture; return the exit code.
+
+    shown   a Show, or several by their names
+    given   options of WATCHING, and steps
+    name    of the scene, for the files
+    keep    saves the training
+    recipe  as for `watch`, which takes `more`, too
+
+    Raises DisplayError if the screen is lost later on.
+    """
+    given = {each: option.default for each, option in (RUNNING | WATCHING).items()} | dict(given)
+    several = shown if isinstance(shown, Mapping) else {name: shown}
+    shows = {each: Show.of(show) for each, show in several.items()}
+    for show in shows.values():  # before anything is said or written
+        end_of(show, given["steps"])
+    plays, keep = more.get("play") is not False, keep or Keep()
+    if given["serve"] or given["address"]:
+        opening_over()
+        address = given["address"] or "127.0.0.1"
+        with bound(numeric(address), given["port"]) as server:
+            pages, code = in_files(shows, given, keep, plays=plays)
+            return code or until_ctrl_c(server, pages, address)
+    clocks = [show.session.clock for show in shows.values()]
+    names = ("steps", "speed", "theme", "terminal", "tour", "reduced_motion", "present")
+    more |= {each: given[each] for each in names}
+    try:
+        opened: int = faces.watch(shown, keep=keep, recipe=recipe, **more)
+    except DisplayError as error:
+        if clocks != [show.session.clock for show in shows.values()]:
+            raise
+        opening_over()
+        say(text("watch.without", lack=error.__cause__ or error))
+        return in_files(shows, given, keep, plays=plays)[1]
+    return opened
+
+
+def in_files(
+    shows: Mapping[str, Show], given: Mapping[str, Any], keep: Keep, *, plays: bool
+) -> tuple[dict[str, bytes], int]:
+    """Write pages that begin here, train, and write a picture; return the pages and the exit code.
+
+    A file that cannot be made is left out, with a sentence that says why.
+    """
+    theme = None if given["theme"] == "auto" else given["theme"]
+    places, image = free_places(list(shows))
+    pages: dict[str, bytes] = {}
+    for place, show in zip(places, shows.values(), strict=True):
+        paced = replace(show, speed=given["speed"] or show.speed)
+        if page := written(place, partial(page_text, paced, theme)):
+            pages[place.name] = page
+    code, (one, *others) = 0, shows.values()
+    several = Several.of(shows) if others else None
+    if several is not None:
+        code = train_all(several, given["steps"])
+    elif plays:
+        code = train(one, given["steps"], keep)
+    if pages:
+        say(text("watch.pages", names=", ".join(pages)))
+    if code:
+        return pages, code
+    drawn = written(image, lambda: png(picture(shows if others else one, theme=theme or "dark")))
+    if drawn:
+        say(text("watch.picture", name=image.name))
+    if pages and has_browser():
+        webbrowser.open(Path(next(iter(pages))).resolve().as_uri())
+    entries = [Entry(Path(each).stem, "") for each in pages]
+    start = index_of(entries) if others else next(iter(pages.values()), b"")
+    return {**pages, INDEX: start}, int(not (pages or drawn))
+
+
+def page_text(show: Show, theme: str | None) -> bytes:
+    return page_of(show, theme=theme).text
+
+
+def written(place: Path, make: Callable[[], bytes]) -> bytes:
+    """Write a file with what `make` returns; return that, or b"" and a sentence if it fails."""
+    try:
+        content = make()
+        replace_file(place, signed(content, place.suffix))
+    except ScalarvizError as error:
+        say(text("watch.left_out", name=place.name, why=error.lines[0]))
+        return b""
+    return content
+
+
+def free_places(names: list[str]) -> tuple[list[Path], Path]:
+    """Return places for pages and their picture, at which nothing is but what was written here."""
+    stems = [name.replace(os.sep, "-") for name in names]
+    for i in count(1):
+        end = "" if i == 1 else f"-{i}"
+        pages = [Path(f"{stem}{end}.html") for stem in stems]
+        image = Path(f"{'-'.join(stems)}{end}.png")
+        if all(not os.path.lexists(each) or is_own(each) for each in [*pages, image]):
+            if i > 1:
+                say(text("watch.others", name=f"{stems[0]}.html", new=pages[0].name))
+            break
+    return pages, image
+
+
+def signed(content: bytes, kind: str) -> bytes:
+    """Return a file with a comment that says by whom it was written, and has its digest."""
+    words = b"scalarviz watch " + sha256(content).hexdigest().encode()
+    mark = b"<!-- " + words + b" -->\n" if kind == ".html" else chunk(b"tEXt", b"Comment\0" + words)
+    cut = len(content) - ENDS[kind]
+    return content[:cut] + mark + content[cut:]
+
+
+def is_own(place: Path) -> bool:
+    """Return whether a file is as `signed` made it, and nobody has changed it since."""
+    if not place.is_file() or place.is_symlink():
+        return False
+    try:
+        found = place.read_bytes()
+    except OSError:  # it is protected from this user
+        return False
+    length = len(signed(b"", place.suffix))
+    cut = len(found) - ENDS[place.suffix]
+    return cut >= length and signed(found[: cut - length] + found[cut:], place.suffix) == found
+
+
+def has_browser() -> bool:
+    """Return whether there is a browser that shows pictures; text browsers cannot train a page."""
+    if sys.platform == "linux" and not has_display() and not os.environ.get("BROWSER"):
+        return False
+    try:
+        webbrowser.get()
+    except webbrowser.Error:
+        return False
+    return True

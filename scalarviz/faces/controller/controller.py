@@ -1,0 +1,489 @@
+"""Controller: everything that a user can do to a training and its picture, without a toolkit.
+
+A window or widget calls a command for each user action, and several times a second reads `state`
+and calls `attend`, all on one thread. This thread never waits for a training longer than a moment
+(answers.AT_ONCE): playing has a thread of its own, a `Hand` executes commands on another, and a
+picture asks by an `Answer`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any, final
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.texts import text
+from scalarviz.base.visible_text import LONGEST_LINE, visible
+from scalarviz.core.formulas.table import pick
+from scalarviz.engines.registry import ENGINES, engines_for
+from scalarviz.errors import GradientError, ScalarvizError
+from scalarviz.faces.controller import choosing, keys, stopping, trail, undoing
+from scalarviz.faces.controller.branch_windows import BranchWindows
+from scalarviz.faces.controller.clicks import as_sentence
+from scalarviz.faces.controller.computing import computes
+from scalarviz.faces.controller.edits import Edits, as_number
+from scalarviz.faces.controller.end_of_run_actions import offer_more
+from scalarviz.faces.controller.export import Exports
+from scalarviz.faces.controller.guide import Guide
+from scalarviz.faces.controller.hand import Hand
+from scalarviz.faces.controller.options import Options, Recipe, rate_now
+from scalarviz.faces.controller.picture import PictureProtocol
+from scalarviz.faces.controller.play import Playing
+from scalarviz.faces.controller.precompile import kind_of
+from scalarviz.faces.controller.state import UNITS, State, state_of, units_of
+from scalarviz.faces.controller.warming import Warming
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.training.session.branches import Branch
+from scalarviz.training.session.session import Session, Unit
+from scalarviz.training.session.settings_now import settings_now
+from scalarviz.training.session.undo import Change
+from scalarviz.training.session.units import check_unit
+
+CHANNELS = {"color": "color", "size": "size"}
+AT_ONCE = 100  # most steps taken by a command; for more, it plays
+
+
+@final
+class Controller:
+    """A show, its picture, and the commands on both.
+
+    show    the show
+    stage   its picture
+    recipe  how the show was made, so that its options can be changed
+    steps   number of steps after which it pauses, the first time; None: those of the show
+    speed   steps a second, 0 for as fast as possible; None: the speed of the show
+
+    `measured` is the speed while it plays, in steps a second, else 0. `last_words` is what was told
+    after `quit`. `trail` has the trainings before this one and after it, `own_session` is the one
+    that the face was opened for, and `preset` the change of the last preset, if it was one.
+
+    The face sets `start_editing`, which opens the field of a control, given its name, `leave`,
+    which closes everything, `fill_screen`, which enters and leaves full screen, `copy_text`, which
+    puts a text on the clipboard, and, if it has one, `ask_color`: a dialog that begins with a
+    colour and calls a function for each one picked.
+    """
+
+    def __init__(
+        self,
+        show: Show,
+        stage: PictureProtocol,
+        recipe: Recipe | None = None,
+        *,
+        steps: int | None = None,
+        speed: float | None = None,
+    ) -> None:
+        self.show, self.own_session = show, show.session
+        self.stage: PictureProtocol = stage
+        self.unit: Unit = "step"
+        self.message = ""
+        self.measured = 0.0
+        self.start_editing: Callable[[str], None] = lambda name: None
+        self.leave: Callable[[], None] = lambda: None
+        self.fill_screen: Callable[[], None] = lambda: None
+        self.copy_text: Callable[[str], None] = lambda text: None
+        self.ask_color: Callable[[FloatArray, Callable[[FloatArray], None]], None] | None = None
+        self.hand = Hand()
+        self.playing = Playing(show, steps, speed)
+        self.guide: Guide = Guide(self)
+        self.options = Options(recipe, show)
+        self.edits = Edits(show.session)
+        self.trail = trail.Trail()
+        self.preset: Change | None = None
+        self.exports = Exports()
+        self.branch_windows = BranchWindows()
+        self.search = stopping.Search()
+        self.last_words: list[str] = []
+        self._is_left = self._plays_soon = self._resumes = False
+        self._engines = [name for name, row in ENGINES.items() if not row.lack()]
+        self.warming = Warming()
+        self.look_at_kernels()
+        stage.keys = keys.help_rows(self.state)
+        stage.travel, stage.end_work = self.travel, self.cancel_exports
+
+    @property
+    def session(self) -> Session:
+        return self.show.session
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """The engines that can run what is shown, on this machine."""
+        known = engines_for(self.session.network.program)
+        return tuple(name for name in self._engines if name in known)
+
+    def look_at_kernels(self) -> None:
+        """Make sure that kernels which are not compiled are not called."""
+        self.warming.take(self.session)
+        self.stage.asleep = self.warming.held
+
+    def await_kernels(self) -> None:
+        """Wait until all of the picture can be computed."""
+        self.warming.wait()
+        self.stage.asleep = False
+
+    def drawing(self, work: Callable[[], None]) -> None:
+        """Call `work`, such as drawing, while nothing computes in parallel."""
+        self.warming.settle()  # code that bypasses the controller may have moved the session
+        self.playing.undisturbed(work)
+
+    # Time.
+
+    def toggle_play(self) -> None:
+        if self.session.playing:
+            self.pause()
+        else:
+            self.play()
+
+    @computes
+    def play(self, *, anew: bool = True) -> None:
+        """Play in the background; `anew`: beyond the step where it pauses, if it is there."""
+        self.guide.stop()
+        self.withdraw()
+        with self.reporting_errors():
+            self.playing.play(anew=anew)
+
+    def play_soon(self) -> None:
+        """Play, as soon as the kernels are compiled."""
+        self._plays_soon, self._resumes = self.warming.held, False
+        if not self._plays_soon:
+            self.play()
+
+    def pause(self) -> None:
+        """Pause; report the error that has stopped the training, if there is one."""
+        self._plays_soon = self._resumes = False
+        self.guide.stop()
+        self._stop(self.playing.pause)
+
+    def _stop(self, pause: Callable[[], None]) -> None:
+        try:
+            pause()
+        except ScalarvizError as error:
+            self.tell_error(error)
+        except Exception as error:  # an error of the training's thread must be reported
+            self.tell(text("notices.broken", kind=type(error).__name__, error=error))
+
+    def attend(self) -> None:
+        """Handle what happens by itself: results, errors, end of a run, opening speed."""
+        playing = self.playing
+        self.hand.attend()
+        self.guide.attend()
+        self.measured = playing.measured() if self.session.playing else 0.0
+        self._rename()
+        if self.unit not in units_of(self.session):  # another batch
+            self.set_unit("step")
+        if self.warming.attend():
+            self.tell(text("notices.ready", engine=settings_now(self.session).engine))
+        self.stage.asleep = self.warming.held
+        self.stage.status = self.hand.said or self.warming.said
+        if self._plays_soon and not self.warming.held:
+            self.play_soon()
+        for result, failed in self.exports.results().items():
+            self.tell(result, text("exports.seen") * failed, lambda: None)
+        for why in self.branch_windows.failures():
+            self.tell(why)
+        self.stage.work = self.search.work or self.exports.work
+        if playing.arrived:
+            is_errand = playing.errand
+            self.pause()
+            playing.until = None
+            stopping.tell_stop(self)
+            if not is_errand and self.stage.own is None:
+                offer_more(self)
+        elif playing.ended:
+            self.pause()
+            stopping.tell_stop(self)
+        elif not self.session.playing:  # the last portion may have failed after the pause
+            self._stop(partial(self.session.pause, 0.0))
+
+    def step(self, direction: int, times: int = 1) -> None:
+        """Go forward (+1) or back (-1), `times` times the chosen unit."""
+        self._go(direction, times, self.unit)
+
+    def operation(self, direction: int) -> None:
+        """Go forward or back by one operation, whatever the unit."""
+        self._go(direction, 1, "operation")
+
+    @computes
+    def travel(self, operations: int) -> None:
+        """Go forward, or back if negative, by some operations, one after the other."""
+        self.stand_still()
+        self.guide.travel(operations)
+
+    @computes
+    def slow_step(self) -> None:
+        """Do the operations up to the end of a step slowly; then go on if it plays."""
+        plays = self.session.playing or self.guide.plays_then
+        self.stand_still()
+        self.guide.slow_step(plays=plays)
+
+    @computes
+    def _go(self, direction: int, times: int, unit: Unit) -> None:
+        self.stand_still()
+        session = self.session
+        each = session.timeline.trainer.batches.steps_an_epoch if unit == "epoch" else 1
+        if direction < 0:
+            self.do(partial(session.back, times, unit))
+        elif times * each <= AT_ONCE:
+            self.do(partial(session.advance, times, unit), partial(stopping.tell_stop, self))
+        else:
+            with self.reporting_errors():
+                self.playing.run_to((session.step_index // each + times) * each)
+
+    @computes
+    def seek(self, step: int) -> None:
+        """Go to a step of this branch."""
+        self.stand_still()
+        session = self.session
+        end = session.current_branch.end.step
+        self.do(partial(session.seek, max(0, min(step, end))), name="seek")
+
+    @computes
+    def reset(self) -> None:
+        """Start again with the same initial weights, and scales that fit them; the speed stays."""
+        self.stand_still()
+        self.do(self.session.reset, self.fit)
+
+    def set_unit(self, unit: str) -> None:
+        """Choose the unit of `step`; if it is the operation, that of playing, too."""
+        with self.reporting_errors():
+            check_unit(self.session.timeline, unit)
+            self.unit = self.playing.unit = pick(UNITS, unit, "unit")
+
+    def set_speed(self, speed: float | None) -> None:
+        """Set the steps a second; None for as fast as possible."""
+        self.guide.interrupt()
+        with self.reporting_errors():
+            self.playing.set_speed(speed)
+
+    def stand_still(self) -> None:
+        """Pause, and remove the large buttons."""
+        self.pause()
+        self.withdraw()
+
+    def withdraw(self) -> None:
+        """Remove the large buttons, except those of an input of the user's own."""
+        if self.stage.own is None:
+            self.stage.offer({})
+
+    def fit(self, _: object = None) -> None:
+        """Fit the scales to the numbers."""
+        self.stage.rescale(anew=True)
+
+    def _rename(self) -> None:
+        """Update the title: changing what is learned changes it, in the past, too."""
+        title = self.options.title(settings_now(self.session))
+        if title != self.show.title:
+            self.show = self.stage.show = replace(self.show, title=title)
+
+    def cancel_exports(self) -> None:
+        """End the processes that write files, and a search in the past."""
+        stopping.cancel(self)
+
+    def quit(self) -> None:
+        """Stop everything but files that are to be written, after the current command; see `rest`.
+
+        What is told from now on is added to `last_words`.
+        """
+        self._is_left = True
+        self.hand.drop()
+        self.pause()
+        if not self.exports.lasting:
+            self.last_words += self.exports.stop()
+        self.warming.stop()
+
+    def rest(self) -> None:
+        """Wait until everything has stopped, and what is kept is done."""
+        self.hand.finish()
+        self.hand.attend(kept=True)
+        self._stop(self.session.pause)
+
+    # Changes by the user.
+
+    @computes
+    def set_rate(self, rate: float | str) -> None:
+        session = self.session
+        self.do(lambda: setattr(session, "learning_rate", as_number(rate)), name="rate")
+
+    @computes
+    def scale_rate(self, factor: float) -> None:
+        """Multiply the learning rate of the next step that can still be changed."""
+        session = self.session
+        self.do(lambda: setattr(session, "learning_rate", factor * rate_now(session)))
+
+    def set_engine(self, name: str) -> None:
+        """Run on another engine from the next step on, or as soon as its kernels are compiled."""
+        kind = kind_of(self.session, name) if name in self.engines else ""
+        if self.warming.later("engine", kind, partial(self.set_engine, name)):
+            return self.tell(text("notices.engine_later", engine=name))
+        return self._set_engine(name)
+
+    @computes
+    def _set_engine(self, name: str) -> None:
+        self.do(partial(self.session.to, name))
+
+    @computes
+    def set_activation(self, layer: int, name: str) -> None:
+        self.do(partial(self.session.set_activation, layer, name), changing=True)
+
+    @computes
+    def edit(self, row: int, value: float | str, *, dragged: bool = False) -> None:
+        """Set a weight; all edits of one drag are undone together."""
+        edits, name = self.edits, f"edit {row}" if dragged else ""
+        self.do(lambda: edits.edit(row, as_number(value), dragged=dragged), name=name)
+
+    @computes
+    def freeze(self, row: int, on: bool) -> None:
+        """Freeze or unfreeze a weight."""
+        self.do(partial(self.session.freeze, row, on))
+
+    def undo(self) -> None:
+        """Undo the last change; without one, show the training before this one."""
+        undoing.undo(self)
+
+    def redo(self) -> None:
+        """Do the change that was undone last again, or show the training after this one."""
+        undoing.redo(self)
+
+    @computes
+    def set_option(self, name: str, value: object) -> None:
+        """Set an option of the training or of the scene; some options begin another training."""
+        choosing.set_option(self, name, value)
+
+    # Samples, branches.
+
+    @computes
+    def next_sample(self, direction: int = 1) -> None:
+        """Show another sample of the batch."""
+        with self.reporting_errors():
+            count = self.session.timeline.trainer.batches.size
+            self.session.focus = (self.session.focus + direction) % count
+
+    @computes
+    def switch(self, branch: int) -> None:
+        """Switch to another branch."""
+        self.stand_still()
+        self.do(partial(self.session.switch, branch), self.fit, branching=False)
+
+    def replace(self, show: Show, options: Options) -> None:
+        """Show another training, and play it if this one was playing."""
+        plays = self.session.playing or self._resumes
+        self.pause()
+        self.show, self.options = show, options
+        self.own_session = self.own_session if options.elsewhere else show.session
+        self.edits = Edits(show.session)
+        self.playing.begin(show)
+        self.warming.take(show.session)
+        self.set_unit(self.unit if self.unit in units_of(show.session) else "step")
+        self.stage.replace(show)
+        self.stage.asleep = self.warming.held
+        if plays:
+            self.play_soon()
+
+    # The picture.
+
+    def set_channel(self, which: str, name: str) -> None:
+        """Set the channel of the cubes' "color" or "size"."""
+        with self.reporting_errors():
+            pick(dict.fromkeys(self.stage.channels), name, "channel")
+            setattr(self.stage, pick(CHANNELS, which, "property of a cube"), name)
+
+    @computes
+    def click(self, x: float, y: float) -> None:
+        """Pin the cube at a position, or press a button there."""
+        with self.reporting_errors():
+            self.stage.click(x, y)
+
+    def press(self, key: str, shift: bool = False) -> bool:
+        """Execute the command of a key; return whether it has one."""
+        return keys.press(self, key, shift)
+
+    # Messages.
+
+    def tell(self, words: str, action: str = "", then: Callable[[], None] | None = None) -> None:
+        """Show a message, with a button if it has an action."""
+        self.message = visible(words, LONGEST_LINE)
+        if self._is_left:
+            self.last_words.append(self.message)
+        self.stage.notice(self.message, action, then)
+
+    def tell_error(self, error: ScalarvizError) -> None:
+        """Show an error without code; for a refused step, with a button to go back."""
+        if isinstance(error, GradientError) and error.back is not None:
+            action = text("notices.back", step=error.back)
+            self.tell(as_sentence(error.lines[0]), action, partial(self.seek, error.back))
+        else:
+            self.tell(as_sentence(" ".join(error.lines)))
+
+    def do(
+        self,
+        command: Callable[[], Any],
+        then: Callable[[Any], None] = lambda _: None,
+        *,
+        name: str = "",
+        branching: bool = True,
+        kept: bool = False,
+        changing: bool = False,
+        said: str = "",
+    ) -> None:
+        """Execute a command on the training, and then call `then` with its result on this thread.
+
+        command    called on the hand's thread
+        then       called with the result
+        name       of waiting commands with one name, only the newest is executed
+        branching  whether to report a new branch
+        kept       whether it is executed though the face is closed
+        changing   whether other kernels may be needed then: it plays on when they are compiled
+        said       what it does, shown while it takes long
+
+        A command that takes long runs while the face continues. Errors are reported.
+        """
+        session, warming = self.session, self.warming
+        branches: list[Branch] = []  # before and after
+        plays = changing and (session.playing or self._resumes)
+        if plays:
+            self._resumes = True
+            self._stop(self.playing.pause)
+
+        def done() -> Any:
+            branches.append(session.current_branch)
+            try:
+                return command()
+            finally:
+                branches.append(session.current_branch)
+                warming.settle(math.inf)
+
+        def finish(result: Any, error: BaseException | None) -> None:
+            if changing:
+                self.look_at_kernels()
+            with self.reporting_errors():
+                if error is not None:
+                    raise error
+                then(result)
+            if plays and self._resumes:
+                self.play_soon()
+            if branching and session is self.session:
+                self._tell_branch(*branches)
+
+        self.hand.do(done, finish, name, kept=kept, said=said)
+
+    @contextmanager
+    def reporting_errors(self) -> Iterator[None]:
+        """Report ScalarvizErrors of this block."""
+        try:
+            yield
+        except ScalarvizError as error:
+            self.tell_error(error)
+
+    def _tell_branch(self, before: Branch, now: Branch) -> None:
+        """Report a new branch, with a button to return."""
+        if now is not before:
+            words, action = text("notices.branch", step=now.fork.step), text("notices.return")
+            self.tell(words, action, partial(self.switch, before.number))
+
+    @property
+    def state(self) -> State:
+        """Everything that controls show; does not wait for the training."""
+        return state_of(self)

@@ -1,0 +1,133 @@
+"""CurvePointer: the mouse on the loss curve, which goes to steps and branches, and zooms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import final
+
+from scalarviz.faces.controller.branches import tell_branch
+from scalarviz.faces.controller.computing import computes
+from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.group import Group
+from scalarviz.pictures.view.charts import Chart
+
+LEFT = 1
+STILL = 4.0  # pixels; a press that moves less is a click
+NOTCH = 1.3  # zoom factor of the curve per notch of the wheel
+DOUBLE = 0.5  # most seconds between the presses of a double click
+
+
+@final
+class CurvePointer:
+    """What the mouse does on the loss curve.
+
+    The left button goes to a step, and to others as long as it is held; a click on the line of a
+    branch goes over to it. Other buttons, or the left one with shift, move the curve, the wheel
+    shows fewer steps around the pointer, a double click all of them.
+
+    clock  returns the time in seconds
+    """
+
+    def __init__(
+        self, controller: Controller | Group, clock: Callable[[], float] = perf_counter
+    ) -> None:
+        self.group = Group.of(controller)
+        self._clock = clock
+        self._does = ""  # "seek", "choose" or "move" while a button is held
+        self._start, self._x = (0.0, 0.0), 0.0
+        self._step: int | None = None  # the one that was asked for last
+        self._branch: int | None = None  # the one that was pressed on
+        self._pressed = -1.0, (0.0, 0.0), 0  # when, where, and the step of the training then
+
+    @property
+    def controller(self) -> Controller:
+        """The controller of the chosen session."""
+        return self.group.lead
+
+    @property
+    def _chart(self) -> Chart | None:
+        return self.group.stage.chart
+
+    def press(self, button: int, x: float, y: float, *, shift: bool) -> bool:
+        """Begin at a pixel; return whether it is on the curve."""
+        self._does = ""
+        chart = self._chart
+        if chart is None or not chart.grip.has(x, y):
+            return False
+        self._start, self._x = (x, y), x
+        if button != LEFT or shift:
+            self._does = "move"
+        elif self._is_double(x, y) and self.group.stage.curve_view.show_all():
+            self._does = "rest"
+            self.group.seek(self._pressed[2])  # where it was before the first click
+        else:
+            self._pressed = self._clock(), (x, y), self.controller.session.step_index
+            self._branch = chart.branch_at(x, y)
+            self._does = "seek" if self._branch is None else "choose"
+            self._step = None
+            if self._does == "seek":
+                self._seek(x)
+        return True
+
+    def _is_double(self, x: float, y: float) -> bool:
+        at, (first_x, first_y), _ = self._pressed
+        near = max(abs(x - first_x), abs(y - first_y)) < STILL
+        return near and at >= 0.0 and self._clock() - at < DOUBLE
+
+    def _seek(self, x: float) -> None:
+        chart = self._chart
+        step = None if chart is None else chart.step_at(x)
+        if step is not None and step != self._step:
+            self._step = step
+            self.group.seek(step)
+
+    def move(self, x: float, y: float) -> bool:
+        """Go on with what `press` began; return whether it is still held."""
+        chart, stage = self._chart, self.group.stage
+        if not self._does or chart is None:
+            return bool(self._does)
+        if max(abs(x - self._start[0]), abs(y - self._start[1])) >= STILL:
+            if self._does == "choose":
+                self._does = "seek"
+            elif self._does == "move":
+                stage.curve_view.move(chart, x - self._x)
+                self._x = x
+        if self._does == "seek":
+            self._seek(x)
+            stage.hover_at(x, y)
+        return True
+
+    def release(self) -> bool:
+        """End what `press` began; return whether that was on the curve."""
+        did, self._does = self._does, ""
+        chart = self._chart
+        if did == "choose" and self._branch is not None and chart is not None:
+            go_over(self.controller, self._branch, chart.step_at(self._start[0]))
+        return bool(did)
+
+    def wheel(self, notches: float, x: float, y: float) -> bool:
+        """Zoom by notches of the wheel; return whether the pixel is on the curve."""
+        return self.zoom(NOTCH**notches, x, y)
+
+    def zoom(self, factor: float, x: float, y: float) -> bool:
+        """Show fewer steps around a pixel's, by a factor; return whether it is on the curve."""
+        chart = self._chart
+        if chart is None or not chart.grip.has(x, y):
+            return False
+        self.group.stage.curve_view.zoom(chart, factor, x)
+        return True
+
+
+@computes
+def go_over(controller: Controller, branch: int, step: int) -> None:
+    """Switch to a branch, given by its number, and go to a step of it."""
+    controller.pause()
+    controller.stage.offer({})
+    session = controller.session
+
+    def go() -> None:
+        session.switch(branch)
+        session.seek(min(step, session.current_branch.end.step))
+
+    controller.do(go, lambda _: tell_branch(controller, branch), branching=False)

@@ -1,0 +1,53 @@
+"""Edits: weights that are typed or dragged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.texts import text
+from scalarviz.errors import InputError
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.undo import Change
+
+if TYPE_CHECKING:
+    from scalarviz.faces.controller.controller import Controller
+
+
+@final
+class Edits:
+    """The edits of a session; all edits of one drag are undone together."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._drag: tuple[int, Change] | None = None  # the row that was dragged last
+
+    def edit(self, row: int, value: float, *, dragged: bool = False) -> None:
+        """Set a weight; `dragged` edits of one weight at one moment are one change."""
+        session = self.session
+        with session.doing():
+            log = session.timeline.undo_log
+            last = log.last
+            goes_on = dragged and last is not None and self._drag == (row, last)
+            if last is not None and last.after is not None:
+                goes_on = goes_on and last.after.branch is session.timeline.branch
+            session.edit(row, value)
+            if goes_on:
+                log.join()
+            self._drag = (row, log.done[-1]) if dragged else None
+
+
+def type_value(controller: Controller) -> None:
+    """Open the field of the pinned weight's value, or say how a weight is pinned."""
+    if controller.stage.pinned is None:
+        controller.tell(text("notices.pin_first"))
+    else:
+        controller.start_editing("value")
+
+
+def as_number(value: object) -> float:
+    """Return a typed number; raise InputError if it is not one."""
+    try:
+        return float(str(value).replace("\N{MINUS SIGN}", "-"))
+    except ValueError:
+        raise InputError(f"a number is wanted, such as 0.5, not {shorten(str(value))}") from None

@@ -1,0 +1,486 @@
+"""Group: the controllers that a face has: one, or several on one clock, side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, final
+
+from scalarviz.base.texts import text
+from scalarviz.core.formulas.table import pick
+from scalarviz.errors import ScalarvizError
+from scalarviz.faces.controller import keys
+from scalarviz.faces.controller.common_changes import ChangesOfAll
+from scalarviz.faces.controller.control import Control
+from scalarviz.faces.controller.controller import AT_ONCE, CHANNELS, Controller
+from scalarviz.faces.controller.guide import OPERATION, READABLE, Walk
+from scalarviz.faces.controller.options import Recipe
+from scalarviz.faces.controller.picture import PictureProtocol
+from scalarviz.faces.controller.play import Playing
+from scalarviz.faces.controller.state import UNITS, State, state_of, units_of
+from scalarviz.faces.controller.walking import walk
+from scalarviz.pictures.presenter.answers import AT_ONCE as PATIENCE
+from scalarviz.pictures.presenter.several import Several
+from scalarviz.pictures.presenter.side_by_side import SideBySide
+from scalarviz.training.session.here import Here
+from scalarviz.training.session.session import Unit
+from scalarviz.training.session.shared_clock import Halted, SharedClock
+
+
+@final
+class Group:
+    """The sessions of a face: commands on time and picture go to all of them, or to the chosen one.
+
+    members   a controller for each session; all have the same hand and the same exports
+    stage     the picture: that of the only member, or a SideBySide
+    names     of the sessions; empty for one
+    together  whether commands on time, rates and samples are for all of them
+
+    Sessions that go together are on one clock: see `SharedClock`.
+    """
+
+    def __init__(
+        self,
+        members: Sequence[Controller],
+        stage: PictureProtocol,
+        *,
+        steps: int | None = None,
+        speed: float | None = None,
+    ) -> None:
+        self.members = list(members)
+        self.stage: PictureProtocol = stage
+        self.together = len(self.members) > 1
+        self.unit: Unit = "step"
+        self.measured = 0.0
+        self._walk = Walk()
+        self._changes = ChangesOfAll()
+        self._told: Halted = {}  # those of which it was said that they were halted
+        for member in self.members[1:]:
+            member.hand, member.exports = self.members[0].hand, self.members[0].exports
+        self.playing = self.members[0].playing  # of the only one
+        self._clock: SharedClock | None = None
+        if self.several:
+            self._share_clock()
+            shows = [member.show for member in self.members]
+            both = Several(tuple(shows), self.names)
+            lead = replace(shows[0], steps=both.steps, speed=both.speed)
+            self.playing = Playing(lead, steps, speed, self.clock)
+            stage.keys = keys.help_rows(self.state())
+
+    @staticmethod
+    def of(given: Controller | Group) -> Group:
+        """Return the group of one controller, or the group that is given."""
+        return given if isinstance(given, Group) else Group([given], given.stage)
+
+    @staticmethod
+    def side_by_side(
+        stage: PictureProtocol,
+        recipes: Sequence[Recipe | None] = (),
+        *,
+        steps: int | None = None,
+        speed: float | None = None,
+    ) -> Group:
+        """Return the group of several sessions.
+
+        stage    their picture, a SideBySide
+        recipes  how their shows were made, one for each; empty, the default: nobody knows
+        steps    number of steps after which they pause, the first time; None: those of the shows
+        speed    steps a second, 0 for as fast as possible; None: the speed of the first show
+        """
+        assert isinstance(stage, SideBySide), "several sessions have one picture"
+        known = recipes or [None] * len(stage.stages)
+        members = [
+            Controller(each.show, each, recipe)
+            for each, recipe in zip(stage.stages, known, strict=True)
+        ]
+        return Group(members, stage, steps=steps, speed=speed)
+
+    def _share_clock(self) -> None:
+        """Put the sessions on one clock."""
+        clock = self._clock = SharedClock([member.session for member in self.members])
+        if isinstance(self.stage, SideBySide):
+            self.stage.still = partial(clock.still, PATIENCE)
+
+    # Which sessions.
+
+    @property
+    def clock(self) -> SharedClock:
+        """The clock of several sessions."""
+        assert self._clock is not None, "a session alone has its own clock"
+        return self._clock
+
+    @property
+    def several(self) -> bool:
+        return len(self.members) > 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.stage.names) if isinstance(self.stage, SideBySide) else ()
+
+    @property
+    def chosen(self) -> int:
+        """The number of the session that commands on one session mean."""
+        return self.stage.chosen if isinstance(self.stage, SideBySide) else 0
+
+    @property
+    def lead(self) -> Controller:
+        """The controller of the chosen session."""
+        return self.members[self.chosen]
+
+    def choose(self, name: str) -> None:
+        """Choose a session by its name."""
+        if isinstance(self.stage, SideBySide):
+            pick(dict.fromkeys(self.names), name, "session")
+            self.stage.chosen = self.names.index(name)
+
+    def choose_at(self, x: float, y: float) -> None:
+        """Choose the session at a pixel of the picture, if there is one."""
+        if isinstance(self.stage, SideBySide):
+            self.stage.choose_at(x, y)
+
+    def set_together(self, on: bool) -> None:
+        """Let commands be for all sessions, or for the chosen one."""
+        if isinstance(self.stage, SideBySide):
+            self.pause()
+            self.together = self.stage.together = on
+
+    @property
+    def _commanded(self) -> list[Controller]:
+        """The controllers that commands for each session go to."""
+        return self.members if self.together else [self.lead]
+
+    @property
+    def is_playing(self) -> bool:
+        """Whether a session plays."""
+        return any(member.session.playing for member in self.members)
+
+    @property
+    def flat_out(self) -> bool:
+        """Whether a session plays as fast as it can, so that drawing slows it down."""
+        return self.playing.flat_out or any(each.playing.flat_out for each in self.members)
+
+    @property
+    def held(self) -> bool:
+        """Whether a session waits for kernels, so that nothing may be computed."""
+        return any(member.warming.held for member in self.members)
+
+    # What faces do.
+
+    def act(self, row: Control, value: Any, setter: Callable[..., object] | None = None) -> None:
+        """Do what a control does with a value: with the chosen session, with each, or with all.
+
+        setter  the setter of the row; None, the default: `set`
+        """
+        act: Callable[..., object] = setter or row.set
+        if not self.several or row.acts_on == "one":
+            act(self.lead, value)
+        elif row.acts_on == "group":
+            act(self, value)
+        else:
+            self._changes.begin(self.members, self._commanded)
+            for member in self._commanded:
+                act(member, value)
+
+    def press(self, key: str, shift: bool = False) -> bool:
+        """Execute the command of a key; return whether it has one."""
+        if not self.several:
+            return self.lead.press(key, shift)
+        if walk(self.lead, key):
+            return True
+        if found := keys.command_of(self.state(), key, shift):
+            self.act(*found)
+        return found is not None
+
+    def click(self, x: float, y: float) -> None:
+        """Pin the cube at a position, or press a button there."""
+        if not self.several:
+            return self.lead.click(x, y)
+        return self._guarded(partial(self.stage.click, x, y))
+
+    def drawing(self, work: Callable[[], None]) -> None:
+        """Call `work`, such as drawing, while nothing computes in parallel."""
+        if not self.several:
+            return self.lead.drawing(work)
+        for member in self.members:
+            member.warming.settle()
+        return self.playing.undisturbed(work)
+
+    def attend(self) -> None:
+        """Handle what happens by itself: results, errors, end of a run, opening speed."""
+        for member in self.members:
+            member.attend()
+        if self.several:
+            self._attend_clock()
+
+    def _attend_clock(self) -> None:
+        sessions = tuple(member.session for member in self.members)
+        if sessions != self.clock.sessions:  # a network has grown, or a file was opened
+            self.pause()
+            self._share_clock()
+            self.playing.session = self.clock
+        playing, lead = self.playing, self.lead
+        if not lead.hand.busy and not self.held:
+            if direction := self._walk.due():
+                go = self.clock.advance if direction > 0 else self.clock.back
+                self._do(partial(go, 1, "operation"))
+            else:
+                self._walk.end()
+        self.measured = playing.measured() if self.clock.playing else 0.0
+        if playing.arrived:
+            is_errand = playing.errand
+            self.pause()
+            playing.until = None
+            if not is_errand:
+                self.stage.notice(text("compared.arrived", step=self.clock.step_index))
+        elif playing.ended:
+            self.pause()
+        elif not self.clock.playing:  # the last portion may have failed after the pause
+            self._stop(partial(self.clock.pause, 0.0))
+
+    def state(self, here: Here | None = None) -> State:
+        """Return everything that controls show; see `state_of`."""
+        state = state_of(self.lead, here)
+        if not self.several:
+            return state
+        units = [set(units_of(member.session)) for member in self.members]
+        ends = [member.session.timeline.here.end.step for member in self.members]
+        shared: dict[str, Any] = {
+            "playing": self.is_playing,
+            "unit": self.unit,
+            "units": tuple(unit for unit in UNITS.values() if all(unit in each for each in units)),
+            "operations": len(self.clock.operations),
+            "end": max(ends),
+            "speed": self.playing.speed,
+            "measured": float(f"{self.measured:.2g}"),
+        }
+        return replace(
+            state,
+            title=" | ".join(self.names),
+            **(shared if self.together else {}),
+            undoable=state.undoable + len(self._changes.done),
+            redoable=state.redoable + len(self._changes.undone),
+            channels=tuple(self.stage.channels),
+            has_plane=self.stage.has_plane,
+            help=self.stage.help,
+            names=self.names,
+            name=self.names[self.chosen],
+            together=self.together,
+        )
+
+    def tell(self, words: str) -> None:
+        """Show a message."""
+        if self.several:
+            self.stage.notice(words)
+        else:
+            self.lead.tell(words)
+
+    def quit(self) -> None:
+        """Stop everything; see `Controller.quit`."""
+        if self.several:
+            self.clock.pause(0.0)
+        for member in self.members:
+            member.quit()
+
+    def rest(self) -> None:
+        """Wait until everything has stopped, and what is kept is done."""
+        if self.several:
+            self._stop(self.clock.pause)
+        for member in self.members:
+            member.rest()
+
+    def leave(self) -> None:
+        """Detach from the sessions, each on its own engine."""
+        for member in self.members:
+            member.warming.leave()
+
+    def each(self, name: str, value: object) -> None:
+        """Set what the face does for a controller, such as `start_editing`, in all of them."""
+        for member in self.members:
+            setattr(member, name, value)
+
+    # Time, of all sessions or of the chosen one.
+
+    def toggle_play(self) -> None:
+        if not self.together:
+            self.lead.toggle_play()
+        elif self.is_playing:
+            self.pause()
+        else:
+            self.play()
+
+    def play(self) -> None:
+        """Play in the background."""
+        if not self.together:
+            return self.lead.play()
+        self._walk.stop()
+        if self._is_held():
+            return None
+        for member in self.members:
+            member.guide.stop()
+            member.withdraw()
+        return self._guarded(self.playing.play)
+
+    def pause(self) -> None:
+        """Pause, and report the error that has stopped a training, if there is one."""
+        self._walk.stop()
+        if self.several:
+            self._stop(self.playing.pause)
+            self._tell_halted()
+        for member in self._commanded:
+            member.pause()
+
+    def step(self, direction: int, times: int = 1) -> None:
+        """Go forward (+1) or back (-1), `times` times the chosen unit."""
+        if self.together:
+            self._go(direction, times, self.unit)
+        else:
+            self.lead.step(direction, times)
+
+    def operation(self, direction: int) -> None:
+        """Go forward or back by one operation, whatever the unit."""
+        self._go(direction, 1, "operation")
+
+    def _go(self, direction: int, times: int, unit: Unit) -> None:
+        if not self.together:
+            return (
+                self.lead.operation(direction)
+                if unit == "operation" and unit != self.unit
+                else self.lead.step(direction, times)
+            )
+        self.pause()
+        clock = self.clock
+        batches = clock.sessions[0].timeline.trainer.batches
+        each = batches.steps_an_epoch if unit == "epoch" else 1
+        if direction < 0:
+            return self._do(partial(clock.back, times, unit))
+        if times * each <= AT_ONCE:
+            return self._do(partial(clock.advance, times, unit))
+        return self._guarded(
+            partial(self.playing.run_to, (clock.step_index // each + times) * each)
+        )
+
+    def seek(self, step: int) -> None:
+        """Go to a step, of those that a session has come to."""
+        if not self.together:
+            return self.lead.seek(step)
+        self.pause()
+        return self._do(partial(self.clock.seek, max(0, min(step, self.clock.end))), name="seek")
+
+    def reset(self) -> None:
+        """Start again with the same initial weights; the speed stays."""
+        if not self.together:
+            return self.lead.reset()
+        self.pause()
+        return self._do(self.clock.reset)
+
+    def slow_step(self) -> None:
+        """Do the operations up to the end of a step slowly; then go on if it plays."""
+        if not self.together:
+            return self.lead.slow_step()
+        plays = self.is_playing
+        self.pause()
+        done = max(member.session.clock.operation for member in self.members)
+        left = len(self.clock.operations) - done
+        self._walk.begin(left, READABLE if left else OPERATION, self.play if plays else None)
+        return None
+
+    def set_unit(self, unit: str) -> None:
+        """Choose the unit of `step`."""
+        self._guarded(partial(self._set_unit, unit))
+
+    def _set_unit(self, unit: str) -> None:
+        self.unit = pick(UNITS, unit, "unit")
+        self.playing.unit = unit
+        for member in self.members:
+            member.set_unit(unit)
+
+    def set_speed(self, speed: float | None) -> None:
+        """Set the steps a second; None for as fast as possible."""
+        self._guarded(partial(self.playing.set_speed, speed))
+        for member in self.members:
+            member.set_speed(speed)
+
+    # Changes, and the picture.
+
+    def undo(self) -> None:
+        """Undo the last change: of all sessions, if it was one of all of them."""
+        for member in self._changes.undone_by(self.lead):
+            member.undo()
+
+    def redo(self) -> None:
+        """Do the change that was undone last again, of all sessions that it was undone of."""
+        for member in self._changes.done_again_by(self.lead):
+            member.redo()
+
+    def set_channel(self, which: str, name: str) -> None:
+        """Set the channel of the cubes' "color" or "size"."""
+
+        def change() -> None:
+            setattr(self.stage, pick(CHANNELS, which, "property of a cube"), name)
+
+        self._guarded(change)
+
+    # How.
+
+    def _tell_halted(self) -> None:
+        """Say what callbacks have said when they ended the training of a session, once."""
+        halted = dict(self.clock.halted)
+        for session, why in halted.items():
+            if isinstance(why[1], str) and self._told.get(session) != why:
+                self._owner(session).tell(why[1])
+        self._told = halted
+
+    def _owner(self, session: object) -> Controller:
+        return next(member for member in self.members if member.session is session)
+
+    def _tell_error(self, error: ScalarvizError) -> None:
+        """Show an error under the name of the session that it came from."""
+        for session, (_, why) in self.clock.halted.items():
+            if why is error:
+                return self._owner(session).tell_error(error)
+        return self.lead.tell_error(error)
+
+    def _guarded(self, command: Callable[[], object]) -> None:
+        """Call a command, and report its errors."""
+        try:
+            command()
+        except ScalarvizError as error:
+            self._tell_error(error)
+
+    def _stop(self, pause: Callable[[], None]) -> None:
+        try:
+            pause()
+        except ScalarvizError as error:
+            self._tell_error(error)
+        except Exception as error:  # an error of the clock's thread must be reported
+            self.stage.notice(text("notices.broken", kind=type(error).__name__, error=error))
+
+    def _is_held(self) -> bool:
+        """Return whether kernels are compiled first, and say so."""
+        for member in self.members:
+            member.look_at_kernels()
+        if self.held:
+            self.stage.notice(text("notices.wait"))
+        return self.held
+
+    def _do(self, command: Callable[[], object], name: str = "") -> None:
+        """Execute a command on the clock, on the thread of the hand; report its errors."""
+        if self._is_held():
+            return
+
+        def done() -> object:
+            try:
+                return command()
+            finally:
+                for member in self.members:
+                    member.warming.settle(math.inf)
+
+        def finish(_: object, error: BaseException | None) -> None:
+            if isinstance(error, ScalarvizError):
+                self._tell_error(error)
+            elif error is not None:
+                raise error
+
+        self.lead.hand.do(done, finish, name)

@@ -1,0 +1,295 @@
+"""Guide: what goes on by itself while one looks: ways of some operations, tour, sum of a batch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING, final
+
+from scalarviz.base.texts import text
+from scalarviz.faces.controller.tour import SLOWEST, STEP, Tour, note_seen
+from scalarviz.pictures.presenter.batch_sum import can_add_up
+from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.session import Session, Unit
+
+if TYPE_CHECKING:
+    from scalarviz.faces.controller.controller import Controller
+
+OPERATION = 0.45  # seconds for each operation of a walk
+LONGEST_WALK = 3.0  # seconds
+READABLE = 1.2  # seconds for each operation of a step that is to be read
+SAMPLE = 1.2  # seconds for each sample of a batch that is added up
+LONGEST_SUM = 10.0  # seconds
+WHOLE = 1.5  # seconds for which the whole sum stands
+
+
+@final
+class Walk:
+    """A way of some operations, forward or back, slow enough that each is seen.
+
+    left  number of operations that are still to be done, negative back; 0 at its end
+    then  called at the end; None for nothing
+    """
+
+    def __init__(self) -> None:
+        self.left = 0
+        self._pause = 0.0
+        self._last = 0.0
+        self.then: Callable[[], None] | None = None
+
+    def begin(
+        self, operations: int, pause: float | None = None, then: Callable[[], None] | None = None
+    ) -> None:
+        """Begin with the first operation, which is due at once.
+
+        operations  how many, negative back
+        pause       seconds for each; None: short, and shorter for many
+        then        called at the end of the last one
+        """
+        self.left = operations
+        self._pause = pause or min(OPERATION, LONGEST_WALK / max(1, abs(operations)))
+        self._last = -math.inf
+        self.then = then
+
+    def stop(self) -> None:
+        """Leave out the rest."""
+        self.left, self.then = 0, None
+
+    def due(self) -> int:
+        """Return +1 or -1 if an operation is due, which counts as done then; else 0."""
+        if not self.left or perf_counter() - self._last < self._pause:
+            return 0
+        self._last = perf_counter()
+        direction = 1 if self.left > 0 else -1
+        self.left -= direction
+        return direction
+
+    def end(self) -> None:
+        """Do what is to follow, once, if the last operation was long enough ago."""
+        if self.then is None or self.left or perf_counter() - self._last < self._pause:
+            return
+        then, self.then = self.then, None
+        then()
+
+
+@final
+class Adding:
+    """The samples of a batch, added up over time; the session's focus goes along.
+
+    session  stands after an operation that computed weight gradients
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.count = session.timeline.trainer.batches.size
+        self._pause = min(SAMPLE, LONGEST_SUM / self.count)
+        self._former = self._focus = session.focus
+        self._place = session.clock.place
+        self._began = perf_counter()
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is more to show, and nobody else has moved the session or its focus."""
+        session = self.session
+        over = perf_counter() - self._began > self._pause * self.count + WHOLE
+        return not over and session.focus == self._focus and session.clock.place == self._place
+
+    def added(self) -> float:
+        """Return how many samples are added up by now, after showing the one that is added."""
+        samples = min((perf_counter() - self._began) / self._pause, float(self.count))
+        self.session.focus = self._focus = min(int(samples), self.count - 1)
+        return max(samples, 1e-6)
+
+    def end(self) -> None:
+        """Show the former sample again, unless another one was chosen."""
+        if self.session.focus == self._focus:
+            self.session.focus = self._former
+
+
+@final
+class Guide:
+    """Leads a controller's session from one operation to the next, over time.
+
+    tour    what is left of the tour; None if none is under way
+    adding  the batch that is added up, or None
+    """
+
+    def __init__(self, controller: Controller) -> None:
+        self.controller = controller
+        self.walk = Walk()
+        self.tour: Tour | None = None
+        self.adding: Adding | None = None
+        self._seconds = self._looked = 0.0  # of the tour, and when that was last asked
+        self._left: Clock | None = None  # where the tour has led, or left, the session
+        self._then: Callable[[], None] = lambda: None
+
+    def stop(self) -> None:
+        """End what goes on; the session stays where it is."""
+        self.walk.stop()
+        self.interrupt()
+
+    def attend(self) -> None:
+        """Do what is due."""
+        controller = self.controller
+        if controller.hand.busy or controller.warming.held:
+            return
+        self._see_what_others_do()
+        session = controller.session
+        if self.adding is not None:
+            self._add_on(self.adding)
+        elif self.tour is not None:
+            self._tour_on(self.tour)
+        elif direction := self.walk.due():
+            go = session.advance if direction > 0 else session.back
+            controller.do(partial(go, 1, "operation"))
+        else:
+            self.walk.end()
+
+    # Walks.
+
+    def travel(self, operations: int) -> None:
+        """Go forward, or back if negative, by some operations, one after the other."""
+        self.walk.begin(operations)
+        self.attend()
+
+    def slow_step(self, *, plays: bool) -> None:
+        """Do the operations up to the end of a step slowly; then play on if it `plays`."""
+        session = self.controller.session
+        left = len(session.operations) - session.clock.operation
+        self.walk.begin(left, READABLE, self._play_on if plays else None)
+        self.attend()
+
+    @property
+    def plays_then(self) -> bool:
+        """Whether it plays on after a slow step that is under way."""
+        return self.walk.then == self._play_on
+
+    def _play_on(self) -> None:
+        """Play as before, up to the same step."""
+        self.controller.play(anew=False)
+
+    # The batch.
+
+    def add_up(self) -> None:
+        """Add up the weight gradients of the last operation; else go to the next that has some."""
+        controller = self.controller
+        session, here = controller.session, controller.session.timeline.here
+        if controller.warming.held:
+            return controller.tell(text("notices.wait"))
+        controller.pause()
+        controller.stage.offer({})
+        program = session.network.program
+        ends = [
+            done
+            for done, moment in enumerate(here.moments, 1)
+            if moment.kind == "weight gradient" and can_add_up(program.operations[moment.operation])
+        ]
+        if not ends:
+            return controller.tell(text("notices.no_batch_sum"))
+        done, count = here.clock.operation, len(here.moments)
+        left = min((end - done) % count for end in ends)
+        self.walk.begin(left, then=self._begin_adding)
+        return self.attend()
+
+    def _begin_adding(self) -> None:
+        self.adding = Adding(self.controller.session)
+
+    def _add_on(self, adding: Adding) -> None:
+        if adding.goes_on:
+            self.controller.stage.adding = adding.added()
+        else:
+            self._end_adding()
+
+    def _end_adding(self) -> None:
+        if self.adding is not None:
+            self.adding.end()
+        self.adding, self.controller.stage.adding = None, 0.0
+
+    # The tour.
+
+    def show_tour(self, then: Callable[[], None] | None = None) -> None:
+        """Show the tour from where the session stands; `then` is called if it is skipped.
+
+        By default it plays on then, if it plays now.
+        """
+        controller = self.controller
+        session, plays = controller.session, controller.session.playing
+        if controller.warming.held:
+            return controller.tell(text("notices.wait"))
+        controller.pause()
+        self._then = then or (self._play_on if plays else lambda: None)
+        self.tour = Tour(session.timeline.here.moments, stills=controller.stage.reduced_motion)
+        self._seconds, self._looked = 0.0, math.inf
+        self._lead(1 if session.clock.operation else 0, "step")
+        controller.stage.offer({text("notices.skip"): self.skip})
+        return self._show("stand")
+
+    def skip(self) -> None:
+        """End the tour; the rest of its first step is done at once."""
+        if self.tour is None:
+            return
+        session, then = self.controller.session, self._then
+        self.interrupt()
+        if session.clock.operation:
+            self.controller.do(partial(session.advance, 1))
+        then()
+
+    def interrupt(self) -> None:
+        """End the tour or the sum, as any action of the user does."""
+        self._end_adding()
+        if self.tour is not None:
+            self.controller.withdraw()
+            note_seen()
+        self.tour, self._left = None, None
+        self._show("")
+
+    def _show(self, part: str) -> None:
+        self.controller.stage.part_of_tour = part
+
+    def _see_what_others_do(self) -> None:
+        """End the tour, and its last sentence, if the session was moved by somebody else."""
+        if self._left is not None and self.controller.session.clock.place != self._left.place:
+            self.interrupt()
+
+    def _tour_on(self, tour: Tour) -> None:
+        before, self._looked = self._looked, perf_counter()
+        seconds = self._seconds + min(max(0.0, self._looked - before), SLOWEST)
+        if self._seconds <= STEP and self.controller.warming.said:
+            seconds = min(seconds, STEP)  # the python engine stands in, which takes few steps
+        self._seconds = seconds
+        steps, operations = tour.due(seconds)
+        tour.count(steps, operations)
+        self._lead(steps, "step")
+        self._lead(operations, "operation")
+        self._show(tour.part(seconds))
+        if tour.is_over(seconds):
+            left = self._left
+            self.interrupt()
+            self._left = left
+            self._show("end")
+
+    def _lead(self, count: int, unit: Unit) -> None:
+        """Advance the session, and note where it is to stand then."""
+        session = self.controller.session
+        now = self._left or session.clock
+        until = self.controller.playing.until
+        if unit == "step" and until is not None:
+            count = max(0, min(count, until - now.step))
+        self._left = now
+        if count and unit == "step":
+            self._left = Clock(now.step + count)
+        elif count:
+            done = now.step * len(session.operations) + now.operation + count
+            self._left = Clock(*divmod(done, len(session.operations)))
+        tour = self.tour
+
+        def advance() -> None:
+            begin = perf_counter()
+            session.advance(count, unit)
+            if tour is not None and unit == "step":
+                tour.took(count, perf_counter() - begin)
+
+        if count:
+            self.controller.do(advance)

@@ -1,0 +1,318 @@
+"""The options of a scene as controls, and the effect of choosing one.
+
+Some options change the running training, such as its data; the others make the show anew.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+from scalarviz.base.texts import text
+from scalarviz.core.formulas.table import pick
+from scalarviz.core.layers import Dense
+from scalarviz.data import DataSet
+from scalarviz.errors import InputError
+from scalarviz.faces.controller.training_options import TRAINING, Basis, basis_of, chosen_since
+from scalarviz.faces.scenefiles.find import Scene, name_of
+from scalarviz.faces.scenefiles.making import as_kind, make_show, parsed
+from scalarviz.faces.scenefiles.options import BY_NAME, SHARED, own_options
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.settings_now import settings_now
+from scalarviz.training.session.trainer import Settings
+
+
+def rate_now(session: Session) -> float:
+    """Return the learning rate of the next step that can still be changed."""
+    return settings_now(session).optimizer.rate(session.network.bank.step_count)
+
+
+@dataclass(frozen=True)
+class OptionChoice:
+    """An option, its value and its choices; `restarts` says that it begins another training.
+
+    Without `choices`, any value of its kind is valid. `is_common` says that every training has it,
+    not this scene alone.
+    """
+
+    name: str
+    kind: type
+    value: Any
+    choices: tuple[str, ...]
+    help: str
+    restarts: bool
+    offer: str = ""
+    is_common: bool = False
+
+
+@final
+class Recipe:
+    """A scene and its options, from which its show can be made anew with others.
+
+    `given` are the options given on the command line by name, including those of every scene.
+    `name` is that of a scene of the package, or "".
+    """
+
+    def __init__(self, scene: Scene, given: Mapping[str, Any] | None = None) -> None:
+        given = given or {}
+        self.scene = scene
+        self.name = name_of(scene)
+        self.own = own_options(scene)
+        self.values = {name: given.get(name, option.default) for name, option in self.own.items()}
+        self.values |= parsed(given.get("set") or [], self.own)
+        self._given = {**dict.fromkeys(SHARED), **given, "set": None, "resume": None}
+
+    @property
+    def unusual(self) -> dict[str, Any]:
+        """The options, of the scene or of every scene, that are not as usual."""
+        own = {name: self.values[name] for name in self.own}
+        found = {name: value for name, value in own.items() if value != self.own[name].default}
+        shared = {name: self._given[name] for name in SHARED if name not in self.own}
+        return found | {name: value for name, value in shared.items() if value is not None}
+
+    def changed(self, values: dict[str, Any]) -> Recipe:
+        """Return the same recipe with other values of its options."""
+        found = copy.copy(self)
+        found.values = values
+        return found
+
+    def make(self, values: Mapping[str, Any]) -> Show:
+        """Return the show with these options."""
+        return make_show(self.scene, {**self._given, **self.values, **values})
+
+
+@dataclass(frozen=True, eq=False)
+class AppliedChoice:
+    """A past choice: the parts of the settings that it led to, all options, and the title."""
+
+    parts: Mapping[str, Any]
+    values: Mapping[str, Any]
+    title: str
+
+
+@final
+class Options:
+    """The options of the session of a `show`, and which choices are in force.
+
+    elsewhere  whether the training is another one than that which its face was opened for
+    basis      what the training of the scene began with; None, the default: what it has now
+    chosen     options that every scene has, as they were chosen in the training before
+
+    Going back in time can restore earlier data and activations. So each choice is stored with the
+    parts of the settings that it led to, and looked up by them; likewise the title.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe | None,
+        show: Show,
+        *,
+        elsewhere: bool = False,
+        basis: Basis | None = None,
+        chosen: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.recipe = recipe
+        self.elsewhere = elsewhere
+        self.show = show
+        self._basis = basis or basis_of(show.session)
+        self._chosen = dict(chosen or {})
+        self._made: list[AppliedChoice] = []
+        settings = show.session.timeline.trainer.settings
+        self._note(settings, self.recipe.values if self.recipe else {}, show.title)
+
+    def anew(self, show: Show) -> Options:
+        """Return the same options of another show, whose session was made from this one's."""
+        basis, chosen, recipe = self._basis, self._chosen, self.recipe
+        if recipe is not None:
+            recipe = recipe.changed(recipe.values | sizes_now(recipe, show.session))
+        return Options(recipe, show, elsewhere=self.elsewhere, basis=basis, chosen=chosen)
+
+    def changes(self, name: str) -> str:
+        """Return what an option changes in a session, "" if it restarts; "data" without a scene."""
+        if self.recipe is not None and name in self.recipe.own:
+            return self.recipe.own[name].info.changes
+        return BY_NAME[name].changes if name in SHARED and name in BY_NAME else "data"
+
+    def common(self, session: Session, settings: Settings) -> tuple[OptionChoice, ...]:
+        """Return the options that every training has, with their values and choices."""
+        found = []
+        for name, row in TRAINING.items():
+            value = row.value(session, settings)
+            if value is not None:
+                about, names = text(f"training.about.{name}"), tuple(row.names())
+                made = OptionChoice(name, row.kind, value, names, about, False, is_common=True)
+                found.append(made)
+        return tuple(found)
+
+    def choices(self, settings: Settings, common: Collection[str] = ()) -> tuple[OptionChoice, ...]:
+        """Return the options of the scene, but for those of `common` names."""
+        recipe, values = self.recipe, self.values(settings)
+        if recipe is None:
+            return tuple(
+                OptionChoice(n, str, values[n], tuple(c.names), c.help, False, c.offer)
+                for n, c in settings.data.choices.items()
+            )
+        return tuple(
+            OptionChoice(
+                name,
+                option.kind,
+                values[name],
+                tuple(option.info.names) if option.kind is str else (),
+                option.help,
+                option.info.changes not in LIVE,
+                option.info.offer,
+            )
+            for name, option in recipe.own.items()
+            if option.info.changes not in HAVE_CONTROLS and name not in common
+        )
+
+    def values(self, settings: Settings) -> dict[str, Any]:
+        """Return the values of all options under these settings."""
+        found = dict(self.recipe.values) if self.recipe else {}
+        names = {*found, *settings.data.choices}
+        for change, live in LIVE.items():
+            part = live.part(settings)
+            known = next((m.values for m in self._made if m.parts[change] == part), {})
+            known = known or live.known(settings)
+            of_it = {n for n in names if self.changes(n) == change}
+            of_it |= {*settings.data.choices} if change == "data" else set()
+            found |= {n: known[n] for n in of_it if n in known}
+        return found
+
+    def title(self, settings: Settings) -> str:
+        """Return the title under these settings."""
+        now = parts_of(settings)
+        of_it = "data", "activations"
+        same = (m for m in self._made if all(m.parts[part] == now[part] for part in of_it))
+        return next((m.title for m in same if m.title), self.show.title)
+
+    def set(self, session: Session, settings: Settings, name: str, value: object) -> Options | None:
+        """Choose a value, in the running session if possible; else return those of a new show.
+
+        Raise UnknownNameError for an unknown option, InputError for an invalid value.
+        """
+        recipe = self.recipe
+        data = settings.data
+        kinds = {key: option.kind for key, option in recipe.own.items()} if recipe else {}
+        kinds = kinds or dict.fromkeys(data.choices, str)
+        value = as_kind(str(value), pick(kinds, name, "option of the scene"), name)
+        values = self.values(settings) | {name: value}
+        if recipe is None:
+            self._take_data(session, data.changed(name, value), values)
+            return None
+        common = self._chosen | chosen_since(session, self._basis)
+        try:
+            made = recipe.make(values | common)
+        except InputError:  # this one may not go with what was chosen before
+            made, common = recipe.make(values), {}
+        change = self.changes(name)
+        if change in LIVE and alike(session, made.session):
+            chosen = made.session.timeline.trainer.settings
+            LIVE[change].take(session, settings, chosen)
+            self._note(settings_now(session), values, made.title)
+            return None
+        return Options(recipe.changed(values), made, elsewhere=self.elsewhere, chosen=common)
+
+    def set_picture(self, session: Session, settings: Settings, path: str) -> None:
+        """Train on another picture, with the same transform."""
+        data = settings.data
+        if not data.picture_setting:
+            raise InputError(
+                "this network does not learn a picture: drop one on `scalarviz watch texture`"
+            )
+        learned = data.changed(data.picture_setting, path)
+        self._take_data(session, learned, self.values(settings) | {data.picture_setting: path})
+
+    def _take_data(self, session: Session, data: DataSet, values: dict[str, Any]) -> None:
+        session.data = data
+        self._note(settings_now(session), values, "")
+
+    def _note(self, settings: Settings, values: dict[str, Any], title: str) -> None:
+        self._made.append(AppliedChoice(parts_of(settings), values, title))
+
+
+def sizes_now(recipe: Recipe, session: Session) -> dict[str, Any]:
+    """Return the options of a scene that say how wide its hidden layers are, and how many."""
+    layers = session.network.layers
+    if "hidden" not in recipe.own or not all(isinstance(each, Dense) for each in layers):
+        return {}
+    widths = [layer.outputs for layer in layers[:-1]]
+    if recipe.own["hidden"].kind is str:
+        return {"hidden": ",".join(map(str, widths))} if widths else {}
+    if len(set(widths)) > 1:  # one number cannot say that
+        return {}
+    found = {"hidden": widths[0] if widths else 0}
+    return found | ({"depth": len(widths)} if widths and "depth" in recipe.own else {})
+
+
+def settings_of(data: DataSet) -> dict[str, Any]:
+    """Return the settings of a data set; {} for data made by code."""
+    try:
+        return data.settings()
+    except InputError:
+        return {}
+
+
+# What a running training adopts from the training that a choice would begin.
+
+
+def take_data(session: Session, now: Settings, made: Settings) -> None:
+    session.data = made.data
+
+
+def take_activations(session: Session, now: Settings, made: Settings) -> None:
+    for layer, (before, after) in enumerate(zip(now.activations, made.activations, strict=True)):
+        if before != after:
+            session.set_activation(layer, after)
+
+
+def take_penalties(session: Session, now: Settings, made: Settings) -> None:
+    optimizer = copy.copy(now.optimizer)
+    optimizer.l1, optimizer.l2 = made.optimizer.l1, made.optimizer.l2
+    session.optimizer = optimizer
+
+
+@dataclass(frozen=True)
+class LiveChange:
+    """What an option can change in a running training.
+
+    part   the part of the settings that it changes
+    known  values of options that follow from the settings alone, by their names
+    take   copies this part from the settings of another session
+    """
+
+    part: Callable[[Settings], Any]
+    known: Callable[[Settings], Mapping[str, Any]]
+    take: Callable[[Session, Settings, Settings], None]
+
+
+LIVE = {
+    "data": LiveChange(lambda now: now.data, lambda now: settings_of(now.data), take_data),
+    "activations": LiveChange(lambda now: now.activations, lambda now: {}, take_activations),
+    "penalties": LiveChange(
+        lambda now: (now.optimizer.l1, now.optimizer.l2),
+        lambda now: {"l1": now.optimizer.l1, "l2": now.optimizer.l2},
+        take_penalties,
+    ),
+}
+HAVE_CONTROLS = "rate", "engine"  # changes that have controls of their own
+
+
+def parts_of(settings: Settings) -> dict[str, Any]:
+    """Return the parts of the settings that options can change, by LIVE."""
+    return {name: change.part(settings) for name, change in LIVE.items()}
+
+
+def alike(session: Session, made: Session) -> bool:
+    """Return whether two trainings differ only in settings that a running training can adopt."""
+    now, then = session.timeline.trainer, made.timeline.trainer
+    layers = len(now.settings.activations), len(then.settings.activations)
+    return (
+        now.settings.batch == then.settings.batch
+        and repr(now.loss) == repr(then.loss)
+        and len(now.bank) == len(then.bank)
+        and layers[0] == layers[1]
+    )

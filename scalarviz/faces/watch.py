@@ -1,0 +1,205 @@
+"""watch: shows a training in a window, a notebook or a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from scalarviz.base.checks.numbers import answered, shorten
+from scalarviz.core.formulas.table import pick
+from scalarviz.errors import DisplayError, InputError
+from scalarviz.faces.controller.autosave import Keep
+from scalarviz.faces.controller.options import Recipe
+from scalarviz.faces.notebook.place import in_marimo, in_notebook
+from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.window.display import check_window
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.export.render_options import RenderOptions
+from scalarviz.pictures.presenter.several import Several
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.sweeps.look import SweepLook, sweep_look
+from scalarviz.sweeps.sweep import STEPS, Sweep
+
+INSTEAD = (
+    "sv.watch(..., terminal=True) shows the loss in the terminal, sv.picture(..., 'net.png') and "
+    "sv.record(..., 'net.mp4') write a file, and sv.page(..., 'net.html') a page that trains in a "
+    "browser"
+)
+INSTEAD_OF_SEVERAL = "sv.picture([...], 'both.png') and sv.record([...], 'both.mp4') write a file"
+
+
+@answered
+def watch(
+    show: object,
+    steps: int | None = None,
+    speed: float | None = None,
+    theme: str = "auto",
+    keep: Keep | None = None,
+    recipe: Recipe | Sequence[Recipe | None] | None = None,
+    *,
+    terminal: bool = False,
+    size: tuple[int, int] | None = None,
+    play: bool | None = None,
+    tour: bool = False,
+    reduced_motion: bool = False,
+    present: bool = False,
+    nodes: Callable[[Any], object] | None = None,
+    color: str = "value",
+    cubes: str = "value",
+    pin: object = None,
+    networks: str | None = None,
+    order: str | None = None,
+    group: str | None = None,
+    against: int | None = None,
+) -> Any:
+    """Open a window on a session, or on several, and play; return the exit code.
+
+    In a notebook, show it below the running cell, and return what shows it. Training runs in the
+    background: the window stays responsive, and any thread may call the session meanwhile.
+
+    show            a Session, a Show, or the name or path of a scene; or 1 to 6 of them in a list,
+                    or in a dict by their names: they are shown side by side, on one clock; or a
+                    Sweep, which takes steps, theme, size, play, and networks to
+                    against: a click opens one of its networks
+    steps           number of steps after which it pauses; None, the default: no limit
+    speed           steps a second, 0 for as fast as possible; None, the default: the show's speed
+    theme           "dark", "light", or "auto", the default: that of the system or page
+    keep            where and when the session is saved; None, the default: nowhere
+    recipe          how the scene was made, so that its options can be changed while it is shown;
+                    of several, one for each
+    terminal        True: show loss, captions and keys in the terminal instead; by default
+                    False
+    size            width and height of the window, or of the picture in a notebook, in pixels;
+                    None, the default: fitted to the screen, and (800, 500) in a notebook
+    play            False: start paused; None, the default: play at once in a window, and in a
+                    notebook when its button is pressed
+    tour            True: show the tour of ten seconds first; by default False
+    reduced_motion  True: no animations; by default False
+    present         True: for an audience: larger letters, no title and no loss; in a window no
+                    controls until the mouse is at its lower end; by default False
+    nodes           puts vispy visuals of your own beside the cubes: called with the view of the
+                    picture, a ViewBox, whenever one is made, as by
+                    lambda view: Markers(pos=points, parent=view.scene); by default none
+    color           what the colors of cubes show in a window and a notebook: "value", the default,
+                    "gradient", ...
+    cubes           what their sizes show there; by default "value"
+    pin             a Weight or its row of the bank, or a Perceptron, which a window shows pinned;
+                    None, the default: none. Side by side also a list, with one or None for each
+    networks        how a Sweep shows each network: as a wall of "cubes", the default, by a map of
+                    the plane in "maps", by "swatches" of its colors, or by its loss in "losses"
+    order           column of its tables by which a Sweep orders settings and networks, such as
+                    "loss", or "-success" for the largest first; None, the default: settings as in
+                    the grid, networks by their loss
+    group           column by whose values a Sweep groups its settings; None, the default: none
+    against         number of the setting with which a Sweep compares the others; None, the
+                    default: that of least loss
+
+    Raises InputError for invalid arguments, and DisplayError, which says what is missing, where no
+    window can be opened.
+    """
+    look = sweep_look(show, networks, order, group, against)
+    if isinstance(show, Sweep):
+        return watch_sweep(show, steps, theme, size, look, play=play is not False)
+    from scalarviz.faces.controller.watch_options import WatchOptions
+    from scalarviz.faces.notebook import show as notebook
+    from scalarviz.faces.terminal import terminal as in_terminal
+    from scalarviz.faces.window import window
+
+    shown, recipes = shown_in(show, recipe)
+    options = WatchOptions(
+        *(steps, speed, theme, keep or Keep(), recipes, size, play, tour, reduced_motion, present),
+        *(nodes, color, cubes, pin),
+    )
+    if nodes is not None and (terminal or not callable(nodes)):
+        raise InputError(
+            "nodes takes a function of the view of a window or a notebook, "
+            + ("which a terminal does not have" if terminal else f"not {shorten(nodes)}")
+        )
+    if isinstance(shown, Several):
+        check_several(terminal=terminal, tour=tour, keep=keep)
+    if not terminal and (in_notebook() or in_marimo()):
+        return notebook.watch(shown, options)
+    if isinstance(shown, Show) and terminal:
+        return in_terminal.watch(shown, steps, speed, keep)
+    try:
+        check_window()
+        return window.watch(shown, options)
+    except DisplayError as lack:
+        instead = INSTEAD if isinstance(shown, Show) else INSTEAD_OF_SEVERAL
+        raise DisplayError(f"{lack}; without a window {instead}") from lack
+
+
+def watch_sweep(
+    sweep: Sweep,
+    steps: int | None,
+    theme: str,
+    size: tuple[int, int] | None,
+    look: SweepLook,
+    *,
+    play: bool,
+) -> Any:
+    """Open a window on a sweep, or draw it below the cell of a notebook while it trains."""
+    pick({"auto": "", **THEMES}, theme, "theme")
+    steps = sweep.step or STEPS if steps is None else steps
+    size = None if size is None else RenderOptions(size=size).size
+    if in_notebook():
+        from scalarviz.faces.notebook.sweep import show_sweep
+
+        return show_sweep(sweep, steps, theme, size or (960, 600), look, play=play)
+    try:
+        check_window()
+    except DisplayError as lack:
+        raise DisplayError(
+            f"{lack}; without a window sv.picture(runs, 'sweep.png') writes a file"
+        ) from lack
+    if play and not sweep.done:
+        sweep.play(steps)  # kernels are loaded while the window opens
+    try:
+        from scalarviz.faces.window.sweep_window import watch_sweep
+
+        return watch_sweep(sweep, steps, theme, size, look)
+    finally:
+        sweep.stop()
+
+
+def shown_in(
+    given: object, recipe: Recipe | Sequence[Recipe | None] | None
+) -> tuple[Show | Several, Any]:
+    """Return what is to be shown, and the recipes of each: of scenes, which may be given by name.
+
+    Raises InputError for what cannot be shown.
+    """
+    parts: list[object] = [given]
+    if isinstance(given, (list, tuple, Mapping)):
+        parts = list(given.values() if isinstance(given, Mapping) else given)
+    one = recipe if recipe is None or isinstance(recipe, Recipe) else None
+    recipes: list[Recipe | None] = [one] * len(parts)
+    if recipe is not one and isinstance(recipe, Sequence):
+        recipes = list(recipe)
+    for i, part in enumerate(parts):
+        if isinstance(part, (str, Path)):
+            path = find(str(part))
+            made = recipes[i] = Recipe(load(path))
+            show = made.make({})
+            parts[i] = show if part is given else replace(show, title=path.stem)
+    if not isinstance(given, (list, tuple, Mapping)):
+        return Show.of(parts[0]), recipes
+    several = Several.of(
+        dict(zip(given, parts, strict=True)) if isinstance(given, Mapping) else parts
+    )
+    assert several is not None, "a list or a dict is several"
+    return (several if len(parts) > 1 else several.shows[0]), recipes
+
+
+def check_several(*, terminal: bool, tour: bool, keep: Keep | None) -> None:
+    """Raise InputError for options that several sessions do not have."""
+    if terminal:
+        raise InputError("a terminal draws one session, not several side by side: pass one of them")
+    if tour:
+        raise InputError("the tour is of one session, not of several side by side: leave it out")
+    if keep is not None and keep.path is not None:
+        raise InputError(
+            "one session is saved in a file, not several side by side: call s.save(path) of each"
+        )

@@ -1,0 +1,369 @@
+"""MainWindow: the picture, the controls, the keyboard, and their timer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any, final
+
+import numpy as np
+import shiboken6
+from PySide6.QtCore import (
+    QCoreApplication,
+    QEvent,
+    QEventLoop,
+    QKeyCombination,
+    QObject,
+    Qt,
+    QTimer,
+)
+from PySide6.QtGui import (
+    QCloseEvent,
+    QColor,
+    QDragEnterEvent,
+    QDropEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QResizeEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSpinBox,
+    QApplication,
+    QColorDialog,
+    QComboBox,
+    QHBoxLayout,
+    QLineEdit,
+    QMainWindow,
+    QSlider,
+    QVBoxLayout,
+    QWidget,
+)
+
+from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.texts import text
+from scalarviz.faces.controller.autosave import Keep
+from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.files import drop
+from scalarviz.faces.controller.group import Group
+from scalarviz.faces.controller.startup import Opening
+from scalarviz.faces.window.controls import ControlBar
+from scalarviz.faces.window.farewell import Farewell
+from scalarviz.faces.window.look import dress, first_size
+from scalarviz.faces.window.menus import Menus
+from scalarviz.faces.window.picture import View
+from scalarviz.pictures.view.scene.frame import Division
+from scalarviz.pictures.view.scene.panes import Panes
+from scalarviz.training.session.here import Here
+
+FRAME = 33  # milliseconds between updates
+REST = 5.0  # pause after a picture while training at full speed, relative to its duration
+LONGEST_REST = 1000.0  # milliseconds: the first picture of a scene takes long
+LOOKS = 2  # frames between updates of the controls at rest
+SIZE = 1280, 800
+SMALLEST = 640, 420
+NEAR = 56  # pixels from the lower end where the mouse brings up the controls of a presentation
+
+NAMES = {
+    Qt.Key.Key_Space: "space",
+    Qt.Key.Key_Return: "enter",
+    Qt.Key.Key_Enter: "enter",
+    Qt.Key.Key_Left: "left",
+    Qt.Key.Key_Right: "right",
+    Qt.Key.Key_Up: "up",
+    Qt.Key.Key_Down: "down",
+    Qt.Key.Key_Escape: "escape",
+    Qt.Key.Key_F2: "f2",
+    Qt.Key.Key_F11: "f11",
+}
+OTHERS = (
+    Qt.KeyboardModifier.ControlModifier
+    | Qt.KeyboardModifier.AltModifier
+    | Qt.KeyboardModifier.MetaModifier
+)
+CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+UNDOING = {  # besides the keys of CONTROLS, as in other programs
+    QKeyCombination(CTRL, Qt.Key.Key_Z): "z",
+    QKeyCombination(CTRL, Qt.Key.Key_Y): "y",
+    QKeyCombination(CTRL | SHIFT, Qt.Key.Key_Z): "y",
+}
+FIELDS = (QLineEdit, QAbstractSpinBox)  # text input
+MOVED_BY_KEYS = (QAbstractButton, QComboBox, QSlider)  # they have the focus only after Tab
+
+
+@final
+class MainWindow(QMainWindow):
+    """The window of a controller, or of a group of them.
+
+    `error` is an error of drawing, after which the window closes itself.
+    """
+
+    def __init__(
+        self, controller: Controller | Group, stop: Stop, keep: Keep | None = None
+    ) -> None:
+        super().__init__()
+        group = self.group = Group.of(controller)
+        self.stop = stop
+        self.keep = keep or Keep()
+        self.error: Exception | None = None
+        self.loop = QEventLoop()
+        self._state: object = None
+        self._theme = ""
+        self._count = 0
+        self.opening: Opening | None = None
+        self.view = View(group, self._fail)
+        self.controls = ControlBar(group)
+        self.menus = Menus(self, self.controls.panel.bar, group, self.photograph)
+        self.farewell = Farewell(self, group, self.close)
+        group.each("start_editing", self._start_editing)
+        group.each("fill_screen", self._turn_full_screen)
+        group.each("ask_color", self._ask_color)
+        group.each("copy_text", QApplication.clipboard().setText)
+        group.each("leave", self.close)
+        self.setCentralWidget(self._make_body())
+        self.setAcceptDrops(True)
+        self.setMinimumSize(*SMALLEST)
+        self.resize(first_size(self, SIZE))
+        self.view.widget.setFocus()
+        self._show_state()
+        self._timer = QTimer(self, singleShot=True)
+        self._timer.timeout.connect(self._tick)
+        self._timer.start(0)
+
+    @property
+    def controller(self) -> Controller:
+        """The controller of the chosen session."""
+        return self.group.lead
+
+    def _make_body(self) -> QWidget:
+        body = QWidget()
+        layout = QVBoxLayout(body)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        beside = QHBoxLayout()
+        beside.addWidget(self.view.widget)
+        layout.addLayout(beside, 1)
+        if self.group.stage.present:  # they lie over the picture when they are wanted
+            self.controls.setParent(body)
+            self.controls.hide()
+            self.view.widget.installEventFilter(self)
+        else:
+            layout.addWidget(self.controls)
+        panel = self.controls.panel
+        panel.setParent(body)
+        panel.hide()
+        panel.beside = not self.group.stage.present
+        panel.takes = lambda width: beside.setContentsMargins(0, 0, width, 0)
+        self._body = body
+        return body
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Place what lies over the picture."""
+        super().resizeEvent(event)
+        body = self._body
+        if self.group.stage.present:
+            high = self.controls.height()
+            self.controls.setGeometry(0, body.height() - high, body.width(), high)
+        self.controls.panel.free = self.controls.height(), self._below_stage()
+        self.controls.panel.place()
+
+    def _below_stage(self) -> int:
+        """Return the height of the strip of operations and all that is below it."""
+        body, present = self._body, self.group.stage.present
+        high = body.height() - (0 if present else self.controls.height())
+        size = body.width(), high
+        if self.group.several:
+            return body.height() - int(Panes.of(len(self.group.members), *size).line.y)
+        return body.height() - int(Division.of(*size, present=present).strip.y)
+
+    def _start_editing(self, name: str) -> None:
+        """Open the field of a control, such as that of the pinned weight's value."""
+        if not self.controls.panel.isVisible():
+            self.controls.panel.turn()
+        self.controls.made[name].edit()
+
+    def _turn_full_screen(self) -> None:
+        if self.isFullScreen():
+            self.showNormal()
+        else:
+            self.showFullScreen()
+
+    def _leave_what_is_open(self) -> bool:
+        """Leave full screen, else close the panel; return whether there was one of them."""
+        if self.isFullScreen():
+            self.showNormal()
+        elif self.controls.panel.isVisible():
+            self.controls.panel.close_now()
+        else:
+            return False
+        return True
+
+    def _bring_controls(self, y: float) -> None:
+        """Show the controls of a presentation while the mouse is near them."""
+        near = y > self._body.height() - NEAR
+        if near or not self.controls.panel.isVisible():
+            self.controls.setVisible(near)
+            self.controls.raise_()
+
+    def run(self, opening: Opening | None = None) -> None:
+        """Show the window until it is closed; the opening begins with the first picture.
+
+        Raises KeyboardInterrupt after a second Ctrl-C.
+        """
+        self.opening = opening
+        self.show()
+        self.stop.at_once = self.loop.quit
+        self.loop.exec()
+        self.stop.at_once = None
+        if self.stop.hurried:
+            raise KeyboardInterrupt
+
+    def release(self) -> None:
+        """Free its memory, which closing does not; it cannot be used afterwards."""
+        self.view.release()
+        shiboken6.delete(self)
+
+    # The timer.
+
+    def _tick(self) -> None:
+        """Update everything that has changed, leaving most of the time for training."""
+        if self.stop.asked:
+            self._timer.start(FRAME)  # until it is closed: a dialog may be opening
+            close_dialogs()
+            self.close()
+            return
+        began = perf_counter()
+        try:
+            if self.opening is not None and self.view.drawn:
+                self.opening.attend()
+            self.group.attend()
+            self.farewell.attend()
+            if self.keep.due and not self.group.held:
+                kept = partial(self.keep.now_and_then, self.controller.own_session)
+                self.controller.do(kept, name="keep")
+            self.group.drawing(self._refresh)
+        finally:
+            spent = 1000.0 * (perf_counter() - began)
+            flat_out = self.group.flat_out
+            rest = min(REST * spent, LONGEST_REST) if flat_out else 1.0
+            self._timer.start(round(max(FRAME - spent, rest)))
+
+    def _refresh(self) -> None:
+        self._count += 1
+        moves = self.group.stage.tick(perf_counter())
+        if self.group.is_playing:  # the same moment beside the picture as in it
+            self._show_state(self.group.stage.read())
+        elif self._count % LOOKS == 0:
+            self._show_state()
+        if moves or self.view.stale or self.group.is_playing:
+            self.view.refresh()
+            self.view.stale = moves  # what has moved is drawn once more, where it stands at last
+        # Paint now, instead of when Qt is idle.
+        QCoreApplication.sendPostedEvents(self, QEvent.Type.UpdateRequest)
+
+    def _show_state(self, here: Here | None = None) -> None:
+        state = self.group.state(here)
+        if state == self._state and self.controls.shows_all:
+            return
+        self._state, self.view.stale = state, True
+        if state.theme != self._theme:
+            self._theme = state.theme
+            dress(self, state.theme)
+        self.setWindowTitle(f"{state.title} - scalarviz")
+        self.controls.show_state(state)
+        self.menus.show_state(state)
+
+    def _fail(self, error: Exception) -> None:
+        self.error = error
+        QTimer.singleShot(0, self.close)
+
+    # Events.
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Install the event filter: the window receives keys before the focused widget."""
+        self.windowHandle().installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Handle keys wherever the focus is, except those that a control needs itself."""
+        if watched is self.view.widget:
+            if isinstance(event, QMouseEvent) and self.group.stage.present:
+                self._bring_controls(event.position().y())
+            return False
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            return self._press(event, self.focusWidget())
+        return False
+
+    def _press(self, event: QKeyEvent, focus: QWidget | None) -> bool:
+        key = Qt.Key(event.key())
+        name = NAMES.get(key, event.text().lower())
+        if isinstance(focus, FIELDS):
+            if key in (Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Enter):
+                QTimer.singleShot(0, self.view.widget.setFocus)  # after the field has handled it
+            return False
+        if command := UNDOING.get(event.keyCombination()):
+            return self.group.press(command)
+        if event.modifiers() & OTHERS or not name:
+            return False
+        if isinstance(focus, MOVED_BY_KEYS) and key in NAMES:
+            if name == "escape":
+                self.view.widget.setFocus()
+            return name == "escape"
+        if event.isAutoRepeat() and name == "space":
+            return True
+        if name == "escape" and self._leave_what_is_open():
+            return True
+        shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        return self.group.press(name, shift)
+
+    def _ask_color(self, first: FloatArray, picked: Callable[[FloatArray], None]) -> None:
+        """Open a dialog that begins with a colour, and pass on each one, the first on Cancel."""
+        dialog = QColorDialog(QColor.fromRgbF(*first.tolist()), self)
+        dialog.setWindowTitle(text("own.pick"))
+        dialog.setOption(QColorDialog.ColorDialogOption.DontUseNativeDialog)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.currentColorChanged.connect(
+            lambda color: picked(np.array([color.redF(), color.greenF(), color.blueF()]))
+        )
+        dialog.rejected.connect(partial(picked, first))
+        dialog.open()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        files = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
+        if files:
+            event.acceptProposedAction()
+            drop(self.controller, files[0])
+
+    def photograph(self, path: str) -> str:
+        """Write the picture to a file; return a sentence about the result."""
+        name = path if Path(path).suffix else f"{path}.png"
+        widget: Any = self.view.widget
+        if widget.grabFramebuffer().save(name):
+            return text("notices.exported", path=name)
+        return text("notices.not_written", path=name)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Close, unless the user must decide about an export first."""
+        decided = self.stop.asked or self.error or self.controller.exports.lasting
+        if self.farewell.needed and not decided:
+            event.ignore()
+            self.farewell.ask()
+            return
+        self.loop.quit()
+        self._timer.stop()
+        self.group.quit()
+        self.view.close()
+        event.accept()
+
+
+def close_dialogs() -> None:
+    """Close modal dialogs, which would keep the window from closing."""
+    while (dialog := QApplication.activeModalWidget()) is not None and dialog.close():
+        pass

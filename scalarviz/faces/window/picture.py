@@ -1,0 +1,120 @@
+"""View: the OpenGL widget of the window, and the mouse over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import cast, final
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import (
+    QMouseEvent,
+    QNativeGestureEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QWidget
+
+from scalarviz.base.process.opening import opening_over
+from scalarviz.base.texts import text
+from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.group import Group
+from scalarviz.faces.controller.pointer import Pointer
+from scalarviz.faces.window.canvas import make_canvas
+from scalarviz.pictures.view.offscreen import (
+    is_of_opengl,
+    lost,
+    turn,
+)
+
+
+@final
+class View(QObject):
+    """Draws the stage of a controller, or of a group, and forwards the mouse to it.
+
+    `failed` is called with the first error of drawing, after which nothing is drawn.
+    """
+
+    def __init__(self, controller: Controller | Group, failed: Callable[[Exception], None]) -> None:
+        super().__init__()
+        self.group = Group.of(controller)
+        self.drawn = False  # whether a picture was drawn
+        self.stale = True  # whether something has changed since the last picture
+        self._lost = False  # whether OpenGL failed in the last frame
+        self._failed: Callable[[Exception], None] | None = failed
+        self.pointer = Pointer(self.group)
+        self.canvas = make_canvas()
+        self.canvas.events.draw.connect(self._draw)
+        self.widget = cast(QWidget, self.canvas.native)
+        self.widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.widget.setMouseTracking(True)
+        self.widget.setAccessibleName(text("controls.picture"))
+        self.widget.setMinimumSize(1, 1)
+        self.widget.installEventFilter(self)
+
+    def refresh(self) -> None:
+        """Request a redraw."""
+        self.stale = False
+        self.canvas.update()
+
+    def close(self) -> None:
+        """Stop drawing."""
+        self._failed = None
+        self.widget.removeEventFilter(self)
+        self.canvas.events.draw.disconnect(self._draw)
+
+    def release(self) -> None:
+        """Free the memory of the picture, for good."""
+        with turn:
+            self.canvas.set_current()
+            self.group.stage.release()
+            self.canvas.context.flush_commands()
+
+    def _draw(self, event: object) -> None:
+        if self._failed is None:
+            return
+        width, height = (max(1, round(side)) for side in self.canvas.physical_size)
+        ratio = float(self.canvas.pixel_scale)
+        try:
+            with turn:
+                self.canvas.set_current()
+                self.group.drawing(partial(self.group.stage.draw, width, height, ratio))
+                self.canvas.context.flush_commands()
+            if not self.drawn:
+                opening_over()
+            self.drawn, self._lost = True, False
+        except Exception as error:  # Qt would swallow it
+            if is_of_opengl(error) and not self._lost:
+                self._lost = self.stale = True  # the next frame allocates everything again
+                return
+            failed, self._failed = self._failed, None
+            failed(lost(error) if is_of_opengl(error) else error)
+
+    # The mouse.
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Handle mouse events; pass on all others."""
+        if isinstance(event, QMouseEvent):
+            at, kind = event.position(), event.type()
+            if kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick):
+                self.widget.setFocus(Qt.FocusReason.MouseFocusReason)
+                shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+                self.pointer.press(event.button().value, at.x(), at.y(), shift=shift)
+            elif kind == QEvent.Type.MouseMove:
+                self.pointer.move(at.x(), at.y())
+            elif kind == QEvent.Type.MouseButtonRelease:
+                self.pointer.release(event.button().value, at.x(), at.y())
+        elif isinstance(event, QWheelEvent):
+            at = event.position()
+            self.pointer.wheel(event.angleDelta().y() / 120.0, at.x(), at.y())
+        elif isinstance(event, QNativeGestureEvent):
+            if event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
+                at = event.position()
+                self.pointer.pinch(1.0 + event.value(), at.x(), at.y())
+        elif event.type() == QEvent.Type.Leave:
+            self.pointer.leave()
+            self.stale = True
+            return False
+        else:
+            return False
+        self.stale = True
+        return True

@@ -1,0 +1,285 @@
+"""SweepWindow: a sweep that trains and is looked at; a click opens one of its networks."""
+
+from __future__ import annotations
+
+from typing import final
+
+from PySide6.QtCore import QEvent, QEventLoop, QObject, Qt, QTimer
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QMouseEvent, QWheelEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QMainWindow,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.texts import text
+from scalarviz.faces.window.application import application, quick_turns
+from scalarviz.faces.window.canvas import make_canvas
+from scalarviz.faces.window.look import dress, first_size, theme_of
+from scalarviz.faces.window.lost_display import ending_without_display
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.sweeps.choices import Choice, choices_of
+from scalarviz.pictures.sweeps.look import SweepLook
+from scalarviz.pictures.sweeps.stage import Run, SweepStage
+from scalarviz.pictures.view.offscreen import is_of_opengl, lost, turn
+from scalarviz.sweeps.sweep import Sweep
+
+FRAME = 100  # milliseconds between two pictures while it trains
+SIZE = 1280, 800
+SMALLEST = 640, 420
+TALL = 44  # pixels of the buttons
+LETTERS, WIDEST = 8, 260  # least room for letters in a choice, and most pixels of it
+
+MOVES = {
+    Qt.Key.Key_Left: (-1, 0),
+    Qt.Key.Key_Right: (1, 0),
+    Qt.Key.Key_Up: (0, -1),
+    Qt.Key.Key_Down: (0, 1),
+}
+PAGES = {Qt.Key.Key_PageUp: -1, Qt.Key.Key_PageDown: 1}
+
+
+@final
+class SweepWindow(QMainWindow):
+    """The window of a sweep.
+
+    opened  setting and seed of the network to open, after which the loop ends; None: none
+    error   an error of drawing or training, after which the window closes itself
+    """
+
+    def __init__(
+        self, sweep: Sweep, theme: str, steps: int, stop: Stop, look: SweepLook | None = None
+    ) -> None:
+        super().__init__()
+        self.sweep, self.steps, self.stop = sweep, steps, stop
+        self.stage = SweepStage(sweep, theme, look)
+        self.opened: Run | None = None
+        self.error: Exception | None = None
+        self.loop = QEventLoop()
+        self.drawn = False
+        self.canvas = make_canvas()
+        self.canvas.events.draw.connect(self._draw)
+        self.picture: QWidget = self.canvas.native
+        self.picture.setMouseTracking(True)
+        self.picture.setMinimumSize(1, 1)
+        self.picture.setAccessibleName(text("sweep.window.picture"))
+        self.picture.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.picture.installEventFilter(self)
+        self.button = QPushButton()
+        self.button.setMinimumSize(2 * TALL, TALL)
+        self.button.clicked.connect(self.turn)
+        self.choices = [self._box(choice) for choice in choices_of(self.stage.panels)]
+        self.label = QLabel()
+        self.label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setCentralWidget(self._body())
+        self.setWindowTitle(text("sweep.window.title"))
+        self.setMinimumSize(*SMALLEST)
+        self.resize(first_size(self, SIZE))
+        dress(self, theme)
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self._tick)
+        self._timer.start(FRAME)
+        self.picture.setFocus()
+        self._tell()
+
+    def _body(self) -> QWidget:
+        body = QWidget()
+        layout = QVBoxLayout(body)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.picture, 1)
+        self.label.setContentsMargins(14, 4, 14, 4)
+        layout.addWidget(self.label)
+        row = QHBoxLayout()
+        row.setContentsMargins(12, 0, 12, 8)
+        row.addWidget(self.button)
+        for box in self.choices:
+            row.addWidget(box, 1)
+        layout.addLayout(row)
+        return body
+
+    def _box(self, choice: Choice) -> QComboBox:
+        """Return a box in which one of the values is chosen."""
+        box = QComboBox()
+        box.addItems(choice.words)
+        box.setCurrentIndex(choice.place(self.stage.look))
+        box.setAccessibleName(choice.about)
+        box.setToolTip(choice.about)
+        box.setMinimumHeight(TALL)
+        box.setMinimumContentsLength(LETTERS)
+        box.setMaximumWidth(WIDEST)
+        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        box.activated.connect(lambda place: self._choose(choice, place))
+        return box
+
+    def _choose(self, choice: Choice, place: int) -> None:
+        self.stage.look = choice.chosen(self.stage.look, place)
+        self.canvas.update()
+
+    def turn(self) -> None:
+        """Pause, or go on."""
+        try:
+            if self.sweep.playing:
+                self.sweep.pause()
+            elif not self.sweep.done:
+                self.sweep.play(self.steps)
+        except Exception as error:  # of the training: `watch` raises it
+            self._fail(error)
+        self._tell()
+
+    def _tick(self) -> None:
+        if self.stop.asked:
+            self.close()
+            return
+        if not self.sweep.playing:
+            self.turn_errors()
+        self._tell()
+        self.canvas.update()
+
+    def turn_errors(self) -> None:
+        """Close the window with the error that has ended the training, if any."""
+        try:
+            self.sweep.pause()
+        except Exception as error:  # of any class: scenes are code of users
+            self._fail(error)
+
+    def _tell(self) -> None:
+        """Show how far it is, and what a click does."""
+        now = self.sweep.progressed
+        playing = self.sweep.playing
+        self.button.setText(text("sweep.window.pause" if playing else "sweep.window.play"))
+        self.button.setEnabled(playing or not self.sweep.done)
+        words = [text("sweep.window.far", step=now.step, done=now.done, total=now.total)]
+        if now.failed:
+            words.append(text("sweep.window.failed", failed=now.failed))
+        if self.stage.has_pages:
+            words.append(text("sweep.window.pages"))
+        with_hint = "   ".join([*words, text("sweep.window.hint")])
+        room = self.label.contentsRect().width()
+        fits = self.label.fontMetrics().horizontalAdvance(with_hint) <= room
+        self.label.setText(with_hint if fits else "   ".join(words))
+
+    def _draw(self, event: object) -> None:
+        if self.error is not None:
+            return
+        width, height = (max(1, round(side)) for side in self.canvas.physical_size)
+        try:
+            with turn:
+                self.canvas.set_current()
+                self.stage.draw(width, height, float(self.canvas.pixel_scale))
+                self.canvas.context.flush_commands()
+            self.drawn = True
+        except Exception as error:  # Qt would swallow it
+            self._fail(lost(error) if is_of_opengl(error) else error)
+
+    def _fail(self, error: Exception) -> None:
+        if self.error is None:
+            self.error = error
+            QTimer.singleShot(0, self.close)
+
+    def open(self, run: Run | None) -> None:
+        """End the loop, to open a network."""
+        if run is not None:
+            self.sweep.pause()
+            self.opened = run
+            self.loop.quit()
+
+    # Mouse and keyboard.
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Point at networks, open the one that is clicked, turn pages by the wheel."""
+        if event.type() == QEvent.Type.Leave:
+            self.stage.chosen = None
+        elif isinstance(event, QMouseEvent):
+            at = event.position()
+            run = self.stage.point(at.x(), at.y())
+            if event.type() == QEvent.Type.MouseButtonRelease:
+                self.open(run)
+        elif isinstance(event, QWheelEvent) and event.angleDelta().y():
+            self.stage.page(-1 if event.angleDelta().y() > 0 else 1)
+        else:
+            return False
+        self.canvas.update()
+        return False
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Space pauses, arrows choose, Enter opens, Page keys turn pages, Esc and Q close."""
+        key = Qt.Key(event.key())
+        if key == Qt.Key.Key_Space:
+            self.turn()
+        elif key in MOVES:
+            self.stage.move(*MOVES[key])
+            self.canvas.update()
+        elif key in PAGES:
+            self.stage.page(PAGES[key])
+            self.canvas.update()
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.open(self.stage.chosen)
+        elif key in (Qt.Key.Key_Escape, Qt.Key.Key_Q):
+            self.close()
+        else:
+            super().keyPressEvent(event)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """End the loop."""
+        self._timer.stop()
+        self.loop.quit()
+        event.accept()
+
+    def run(self) -> Run | None:
+        """Show the window until it is closed or a network is to be opened; return that."""
+        self.opened = None
+        self._timer.start(FRAME)
+        self.show()
+        self.loop.exec()
+        return self.opened
+
+    def release(self) -> None:
+        """Stop drawing and training, for good."""
+        self.picture.removeEventFilter(self)
+        self.canvas.events.draw.disconnect(self._draw)
+        with turn:
+            self.canvas.set_current()
+            self.stage.release()
+            self.canvas.context.flush_commands()
+
+
+def watch_sweep(
+    sweep: Sweep,
+    steps: int,
+    theme: str,
+    size: tuple[int, int] | None,
+    look: SweepLook | None = None,
+) -> int:
+    """Open a window on a sweep until it is closed; return the exit code.
+
+    steps  number of steps of each training
+    look   how the sweep is drawn at first
+
+    A network that is clicked opens in a window of its own; when that is closed, this one is back.
+    """
+    application()
+    theme = theme_of(theme)
+    with quick_turns(), Stop() as stop, ending_without_display():
+        window = SweepWindow(sweep, theme, steps, stop, look)
+        if size is not None:
+            window.resize(*size)
+        try:
+            while (run := window.run()) is not None:
+                from scalarviz.faces.controller.watch_options import WatchOptions
+                from scalarviz.faces.window.window import watch
+
+                window.hide()
+                session = sweep[run]
+                one = Show(session, title=sweep.name_of(*run))
+                watch(one, WatchOptions(theme=theme, play=False))
+        finally:
+            window.release()
+    if window.error is not None:
+        raise window.error
+    return stop.code

@@ -1,0 +1,469 @@
+"""The command line: commands, exit codes, and error messages."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import DisplayError, InputError, UnknownNameError
+from scalarviz.faces import watch as faces
+from scalarviz.faces.cli import commands
+from scalarviz.faces.scenefiles.user_code import answer
+from tests.wording import refused
+
+ROOT = Path(__file__).parents[3]
+OWN_SCENE = '''
+"""Halves a number."""
+
+from neighbour import rate
+
+import scalarviz as sv
+
+
+def scene(size=4, twice=False, start=0.5, name="x", sizes=(1, 2)):
+    """Learns to halve.
+
+    size   how many perceptrons
+    start  where it begins
+    """
+    print(f"{size=} {twice=} {start=} {name=} {sizes=}")
+    network = sv.Network([1, size, 1], seed=0)
+    pair = [[1.0], [0.5]], [[0.5], [0.25]]
+    return sv.Session(network, pair, "mse", sv.SGD(rate), batch=1, engine="python")
+'''
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "neighbour.py").write_text("rate = 0.1\n", encoding="utf-8")
+    (tmp_path / "own.py").write_text(OWN_SCENE, encoding="utf-8")
+    return str(tmp_path / "own.py")
+
+
+class Ran:
+    """What a command line left: its exit code and what it printed."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+    def run_words(*words: str) -> Ran:
+        with pytest.raises(SystemExit) as left:
+            commands.main(words)
+        return Ran(left.value.code or 0, *capsys.readouterr())
+
+    return run_words
+
+
+SMALL = ("rgb", "--engine", "python", "--steps", "5")
+
+
+def test_the_list_has_each_scene_and_what_it_is_about(run) -> None:
+    ran = run("list")
+    assert ran.code == 0
+    assert re.search(r"^rgb +A small network learns", ran.out, re.MULTILINE)
+
+
+def test_the_version_is_told(run) -> None:
+    assert run("--version").out == f"{sv.__version__}\n"
+
+
+def test_help_has_examples(run) -> None:
+    assert "scalarviz watch circle --shape spiral" in run("--help").out
+    assert (
+        "scalarviz train rgb --save run.safetensors --autosave 60"
+        in run("train", "rgb", "--help").out
+    )
+
+
+@pytest.mark.parametrize("more", [["train"], ["watch", "--terminal"]])
+def test_a_scene_runs_by_name_with_its_options(run, more: list[str]) -> None:
+    verb, *options = more
+    ran = run(verb, *SMALL, "--map", "grey", "--lr", "0.25", "--hidden", "2", *options)
+    assert ran.code == 0
+    assert "grey" in ran.out
+    assert "17 parameters, SGD(lr=0.25), engine python" in ran.out
+    assert "5 steps: loss from" in ran.out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is always a screen")
+def test_from_python_a_missing_screen_is_an_error(
+    colours: sv.Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("PySide6", reason="without it, that is what is said first")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    with refused(DisplayError, "no screen"):
+        sv.watch(colours)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_bad_options_of_watch_are_refused_before_it_looks_for_a_screen(
+    colours: sv.Session, terminal: bool
+) -> None:
+    for size in ((3, 300), 800, "800x500"):
+        with refused(InputError, 3 if size == (3, 300) else size):
+            sv.watch(colours, size=size, terminal=terminal)
+    with refused(UnknownNameError, "'sise'"):
+        sv.watch(colours, sise=(800, 500), terminal=terminal)
+
+
+@pytest.mark.parametrize("verb", ["train", "watch", "render"])
+@pytest.mark.parametrize("folder", ["mine", "mine/", "mine.py", "."])
+def test_a_folder_is_no_scene(
+    run, verb: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(folder).mkdir(exist_ok=True)
+    ran = run(verb, folder)
+    said = (
+        f"scalarviz: {folder!r} is a folder: pass the path of a scene, which is a .py file, or a "
+    )
+    assert (ran.code, ran.err) == (1, f"{said}name\n")
+    with refused(InputError, str(Path(folder))):
+        sv.watch(Path(folder))
+
+
+def test_rendering_writes_the_file_that_is_asked_for(run, tmp_path: Path) -> None:
+    for name, said in (("a.png", "5 steps: loss from"), ("a.gif", "pictures"), ("a.html", "12 op")):
+        ran = run(
+            "render", *SMALL, "-o", str(tmp_path / name), "--pixels", "320x200", "--samples", "1"
+        )
+        assert ran.code == 0 and f"{tmp_path / name}: " in ran.out and said in ran.out
+        assert (tmp_path / name).stat().st_size > 5000
+
+
+def test_a_scene_with_an_option_called_like_one_of_a_picture_keeps_it(run, tmp_path: Path) -> None:
+    path = str(tmp_path / "a.png")
+    words = ("render", "expression", "--engine", "python", "--steps", "2", "-o", path)
+    assert run(*words, "--pixels", "320x200", "--samples", "10").code == 0  # of the scene
+
+
+def test_a_training_that_was_kept_is_opened_again(
+    run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept.safetensors"
+    assert run("train", *SMALL, "--save", str(kept)).code == 0
+    opened = []
+
+    def watch(show: Any, *_: Any, **options: Any) -> int:
+        opened.append((show, options))
+        return 0
+
+    monkeypatch.setattr(faces, "watch", watch)
+    assert run("replay", str(kept)).code == 0
+    ((show, options),) = opened
+    assert show.session.step_index == 5 and show.title == "kept.safetensors"
+    assert options["play"] is False
+    for more, plays in (([], False), (["--steps", "3"], None)):
+        assert run("watch", *SMALL[:-2], "--resume", str(kept), *more).code == 0
+        assert opened[-1][1]["play"] is plays
+    ran = run("replay", str(tmp_path / "none.safetensors"))
+    assert ran.code == 1 and ran.err.count("\n") == 1
+
+
+def test_help_names_the_options_of_the_scene_and_their_defaults(run) -> None:
+    text = run("watch", "rgb", "--help").out
+    for option in ("--map", "--lr", "--batch", "--seed", "--steps", "--speed", "--theme", "--set"):
+        assert option in text
+    assert len(re.findall(r"--lr +NUMBER", text)) == 1
+    assert re.search(r"--batch +N .*colours per step.*default: 8", text)
+
+
+def test_help_of_a_verb_lists_the_scenes(run) -> None:
+    assert re.search(r"rgb +A small network learns", run("watch", "--help").out)
+
+
+def test_a_file_of_ones_own_is_a_scene_too_with_the_options_of_every_scene(run, own: str) -> None:
+    words = "--size 3 --twice --start 2 --name y --steps 2 --lr 0.25 --batch 2 --seed 3"
+    ran = run("train", own, *words.split())
+    assert ran.code == 0
+    assert "size=3 twice=True start=2.0 name='y' sizes=(1, 2)" in ran.out
+    assert "Learns to halve\n10 parameters, SGD(lr=0.25)" in ran.out
+    text = run("train", own, "--help").out
+    assert re.search(r"--start .*where it begins", text)
+    assert "--sizes" not in text  # nothing that can be typed in one word
+
+
+def test_a_scene_may_stop_itself_from_being_run_when_loaded(run, own: str) -> None:
+    with open(own, "a", encoding="utf-8") as file:
+        file.write('\nif __name__ == "__main__":\n    raise AssertionError\n')
+    assert run("train", own, "--steps", "1").code == 0
+
+
+def test_a_run_is_saved_and_goes_on(run, own: str, tmp_path: Path) -> None:
+    kept = str(tmp_path / "kept.safetensors")
+    assert f"Saved to {kept}" in run("train", own, "--steps", "7", "--save", kept).out
+    ran = run("train", own, "--steps", "3", "--resume", kept)
+    assert ran.code == 0 and re.search(r"^step +10 ", ran.out, re.MULTILINE)
+    refused = run("train", own, "--resume", kept, "--size", "5")
+    assert refused.code == 1 and "has its size from the file: leave out --size" in refused.err
+
+
+def test_a_training_that_overflows_is_saved_and_goes_on_with_a_smaller_rate(
+    run, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "it.safetensors")
+    xnor = ("train", "xnor", "--engine", "python", "--steps", "300")
+    ran = run(*xnor, "--lr", "100", "--save", path)
+    assert ran.code == 1
+    assert re.fullmatch(
+        r"scalarviz: the gradient of .* is .*\n"
+        rf"Saved to {path} at step (\d+); --resume {path} --lr 10, or less, goes on from there.\n",
+        ran.err,
+    )
+    ran = run(*xnor, "--lr", "0.01", "--resume", path)  # 0.01 is what the scene has by itself
+    assert ran.code == 0 and "105 parameters, SGD(lr=0.01), engine python" in ran.out
+    first, last = re.search(r"300 steps: loss from (\S+) to ([^. ]+\.\d+)", ran.out).groups()
+    assert float(last) < float(first)
+
+
+def test_ctrl_c_is_told_by_the_exit_code(run, own: str) -> None:
+    with open(own, "a", encoding="utf-8") as file:
+        file.write("\n\ndef scene():\n    raise KeyboardInterrupt\n")
+    assert run("train", own).code == 130
+
+
+def test_ctrl_c_in_the_middle_is_told_by_it_too(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from scalarviz.faces.terminal import train
+
+    monkeypatch.setattr(train, "with_lines", lambda *_: signal.raise_signal(signal.SIGINT))
+    ran = run("train", *SMALL)
+    assert ran.code == 130 and "Nothing was saved: --save" in ran.out
+
+
+def test_an_unknown_scene_tells_the_nearest(run) -> None:
+    ran = run("watch", "rbg")
+    assert ran.code == 2
+    assert ran.err.startswith("scalarviz: unknown scene 'rbg': choose one of circle")
+    assert ran.err.endswith("did you mean 'rgb'?\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (["train", *SMALL, "--map", "gray"], 2, "unknown map 'gray'.* did you mean 'grey'"),
+        (["train", *SMALL, "--set", "mop=grey"], 2, "unknown option of the scene 'mop'"),
+        (["train", *SMALL, "--set", "map"], 1, "--set takes NAME=VALUE, not 'map'"),
+        (["watch", *SMALL, "--theme", "dim"], 2, "unknown theme 'dim'"),
+        (["train", "rgb", "--engine", "gpu"], 2, "unknown engine 'gpu'"),
+        (["train", *SMALL, "--lr", "-1"], 1, "lr=-1.0: the learning rate must be"),
+        (["train", *SMALL, "--steps", "0"], 1, "steps must be an integer of at least 1, not 0"),
+        (["train", *SMALL, "--batch", "-1"], 1, "batch must be an integer"),
+        (["watch", *SMALL, "--speed", "-3"], 1, "the speed must be"),
+        (["train", *SMALL, "--autosave", "3"], 1, "--autosave needs a file"),
+        (["train", *SMALL, "--save", "none/it"], 1, "there is no folder 'none' to save in"),
+        (["train", *SMALL, "--resume", "none.safetensors"], 1, ".*none.safetensors"),
+        (["train", "none.py"], 1, "there is no file 'none.py'"),
+    ],
+)
+def test_a_mistake_is_answered_by_one_sentence(run, words, code: int, sentence: str) -> None:
+    ran = run(*words)
+    assert ran.code == code
+    assert re.match(f"scalarviz: {sentence}", ran.err)
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("x = 1\n", "has no function called scene"),
+        ("def scene():\n    return 3\n", "returned 3"),
+        ("def scene(size):\n    pass\n", "parameter 'size' has no default: give it one"),
+        (
+            "def scene(steps=3):\n    pass\n",
+            "'steps' is called like an option that every",
+        ),
+    ],
+)
+def test_a_file_that_is_no_scene_is_refused(run, own: str, text: str, sentence: str) -> None:
+    Path(own).write_text(text, encoding="utf-8")
+    ran = run("train", own)
+    assert ran.code == 1 and sentence in ran.err
+
+
+def test_an_option_that_is_not_there_is_a_usage_error(run) -> None:
+    ran = run("train", "rgb", "--deepth", "3")
+    assert ran.code == 2 and "--deepth" in ran.err
+
+
+@pytest.mark.parametrize("word", ["--size", "--width", "--height", "--resolution"])
+def test_the_size_of_a_picture_is_asked_for_by_its_pixels(run, word: str) -> None:
+    ran = run("render", "rgb", word, "800x500")
+    assert ran.code == 2 and "--pixels" in ran.err and "--seed" not in ran.err
+    ran = run("train", "rgb", word, "800x500")
+    assert ran.code == 2 and "--pixels" not in ran.err
+
+
+def test_the_exit_code_of_the_doctor_is_that_of_the_command(
+    run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from scalarviz.faces.cli import doctor
+
+    monkeypatch.setattr(doctor, "examine", lambda **_: 1)
+    assert run("doctor").code == 1
+
+
+def run_python(*words: str, **more: Any) -> str:
+    command = [sys.executable, *words]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=ROOT, **more
+    ).stdout
+
+
+def complete(line: str) -> list[str]:
+    """What a shell offers at the end of a line."""
+    count = len(line.split()) - (not line.endswith(" "))
+    environment = {
+        "_SCALARVIZ_COMPLETE": "complete_bash",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(count),
+    }
+    main = "from scalarviz.faces.cli.commands import main; main()"
+    return run_python("-c", main, env=os.environ | environment).split()
+
+
+def test_a_shell_completes_commands_scenes_and_options() -> None:
+    assert complete("scalarviz tr") == ["train"]
+    assert complete("scalarviz watch xn") == ["xnor"]
+    assert complete("scalarviz watch xor --ac") == ["--activation"]
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("watch rgb --map s", ["sepia", "swap"]),  # names of the scene's own table
+        ("watch circle --shape sp", ["spiral"]),
+        ("train xor --optimizer ad", ["adam", "adamw"]),
+        ("train texture --loss sig", ["sigmoid_cross_entropy"]),
+        ("page rgb --engine ", ["cuda", "cpu", "python", "auto"]),
+        ("render rgb --theme ", ["dark", "light"]),
+        ("render rgb --move o", ["orbit"]),
+        ("watch rgb --save ru", []),  # the shell offers files then
+        ("watch rgb --lr ", []),
+        ("class rgb x", ["xnor", "xor"]),
+        ("replay ", []),
+        ("watch rgb --map = s", ["sepia", "swap"]),  # as bash splits --map=s
+        ("watch rgb --map =", ["invert", "grey", "sepia", "hue", "swap", "copy"]),
+        ("watch rgb --lr = 2 --map = gr", ["grey"]),
+        ("render rgb --color la", ["last\\", "change"]),  # one word for bash
+    ],
+)
+def test_a_shell_completes_the_values_of_options(
+    run, monkeypatch: pytest.MonkeyPatch, line: str, offered: list[str]
+) -> None:
+    monkeypatch.setenv("_SCALARVIZ_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", f"scalarviz {line}")
+    monkeypatch.setenv("COMP_CWORD", str(len(line.split()) + line.endswith(" ")))
+    assert run().out.split() == offered
+
+
+@pytest.mark.parametrize("shell", ["complete_zsh", "complete_fish"])
+def test_other_shells_complete_scenes_and_their_options_too(shell: str) -> None:
+    environment = {
+        "_SCALARVIZ_COMPLETE": shell,
+        "_TYPER_COMPLETE_ARGS": "scalarviz watch rgb --map se",
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+    }
+    main = "from scalarviz.faces.cli.commands import main; main()"
+    assert "sepia" in run_python("-c", main, env=os.environ | environment)
+
+
+def test_a_completion_of_scenes_loads_no_numpy() -> None:
+    report = "import sys, atexit; atexit.register(lambda: print(*sys.modules)); " + (
+        "from scalarviz.faces.cli.commands import main; main()"
+    )
+    environment = {
+        "_SCALARVIZ_COMPLETE": "complete_bash",
+        "COMP_WORDS": "scalarviz watch ",
+        "COMP_CWORD": "2",
+    }
+    loaded = run_python("-c", report, env=os.environ | environment).split()
+    assert "rgb" in loaded and "numpy" not in loaded
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["watch"], ["watch", "rgb"], ["render", "xor"], ["replay"], ["class"], ["doctor"]],
+)
+def test_help_has_no_types_of_python(run, words: list[str]) -> None:
+    text = run(*words, "--help").out
+    assert "--help" in text and not re.search(r"<(bool|str|int|float|path|list)", text)
+    assert "--no-terminal" not in text
+    if words == ["watch", "rgb"]:
+        assert "--bias" in text and "--no-bias" in text
+        assert re.search(r"--save +FILE", text) and re.search(r"--map +NAME", text)
+
+
+def test_a_switch_that_help_leaves_out_still_works(run) -> None:
+    assert "unknown" not in run("watch", *SMALL, "--terminal", "--no-tour").err
+
+
+@pytest.mark.parametrize(("wrong", "meant"), [("--rate", "--lr"), ("--initialisation", "--init")])
+def test_frequent_names_of_options_are_answered_with_ours(run, wrong: str, meant: str) -> None:
+    ran = run("train", "rgb", wrong, "1")
+    # The words of click 8.2, by which typer 0.16 parses, and of newer ones.
+    assert ran.code == 2 and re.search(f"(Did you mean|Possible options:) {meant}", ran.err)
+
+
+def test_python_m_scalarviz_is_the_same() -> None:
+    assert run_python("-m", "scalarviz", "--version") == f"{sv.__version__}\n"
+
+
+def test_a_list_loads_neither_numpy_nor_a_display() -> None:
+    report = (
+        "import sys; from scalarviz.faces.cli import commands; "
+        "commands.print_scenes(); print(*sys.modules)"
+    )
+    loaded = run_python("-c", report).split()
+    assert "rgb" in loaded
+    assert not {"numpy", "rich", "typer", "numba"} & set(loaded)
+
+
+def test_a_training_stops_where_it_is_told_to(run: Any) -> None:
+    words = ("train", "rgb", "--engine", "python", "--steps", "50")
+    done = run(*words, "--stop-when", "loss < 100", "--stop-when", "not finite")
+    assert done.code == 0 and "stopped at step 1: loss < 100 (it is" in done.out
+    refused = run(*words, "--stop-when", "los < 100")
+    assert refused.code and "did you mean 'loss'" in refused.err
+    assert "--stop-when" in run("train", "rgb", "--help").out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a current folder cannot be removed")
+def test_in_a_removed_folder_it_trains_and_says_where_nothing_can_be_kept(tmp_path: Path) -> None:
+    def ran(*words: str) -> tuple[int, str, str]:
+        (folder := tmp_path / "gone").mkdir()
+        done = subprocess.run(
+            [sys.executable, "-m", "scalarviz", *words], capture_output=True, text=True,
+            cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, preexec_fn=folder.rmdir,
+            check=False,
+        )  # fmt: skip
+        assert "Traceback" not in done.stderr and "FileNotFoundError" not in done.stderr
+        return done.returncode, done.stdout, done.stderr
+
+    code, out, _ = ran("train", "xor", "--engine", "python", "--steps", "5")
+    assert code == 0 and "5 steps: loss from" in out
+    code, out, error = ran("train", "xor", "--engine", "python", "--save", "it.safetensors")
+    assert (code, out) == (1, "") and "nothing can be saved in '.'" in error
+    code, out, error = ran("page", "xor", "--engine", "python")
+    assert (code, out) == (1, "") and "there is no folder '.' to save in" in error
+
+
+def test_an_error_for_want_of_a_current_folder_says_so() -> None:
+    error = answer(FileNotFoundError(2, "No such file or directory"))  # as os.getcwd raises it
+    assert str(error) == "the current folder was removed: change to another one"

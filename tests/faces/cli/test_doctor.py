@@ -1,0 +1,218 @@
+"""The doctor: it never fails, suggests repairs, and its exit code depends on requirements only."""
+
+import io
+import json
+import sys
+
+import pytest
+from rich.console import Console
+
+from scalarviz.faces.cli import doctor, probes
+from scalarviz.faces.cli.doctor import CHECKS, CLASS, command_for, examine, requirements, run_probe
+from scalarviz.faces.cli.probes import ALWAYS, COMMAND, PIP, PROBES, SYSTEM, Lack, answer
+from scalarviz.pictures.view.shading import network_shader
+from tests.wording import refused
+
+BY_NAME = {check.name: check for check in CHECKS}
+
+
+def said(**broken: str):
+    """What the probes say where those named lack something, and all others work."""
+
+    def run(name: str) -> str:
+        mend = broken.get(name, "")
+        return json.dumps({"works": not mend, "said": f"about {name}", "mend": mend})
+
+    return run
+
+
+def examined(*, for_class: bool = False, **broken: str) -> tuple[int, str]:
+    file = io.StringIO()
+    code = examine(Console(file=file, width=100), said(**broken), for_class=for_class)
+    return code, file.getvalue()
+
+
+def test_every_check_has_its_probe() -> None:
+    assert list(BY_NAME) == [probe.__name__ for probe in ALWAYS]
+    assert {check.name for check in (*CHECKS, *CLASS)} == set(PROBES)
+
+
+def test_all_is_well_where_all_works() -> None:
+    code, text = examined()
+    assert code == 0 and "Scenes can be watched" in text
+    assert text.count("works ") == len(CHECKS) and "To mend" not in text
+    assert all(f"about {check.name}" in text for check in CHECKS)
+
+
+def test_what_is_not_needed_may_lack() -> None:
+    code, text = examined(cuda=SYSTEM, window=PIP, video=PIP)
+    assert code == 0
+    assert "To mend window:\n" in text and "pip install 'PySide6-Essentials" in text
+    assert "To mend cuda (with an NVIDIA GPU only):" in text
+
+
+def test_without_numba_nothing_can_be_watched() -> None:
+    code, text = examined(numba=PIP)
+    assert code == 1 and "No scene can be watched yet: numba must work first" in text
+
+
+def test_a_teacher_is_told_in_one_screen() -> None:
+    code, text = examined(for_class=True)
+    assert code == 0
+    assert len(text.splitlines()) <= 24
+    assert text.splitlines()[-1].startswith("Ready for a class: make notebooks")
+    assert "window" not in text and "cuda" not in text
+
+
+@pytest.mark.parametrize(
+    "name", ["python", "numba", "opengl", "notebook", "jupyter", "onnx", "room"]
+)
+def test_a_class_takes_all_that_the_lessons_take(name: str) -> None:
+    code, text = examined(for_class=True, **{name: SYSTEM})
+    assert code == 1
+    assert text.splitlines()[-1] == f"Not ready for a class: {name} must work first."
+
+
+def test_kernels_can_be_compiled_before_a_class() -> None:
+    code, text = examined(for_class=True, kernels=COMMAND)
+    assert code == 0
+    assert "-m scalarviz warm" in text
+
+
+def test_slow_pictures_are_said_to_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probes, "SMOOTH", 1e9)
+    found = answer("pictures")
+    assert (found["works"], found["mend"]) == (True, "")
+    assert "pictures a second: close other programs" in found["said"]
+
+
+def test_a_full_disk_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert answer("room")["works"]
+    monkeypatch.setattr(probes, "GIGABYTES", 1e6)
+    assert "of disk are free, and 1e+06 are needed" in answer("room")["said"]
+
+
+def test_another_jupyter_rfb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert answer("notebook")["works"]
+    monkeypatch.setattr(probes, "RFB", "9.9")
+    assert answer("notebook") == {
+        "works": False,
+        "said": "jupyter_rfb is 1.0.2, and 9.9 is needed",
+        "mend": PIP,
+    }
+
+
+def test_what_a_lesson_draws_with_is_looked_for() -> None:
+    found = answer("kernels")
+    assert found["works"]
+    assert found["said"].startswith("compiled;") or found["mend"] == COMMAND
+
+
+@pytest.mark.slow
+def test_the_speed_of_shaders_is_told() -> None:
+    found = answer("shader")
+    assert found["works"] and "outputs of 13,507 weights in" in found["said"]
+    assert "by the cpu engine in" in found["said"] and "weights have each pixel" in found["said"]
+
+
+def test_why_shaders_do_not_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network_shader, "text_of", lambda net: (None, "there is no card"))
+    found = answer("shader")
+    assert (found["works"], found["said"]) == (False, "there is no card")
+
+
+def test_extras_that_are_missing_have_their_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    code, text = examined(digits=PIP, onnx=PIP)
+    assert code == 0
+    for name, package in (("digits", "scikit-learn"), ("onnx", "onnx")):
+        assert f"To mend {name}:\n" in text
+        assert command_for(BY_NAME[name], PIP, "linux").split("install ")[1] in text
+        assert set(requirements(name)) <= {f"scalarviz[{name}]", f"{package}>=1.4", "onnx>=1.16"}
+    monkeypatch.setattr(probes, "find_spec", lambda module: None)
+    for name, module in (("digits", "sklearn"), ("onnx", "onnx")):
+        expected = {"works": False, "said": f"{module} is not installed", "mend": PIP}
+        assert answer(name) == expected
+
+
+def test_extras_are_tried_and_not_only_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert answer("digits")["said"].endswith(", 1,797 pictures")
+    assert answer("onnx")["works"]
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    assert not answer("onnx")["works"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "system", "command"),
+    [
+        ("numba", SYSTEM, "linux", "sudo apt-get install libgomp1"),
+        ("numba", SYSTEM, "darwin", "brew install libomp"),
+        ("numba", SYSTEM, "win32", "winget install Microsoft.VCRedist.2015+.x64"),
+        ("cuda", PIP, "darwin", "there is no CUDA for macOS"),
+        ("window", "", "linux", ""),
+        ("window", SYSTEM, "linux", "libxcb-cursor0"),
+        ("video", PIP, "win32", '-m pip install "av>=12"'),
+        ("video", SYSTEM, "linux", "-m pip install 'av>=12'"),
+    ],
+)
+def test_each_system_has_its_command(
+    monkeypatch: pytest.MonkeyPatch, name: str, kind: str, system: str, command: str
+) -> None:
+    found = {"apt-get": "there"}
+    monkeypatch.setattr(doctor.shutil, "which", found.get)
+    told = command_for(BY_NAME[name], kind, system)
+    assert command in told and bool(told) == bool(command)
+
+
+def test_where_there_is_no_apt_the_names_are_still_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
+    assert command_for(BY_NAME["numba"], SYSTEM, "linux") == "install what Debian calls libgomp1"
+
+
+def test_what_pip_must_install_is_what_setup_cfg_says() -> None:
+    assert any(line.startswith("jupyter_rfb==") for line in requirements("notebook"))
+    assert any(line.startswith("numba>=") for line in requirements(""))
+    assert not any("extra" in line for line in requirements("desktop"))
+
+
+# Probes, each in a process of its own.
+
+
+def test_a_probe_tells_what_it_found() -> None:
+    told = json.loads(run_probe("python"))
+    assert told["works"] and told["said"].startswith(f"{sys.version_info.major}.")
+
+
+def test_a_probe_that_dies_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "import os, sys; print('no plugin', file=sys.stderr, flush=True); os.abort()"
+    real = doctor.subprocess.run
+    monkeypatch.setattr(
+        doctor.subprocess, "run", lambda command, **more: real([command[0], "-c", code], **more)
+    )
+    assert json.loads(run_probe("window")) == {
+        "works": False, "said": "it died: no plugin", "mend": SYSTEM
+    }  # fmt: skip
+
+
+def test_a_probe_that_hangs_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "SECONDS", 0.01)
+    assert "did not answer within 0.01 seconds" in json.loads(run_probe("python"))["said"]
+
+
+def test_a_python_that_cannot_be_started_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    assert "no other process could be started" in json.loads(run_probe("python"))["said"]
+
+
+def test_whatever_a_probe_meets_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> str:
+        raise ImportError("libfoo.so: cannot open\nmore")
+
+    def lacking() -> str:
+        raise Lack("slowly", SYSTEM, works=True)
+
+    monkeypatch.setitem(PROBES, "broken", broken)
+    monkeypatch.setitem(PROBES, "lacking", lacking)
+    assert answer("broken")["said"] == "ImportError: libfoo.so: cannot open"
+    assert answer("lacking") == {"works": True, "said": "slowly", "mend": SYSTEM}
+    with refused(Lack, "a_module_that_is_not"):
+        probes.need("numpy", "a_module_that_is_not")

@@ -1,0 +1,347 @@
+"""No message of a face speaks of code: errors say what to click there."""
+
+import ast
+import json
+import math
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import save as safetensors
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.base import texts
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.data import base
+from scalarviz.faces.controller import files
+from scalarviz.faces.controller.clicks import CLICKS, as_sentence, without_code
+from scalarviz.faces.controller.control import Control
+from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.own_input import learn
+from tests.faces.controller.conftest import Open
+from tests.faces.controller.fake_stage import FakeStage
+from tests.sessions import inverting
+
+ENGLISH = json.loads(Path(texts.__file__).with_name("english.json").read_text(encoding="utf-8"))
+PACKAGE = Path(sv.__file__).parent
+# Methods, attributes and calls, arguments by name, options of the command line.
+CODE = re.compile(r"\b(s|sv|net|np|session)\.\w|\w\(|\w=[\w'\"\[({]|\w=( |$)|(?<!\S)--\w|`")
+ENTRIES = ["", "zzz", "loss <", "accuracy > 2", "weight 999 > 0", "loss < 0.01", "not finite"]
+NUMBERS = ["", "abc", "nan", "inf", "-1", "0", "1e39", "0.1", -1.0, 1e9, math.nan, math.inf]
+
+
+class Heard(FakeStage):
+    """A stage that keeps what it is told, and refuses what would need a picture."""
+
+    def put_in(self) -> None:
+        self.own: Any = np.zeros(self.show.session.network.inputs)
+
+    def pin(self, part: Any) -> None:
+        self.pinned = part
+
+
+def frozen() -> sv.Session:
+    session = inverting()
+    session.freeze(range(31))
+    return session
+
+
+def convolution() -> sv.Session:
+    layers = [sv.Conv2d((1, 4, 4), 2, padding=1), sv.Flatten((2, 4, 4)), sv.Dense(32, 2)]
+    samples = np.random.default_rng(0).random((6, 16)), np.eye(2)[[0, 1, 0, 1, 0, 1]]
+    return sv.Session(sv.Network(layers, seed=0), samples, batch=2, engine="python")
+
+
+def single() -> sv.Session:
+    optimizer = sv.SGD(0.5, schedule=sv.Schedule("step", every=10, factor=0.5))
+    return sv.Session(sv.Network([2, 1], seed=0), data.Xor(), "mse", optimizer, engine="python")
+
+
+def expression() -> sv.Session:
+    a = sv.Value(0.5, label="a")
+    rule = sv.compile(lambda x: (a * x).tanh(), inputs=1)
+    samples = np.linspace(0.0, 1.0, 5)[:, np.newaxis], np.zeros((5, 1))
+    return sv.Session(rule, samples, "mse", sv.SGD(0.1), engine="python")
+
+
+SESSIONS = inverting, frozen, convolution, single, expression
+
+
+def told(controller: Controller) -> list[str]:
+    stage: Any = controller.stage
+    heard: list[str] = stage.notices
+    return heard
+
+
+def values_of(row: Control, controller: Controller) -> list[Any]:
+    """Values that a user can give a control, and some that none should."""
+    state = controller.state
+    scale = row.scale(state)
+    return {
+        "button": [1, 10],
+        "tick": [True, False],
+        "choice": [*row.names(state), "none of them"],
+        "number": NUMBERS,
+        "entry": ENTRIES,
+        "text": [],
+    }.get(row.kind) or [scale.number(place) for place in (0, scale.last // 2, scale.last)]
+
+
+def pin(controller: Controller, what: str) -> None:
+    program = controller.session.network.program
+    if what == "weight":
+        controller.stage.pinned = 0
+    elif what:
+        buffers = {"input": program.inputs, "output": program.outputs}
+        controller.stage.pinned_neuron = (buffers[what].name, 0)
+
+
+QUICK = [(inverting, "weight"), (expression, "")]
+EACH = [(make, what) for make in SESSIONS for what in ("", "weight", "input", "output")]
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [*QUICK, *(pytest.param(*each, marks=pytest.mark.slow) for each in EACH if each not in QUICK)],
+)
+def test_no_control_speaks_of_code(make: Callable[[], sv.Session], what: str, opened: Open) -> None:
+    for row in CONTROLS.values():
+        if row.window or row.several:
+            continue
+        controller = opened(make(), Heard)
+        pin(controller, what)
+        for value in values_of(row, controller):
+            row.set(controller, value)
+            controller.pause()
+        assert [said for said in told(controller) if CODE.search(said)] == [], row.name
+
+
+WRONG: dict[type, list[Any]] = {
+    int: [-1, 0, 10**7],
+    float: [-1.0, math.nan, "abc", 1e300],
+    str: ["", "zzz", "16,16", "0", "1,x"],
+    bool: [True, False],
+}
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("there is nothing to undo", "There is nothing to undo"),
+        ("features 'zzz': unknown", "Features 'zzz': unknown"),
+        ("it.png is no picture", "it.png is no picture"),
+        ("a_b is no name", "a_b is no name"),
+        ("'zzz' is no name", "'zzz' is no name"),
+        ("", ""),
+    ],
+)
+def test_an_error_is_shown_with_a_capital_letter_unless_it_begins_with_a_name(
+    message: str, shown: str
+) -> None:
+    assert as_sentence(message) == shown
+
+
+def test_a_wrong_option_is_named_without_code(opened: Open) -> None:
+    controller = opened("circle", Heard)
+    controller.set_option("features", "zzz")
+    assert told(controller)[-1].startswith("Features 'zzz': unknown feature 'zzz'")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scene", ["circle", "rgb", "xor", "normalized"])
+def test_no_option_of_a_scene_speaks_of_code(scene: str, opened: Open) -> None:
+    controller = opened(scene, Heard)
+    for choice in controller.state.choices:
+        for value in (*choice.choices, *WRONG[choice.kind]):
+            controller.set_option(choice.name, value)
+            controller.pause()
+    assert len(told(controller)) > 5
+    assert [said for said in told(controller) if CODE.search(said)] == []
+
+
+# Each row of the table, by what leads to it in a window.
+
+
+def save(session: sv.Session, folder: Path) -> Path:
+    session.save(folder / "run.safetensors")
+    return folder / "run.safetensors"
+
+
+def bend(x: float) -> float:
+    return x / (1.0 + abs(x))
+
+
+def bend_derivative(x: float, y: float) -> float:
+    return 1.0 / ((1.0 + abs(x)) * (1.0 + abs(x)))
+
+
+class Bend(sv.Layer):
+    """A layer of one's own, which no file can hold."""
+
+    def lower(self, program: Any) -> None:
+        program.add("activation", "tanh", size=self.outputs)
+
+    def settings(self) -> dict[str, Any]:
+        return {"size": self.inputs}
+
+    def forward_rows(self, batch: Any) -> Any:
+        return batch
+
+    backward_rows = evaluate_rows = forward_rows
+
+
+def single_with(value: float) -> sv.Session:
+    session = single()
+    session.network.bank.value[:] = value
+    return session
+
+
+def use(name: str, value: Any = 1) -> Callable[[Any, Path], object]:
+    """Sets a control while weight 0 is pinned."""
+
+    def act(controller: Any, folder: Path) -> None:
+        controller.stage.pinned = 0
+        CONTROLS[name].set(controller, value)
+
+    return act
+
+
+def step(controller: Any, folder: Path) -> None:
+    controller.step(+1)
+
+
+def step_too_far(controller: Any, folder: Path) -> None:
+    controller.set_rate(3e38)
+    controller.step(+1, 10)
+
+
+def too_many_samples(controller: Any, folder: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(base, "MOST_ADDED", 0)
+        controller.stage.own = np.full(3, 0.5)
+        learn(controller, "")
+
+
+def mixed_on_python(controller: Any, folder: Path) -> None:
+    controller.do(lambda: controller.session.to("python", "mixed"))
+
+
+def drop_picture(controller: Any, folder: Path) -> None:
+    files.drop(controller, folder / "a.png")
+
+
+def own_formula(controller: Any, folder: Path) -> None:
+    sv.activation(bend, bend_derivative)
+    net = sv.Network([2, 3, 1], "bend", seed=1)
+    path = save(sv.Session(net, data.Xor(), "mse", sv.SGD(0.1), engine="python"), folder)
+    ACTIVATIONS.popitem()
+    files.open_run(controller, path)
+
+
+def data_by_code(controller: Any, folder: Path) -> None:
+    net = sv.Network([1, 2, 1], seed=1)
+    made = data.Generated(
+        lambda step, batch, seed: (np.zeros((batch, 1)), np.zeros((batch, 1))), inputs=1, outputs=1
+    )
+    path = save(sv.Session(net, made, "mse", sv.SGD(0.1), batch=2, engine="python"), folder)
+    files.open_run(controller, path)
+
+
+def own_layer() -> sv.Session:
+    return sv.Session(sv.Network([Bend(2, 2), sv.Dense(2, 1)], seed=1), data.Xor(), engine="python")
+
+
+def save_run(controller: Any, folder: Path) -> None:
+    files.save(controller, folder / "run.safetensors")
+
+
+def open_bytes(content: bytes) -> Callable[[Any, Path], object]:
+    """Opens a file with this content as a training."""
+
+    def act(controller: Any, folder: Path) -> None:
+        path = folder / "theirs.safetensors"
+        path.write_bytes(content)
+        files.open_run(controller, path)
+
+    return act
+
+
+# Messages of the table, the training in which each is met, and what the user does there.
+LED_TO = [
+    ("unfreeze", frozen, use("weight rate", "0.1")),
+    ("unfreeze", frozen, use("layer rate", "0.1")),
+    ("lower_from", single, step_too_far),
+    ("lower", lambda: single_with(3e38), step),
+    ("type", lambda: single_with(math.nan), step),
+    ("scene", expression, use("remove neuron")),
+    ("kind", convolution, use("add neuron")),
+    ("another_layer", convolution, use("add neuron")),
+    ("earlier_layer", single, use("add neuron")),
+    ("fewer_samples", inverting, too_many_samples),
+    ("on_cpu", inverting, mixed_on_python),
+    ("unmeasured", inverting, use("stop when", "held-out accuracy > 0.5")),
+    ("texture", inverting, drop_picture),
+    ("program", inverting, own_formula),
+    ("program", inverting, data_by_code),
+    ("program_saves", own_layer, save_run),
+    ("saved_here", inverting, open_bytes(safetensors({"w": np.zeros(2, np.float32)}))),
+    ("saved_here", inverting, open_bytes(b"no")),
+]
+
+
+@pytest.mark.parametrize(("name", "make", "act"), LED_TO)
+def test_errors_say_what_to_click(
+    name: str, make: Any, act: Any, opened: Open, tmp_path: Path
+) -> None:
+    controller = opened(make(), Heard)
+    act(controller, tmp_path)
+    said = told(controller)[-1]
+    assert not CODE.search(said), said
+    words = re.escape(ENGLISH[f"clicks.{name}"])
+    assert re.search(re.sub(r"\\{\w+\\}", ".+", words), said), said
+
+
+def test_every_row_has_something_that_leads_to_it() -> None:
+    assert {name for name, *_ in LED_TO} == set(CLICKS.values())
+    assert {name for name, *_ in LED_TO} == {
+        key.split(".")[1] for key in ENGLISH if key.startswith("clicks.")
+    }
+
+
+# Errors of the files to which a mouse leads, also those that are raised seldom.
+
+REACHED = """
+    faces/controller/clicks.py faces/controller/controller.py faces/controller/edits.py
+    faces/controller/export.py faces/controller/files.py faces/controller/growing.py
+    faces/controller/options.py faces/controller/own_input.py faces/controller/parts.py
+    faces/controller/presets.py data/adding.py data/pictures.py files/checked_safetensors.py
+    files/networks.py files/own_formulas.py files/runs.py files/settings_codec.py
+    core/model/not_finite.py training/network/growing.py training/session/growing.py
+    training/session/undo.py training/session/user_actions.py
+""".split()
+
+
+def template(node: ast.expr) -> str:
+    """The text of a literal, with 1 in place of what is computed."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(map(template, node.values))
+    return "1"
+
+
+def errors_in(file: Path) -> Iterator[str]:
+    """The messages of the errors that a file raises, after the table was applied."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Error"):
+            yield from map(without_code, map(template, node.args))
+
+
+@pytest.mark.parametrize("file", REACHED)
+def test_no_error_that_a_mouse_can_lead_to_speaks_of_code(file: str) -> None:
+    assert [said for said in errors_in(PACKAGE / file) if CODE.search(said)] == []

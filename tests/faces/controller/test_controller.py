@@ -1,0 +1,985 @@
+"""The commands of a controller, with a stage that records its calls."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.engines.registry import ENGINES
+from scalarviz.faces.controller import guide, play
+from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.end_of_run_actions import take
+from scalarviz.faces.controller.files import drop, open_run, save
+from scalarviz.faces.controller.keys import ALIASES, help_rows, keys_of, rows_for
+from scalarviz.faces.controller.startup import Opening
+from scalarviz.pictures.presenter.show import Show
+from tests.faces.controller.conftest import Open
+from tests.waiting import until
+
+MakeController = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is done here is quick; on a machine with much else to do it may take a while."""
+    for place in ("hand", "play"):
+        monkeypatch.setattr(f"scalarviz.faces.controller.{place}.AT_ONCE", 10.0)
+
+
+@pytest.fixture
+def make(opened: Open) -> Open:
+    return opened
+
+
+@pytest.fixture
+def controller(make: MakeController, show: Show) -> Any:
+    return make(show)
+
+
+def values(controller: Any) -> list[float]:
+    return list(controller.session.network.bank.value)
+
+
+# Going on, and back.
+
+
+def test_it_goes_to_an_operation_one_by_one(controller: Any) -> None:
+    seen = []
+
+    def walk(operations: int) -> None:
+        controller.stage.travel(operations)
+        while controller.guide.walk.left or controller.hand.busy:
+            controller.attend()
+            if not seen or seen[-1] != controller.session.clock.place:
+                seen.append(controller.session.clock.place)
+            time.sleep(0.002)
+
+    walk(3)
+    assert seen == [(0, 1), (0, 2), (0, 3)]
+    walk(-2)
+    assert seen[3:] == [(0, 2), (0, 1)]
+    walk(0)
+    assert controller.session.clock.place == (0, 1)
+
+
+def test_whatever_else_is_done_ends_the_way_to_an_operation(controller: Any) -> None:
+    for command in (controller.pause, controller.play, lambda: controller.step(1)):
+        controller.stage.travel(5)
+        controller.attend()
+        command()
+        assert controller.guide.walk.left == 0
+        controller.pause()
+
+
+def test_it_plays_in_the_background_until_paused(controller: Any) -> None:
+    controller.toggle_play()
+    assert controller.state.playing
+    until(lambda: controller.session.step_index > 3)
+    controller.toggle_play()
+    there = controller.session.step_index
+    time.sleep(0.02)
+    assert not controller.state.playing and controller.session.step_index == there
+
+
+@pytest.mark.parametrize(
+    ("unit", "once", "ten_times"),
+    [
+        ("operation", (0, 1), (1, 0)),  # a step has ten operations
+        ("phase", (0, 1), (2, 0)),  # and five phases
+        ("step", (1, 0), (10, 0)),
+        ("epoch", (8, 0), (80, 0)),
+    ],
+)
+def test_the_unit_says_how_far_a_step_goes(
+    controller: Any, unit: str, once: tuple[int, int], ten_times: tuple[int, int]
+) -> None:
+    operations = len(controller.session.operations)
+    controller.set_unit(unit)
+    controller.step(+1)
+    assert controller.session.clock.place == once
+    controller.step(-1)
+    assert controller.session.clock.place == (0, 0)
+    controller.step(+1, 10)
+    step, operation = controller.session.clock.place
+    if unit == "operation":
+        assert step * operations + operation == 10
+    else:
+        assert (step, operation) == ten_times
+    controller.step(-1, 10)
+    assert controller.session.clock.place == (0, 0)
+
+
+def test_samples_are_a_unit_only_where_a_step_has_one(
+    make: MakeController, controller: Any
+) -> None:
+    assert "sample" not in controller.state.units
+    controller.set_unit("sample")
+    assert controller.unit == "step" and "batch has 8 samples" in controller.message
+    xor = make("xor")
+    xor.set_unit("sample")
+    xor.step(+1)
+    assert xor.unit == "sample" and xor.session.step_index == 1
+
+
+def test_operations_go_whatever_the_unit(controller: Any) -> None:
+    controller.operation(-1)  # there is nothing before the start
+    controller.operation(+1)
+    controller.operation(-1)
+    controller.step(+1)
+    controller.set_unit("operation")
+    controller.step(+1, 10)
+    controller.step(+1)
+    assert controller.session.clock.place == (1, 11)
+
+
+def test_a_step_by_hand_pauses(controller: Any) -> None:
+    controller.play()
+    controller.step(-1)
+    assert not controller.session.playing
+
+
+def test_a_seek_stays_within_what_is_known(controller: Any) -> None:
+    controller.step(+1, 10)
+    controller.seek(4)
+    assert controller.session.step_index == 4
+    controller.seek(99)
+    assert controller.session.step_index == 10
+    controller.seek(-5)
+    assert controller.session.step_index == 0 and controller.state.end == 10
+
+
+def test_many_epochs_are_taken_in_the_background_and_end_just_there(controller: Any) -> None:
+    controller.set_unit("epoch")
+    controller.step(+1, 20)
+    assert controller.session.playing
+
+    def attended() -> bool:
+        controller.attend()
+        return not controller.session.playing
+
+    until(attended)
+    assert controller.session.clock.place == (160, 0)
+    assert controller.stage.offers == {}
+
+
+def test_starting_again_keeps_what_was_done(controller: Any) -> None:
+    before = values(controller)
+    controller.step(+1, 10)
+    controller.reset()
+    assert values(controller) == before and controller.session.step_index == 0
+    assert "the old future is kept" in controller.stage.notices[-1]
+    controller.stage.then()
+    assert controller.session.current_branch.number == 0 and controller.state.end == 10
+
+
+# Speeds.
+
+
+class Ticks:
+    """A time that is set by hand."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_play_keeps_the_speed_of_the_show(
+    make: MakeController, colours: sv.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Ticks()
+    monkeypatch.setattr(play, "perf_counter", clock)
+    controller = make(Show(colours, speed=10))
+    controller.play()
+    seen = []
+    for seconds in (0.0, 5.9, 6.1, 8.9, 9.1):
+        clock.now = seconds
+        controller.attend()
+        seen.append(controller.state.speed)
+    assert seen == [10.0] * 5
+    clock.now = 1060.0
+    controller.attend()
+    assert controller.state.speed == 10.0
+
+
+def test_starting_again_keeps_the_speed(make: MakeController, colours: sv.Session) -> None:
+    controller = make(Show(colours, speed=10))
+    controller.set_speed(3.0)
+    controller.reset()
+    assert controller.state.speed == 3.0
+
+
+def test_a_speed_of_ones_own_replaces_that_of_the_show(
+    make: MakeController, colours: sv.Session
+) -> None:
+    controller = make(Show(colours, speed=10))
+    controller.set_speed(400.0)
+    assert controller.state.speed == 400.0
+    controller.set_speed(0.0)
+    assert controller.state.speed == 400.0 and "speed" in controller.message
+    assert make(Show(colours, speed=10), speed=0).state.speed is None
+
+
+def test_play_goes_by_operation_where_that_is_the_unit(
+    controller: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played: list[Any] = []
+    monkeypatch.setattr(controller.session, "play", lambda *how: played.append(how))
+    controller.set_speed(100.0)
+    controller.set_unit("operation")
+    controller.play()
+    assert played == [(pytest.approx(1.0), "operation", 2000)]
+    assert controller.state.pace == "an operation in 1 s"
+    controller.set_speed(0.25)  # steps a second, of twelve operations
+    assert played[-1] == (pytest.approx(3.0), "operation", 2000)
+    assert controller.state.pace == "3 operations/s"
+    controller.set_speed(None)  # no faster than can be seen
+    assert played[-1] == (pytest.approx(36.0), "operation", 2000)
+    controller.set_unit("step")
+    assert played[-1] == (100.0, "step", 2000) and controller.state.speed == 100.0
+
+
+def test_the_slider_of_the_speed_ends_where_operations_cannot_be_seen(controller: Any) -> None:
+    control = CONTROLS["speed"]
+    assert control.shown(controller.state).scale.number(10_000) is None
+    steps = control.shown(controller.state).about
+    controller.set_unit("operation")
+    scale = control.shown(controller.state).scale
+    assert scale.number(scale.last) * len(controller.session.operations) == pytest.approx(36.0)
+    assert control.shown(controller.state).about != steps
+
+
+def test_the_speed_is_said_as_measured_while_it_plays_else_as_wanted(controller: Any) -> None:
+    controller.set_speed(100.0)
+    assert controller.state.pace == "100/s"
+    controller.play()
+
+    def measured() -> bool:
+        controller.attend()
+        return bool(controller.measured > 20.0)
+
+    until(measured)
+    assert controller.measured < 300.0
+    assert float(controller.state.pace.removesuffix("/s")) == controller.state.measured
+    controller.pause()
+    for _ in range(3):
+        controller.attend()
+        controller.step(+1, 10)
+        time.sleep(2.0 * play.APART)
+    assert controller.measured == 0.0, "steps by hand do not count"
+    assert controller.state.pace == "100/s"
+
+
+def test_speeds_go_down_to_an_operation_in_four_seconds(controller: Any) -> None:
+    count = len(controller.session.operations)
+    scale = CONTROLS["speed"].scale(controller.state)
+    slowest = scale.number(0)
+    assert slowest == pytest.approx(0.25 / count, rel=0.05)
+    assert scale.number(scale.last) is None and scale.place(slowest) == 0
+    assert scale.number(scale.place(1e5)) == 1e5
+    for speed, words in (
+        (slowest, "an operation in 4 s"),
+        (0.5 / count, "an operation in 2 s"),
+        (6.0 / count, "6 operations/s"),
+        (1.0, "1/s"),
+        (3.0, "3/s"),
+    ):
+        controller.set_speed(speed)
+        assert controller.state.pace == words
+
+
+def test_slow_playing_goes_by_operations(controller: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(sv.Session, "play", lambda self, *given: asked.append(given))
+    count = len(controller.session.operations)
+    controller.set_speed(0.25 / count)
+    controller.play()
+    controller.set_speed(3.0)
+    controller.set_speed(4.0)
+    assert [each[:2] for each in asked] == [
+        (0.25, "operation"),
+        (3.0 * count, "operation"),
+        (4.0, "step"),
+    ]
+
+
+class Slow:
+    """A controller whose time is set by hand; `places` are those of its session."""
+
+    def __init__(self, controller: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.controller, self.clock = controller, Ticks()
+        self.places: list[tuple[int, int]] = []
+        monkeypatch.setattr(guide, "perf_counter", self.clock)
+
+    def watch(self, seconds: float) -> None:
+        end = self.clock.now + seconds
+        while self.clock.now < end:
+            self.clock.now += 0.05
+            self.controller.attend()
+            place = self.controller.session.clock.place
+            if not self.places or self.places[-1] != place:
+                self.places.append(place)
+
+
+def test_the_next_step_can_be_read(controller: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, count = Slow(controller, monkeypatch), len(controller.session.operations)
+    assert controller.press("s")
+    slow.watch(guide.READABLE * (count - 1) - 0.2)
+    assert slow.places == [(0, done) for done in range(1, count)]
+    slow.watch(10.0)
+    assert slow.places[-1] == (1, 0) and not controller.session.playing
+
+
+def test_it_is_read_while_it_plays_which_goes_on_then(
+    controller: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, count = Slow(controller, monkeypatch), len(controller.session.operations)
+    controller.set_speed(200.0)
+    controller.playing.until = 10**6
+    controller.play()
+    until(lambda: controller.session.step_index > 3)
+    controller.slow_step()
+    assert not controller.session.playing
+    step = controller.session.step_index
+    slow.watch(guide.READABLE * (count - 0.5))
+    places = [*((step, done) for done in range(1, count)), (step + 1, 0)]
+    assert slow.places == places and not controller.session.playing
+    slow.watch(2.0)
+    assert controller.session.playing
+    assert controller.state.speed == 200.0 and controller.playing.until == 10**6
+    controller.slow_step()
+    slow.watch(guide.READABLE * 1.5)
+    controller.slow_step()  # once more: it is still to go on then
+    slow.watch(guide.READABLE * count + 2.0)
+    assert controller.session.playing
+    controller.slow_step()
+    controller.pause()  # whatever else is done ends it
+    slow.watch(30.0)
+    assert not controller.session.playing
+
+
+# The end of a run.
+
+
+def to_the_end(controller: Any) -> None:
+    controller.play()
+
+    def attended() -> bool:
+        controller.attend()
+        return not controller.session.playing
+
+    until(attended)
+
+
+def test_the_first_run_ends_by_itself_and_choices_are_offered(
+    make: MakeController, show: Show
+) -> None:
+    controller = make(show, steps=20)
+    to_the_end(controller)
+    assert controller.session.step_index == 20
+    assert list(controller.stage.offers) == [
+        "Step through it",
+        "Back to start",
+        "Change a weight",
+        "Your own input",
+        "Another colour map",
+    ]
+    controller.play()
+    assert controller.stage.offers == {}
+    there = controller.session.step_index
+    until(lambda: controller.session.step_index > there + 30)
+    controller.attend()
+    assert controller.session.playing, "the second run has no end"
+
+
+@pytest.mark.parametrize("speed", [None, 400.0])
+def test_a_run_ends_at_its_very_step(
+    make: MakeController, colours: sv.Session, speed: float | None
+) -> None:
+    controller = make(Show(colours), steps=150, speed=speed)
+    controller.set_speed(speed)
+    controller.play()
+    until(lambda: controller.session.step_index >= 150)
+    time.sleep(0.05)  # nobody attends to it meanwhile
+    controller.attend()
+    assert controller.session.step_index == 150 and "Step through it" in controller.stage.offers
+
+
+def test_a_slow_step_that_ends_the_run_is_its_last(
+    make: MakeController, show: Show, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controller = make(show, steps=1)
+    slow = Slow(controller, monkeypatch)
+    controller.set_speed(0.1)
+    controller.play()
+    controller.slow_step()
+    slow.watch(guide.READABLE * (len(controller.session.operations) - 0.5))
+    assert controller.session.clock.place == (1, 0)
+    for _ in range(40):
+        slow.watch(0.05)
+        time.sleep(0.002)
+    assert controller.session.clock.place == (1, 0) and controller.stage.offers
+
+
+def test_what_is_offered_is_done(make: MakeController, show: Show) -> None:
+    controller = make(show, steps=5)
+    to_the_end(controller)
+    controller.stage.offers["Step through it"]()
+    assert controller.state.unit == "operation" and controller.session.clock.operation == 1
+    take(controller, "Back to start")
+    assert controller.session.step_index == 0 and controller.stage.offers == {}
+    asked = []
+    controller.start_editing = lambda name: asked.append(name == "value")
+    take(controller, "Change a weight")
+    assert asked == [] and "Click on a cube" in controller.message
+    controller.stage.pinned = 3
+    take(controller, "Change a weight")
+    assert asked == [True]
+    take(controller, "Another colour map")
+    assert controller.session.data.settings()["map"] == "grey" and controller.session.playing
+
+
+def goes_past(controller: Any, step: int) -> bool:
+    """Whether it plays on over a step without a pause."""
+    controller.play()
+    until(lambda: controller.session.step_index > step or not controller.session.playing)
+    controller.attend()
+    return bool(controller.session.playing) and controller.stage.offers == {}
+
+
+def test_neither_a_hand_nor_an_errand_is_stopped_twice(make: MakeController, show: Show) -> None:
+    by_hand = make(show, steps=5)
+    by_hand.step(+1, 7)
+    assert goes_past(by_hand, 7)
+    by_hand.reset()
+    by_hand.set_unit("epoch")
+    by_hand.step(+1, 20)
+    until(lambda: [by_hand.attend(), not by_hand.session.playing][1])
+    by_hand.seek(100)
+    assert goes_past(by_hand, 160)
+
+
+# What the user changes.
+
+
+def test_the_rate_doubles_and_halves_from_the_next_step_on(controller: Any) -> None:
+    controller.operation(+1)
+    controller.press("up")
+    controller.press("up")
+    assert controller.session.learning_rate == 0.5 and controller.state.rate == 2.0
+    controller.press("down")
+    controller.step(+1)
+    assert controller.state.rate == 1.0, "it waits on arrival at the step too"
+    controller.step(+1)
+    assert controller.session.learning_rate == controller.state.rate == 1.0
+
+
+def test_a_bad_number_is_told_and_changes_nothing(controller: Any) -> None:
+    before = values(controller)
+    controller.edit(3, "half")
+    assert controller.stage.notices == ["A number is wanted, such as 0.5, not 'half'"]
+    controller.edit(3, "1e99")
+    controller.set_rate(-1.0)
+    assert len(controller.stage.notices) == 3 and values(controller) == before
+    assert controller.session.learning_rate == 0.5
+
+
+def test_an_edit_in_the_past_begins_a_branch_and_says_how_to_return(controller: Any) -> None:
+    controller.step(+1, 10)
+    at_end = values(controller)
+    controller.seek(4)
+    controller.edit(3, 0.75)
+    assert controller.state.branch == 1 and values(controller)[3] == 0.75
+    assert controller.stage.notices == ["New branch from step 4; the old future is kept"]
+    assert controller.stage.action == "return"
+    controller.stage.then()
+    assert controller.state.branch == 0 and len(controller.stage.notices) == 1
+    controller.seek(10)
+    assert values(controller) == at_end
+
+
+def test_undo_takes_back_edits_and_freezes_one_by_one(controller: Any) -> None:
+    before = values(controller)
+    controller.edit(3, 0.75)
+    controller.freeze(3, True)
+    controller.edit(5, 0.25)
+    controller.undo()
+    assert values(controller)[5] == before[5] and controller.session.network.bank.frozen[3]
+    controller.undo()
+    assert not controller.session.network.bank.frozen[3]
+    controller.undo()
+    assert values(controller) == before
+    controller.undo()
+    assert controller.message == "There is nothing to undo: nothing was changed in this session"
+
+
+def test_a_number_that_was_dragged_is_taken_back_at_once(controller: Any) -> None:
+    before = values(controller)
+    for value in (0.5, 0.6, 0.7):
+        controller.edit(3, value, dragged=True)
+    controller.edit(3, 0.8)
+    assert controller.state.undoable == 2
+    controller.edit(3, 0.9, dragged=True)
+    assert controller.state.undoable == 3, "what was typed stays by itself"
+    controller.undo()
+    controller.undo()
+    assert values(controller)[3] == np.float32(0.7)
+    controller.undo()
+    assert values(controller) == before
+
+
+def test_a_drag_while_it_plays_is_one_change(controller: Any) -> None:
+    before = values(controller)
+    for value in (0.5, 0.6, 0.7):
+        controller.edit(3, value, dragged=True)
+        controller.session.advance(2)
+    assert controller.state.undoable == 1
+    controller.undo()
+    assert values(controller) == before and controller.state.step == 0
+    controller.redo()
+    assert values(controller)[3] == np.float32(0.7) and controller.state.step == 4
+
+
+def test_an_undo_goes_to_the_moment_of_the_change_wherever_one_stands(controller: Any) -> None:
+    controller.step(+1, 3)
+    before = values(controller)
+    controller.edit(3, 0.75)
+    after = values(controller)
+    controller.seek(1)
+    controller.undo()
+    assert values(controller) == before and controller.state.step == 3
+    assert controller.state.redoable == 1
+    controller.redo()
+    assert values(controller) == after and controller.state.redoable == 0
+
+
+def test_an_undo_mends_a_training_that_a_rate_has_ruined(controller: Any) -> None:
+    controller.step(+1, 3)
+    before = values(controller)
+    controller.set_rate(100.0)
+    controller.step(+1, 30)
+    controller.undo()
+    assert values(controller) == before and controller.state.rate != 100.0
+
+
+def test_other_samples_come_round(controller: Any) -> None:
+    controller.next_sample(-1)
+    assert controller.state.focus == 7
+    controller.next_sample()
+    assert controller.state.focus == 0
+
+
+def test_branches_come_round(controller: Any) -> None:
+    controller.press("b")
+    assert "one branch so far" in controller.message
+    controller.step(+1, 5)
+    controller.seek(2)
+    controller.edit(3, 0.0)
+    controller.press("b")
+    assert controller.state.branch == 0 and controller.message.startswith("Branch 0 of 0 to 1: ")
+    assert "branch 0" in controller.state.where
+    assert [(f.parent, f.start, f.end) for f in controller.state.branches] == [
+        (-1, 0, 5),
+        (0, 2, 2),
+    ]
+
+
+def test_only_engines_that_run_what_is_shown_are_offered(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ENGINES, "cuda", replace(ENGINES["cuda"], lack=str))
+    slope, samples = sv.Value(0.5), ([[1.0]], [[2.0]])
+    line = sv.compile(lambda x: slope * x, inputs=1)
+    for model, offered in (
+        (sv.Network([1, 1]), ("cuda", "cpu", "python")),
+        (line, ("cpu", "python")),
+    ):
+        controller = make(Show.of(sv.Session(model, samples, engine="python")))
+        assert controller.state.engines == offered
+
+
+def test_an_engine_is_chosen_by_its_name(controller: Any) -> None:
+    assert "python" in controller.state.engines
+    controller.set_engine("steam")
+    assert "Unknown engine 'steam'" in controller.message and controller.state.engine == "python"
+
+
+# Errors of the training.
+
+
+def test_a_training_that_fails_is_told_in_one_sentence(controller: Any) -> None:
+    controller.session.network.bank.value[:] = np.nan
+    controller.play()
+    until(lambda: not controller.session.playing)
+    controller.attend()
+    assert "is nan, so no step can be taken" in controller.message
+    assert len(controller.stage.notices) == 1
+    controller.attend()
+    assert len(controller.stage.notices) == 1
+
+
+def test_a_refused_step_is_told_with_the_way_back(controller: Any) -> None:
+    controller.set_unit("step")
+    controller.step(+1)
+    controller.session.optimizer = sv.SGD(1e300)
+    controller.step(+1)
+    assert (
+        controller.message.startswith("Step 1 would make layer 0, ")
+        and "\n" not in controller.message
+    )
+    assert controller.session.next == "step" and controller.stage.action == "back to step 1"
+    controller.stage.then()
+    controller.session.optimizer = sv.SGD(0.01)
+    controller.step(+1)
+    assert controller.session.clock.place == (2, 0)
+
+
+def test_a_fault_of_ours_in_the_training_is_told_too(
+    controller: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(session: sv.Session, *given: object) -> int:
+        raise RuntimeError("no more memory")
+
+    monkeypatch.setattr(sv.Session, "_portion", fail)
+    controller.play()
+    until(lambda: not controller.session.playing)
+    controller.attend()
+    assert controller.message == "The training has stopped: RuntimeError: no more memory"
+
+
+# Options.
+
+
+def option(controller: Any, name: str) -> Any:
+    return next(choice for choice in controller.state.choices if choice.name == name)
+
+
+def test_another_map_keeps_the_weights_and_is_gone_in_the_past(make: MakeController) -> None:
+    controller = make("rgb")
+    assert option(controller, "map").choices == ("invert", "grey", "sepia", "hue", "swap", "copy")
+    assert not option(controller, "map").restarts
+    controller.step(+1, 3)
+    before, session = values(controller), controller.session
+    controller.set_option("map", "sepia")
+    assert controller.session is session and values(controller) == before
+    assert controller.stage.notices == ["Changing the target keeps the weights"]
+    controller.attend()
+    assert (
+        controller.state.title
+        == controller.stage.show.title
+        == "A 3-8-3 network learns colours: sepia"
+    )
+    controller.step(+1)
+    controller.seek(2)
+    controller.attend()
+    assert option(controller, "map").value == "invert" and controller.state.title.endswith(
+        ": invert"
+    )
+    controller.seek(4)
+    assert option(controller, "map").value == "sepia"
+
+
+def test_a_session_without_a_scene_has_its_map_to_choose(controller: Any) -> None:
+    assert [choice.name for choice in controller.state.options] == ["map"]
+    controller.set_option("map", "hue")
+    assert controller.session.data.settings()["map"] == "hue"
+    assert controller.session.data.settings()["levels"] == 4, "the rest of the data stays"
+    assert option(controller, "map").value == "hue"
+
+
+def test_a_choice_within_a_step_is_seen_at_once_though_it_waits(make: MakeController) -> None:
+    controller = make("rgb")
+    controller.operation(+1)
+    controller.set_option("map", "grey")
+    assert controller.session.data.settings()["map"] == "invert"
+    assert option(controller, "map").value == "grey"
+
+
+def test_another_shape_is_taken_from_the_scenes_own_table(make: MakeController) -> None:
+    controller = make("circle", hidden="3")
+    shapes = ("circle", "gaussians", "spiral", "moons", "quadrants")
+    assert option(controller, "shape").choices == shapes
+    before = values(controller)
+    controller.set_option("shape", "spiral")
+    assert controller.session.data.name == "spiral" and values(controller) == before
+    controller.set_option("noise", "0.25")
+    assert (
+        controller.session.data.name == "spiral"
+        and controller.session.data.settings()["noise"] == 0.25
+    )
+
+
+def test_another_activation_goes_to_the_layers_that_the_scene_means(make: MakeController) -> None:
+    controller = make("circle", activation="relu")
+    session = controller.session
+    controller.set_option("activation", "tanh")
+    controller.set_option("activation", "sigmoid")
+    assert controller.session is session and session.network.activations == (
+        "sigmoid",
+        "sigmoid",
+        "tanh",
+    )
+    assert option(controller, "activation").value == "sigmoid"
+
+
+def test_another_size_begins_another_training_and_goes_on_playing(make: MakeController) -> None:
+    controller = make("rgb", map="grey")
+    assert option(controller, "hidden").restarts
+    controller.edit(3, 0.5)
+    controller.play()
+    before = controller.session
+    controller.set_option("hidden", "4")
+    assert controller.session is not before and not before.playing and controller.session.playing
+    assert len(controller.session.network.bank) == 31
+    assert controller.stage.asked[-1] == ("replace",) and controller.stage.show is controller.show
+    assert option(controller, "hidden").value == 4 and option(controller, "map").value == "grey"
+    assert controller.message == "Hidden set to 4. The training before stays as it is"
+    kept = before.network.bank.value[3]  # 0.5, and what the steps until then have changed
+    controller.undo()
+    assert controller.session is before and values(controller)[3] == kept
+    assert [action.kind for action in before.timeline.branch.journal] == ["edit"]
+    assert option(controller, "hidden").value == 8 and option(controller, "map").value == "grey"
+    controller.redo()
+    assert option(controller, "hidden").value == 4 and controller.session is not before
+
+
+def test_an_option_that_cannot_be_is_told(make: MakeController) -> None:
+    controller = make("rgb")
+    for name, value in (("map", "blue"), ("hidden", "many"), ("speling", "1"), ("batch", "0")):
+        controller.set_option(name, value)
+    assert len(controller.stage.notices) == 4
+    assert "choose one of invert" in controller.stage.notices[0]
+    assert controller.stage.notices[1] == "The option hidden takes a whole number, not 'many'"
+    assert option(controller, "hidden").value == 8 and option(controller, "batch").value == "8"
+
+
+def test_the_rate_and_the_engine_are_options_too(make: MakeController) -> None:
+    controller = make("rgb")
+    controller.set_option("lr", "0.125")
+    controller.set_option("engine", "python")
+    assert controller.session.learning_rate == 0.125
+    assert {"lr", "engine"}.isdisjoint(choice.name for choice in controller.state.options)
+
+
+# Files.
+
+
+def a_picture(path: Path) -> Path:
+    image = pytest.importorskip("PIL.Image")
+    image.new("RGB", (4, 2), "red").save(path)
+    return path
+
+
+def test_a_picture_that_is_dropped_is_learned(make: MakeController, tmp_path: Path) -> None:
+    controller = make("texture", hidden=4, depth=1, batch=16, transform="flip", size=32)
+    path = a_picture(tmp_path / "red.png")
+    before = values(controller)
+    drop(controller, path)
+    settings = controller.session.data.settings()
+    assert settings["picture"].shape == (2, 4, 3) and settings["transform"] == "flip"
+    assert settings["size"] == 32 and values(controller) == before
+    assert option(controller, "picture").value == str(path)
+    assert controller.message == "red.png is the target from now on; the weights stay"
+    drop(controller, tmp_path / "none.png")
+    assert (
+        "There is no file" in controller.message
+        and controller.session.data.settings()["size"] == 32
+    )
+
+
+def test_a_picture_that_is_dropped_elsewhere_is_refused(controller: Any, tmp_path: Path) -> None:
+    drop(controller, a_picture(tmp_path / "red.png"))
+    assert controller.stage.notices == [
+        "This network does not learn a picture: drop one on the scene texture"
+    ]
+
+
+def test_a_training_is_saved_and_goes_on(make: MakeController, tmp_path: Path) -> None:
+    controller = make("rgb")
+    controller.step(+1, 4)
+    there, path = values(controller), tmp_path / "run.safetensors"
+    save(controller, path)
+    controller.step(+1)
+    drop(controller, path)  # as good as loading it
+    assert controller.session.step_index == 4 and values(controller) == there
+    assert controller.message == f"{path} is open, at step 4"
+    assert len(controller.state.options) == 5
+    open_run(controller, tmp_path / "none.safetensors")
+    assert "none.safetensors" in controller.message and controller.session.step_index == 4
+
+
+def test_an_opened_training_has_its_title_and_does_not_play(
+    make: MakeController, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.safetensors"
+    for name, options in (("rgb", {"map": "grey", "hidden": 4}), ("xor", {})):
+        kept, controller = make(name, **options), make("rgb")
+        kept.step(+1, 4)
+        save(kept, path)
+        controller.play()
+        open_run(controller, path)
+        assert controller.show.title == kept.show.title != make("rgb").show.title
+        assert controller.session.step_index == 4 and not controller.session.playing
+        controller.undo()
+        assert controller.show.title == make("rgb").show.title
+
+
+# How it opens.
+
+
+@pytest.fixture
+def ticks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ticks:
+    clock = Ticks()
+    monkeypatch.setattr(guide, "perf_counter", clock)
+    monkeypatch.setattr("scalarviz.faces.controller.tour.seen", lambda: tmp_path / "seen")
+    return clock
+
+
+def test_without_a_tour_it_plays_once(controller: Any, ticks: Ticks) -> None:
+    opening = Opening(controller, False)
+    opening.attend()
+    assert controller.session.playing
+    controller.pause()
+    opening.attend()
+    assert not controller.session.playing, "it plays by itself only once"
+
+
+def test_no_camera_moves_by_itself_in_the_tour_and_after_it(controller: Any, ticks: Ticks) -> None:
+    Opening(controller, True).attend()
+    for tick in range(50):
+        ticks.now = 0.3 * tick
+        controller.attend()
+    assert controller.stage.part_of_tour == "end"
+    assert not any(asked[0] in ("look", "frame_pinned") for asked in controller.stage.asked)
+
+
+def test_a_training_that_is_held_begins_with_its_kernels(controller: Any, ticks: Ticks) -> None:
+    controller.warming.held = True
+    controller.warming.attend = lambda: False
+    opening = Opening(controller, False)
+    opening.attend()
+    assert not controller.session.playing
+    controller.warming.held = False
+    opening.attend()
+    assert controller.session.playing
+
+
+# Keys, and what is shown.
+
+
+def test_every_key_is_in_the_help_once(controller: Any) -> None:
+    state = controller.state
+    keys = [k for row in rows_for(state) for k in keys_of(row, tuple(row.names(state)))]
+    assert len(keys) == len(set(keys)) > 20
+    assert set(ALIASES.values()) <= set(keys)
+    rows = help_rows(state)
+    assert sum(len(label.replace(", t", "").split()) for label, _ in rows) == len(keys)
+    assert all(about for _, about in rows)
+
+
+def test_keys_do_what_the_help_says(controller: Any) -> None:
+    stage = controller.stage
+    assert stage.keys == help_rows(controller.state)
+    for key in ("right", "right", "left", "."):
+        assert controller.press(key)
+    assert controller.session.clock.place == (1, 1)
+    controller.press("right", shift=True)
+    assert controller.session.step_index == 11
+    for key in ("up", "up", "down", ">", "<", "<", "c", "l", "d", "?"):
+        controller.press(key)
+    assert (controller.state.rate, controller.state.focus) == (1.0, 7)
+    assert (stage.color, stage.layout, stage.theme) == ("gradient", "posters", "light")
+    assert stage.help
+    for key in ("escape", "f", "1", "3"):
+        controller.press(key)
+    looks = [("restore",), ("frame_pinned",), ("look", "perspective"), ("look", "flat")]
+    assert [asked for asked in stage.asked if asked[0] != "stepped"] == looks
+    assert not controller.press("x") and not controller.press("")
+
+
+def test_after_enter_arrows_walk_and_before_it_they_move_the_clock(controller: Any) -> None:
+    stage = controller.stage
+    controller.press("right")
+    assert controller.session.step_index == 1 and not stage.walking
+    assert controller.press("enter") and "Enter pins" in controller.message
+    for key in ("right", "up", "left", "down"):
+        assert controller.press(key, shift=key == "up")
+    assert controller.session.step_index == 1 and controller.state.rate == 0.5
+    controller.press("enter")
+    walked = [("walk", way) for way in ("", "right", "up", "left", "down")]
+    assert [asked for asked in stage.asked if asked[0] != "stepped"] == [*walked, ("pin_pointed",)]
+    stage.walking = False
+    controller.press("left")
+    assert controller.session.step_index == 0
+
+
+def test_t_plays_as_space_does_and_q_asks_to_leave(controller: Any) -> None:
+    controller.press("t")
+    assert controller.session.playing
+    controller.press("space")
+    assert not controller.session.playing
+    left = []
+    controller.leave = lambda: left.append(True)
+    controller.press("q")
+    assert left == [True]
+
+
+def test_e_asks_for_a_cube_where_none_is_pinned(controller: Any) -> None:
+    controller.press("e")
+    assert "Click on a cube" in controller.message
+
+
+def test_channels_are_chosen_by_name(controller: Any) -> None:
+    controller.set_channel("size", "last change")
+    assert controller.stage.size == "last change"
+    controller.set_channel("color", "flavour")
+    assert controller.stage.color == "value" and "flavour" in controller.message
+
+
+def test_a_click_goes_to_the_stage_and_the_pinned_weight_is_shown(controller: Any) -> None:
+    assert controller.state.pinned is None
+    controller.click(3.0, 4.0)
+    controller.freeze(3, True)
+    pinned = controller.state.pinned
+    assert (pinned.row, pinned.frozen) == (3, True)
+    assert pinned.name == controller.session.network.bank.name_of(3)
+    assert pinned.value == values(controller)[3]
+    controller.stage.pinned = 10_000  # of a larger network that is gone
+    assert controller.state.pinned is None
+
+
+def test_the_state_is_told_while_somebody_else_is_at_work(controller: Any) -> None:
+    controller.step(+1, 3)
+    inside, done = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with controller.session.doing():
+            inside.set()
+            done.wait(10.0)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    inside.wait(10.0)
+    told = SimpleNamespace(state=None)
+    asker = threading.Thread(target=lambda: setattr(told, "state", controller.state), daemon=True)
+    asker.start()
+    asker.join(5.0)
+    done.set()
+    worker.join()
+    assert told.state is not None and told.state.step == 3
+
+
+def test_a_state_is_equal_to_itself_while_nothing_happens(make: MakeController) -> None:
+    controller = make("rgb")
+    controller.step(+1)
+    assert controller.state == controller.state
+    before = controller.state
+    controller.operation(+1)
+    assert controller.state != before

@@ -1,0 +1,311 @@
+"""The mouse on the loss curve beyond the slider: branches, zoom, the large chart, smoothing."""
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.faces.controller.curve_pointer import CurvePointer
+from scalarviz.faces.controller.pointer import LEFT, Pointer
+from scalarviz.pictures.draw2d.colors import rgb
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view.charts import Chart
+from tests.faces.controller.conftest import Clock, Open
+from tests.studio import Studio
+
+SIZE = (800, 500)
+RIGHT = 2
+
+
+@pytest.fixture
+def session(colours: sv.Session) -> sv.Session:
+    """Two branches: 0 with 60 steps, and 1, which is shown, from step 20 to 40."""
+    colours.advance(60)
+    colours.seek(20)
+    colours.learning_rate = 1e-9
+    colours.advance(20)
+    return colours
+
+
+@pytest.fixture
+def pointer(opened: Open, stage: Stage) -> Pointer:
+    pointer = Pointer(opened(stage.show, stage))
+    pointer.curve = CurvePointer(pointer.controller, Clock())
+    return pointer
+
+
+def chart_of(stage: Stage, studio: Studio) -> Chart:
+    studio.stage(stage, 0.0, SIZE)
+    assert stage.chart is not None
+    return stage.chart
+
+
+def on_line(chart: Chart, step: float) -> tuple[float, float]:
+    """Where the line of branch 0 is at a step."""
+    points = dict(chart.others)[0]
+    x = chart.plot.x + (step - chart.first) / (chart.last - chart.first) * chart.plot.width
+    return x, float(np.interp(x, *points.T))
+
+
+def on_curve(chart: Chart, step: float) -> tuple[float, float]:
+    """Where a step is on the axis of steps."""
+    x = chart.plot.x + (step - chart.first) / (chart.last - chart.first) * chart.plot.width
+    return x, chart.plot.bottom + 5.0
+
+
+def click(pointer: Pointer, x: float, y: float) -> None:
+    pointer.press(LEFT, x, y)
+    pointer.release(LEFT, x, y)
+
+
+# Numbers.
+
+
+def test_the_mouse_reads_the_loss_of_that_step_and_not_a_mean_of_its_neighbours(
+    session: sv.Session, stage: Stage, pointer: Pointer, studio: Studio
+) -> None:
+    session.advance(2_000)  # more steps than points of the curve
+    chart = chart_of(stage, studio)
+    for step in 7, 20, 21, 1_333, 2_040:
+        pointer.move(*on_curve(chart, step))
+        curve = stage.frame_data().curve
+        assert curve.pointed is not None
+        assert curve.reads == session.current_branch.loss_at(curve.pointed - 1)
+    pointer.move(chart.plot.x, chart.plot.y - 200.0)
+    assert np.isnan(stage.frame_data().curve.reads)
+
+
+def test_under_a_mouse_that_rests_the_step_is_that_of_the_chart_as_it_is_now(
+    session: sv.Session, stage: Stage, pointer: Pointer, studio: Studio
+) -> None:
+    x, y = on_curve(chart_of(stage, studio), 30)
+    pointer.move(x, y)
+    assert stage.frame_data().curve.pointed == 30
+    session.advance(500)
+    chart = chart_of(stage, studio)
+    pointed = stage.frame_data().curve.pointed
+    assert pointed == chart.step_at(x) and pointed > 200
+    assert pointer.controller.press("g")  # the large chart stands elsewhere
+    chart_of(stage, studio)
+    pointer.controller.press("g")
+    pointer.move(*on_curve(chart, 100))
+    pointer.controller.press("g")
+    chart_of(stage, studio)
+    assert stage.frame_data().curve.pointed is None
+
+
+# Branches.
+
+
+def test_a_click_on_the_line_of_a_branch_goes_to_its_step(
+    pointer: Pointer, stage: Stage, studio: Studio
+) -> None:
+    session = stage.session
+    click(pointer, *on_line(chart_of(stage, studio), 52))
+    assert session.current_branch.number == 0 and session.step_index == 52
+    assert stage.pinned is None
+    curve = stage.frame_data().curve  # the line under the mouse is that of the branch shown now
+    assert curve.meant is None and curve.name == ""
+    pointer.controller.undo()
+    assert session.current_branch.number == 1 and session.step_index == 40
+
+
+def test_a_drag_from_the_line_of_a_branch_is_that_of_the_slider(
+    pointer: Pointer, stage: Stage, studio: Studio
+) -> None:
+    session, chart = stage.session, chart_of(stage, studio)
+    x, y = on_line(chart, 52)
+    pointer.press(LEFT, x, y)
+    pointer.move(on_curve(chart, 10)[0], y)
+    pointer.release(LEFT, on_curve(chart, 10)[0], y)
+    assert session.current_branch.number == 1 and session.step_index == 10
+
+
+def test_the_mouse_on_the_line_of_a_branch_shows_its_name_and_its_loss(
+    stage: Stage, studio: Studio
+) -> None:
+    losses = stage.session.branches[0].losses
+    for large in (False, True):
+        stage.curve_view.large = large
+        x, y = on_line(chart_of(stage, studio), 52)
+        stage.hover_at(x, y)
+        pixels = studio.stage(stage, 0.0, SIZE)
+        (words,) = (each for each in stage.picture().words if "loss" in each and "branch" in each)
+        assert f"loss {losses[51]:#.3g}" in words
+        quiet = rgb((THEMES["dark"].quiet,))[0] * 255.0
+        x, y = on_line(chart_of(stage, studio), 43)
+        near = pixels[round(y) - 4 : round(y) + 4, round(x) - 1 : round(x) + 2]
+        assert np.abs(near - quiet).max(axis=2).min() < 40.0
+        stage.hover_at(0.0, 0.0)
+        studio.stage(stage, 0.0, SIZE)
+        assert not any("loss" in each and "branch" in each for each in stage.picture().words)
+
+
+def test_on_the_line_of_a_long_branch_the_loss_is_that_of_the_step(
+    session: sv.Session, stage: Stage, studio: Studio
+) -> None:
+    session.switch(0)
+    session.seek(60)
+    session.advance(2_000)
+    session.switch(1)
+    stage.curve_view.large = True
+    losses = session.branches[0].losses
+    stage.hover_at(*on_line(chart_of(stage, studio), 1_333))
+    curve = stage.frame_data().curve
+    assert curve.meant == 0 and curve.pointed is not None
+    assert curve.there == losses[curve.pointed - 1]
+
+
+def test_only_the_newest_branches_have_lines(session: sv.Session) -> None:
+    stage = Stage(Show(session))
+    for i in range(25):
+        session.seek(30)
+        session.learning_rate = 0.01 + 0.001 * i
+        session.advance(2)
+    curve = stage.frame_data().curve
+    assert [line.number for line in curve.others] == list(range(6, 26))
+
+
+# Zoom.
+
+
+def test_the_wheel_shows_the_steps_around_the_pointer(
+    pointer: Pointer, stage: Stage, studio: Studio
+) -> None:
+    chart, camera = chart_of(stage, studio), stage.eyes.camera
+    x, y = on_curve(chart, 30)
+    for _ in range(3):
+        pointer.wheel(1.0, x, y)
+        chart = chart_of(stage, studio)
+        assert chart.step_at(x) == 30
+    assert 0 < chart.first < 30 < chart.last < 60 and stage.eyes.camera == camera
+    near = f"{chart.first:,.0f} to {chart.last:,.0f}"
+    assert any(near in words for words in stage.picture().words)
+    for _ in range(9):
+        pointer.wheel(1.0, x, y)
+        chart = chart_of(stage, studio)
+    assert chart.last - chart.first == pytest.approx(10.0)
+    for _ in range(20):
+        pointer.wheel(-1.0, x, y)
+        chart = chart_of(stage, studio)
+    assert (chart.first, chart.last) == (0.0, 60.0)
+    assert "step 60" in stage.picture().words
+
+
+def test_the_slider_works_within_the_steps_shown(
+    pointer: Pointer, stage: Stage, studio: Studio
+) -> None:
+    for _ in range(3):
+        pointer.wheel(1.0, *on_curve(chart_of(stage, studio), 20))
+    chart = chart_of(stage, studio)
+    click(pointer, *on_curve(chart, 23))
+    assert stage.session.step_index == 23
+    pointer.press(LEFT, *on_curve(chart, 23))
+    pointer.move(0.0, chart.plot.y)
+    pointer.release(LEFT, 0.0, chart.plot.y)
+    assert stage.session.step_index == round(chart.first) > 0
+    assert stage.curve_view.is_zoomed
+
+
+@pytest.mark.parametrize(("button", "shift"), [(RIGHT, False), (LEFT, True)])
+def test_a_drag_with_the_right_button_or_shift_moves_the_curve(
+    pointer: Pointer, stage: Stage, studio: Studio, button: int, shift: bool
+) -> None:
+    for _ in range(3):
+        pointer.wheel(1.0, *on_curve(chart_of(stage, studio), 30))
+    before, camera = chart_of(stage, studio), stage.eyes.camera
+    x, y = on_curve(before, before.last)
+    pointer.press(button, x, y, shift=shift)
+    for dx in (-20.0, -40.0):
+        pointer.move(x + dx, y)
+        chart_of(stage, studio)
+    pointer.release(button, x - 40.0, y)
+    after = chart_of(stage, studio)
+    steps = 40.0 / before.plot.width * (before.last - before.first)
+    assert after.first - before.first == pytest.approx(steps)
+    assert after.last - before.last == pytest.approx(steps)
+    assert stage.session.step_index == 40 and stage.eyes.camera == camera
+    pointer.press(button, x, y, shift=shift)
+    pointer.move(x + 4000.0, y)
+    pointer.release(button, x + 4000.0, y)
+    assert chart_of(stage, studio).first == 0.0  # no further
+
+
+def test_a_double_click_shows_all_steps_and_goes_nowhere(
+    pointer: Pointer, stage: Stage, studio: Studio
+) -> None:
+    clock = Clock()
+    pointer.curve = CurvePointer(pointer.controller, clock)
+    for _ in range(3):
+        pointer.wheel(1.0, *on_curve(chart_of(stage, studio), 30))
+    place = on_curve(chart_of(stage, studio), 25)
+    click(pointer, *place)
+    click(pointer, *place)  # a second later
+    assert stage.curve_view.is_zoomed and stage.session.step_index == 25
+    pointer.controller.seek(33)
+    clock.now += 10.0
+    click(pointer, *place)
+    clock.now -= 0.8
+    click(pointer, *place)
+    assert not stage.curve_view.is_zoomed and stage.session.step_index == 33
+
+
+def test_escape_shows_all_steps_then_closes_the_large_chart(
+    pointer: Pointer, stage: Stage, studio: Studio
+) -> None:
+    controller, view = pointer.controller, stage.curve_view
+    assert controller.press("g") and view.large
+    for _ in range(3):
+        pointer.wheel(1.0, *on_curve(chart_of(stage, studio), 30))
+    controller.press("escape")
+    assert not view.is_zoomed and view.large
+    controller.press("escape")
+    assert not view.large
+
+
+def test_steps_shown_up_to_the_last_one_grow_with_the_training(
+    pointer: Pointer, stage: Stage, studio: Studio
+) -> None:
+    for _ in range(3):
+        pointer.wheel(1.0, *on_curve(chart_of(stage, studio), 60))
+    before = chart_of(stage, studio)
+    stage.session.switch(0)
+    stage.session.seek(60)
+    stage.session.advance(5)
+    after = chart_of(stage, studio)
+    assert (after.first, after.last) == (before.first, 65.0)
+    stage.session.reset()
+    stage.session.advance(1)
+    assert chart_of(stage, studio).last > 1.0
+
+
+# The large chart, and means.
+
+
+def test_a_click_on_the_title_makes_the_chart_large_and_small(
+    pointer: Pointer, stage: Stage, studio: Studio
+) -> None:
+    small = chart_of(stage, studio)
+    click(pointer, small.title.x + 10.0, small.title.y + 10.0)
+    large = chart_of(stage, studio)
+    assert large.plot.width > 2.0 * small.plot.width
+    assert large.plot.height > 2.0 * small.plot.height
+    assert not stage.target_at(*on_line(large, 50))  # nothing behind it
+    click(pointer, *on_curve(large, 11))
+    assert stage.session.step_index == 11
+    click(pointer, large.title.x + 10.0, large.title.y + 10.0)
+    assert chart_of(stage, studio).plot == small.plot
+
+
+def test_losses_are_smoothed_if_wanted(stage: Stage) -> None:
+    stage.session.switch(0)
+    stage.session.seek(60)
+    assert not len(stage.frame_data().curve.smoothed)  # it is short
+    stage.curve_view.smooth = True
+    curve = stage.frame_data().curve
+    assert len(curve.smoothed) == len(curve.losses) == 60
+    assert curve.smoothed[30] == pytest.approx(np.mean(stage.session.losses[29:32]))
+    assert curve.smoothed[0] == pytest.approx(np.mean(stage.session.losses[:2]))
+    stage.curve_view.smooth = None
+    assert stage.curve_view.smooths(3_000)

@@ -1,0 +1,378 @@
+"""Several sessions under one face: together on one clock, or one of them alone."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.group import Group
+from scalarviz.faces.controller.keys import help_rows
+from scalarviz.faces.controller.pointer import Pointer
+from scalarviz.pictures.presenter.several import Several
+from scalarviz.pictures.presenter.side_by_side import SideBySide
+from scalarviz.pictures.view.cubes.shaders import HALF
+from tests.studio import Studio
+from tests.waiting import until
+
+SIZE = 1000, 700
+
+
+def make(sizes: Sequence[int] = (3, 8, 3), **given: Any) -> sv.Session:
+    network = sv.Network([*sizes], "tanh", "sigmoid", seed=given.pop("first", 0))
+    loss, optimizer = "mse", given.pop("optimizer", None) or sv.SGD(0.5)
+    return sv.Session(network, data.Rgb(levels=4), loss, optimizer, batch=8, engine="python")
+
+
+class Face:
+    """A face of several sessions: it attends, reads and draws like a window, without one."""
+
+    def __init__(self, *sessions: sv.Session, **given: Any) -> None:
+        several = Several.of(list(sessions))
+        assert several is not None
+        self.stage = SideBySide(several, reduced_motion=True, patience=0.05)
+        self.group = Group.side_by_side(self.stage, **given)
+        self.sessions = list(sessions)
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        return [session.clock.place for session in self.sessions]
+
+    @property
+    def steps(self) -> list[int]:
+        return [session.step_index for session in self.sessions]
+
+    def until(self, happened: Callable[[], object], seconds: float = 20.0) -> None:
+        until(happened, self.group.attend, seconds)
+
+    def press(self, *keys: str, shift: bool = False) -> None:
+        for key in keys:
+            assert self.group.press(key, shift), key
+            self.until(lambda: not self.group.lead.hand.busy)
+
+    def told(self) -> list[str]:
+        return [words for words, _ in self.stage._chips()]
+
+    def draw(self, studio: Studio) -> np.ndarray:
+        return studio.shoot(lambda: self.stage.draw(*SIZE, 1.0), *SIZE)
+
+    def cube(self, number: int, row: int) -> tuple[float, float]:
+        """The middle of a cube of a pane, on the last picture."""
+        stage, box = self.stage.stages[number], self.stage._panes.panes[number]
+        found = stage.plan.plate_of(row)
+        assert found is not None and stage._seen is not None
+        plate, i, j = found
+        x, y = stage._see(stage._seen)(plate.point(j + 0.5, i + 0.5, HALF)).xy[0].tolist()
+        return x + box.x, y + box.y
+
+
+@pytest.fixture
+def open_face() -> Iterator[Callable[..., Face]]:
+    faces: list[Face] = []
+
+    def opened(*sessions: sv.Session, **given: Any) -> Face:
+        faces.append(Face(*(sessions or (make((3, 3)), make(), make((3, 4, 4, 3)))), **given))
+        return faces[-1]
+
+    yield opened
+    for face in faces:
+        face.group.quit()
+        face.group.rest()
+        face.group.leave()
+
+
+def test_one_controller_is_a_group_of_its_own(open_face: Callable[..., Face]) -> None:
+    lead = open_face().group.lead
+    group = Group.of(lead)
+    assert Group.of(group) is group and group.lead is lead and not group.several
+    assert group.stage is lead.stage and group.state() == lead.state and not group.names
+    group.press("right")
+    assert lead.session.step_index == 1
+
+
+def test_arrows_and_commas_move_all_on_one_clock(open_face: Callable[..., Face]) -> None:
+    face = open_face()
+    face.press("right", "right")
+    assert face.places == [(2, 0)] * 3
+    face.press("right", shift=True)
+    assert face.places == [(12, 0)] * 3
+    face.press("left")
+    assert face.places == [(11, 0)] * 3
+    face.press(".", ".")
+    assert {session.done for session in face.sessions} == {"affine 0"}
+    face.press(",")
+    assert {session.done for session in face.sessions} == {"zero_grad"}
+    face.press("r")
+    assert face.places == [(0, 0)] * 3 and [len(s.branches) for s in face.sessions] == [2] * 3
+
+
+def test_space_plays_all_at_the_same_step_and_pauses_them(open_face: Callable[..., Face]) -> None:
+    face = open_face()
+    face.press("space")
+    assert face.group.is_playing and all(session.playing for session in face.sessions)
+    face.until(lambda: min(face.steps) > 20)
+    for _ in range(20):
+        assert face.stage.read() is not None
+        assert len({stage.reading.place for stage in face.stage.stages}) == 1
+    face.press("space")
+    assert not face.group.is_playing and len(set(face.steps)) == 1
+
+
+def test_the_bits_are_those_of_each_session_alone(open_face: Callable[..., Face]) -> None:
+    face = open_face()
+    face.press("right", "space")
+    face.until(lambda: min(face.steps) > 10)
+    face.press("space", ".", ".", "right", "left", "left")
+    face.press("up")
+    face.press("right", "right")
+    for session, sizes in zip(face.sessions, ((3, 3), (3, 8, 3), (3, 4, 4, 3)), strict=True):
+        twin = make(sizes)
+        changed = next(each.step for each in session.current_branch.journal)
+        twin.advance(changed)
+        twin.learning_rate = 1.0
+        twin.advance(session.step_index - changed)
+        assert session.network.bank.value.tobytes() == twin.network.bank.value.tobytes()
+        assert session.losses.tobytes() == twin.losses.tobytes()
+
+
+def test_one_goes_alone_and_the_others_wait_or_catch_up(open_face: Callable[..., Face]) -> None:
+    face = open_face()
+    face.press("right", "right", "n", "j")
+    state = face.group.state()
+    assert (state.name, state.together) == ("3-8-3", False)
+    face.press("right", "right", "right")
+    assert face.steps == [2, 5, 2]
+    face.press("j", "right")
+    assert face.steps == [3, 5, 3]
+    face.press("right", shift=True)
+    assert face.steps == [13, 13, 13]
+    face.press("j", "space")
+    face.until(lambda: face.steps[1] > 20)
+    assert [session.playing for session in face.sessions] == [False, True, False]
+    face.press("space")
+    assert face.steps[0] == face.steps[2] == 13
+
+
+def test_the_timeline_seeks_all_and_its_end_is_the_furthest(open_face: Callable[..., Face]) -> None:
+    face = open_face()
+    face.sessions[1].advance(30)
+    state = face.group.state()
+    assert state.end == 30 and state.units == ("operation", "phase", "step", "epoch")
+    face.group.act(CONTROLS["timeline"], 12)
+    face.until(lambda: face.steps == [12, 12, 12])
+    face.group.act(CONTROLS["timeline"], 1000)
+    face.until(lambda: face.steps == [30, 30, 30])
+
+
+def test_a_slow_step_leads_all_through_their_operations(
+    open_face: Callable[..., Face], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    face = open_face()
+    face.press("right", ".")
+    monkeypatch.setattr("scalarviz.faces.controller.group.READABLE", 0.001)
+    face.press("s")
+    face.until(lambda: face.places == [(2, 0)] * 3)
+
+
+def test_the_rate_changes_for_all_or_for_one_and_undo_knows_which(
+    open_face: Callable[..., Face],
+) -> None:
+    face = open_face()
+    rates = lambda: [session.learning_rate for session in face.sessions]  # noqa: E731
+    face.group.act(CONTROLS["rate in numbers"], "0.25")
+    assert rates() == [0.25] * 3
+    face.press("j", "n")
+    face.group.act(CONTROLS["rate in numbers"], "0.125")
+    assert rates() == [0.25, 0.125, 0.25]
+    face.press("j", "z")
+    assert rates() == [0.25] * 3
+    assert face.group.state().undoable
+    face.press("z")
+    assert rates() == [0.5] * 3
+    face.press("y")
+    assert rates() == [0.25] * 3
+    assert [len(s.current_branch.journal) for s in face.sessions] == [1, 1, 1]
+
+
+def test_an_edit_of_the_chosen_session_is_undone_alone(open_face: Callable[..., Face]) -> None:
+    face = open_face()
+    face.group.act(CONTROLS["rate in numbers"], "0.25")
+    before = float(face.sessions[0].network.bank.value[2])
+    face.group.lead.edit(2, 0.75)
+    face.press("z")
+    assert float(face.sessions[0].network.bank.value[2]) == before
+    assert [session.learning_rate for session in face.sessions] == [0.25] * 3
+    face.press("z")
+    assert [session.learning_rate for session in face.sessions] == [0.5] * 3
+
+
+def test_channels_cameras_and_themes_are_those_of_the_picture(
+    open_face: Callable[..., Face],
+) -> None:
+    face = open_face()
+    for row, value in (("color", "gradient"), ("size", "w*x"), ("theme", "light")):
+        face.group.act(CONTROLS[row], value)
+    face.press("2", "l")
+    assert (face.stage.color, face.stage.size, face.stage.theme) == ("gradient", "w*x", "light")
+    assert {stage.camera for stage in face.stage.stages} == {"orthographic"}
+    assert {stage.layout for stage in face.stage.stages} == {"crossbar"}
+    assert face.group.state().color == "gradient"
+    face.press("?")
+    assert face.stage.help and face.group.state().help
+    face.press("escape")
+    assert not face.stage.help
+
+
+def test_a_click_chooses_a_session_and_pins_in_it_and_in_equal_ones(
+    open_face: Callable[..., Face], studio: Studio
+) -> None:
+    face = open_face(make(first=1), make((3, 3)), make(first=2))
+    face.draw(studio)
+    pointer = Pointer(face.group)
+    at = face.cube(2, 5)
+    pointer.move(*at)
+    assert [stage.hover for stage in face.stage.stages] == [None, None, 5]
+    pointer.press(1, *at)
+    pointer.release(1, *at)
+    assert face.group.chosen == 2
+    assert [stage.pinned for stage in face.stage.stages] == [5, None, 5]
+    face.draw(studio)
+    assert {"value", "gradient"} <= set(face.stage._picture.words)
+    face.press("j")
+    other = face.cube(0, 9)
+    pointer.press(1, *other)
+    pointer.release(1, *other)
+    assert [stage.pinned for stage in face.stage.stages] == [9, None, 5]
+
+
+def test_a_row_of_the_table_chooses_and_a_drag_turns_all(
+    open_face: Callable[..., Face], studio: Studio
+) -> None:
+    face = open_face()
+    before = face.draw(studio)
+    table = face.stage._panes.table
+    pointer = Pointer(face.group)
+    x, y = table.x + 60.0, table.bottom - 0.5 * face.stage._panes.row - 4.0
+    assert face.stage._panes.row_at(x, y) == 2
+    pointer.press(1, x, y)
+    pointer.release(1, x, y)
+    assert face.group.chosen == 2
+    cameras = [stage.eyes.camera.azimuth for stage in face.stage.stages]
+    box = face.stage._panes.panes[0]
+    pointer.press(1, box.x + 8.0, box.bottom - 30.0)
+    pointer.move(box.x + 90.0, box.bottom - 30.0)
+    pointer.release(1, box.x + 90.0, box.bottom - 30.0)
+    after = [stage.eyes.camera.azimuth for stage in face.stage.stages]
+    turned = np.subtract(after, cameras)
+    assert np.ptp(turned) < 1e-9 and abs(turned[0]) > 5.0 and face.group.chosen == 0
+    assert (face.draw(studio) != before).any()
+
+
+def test_a_cube_that_is_dragged_is_one_of_its_session(
+    open_face: Callable[..., Face], studio: Studio
+) -> None:
+    face = open_face(make((3, 3)), make((3, 3), first=4))
+    face.draw(studio)
+    pointer, (x, y) = Pointer(face.group), face.cube(1, 0)
+    before = [float(session.network.bank.value[0]) for session in face.sessions]
+    pointer.press(1, x, y)
+    pointer.move(x, y - 40.0)
+    pointer.release(1, x, y - 40.0)
+    face.until(lambda: not face.group.lead.hand.busy)
+    after = [float(session.network.bank.value[0]) for session in face.sessions]
+    assert after[0] == before[0] and after[1] > before[1]
+
+
+def test_the_curves_seek_and_grow(open_face: Callable[..., Face], studio: Studio) -> None:
+    face = open_face()
+    face.group.act(CONTROLS["timeline"], 0)
+    face.group.clock.advance(40)
+    face.draw(studio)
+    chart, pointer = face.stage.chart, Pointer(face.group)
+    assert chart is not None and chart.last == 40.0
+    x, y = chart.plot.x + 0.25 * chart.plot.width, chart.plot.y + 0.5 * chart.plot.height
+    pointer.move(x, y)
+    face.draw(studio)
+    assert face.stage.pointed == 10
+    pointer.press(1, x, y)
+    pointer.release(1, x, y)
+    face.until(lambda: face.steps == [10, 10, 10])
+    face.press("g")
+    face.draw(studio)
+    large = face.stage.chart
+    assert large is not None and large.plot.width > 1.3 * chart.plot.width
+    face.press("escape")
+    assert not face.stage.curve_view.large
+
+
+def test_an_error_is_told_under_the_name_of_its_session(open_face: Callable[..., Face]) -> None:
+    wild, calm = make((3, 3)), make()
+    face = open_face(wild, calm)
+    wild.network.bank.value[0] = np.inf
+    face.press("space")
+    face.until(lambda: face.told())
+    assert [words.partition(":")[0] for words in face.told()] == ["3-3"]
+    assert not face.group.is_playing
+    face.press("space")
+    face.until(lambda: calm.step_index > 10)
+    face.press("space")
+    assert wild.step_index == 0
+
+
+def test_what_a_callback_said_is_told_and_the_others_go_on(open_face: Callable[..., Face]) -> None:
+    first, second = make((3, 3)), make()
+    first.on_step(lambda view: view.stop("good enough") if view.step == 5 else None)
+    face = open_face(first, second)
+    face.press("space")
+    face.until(face.told)
+    assert face.told() == ["3-3: good enough"] and not face.group.is_playing
+    face.press("right")
+    assert len(face.told()) == 1
+    assert first.step_index == 5 and second.step_index > 5
+
+
+def test_the_same_message_of_all_stands_once(open_face: Callable[..., Face]) -> None:
+    face = open_face()
+    face.group.act(CONTROLS["rate in numbers"], "fast")
+    assert len(face.told()) == 1 and "fast" in face.told()[0]
+
+
+def test_a_run_of_some_steps_pauses_and_says_so(open_face: Callable[..., Face]) -> None:
+    face = open_face(steps=30)
+    face.press("space")
+    end = time.perf_counter() + 20.0
+    while min(face.steps) < 30 and time.perf_counter() < end:
+        time.sleep(0.002)  # nobody attends to it meanwhile
+    face.until(lambda: "Step 30 is reached" in str(face.told()))
+    assert face.steps == [30] * 3 and not face.group.is_playing
+    face.group.set_unit("step")
+    face.group.step(+1, 300)
+    face.until(lambda: not face.group.is_playing and face.steps == [face.steps[0]] * 3)
+
+
+def test_a_network_that_grows_stays_on_the_clock_under_its_new_sizes(
+    open_face: Callable[..., Face],
+) -> None:
+    face = open_face()
+    face.press("right", "n")
+    CONTROLS["add neuron"].set(face.group.lead, 1)
+    face.until(lambda: face.group.lead.session is not face.sessions[1])
+    face.group.attend()
+    face.stage.frame_data()
+    assert face.group.names == ("3-3", "3-9-3", "3-4-4-3")
+    face.press("right")
+    steps = [member.session.step_index for member in face.group.members]
+    assert steps == [1, 1, 1]  # the new training begins, and the others wait
+
+
+def test_the_keys_of_several_are_in_their_help_alone(open_face: Callable[..., Face]) -> None:
+    face = open_face()
+    labels = [label for label, _ in face.stage.keys]
+    assert "j" in labels and "n" in labels
+    single = [label for label, _ in help_rows(face.group.lead.state)]
+    assert "j" not in single and "n" not in single
+    assert not face.group.lead.press("j")

@@ -1,0 +1,200 @@
+"""Networks that grow in the picture, and presets that show what goes wrong."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scalarviz.base.texts import text
+from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.presets import PRESETS, go_wrong
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
+from tests.faces.controller.conftest import Open
+from tests.faces.controller.stages import chips_of
+from tests.sessions import advanced, inverting
+from tests.studio import Studio
+
+
+@pytest.fixture
+def controller(opened: Open) -> Any:
+    return opened(Show(advanced(inverting(batch=4), 20), "A 3-4-3 network learns colours"), Stage)
+
+
+def press(controller: Controller, name: str) -> None:
+    from scalarviz.faces.controller.controls import CONTROLS
+
+    CONTROLS[name].set(controller, 1)
+
+
+def sizes(controller: Controller) -> list[int]:
+    return [layer.outputs for layer in controller.session.network.layers]
+
+
+def test_neurons_and_layers_are_added_and_removed_and_the_way_leads_back(
+    controller: Controller,
+) -> None:
+    first = controller.session
+    before = first.network.bank.value.copy()
+    colours = np.random.default_rng(0).random((5, 3))
+    answers = first.network(colours)
+    press(controller, "add neuron")
+    assert sizes(controller) == [5, 3] and controller.show.title == "A 3-5-3 network learns colours"
+    assert (controller.session.network(colours) == answers).all()
+    press(controller, "add layer")
+    assert sizes(controller) == [5, 5, 3]
+    press(controller, "remove layer")  # the one that was added
+    assert sizes(controller) == [5, 3]
+    assert (controller.session.network(colours) == answers).all()
+    press(controller, "remove neuron")
+    assert sizes(controller) == [4, 3]
+    for expected in ([5, 3], [5, 5, 3], [5, 3], [4, 3]):
+        controller.undo()
+        assert sizes(controller) == expected
+    assert controller.session is first and (first.network.bank.value == before).all()
+    assert controller.show.title == "A 3-4-3 network learns colours"
+    for expected in ([5, 3], [5, 5, 3]):
+        controller.redo()
+        assert sizes(controller) == expected
+    assert controller.state.redoable == 2 and controller.state.undoable == 1
+
+
+def test_undo_of_another_activation_lays_out_the_network_as_it_was(
+    controller: Controller, studio: Studio
+) -> None:
+    stage, session = controller.stage, controller.session
+    studio.stage(stage, 0.0)
+    titles = [label.about for label in stage.frame_data().layout.labels]
+    session.set_activation(0, "relu")
+    studio.stage(stage, 1.0)
+    assert [label.about for label in stage.frame_data().layout.labels] != titles
+    controller.undo()
+    studio.stage(stage, 2.0)
+    assert [label.about for label in stage.frame_data().layout.labels] == titles
+
+
+def test_a_start_again_has_scales_that_fit(controller: Controller, studio: Studio) -> None:
+    stage = controller.stage
+    studio.stage(stage, 0.0)
+    controller.edit(3, 40.0)
+    studio.stage(stage, 10.0)
+    controller.fit()
+    assert stage.frame_data().cubes.color_scales.max() == 50.0
+    controller.reset()
+    assert stage.frame_data().cubes.color_scales.max() == 1.0
+
+
+def test_a_neuron_that_is_added_is_pointed_at(controller: Controller) -> None:
+    press(controller, "add neuron")
+    program = controller.session.network.program
+    name, place = controller.stage.hover_neuron or ("", -1)
+    (added,) = [each for each in program.buffers if each.name == name]
+    assert (added.size, place) == (5, 4) and added is not program.outputs
+    assert added in [each.target for each in program.operations if each.kind == "activation"]
+    controller.undo()
+    assert controller.stage.hover_neuron is None
+
+
+def test_what_is_pinned_says_which_layer_and_which_neuron(controller: Controller) -> None:
+    press(controller, "add layer")
+    program = controller.session.network.program
+    weight = controller.session.network.layers[1].perceptrons[2].weights[0]
+    controller.stage.pin(weight)
+    press(controller, "add neuron")
+    assert sizes(controller) == [4, 5, 3]
+    kept = controller.session.network.layers[0].perceptrons[0].weights[0].value
+    controller.stage.pin((controller.session.network.program.operations[0].target.name, 1))
+    press(controller, "remove neuron")
+    assert sizes(controller) == [3, 5, 3]
+    assert controller.session.network.layers[0].perceptrons[0].weights[0].value == kept
+    assert program is not controller.session.network.program
+
+
+def test_what_cannot_be_is_refused_in_a_sentence(controller: Controller) -> None:
+    for _ in range(3):
+        press(controller, "remove neuron")
+    session = controller.session
+    assert sizes(controller) == [1, 3]
+    press(controller, "remove neuron")
+    assert controller.session is session
+    words = chips_of(controller)
+    assert any("layer 0" in each for each in words), words
+
+
+def test_what_is_said_of_a_network_without_hidden_layers_is_true_of_one_that_learns(
+    controller: Controller,
+) -> None:
+    go_wrong(controller, "shallow")
+    controller.pause()
+    session = controller.session
+    session.to("cpu")
+    session.advance(3000)
+    assert session.loss < 0.01, "colours are learned without a hidden layer, too"
+    assert "stay wrong" not in controller.message and "weighted sum" in controller.message
+
+
+def test_what_is_said_while_it_plays_is_true_of_weights_that_never_move(
+    controller: Controller,
+) -> None:
+    go_wrong(controller, "dead")
+    session = controller.session
+    assert session.playing
+    stage: Any = controller.stage
+    said = stage.frame_data().words.caption.title
+    controller.pause()
+    assert said and "every" not in said and "each weight" not in said
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_what_goes_wrong_is_set_up_said_and_undone(controller: Controller, name: str) -> None:
+    session = controller.session
+    before = session.network.bank.value.copy(), session.learning_rate, sizes(controller)
+    activations = session.network.activations
+    go_wrong(controller, name)
+    controller.pause()
+    stage: Any = controller.stage
+    said = text(f"presets.{name}.look")
+    assert (said, "Undo") in stage.messages.chips()
+    now = controller.session
+    if name == "rate":
+        assert now.learning_rate == 50.0
+    elif name == "zero":
+        now.seek(20)
+        now.advance(30)
+        layer = now.network.layers[0].kernel
+        assert (layer == layer[0]).all(), "all neurons are alike"
+    elif name == "dead":
+        kernel = np.array(now.network.layers[0].kernel)
+        now.advance(30)
+        assert (np.array(now.network.layers[0].kernel) == kernel).all()
+    else:
+        assert sizes(controller) == [3]
+    stage.messages.press("Undo")
+    now = controller.session
+    assert now is session and now.step_index == 20 and now.network.activations == activations
+    assert (now.network.bank.value == before[0]).all()
+    assert (now.learning_rate, sizes(controller)) == before[1:]
+
+
+def test_presets_for_hidden_layers_refuse_networks_without_one(controller: Controller) -> None:
+    go_wrong(controller, "shallow")
+    controller.pause()
+    session = controller.session
+    for name in ("shallow", "dead"):
+        go_wrong(controller, name)
+        assert controller.session is session and not session.playing
+        words = chips_of(controller)
+        assert any("two or more Dense layers" in each for each in words)
+
+
+def test_one_thing_goes_wrong_at_a_time(controller: Controller) -> None:
+    session = controller.session
+    before = session.network.bank.value.copy()
+    for name in ("rate", "dead", "zero"):
+        go_wrong(controller, name)
+        controller.pause()
+    now = controller.session
+    assert now is session and now.learning_rate == 0.5
+    assert now.network.activations == ("tanh", "sigmoid")
+    controller.undo()
+    assert (now.network.bank.value == before).all() and now.step_index == 20

@@ -1,0 +1,176 @@
+"""Links to the present moment: they lead back to it, or one sentence says what to do first."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scalarviz.errors import InputError
+from scalarviz.faces.cli import open_link
+from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.files import open_run, save
+from scalarviz.faces.controller.growing import one_more
+from scalarviz.faces.controller.links import link_here
+from scalarviz.faces.controller.options import Recipe
+from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.scenefiles.links import read_link
+from scalarviz.training.session.session import Session
+from tests.faces.controller.conftest import Open
+from tests.faces.controller.fake_stage import FakeStage
+
+Make = Callable[..., Any]
+
+
+@pytest.fixture
+def make(opened: Open) -> Make:
+    """make("scene", option=...): a controller, whose clipboard is `copied`."""
+
+    def make(name: str, **given: Any) -> Any:
+        controller = opened(name, **given)
+        controller.copied = ""
+        controller.copy_text = lambda text: setattr(controller, "copied", text)
+        return controller
+
+    return make
+
+
+def opened(link: str) -> tuple[Session, Any]:
+    """The session at the moment of a link, and what is pinned in it, as `scalarviz open` has it."""
+    found = read_link(link)
+    show, _ = open_link.opened(found, {"limit": None})
+    pinned = open_link.pinned_by(show.session, found)
+    assert open_link.go(show.session, found, open_link.Keep())
+    return show.session, pinned
+
+
+def leads_back(controller: Any) -> bool:
+    """Whether the link of the present moment leads to the same one."""
+    controller.copied = ""
+    assert controller.press("k")
+    assert controller.message.startswith(f"Copied: {controller.copied}"), controller.message
+    session, pinned = opened(controller.copied)
+    here, stage = controller.session, controller.stage
+    assert session.clock.place == here.clock.place
+    assert pinned == (stage.pinned if stage.pinned_neuron is None else stage.pinned_neuron)
+    return bool(np.array_equal(session.network.bank.value, here.network.bank.value))
+
+
+def refuses(controller: Any, sentence: str) -> bool:
+    before = controller.copied = "as before"
+    controller.press("k")
+    return sentence in controller.message and bool(controller.copied == before)
+
+
+def test_a_scene_is_found_again_with_its_options(make: Make) -> None:
+    controller = make("rgb", hidden=4, optimizer="adam", seed=3)
+    assert leads_back(controller)
+    controller.step(+1, 12)
+    controller.set_unit("operation")
+    controller.step(+1, 7)
+    controller.stage.pinned = 5
+    assert leads_back(controller)
+    options = "hidden=4&engine=python&seed=3&optimizer=adam"
+    assert controller.copied == f"rgb?{options}#step=12&op=7&pin=5"
+    controller.stage.pinned_neuron = ("tanh 0", 3)
+    controller.next_sample()
+    assert leads_back(controller)
+    assert controller.copied.endswith("#step=12&op=7&neuron=tanh%200:3&sample=2")
+
+
+def test_what_was_changed_is_found_again_in_its_file_only(make: Make, tmp_path: Path) -> None:
+    controller, path = make("rgb"), tmp_path / "a run.safetensors"
+    controller.step(+1, 3)
+    controller.edit(4, 0.5)
+    assert refuses(controller, "this training was changed: save it first")
+    save(controller, path)
+    assert leads_back(controller) and str(path) in controller.copied
+    controller.step(+1, 4)
+    assert leads_back(controller)
+    controller.freeze(7, True)
+    assert refuses(controller, "save it first")
+    controller.undo()
+    assert leads_back(controller)
+    controller.seek(2)
+    assert leads_back(controller)
+    controller.edit(4, 0.25)  # another branch
+    assert refuses(controller, "save it first")
+    controller.undo()
+    controller.seek(3)
+    assert refuses(controller, "go back or on by an operation first")
+    controller.step(+1, 2)
+    assert leads_back(controller)
+    path.unlink()
+    assert refuses(controller, "save it first")
+
+
+def test_what_was_undone_makes_it_the_scene_again(make: Make) -> None:
+    controller = make("rgb")
+    controller.edit(4, 0.5)
+    assert refuses(controller, "save it first")
+    controller.undo()
+    assert leads_back(controller)
+    controller.step(+1, 3)
+    controller.set_rate(0.01)
+    assert refuses(controller, "save it first")
+    controller.reset()
+    assert leads_back(controller)
+    controller.set_option("hidden", 3)
+    controller.step(+1)
+    assert leads_back(controller) and "hidden=3" in controller.copied
+
+
+def test_a_training_from_a_file_is_found_there(make: Make, tmp_path: Path) -> None:
+    controller, path = make("rgb", hidden=5), tmp_path / "run.safetensors"
+    controller.step(+1, 3)
+    save(controller, path)
+    assert leads_back(controller) and "run.safetensors" not in controller.copied
+    other = make("rgb")
+    open_run(other, path)
+    assert leads_back(other) and str(path) in other.copied
+    save(other, tmp_path / "other.safetensors")
+    assert leads_back(other) and "other.safetensors" in other.copied
+
+
+def test_without_scene_and_file_it_says_what_to_do(make: Make, tmp_path: Path) -> None:
+    controller = make("rgb")
+    one_more(controller)
+    assert refuses(controller, "this training is neither: save it first")
+    own = tmp_path / "own.py"
+    own.write_text(Path(find("rgb")).read_text(encoding="utf-8"), encoding="utf-8")
+    recipe = Recipe(load(own))
+    show = recipe.make({"engine": "python"})
+    controller = Controller(show, FakeStage(show), recipe)
+    assert refuses(controller, "this training is neither: save it first")
+
+
+def test_another_precision_is_a_change_and_another_engine_is_none() -> None:
+    recipe = Recipe(load(find("rgb")), {"engine": "python"})
+    session = recipe.make({}).session
+    session.to("cpu")
+    assert link_here(session, recipe, None).target == "rgb"
+    session.to("cpu", "mixed")
+    with pytest.raises(InputError, match="was changed"):
+        link_here(session, recipe, None)
+
+
+def test_an_option_that_a_link_cannot_have_is_no_reason_for_a_wrong_one(
+    make: Make, tmp_path: Path
+) -> None:
+    from PIL import Image
+
+    picture = tmp_path / "a.png"
+    Image.new("RGB", (4, 4), "red").save(picture)
+    controller = make("texture", picture=str(picture), hidden=4)
+    assert refuses(controller, "this training is neither: save it first")
+
+
+def test_a_copy_that_is_drawn_elsewhere_is_no_file_to_go_to(make: Make, tmp_path: Path) -> None:
+    from scalarviz.faces.controller.files import export_to
+
+    controller = make("rgb")
+    controller.edit(4, 0.5)
+    export_to(controller, tmp_path / "it.html")
+    controller.cancel_exports()
+    assert refuses(controller, "save it first")

@@ -1,0 +1,314 @@
+"""The tour: the first ten seconds of a training."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import scalarviz as sv
+from scalarviz.faces.controller import guide, tour
+from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.startup import Opening
+from scalarviz.faces.controller.tour import (
+    BACKWARD,
+    END,
+    ERROR,
+    FORWARD,
+    SPEEDS,
+    STAND,
+    STEP,
+    Tour,
+    steps_after,
+)
+from scalarviz.pictures.presenter.show import Show
+from tests.faces.controller.fake_stage import FakeStage
+from tests.sessions import advanced
+
+FRAME = 0.05
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tour, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr("scalarviz.faces.controller.hand.AT_ONCE", 10.0)
+
+
+def session_of(sizes: list[int]) -> sv.Session:
+    net = sv.Network(sizes, "tanh", seed=0)
+    data = [[0, 0], [0, 1], [1, 0], [1, 1]], [[0], [1], [1], [0]]
+    return sv.Session(net, data, optimizer=sv.SGD(0.5), engine="python")
+
+
+class Watcher:
+    """A controller whose time is set by hand, and what is seen of it."""
+
+    def __init__(self, session: sv.Session, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.stage = FakeStage(Show(session))
+        self.controller = Controller(Show(session), self.stage)  # type: ignore[arg-type]  # a part of a stage
+        self.session, self.now = session, 0.0
+        self.opening: Opening | None = None
+        self.seen: list[tuple[float, str, str]] = []
+        monkeypatch.setattr(guide, "perf_counter", lambda: self.now)
+
+    def watch(self, seconds: float, frame: float = FRAME) -> None:
+        end = self.now + seconds - 0.5 * frame
+        while self.now < end:
+            if self.opening is not None:
+                self.opening.attend()
+            self.controller.attend()
+            done = self.session.done if self.session.step_index < 2 else "more"
+            self.seen.append((self.now, self.stage.part_of_tour, done))
+            self.now += frame
+
+    def at(self, seconds: float) -> tuple[str, str]:
+        """The part of the tour, and the last operation, at a time."""
+        return next(seen[1:] for seen in reversed(self.seen) if seen[0] <= seconds + 1e-9)
+
+    @property
+    def places(self) -> list[str]:
+        return list(dict.fromkeys(done for _, _, done in self.seen))
+
+
+@pytest.fixture
+def watcher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watcher]:
+    made = Watcher(session_of([2, 2, 1]), monkeypatch)
+    yield made
+    made.session.pause()
+
+
+def test_it_shows_a_step_in_ten_seconds_and_then_some_more(watcher: Watcher) -> None:
+    watcher.opening = Opening(watcher.controller, None)
+    watcher.watch(12.0)
+    session = watcher.session
+    names = session.operations
+    assert watcher.places[: len(names)] == ["", *names[1:]]
+    for seconds, part, done in (
+        (STAND - 0.1, "stand", ""),
+        (FORWARD - 0.1, "forward", names[names.index("loss") - 1]),
+        (FORWARD + 0.1, "error", "loss"),
+        (ERROR - 0.1, "error", "loss"),
+        (BACKWARD - 0.1, "backward", names[-2]),
+        (BACKWARD + 0.1, "step", "step"),
+        (STEP - 0.1, "step", "step"),
+        (END - 0.1, "faster", "more"),
+        (END + 0.1, "end", "more"),
+    ):
+        assert watcher.at(seconds) == (part, done), seconds
+    assert session.clock.place == (1 + steps_after(END), 0) == (413, 0)
+    assert not session.playing and watcher.stage.offers == {}
+    assert len(session.branches) == 1 and len(session.losses) == 413
+
+
+def test_it_takes_no_more_steps_than_asked_for(watcher: Watcher) -> None:
+    watcher.controller.playing.until = 30
+    watcher.controller.guide.show_tour()
+    watcher.watch(END + 1.0)
+    assert watcher.session.clock.place == (30, 0) and watcher.stage.part_of_tour == "end"
+
+
+def test_its_steps_are_those_of_any_training(watcher: Watcher) -> None:
+    other = advanced(session_of([2, 2, 1]), 413)
+    Opening(watcher.controller, True)
+    watcher.controller.guide.show_tour()
+    watcher.watch(12.0, frame=0.31)  # however often it is looked at
+    assert list(watcher.session.losses) == list(other.losses)
+
+
+def test_speed_rises_at_the_end() -> None:
+    each = (END - STEP) / len(SPEEDS)
+    done = [steps_after(STEP + each * i) for i in range(1 + len(SPEEDS))]
+    assert done == [0, 0, 1, 4, 12, 41, 126, 412] and steps_after(99.0) == 412
+
+
+def test_where_steps_take_long_there_are_fewer() -> None:
+    going, now = Tour(session_of([2, 2, 1]).timeline.here.moments), STEP
+    going.count(*going.due(now))
+    done, longest = 0, 0
+    while not going.is_over(now):
+        steps, _ = going.due(now)
+        going.count(steps, 0)
+        if steps:
+            going.took(steps, 0.02 * steps)
+        done, longest = done + steps, max(longest, steps)
+        now += max(0.03, 0.02 * steps)
+    assert END <= now < END + 0.5 and longest == 5
+    assert 20 < done < 412
+
+
+@pytest.mark.parametrize("count", [2, 30])
+def test_however_many_operations_there_are_it_takes_ten_seconds(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watcher = Watcher(session_of([2] * count + [1]), monkeypatch)
+    watcher.controller.guide.show_tour()
+    watcher.watch(12.0, frame=0.01)
+    names = watcher.session.operations
+    assert watcher.at(FORWARD - 0.02) == ("forward", names[names.index("loss") - 1])
+    assert watcher.at(BACKWARD - 0.02) == ("backward", names[-2])
+    assert watcher.at(END + 0.1)[0] == "end"
+
+
+def test_a_click_on_skip_finishes_the_step_and_plays(watcher: Watcher) -> None:
+    watcher.opening = Opening(watcher.controller, True)
+    watcher.watch(3.0)
+    assert watcher.session.clock.operation and list(watcher.stage.offers) == ["Skip the tour"]
+    offers, watcher.stage.offers = dict(watcher.stage.offers), {}
+    monkey: Any = watcher.stage
+    monkey.click = lambda x, y: offers["Skip the tour"]()  # as Messages do it
+    watcher.controller.click(1.0, 1.0)
+    assert watcher.session.step_index >= 1 and watcher.session.playing
+    assert watcher.stage.part_of_tour == "" and watcher.controller.guide.tour is None
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda c: c.operation(-1),
+        lambda c: c.operation(+1),
+        lambda c: c.set_rate(0.25),
+        lambda c: c.click(5.0, 5.0),
+        lambda c: c.next_sample(),
+        lambda c: c.set_speed(3.0),
+        lambda c: c.session.advance(1, "operation"),  # a cell of a notebook
+    ],
+)
+def test_any_action_ends_it_and_nothing_is_lost(
+    watcher: Watcher, act: Callable[[Any], None]
+) -> None:
+    watcher.opening = Opening(watcher.controller, True)
+    watcher.watch(3.0)
+    there = watcher.session.clock.place
+    assert there[1] > 1
+    act(watcher.controller)
+    watcher.watch(20.0)
+    assert abs(watcher.session.clock.operation - there[1]) <= 1 and watcher.session.step_index == 0
+    assert watcher.stage.part_of_tour == "" and watcher.stage.offers == {}
+    assert len(watcher.session.branches) == 1
+
+
+def test_space_ends_it_and_plays_on(watcher: Watcher) -> None:
+    watcher.opening = Opening(watcher.controller, True)
+    watcher.watch(3.0)
+    watcher.controller.press("space")
+    assert watcher.session.playing and watcher.stage.part_of_tour == ""
+
+
+def test_its_last_sentence_stays_until_something_is_done(watcher: Watcher) -> None:
+    watcher.controller.guide.show_tour()
+    watcher.watch(30.0)
+    assert watcher.stage.part_of_tour == "end"
+    watcher.controller.operation(+1)
+    assert watcher.stage.part_of_tour == ""
+
+
+def test_it_can_be_seen_again_from_where_the_training_stands(watcher: Watcher) -> None:
+    session, row = watcher.session, CONTROLS["tour"]
+    session.advance(40)
+    session.back(10)
+    session.advance(2, "operation")
+    assert row.menu == "Help"
+    row.set(watcher.controller, 1)
+    watcher.watch(12.0)
+    assert session.step_index == 31 + 413 and len(session.branches) == 1
+    assert watcher.stage.part_of_tour == "end"
+    assert watcher.at(BACKWARD - 0.1)[0] == "backward"
+
+
+def test_skipped_it_plays_on_if_it_played(watcher: Watcher) -> None:
+    watcher.controller.play()
+    CONTROLS["tour"].set(watcher.controller, 1)
+    assert not watcher.session.playing
+    watcher.watch(2.0)
+    watcher.controller.guide.skip()
+    assert watcher.session.playing
+    watcher.controller.pause()
+    CONTROLS["tour"].set(watcher.controller, 1)
+    watcher.watch(2.0)
+    watcher.controller.guide.skip()
+    watcher.controller.guide.skip()  # nothing more
+    assert not watcher.session.playing
+
+
+def test_a_step_that_is_refused_ends_it(watcher: Watcher) -> None:
+    watcher.controller.guide.show_tour()
+    watcher.watch(7.9)
+    watcher.session.network.bank.value[:] = 3e38
+    watcher.watch(10.0)
+    assert watcher.controller.guide.tour is None and watcher.stage.notices
+
+
+def test_it_is_shown_once_on_a_machine_unless_somebody_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def begins(wanted: bool | None, steps: int = 0) -> bool:
+        watcher = Watcher(session_of([2, 2, 1]), monkeypatch)
+        if steps:
+            watcher.session.advance(steps)
+        watcher.opening = Opening(watcher.controller, wanted, play=False)
+        watcher.watch(0.2)
+        shown = watcher.controller.guide.tour is not None
+        watcher.controller.guide.stop()
+        return shown
+
+    assert not begins(None, steps=1) and begins(None)
+    assert not begins(None) and begins(True) and begins(True, steps=1) and not begins(False)
+
+
+def test_a_cache_that_cannot_be_written_shows_it_again(
+    watcher: Watcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tour, "seen", lambda: Path("/nowhere/at/all"))
+    watcher.controller.guide.show_tour()
+    watcher.controller.guide.skip()
+    assert not tour.was_seen()
+
+
+def test_it_waits_for_kernels(watcher: Watcher) -> None:
+    watcher.controller.warming.held = True
+    watcher.controller.warming.take = lambda session: None  # type: ignore[method-assign]  # in its place
+    watcher.controller.guide.show_tour()
+    assert watcher.controller.guide.tour is None and "kernels" in watcher.stage.notices[-1]
+
+
+def test_each_part_has_operations_of_its_own() -> None:
+    moments = session_of([2, 2, 1]).timeline.here.moments
+    going, done = Tour(moments), 0
+    for seconds in (0.9, 1.0, 3.49, 3.5, 4.49, 4.5, 6.99, 7.0):
+        steps, operations = going.due(seconds)
+        going.count(steps, operations)
+        done += operations
+        assert not steps
+    assert done == len(moments) and going.due(9.0) == (1, 0)
+
+
+def test_it_goes_by_pictures_and_takes_all_its_steps_on_a_slow_machine(watcher: Watcher) -> None:
+    watcher.controller.guide.show_tour()
+    watcher.watch(60.0, frame=1.5)
+    names = watcher.session.operations
+    assert watcher.places[: len(names)] == ["", *names[1:]]  # each has a picture of its own
+    assert watcher.stage.part_of_tour == "end" and watcher.session.clock.place == (413, 0)
+
+
+def test_before_it_goes_faster_it_waits_for_kernels(
+    watcher: Watcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = ["compiling"]
+    monkeypatch.setattr(type(watcher.controller.warming), "said", property(lambda _: said[0]))
+    watcher.controller.guide.show_tour()
+    watcher.watch(90.0)
+    assert watcher.session.clock.place == (1, 0) and watcher.controller.guide.tour is not None
+    said[0] = ""
+    watcher.watch(3.0)
+    assert watcher.stage.part_of_tour == "end" and watcher.session.clock.place == (413, 0)
+
+
+def test_without_motion_each_part_is_a_still(watcher: Watcher) -> None:
+    watcher.stage.reduced_motion = True
+    watcher.controller.guide.show_tour()
+    watcher.watch(12.0)
+    names = watcher.session.operations
+    loss = names.index("loss")
+    assert watcher.places == ["", names[loss - 1], "loss", names[-2], "step", "more"]
+    assert watcher.session.clock.place == (413, 0)

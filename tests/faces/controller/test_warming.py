@@ -1,0 +1,514 @@
+"""A training while its kernels are compiled by another process."""
+
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numba.core.dispatcher import Dispatcher
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.base.texts import text
+from scalarviz.core.formulas import activations
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.losses import LOSSES
+from scalarviz.core.formulas.table import Formula
+from scalarviz.engines.codegen import kernel_units
+from scalarviz.engines.codegen.unit_source import Unit
+from scalarviz.engines.cpu import calls
+from scalarviz.engines.every_kernel import every_kernel
+from scalarviz.engines.expression import cpu as expression
+from scalarviz.engines.expression import kernels
+from scalarviz.engines.registry import ENGINES
+from scalarviz.faces.controller import precompile, presets, trail, warming
+from scalarviz.faces.controller.files import export_to, open_run, save
+from scalarviz.faces.controller.options import Options
+from scalarviz.faces.scenefiles.find import load, scenes
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
+from tests.faces.controller.conftest import Open
+from tests.faces.controller.stages import attended
+from tests.patience import patient
+from tests.sessions import advanced
+
+__all__ = ["patient"]  # a fixture
+
+
+@pytest.fixture
+def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Nothing is compiled yet; kinds are once the file `compiler` / FAMILY is there."""
+    program = f"""
+import pathlib, sys, time
+kind = pathlib.Path({str(tmp_path)!r}) / sys.argv[1].partition("=")[0].partition(":")[0]
+while not kind.exists():
+    time.sleep(0.01)
+"""
+    monkeypatch.setattr(precompile, "COMMAND", ("-c", program))
+    monkeypatch.setattr(
+        precompile, "is_ready", lambda kind: (tmp_path / kind.partition(":")[0]).exists()
+    )
+    return tmp_path
+
+
+@pytest.fixture
+def make(compiler: Path, patient: None, opened: Open) -> Open:
+    return lambda session: opened(Show(session, steps=1_000_000))
+
+
+def network_session(engine: str = "cpu", **given: Any) -> sv.Session:
+    net = sv.Network([2, 2, 1], "tanh", seed=0)
+    return sv.Session(net, ([[0.0, 1.0]], [[1.0]]), optimizer=sv.SGD(0.5), engine=engine, **given)
+
+
+def test_objects_do_the_work_until_the_kernels_are_there(make: Any, compiler: Path) -> None:
+    s = network_session()
+    controller = make(s)
+    assert s.engine == "python" and not controller.warming.held
+    controller.step(+1, 3)
+    controller.attend()
+    assert controller.state.status.startswith("Compiling for float32 networks: ")
+    (compiler / "float32").touch()
+    attended(controller, lambda: s.engine == "cpu")
+    assert (
+        "from now on the engine cpu does the work" in controller.message
+        and not controller.state.status
+    )
+    controller.step(+1, 3)
+    values = s.network.bank.value.copy()
+    controller.seek(0)
+    controller.seek(6)
+    assert (s.network.bank.value == values).all()
+
+
+def test_wherever_one_goes_it_is_the_objects_that_work(make: Any, compiler: Path) -> None:
+    s = network_session()
+    controller = make(s)
+    for deed in (
+        controller.reset,
+        lambda: controller.step(+1, 2),
+        lambda: controller.seek(0),
+        lambda: controller.edit(0, 0.5),
+        controller.undo,
+        lambda: controller.operation(+1),
+        lambda: controller.operation(-1),
+        lambda: controller.switch(0),
+        lambda: controller.switch(1),
+        lambda: [s.seek(0), controller.drawing(lambda: None)],  # past the controller
+        lambda: [s.reset(), controller.drawing(lambda: None)],
+        lambda: controller.set_engine("cpu"),
+        lambda: controller.set_activation(0, "relu"),
+    ):
+        deed()
+        assert s.engine == "python", deed
+    (compiler / "float32").touch()
+    attended(controller, lambda: s.engine == "cpu")
+    controller.reset()
+    assert s.engine == "cpu"
+
+
+def test_who_branches_off_from_what_objects_did_goes_on_with_kernels(
+    make: Any, compiler: Path
+) -> None:
+    s = network_session()
+    controller = make(s)
+    controller.step(+1, 5)
+    (compiler / "float32").touch()
+    attended(controller, lambda: s.engine == "cpu")
+    controller.seek(2)
+    assert s.engine == "python"  # so it was
+    controller.attend()
+    assert s.engine == "python" and s.timeline.branch.number == 0
+    controller.edit(0, 0.25)
+    attended(controller, lambda: s.engine == "cpu")
+    assert s.timeline.branch.number == 1
+
+
+def test_objects_that_somebody_has_chosen_stay(make: Any, compiler: Path) -> None:
+    s = network_session()
+    controller = make(s)
+    controller.step(+1)
+    controller.set_engine("cpu")
+    controller.set_engine("python")
+    (compiler / "float32").touch()
+    attended(controller, lambda: not controller.warming.said)
+    controller.step(+1)
+    controller.attend()
+    assert s.engine == "python"
+
+
+def test_an_engine_that_is_chosen_does_the_work_as_soon_as_it_can(
+    make: Any, compiler: Path
+) -> None:
+    s = network_session("python")
+    controller = make(s)
+    assert not controller.warming.said
+    controller.set_engine("cpu")
+    assert s.engine == "python" and "as soon as its kernels are compiled" in controller.message
+    controller.step(+1)
+    (compiler / "float32").touch()
+    attended(controller, lambda: s.engine == "cpu")
+
+
+def test_what_kernels_have_computed_is_held(make: Any, compiler: Path) -> None:
+    s = advanced(network_session("python"), 3)
+    timeline = s.timeline
+    on_cpu = replace(timeline.trainer.settings, engine="cpu")
+    frames = timeline.branch.frames
+    frames[:] = [replace(frame, settings=on_cpu) for frame in frames]
+    timeline.trainer.adopt(on_cpu)
+    controller = make(s)
+    assert controller.warming.held and controller.stage.asleep
+    clock = s.clock
+    for deed in (
+        controller.play,
+        controller.reset,
+        controller.undo,
+        lambda: controller.step(-1),
+        lambda: controller.edit(0, 1.0),
+        lambda: controller.set_engine("python"),
+        lambda: controller.set_option("map", "grey"),
+        lambda: controller.click(3, 4),
+        lambda: save(controller, compiler / "it.safetensors"),
+        lambda: export_to(controller, compiler / "it.mp4"),
+    ):
+        controller.message = ""
+        deed()
+        assert controller.message == text("notices.wait") and s.clock == clock and s.engine == "cpu"
+    (compiler / "float32").touch()
+    attended(controller, lambda: not controller.warming.held)
+    assert not controller.stage.asleep and s.engine == "cpu"
+
+
+def test_a_network_too_large_for_objects_is_held(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warming, "LIGHT", 1.0)
+    s = network_session()
+    controller = make(s)
+    assert controller.warming.held and s.engine == "cpu"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda c: c.set_activation(0, "relu"), lambda c: presets.go_wrong(c, "dead")],
+)
+def test_a_change_while_it_plays_waits_for_its_kernels_and_then_plays_on(
+    make: Any, compiler: Path, monkeypatch: pytest.MonkeyPatch, change: Any
+) -> None:
+    """Without that the training itself would compile, for seconds and without a word."""
+    s = network_session("python")  # it stands for kernels that are there
+    kind_of = precompile.kind_of
+
+    def kind(session: sv.Session, engine: str) -> str:
+        has_relu = "relu" in session.network.activations
+        return kind_of(session, "cpu") if engine == "python" and has_relu else ""
+
+    monkeypatch.setattr(precompile, "kind_of", kind)
+    controller = make(s)
+    controller.play()
+    attended(controller, lambda: s.step_index > 2)
+    change(controller)
+    attended(controller, lambda: controller.state.status.startswith("Compiling for float32"))
+    assert controller.warming.held and not s.playing
+    step = s.step_index
+    time.sleep(0.1)
+    controller.attend()
+    assert s.step_index == step
+    (compiler / "float32").touch()
+    attended(controller, lambda: s.playing and s.step_index > step)
+    assert not controller.state.status
+
+
+def test_a_pause_meanwhile_stays_one(make: Any, compiler: Path) -> None:
+    s = network_session()
+    controller = make(s)
+    controller.warming.held = True
+    controller.play_soon()
+    controller.pause()
+    controller.warming.held = False
+    controller.attend()
+    assert not s.playing
+
+
+def test_from_a_training_that_is_held_the_way_leads_back(make: Any, compiler: Path) -> None:
+    s = network_session("python")
+    controller = make(s)
+    held = network_session(batch=1)
+    show = Show(held, steps=1_000_000)
+    trail.go_on(controller, show, Options(None, show), "another one opened")
+    controller.warming.held = True
+    controller.look_at_kernels = lambda: None
+    controller.undo()
+    assert controller.session is s and controller.message == "Undone: another one opened"
+
+
+def test_a_training_that_is_left_has_its_own_engine_again(make: Any, compiler: Path) -> None:
+    s = network_session()
+    controller = make(s)
+    assert s.engine == "python"
+    show = Show(network_session("python"), steps=1_000_000)
+    trail.go_on(controller, show, Options(None, show), "another one opened")
+    assert s.engine == "cpu"
+    controller.undo()
+    assert controller.session is s and s.engine == "python"
+    (compiler / "float32").touch()
+    attended(controller, lambda: s.engine == "cpu")
+
+
+def test_a_weight_that_is_used_at_many_places_is_work_for_each() -> None:
+    work = {}
+    for name in ("rgb", "digits"):
+        work[name] = warming.work_of(load(scenes()[name])(engine="python").session)
+    assert work["rgb"] < warming.LIGHT < work["digits"]
+
+
+def test_a_run_is_opened_when_its_kernels_are_there(make: Any, compiler: Path) -> None:
+    kept = advanced(network_session("python"), 2)
+    kept.to("cpu")
+    kept.save(compiler / "it.safetensors")
+    controller = make(network_session("python"))
+    before = controller.session
+    open_run(controller, compiler / "it.safetensors")
+    assert controller.session is before and "opens as soon as" in controller.message
+    (compiler / "float32").touch()
+    attended(controller, lambda: controller.session is not before)
+    assert controller.session.step_index == 2 and controller.session.engine == "cpu"
+    open_run(controller, compiler / "none.safetensors")
+    assert "none.safetensors" in controller.message
+
+
+def test_a_run_of_an_engine_that_is_not_here_does_not_wait_for_it(
+    make: Any, compiler: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    s = network_session("python")
+    trainer = s.timeline.trainer
+    needs = s.network, trainer.batches, [trainer.loss, sv.SGD(0.5)]
+    monkeypatch.setattr(
+        precompile, "needs_of_run", lambda path: (*needs, {"cuda", "cpu", "python"})
+    )
+    kind = precompile.kind_of(s, "cpu")
+    cuda = replace(ENGINES["cuda"], lack=lambda: "no GPU")
+    monkeypatch.setitem(ENGINES, "cuda", cuda)
+    assert kind.startswith("float32:")
+    assert precompile.kinds_of_run("it") == [kind]
+    monkeypatch.setitem(ENGINES, "cuda", replace(cuda, lack=str))
+    on_gpu, on_cpu = sorted(precompile.kinds_of_run("it"))
+    assert on_cpu == kind and on_gpu.startswith("cuda-float32:")
+
+
+def test_a_compiled_function_waits_for_its_own(make: Any, compiler: Path) -> None:
+    slope = sv.Value(0.5)
+    line = sv.compile(lambda x: slope * x, inputs=1)
+    s = sv.Session(line, ([[1.0]], [[2.0]]), "mse", sv.SGD(0.1), engine="cpu")
+    controller = make(s)
+    assert s.engine == "python"
+    controller.attend()
+    assert controller.state.status.startswith("Compiling for float64 functions: ")
+    controller.reset()
+    controller.step(+1)
+    (compiler / "expression-float64").touch()
+    attended(controller, lambda: s.engine == "cpu")
+
+
+def test_a_formula_that_is_added_meanwhile_is_compiled_too(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(precompile, "is_ready", lambda kind: asked.append(kind) or True)
+    controller = make(network_session())
+    own = Formula("own", activations.relu, (activations.relu_derivative,))
+    monkeypatch.setitem(ACTIVATIONS, "own", own)
+    controller.set_activation(0, "own")
+    rows = [{unit.row for unit in precompile._units[kind][0]} for kind in (asked[0], asked[-1])]
+    assert own not in rows[0] and own in rows[1]
+
+
+def test_who_leaves_takes_the_engine_along(make: Any) -> None:
+    s = network_session()
+    controller = make(s)
+    controller.step(+1)
+    controller.quit()
+    controller.warming.leave()
+    assert s.engine == "cpu" and not controller.warming.said
+
+
+def test_where_another_process_fails_a_thread_of_this_one_compiles(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = []
+    monkeypatch.setattr(precompile, "COMMAND", ("-c", "raise SystemExit(1)"))
+    monkeypatch.setattr(precompile, "compile_kind", compiled.append)
+    s = network_session()
+    controller = make(s)
+    attended(controller, lambda: s.engine == "cpu")
+    assert compiled == [precompile.kind_of(s, "cpu")]
+
+
+def test_what_is_noted_as_compiled_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
+    assert not precompile.is_ready("means")
+    kept = tmp_path / "kernel.nbc"
+    kept.touch()
+    precompile.mark_of("means").write_text(str(kept))
+    assert precompile.is_ready("means")
+    kept.unlink()
+    assert not precompile.is_ready("means")
+
+
+def bent(x: float) -> float:
+    return 0.5 * x
+
+
+def bent_slope(x: float, y: float) -> float:
+    return 0.5
+
+
+def test_another_process_compiles_the_formulas_of_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
+    unit = Unit("test_bent", kernels.unary, Formula("bent", bent, (bent_slope,)))
+    kind = precompile.remembered("float64", [unit], "float64")
+    word = precompile.words_for(kind)
+    assert not precompile.is_ready(kind)
+    assert Path(word.partition("=")[2]).read_text() == kernel_units.text_of(unit, "float64")
+    with monkeypatch.context() as patch:
+        patch.setattr(precompile, "_units", {})  # the other process knows none of them
+        precompile.compile_kind(word)
+    assert precompile.is_ready(kind)
+    (file,) = tmp_path.rglob("*.nbc")
+    file.unlink()
+    assert not precompile.is_ready(kind)
+
+
+def test_a_kind_names_what_a_training_needs_and_no_more() -> None:
+    def units(s: sv.Session) -> set[str]:
+        return {unit.name for unit in precompile._units[precompile.kind_of(s, "cpu")][0]}
+
+    s = network_session("python")
+    found = units(s)
+    assert "cpu_activation_tanh_forward" in found and "cpu_sgd_rows" in found
+    assert not any("relu" in name or "adam" in name for name in found)
+    s.advance(2)
+    s.optimizer = sv.Adam(0.1)
+    assert units(s) - found == {"cpu_adam_rows", "cpu_adam_constants"} and found < units(s)
+
+
+# That nothing is forgotten.
+
+
+def test_what_is_compiled_ahead_is_all_that_kinds_name() -> None:
+    ahead = set(every_kernel())
+    slope = sv.Value(0.5)
+    picture = [sv.Conv2d((1, 4, 4), 2, 3), sv.BatchNorm((2, 2, 2)), sv.Dropout(8, 0.5)]
+    models = [
+        sv.Network([*picture, sv.Dense(8, 3)], dtype="float64"),
+        sv.Network([sv.Residual(sv.Dense(4, 4, "gelu"), sv.LayerNorm(4)), sv.Dense(4, 3)]),
+        sv.compile(lambda x: slope * x.exp().maximum(slope) / x, inputs=1),
+    ]
+    for model in models:
+        samples = np.full((3, model.inputs), 0.5), np.full((3, model.outputs), 0.5)
+        s = sv.Session(model, samples, "huber", sv.AdamW(0.1), batch=2, engine="python")
+        units, dtype, _ = precompile._units[precompile.kind_of(s, "cpu")]
+        assert len(units) > 10 and {(unit, dtype) for unit in units} <= ahead
+
+
+@pytest.mark.slow
+def test_no_training_takes_a_kernel_that_its_kind_does_not_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever network, data, optimizer, loss or scene: what is not loaded is compiled before."""
+    missed: list[Any] = []
+    load_or_compile, load_units = Dispatcher._compile_for_args, kernel_units.load
+
+    def noted(self: Any, *given: Any, **named: Any) -> Any:
+        before = sum(self._cache_misses.values())
+        try:
+            return load_or_compile(self, *given, **named)
+        finally:
+            if sum(self._cache_misses.values()) > before:
+                missed.append((self.py_func.__name__, self.signatures[-1]))
+
+    def named(units: Any, dtype: Any) -> Any:
+        missed.extend((unit.name, dtype) for unit in units if (unit, dtype) not in known)
+        return load_units(units, dtype)
+
+    precompile.compile_kind("means")
+    assert precompile.is_ready("means")
+    monkeypatch.setattr(Dispatcher, "_compile_for_args", noted)
+    for module in (calls, expression):
+        monkeypatch.setattr(module, "load", named)
+    known: set[Any] = set()
+    ahead = set(every_kernel())  # what `scalarviz warm` compiles
+
+    def use(model: Any, samples: Any, *rest: Any, **given: Any) -> None:
+        """What a window does with a session."""
+        session = sv.Session(model, samples, *rest, engine="cpu", **given)
+        know(session)
+        session.advance(3)
+        session.advance(len(session.operations), "operation")
+        session.back(2, "operation")
+        session.seek(0)
+        session.reset()
+        session.advance(2)
+        model(np.full((3, model.inputs), 0.1))
+        assert not missed, missed
+
+    def know(session: sv.Session) -> None:
+        units, dtype, _ = precompile._units[precompile.kind_of(session, "cpu")]
+        known.clear()
+        known.update((unit, dtype) for unit in units)
+        assert known <= ahead
+
+    rng = np.random.default_rng(0)
+    few, fixed = (rng.random((9, 4)), rng.random((9, 3))), rng.random((9, 4))
+    fixed.flags.writeable = False
+    columns = fixed, np.asfortranarray(few[1])
+    optimizers = sv.SGD(0.1), sv.Momentum(0.1), sv.Nesterov(0.1), sv.RMSProp(0.01), sv.AdamW(0.01)
+    for dtype in ("float32", "float64"):
+        for name in ACTIVATIONS:
+            use(sv.Network([4, 5, 3], name, output="linear", dtype=dtype), few, batch=4)
+        for loss in LOSSES:
+            use(sv.Network([4, 3], "linear", dtype=dtype), few, loss)
+        for optimizer in optimizers:
+            optimizer.l1 = optimizer.l2 = 0.001
+            many = rng.random((300, 4)), rng.random((300, 3))
+            use(sv.Network([4, 5, 3], "tanh", dtype=dtype), many, "mse", optimizer, batch=64)
+        typed = tuple(np.asfortranarray(table, dtype) for table in columns)
+        for table in (columns, typed, data.Arrays(*columns)):
+            use(sv.Network([4, 3], dtype=dtype), table)
+        slope, shift = sv.Value(0.5), sv.Value(0.1)
+        line = sv.compile(lambda x: (slope * x + shift).tanh(), inputs=1, dtype=dtype)  # noqa: B023
+        for count in (1, 9):
+            use(line, (fixed[:count, :1], few[1][:count, :1]))
+    for path in scenes().values():
+        show = load(path)(engine="cpu")
+        session, stage = show.session, Stage(show)
+        know(session)
+        session.advance(2)
+        session.advance(min(len(session.operations), 80) + 1, "operation")
+        stage.pin(0)
+        stage.frame_data()
+        stage.captioned()
+        session.reset()
+        session.history(0, wait=True)
+        assert not missed, (path, missed)
+
+
+def test_what_is_compiled_ahead_gives_way_to_what_the_user_does() -> None:
+    program = (
+        "import os, runpy; os.nice = print; "
+        "runpy.run_module('scalarviz.faces.controller.precompile', run_name='__main__')"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == f"{precompile.LOW_PRIORITY}\n"

@@ -1,0 +1,307 @@
+"""Watching in a notebook: live pictures, and what replaces them where they are not possible."""
+
+import asyncio
+import base64
+import html
+import re
+import sys
+from html.parser import HTMLParser
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+import scalarviz as sv
+from scalarviz.base import texts
+from scalarviz.errors import DisplayError, EngineError, InputError, UnknownNameError
+from scalarviz.faces.notebook import place, show
+from scalarviz.pages import page as pages
+from scalarviz.pictures.view import canvas
+from tests.sessions import advanced, inverting
+from tests.wording import refused
+
+PUBLISHED = list[dict[str, Any]]
+
+
+@pytest.fixture
+def session() -> sv.Session:
+    return inverting()
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> PUBLISHED:
+    """What a notebook shows, of which one is pretended to be here; its first cell runs."""
+    published: PUBLISHED = []
+    shell = SimpleNamespace(
+        kernel=None,
+        execution_count=1,
+        display_pub=SimpleNamespace(publish=published.append),
+    )
+    monkeypatch.setattr(place, "shell", lambda: shell)
+    return published
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernels of a page take long to compile."""
+    monkeypatch.setattr(pages, "engine_data", lambda *_: (b"\0asm", b"numbers", {}))
+
+
+@pytest.fixture
+def no_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session that no page can train."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise EngineError("a page cannot train it")
+
+    monkeypatch.setattr(show, "page_of", refuse)
+
+
+class Frames(HTMLParser):
+    """The elements of a cell's output, and the attributes of its frame."""
+
+    def __init__(self, bundle: dict[str, Any]) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.frame: dict[str, str | None] = {}
+        self.feed(bundle["text/html"])
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.frame |= dict(attrs)
+
+
+def page_of(bundle: dict[str, Any]) -> str:
+    (found,) = re.findall(r'srcdoc="([^"]*)"', bundle["text/html"])
+    return html.unescape(found)
+
+
+def assert_stands_apart(shown: PUBLISHED, kind: str) -> None:
+    """First what needs no kernel, then a line that says what to do without, then the widget."""
+    kept, again, widget = shown
+    assert set(kept) == {"text/plain", kind}
+    assert texts.text("notebook.again") in again["text/html"]
+    assert set(widget) == {"text/plain", "application/vnd.jupyter.widget-view+json"}
+
+
+def no_opengl(*size: int) -> Any:
+    raise DisplayError("OpenGL cannot be used here (no driver): see scalarviz doctor")
+
+
+def test_a_terminal_is_no_notebook() -> None:
+    assert place.shell() is None
+    assert not place.in_notebook()
+
+
+@pytest.mark.usefixtures("studio")
+def test_a_live_picture_shows_itself_once_in_its_cell(
+    session: sv.Session, shown: PUBLISHED
+) -> None:
+    async def program() -> None:
+        live = sv.watch(session)
+        assert_stands_apart(shown, "image/png")
+        live._ipython_display_()  # as the value of the last line of the same cell
+        assert len(shown) == 3
+        place.shell().execution_count = 2
+        live._ipython_display_()
+        assert len(shown) == 6
+        live.close()
+
+    asyncio.run(program())
+
+
+@pytest.mark.usefixtures("studio")
+def test_it_waits_for_somebody_to_press_play_and_then_begins_slowly(
+    session: sv.Session, shown: PUBLISHED
+) -> None:
+    async def program() -> None:
+        live = sv.watch(session)
+        await asyncio.sleep(0.1)
+        assert not session.playing
+        assert live.controller.playing.speed == show.SPEED
+        assert live.controller.playing.until is None
+        live.close()
+        chosen = sv.watch(session, steps=7, speed=0)
+        assert chosen.controller.playing.speed is None
+        assert chosen.controller.playing.until == 7
+        chosen.close()
+
+    asyncio.run(program())
+
+
+@pytest.mark.usefixtures("studio")
+def test_colours_and_sizes_of_cubes_show_the_channels_that_are_asked_for(
+    session: sv.Session, shown: PUBLISHED
+) -> None:
+    session.advance(1)
+
+    async def program() -> None:
+        for given in (session, [session, session.copy()]):
+            live = sv.watch(given, color="last change", cubes="gradient")
+            stage = live.group.stage
+            assert (stage.color, stage.size) == ("last change", "gradient")
+            live.close()
+
+    asyncio.run(program())
+    with refused(UnknownNameError, "gradeint"):
+        sv.watch(session, cubes="gradeint")
+
+
+@pytest.mark.usefixtures("studio")
+def test_a_scene_is_watched_by_its_name_and_has_its_options(shown: PUBLISHED) -> None:
+    async def program() -> None:
+        live = sv.watch("circle")
+        names = [group.children[0].value for group in live.controls.scene.children]
+        assert any(">hidden<" in name for name in names)
+        live.close()
+
+    asyncio.run(program())
+    with refused(InputError, "'circel'"):
+        sv.watch("circel")
+
+
+def test_a_question_is_kept_apart_from_its_form(shown: PUBLISHED) -> None:
+    sv.predict("How many?", 3)
+    assert_stands_apart(shown, "text/html")
+    assert "How many?" in shown[0]["text/html"]
+
+
+@pytest.mark.usefixtures("studio")
+def test_in_marimo_the_value_of_the_cell_is_a_page_that_trains(
+    session: sv.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marimo: Any = ModuleType("marimo")
+    marimo.running_in_notebook = lambda: True
+    monkeypatch.setitem(sys.modules, "marimo", marimo)
+    told = sv.watch(session)
+    assert repr(told).startswith("marimo has no live pictures. This page trains by itself")
+    assert page_of({"text/html": told._repr_html_()}) == pages.page_of(session).text.decode()
+    marimo.running_in_notebook = lambda: False  # a script that imports it
+    assert not place.in_marimo()
+
+
+@pytest.fixture
+def colab(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+
+
+@pytest.mark.usefixtures("studio", "colab")
+def test_in_colab_it_shows_a_page_that_trains_and_says_why(
+    session: sv.Session, shown: PUBLISHED
+) -> None:
+    session.advance(3)
+    told = sv.watch(session)
+    assert repr(told) == (
+        "Colab has no live pictures. This page trains by itself in the browser; it is not "
+        "connected to the session."
+    )
+    assert repr(told) in shown[0]["text/html"]
+    assert page_of(shown[0]) == pages.page_of(session).text.decode()
+    assert base64.b64decode(shown[0]["image/png"]).startswith(b"\x89PNG")
+    assert (session.step_index, session.playing) == (3, False)
+
+
+@pytest.mark.usefixtures("colab")
+def test_the_page_in_a_frame_cannot_break_out_and_has_no_rights(
+    session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(canvas, "drawing", no_opengl)
+    nasty = """"></iframe><script>alert('1')</script>&quot;"""
+    sv.watch(sv.Show(session, title=nasty, about=nasty), theme="dark")
+    found = Frames(shown[0])
+    assert found.tags == ["p", "iframe"]
+    assert found.frame["title"] == f"{nasty}, a training in the browser"
+    assert found.frame["sandbox"] == "allow-scripts"
+    assert found.frame.keys() == {"srcdoc", "style", "title", "sandbox"}
+    same = pages.page_of(sv.Show(session, title=nasty, about=nasty), theme="dark")
+    assert found.frame["srcdoc"] == same.text.decode()
+    assert "image/png" not in shown[0]
+
+
+@pytest.mark.usefixtures("studio", "colab", "no_page")
+def test_where_no_page_can_train_it_the_next_step_is_shown(
+    session: sv.Session, shown: PUBLISHED
+) -> None:
+    session.advance(3)
+    told = sv.watch(session)
+    assert "Colab" in repr(told) and "operation by operation" in repr(told)
+    page = page_of(shown[0])
+    assert page.count("data:image/png") == len(session.operations)
+    assert (session.step_index, session.playing) == (3, False)
+
+
+@pytest.mark.parametrize("package", show.PACKAGES)
+def test_what_is_not_installed_is_named(
+    package: str, session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(show, "find_spec", lambda name: None if name == package else name)
+    monkeypatch.setattr(canvas, "drawing", no_opengl)
+    sv.watch(session)
+    assert f"takes {package}: pip install 'scalarviz[notebook]'" in repr(sv.watch(session))
+
+
+def test_without_opengl_a_page_trains(
+    session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(canvas, "drawing", no_opengl)
+
+    async def program() -> None:
+        sv.watch(session)
+
+    asyncio.run(program())
+    assert "no driver" in shown[0]["text/html"]
+    slowly = sv.Show(session, speed=show.SPEED)
+    assert page_of(shown[0]) == pages.page_of(slowly).text.decode()
+
+
+@pytest.mark.usefixtures("no_page")
+def test_without_opengl_and_without_a_page_the_step_is_drawn_flat(
+    session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(canvas, "drawing", no_opengl)
+
+    async def program() -> None:
+        sv.watch(session)
+
+    asyncio.run(program())
+    assert "no driver" in shown[0]["text/html"]
+    page = page_of(shown[0])
+    assert page.count("data:image/svg+xml") == len(session.operations)
+    assert "Neuron 0 adds up what arrives." in page
+
+
+def test_an_expression_without_opengl_says_where_it_stands(
+    shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(canvas, "drawing", no_opengl)
+    slope = sv.Value(0.5)
+    line = sv.compile(lambda x: slope * x, inputs=1, engine="python")
+    session = advanced(sv.Session(line, ([[1.0]], [[2.0]]), "mse", sv.SGD(0.1), engine="python"), 3)
+
+    async def program() -> None:
+        sv.watch(session)
+
+    asyncio.run(program())
+    assert "no driver" in shown[0]["text/plain"] and "where it stands" in shown[0]["text/plain"]
+    assert (
+        "step 3"
+        in base64.b64decode(
+            re.findall(r"svg\+xml;base64,([^\"]*)", shown[0]["text/html"])[0]
+        ).decode()
+    )
+
+
+@pytest.mark.parametrize("nonsense", [3, None, sv.Network([2, 1])])
+def test_what_cannot_be_seen_is_refused_by_what_can(nonsense: Any, shown: PUBLISHED) -> None:
+    with refused(InputError, nonsense):
+        sv.watch(nonsense)
+
+
+def test_bad_options_are_refused_before_anything_is_shown(
+    session: sv.Session, shown: PUBLISHED
+) -> None:
+    with refused(InputError, "3"):
+        sv.watch(session, size=(3, 300))
+    with refused(InputError, "-1"):
+        sv.watch(session, speed=-1)
+    assert shown == []

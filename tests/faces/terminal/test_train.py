@@ -1,0 +1,291 @@
+"""Training with a progress bar or with lines, and saving it."""
+
+import re
+import signal
+from contextlib import redirect_stdout
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.errors import FileError, GradientError, InputError
+from scalarviz.faces.controller import autosave
+from scalarviz.faces.controller.autosave import Keep
+from scalarviz.faces.terminal.train import closing, train
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.training.session.growing import add_neurons
+from tests.sessions import advanced
+from tests.wording import refused
+
+
+@pytest.fixture
+def saved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The steps at which sessions were saved."""
+    steps: list[int] = []
+    monkeypatch.setattr(sv.Session, "save", lambda s, path: steps.append(s.step_index))
+    return steps
+
+
+def test_it_says_what_it_is_how_it_goes_and_what_came_of_it(
+    show: Show, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(show, 40) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["colours", "59 parameters, SGD(lr=0.5), engine python"]
+    assert [int(line.split()[1]) for line in lines[2:12]] == list(range(4, 41, 4))
+    assert [line.split()[0] for line in lines[12:15]] == ["inputs", "outputs", "targets"]
+    first, last = show.session.losses[[0, -1]]
+    assert lines[15].startswith(f"40 steps: loss from {first:#.3g} to {last:#.3g}, of what is held")
+    assert lines[15].endswith(" Next: more") and len(lines) == 16
+
+
+def test_steps_are_counted_from_where_the_session_is(show: Show) -> None:
+    show.session.advance(5)
+    train(show, 7)
+    assert show.session.step_index == 12
+
+
+def test_what_was_only_looked_at_has_learned_nothing_since_its_step(show: Show) -> None:
+    assert "yet" in closing(show, 0, 0)
+    show.session.advance(5)
+    assert "since step 5" in closing(show, 5, 5)
+    grown = add_neurons(show.session, 0)
+    assert "since step 5" in closing(replace(show, session=grown), 0, 0)
+
+
+def test_so_many_steps_are_refused_that_their_losses_cannot_be_kept(show: Show) -> None:
+    with refused(InputError, f"{10**15:,} steps", varies=r"has [\d.]+ .B"):
+        train(show, 10**15)
+
+
+def test_without_a_number_it_takes_as_many_steps_as_the_show_says(colours: sv.Session) -> None:
+    train(Show(colours, steps=3))
+    assert colours.step_index == 3
+
+
+@pytest.mark.parametrize("bar", [False, True])
+def test_a_condition_ends_it_and_it_says_which(
+    show: Show, tty: Any, bar: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show.session.stop_when("weight 3 < 100")
+    show.session.advance(1)
+    show.session.stop_when("loss < 100")
+    if bar:
+        with redirect_stdout(tty):
+            assert train(show, 40) == 0
+        out = tty.getvalue()
+    else:
+        assert train(show, 40) == 0
+        out = capsys.readouterr().out
+    assert show.session.step_index == 2
+    assert "stopped at step 2: loss < 100 (it is" in out
+
+
+@pytest.mark.parametrize("bar", [False, True])
+def test_a_callback_ends_it_and_it_says_why(
+    show: Show, tty: Any, bar: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show.session.on_step(lambda view: view.stop("that is enough") if view.step == 8 else None)
+    if bar:
+        with redirect_stdout(tty):
+            train(show, 30)
+        said = tty.getvalue()
+    else:
+        train(show, 30)
+        said = capsys.readouterr().out
+    assert show.session.step_index == 8
+    assert "that is enough" in said
+
+
+def test_in_a_terminal_a_bar_fills(show: Show, tty: Any) -> None:
+    with redirect_stdout(tty):
+        train(show, 30)
+    text = re.sub(r"\x1b\[[0-9;?]*\w", "", tty.getvalue())
+    assert re.search(r"step 30 of 30 ━+ 100% loss 0\.\d+ +[\d,]+ steps/s", text)
+    assert "30 steps: loss from" in text
+
+
+def test_ctrl_c_ends_after_a_whole_step_and_says_how_to_keep_it(
+    show: Show, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    advance = sv.Session.advance
+
+    def interrupted(session: sv.Session, count: int) -> None:
+        signal.raise_signal(signal.SIGINT)
+        advance(session, count)
+
+    monkeypatch.setattr(sv.Session, "advance", interrupted)
+    assert train(show, 1000) == 130
+    assert show.session.step_index == 1
+    text = capsys.readouterr().out
+    assert "Stopped at step 1 of 1,000" in text and "--save run.safetensors keeps it" in text
+
+
+def test_it_is_saved_at_the_end_and_it_says_where(
+    show: Show, tmp_path: Path, saved: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    train(show, 20, Keep(tmp_path / "it"))
+    assert saved == [20]
+    assert f"Saved to {tmp_path / 'it'}; --resume" in capsys.readouterr().out
+
+
+def test_it_is_saved_now_and_then(
+    show: Show, tmp_path: Path, saved: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(autosave, "monotonic", lambda: now[0])
+    keep, often = Keep(tmp_path / "it", seconds=3.0), Keep(tmp_path / "it", seconds=1e-9)
+    for _ in range(8):
+        now[0] += 1.0
+        show.session.advance(1)
+        keep.now_and_then(show.session)
+    assert saved == [3, 6]
+    saved.clear()
+    monkeypatch.undo()
+    monkeypatch.setattr(sv.Session, "save", lambda s, path: saved.append(s.step_index))
+    train(show, 30, often)
+    assert saved[-1] == 38 and len(saved) > 5 and saved == sorted(saved)
+
+
+def test_what_could_not_be_saved_in_the_end_is_refused_at_the_start(tmp_path: Path) -> None:
+    with refused(FileError, "'tmp_path/none'"):
+        Keep(tmp_path / "none" / "it")
+    with refused(FileError, "'tmp_path'"):
+        Keep(tmp_path)
+    with refused(InputError, "--autosave"):
+        Keep(None, 3.0)
+    with refused(InputError, "0.0"):
+        Keep(tmp_path / "it", 0.0)
+
+
+def test_a_run_goes_on_from_its_file_bit_for_bit(show: Show, tmp_path: Path) -> None:
+    train(show, 10, Keep(tmp_path / "it"))
+    again = sv.Session.load(tmp_path / "it")
+    train(again, 10)
+    show.session.advance(10)
+    assert again.losses.tolist() == show.session.losses.tolist()
+
+
+def test_what_cannot_be_saved_is_refused_before_it_is_trained(show: Show, tmp_path: Path) -> None:
+    Keep(tmp_path / "it").check(show.session)
+    assert not list(tmp_path.iterdir())
+    w = sv.Value(1.0)
+    function = sv.Session(sv.compile(lambda x: w * x, inputs=1), ([[1.0]], [[2.0]]))
+    with refused(InputError):
+        Keep(tmp_path / "it").check(function)
+    Keep().check(function)
+    if Path("/proc").is_dir():
+        with refused(FileError, "'/proc'"):
+            Keep(Path("/proc/it")).check(show.session)
+
+
+def test_what_is_stopped_is_saved_under_a_name_of_its_own(
+    show: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    show.session.advance(3)
+    keep = Keep(name="rgb")
+    assert keep.at_end(show.session, stopped=False) == ""
+    assert keep.at_end(show.session, stopped=True).startswith("Saved to rgb-stopped.safetensors;")
+    assert "rgb-stopped-2.safetensors" in keep.at_end(show.session, stopped=True)
+    assert sv.Session.load("rgb-stopped.safetensors").step_index == 3
+    monkeypatch.setattr(sv.Session, "save", refuse)
+    assert keep.at_end(show.session, stopped=True) == "Nothing was saved: the disk is full"
+
+
+def diverging(rate: float = 1e300) -> Show:
+    """A show whose next step overflows, with 20 good ones behind it."""
+    net = sv.Network([2, 3, 1], "tanh", seed=0)
+    session = advanced(sv.Session(net, data.Xor(), "mse", sv.SGD(0.1), engine="python"), 20)
+    session.learning_rate = rate
+    return Show(session)
+
+
+def test_what_overflows_is_saved_at_a_step_from_which_a_smaller_rate_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show, path = diverging(), tmp_path / "it.safetensors"
+    with pytest.raises(GradientError) as caught:
+        train(show, 1000, Keep(path))
+    why, saved = caught.value.lines
+    assert why.startswith("step 20 would make layer 0, perceptron 0, weight from input 0 ")
+    assert saved == (
+        f"Saved to {path} at step 20; --resume {path} --lr 1e+299, or less, goes on from there."
+    )
+    again = sv.Session.load(path)
+    assert (again.step_index, again.next, len(again.losses)) == (20, "zero_grad", 20)
+    again.learning_rate = 0.1
+    again.advance(50)
+    assert again.losses[-1] < again.losses[0]
+
+
+def test_what_overflows_is_saved_under_a_name_of_its_own_if_anything_was_learned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(GradientError) as caught:
+        train(diverging(), 1000, Keep(name="rgb"))
+    assert "Saved to rgb-stopped.safetensors at step 20; --resume" in caught.value.lines[1]
+    net = sv.Network([2, 3, 1], "tanh", seed=0)
+    session = sv.Session(net, data.Xor(), "mse", sv.SGD(1e300), engine="python")
+    with pytest.raises(GradientError) as caught:
+        train(session, 1000, Keep(name="rgb"))
+    assert caught.value.lines[1] == ("Nothing was saved: begin again with --lr 1e+299, or less.")
+    assert [each.name for each in Path().iterdir()] == ["rgb-stopped.safetensors"]
+
+
+def lost(good: int) -> Show:
+    """A show whose loss is nan after so many good steps, while its gradients count as 0."""
+    net = sv.Network([2, 3, 1], "relu", "linear", dtype="float32", seed=0)
+    optimizer = sv.SGD(0.1, not_finite="zero")
+    session = sv.Session(net, data.Xor(), "mse", optimizer, engine="python")
+    if good:
+        session.advance(good)
+    session.edit(range(len(net.bank)), 1e37)
+    return Show(session, hint="more")
+
+
+def test_a_training_whose_loss_is_not_finite_says_so_and_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show, path = lost(20), tmp_path / "it.safetensors"
+    first, last = show.session.losses[[0, -1]]
+    assert train(show, 30, Keep(path)) == 1
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "30 steps: loss from inf to inf. The loss is inf from step 21 on, most likely since the "
+        "learning rate of 0.1 is too large.",
+        f"Saved to {path} at step 19; --resume {path} --lr 0.01, or less, goes on from there.",
+    ]
+    again = sv.Session.load(path)
+    assert again.step_index == 19 and len(again.branches[0].losses) == 50
+    again.learning_rate = 0.01
+    again.advance(10)
+    assert again.loss <= last < first
+
+
+def test_a_loss_that_was_never_finite_leaves_nothing_to_save(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert train(lost(0), 30, Keep(name="it")) == 1
+    assert capsys.readouterr().out.endswith(
+        "The loss is inf from step 1 on, most likely since the learning rate of 0.1 is too large.\n"
+        "Nothing was saved: begin again with --lr 0.01, or less.\n"
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_cannot_be_saved_after_an_overflow_is_told_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sv.Session, "save", refuse)
+    with pytest.raises(GradientError) as caught:
+        train(diverging(), 1000, Keep(tmp_path / "it.safetensors"))
+    assert caught.value.lines[1] == "Nothing was saved: the disk is full"
+
+
+def refuse(session: sv.Session, path: object) -> None:
+    raise FileError("the disk is full")

@@ -1,0 +1,307 @@
+"""What a window does while kernels are compiled; test_kernels.py runs it in a process of its own.
+
+    NUMBA_CACHE_DIR=... SCALARVIZ_CACHE_DIR=... python -m tests.faces.window.kernel_cases CASE ...
+
+The cache is an empty folder, and what compiles never ends, or ends when it is told to. Every kernel
+that numba is asked to compile is noted with its thread; and so is the longest time that the window
+is away from its events, by a clock that stands still where other programs hold up this one.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from numba.core.ccallback import CFunc
+from numba.core.dispatcher import Dispatcher
+from PySide6.QtWidgets import QApplication
+
+import scalarviz as sv
+from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.texts import text
+from scalarviz.engines.codegen import compile_kernel
+from scalarviz.faces.controller import precompile
+from scalarviz.faces.controller.files import open_run
+from scalarviz.faces.controller.options import Recipe
+from scalarviz.faces.controller.startup import Opening
+from scalarviz.faces.controller.watch_options import WatchOptions
+from scalarviz.faces.scenefiles.find import find, load
+from scalarviz.faces.window.frame import MainWindow
+from scalarviz.pictures.presenter.show import Show
+from tests.faces.window.window_cases import main
+from tests.sessions import advanced
+from tests.waiting import until
+
+LONGEST = 1.5  # seconds away from the events
+TICK = 0.01  # seconds between two counts of the clock
+FOLDER = os.environ.get("NUMBA_CACHE_DIR")
+COMMAND = precompile.COMMAND
+NEVER = ("-c", "import time; time.sleep(600)")
+
+compiled: list[tuple[str, str]] = []  # each kernel, and the thread that it was compiled on
+_compile, _run_child = Dispatcher._compile_for_args, compile_kernel.run_child
+_compile_by_address = CFunc._compile_uncached
+
+
+def noted(self: Any, *given: Any, **named: Any) -> Any:
+    """Note what is compiled; what numba finds on disk is not."""
+    missed = sum(self._cache_misses.values())
+    try:
+        return _compile(self, *given, **named)
+    finally:
+        if sum(self._cache_misses.values()) > missed:
+            compiled.append((self.py_func.__name__, threading.current_thread().name))
+
+
+def noted_by_address(self: Any) -> Any:
+    """Note what is called by its address and compiled in this process."""
+    compiled.append((self.__name__, threading.current_thread().name))
+    return _compile_by_address(self)
+
+
+def noted_child(paths: Sequence[Path]) -> bool:
+    """Note what a child process compiles for this one."""
+    compiled.extend((path.stem, threading.current_thread().name) for path in paths)
+    return _run_child(paths)
+
+
+class Clock(threading.Thread):
+    """Counts ticks until it has ended."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.ticks, self.ended = 0, False
+        self.start()
+
+    def run(self) -> None:
+        while not self.ended:
+            time.sleep(TICK)
+            self.ticks += 1
+
+
+class Open:
+    """A window with the real picture, hands to use it, and a look at what it did meanwhile."""
+
+    def __init__(self, show: Show, recipe: Recipe | None = None, *, play: bool = True) -> None:
+        show = Show.of(show)
+        compiled.clear()
+        options = WatchOptions(reduced_motion=True, recipes=[recipe])
+        self.controller = options.group(show, "dark").lead
+        self.window = MainWindow(self.controller, Stop())
+        self.window.opening = Opening(self.controller, False, play=play)
+        self.window.show()
+        self.looks, self.away, self.clock = 0, 0.0, Clock()
+        look = self.controller.attend
+        self.controller.attend = lambda: [self.note_look(), look()][1]
+        self.until(lambda: self.window.view.drawn and self.looks > 3)
+        self.away = 0.0
+
+    def note_look(self) -> None:
+        """Count a look of the window at everything."""
+        self.looks += 1
+
+    def run(self, work: Callable[[], object]) -> None:
+        """Do something on the window's thread, and note for how long."""
+        start = self.clock.ticks
+        work()
+        self.away = max(self.away, (self.clock.ticks - start) * TICK)
+
+    @property
+    def session(self) -> Any:
+        return self.controller.session
+
+    @property
+    def chips(self) -> list[str]:
+        return [text for text, _ in self.controller.stage.messages.chips()]
+
+    def wait(self, seconds: float) -> None:
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            self.run(QApplication.processEvents)
+            time.sleep(0.002)
+
+    def until(self, happened: Callable[[], object], seconds: float = 120.0) -> None:
+        until(happened, lambda: self.wait(0.01), seconds)
+
+    def do(self, *deeds: Callable[[], object]) -> None:
+        """Each of some deeds, with time to draw what came of it."""
+        for deed in deeds:
+            count = self.looks
+            self.run(deed)
+            self.until(lambda count=count: self.looks > count + 3)
+
+    def __enter__(self) -> Open:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if error[0] is None:
+            assert not compiled, compiled
+            assert self.away < LONGEST, f"the window stood still for {self.away:.1f} seconds"
+        self.window.close()
+        self.controller.warming.leave()
+        self.clock.ended = True
+        self.clock.join()
+
+
+def scene(name: str, **values: Any) -> tuple[Show, Recipe]:
+    recipe = Recipe(load(find(name)), {"engine": "cpu", **values})
+    return recipe.make({}), recipe
+
+
+def everything(open_: Open) -> None:
+    """Whatever a user can do to a training."""
+    controller, session = open_.controller, open_.session
+    open_.do(controller.reset, lambda: controller.step(+1, 3), lambda: controller.seek(0))
+    open_.do(lambda: controller.edit(0, 0.25), controller.play, controller.pause, controller.undo)
+    open_.do(
+        lambda: controller.seek(0),
+        lambda: controller.operation(+1),
+        lambda: controller.operation(+1),
+    )
+    open_.do(
+        lambda: controller.operation(-1),
+        lambda: controller.step(-1),
+        lambda: controller.step(+1, 2),
+    )
+    open_.do(lambda: controller.stage.pin(1), controller.next_sample, lambda: controller.press("l"))
+    open_.do(
+        lambda: controller.set_channel("color", "last change"), lambda: controller.freeze(1, True)
+    )
+    for fork in list(controller.state.branches):
+        open_.do(lambda fork=fork: controller.switch(fork.number), lambda: controller.step(+1))
+    open_.do(lambda: controller.set_engine("cpu"), lambda: controller.set_engine("python"))
+    open_.do(
+        lambda: controller.step(+1),
+        lambda: controller.set_engine("cpu"),
+        lambda: controller.step(+1),
+    )
+    open_.do(lambda: session.seek(0), lambda: session.reset())  # past the controller, as a cell may
+    open_.do(lambda: controller.set_rate(0.01), controller.play)
+    open_.until(lambda: session.step_index > 1)
+    open_.do(controller.pause, controller.reset)
+
+
+def as_if_by_kernels(session: sv.Session) -> None:
+    """What the objects have computed becomes a past of the cpu engine; none is compiled for it."""
+    timeline, settings = session.timeline, session.timeline.trainer.settings
+    on_cpu = replace(settings, engine="cpu")
+    frames = timeline.branch.frames
+    frames[:] = [replace(frame, settings=on_cpu) for frame in frames]
+    timeline.trainer.adopt(on_cpu)
+
+
+def never_compiled() -> None:
+    os.environ["SCALARVIZ_CACHE_DIR"] = tempfile.mkdtemp(dir=FOLDER)
+    precompile.COMMAND = NEVER
+
+
+def case_a_network_goes_on_with_its_objects_whatever_is_done() -> None:
+    never_compiled()
+    with Open(*scene("rgb")) as it:
+        assert any(chip.startswith("Compiling for float32 networks: ") for chip in it.chips)
+        everything(it)
+        assert it.session.engine == "python"
+        it.do(lambda: it.controller.set_activation(0, "relu"), lambda: it.controller.step(+1))
+        it.do(lambda: it.controller.set_option("map", "grey"), lambda: it.controller.step(+1))
+
+
+def case_another_training_that_an_option_begins_does_so_too() -> None:
+    never_compiled()
+    with Open(*scene("rgb")) as it:
+        before = it.session
+        it.do(lambda: it.controller.set_option("hidden", "4"))
+        assert it.session is not before and it.session.engine == "python"
+        everything(it)
+
+
+def case_a_compiled_function_too() -> None:
+    never_compiled()
+    with Open(*scene("expression")) as it:
+        chip = "Compiling for float64 functions: "
+        assert any(each.startswith(chip) for each in it.chips)
+        everything(it)
+
+
+def case_what_kernels_have_computed_is_held_until_they_are_there() -> None:
+    never_compiled()
+    show, _ = scene("rgb", engine="python")
+    s = advanced(show.session, 20)
+    s.advance(5, "operation")
+    as_if_by_kernels(s)
+    with Open(show) as it:
+        before, clock = s.network.bank.value.copy(), s.clock
+        for deed in (
+            it.controller.reset,
+            it.controller.play,
+            lambda: it.controller.step(-1),
+            it.controller.undo,
+        ):
+            it.do(deed)
+            assert it.controller.message == text("notices.wait")
+        it.do(lambda: it.controller.click(400, 300), lambda: it.controller.press("l"))
+        it.do(lambda: it.controller.set_channel("color", "last change"))
+        it.do(lambda: it.controller.edit(0, 1.0), lambda: it.controller.set_engine("python"))
+        assert s.clock == clock and (s.network.bank.value == before).all()
+
+
+def case_a_large_network_is_held_and_drawn_without_means() -> None:
+    never_compiled()
+    with Open(*scene("texture")) as it:
+        assert it.controller.warming.held
+        assert any("large pictures" in chip for chip in it.chips)
+        it.do(it.controller.reset, it.controller.play, lambda: it.controller.press("l"))
+        it.do(lambda: it.controller.stage.zoom(0.5, 600, 300))
+
+
+def case_a_run_is_opened_when_its_kernels_are_there() -> None:
+    never_compiled()
+    show, _ = scene("rgb", engine="python")
+    show.session.advance(3, "operation")
+    as_if_by_kernels(show.session)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.safetensors"
+        show.session.save(path)
+        other = sv.Session(sv.Network([3, 4, 3]), sv.data.Rgb(), batch=8, engine="python")
+        with Open(Show(other)) as it:
+            it.do(lambda: open_run(it.controller, path))
+            assert "run.safetensors opens as soon as" in it.controller.message
+            assert it.session is other
+            everything(it)
+
+
+def case_the_keys_of_a_first_start() -> None:
+    """The shortest of them: what freezes a window on a first start does so here too."""
+    never_compiled()
+    with Open(*scene("rgb")) as it:
+        it.do(it.controller.reset, lambda: it.controller.operation(+1), it.controller.play)
+        it.until(lambda: it.session.step_index > 1)
+        it.do(it.controller.reset, lambda: it.controller.press("l"), lambda: it.controller.seek(0))
+        it.do(lambda: it.controller.edit(0, 0.25), lambda: it.controller.step(+1))
+        assert it.session.engine == "python" and "Compiling" in it.chips[0]
+
+
+def case_all_is_compiled_and_then_kernels_do_the_work() -> None:
+    """Not in play: what is compiled here takes a minute or two."""
+    precompile.COMMAND = COMMAND
+    for name in ("rgb", "expression"):
+        with Open(*scene(name)) as it:
+            it.until(lambda: it.session.engine == "cpu", 300.0)
+            assert "from now on the engine cpu does the work" in it.controller.message
+            everything(it)
+            it.do(lambda: it.controller.set_engine("cpu"), lambda: it.controller.step(+1))
+            assert it.session.engine == "cpu" and not it.controller.warming.said
+
+
+CASES = {name: case for name, case in globals().items() if name.startswith("case_")}
+
+if __name__ == "__main__":
+    Dispatcher._compile_for_args, compile_kernel.run_child = noted, noted_child
+    CFunc._compile_uncached = noted_by_address  # type: ignore[method-assign]  # in its place
+    main(sys.argv[1:] or list(CASES), CASES)

@@ -1,0 +1,59 @@
+"""A window whose OpenGL fails once, or always; test_lost_context.py runs it.
+
+python -m tests.faces.window.lost_context once|always
+"""
+
+import sys
+from typing import Any
+
+import scalarviz as sv
+from scalarviz.errors import DisplayError
+from scalarviz.pictures.view.picture import Picture
+
+LOST = "OpenGL got errors (glDrawElements): GL_OUT_OF_MEMORY"
+
+
+def main(times: float) -> None:
+    from PySide6.QtCore import QTimer
+    from PySide6.QtWidgets import QApplication
+
+    from scalarviz.faces.window.application import application
+    from scalarviz.faces.window.frame import MainWindow
+
+    application()
+    honest, frames, looks = Picture.draw, 0, 0
+
+    def draw(self: Picture, *arguments: Any) -> None:
+        nonlocal frames
+        frames += 1
+        if 3 < frames <= 3 + times:
+            raise RuntimeError(LOST)
+        honest(self, *arguments)
+
+    def look() -> None:
+        nonlocal looks
+        looks += 1
+        if frames <= 4 and looks < 400:
+            return  # until some frames are drawn, on a slow machine, too
+        timer.stop()
+        windows = [each for each in QApplication.topLevelWidgets() if isinstance(each, MainWindow)]
+        window = next(each for each in windows if each.isVisible())
+        image = window.view.widget.grabFramebuffer()
+        colors = {image.pixel(x, y) for x in range(0, 400, 3) for y in range(0, 300, 3)}
+        print("frames", frames > 4, "colors", len(colors) > 20)
+        window.close()
+
+    Picture.draw = draw  # type: ignore[method-assign]  # in its place
+    timer = QTimer()
+    timer.timeout.connect(look)
+    timer.start(250)
+    network = sv.Network([2, 3, 1], "tanh", seed=1)
+    session = sv.Session(network, sv.data.Xor(), "mse", sv.SGD(0.5), engine="python")
+    try:
+        print("code", sv.watch(session, speed=10.0, size=(400, 300)))
+    except DisplayError as error:
+        print(error)
+
+
+if __name__ == "__main__":
+    main({"once": 1, "always": float("inf"), "never": 0}[sys.argv[1]])

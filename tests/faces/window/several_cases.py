@@ -1,0 +1,247 @@
+"""Cases of several sessions in one real window, as in window_cases.py."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import QPoint
+from PySide6.QtGui import QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QCheckBox, QFileDialog
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.base.process.interrupt import Stop
+from scalarviz.faces.controller import export
+from scalarviz.faces.controller.watch_options import WatchOptions
+from scalarviz.faces.window.frame import MainWindow
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.presenter.several import Several
+from scalarviz.pictures.view.cubes.shaders import HALF
+from scalarviz.pictures.view.scene.panes import Panes
+from tests.faces.window.window_cases import NONE, Key, Left, main
+from tests.waiting import until
+
+
+def session(*sizes: int) -> sv.Session:
+    network = sv.Network([*sizes], "tanh", "sigmoid", seed=0)
+    optimizer = sv.SGD(0.5)
+    return sv.Session(network, data.Rgb(levels=4), "mse", optimizer, batch=8, engine="python")
+
+
+class Open:
+    """A window of several sessions, with their real picture, and hands to use it."""
+
+    def __init__(self, *sessions: sv.Session, size: tuple[int, int] = (1000, 700)) -> None:
+        self.sessions = list(sessions) or [session(3, 3), session(3, 8, 3), session(3, 4, 4, 3)]
+        several = Several.of(self.sessions)
+        assert several is not None
+        self.group = WatchOptions(reduced_motion=True).group(several, "dark")
+        self.stage: Any = self.group.stage
+        self.window = MainWindow(self.group, Stop())
+        self.window.resize(*size)
+        self.picture = self.window.view.widget
+
+    def __enter__(self) -> Open:
+        self.window.show()
+        self.window.activateWindow()
+        assert QTest.qWaitForWindowActive(self.window), "no window was shown"
+        self.until(lambda: self.window.view.drawn)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.window.close()
+        self.group.quit()
+        self.group.rest()
+        self.group.leave()
+        if error[0] is None:
+            assert self.window.error is None, self.window.error
+
+    @property
+    def steps(self) -> list[int]:
+        return [each.step_index for each in self.sessions]
+
+    def until(self, happened: Callable[[], object], seconds: float = 30.0) -> None:
+        until(happened, QApplication.processEvents, seconds)
+
+    def settle(self) -> None:
+        count = self.window._count
+        self.until(lambda: self.window._count > count + 4 and not self.group.lead.hand.busy)
+
+    def press(self, *keys: Any) -> None:
+        for key in keys:
+            QTest.keyClick(self.window.windowHandle(), key, NONE)
+            self.settle()
+
+    def click(self, x: float, y: float) -> None:
+        QTest.mouseMove(self.picture, QPoint(round(x), round(y)))
+        QTest.mouseClick(self.picture, Left, NONE, QPoint(round(x), round(y)))
+        self.settle()
+
+    def cube(self, number: int, row: int) -> tuple[float, float]:
+        stage, box = self.stage.stages[number], self.stage._panes.panes[number]
+        plate, i, j = stage.plan.plate_of(row)
+        x, y = stage._see(stage._seen)(plate.point(j + 0.5, i + 0.5, HALF)).xy[0].tolist()
+        return x + box.x, y + box.y
+
+    def pixels(self) -> np.ndarray:
+        widget: Any = self.picture
+        image = widget.grabFramebuffer().convertToFormat(QImage.Format.Format_RGB888)
+        rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), -1)
+        return rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3).astype(int)
+
+
+def case_every_session_is_drawn_in_its_pane_with_a_table_below() -> None:
+    with Open() as it:
+        pixels, panes = it.pixels(), it.stage._panes
+        for box in (*panes.panes, panes.table, panes.chart):
+            rows = slice(int(box.y) + 30, int(box.bottom) - 2)
+            part = pixels[rows, int(box.x) + 2 : int(box.right) - 2]
+            assert len(np.unique(part.reshape(-1, 3), axis=0)) > 20, box
+        assert it.window.windowTitle() == "3-3 | 3-8-3 | 3-4-4-3 - scalarviz"
+        high = it.picture.height()
+        assert panes == Panes.of(3, 1000, high) and high == 700 - it.window.controls.height()
+
+
+def case_space_and_arrows_move_all_at_once() -> None:
+    with Open() as it:
+        it.press(Key.Key_Right, Key.Key_Right)
+        assert it.steps == [2, 2, 2]
+        it.press(Key.Key_Space)
+        it.until(lambda: min(it.steps) > 10)
+        it.until(lambda: min(stage.reading.place[0] for stage in it.stage.stages) > 10)
+        it.press(Key.Key_Space)
+        it.group.playing.session.pause()  # the key waits for the last portion a moment only
+        assert len(set(it.steps)) == 1 and not it.group.is_playing
+        before = it.steps[0]
+        it.press(Key.Key_Left)
+        assert it.steps == [before - 1] * 3
+        it.press(".")
+        assert {each.clock.place for each in it.sessions} == {(before - 1, 1)}
+
+
+def case_a_click_chooses_and_the_tick_lets_one_go_alone() -> None:
+    with Open() as it:
+        box = it.stage._panes.panes[1]
+        it.click(box.x + 12.0, box.bottom - 12.0)
+        assert it.group.chosen == 1
+        tick = it.window.controls.made["together"]
+        assert isinstance(tick, QCheckBox) and tick.isVisible() and tick.isChecked()
+        QTest.mouseClick(tick, Left, NONE, QPoint(8, tick.height() // 2))
+        it.settle()
+        assert not it.group.together and not tick.isChecked()
+        it.press(Key.Key_Right, Key.Key_Right, Key.Key_Right)
+        assert it.steps == [0, 3, 0]
+        it.press("n", Key.Key_Right)
+        assert it.group.chosen == 2 and it.steps == [0, 3, 1]
+        it.press("j", Key.Key_Right, Key.Key_Right, Key.Key_Right)
+        assert it.steps == [3, 3, 3]
+        accent = np.array([int(THEMES["dark"].accent[i : i + 2], 16) for i in (1, 3, 5)])
+        box = it.stage._panes.panes[2]
+        assert np.abs(it.pixels()[int(box.y) + 40, int(box.x) + 1] - accent).max() <= 12
+
+
+def case_weights_of_equal_networks_are_pinned_and_hovered_by_the_mouse() -> None:
+    with Open(session(3, 4, 3), session(3, 4, 3), session(3, 3)) as it:
+        it.press(Key.Key_Right)
+        it.click(*it.cube(1, 6))
+        assert [stage.pinned for stage in it.stage.stages] == [6, 6, None]
+        it.until(lambda: "value" in it.stage._picture.words)
+        value = float(it.sessions[1].network.bank.value[6])
+        field = it.window.controls.made["value"]
+        assert abs(float(field.text()) - value) < 1e-5
+        QTest.mouseMove(it.picture, QPoint(*map(round, it.cube(0, 2))))
+        it.until(lambda: it.stage.stages[0].hover == 2)
+        it.press(Key.Key_Escape)
+        assert [stage.pinned for stage in it.stage.stages] == [None] * 3
+
+
+def case_the_timeline_and_the_curve_seek_all() -> None:
+    with Open() as it:
+        it.group.clock.advance(60)
+        it.settle()
+        track = it.window.controls.made["timeline"]
+        middle = QPoint(track.width() // 2, track.height() // 2)
+        QTest.mouseClick(track, Left, NONE, middle)
+        it.until(lambda: len(set(it.steps)) == 1 and 20 < it.steps[0] < 40)
+        it.settle()
+        chart = it.stage.chart
+        it.click(chart.plot.x + 0.75 * chart.plot.width, chart.plot.y + 10.0)
+        it.until(lambda: it.steps == [45, 45, 45])
+
+
+def case_a_drag_turns_all_networks_and_the_wheel_zooms_them() -> None:
+    with Open() as it:
+        before = [stage.eyes.camera for stage in it.stage.stages]
+        box = it.stage._panes.panes[0]
+        start, end = QPoint(10, int(box.bottom) - 12), QPoint(120, int(box.bottom) - 12)
+        QTest.mousePress(it.picture, Left, NONE, start)
+        QTest.mouseMove(it.picture, QPoint(60, int(box.bottom) - 12))
+        QTest.mouseMove(it.picture, end)
+        QTest.mouseRelease(it.picture, Left, NONE, end)
+        it.settle()
+        turned = [
+            stage.eyes.camera.azimuth - camera.azimuth
+            for stage, camera in zip(it.stage.stages, before, strict=True)
+        ]
+        assert abs(turned[0]) > 3.0 and np.ptp(turned) < 1e-9, turned
+
+
+def case_themes_help_and_menus_are_those_of_the_whole_window() -> None:
+    with Open() as it:
+        it.press("d")
+        assert it.stage.theme == "light" and {s.theme for s in it.stage.stages} == {"light"}
+        ground = it.pixels()[40, 4]
+        assert ground.min() > 200
+        it.press("?")
+        it.until(lambda: "all sessions together" in " ".join(it.stage._picture.words))
+        it.press(Key.Key_Escape)
+        names = [action.text() for action in it.window.menus.menus["Time"].actions()]
+        assert any("session" in name.lower() for name in names), names
+        it.window.controls.panel.turn()
+        it.settle()
+        assert it.window.controls.panel.isVisible()
+
+
+def case_a_video_from_the_menu_is_of_all_sessions() -> None:
+    program = "import sys; open(sys.argv[3], 'w').write(sys.argv[4])"
+    before, export.COMMAND = export.COMMAND, ("-c", program, "-")
+    ask = QFileDialog.getSaveFileName
+    try:
+        with TemporaryDirectory() as folder, Open() as it:
+            video = Path(folder) / "all.mp4"
+            QFileDialog.getSaveFileName = lambda *given: (str(video), "")  # type: ignore[assignment,method-assign]  # nobody answers
+            it.press(Key.Key_Right)
+            entries = it.window.menus.menus["File"].actions()
+            next(entry for entry in entries if "video" in entry.text().lower()).trigger()
+            it.until(video.exists)
+            it.until(lambda: not it.group.lead.exports.going)
+            told = json.loads(video.read_text())
+            assert told["titles"] == ["3-3", "3-8-3", "3-4-4-3"] and told["what"] == "video"
+            assert it.steps == [1, 1, 1]
+    finally:
+        export.COMMAND, QFileDialog.getSaveFileName = before, ask  # type: ignore[method-assign]  # as they were
+
+
+def case_it_fits_into_a_small_window() -> None:
+    with Open(size=(800, 500)) as it:
+        assert it.window.width() == 800 and it.stage._panes.table.height > 60.0
+        assert it.window.controls.made["together"].isVisible()
+
+
+def case_closing_ends_every_thread() -> None:
+    with Open() as it:
+        it.press(Key.Key_Space)
+        it.until(lambda: min(it.steps) > 3)
+
+
+CASES = {name: case for name, case in globals().items() if name.startswith("case_")}
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or list(CASES), CASES)

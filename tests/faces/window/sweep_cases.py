@@ -1,0 +1,215 @@
+"""What the window of a sweep does; test_sweep_window.py runs each case in a process of its own."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+import scalarviz as sv
+from scalarviz.base.process.interrupt import Stop
+from scalarviz.faces.controller.watch_options import WatchOptions
+from scalarviz.faces.window import sweep_window, window
+from scalarviz.faces.window.application import application
+from scalarviz.faces.window.sweep_window import SweepWindow, watch_sweep
+from scalarviz.pictures.sweeps.look import SweepLook
+from scalarviz.pictures.view.sweep_panels import SweepPanels
+from tests.sweeps.making import diverging, raising, xor
+
+PATIENCE = 60.0  # seconds
+
+
+def until(is_so: Callable[[], bool], what: str) -> None:
+    """Handle events until something is so."""
+    limit = time.monotonic() + PATIENCE
+    while not is_so():
+        QApplication.processEvents()
+        time.sleep(0.01)
+        assert time.monotonic() < limit, what
+
+
+def opened(runs: object, steps: int = 400) -> SweepWindow:
+    application()
+    made = SweepWindow(runs, "dark", steps, Stop())  # type: ignore[arg-type]  # a Sweep
+    made.show()
+    return made
+
+
+def case_it_trains_and_every_network_can_be_pointed_at() -> None:
+    runs = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(20))
+    made = opened(runs)
+    QTest.mouseClick(made.button, Qt.MouseButton.LeftButton)
+    until(lambda: runs.progressed.done == 40, "it does not end")
+    until(lambda: not made.button.isEnabled(), "its button can still be pressed")
+    until(lambda: len(made.stage._spots) == 2, "no networks are drawn")
+    assert "40 of 40" in made.label.text()
+    seen = set()
+    for spots in made.stage._spots:
+        for place in range(spots.count):
+            box = spots.box(place)
+            seen.add(made.stage.point(box.x + box.width / 2, box.y + box.height / 2))
+    assert seen == {(number, seed) for number in (0, 1) for seed in range(20)}
+    pixels = made.picture.grab().toImage()
+    colors = {pixels.pixelColor(x, y).name() for x in range(0, 1200, 7) for y in range(0, 600, 7)}
+    assert len(colors) > 30
+    QTest.keyClick(made.picture, Qt.Key.Key_Q)
+    assert not made.isVisible()
+    made.release()
+
+
+def case_a_click_opens_a_network_with_its_past() -> None:
+    runs = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(6))
+    runs.advance(100)
+    shown: list[tuple[str, int, bytes]] = []
+
+    def watch(show: sv.Show, options: WatchOptions) -> int:
+        session = show.session
+        shown.append((show.title, session.step_index, session.network.bank.value.tobytes()))
+        return 0
+
+    window.watch = watch
+    clicked = []
+
+    def act(self: SweepWindow) -> object:
+        self.show()
+        if clicked:  # it is back
+            return None
+        until(lambda: bool(self.stage._spots), "no networks are drawn")
+        box = self.stage._spots[1].box(2)
+        at = QPointF(box.x + 3, box.y + 3).toPoint()
+        QTest.mouseMove(self.picture, at)
+        QTest.mouseClick(self.picture, Qt.MouseButton.LeftButton, pos=at)
+        clicked.append(self.opened)
+        return self.opened
+
+    sweep_window.SweepWindow.run = act  # type: ignore[assignment]  # in place of its loop
+    assert watch_sweep(runs, 100, "dark", None) == 0
+    ((title, step, values),) = shown
+    number, seed = clicked[0]
+    assert number == 1 and title == f"hidden 3, seed {seed}" and step == 100
+    row = runs.outcome(1).row_of(seed)
+    assert values == runs.outcome(1).values[row].tobytes()
+
+
+def case_what_is_trained_is_looked_at_and_not_trained_again() -> None:
+    runs = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(3))
+    runs.advance(50)
+    kept = runs._outcomes[0][0]
+    seen: list[tuple[bool, int]] = []
+
+    def act(self: SweepWindow) -> None:
+        seen.append((runs.playing, runs.progressed.done))
+
+    sweep_window.SweepWindow.run = act  # type: ignore[assignment]  # in place of its loop
+    assert sv.watch(runs) == 0
+    assert seen == [(False, 6)] and runs._outcomes[0][0] is kept
+    fresh = runs = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(3))
+    assert sv.watch(fresh, 100_000) == 0
+    assert seen[1][0] and not fresh.playing  # trained while the window opened, until it closed
+    assert sv.watch(fresh, 100_000, play=False) == 0
+    assert not seen[2][0]
+
+
+def case_keys_choose_and_pause() -> None:
+    runs = sv.sweep(xor, {"hidden": [2]}, seeds=range(8))
+    made = opened(runs, 200_000)
+    QTest.keyClick(made.picture, Qt.Key.Key_Space)
+    until(lambda: runs.playing and bool(made.stage._spots), "it does not play")
+    QTest.keyClick(made.picture, Qt.Key.Key_Space)
+    assert not runs.playing
+    step = runs.progressed.step
+    assert 0 < step < 200_000
+    until(lambda: runs.progressed.step == step, "it goes on")
+    QTest.keyClick(made.picture, Qt.Key.Key_Right)
+    first = made.stage.chosen
+    QTest.keyClick(made.picture, Qt.Key.Key_Right)
+    assert first is not None and made.stage.chosen not in (None, first)
+    losses = runs.outcome(0).final_losses
+    assert losses[runs.outcome(0).row_of(first[1])] == losses.min()
+    QTest.keyClick(made.picture, Qt.Key.Key_Space)  # goes on from there
+    until(lambda: runs.progressed.step > step, "it does not go on")
+    runs.stop()
+    made.release()
+
+
+def case_boxes_choose_how_it_is_drawn() -> None:
+    runs = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(8))
+    runs.advance(100)
+    made = opened(runs, 100)
+    made.resize(640, 420)
+    until(lambda: bool(made.stage._spots), "no networks are drawn")
+    assert [box.accessibleName() != "" and box.height() >= 44 for box in made.choices] == [True] * 4
+    assert all(box.visibleRegion().boundingRect() == box.rect() for box in made.choices)
+    networks, order, group, against = made.choices
+    chosen = ((networks, "Maps"), (order, "By seed"), (group, "Groups of hidden"))
+    for box, words in (*chosen, (against, "Against hidden 2")):
+        box.setFocus()
+        while box.currentText() != words:
+            QTest.keyClick(box, Qt.Key.Key_Down)
+    assert made.stage.look == SweepLook("maps", "seed", "hidden", 0)
+
+    def shown() -> SweepPanels:
+        assert made.stage._shown is not None
+        return made.stage._shown
+
+    until(lambda: shown().kind == "maps" and len(shown().groups) == 2, "it is not drawn so")
+    assert list(shown().panels[0].seeds) == list(range(8))
+    made.release()
+
+
+def case_page_keys_show_the_other_settings() -> None:
+    runs = sv.sweep(xor, {"lr": [0.1 * i for i in range(1, 21)]}, seeds=range(2))
+    runs.advance(10)
+    made = opened(runs, 10)
+    made.resize(640, 420)
+    until(lambda: made.stage.has_pages, "all settings are drawn")
+    first = made.stage.first
+
+    def shown() -> list[int]:
+        assert made.stage._shown is not None
+        return [panel.setting for panel in made.stage._shown.panels[: len(made.stage._spots)]]
+
+    seen = set(shown())
+    while len(seen) < 20:
+        QTest.keyClick(made.picture, Qt.Key.Key_PageDown)
+        until(lambda: shown()[0] == made.stage.first, "there is no page")
+        assert shown()[0] not in seen
+        first = made.stage.first
+        seen |= set(shown())
+    QTest.keyClick(made.picture, Qt.Key.Key_PageDown)
+    assert made.stage.first == first  # the last page
+    for _ in range(20):
+        QTest.keyClick(made.picture, Qt.Key.Key_PageUp)
+    assert made.stage.first == 0
+    made.release()
+
+
+def case_an_error_of_a_setting_is_written_and_failures_are_counted() -> None:
+    runs = sv.sweep(raising, {"hidden": [4, 5]}, seeds=range(3))
+    made = opened(runs, 20)
+    made.turn()
+    until(lambda: runs.progressed.done == 6, "it does not end")
+    until(lambda: "3 failed" in made.label.text(), "failures are not counted")
+    made.release()
+    lost = sv.sweep(diverging, {"lr": [10.0]}, seeds=range(3))
+    lost.advance(60)
+    made = opened(lost)
+    until(lambda: made.drawn and bool(made.stage._spots), "nothing is drawn")
+    frame = np.array([0xFF, 0x5D, 0x5D])
+    pixels = made.picture.grab().toImage()
+    red = 0
+    for x in range(600, 1279):
+        for y in range(60, 700, 5):
+            color = pixels.pixelColor(x, y)
+            red += int(abs(np.array([color.red(), color.green(), color.blue()]) - frame).max() < 40)
+    assert red > 20
+    made.release()
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()

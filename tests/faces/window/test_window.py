@@ -1,0 +1,127 @@
+"""The window on a screen of its own: every case of window_cases.py, in a process of its own.
+
+So the process of the tests stays free of Qt, and needs no screen.
+"""
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
+
+import pytest
+
+from scalarviz.errors import DisplayError
+from scalarviz.faces.controller.watch_options import WatchOptions
+from scalarviz.faces.window.display import connects
+from scalarviz.faces.window.window import watch
+from tests.wording import refused
+
+ROOT = Path(__file__).parents[3]
+SOURCE = Path(__file__).with_name("window_cases.py").read_text(encoding="utf-8")
+CASES = [
+    node.name
+    for node in ast.parse(SOURCE).body
+    if isinstance(node, ast.FunctionDef) and node.name.startswith("case_")
+]
+QUICK = (
+    "case_space_plays_and_pauses",
+    "case_the_picture_shows_the_step_that_stands_below_it",
+    "case_stops_and_commas_go_by_operations",
+    "case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch",
+    "case_the_picture_is_drawn_in_the_theme",
+    "case_the_controls_leave_the_room_to_the_picture",
+    "case_the_panel_stands_beside_the_picture_or_covers_its_stage_alone",
+    "case_f11_fills_the_screen_and_escape_leaves_it_first",
+    "case_a_presentation_has_controls_while_the_mouse_is_near_them",
+    "case_closing_ends_every_thread",
+    "case_a_file_that_is_being_written_has_a_bar_and_a_button_that_cancels_it",
+    "case_a_link_is_copied_and_leads_back_here",
+    "case_a_scene_is_chosen_from_its_menu_and_undo_leads_back",
+    "case_closing_asks_what_becomes_of_a_file_that_is_being_written",
+    "case_a_second_ctrl_c_ends_it_at_once",
+    "case_an_error_in_drawing_is_raised_where_it_was_opened",
+    "case_a_window_has_the_size_that_is_asked_for",
+)
+
+
+def run(
+    cases: list[str], screen: Mapping[str, str], module: str = "window_cases"
+) -> dict[str, str]:
+    """What went wrong in each case of a module beside this one."""
+    command = [sys.executable, "-m", f"tests.faces.window.{module}", *cases]
+    done = subprocess.run(command, env=screen, cwd=ROOT, capture_output=True, text=True)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("[")]
+    if len(lines) < len(cases):
+        raise AssertionError(f"it broke off after {len(lines)} cases:\n{done.stderr}")
+    told = [json.loads(line) for line in lines]
+    return {name: wrong for name, wrong, _ in told}
+
+
+@pytest.fixture(scope="module")
+def quickly(screen: Mapping[str, str]) -> dict[str, str]:
+    return run(list(QUICK), screen)
+
+
+@pytest.fixture(scope="module")
+def thoroughly(screen: Mapping[str, str]) -> dict[str, str]:
+    return run([case for case in CASES if case not in QUICK], screen)
+
+
+@pytest.mark.parametrize("case", QUICK)
+def test_the_core_of_the_window(case: str, quickly: Mapping[str, str]) -> None:
+    assert not quickly[case], quickly[case]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [case for case in CASES if case not in QUICK])
+def test_the_rest_of_the_window(case: str, thoroughly: Mapping[str, str]) -> None:
+    assert not thoroughly[case], thoroughly[case]
+
+
+# Where no window can be opened.
+
+
+def test_without_a_screen_it_is_refused(monkeypatch: pytest.MonkeyPatch, show: object) -> None:
+    pytest.importorskip("PySide6", reason="a window takes PySide6")
+    monkeypatch.setattr("scalarviz.faces.window.display.has_display", lambda: False)
+    with refused(DisplayError):
+        watch(show, WatchOptions())
+
+
+def test_without_pyside_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, show: object
+) -> None:
+    monkeypatch.setattr("scalarviz.faces.window.display.find_spec", lambda name: None)
+    with refused(DisplayError, "PySide6"):
+        watch(show, WatchOptions())
+
+
+def test_a_screen_that_does_not_answer_is_refused(screen: Mapping[str, str]) -> None:
+    program = (
+        "from scalarviz.faces.window.display import check_window\n"
+        "from scalarviz.errors import DisplayError\n"
+        "try:\n    check_window()\nexcept DisplayError as error:\n    print(error)"
+    )
+    there = {**screen, "DISPLAY": ":59999"}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=there, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip().startswith("the screen ':59999' does not answer")
+
+
+def test_a_screen_that_refuses_for_a_moment_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([1, 1, 0])  # xcb_connection_has_error: a server that starts anew, then answers
+    xcb = SimpleNamespace(
+        xcb_connect=Mock(return_value=1),
+        xcb_connection_has_error=lambda connection: next(answers),
+        xcb_disconnect=Mock(),
+    )
+    monkeypatch.setattr("scalarviz.faces.window.display.ctypes.CDLL", lambda name: xcb)
+    monkeypatch.setattr("scalarviz.faces.window.display.BETWEEN_TRIES", 0.0)
+    assert connects(":4242")
+    assert xcb.xcb_disconnect.call_count == 2  # the connection that succeeded stays
+    connects.cache_clear()

@@ -1,0 +1,1343 @@
+"""Cases in a real window on a screen of its own; test_window.py runs them and reads the results.
+
+    python -m tests.faces.window.window_cases CASE ...
+
+prints a line of JSON for each case: its name, and what went wrong, or nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QSize, Qt, QTimer, QUrl
+from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QPalette, QScreen, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QApplication,
+    QColorDialog,
+    QComboBox,
+    QFileDialog,
+    QSpinBox,
+    QToolTip,
+    QWidget,
+)
+
+import scalarviz as sv
+from scalarviz import data
+from scalarviz.base.process.interrupt import Stop
+from scalarviz.base.texts import text
+from scalarviz.faces.cli import open_link
+from scalarviz.faces.controller import export, own_input, tour, watch_options
+from scalarviz.faces.controller.autosave import Keep
+from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.files import export_to
+from scalarviz.faces.controller.options import Recipe
+from scalarviz.faces.controller.scenes import open_scene
+from scalarviz.faces.controller.startup import Opening
+from scalarviz.faces.controller.watch_options import WatchOptions
+from scalarviz.faces.scenefiles.find import find, load, scenes
+from scalarviz.faces.scenefiles.links import read_link
+from scalarviz.faces.window import window as door
+from scalarviz.faces.window.application import application, quick_turns
+from scalarviz.faces.window.frame import LOOKS, MainWindow
+from scalarviz.faces.window.more import NARROWEST
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.view.charts import Chart
+from scalarviz.pictures.view.scene.camera import CAMERAS
+from scalarviz.pictures.view.scene.frame import Box, Division
+from scalarviz.pictures.view.scene.layout import LAYOUTS
+from tests.additions import test_control
+from tests.faces.controller.fake_stage import GROUNDS, FakeStage
+from tests.sessions import advanced
+from tests.waiting import until
+
+Key, Shift, Left = Qt.Key, Qt.KeyboardModifier.ShiftModifier, Qt.MouseButton.LeftButton
+NONE = Qt.KeyboardModifier.NoModifier
+
+
+def colours() -> Show:
+    network = sv.Network([3, 8, 3], activation="tanh", output="sigmoid", seed=0)
+    loss, optimizer = "mse", sv.SGD(0.5)
+    session = sv.Session(network, data.Rgb(levels=4), loss, optimizer, batch=8, engine="python")
+    return Show(session, title="colours", steps=1_000_000)  # none of it ends by itself
+
+
+class Bench:
+    """An open window over a stage that draws a plain colour, and hands to use it."""
+
+    def __init__(
+        self,
+        show: Show | None = None,
+        recipe: Recipe | None = None,
+        stage: Any = None,
+        **given: Any,
+    ):
+        show = show or (recipe.make({}) if recipe else colours())
+        self.stage: Any = stage or FakeStage(show)
+        self.controller = Controller(show, self.stage, recipe, **given)
+        self.stop = Stop()
+        self.window = MainWindow(self.controller, self.stop)
+        self.window.show()
+        self.window.activateWindow()
+        assert QTest.qWaitForWindowActive(self.window), "no window was shown"
+        self.bar, self.picture = self.window.controls, self.window.view.widget
+        self.made = self.bar.made
+        self.until(lambda: self.window.view.drawn)
+
+    @property
+    def session(self) -> Any:
+        return self.controller.session
+
+    def wait(self, seconds: float = 0.12) -> None:
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            QApplication.processEvents()
+            time.sleep(0.002)
+
+    def settle(self) -> None:
+        """Until the controls have been looked at anew; a busy machine takes its time for that."""
+        count = self.window._count
+        self.wait()
+        self.until(lambda: self.window._count > count + LOOKS or not self.window.isVisible())
+
+    def until(self, happened: Callable[[], object], seconds: float = 60.0) -> None:
+        until(happened, lambda: self.wait(0.01), seconds)
+
+    def press(self, *keys: Any, by: Qt.KeyboardModifier = NONE, on: QWidget | None = None) -> None:
+        """Keys or texts, where the focus is or somewhere else."""
+        if on is not None:
+            on.setFocus()
+        for key in keys:
+            for each in key if isinstance(key, str) else [key]:
+                QTest.keyClick(self.window.windowHandle(), each, by)
+        self.settle()
+
+    def click(self, widget: QWidget, x: float | None = None, y: float | None = None) -> None:
+        at = widget.rect().center() if x is None else QPoint(round(x), round(y or 0))
+        QTest.mouseClick(widget, Left, NONE, at)
+        self.settle()
+
+    def choose(self, box: QComboBox, name: str) -> None:
+        """Choose from a list as a keyboard does."""
+        box.setFocus()
+        place = box.findText(name)
+        assert place >= 0, name
+        while box.currentIndex() != place:
+            QTest.keyClick(box, Key.Key_Down if box.currentIndex() < place else Key.Key_Up)
+        self.picture.setFocus()
+        self.settle()
+
+    def open_panel(self) -> None:
+        """The panel of the controls that are not in the bar."""
+        if not self.bar.panel.isVisible():
+            self.click(self.bar.more)
+        assert self.bar.panel.isVisible() and self.bar.more.isChecked()
+
+    def names_of(self, choice: str) -> Any:
+        """The menu of a choice, opened."""
+        menu = self.window.menus.entries[choice].menu()
+        menu.aboutToShow.emit()
+        return menu
+
+    def pixel(self) -> tuple[int, int, int]:
+        """The colour in the middle of the picture."""
+        widget: Any = self.picture
+        image = widget.grabFramebuffer()
+        color = image.pixelColor(image.width() // 2, image.height() // 2)
+        return color.red(), color.green(), color.blue()
+
+    def close(self) -> None:
+        self.window.close()
+        self.wait(0.02)
+
+
+# The cases.
+
+
+def case_space_plays_and_pauses() -> None:
+    bench = Bench()
+    bench.press(Key.Key_Space)
+    assert bench.session.playing and bench.made["play"].accessibleName() == "Pause"
+    bench.until(lambda: bench.session.step_index > 3)
+    bench.press(Key.Key_Space)
+    assert not bench.session.playing and bench.made["play"].accessibleName() == "Play"
+    bench.click(bench.made["play"])
+    assert bench.session.playing
+    bench.press(Key.Key_Space)
+    assert not bench.session.playing
+    bench.click(bench.made["on"])
+    bench.press(Key.Key_Space)  # it is not the button's now
+    assert bench.session.playing
+
+
+def case_the_picture_shows_the_step_that_stands_below_it() -> None:
+    seen: list[tuple[str, str]] = []  # the step below the picture, and in it
+
+    class Reader(FakeStage):
+        read_for_it: Any = None
+
+        def read(self) -> Any:
+            self.read_for_it = super().read()
+            return self.read_for_it
+
+        def draw(self, width: int, height: int, ratio: float) -> None:
+            here, self.read_for_it = self.read_for_it, None
+            if here is not None:
+                below = bench.made["where"].text().split(" ")[0]
+                seen.append((below, f"{here.clock.step:,}"))
+            super().draw(width, height, ratio)
+
+    show = colours()
+    bench = Bench(show, stage=Reader(show))
+    bench.press(Key.Key_Space)
+    bench.until(lambda: len(seen) > 10)
+    bench.press(Key.Key_Space)
+    assert all(below == step for below, step in seen), seen
+    assert len(set(seen)) > 3, seen
+
+
+def case_arrows_go_by_the_unit() -> None:
+    bench = Bench()
+    far = {"operation": (0, 1), "phase": (0, 1), "step": (1, 0), "epoch": (8, 0)}
+    assert [bench.made["unit"].itemText(i) for i in range(bench.made["unit"].count())] == list(far)
+    for unit, place in far.items():
+        bench.choose(bench.made["unit"], unit)
+        assert bench.controller.unit == unit
+        bench.press(Key.Key_Right)
+        assert bench.session.clock.place == place, unit
+        assert bench.made["on"].toolTip() == f"On by one {unit} (→)"
+        bench.press(Key.Key_Left)
+        assert bench.session.clock.place == (0, 0), unit
+    bench.choose(bench.made["unit"], "step")
+    bench.press(Key.Key_Right, by=Shift)
+    assert bench.session.step_index == 10
+    bench.press(Key.Key_Left, by=Shift)
+    assert bench.session.step_index == 0
+    bench.click(bench.made["on"])
+    bench.click(bench.made["on"])
+    bench.click(bench.made["back"])
+    assert bench.session.step_index == 1
+
+
+def case_samples_are_a_unit_where_a_step_has_one() -> None:
+    bench = Bench(recipe=Recipe(load(find("xor")), {"engine": "python"}))
+    bench.choose(bench.made["unit"], "sample")
+    bench.press(Key.Key_Right, Key.Key_Right)
+    assert bench.session.step_index == 2
+    assert not bench.made["before"].isEnabled()
+
+
+def case_stops_and_commas_go_by_operations() -> None:
+    bench = Bench()
+    bench.press(".", ".", ",")
+    assert bench.session.clock.place == (0, 1)
+    assert bench.made["where"].text().startswith("0 + 1 of 0")
+    bench.press("r")
+    assert bench.session.clock.place == (0, 0)
+
+
+def case_up_and_down_change_the_rate_of_the_next_step() -> None:
+    bench = Bench()
+    bench.press(Key.Key_Up, Key.Key_Up, Key.Key_Down)
+    assert bench.session.learning_rate == 1.0 and bench.made["rate in numbers"].text() == "1"
+    bench.press(".", Key.Key_Up)
+    assert bench.session.learning_rate == 1.0 and bench.made["rate in numbers"].text() == "2"
+    bench.press(Key.Key_Right, Key.Key_Right)
+    assert bench.session.learning_rate == 2.0
+
+
+def case_the_rate_is_typed_and_slid() -> None:
+    bench = Bench()
+    bench.click(bench.made["rate in numbers"])
+    bench.press("0.125", Key.Key_Return)
+    assert bench.session.learning_rate == 0.125
+    assert bench.window.focusWidget() is bench.picture, "keys belong to the picture again"
+    bench.click(bench.made["rate"], bench.made["rate"].width() - 1, 10)
+    assert bench.session.learning_rate == 100.0
+    bench.click(bench.made["speed"], bench.made["speed"].width() - 1, 10)
+    assert bench.controller.state.speed is None and bench.made["pace"].text() == "flat out"
+    bench.click(bench.made["speed"], 1, 10)
+    assert bench.controller.state.pace == "an operation in 4 s"
+    assert bench.made["pace"].text() == "an operation in 4 s"
+
+
+def case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch() -> None:
+    bench = Bench()
+    bench.press(Key.Key_Right, by=Shift)
+    line = bench.made["timeline"]
+    assert (line.maximum(), line.value()) == (10, 10)
+    bench.click(line, line.place(4), 10)
+    assert bench.session.step_index == 4 and line.value() == 4
+    bench.stage.pinned = 3
+    bench.wait()
+    bench.press("e", "0.75", Key.Key_Return)
+    assert bench.session.network.bank.value[3] == 0.75
+    assert bench.stage.notices == ["New branch from step 4; the old future is kept"]
+    assert list(line.marks) == [4] and "branch 1" in bench.made["where"].text()
+    bench.stage.then()
+    bench.wait()
+    assert bench.session.current_branch.number == 0 and line.maximum() == 10
+    bench.press("b")
+    assert bench.session.current_branch.number == 1
+
+
+def case_the_timeline_is_drawn_with_its_marks() -> None:
+    bench = Bench()
+    bench.press(Key.Key_Right, by=Shift)
+    line = bench.made["timeline"]
+    above = QPoint(round(line.place(4)), round(line.height() / 2 - 8))
+    plain = line.grab().toImage().pixelColor(above)
+    bench.controller.seek(4)
+    bench.controller.edit(3, 0.75)
+    bench.controller.step(+1, 8)
+    bench.wait()
+    assert list(line.marks) == [4]
+    mark = QPoint(round(line.place(4)), round(line.height() / 2 - 8))
+    assert line.grab().toImage().pixelColor(mark).lightness() > plain.lightness() + 80
+
+
+def case_a_pinned_weight_is_typed_dragged_frozen_and_all_is_undone() -> None:
+    bench = Bench()
+    bench.open_panel()
+    made, bank = bench.made, bench.session.network.bank
+    assert not made["value"].isEnabled() and not made["undo"].isEnabled()
+    bench.click(bench.picture)
+    assert bench.stage.pinned == 3 and made["value"].isEnabled()
+    before = float(bank.value[3])
+    assert abs(float(made["value"].text()) - before) < 1e-5
+    assert "perceptron 1" in made["value"].toolTip()
+    bench.click(made["value"])
+    bench.press("0.5 r", Key.Key_Backspace, Key.Key_Backspace)
+    assert made["value"].text() == "0.5" and bank.value[3] == before, "nothing happens while typing"
+    bench.press(Key.Key_Return)
+    assert bank.value[3] == 0.5
+    bench.click(made["value"])
+    bench.press("7", Key.Key_Escape)
+    assert bank.value[3] == 0.5 and made["value"].text() == "0.5"
+    drag(bench, made["value"], +40)
+    assert 0.65 < bank.value[3] < 0.75 and bench.session.current_branch.number == 0
+    bench.click(made["frozen"])
+    assert bank.frozen[3] and made["frozen"].isChecked()
+    bench.press(Key.Key_Right)
+    for _ in range(3):
+        bench.click(made["undo"])
+    assert not bank.frozen[3] and bank.value[3] == before
+    assert not made["undo"].isEnabled()
+    bench.click(made["value"])
+    bench.press("nonsense", Key.Key_Return)
+    assert "A number is wanted" in bench.stage.notices[-1]
+
+
+def case_a_condition_is_typed_completed_and_stops_it() -> None:
+    bench = Bench()
+    bench.press("u")
+    field = bench.made["stop when"]
+    assert bench.bar.panel.isVisible() and field.hasFocus()
+    bench.press("not f")
+    assert field.completer().currentCompletion() == "not finite"
+    bench.press(Key.Key_Escape, Key.Key_Escape)  # the list, then the field
+    assert not field.hasFocus() and field.text() == ""
+    bench.press("u")
+    bench.press("loss < 100", Key.Key_Return)
+    assert bench.session.stop_conditions == ["loss < 100"] and not field.hasFocus()
+    assert field.text() == "loss < 100"
+    bench.controller.play()
+    bench.until(lambda: bench.session.stopped)
+    bench.settle()
+    assert bench.session.step_index == 1 and "Stopped at step 1" in bench.stage.notices[-1]
+    bench.press("i")
+    assert bench.made["first time"].hasFocus()
+    bench.press("weight 3 < 100", Key.Key_Return)
+    bench.until(lambda: "First at step 0" in bench.stage.notices[-1])
+    bench.press("u", Key.Key_Delete, Key.Key_Return)
+    assert bench.session.stop_conditions == []
+
+
+def drag(bench: Bench, widget: QWidget, dx: int, button: Qt.MouseButton = Left) -> None:
+    start = widget.rect().center()
+    QTest.mousePress(widget, button, NONE, start)
+    for part in (0.25, 0.5, 0.75, 1.0):
+        QTest.mouseMove(widget, start + QPoint(round(dx * part), 0))
+        bench.wait(0.02)
+    QTest.mouseRelease(widget, button, NONE, start + QPoint(dx, 0))
+    bench.wait()
+
+
+def case_keys_work_wherever_the_focus_is() -> None:
+    bench = Bench()
+    for widget in (
+        bench.made["color"],
+        bench.made["timeline"],
+        bench.made["undo"],
+        bench.picture,
+    ):
+        widget.setFocus()
+        bench.press(".", on=widget)
+    assert bench.session.clock.operation == 4
+    bench.made["timeline"].setFocus()  # as after a Tab: its own keys are its own
+    bench.controller.seek(0)
+    bench.controller.step(+1, 10)
+    bench.wait()
+    bench.press(Key.Key_Left, on=bench.made["timeline"])
+    assert bench.session.step_index == 9
+    bench.press(Key.Key_Escape, on=bench.made["timeline"])
+    assert bench.window.focusWidget() is bench.picture
+    bench.press("?")
+    assert bench.stage.help
+    bench.press("d")
+    assert bench.stage.theme == "light"
+    bench.press("<")
+    assert bench.session.focus == 7 and bench.made["sample"].text() == "8 of 8"
+    bench.click(bench.made["after"])
+    assert bench.session.focus == 0
+
+
+def case_everything_is_reached_by_tab_and_has_a_name() -> None:
+    bench = Bench()
+    bench.stage.pinned = 3
+    bench.session.edit(3, 0.5)
+    bench.session.edit(3, 0.25)
+    bench.session.undo()
+    bench.settle()
+    bench.open_panel()
+    seen: list[QWidget] = []
+    for _ in range(60):
+        QTest.keyClick(bench.window.focusWidget(), Key.Key_Tab)
+        widget = bench.window.focusWidget()
+        if widget in seen:
+            break
+        seen.append(widget)
+    shown = [bench.made[row.name] for row in bench.bar.rows if row.kind != "text"]
+    wanted = [*shown, bench.bar.more, bench.picture]
+    assert set(wanted) <= set(seen), [each.accessibleName() for each in wanted if each not in seen]
+    assert all(each.accessibleName() or getattr(each, "text", str)() for each in wanted)
+
+
+def case_what_colours_and_sizes_stand_for_is_chosen() -> None:
+    bench = Bench()
+    bench.open_panel()
+    bench.choose(bench.made["color"], "last change")
+    bench.choose(bench.made["size"], "value")
+    assert (bench.stage.color, bench.stage.size) == ("last change", "value")
+    bench.press("c")
+    assert bench.made["color"].currentText() == bench.stage.color == "value"
+
+
+def case_options_are_chosen_in_their_panel() -> None:
+    bench = Bench(recipe=Recipe(load(find("rgb")), {"engine": "python"}))
+    bench.open_panel()
+    panel = bench.bar.panel
+    fields = {each.accessibleName(): each for each in panel.findChildren(QWidget)}
+    assert {"engine", "map", "hidden", "depth", "batch", "seed", "loss", "bias"} <= set(fields)
+    assert bench.window.centralWidget().rect().contains(panel.geometry())
+    colour_map, hidden = fields["map"], fields["hidden"]
+    assert isinstance(colour_map, QComboBox) and isinstance(hidden, QSpinBox)
+    bench.choose(colour_map, "sepia")
+    assert bench.session.data.settings()["map"] == "sepia"
+    hidden.setFocus()
+    hidden.selectAll()
+    QTest.keyClicks(hidden, "4")
+    QTest.keyClick(hidden, Key.Key_Return)
+    bench.wait()
+    assert len(bench.session.network.bank) == 31 and bench.stage.asked[-1] == ("replace",)
+    assert bench.window.windowTitle().startswith("A 3-4-3 network learns colours: sepia")
+    bench.picture.setFocus()
+    bench.press(Key.Key_Escape)
+    assert not panel.isVisible() and not bench.bar.more.isChecked()
+    assert ("restore",) not in bench.stage.asked
+    bench.press(Key.Key_Escape)
+    assert ("restore",) in bench.stage.asked
+    bench.press(Key.Key_Right)
+    assert bench.session.step_index == 1
+
+
+def case_the_panel_fits_into_the_smallest_window_and_can_be_scrolled() -> None:
+    bench = Bench(recipe=Recipe(load(find("rgb")), {"engine": "python"}))
+    bench.window.resize(640, 420)
+    bench.open_panel()
+    panel, body = bench.bar.panel, bench.window.centralWidget()
+    for size in ((640, 420), (1280, 800), (640, 420)):
+        bench.window.resize(*size)
+        bench.settle()
+        assert body.rect().contains(panel.geometry())
+        assert panel.geometry().bottom() < bench.bar.geometry().top()
+        assert panel.viewport().width() >= panel.widget().minimumSizeHint().width()
+        assert (panel.verticalScrollBar().maximum() > 0) == (size[1] < 500)
+
+
+def case_the_panel_stands_beside_the_picture_or_covers_its_stage_alone() -> None:
+    bench = Bench(recipe=Recipe(load(find("rgb")), {"engine": "python"}))
+    panel, picture = bench.bar.panel, bench.window.view.widget
+    whole = picture.width()
+    bench.open_panel()
+    for size in ((1280, 800), (800, 500)):
+        bench.window.resize(*size)
+        bench.settle()
+        assert picture.width() >= NARROWEST and picture.width() + panel.width() == size[0]
+        assert panel.geometry().left() == picture.geometry().right() + 1
+        assert panel.height() == picture.height()
+    bench.window.resize(640, 420)
+    bench.settle()
+    assert picture.width() == 640
+    strip = Division.of(picture.width(), picture.height()).strip
+    assert 100 < panel.geometry().bottom() < strip.y
+    bench.window.resize(1280, 800)
+    bench.settle()
+    bench.picture.setFocus()
+    bench.press(Key.Key_Escape)
+    assert not panel.isVisible() and picture.width() == whole == 1280
+
+
+def case_the_training_is_changed_in_the_panel() -> None:
+    bench = Bench()
+    first = advanced(bench.session, 3)
+    bench.open_panel()
+    panel = bench.bar.panel
+    fields = {each.accessibleName(): each for each in panel.findChildren(QWidget)}
+    bench.choose(fields["optimizer"], "momentum")
+    bench.choose(fields["loss"], "mae")
+    assert (first.optimizer.name, first.loss_function.name) == ("momentum", "mae")
+    fields["batch"].setFocus()
+    fields["batch"].selectAll()
+    QTest.keyClicks(fields["batch"], "16")
+    QTest.keyClick(fields["batch"], Key.Key_Return)
+    bench.until(lambda: first.batch == 16)
+    bench.choose(fields["loss"], "sigmoid_cross_entropy")  # refused, so it stays as it was
+    bench.until(lambda: fields["loss"].currentText() == first.loss_function.name)
+    assert "'sigmoid'" in bench.stage.notices[-1]
+    bench.click(fields["bias"], 8, 8)
+    bench.until(lambda: bench.session is not first)
+    assert bench.session.network.layers[0].bias is None and not fields["bias"].isChecked()
+    bench.picture.setFocus()
+    bench.press("z")
+    bench.until(lambda: bench.session is first)
+    bench.until(lambda: fields["bias"].isChecked())
+
+
+def case_the_wheel_scrolls_the_panel_and_changes_no_choice() -> None:
+    bench = Bench()
+    bench.window.resize(640, 420)
+    bench.open_panel()
+    made, panel = bench.made["color"], bench.bar.panel
+    down, none = QPoint(0, -120), Qt.MouseButton.NoButton
+    at = QPointF(made.mapTo(bench.window, made.rect().center()))
+    around = QPointF(made.mapToGlobal(made.rect().center()))
+    event = QWheelEvent(at, around, down, down, none, NONE, Qt.ScrollPhase.NoScrollPhase, False)
+    QApplication.sendEvent(bench.window.windowHandle(), event)
+    bench.settle()
+    assert bench.stage.color == made.currentText() == "value"
+    assert panel.verticalScrollBar().value() > 0
+
+
+def case_options_follow_the_training_while_the_panel_is_open() -> None:
+    bench = Bench(recipe=Recipe(load(find("rgb")), {"engine": "python"}))
+    bench.open_panel()
+    fields = {each.accessibleName(): each for each in bench.bar.panel.findChildren(QWidget)}
+    bench.choose(fields["map"], "sepia")
+    assert bench.session.data.settings()["map"] == "sepia"
+    bench.press("z")
+    bench.until(lambda: bench.session.data.settings()["map"] == "grey")  # passed by a key
+    bench.until(lambda: fields["map"].currentText() == "grey")
+    bench.session.data = data.Rgb("hue")
+    bench.until(lambda: fields["map"].currentText() == "hue")
+    hidden = fields["hidden"]
+    hidden.setFocus()
+    hidden.selectAll()
+    QTest.keyClicks(hidden, "99")
+    bench.session.learning_rate = 0.25  # what is being typed stays
+    bench.settle()
+    assert hidden.lineEdit().text() == "99"
+
+
+def case_f11_fills_the_screen_and_escape_leaves_it_first() -> None:
+    bench = Bench()
+    bench.open_panel()
+    bench.press(Key.Key_F11)
+    bench.until(bench.window.isFullScreen)
+    bench.press(Key.Key_Escape)
+    bench.until(lambda: not bench.window.isFullScreen())
+    assert bench.bar.panel.isVisible() and ("restore",) not in bench.stage.asked
+    bench.press(Key.Key_F11, Key.Key_F11)
+    bench.until(lambda: not bench.window.isFullScreen())
+
+
+def case_after_enter_arrows_walk_over_cubes_and_neurons() -> None:
+    bench = Bench()
+    bench.press(Key.Key_Right)
+    bench.until(lambda: bench.session.step_index == 1)
+    bench.press(Key.Key_Return, Key.Key_Right, Key.Key_Up, Key.Key_Enter)
+    walked = [asked for asked in bench.stage.asked if asked[0] in ("walk", "pin_pointed")]
+    assert walked == [("walk", ""), ("walk", "right"), ("walk", "up"), ("pin_pointed",)]
+    assert bench.session.step_index == 1
+    bench.press(Key.Key_Escape)
+    assert ("restore",) in bench.stage.asked
+
+
+def case_a_presentation_has_controls_while_the_mouse_is_near_them() -> None:
+    show = colours()
+    stage = FakeStage(show)
+    stage.present = True
+    bench = Bench(show, stage=stage)
+    assert bench.picture.height() == bench.window.height() and not bench.bar.isVisible()
+    low = bench.picture.height() - 20
+    for y, seen in ((300, False), (low, True), (300, False)):
+        QTest.mouseMove(bench.picture, QPoint(200, y))
+        bench.until(lambda seen=seen: bench.bar.isVisible() == seen)
+    QTest.mouseMove(bench.picture, QPoint(210, low))
+    bench.until(bench.bar.isVisible)
+    assert bench.bar.geometry().bottom() == bench.picture.geometry().bottom()
+    bench.press(Key.Key_Space)
+    assert bench.session.playing
+
+
+def case_menus_dialogs_and_tool_tips_have_the_colours_of_the_theme() -> None:
+    bench = Bench()
+    for theme in ("light", "dark"):
+        bench.stage.theme = theme
+        bench.settle()
+        look = THEMES[theme].controls
+        menu, dialog = bench.window.menus.menus["View"], bench.window.farewell
+        roles = QPalette.ColorRole
+        for widget in (menu, dialog, bench.bar.panel, bench.made["color"].view()):
+            widget.ensurePolished()
+            assert widget.palette().color(roles.Window).name() == look.panel
+            assert widget.palette().color(roles.WindowText).name() == look.ink
+        assert QToolTip.palette().color(roles.ToolTipBase).name() == look.raised
+        assert QApplication.palette().color(roles.Base).name() == look.raised
+
+
+def case_a_mouse_turns_moves_zooms_and_chooses() -> None:
+    bench = Bench()
+    drag(bench, bench.picture, +40)
+    drag(bench, bench.picture, +40, Qt.MouseButton.RightButton)
+    orbits = [each for each in bench.stage.asked if each[0] == "orbit"]
+    moves = [each for each in bench.stage.asked if each[0] == "move"]
+    assert sum(each[1] for each in orbits) == sum(each[1] for each in moves) == 40.0
+    assert not [each for each in bench.stage.asked if each[0] == "click"]
+    turn = QPoint(0, 240)
+    wheel = QWheelEvent(
+        QPointF(30, 40),
+        QPointF(bench.picture.mapToGlobal(QPoint(30, 40))),
+        QPoint(),
+        turn,
+        Qt.MouseButton.NoButton,
+        NONE,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(bench.picture, wheel)
+    QTest.mouseMove(bench.picture, QPoint(50, 60))
+    bench.click(bench.picture, 70, 80)
+    zooms = [each for each in bench.stage.asked if each[0] == "zoom"]
+    assert zooms[0][1] > 1.2 and zooms[0][2:] == (30.0, 40.0)
+    assert ("hover_at", 50.0, 60.0) in bench.stage.asked
+    assert ("click", 70.0, 80.0) in bench.stage.asked
+
+
+def case_a_drag_with_shift_moves_the_loss_curve() -> None:
+    bench = Bench()
+    box = Box(20.0, 20.0, 200.0, 100.0)
+    bench.stage.chart = Chart(box, Box(20.0, 20.0, 0.0, 0.0), box, box, 40.0, 60.0, 100.0)
+    start, end = QPoint(100, 50), QPoint(50, 50)
+    left, shift = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier
+    QTest.mousePress(bench.picture, left, shift, start)
+    QTest.mouseMove(bench.picture, end)
+    QTest.mouseRelease(bench.picture, left, shift, end)
+    view = bench.stage.curve_view
+    assert (view.first, view.last) == (45.0, 65.0) and bench.session.step_index == 0
+
+
+def buttons_of(bench: Bench) -> list[QWidget]:
+    return [bench.made["play"], bench.made["back"], bench.made["on"], bench.bar.more]
+
+
+def contrast(widget: QWidget) -> float:
+    """How far apart its lightest and its darkest pixel in the bar are, as WCAG counts it."""
+    image = widget.parentWidget().grab(widget.geometry()).toImage()
+    places = [(x, y) for x in range(8, image.width() - 8) for y in range(6, image.height() - 6)]
+    found = np.array([image.pixelColor(x, y).getRgbF()[:3] for x, y in places])
+    linear = np.where(found <= 0.04045, found / 12.92, ((found + 0.055) / 1.055) ** 2.4)
+    light = linear @ [0.2126, 0.7152, 0.0722]
+    return float((light.max() + 0.05) / (light.min() + 0.05))
+
+
+def case_the_picture_is_drawn_in_the_theme() -> None:
+    bench = Bench()
+    assert bench.pixel() == (64, 128, 64)
+    assert min(map(contrast, buttons_of(bench))) > 3.0
+    dark = bench.bar.grab().toImage().pixelColor(2, 20)
+    bench.press("d")
+    assert min(map(contrast, buttons_of(bench))) > 3.0
+    assert bench.pixel() == (191, 255, 191)
+    light = bench.bar.grab().toImage().pixelColor(2, 20)
+    assert dark.lightness() < 60 and light.lightness() > 200
+
+
+def case_nothing_is_drawn_while_nothing_changes() -> None:
+    bench = Bench()
+    bench.wait(0.3)
+    before = len(bench.stage.drawn)
+    bench.wait(0.5)
+    assert len(bench.stage.drawn) <= before + 1
+    bench.controller.step(+1)
+    bench.wait(0.2)
+    assert len(bench.stage.drawn) > before
+
+
+def case_the_controls_leave_the_room_to_the_picture() -> None:
+    bench = Bench()
+    for width, height in ((1280, 800), (800, 500), (640, 420)):
+        bench.window.resize(width, height)
+        bench.wait(0.3)
+        assert (bench.window.width(), bench.window.height()) == (width, height)
+        assert bench.picture.height() == height - 40
+        shown = [child for child in bench.bar.findChildren(QWidget) if child.isVisible()]
+        for i, child in enumerate(shown):
+            assert bench.bar.rect().contains(child.geometry()), child.accessibleName()
+            assert child.width() >= child.minimumSizeHint().width(), child.accessibleName()
+            assert not any(child.geometry().intersects(other.geometry()) for other in shown[:i])
+        assert bench.made["timeline"].width() > 60
+
+
+def case_it_can_become_as_small_as_nothing_and_come_back() -> None:
+    bench = Bench()
+    bench.picture.resize(1, 1)
+    bench.wait()
+    bench.window.setMinimumSize(1, 1)
+    bench.window.resize(1, 1)
+    bench.wait(0.3)
+    bench.window.resize(1000, 700)
+    bench.wait(0.3)
+    width, height, _ = bench.stage.drawn[-1]
+    assert (width, height) == (bench.picture.width(), bench.picture.height())
+    assert (1, 1, 1.0) in bench.stage.drawn
+    assert bench.pixel() == (64, 128, 64) and bench.window.error is None
+
+
+def drop(bench: Bench, path: Path) -> None:
+    carried = QMimeData()
+    carried.setUrls([QUrl.fromLocalFile(str(path))])
+    at, copy = bench.window.rect().center(), Qt.DropAction.CopyAction
+    enter = QDragEnterEvent(at, copy, carried, Left, NONE)
+    QApplication.sendEvent(bench.window, enter)
+    assert bench.window.acceptDrops() and enter.isAccepted()
+    QApplication.sendEvent(bench.window, QDropEvent(QPointF(at), copy, carried, Left, NONE))
+    bench.wait()
+
+
+def case_a_picture_is_dropped() -> None:
+    from PIL import Image
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "red.png"
+        Image.new("RGB", (4, 2), "red").save(path)
+        small = {"engine": "python", "hidden": 4, "depth": 1, "batch": 16, "size": 32}
+        bench = Bench(recipe=Recipe(load(find("texture")), small))
+        drop(bench, path)
+        assert bench.session.data.settings()["picture"].shape == (2, 4, 3)
+        bench.close()
+        bench = Bench()
+        drop(bench, path)
+        assert "does not learn a picture" in bench.stage.notices[-1]
+        bench.close()
+
+
+def case_what_is_seen_is_exported() -> None:
+    from PIL import Image
+
+    bench = Bench()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "seen.png"
+        assert bench.window.photograph(str(path)) == f"Exported to {path}"
+        image = Image.open(path).convert("RGB")
+        assert image.getpixel((5, 5)) == (64, 128, 64)
+        assert "cannot be written" in bench.window.photograph(f"{folder}/none/seen.png")
+
+
+class SlowExport:
+    """A bench at which a file is being written, until `path` with ".go" exists; then it is made.
+
+    One of two pictures is drawn before. What it writes is what the file is called; a name with
+    "bad" cannot be written.
+    """
+
+    def __init__(self, folder: Path, *names: str) -> None:
+        program = (
+            "import os, sys, time\n"
+            "print('1 2', flush=True)\n"
+            "while not os.path.exists(sys.argv[3] + '.go'): time.sleep(0.01)\n"
+            "sys.exit('no room') if 'bad' in sys.argv[3] else open(sys.argv[3], 'w').write('all')"
+        )
+        export.COMMAND, self._before = ("-c", program, "-"), export.COMMAND
+        show = colours()
+        self.bench = Bench(show, stage=Stage(show, reduced_motion=True))
+        self.bench.controller.step(+1)
+        self.paths = [folder / name for name in names]
+        for path in self.paths:
+            export_to(self.bench.controller, path)
+        self.exports = self.bench.controller.exports
+        self.bench.until(lambda: self.exports.counts == (len(names), 2 * len(names)))
+        self.asked = self.bench.window.farewell
+
+    def leave(self) -> SlowExport:
+        self.bench.press("q")
+        assert self.bench.window.isVisible() and self.asked.isVisible()
+        return self
+
+    def go_on(self) -> None:
+        for path in self.paths:
+            Path(f"{path}.go").touch()
+
+    def __enter__(self) -> SlowExport:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        export.COMMAND = self._before
+        self.bench.controller.quit()
+        self.bench.close()
+
+
+def case_a_file_that_is_being_written_has_a_bar_and_a_button_that_cancels_it() -> None:
+    with tempfile.TemporaryDirectory() as folder, SlowExport(Path(folder), "it.mp4") as slow:
+        bench = slow.bench
+        bench.settle()
+        filled = pixels_of_chip(bench)
+        assert 0.4 < filled.index(filled[-1]) / len(filled) < 0.6, "it is not filled by half"
+        entry = bench.window.menus.entries["cancel"]
+        assert entry.isEnabled()
+        bench.press(Key.Key_Right)  # the session goes on meanwhile
+        assert bench.session.step_index == 2
+        box = chip_of(bench)
+        bench.click(bench.picture, box.right - 20.0, box.y + box.height / 2.0)
+        assert not slow.exports.going and not list(Path(folder).iterdir())
+        assert bench.controller.message == "it.mp4 was not finished: there is no such file now"
+        bench.settle()
+        assert not entry.isEnabled()
+
+
+EXPORTED = "network.mp4", "step.html", "network.html"
+
+
+def case_the_menu_file_asks_for_a_path_and_writes_or_opens_it() -> None:
+    program = "import sys; open(sys.argv[3], 'w').write(sys.argv[4])"
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        patch.object(export, "COMMAND", ("-c", program, "-")),
+    ):
+        bench, place = Bench(), Path(folder)
+        first = bench.session
+        bench.press(Key.Key_Right)
+        entries = {each.text(): each for each in bench.window.menus.menus["File"].actions()}
+
+        def proposed(*given: Any) -> tuple[str, str]:
+            return str(place / given[2]), ""
+
+        with patch.object(QFileDialog, "getSaveFileName", proposed):
+            for what in ("save", "network", "picture", "video", "page", "trains"):
+                entries[text(f"menus.{what}")].trigger()
+                bench.until(
+                    lambda: not (bench.controller.hand.busy or bench.controller.exports.going)
+                )
+        assert sv.Session.load(place / "run.safetensors").clock == first.clock
+        assert len(sv.load(place / "network.safetensors").bank) == len(first.network.bank)
+        assert (place / "network.png").read_bytes().startswith(b"\x89PNG")
+        told = [json.loads((place / each).read_text())["what"] for each in EXPORTED]
+        assert told == ["video", "step", "page"]
+        run = str(place / "run.safetensors"), ""
+        with patch.object(QFileDialog, "getOpenFileName", lambda *given: run):
+            for what in ("open", "learn"):
+                shown = bench.session
+                entries[text(f"menus.{what}")].trigger()
+                bench.until(lambda shown=shown: bench.session is not shown)
+        bench.close()
+
+
+def chip_of(bench: Bench) -> Box:
+    """The box of the button that cancels."""
+    return next(box for box, name in bench.stage.picture().buttons if name == "Cancel")
+
+
+def pixels_of_chip(bench: Bench) -> list[Any]:
+    """The colours along the upper edge of the bar, above its letters."""
+    box, image = chip_of(bench), bench.picture.grabFramebuffer()
+    ratio, y = image.width() / bench.picture.width(), box.y + 5.0
+    xs = [box.x + 16.0 + i for i in range(int(box.width - 32.0))]
+    return [image.pixelColor(round(x * ratio), round(y * ratio)).name() for x in xs]
+
+
+def case_closing_asks_what_becomes_of_a_file_that_is_being_written() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        with SlowExport(Path(folder), "it.mp4").leave() as slow:
+            assert slow.asked.said.text().startswith("it.mp4 is still being written")
+            assert (slow.asked.bar.value(), slow.asked.bar.maximum()) == (1, 2)
+            slow.bench.click(slow.asked.stay)
+            assert slow.bench.window.isVisible() and not slow.asked.isVisible()
+            slow.leave()
+            slow.bench.click(slow.asked.finish)
+            assert not slow.bench.window.isVisible() and slow.exports.going == ["it.mp4"]
+            slow.go_on()
+            assert slow.exports.finish() == 0 and slow.paths[0].read_text() == "all"
+            assert slow.exports.told == [f"Exported to {slow.paths[0]}"]
+        with SlowExport(Path(folder), "other.mp4").leave() as slow:
+            slow.bench.click(slow.asked.discard)
+            assert not slow.bench.window.isVisible() and not slow.paths[0].exists()
+            told = "other.mp4 was not finished: there is no such file now"
+            assert slow.bench.controller.message == told and not slow.exports.going
+
+
+def case_a_file_that_fails_or_is_done_while_it_asks() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        with SlowExport(Path(folder), "bad.mp4", "step.html").leave() as slow:
+            assert slow.asked.said.text().startswith("bad.mp4 and step.html are still")
+            slow.go_on()
+            slow.bench.until(lambda: not slow.asked.isVisible())
+            assert slow.bench.window.isVisible()
+            assert "bad.mp4 was not made: no room" in str(slow.bench.stage.messages.chips())
+        with SlowExport(Path(folder), "it.gif").leave() as slow:
+            slow.go_on()  # nobody has answered yet
+            slow.bench.until(lambda: not slow.bench.window.isVisible())
+            assert slow.paths[0].read_text() == "all"
+
+
+def case_ctrl_c_does_not_ask() -> None:
+    with tempfile.TemporaryDirectory() as folder, SlowExport(Path(folder), "it.mp4") as slow:
+        slow.bench.stop.asked = True
+        slow.bench.until(lambda: not slow.bench.window.isVisible())
+        assert not slow.asked.isVisible() and not slow.paths[0].exists()
+        told = "it.mp4 was not finished: there is no such file now"
+        assert slow.bench.controller.last_words == [told]
+
+
+def case_a_link_is_copied_and_leads_back_here() -> None:
+    bench = Bench(recipe=Recipe(load(find("rgb")), {"engine": "python", "hidden": 4}))
+    bench.press(*[Key.Key_Right] * 3)
+    bench.press(".", ".")
+    bench.stage.pinned = 5
+    QApplication.clipboard().clear()
+    bench.press("k")
+    copied = QApplication.clipboard().text()
+    assert copied == "rgb?hidden=4&engine=python#step=3&op=2&pin=5", copied
+    assert copied in bench.stage.notices[-1]
+    link = read_link(copied)
+    session = open_link.opened(link, {"limit": None})[0].session
+    assert open_link.go(session, link, Keep()) and session.clock == bench.session.clock
+    assert (session.network.bank.value == bench.session.network.bank.value).all()
+    assert open_link.pinned_by(session, link) == 5
+    bench.controller.edit(5, 0.5)
+    bench.window.menus.entries["copy link"].trigger()
+    bench.settle()
+    assert "this training was changed: save it first" in bench.stage.notices[-1]
+    assert QApplication.clipboard().text() == copied
+
+
+def case_a_scene_is_chosen_from_its_menu_and_undo_leads_back() -> None:
+    bench = Bench(recipe=Recipe(load(find("rgb")), {"engine": "python"}))
+    first = bench.session
+    bench.press(Key.Key_Right)
+    bench.open_panel()
+    menu, bar = bench.window.menus.menus["Scenes"], bench.bar.panel.bar
+    bench.click(bar, *at_middle(bar.actionGeometry(menu.menuAction())))
+    bench.until(menu.isVisible)
+    actions = {action.text().partition(":")[0]: action for action in menu.actions()}
+    assert list(actions) == [name.capitalize() for name in scenes()]
+    assert actions["Rgb"].isChecked() and "XOR" in actions["Xor"].text()
+    bench.click(menu, *at_middle(menu.actionGeometry(actions["Xor"])))
+    bench.until(lambda: bench.session is not first)
+    bench.settle()
+    assert "XOR" in bench.window.windowTitle() and bench.session.playing
+    assert bench.stage.notices[-1].endswith("The training before stays as it is")
+    bench.press(Key.Key_Space)
+    while bench.session is not first:
+        bench.press("z")
+    assert bench.session.step_index == 1 and "colours" in bench.window.windowTitle()
+    assert bench.stage.notices[-1] == "Undone: scene xor opened"
+
+
+def at_middle(box: Any) -> tuple[int, int]:
+    return box.center().x(), box.center().y()
+
+
+def case_another_scene_does_not_take_the_place_of_what_is_kept() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.safetensors"
+
+        def look() -> None:
+            controller = opened().controller
+            first = controller.session
+            controller.step(+1, 2)
+            open_scene(controller, "xor")
+            while controller.session is first:
+                QApplication.processEvents()
+            opened().close()
+
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            with_fake_stage(look, keep=Keep(path), play=False)
+        kept = sv.Session.load(path)
+        assert (kept.data.name, kept.step_index) == ("rgb", 2)
+        assert "not the one that was shown last" in said.getvalue()
+
+
+def case_branches_are_in_a_menu() -> None:
+    bench = Bench()
+    bench.controller.step(+1, 6)
+    bench.controller.seek(2)
+    bench.controller.edit(3, 0.5)
+    bench.until(lambda: len(bench.session.branches) == 2)
+    menu = bench.names_of("branches")
+    texts = [action.text() for action in menu.actions()]
+    name = "from step 2: weight 3 = 0.5"
+    assert texts == ["0: from the start, to step 6", f"1: {name}, to step 2"]
+    assert [action.isChecked() for action in menu.actions()] == [False, True]
+    menu.actions()[0].trigger()
+    bench.until(lambda: bench.session.current_branch.number == 0)
+
+
+def case_a_branch_is_named_by_mouse_and_by_keys() -> None:
+    bench = Bench()
+    bench.session.advance(6)
+    bench.controller.seek(2)
+    bench.controller.edit(3, 0.5)
+    bench.until(lambda: len(bench.session.branches) == 2)
+    branch, field = bench.session.branches[1], bench.made["branch name"]
+    bench.press(Key.Key_F2)
+    bench.until(field.hasFocus)
+    bench.until(lambda: field.selectedText() == "from step 2: weight 3 = 0.5")
+    assert bench.bar.panel.isVisible()
+    QTest.keyClicks(field, "by hand")
+    QTest.keyClick(field, Key.Key_Return)
+    bench.until(lambda: branch.name == "by hand")
+    bench.until(lambda: bench.made["branches"].currentText() == "1: by hand, to step 2")
+    bench.picture.setFocus()
+    bench.press("z")
+    bench.until(lambda: branch.given_name == "")
+    bench.until(lambda: field.text() == "from step 2: weight 3 = 0.5")
+    bench.choose(bench.made["branches"], "0: from the start, to step 6")
+    bench.until(lambda: field.text() == "from the start")
+    QTest.mouseClick(field, Left, NONE, QPoint(20, 8))
+    field.selectAll()
+    QTest.keyClicks(field, "x" * 61)
+    QTest.keyClick(field, Key.Key_Return)
+    bench.settle()
+    assert "60 characters" in bench.stage.notices[-1]
+    assert bench.session.branches[0].name == "from the start"
+
+
+def case_rows_for_controls_are_in_the_bar() -> None:
+    rows = test_control.rows()
+    CONTROLS.update(rows)
+    try:
+        bench = Bench()
+        made, session = bench.made, bench.session
+        bench.open_panel()
+        bench.press("w", "w")
+        below = [name for name in rows if name != "side"]
+        assert all(made[name].isVisible() for name in below)
+        assert all(made[name].toolTip().startswith(rows[name].about) for name in below)
+        assert made["again"].parent() is made["one on"].parent() is not bench.bar
+        assert made["step in words"].text() == "step 2"
+        bench.choose(made["laid out"], "posters")
+        bench.click(made["per layer"], 9)
+        bench.click(made["sample in numbers"])
+        bench.press("3", Key.Key_Return)
+        assert (bench.stage.layout, bench.stage.per_layer, session.focus) == ("posters", True, 3)
+        assert made["sample in numbers"].text() == "3" and made["per layer"].isChecked()
+        slid, small, time = made["sample slid"], made["small rate"], made["time again"]
+        assert (slid.value(), slid.maximum()) == (3, 7)
+        bench.click(slid, slid.place(5), 10)
+        bench.click(small, small.place(test_control.SMALL.place(0.1)), 10)
+        assert session.focus == 5 and 0.05 < session.learning_rate < 0.2
+        assert list(time.marks) == [1] and time.width() > 2 * slid.width()
+        bench.click(time, time.place(1), 10)
+        assert session.step_index == 1
+        extras = bench.window.menus.menus["Extras"].actions()
+        assert extras[0].text() == "One step on\tW" and extras[-1].text() == "Side"
+        extras[0].trigger()
+        bench.names_of("side").actions()[1].trigger()
+        assert session.step_index == 2 and bench.stage.notices[-1] == "right"
+        made["again"].click()
+        bench.settle()
+        assert session.step_index == 0 and not made["again"].isEnabled()
+        bench.close()
+    finally:
+        for name in rows:
+            del CONTROLS[name]
+
+
+def case_rows_for_the_picture_are_in_the_menu() -> None:
+    rows: dict[str, tuple[dict[str, Any], Any]] = {
+        "stairs": (LAYOUTS, LAYOUTS["posters"]),
+        "sepia": (THEMES, replace(THEMES["light"], name="sepia", own_controls=None)),
+        "below": (CAMERAS, CAMERAS["flat"]),
+    }
+    for name, (table, row) in rows.items():
+        table[name] = row
+    GROUNDS["sepia"] = (0.5, 0.25, 0.25, 1.0)
+    try:
+        bench = Bench()
+        for name in ("stairs", "sepia"):
+            choice = "layers" if name == "stairs" else "theme"
+            entries = {each.text(): each for each in bench.names_of(choice).actions()}
+            entries[name.capitalize()].trigger()
+        view = next(each for each in bench.window.menus.bar.actions() if each.text() == "&View")
+        next(each for each in view.menu().actions() if each.text() == "Below\t4").trigger()
+        bench.settle()
+        assert (bench.stage.layout, bench.stage.theme) == ("stairs", "sepia")
+        chosen = [each.text() for each in bench.names_of("layers").actions() if each.isChecked()]
+        assert chosen == ["Stairs"]
+        assert ("look", "below") in bench.stage.asked
+        tick = bench.window.menus.entries["by layer"]
+        for on in (True, False):
+            tick.trigger()
+            bench.settle()
+            assert bench.stage.per_layer == tick.isChecked() == on
+        assert bench.pixel() == (128, 64, 64)
+        bench.close()
+    finally:
+        for name, (table, _) in rows.items():
+            del table[name]
+        del GROUNDS["sepia"]
+
+
+def case_the_end_of_a_run_is_offered() -> None:
+    bench = Bench(steps=10)
+    bench.press(Key.Key_Space)
+    bench.until(lambda: bench.stage.offers)
+    assert not bench.session.playing and bench.session.step_index >= 10
+    bench.stage.offers["Back to start"]()
+    assert bench.session.step_index == 0
+
+
+def case_an_error_of_the_training_is_told() -> None:
+    bench = Bench()
+    bench.session.network.bank.value[:] = float("nan")
+    bench.press(Key.Key_Space)
+    bench.until(lambda: bench.stage.notices)
+    assert "is nan" in bench.stage.notices[0] and bench.window.isVisible()
+
+
+def case_closing_ends_every_thread() -> None:
+    before = set(threading.enumerate())
+    bench = Bench()
+    bench.press(Key.Key_Space)
+    bench.until(lambda: bench.session.step_index > 2)
+    assert set(threading.enumerate()) > before
+    bench.press("q")
+    assert not bench.window.isVisible() and not bench.session.playing
+    assert set(threading.enumerate()) == before
+
+
+def case_the_tour_has_a_button_that_skips_it_and_a_menu_entry() -> None:
+    show = colours()
+    stage = Stage(show)
+    stage.drawn = True
+    bench = Bench(show, stage=stage)
+    bench.until(lambda: stage._picture is not None)
+    bench.window.opening = Opening(bench.controller, True)
+    bench.until(lambda: bench.session.clock.operation > 1)
+
+    def buttons() -> list[Any]:
+        return [box for box, name in stage._picture.buttons if name == "Skip the tour"]
+
+    bench.until(buttons)  # a busy machine draws some pictures later
+    (box,) = buttons()
+    middle = box.x + box.width / 2.0, box.y + box.height / 2.0
+    bench.click(bench.picture, *middle)
+    bench.until(lambda: bench.session.step_index > 0 and bench.session.playing)
+    assert stage.part_of_tour == "" and stage.frame_data().offers == []
+    bench.press(Key.Key_Space)
+    there = bench.session.step_index
+    bench.window.menus.entries["tour"].trigger()
+    bench.until(lambda: bench.session.clock.operation > 1)
+    assert bench.session.step_index == there and stage.part_of_tour == "forward"
+    bench.press("a", Key.Key_Escape)
+    bench.press(".")
+    assert stage.part_of_tour == "" and len(bench.session.branches) == 1
+
+
+def with_fake_stage(hand: Callable[[], None], **given: Any) -> int:
+    """What `watch` gives back when somebody does something soon after it has opened."""
+    QTimer.singleShot(600, hand)
+    tour.was_seen = lambda: True
+    made = watch_options.stage_of
+    watch_options.stage_of = lambda show, theme, **_: FakeStage(show, theme)  # type: ignore[assignment]  # in its place
+    try:
+        return door.watch(colours(), WatchOptions(**given))
+    finally:
+        watch_options.stage_of = made
+
+
+def opened() -> MainWindow:
+    return next(
+        each
+        for each in QApplication.topLevelWidgets()
+        if isinstance(each, MainWindow) and each.isVisible()
+    )
+
+
+def case_watch_opens_trains_and_closes() -> None:
+    sys.setswitchinterval(0.005)
+    seen: dict[str, Any] = {}
+
+    def close() -> None:
+        seen.update(playing=opened().controller.session.playing, interval=sys.getswitchinterval())
+        opened().close()
+
+    assert with_fake_stage(close) == 0
+    assert seen["playing"] and 0.0 < seen["interval"] < 0.001
+    assert sys.getswitchinterval() == 0.005
+    assert threading.active_count() == 1
+
+
+def case_ctrl_c_closes_with_130() -> None:
+    assert with_fake_stage(lambda: os.kill(os.getpid(), signal.SIGINT)) == 130
+    assert threading.active_count() == 1
+
+
+def case_a_second_ctrl_c_ends_it_at_once() -> None:
+    def insist() -> None:
+        for _ in range(5):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.001)
+
+    with pytest.raises(KeyboardInterrupt):
+        with_fake_stage(insist)
+    assert threading.active_count() == 1
+    before = signal.getsignal(signal.SIGINT)
+    assert before is signal.default_int_handler
+
+
+def case_ctrl_c_closes_a_dialog_too() -> None:
+    def ask_and_stop() -> None:
+        QTimer.singleShot(300, lambda: os.kill(os.getpid(), signal.SIGTERM))
+        QFileDialog.getSaveFileName(opened(), "Save", "it")
+
+    assert with_fake_stage(ask_and_stop) == 143
+
+
+def case_an_error_in_drawing_is_raised_where_it_was_opened() -> None:
+    def break_it() -> None:
+        stage: Any = opened().controller.stage
+        stage.broken = ZeroDivisionError("while drawing")
+
+    with pytest.raises(ZeroDivisionError, match="while drawing"):
+        with_fake_stage(break_it)
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Path(folder) / "run.safetensors"
+        with pytest.raises(ZeroDivisionError, match="while drawing"):
+            with_fake_stage(break_it, keep=Keep(kept))
+        assert sv.Session.load(kept).step_index > 0
+
+
+def case_a_window_has_the_size_that_is_asked_for() -> None:
+    sizes = []
+
+    def look() -> None:
+        sizes.append((opened().width(), opened().height()))
+        opened().close()
+
+    with_fake_stage(look, size=(900, 600))
+    with_fake_stage(look)
+    with patch.object(QScreen, "availableSize", return_value=QSize(1024, 600)):  # a small laptop
+        with_fake_stage(look)
+    assert sizes == [(900, 600), (1280, 800), (1024, 560)]
+
+
+def case_watch_shows_the_channels_that_are_asked_for() -> None:
+    seen = []
+
+    def look() -> None:
+        stage = opened().controller.stage
+        seen.append((stage.color, stage.size))
+        opened().close()
+
+    with_fake_stage(look, color="gradient", cubes="last change")
+    with_fake_stage(look)
+    assert seen == [("gradient", "last change"), ("value", "value")]
+
+
+def case_a_colour_is_put_in_while_it_is_picked_and_taken_back_by_cancel() -> None:
+    bench = Bench()
+    first, drawn = np.array([0.2, 0.4, 0.6]), []
+    own_input.put_in(bench.controller, first)
+    bench.settle()
+    for end in ("reject", "accept"):
+        own_input.pick(bench.controller)
+        dialog = bench.window.findChild(QColorDialog)
+        assert dialog is not None
+        drawn.append(len(bench.stage.drawn))
+        dialog.setCurrentColor(QColor("#ff0000"))
+        assert bench.stage.own.tolist() == [1.0, 0.0, 0.0]
+        bench.until(lambda: len(bench.stage.drawn) > drawn[-1])
+        getattr(dialog, end)()
+        bench.settle()
+        assert bench.stage.own.tolist() == (first.tolist() if end == "reject" else [1.0, 0.0, 0.0])
+
+
+def case_the_real_stage_is_seen() -> None:
+    """Not a plain colour any more: title, cubes and words, in the window's own context."""
+    show = colours()
+    controller = WatchOptions(reduced_motion=True).group(show, "dark").lead
+    window = MainWindow(controller, Stop())
+    window.resize(900, 600)
+    window.show()
+    assert QTest.qWaitForWindowExposed(window)
+    end = time.perf_counter() + 3.0
+    controller.step(+1, 3)
+    while time.perf_counter() < end:
+        QApplication.processEvents()
+        time.sleep(0.01)
+    widget: Any = window.view.widget
+    image = widget.grabFramebuffer()
+    colors = {image.pixel(x, y) for x in range(0, 900, 7) for y in range(0, image.height(), 7)}
+    assert window.error is None, window.error
+    assert len(colors) > 100, len(colors)
+    window.close()
+
+
+CASES = {name: case for name, case in globals().items() if name.startswith("case_")}
+
+
+def main(names: list[str], cases: Mapping[str, Callable[[], None]] = CASES) -> None:
+    """Do some cases, and print how each went."""
+    application()
+    with quick_turns():
+        go(names or list(cases), cases)
+
+
+def go(names: list[str], cases: Mapping[str, Callable[[], None]]) -> None:
+    for name in names:
+        began = time.perf_counter()
+        try:
+            cases[name]()
+            wrong = ""
+        except BaseException:
+            wrong = traceback.format_exc()
+        for widget in QApplication.topLevelWidgets():
+            widget.close()
+        QTest.qWait(20)
+        wrong = wrong or str([each.name for each in threading.enumerate()][1:]).replace("[]", "")
+        seconds = time.perf_counter() - began
+        print(json.dumps([name, wrong, round(seconds, 2)]), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
