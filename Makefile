@@ -89,19 +89,19 @@ clean: ## remove all that make has made, .venv too
 # The stamps know nothing of a folder that was moved or a system Python that was replaced.
 WORKS := $(shell { .venv/bin/python -c "" && grep -qxF "$$(pwd -P)" .venv/folder; } 2>&1 || echo no)
 
-.venv/ready-to-run: setup.cfg pyproject.toml Makefile $(if $(WORKS),again)
+.venv/ready-to-run: setup.cfg setup.py pyproject.toml Makefile $(if $(WORKS),again)
 	@sh -euc "$$SETUP" setup ".[desktop,video]" "scalarviz (downloads some 200 MB)"
 
-.venv/ready-for-notebooks: setup.cfg pyproject.toml Makefile $(if $(WORKS),again)
+.venv/ready-for-notebooks: setup.cfg setup.py pyproject.toml Makefile $(if $(WORKS),again)
 	@sh -euc "$$SETUP" setup ".[lessons]" "scalarviz and JupyterLab (downloads some 200 MB)"
 
-.venv/ready-for-docs: setup.cfg pyproject.toml Makefile $(if $(WORKS),again)
+.venv/ready-for-docs: setup.cfg setup.py pyproject.toml Makefile $(if $(WORKS),again)
 	@sh -euc "$$SETUP" setup ".[docs]" "scalarviz and what builds its pages (downloads some 200 MB)"
 
-.venv/ready-to-test: setup.cfg pyproject.toml Makefile $(if $(WORKS),again)
+.venv/ready-to-test: setup.cfg setup.py pyproject.toml Makefile $(if $(WORKS),again)
 	@sh -euc "$$SETUP" setup ".[dev]" "scalarviz and what its tests need (downloads some 500 MB)" "$(TEST_LIBRARIES)"
 
-.venv/ready-to-test-all: setup.cfg pyproject.toml Makefile $(if $(WORKS),again)
+.venv/ready-to-test-all: setup.cfg setup.py pyproject.toml Makefile $(if $(WORKS),again)
 	@sh -euc "$$SETUP" setup ".[dev,browser]" "scalarviz and what all its tests need" "$(TEST_LIBRARIES) $(BROWSER)"
 
 node_modules/ready: package-lock.json

@@ -1,7 +1,6 @@
 """The shape of the package: who may import whom, what is public, and what loads when."""
 
 import ast
-import configparser
 import json
 import re
 import subprocess
@@ -220,6 +219,16 @@ def test_a_package_imports_only_from_packages_above_it() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_the_rooms_are_ten_and_stand_in_the_order_of_imports() -> None:
+    rooms = [each.partition(".")[0] for each in PACKAGES]
+    order = [room for room, above in zip(rooms, ["", *rooms], strict=False) if room != above]
+    order.remove("errors")  # one file, which base/ stands around
+    order.remove("base")
+    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert len(folders) == 10 and order == [*dict.fromkeys(order)]
+    assert folders == {*order} - {"__main__", "__init__"}
+
+
 def test_only_leaf_calls_lead_downward() -> None:
     path = PACKAGE / "base" / "leaf_calls.py"
     assert all(found.typing for found in imports(path))
@@ -266,14 +275,6 @@ def test_every_file_can_be_imported_on_every_system() -> None:
                     "systems lack; import it where it is used, with another way beside it."
                 )
     assert not wrong, "\n".join(wrong)
-
-
-def test_every_folder_is_installed() -> None:
-    settings = configparser.ConfigParser()
-    settings.read(ROOT / "setup.cfg", encoding="utf-8")
-    listed = set(settings["options"]["packages"].split())
-    folders = {".".join(path.parent.relative_to(ROOT).parts) for path in FILES}
-    assert listed == folders | {"scalarviz.scenes"}, "correct `packages` in setup.cfg"
 
 
 def test_the_public_names_are_these() -> None:

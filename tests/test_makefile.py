@@ -37,7 +37,7 @@ class Ran:
     """What came of `make watch`: what it said, what it complained of, what was asked for."""
 
     def __init__(self, folder: Path, answers: list[str]) -> None:
-        for name in ("Makefile", "setup.cfg", "pyproject.toml"):
+        for name in ("Makefile", "setup.cfg", "setup.py", "pyproject.toml"):
             shutil.copy(ROOT / name, folder / name)
         fakes, prepared, told = folder / "fakes", folder / "answers", folder / "told"
         fakes.mkdir()

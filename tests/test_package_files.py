@@ -62,11 +62,9 @@ def test_every_file_has_a_pattern_in_package_data() -> None:
     settings = configparser.ConfigParser()
     settings.read(ROOT / "setup.cfg")
     patterns = settings["options.package_data"]
-    packages = settings["options"]["packages"].split()
     for path in FILES:
         name = ".".join(path.parent.relative_to(ROOT).parts)
-        package = name if name in packages else name.rpartition(".")[0]
-        assert package in packages
+        package = name if (path.parent / "__init__.py").exists() else name.rpartition(".")[0]
         file = path.relative_to(ROOT.joinpath(*package.split("."))).as_posix()
         named = f"{patterns['*']},{patterns.get(package, '')}"
         found = [pattern.strip() for pattern in named.split(",")]
@@ -75,15 +73,19 @@ def test_every_file_has_a_pattern_in_package_data() -> None:
 
 def test_an_installed_package_has_every_file(tmp_path: Path) -> None:
     pytest.importorskip("setuptools", reason="builds the package with setuptools")
-    for name in ("setup.cfg", "README.md", "LICENSE"):
+    for name in ("setup.cfg", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tmp_path)
     omitted = shutil.ignore_patterns("__pycache__", "scenes")
     shutil.copytree(PACKAGE, tmp_path / "scalarviz", ignore=omitted)
     shutil.copytree(ROOT / "scenes", tmp_path / "scenes")
-    command = [sys.executable, "-c", "import setuptools; setuptools.setup()", "-q"]
+    command = [sys.executable, "setup.py", "-q"]
     subprocess.run([*command, "build_py", "--build-lib", "built"], cwd=tmp_path, check=True)
     built = tmp_path / "built"
-    assert [path for path in FILES if not (built / path.relative_to(ROOT)).is_file()] == []
+    files = [*FILES, *PACKAGE.rglob("*.py")]
+    assert [path for path in files if not (built / path.relative_to(ROOT)).is_file()] == []
+    assert {path.name for path in (ROOT / "scenes").glob("*.py")} == {
+        path.name for path in (built / "scalarviz" / "scenes").glob("*.py")
+    }
 
 
 def test_a_file_that_does_not_exist_is_an_error() -> None:

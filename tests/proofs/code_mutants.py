@@ -176,7 +176,7 @@ def tried(mutant: Mutant) -> Mutant:
         copy = Path(folder)
         for name in ("scalarviz", "scenes", "tests", "benchmarks", "docs", "notebooks"):
             shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("conftest.py", "setup.cfg", "pyproject.toml", "README.md"):
+        for name in ("conftest.py", "setup.cfg", "setup.py", "pyproject.toml", "README.md"):
             shutil.copy(ROOT / name, copy / name)
         file = copy / mutant.path
         try:
