@@ -15,6 +15,7 @@ from scalarviz.core.model.program import Program
 from scalarviz.engines.wasm.jobs import moment_data
 from scalarviz.pages.formula_trees import cases_of, function_tree
 from scalarviz.pages.optimizer_data import optimizer_data
+from scalarviz.pictures.presenter.captions.backward import way_around
 from scalarviz.pictures.presenter.captions.losses import loss_text
 from scalarviz.pictures.presenter.captions.names import is_output, writer_of
 from scalarviz.pictures.presenter.captions.operations import own_formula
@@ -52,7 +53,7 @@ def caption_data(session: Session, show: Show) -> Data:
         "rowNames": row_names(session),
         "frozen": np.flatnonzero(bank.frozen).tolist(),
         "buffers": {each.name: buffer_data(program, each, given) for each in program.buffers},
-        "operations": [operation_data(each) for each in program.operations],
+        "operations": [operation_data(program, each) for each in program.operations],
         "moments": [
             {**moment_data(moment, names), "title": title}
             for moment, title in zip(moments, titles, strict=True)
@@ -105,18 +106,20 @@ def buffer_data(program: Program, buffer: Buffer, given: Any) -> Data:
     return found
 
 
-def operation_data(operation: Operation) -> Data:
+def operation_data(program: Program, operation: Operation) -> Data:
     """Return an operation, its place in the bank, and its names and texts."""
     name = operation.formula or operation.kind
     row = f"rows.row_formulas.{name}"
     kind = KINDS[operation.kind]
+    around = way_around(program, operation) if operation.kind == "branch" else None
     return {
         "kind": operation.kind,
         "formula": operation.formula,
         "name": operation.name,
         "source": operation.source.name,
         "target": operation.target.name,
-        "other": None if operation.other is None else operation.other.name,
+        "sources": [source.name for source in operation.sources],
+        "around": around and around.name,
         "weights": operation.weights,
         "biases": operation.biases,
         "shape": list(operation.shape),

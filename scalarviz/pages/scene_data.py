@@ -26,6 +26,7 @@ from scalarviz.pictures.view.cubes import shaders
 from scalarviz.pictures.view.cubes.cubes import brightness_of_sides
 from scalarviz.pictures.view.cubes.mip_levels import levels_of, room_of
 from scalarviz.pictures.view.glsl_es import PROGRAMS, as_es
+from scalarviz.pictures.view.lights import gradient_path
 from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
 from scalarviz.pictures.view.scene.plates import Fan, Label, Layout, Neurons, Plate, Wires
 from scalarviz.training.session.session import Session
@@ -115,13 +116,12 @@ def tints_data(session: Session) -> dict[str, str]:
 
 def operation_data(program: Program, operation: Operation) -> dict[str, Any]:
     """Return what light on its wires and neurons needs of an operation."""
-    other = operation.other
     found: dict[str, Any] = {
         "kind": operation.kind,
         "source": operation.source.name,
+        "sources": [source.name for source in operation.sources],
         "target": operation.target.name,
-        "other": None if other is None else other.name,
-        "earlier": other is not None and other.offset < operation.target.offset,
+        "back": gradient_path(program, operation),
     }
     if operation.kind == "activation":
         row = ACTIVATIONS[operation.formula]

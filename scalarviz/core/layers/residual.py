@@ -91,12 +91,17 @@ class Residual(Layer):
     def lower(self, program: Program) -> None:
         if self.input_shape:
             program.set_shape(self.input_shape)
-        part, branch = program.part, program.branch()
+        part, straight = program.part, program.branch()
         for i, layer in enumerate(self.layers):
             program.part = f"{part}.{i}"
             layer.lower(program)
         program.part = part
-        program.join(branch)
+        program.add(
+            "sum",
+            size=straight.size,
+            shape=straight.shape,
+            sources=(program.outputs, straight),
+        )
 
     def forward_rows(self, batch: Batch) -> Batch:
         rows = batch

@@ -42,29 +42,33 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation on every sample of a batch: reads buffer `source`, writes buffer `target`.
+    """One operation on every sample of a batch: reads buffers, and writes buffer `target`.
 
+    sources          the buffers that it reads; backward gives a gradient to each
     weights, biases  first rows of its parameters in the bank, or NONE
     state            first of its numbers in `bank.state`, or NONE
     held_by          rows of its layer if running statistics stop while all of them are frozen, else
                      empty
     layer            index of its layer in the network; `label` is that index as text, with the
                      place in a residual such as "2.1"
-    other            second buffer of the kinds "branch" and "sum"
     """
 
     kind: str
     formula: str
-    source: Buffer
+    sources: tuple[Buffer, ...]
     target: Buffer
     weights: int = NONE
     biases: int = NONE
     settings: tuple[float, ...] = ()
     layer: int = 0
     label: str = ""
-    other: Buffer | None = None
     state: int = NONE
     held_by: range = range(0)
+
+    @property
+    def source(self) -> Buffer:
+        """The first buffer that it reads, which is the only one of most kinds."""
+        return self.sources[0]
 
     @property
     def about(self) -> Kind:
@@ -314,8 +318,8 @@ KINDS = table(
             outputs_per_bias=convolution_outputs_per_bias,
             uses=convolution_uses,
         ),
-        Kind("branch", "y = x; the gradient of x is the sum of those of y and of the other buffer"),
-        Kind("sum", "y = x + the other buffer"),
+        Kind("branch", "y = x; the gradient of y is added to that of x, which is read once more"),
+        Kind("sum", "y = x + the second buffer"),
         Kind(
             "dropout",
             "y = x times 0 or 1 / (1 - rate), at random, in training; y = x in evaluation",

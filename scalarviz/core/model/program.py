@@ -3,8 +3,11 @@
 Each layer adds its operations in `lower`. Engines, pictures and files work on the program alone and
 need no case for a kind of layer.
 
-Every operation reads one named buffer and writes another; a buffer holds some numbers for each
+Every operation reads named buffers and writes another; a buffer holds some numbers for each
 sample, at an offset in the workspace. The parameters are rows of the bank.
+
+A buffer is read by any number of operations of the kind "branch", then by one other operation. In
+backward that one writes the gradient of the buffer, and each branch adds to it.
 """
 
 from __future__ import annotations
@@ -39,6 +42,10 @@ class Moment:
     layer: int = NONE
     values: tuple[Buffer, ...] = ()
     gradients: tuple[Buffer, ...] = ()
+
+    def flows_into(self, operation: Operation) -> bool:
+        """Return whether it writes the gradient of a buffer that the operation reads."""
+        return not set(operation.sources).isdisjoint(self.gradients)
 
 
 class Program:
@@ -79,18 +86,19 @@ class Program:
         biases: int = NONE,
         settings: tuple[float, ...] = (),
         shape: Shape = (),
-        other: Buffer | None = None,
+        sources: tuple[Buffer, ...] = (),
         state: int = NONE,
         held_by: range = range(0),
     ) -> Buffer:
-        """Append an operation that reads the present outputs; return the buffer it writes."""
+        """Append an operation; return the buffer it writes. By default it reads the outputs."""
         formulas = pick(KINDS, kind, "kind of operation").formulas
         if formulas is not None:
             pick(formulas, formula, f"formula of the kind {kind}")
-        source, label = self.outputs, f"{self.layer}{self.part}"
+        label = f"{self.layer}{self.part}"
         target = self.buffer(f"{formula or kind} {label}", size, shape)
-        ours = weights, biases, settings, self.layer, label, other, state, held_by
-        self.operations.append(Operation(kind, formula, source, target, *ours))
+        ours = weights, biases, settings, self.layer, label, state, held_by
+        read = sources or (self.outputs,)
+        self.operations.append(Operation(kind, formula, read, target, *ours))
         self.outputs = target
         return target
 
@@ -101,20 +109,17 @@ class Program:
         for i, operation in enumerate(self.operations):
             if operation.target == known:
                 self.operations[i] = replace(operation, target=seen)
-            elif operation.other == known:
-                self.operations[i] = replace(operation, other=seen)
         self.outputs = seen
 
-    def branch(self) -> int:
-        """Start a residual: a branch operation, whose index `join` takes."""
-        self.add("branch", size=self.outputs.size, shape=self.outputs.shape)
-        return len(self.operations) - 1
+    def branch(self) -> Buffer:
+        """Start a branch, which reads a copy of the outputs; return these, to be read once more."""
+        source = self.outputs
+        self.add("branch", size=source.size, shape=source.shape)
+        return source
 
-    def join(self, branch: int) -> None:
-        """End a residual: add the input of its branch operation to the present outputs."""
-        source = self.operations[branch].source
-        self.add("sum", size=source.size, shape=source.shape, other=source)
-        self.operations[branch] = replace(self.operations[branch], other=self.outputs)
+    def readers(self, buffer: Buffer) -> list[Operation]:
+        """Return the operations that read a buffer: its branches, then the one that goes on."""
+        return [each for each in self.operations if buffer in each.sources]
 
     @property
     def stepped(self) -> list[Operation]:
@@ -146,13 +151,17 @@ class Program:
         they are needed; step.
         """
         last = len(self.operations) - 1
+        learned: set[Buffer] = set()  # buffers that depend on a parameter
+        for operation in self.operations:
+            if operation.parameters or learned.intersection(operation.sources):
+                learned.add(operation.target)
         forward = [
             Moment("forward", "forward", operation.name, i, operation.layer, (operation.target,))
             for i, operation in enumerate(self.operations)
         ]
         backward = []
         for i, operation in reversed(list(enumerate(self.operations))):
-            needed: tuple[Buffer, ...] = (operation.source,) if i > self.first_parameters else ()
+            needed = tuple(source for source in operation.sources if source in learned)
             by_sums: tuple[Buffer, ...] = (self.outputs,) if i == last else ()
             steps: list[tuple[str, str, tuple[Buffer, ...]]] = []
             if operation.kind == "activation":

@@ -214,7 +214,7 @@ class TraceProgram(Program):
             source = Buffer(", ".join(taken), len(taken), NONE)
             place = trace.first_made + i
             target = Buffer(trace.name(place), 1, place)
-            found.append(Operation(SCALAR.name, formula.name, source, target, label=str(i)))
+            found.append(Operation(SCALAR.name, formula.name, (source,), target, label=str(i)))
         return found
 
     @property

@@ -7,9 +7,10 @@ gives infinity without a warning, as on every engine; the step raises the error.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +19,10 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.rowwise import ROW_FORMULAS, typed
 from scalarviz.core.layers.dropout import dropout_factors
-from scalarviz.core.model.operations import NONE, Operation, Windows
+from scalarviz.core.model.operations import NONE, Buffer, Operation, Windows
 from scalarviz.core.model.program import Program
+
+Key = TypeVar("Key", str, Buffer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +30,9 @@ class OperationArrays:
     """Arguments of an operation.
 
     value, state  those of the network's bank; `step` is the number of steps taken
-    x, y          inputs and outputs
+    inputs        values of each buffer that it reads; `x` is the first one
+    y             outputs
     upstream      gradient with respect to the outputs
-    more          values of the other buffer; in a backward its gradient
     learning      whether the network is trained; otherwise nothing is dropped, and running
                   statistics are used
     first         index in the batch of the first sample
@@ -38,20 +41,26 @@ class OperationArrays:
     value: FloatArray
     state: FloatArray
     step: int
-    x: FloatArray
-    more: FloatArray | None = None
+    inputs: tuple[FloatArray, ...]
     y: FloatArray | None = None
     upstream: FloatArray | None = None
     learning: bool = True
     first: int = 0
 
+    @property
+    def x(self) -> FloatArray:
+        return self.inputs[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Forward and backward of a kind of operation: y, and the gradient with respect to x."""
+    """Forward and backward of a kind of operation: y, and the gradient with respect to x.
+
+    A kind that reads several buffers returns the gradient of each, as a tuple.
+    """
 
     forward: Callable[[Operation, OperationArrays], FloatArray]
-    backward: Callable[[Operation, OperationArrays], FloatArray]
+    backward: Callable[[Operation, OperationArrays], FloatArray | tuple[FloatArray, ...]]
 
 
 def operation_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
@@ -71,17 +80,25 @@ def program_forward(
     """
     found = {program.inputs.name: np.asarray(inputs, np.float64)}
     for operation in program.operations:
-        other = found.get(operation.other.name) if operation.other else None  # a branch reads none
-        x = found[operation.source.name]
-        numbers = OperationArrays(value, state, 0, x, other, learning=False)
+        read = tuple(found[source.name] for source in operation.sources)
+        numbers = OperationArrays(value, state, 0, read, learning=False)
         found[operation.target.name] = operation_forward(operation, numbers)
     return found
 
 
-def operation_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    """Return the gradient with respect to the inputs of an operation."""
+def operation_backward(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, ...]:
+    """Return what an operation adds to the gradient of each buffer that it reads."""
     with np.errstate(all="ignore"):
-        return REFERENCES[operation.kind].backward(operation, numbers)
+        found = REFERENCES[operation.kind].backward(operation, numbers)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def add_gradients(
+    flows: dict[Key, FloatArray], keys: Iterable[Key], gradients: Iterable[FloatArray]
+) -> None:
+    """Add gradients to those that are there, so that a buffer has the sum over its readers."""
+    for key, gradient in zip(keys, gradients, strict=True):
+        flows[key] = flows[key] + gradient if key in flows else gradient
 
 
 def not_none(array: FloatArray | None) -> FloatArray:
@@ -178,15 +195,17 @@ def branch_forward(operation: Operation, numbers: OperationArrays) -> FloatArray
 
 
 def branch_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    return not_none(numbers.upstream) + not_none(numbers.more)
+    return not_none(numbers.upstream)
 
 
 def sum_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    return numbers.x + not_none(numbers.more)
+    x, second = numbers.inputs
+    return x + second
 
 
-def sum_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    return not_none(numbers.upstream)
+def sum_backward(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, ...]:
+    gradient = not_none(numbers.upstream)
+    return gradient, gradient
 
 
 def factors(operation: Operation, numbers: OperationArrays) -> FloatArray:

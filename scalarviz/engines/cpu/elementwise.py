@@ -214,29 +214,30 @@ def branch_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) ->
 
 @inner
 def branch_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Gradient of the inputs: the sum of those of both paths."""
+    """Add the gradient to that of the inputs, which their last reader has written."""
     flow, stride = tile.flow, tile.stride
-    g, h, other = op.flow_out * stride, op.flow_in * stride, op.flow_other * stride
+    g, h = op.flow_out * stride, op.flow_in * stride
     for i in range(op.outputs * stride):
-        flow[h + i] = flow[g + i] + flow[other + i]
+        flow[h + i] += flow[g + i]
 
 
 @inner
 def sum_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """y = x + the other buffer."""
+    """y = x + the second buffer."""
     space, stride = tile.space, tile.stride
-    x, y, other = op.source * stride, op.target * stride, op.other * stride
+    x, y, second = op.source * stride, op.target * stride, op.second * stride
     for i in range(op.outputs * stride):
-        space[y + i] = space[x + i] + space[other + i]
+        space[y + i] = space[x + i] + space[second + i]
 
 
 @inner
 def sum_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Pass the gradient on; that of the other buffer is added by the branch."""
+    """Pass the gradient on to both buffers."""
     flow, stride = tile.flow, tile.stride
-    g, h = op.flow_out * stride, op.flow_in * stride
+    g, h, second = op.flow_out * stride, op.flow_in * stride, op.flow_second * stride
     for i in range(op.outputs * stride):
         flow[h + i] = flow[g + i]
+        flow[second + i] = flow[g + i]
 
 
 # ---- dropout ------------------------------------------------------------------------------------

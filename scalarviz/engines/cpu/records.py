@@ -26,10 +26,10 @@ def record_type(*fields: str, number: type[np.number[Any]] = np.uint64) -> Recor
 
 # An operation: addresses of its kernels, 0 for none (`forward`, `parameters`, `back`, `gather`,
 # `gather_back`, and those that do a part of the first three), and of its settings. `formula` is the
-# index of its formula in its table, `inputs` and `outputs` are sizes.
-# Rows of the workspace of values: the buffers that are read (`source`, `other`) and written
+# index of its formula in its table, `inputs`, `outputs` and `seconds` are sizes.
+# Rows of the workspace of values: the buffers that are read (`source`, `second`) and written
 # (`target`), and numbers kept for backward (`memo`). Rows of the workspace of gradients: those of
-# `source` (`flow_in`), `other` (`flow_other`) and `target` (`flow_out`). Rows of the bank: first
+# `source` (`flow_in`), `second` (`flow_second`) and `target` (`flow_out`). Rows of the bank: first
 # weight and first bias; running statistics do not change while the rows from `held_from` to before
 # `held_to` are frozen. `gradients` is the index of the first parameter's gradient in that of a
 # chunk, `count` the number of parameters, `each` the number of outputs that share a bias, `state`
@@ -38,8 +38,8 @@ OPERATION = record_type(
     "forward", "parameters", "back", "gather", "gather_back", "part_of_forward",
     "part_of_parameters", "part_of_back", "settings", "formula",
     "source", "target", "inputs", "outputs", "weights", "biases", "has_biases",
-    "memo", "flow_in", "flow_out", "gradients", "count", "each", "state", "other", "flow_other",
-    "held_from", "held_to",
+    "memo", "flow_in", "flow_out", "gradients", "count", "each", "state", "second", "seconds",
+    "flow_second", "held_from", "held_to",
 )  # fmt: skip
 
 # A plan: rows of outputs, targets and gradients in the workspaces of a tile, and addresses of the

@@ -102,7 +102,9 @@ def chunk_work(job: Address, number: Index, chunk: Index, place: Index) -> None:
                 if what & DO_FLOW and back >= plan.first_needed:
                     call(ops[back].back, (address_of(ops, back), job, at))
                     if plan.half:
-                        round_buffer(job, flow, ops[back].flow_in, ops[back].inputs, n, stride)
+                        op = ops[back]
+                        round_buffer(job, flow, op.flow_in, op.inputs, n, stride)
+                        round_buffer(job, flow, op.flow_second, op.seconds, n, stride)
         if what & DO_RETURN:
             store_tile(flow, plan.flow_in, batch.outputs, first, n, stride)
         if what & DO_KEEP:

@@ -93,6 +93,6 @@ def pass_of(moment: Moment, program: Program) -> Records:
         what = plans.DO_WEIGHTS
     else:
         what = plans.DO_DELTA if program.outputs in moment.gradients else 0
-        what |= plans.DO_FLOW if operation.source in moment.gradients else 0
+        what |= plans.DO_FLOW if moment.flows_into(operation) else 0
         gathers = -gathered
     return passes(what | plans.DO_KEEP, [place], [place + 1], [gathers])

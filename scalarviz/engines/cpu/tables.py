@@ -59,7 +59,7 @@ def make_tables(
     memo = goals + program.outputs.size
     gradients = 0
     for i, operation in enumerate(program.operations):
-        source, target, other = operation.source, operation.target, operation.other
+        source, target = operation.source, operation.target
         op = operations[i]
         op["formula"] = operation.formula_place
         op["source"], op["target"] = source.offset, target.offset
@@ -71,8 +71,12 @@ def make_tables(
         op["gradients"], op["count"] = gradients, len(operation.parameters)
         op["each"] = operation.outputs_per_bias
         op["state"] = max(operation.state, 0)
-        if other:
-            op["other"], op["flow_other"] = other.offset, flows[other]
+        for second in operation.sources[1:]:
+            op["second"], op["seconds"], op["flow_second"] = (
+                second.offset,
+                second.size,
+                flows[second],
+            )
         op["held_from"], op["held_to"] = operation.held_by.start, operation.held_by.stop
         gradients += len(operation.parameters)
         settings[i, : len(operation.settings)] = operation.settings
@@ -143,7 +147,8 @@ def place_flows(program: Program, apart: bool) -> tuple[dict[Buffer, int], int]:
     for operation in reversed(program.operations):
         if operation.kind == "activation" and not apart:
             places[operation.source] = places[operation.target]
-        else:
-            places[operation.source] = size
-            size += operation.source.size
+        for source in operation.sources:
+            if source not in places:
+                places[source] = size
+                size += source.size
     return places, size

@@ -38,8 +38,8 @@ from scalarviz.engines.cuda.places import (
     LEARNING,
     MEMO,
     MOST_SETTINGS,
-    OTHER,
     OUTPUTS,
+    SECOND,
     SETTINGS,
     SOURCE,
     SPACE,
@@ -252,13 +252,12 @@ def branch_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Gradient of the inputs: the sum of those of both paths."""
+    """Add the gradient to that of the inputs, which their last reader has written."""
     h = row_at(flow_base, plan[op + SOURCE], stride)
     g = row_at(flow_base, plan[op + TARGET], stride)
-    other = row_at(flow_base, plan[op + OTHER], stride)
     for i in range(worker, plan[op + INPUTS] * count, workers):
         place = number_at(i, count, stride)
-        flow[h + place] = flow[g + place] + flow[other + place]
+        flow[h + place] += flow[g + place]
 
 
 @kernel
@@ -266,12 +265,12 @@ def sum_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """y = x + the other buffer."""
+    """y = x + the second buffer."""
     x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
-    other = row_at(base, plan[op + OTHER], stride)
+    second = row_at(base, plan[op + SECOND], stride)
     for i in range(worker, plan[op + OUTPUTS] * count, workers):
         place = number_at(i, count, stride)
-        space[y + place] = space[x + place] + space[other + place]
+        space[y + place] = space[x + place] + space[second + place]
 
 
 @kernel
@@ -279,12 +278,14 @@ def sum_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Pass the gradient on; that of the other buffer is added by the branch."""
+    """Pass the gradient on to both buffers."""
     h = row_at(flow_base, plan[op + SOURCE], stride)
+    second = row_at(flow_base, plan[op + SECOND], stride)
     g = row_at(flow_base, plan[op + TARGET], stride)
     for i in range(worker, plan[op + INPUTS] * count, workers):
         place = number_at(i, count, stride)
         flow[h + place] = flow[g + place]
+        flow[second + place] = flow[g + place]
 
 
 # ---- dropout ------------------------------------------------------------------------------------

@@ -51,13 +51,14 @@ Index = Any
 PLAN_FIELDS = 51
 
 # The columns of the table of operations; buffers are given by rows of a workspace. EACH is the
-# number of outputs that share a bias, OTHER the other buffer, STATE an index in the bank's state,
-# STATISTICS the index in `scalars` of statistics of the whole batch; running statistics do not
-# change while the rows from HELD_FROM to before HELD_TO are frozen. IN_ROOM is where a block has
-# the weights of a product in its own memory during whole steps; -1 for other operations.
+# number of outputs that share a bias, SECOND the second buffer that is read, STATE an index in the
+# bank's state, STATISTICS the index in `scalars` of statistics of the whole batch; running
+# statistics do not change while the rows from HELD_FROM to before HELD_TO are frozen. IN_ROOM is
+# where a block has the weights of a product in its own memory during whole steps; -1 for other
+# operations.
 (
     KIND, FORMULA, SOURCE, TARGET, INPUTS, OUTPUTS, WEIGHT_ROW, BIAS_ROW, HAS_BIASES, COUNT,
-    PARTIAL, MEMO, SETTINGS, EACH, OTHER, STATE, STATISTICS, HELD_FROM, HELD_TO, IN_ROOM,
+    PARTIAL, MEMO, SETTINGS, EACH, SECOND, STATE, STATISTICS, HELD_FROM, HELD_TO, IN_ROOM,
 ) = range(20)  # fmt: skip
 COLUMNS = 20
 MOST_SETTINGS = 7  # of an operation

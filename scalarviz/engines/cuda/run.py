@@ -204,7 +204,7 @@ class CudaRun(Run):
             program = self.engine.program
             if program.outputs in moment.gradients:
                 work.loss_gradient()
-            if program.operations[i].source in moment.gradients:
+            if moment.flows_into(program.operations[i]):
                 work.input_gradient(i)
 
     # ---- moment by moment

@@ -263,7 +263,7 @@ def fill_operations(
             memo,
             settings_place + i * places.MOST_SETTINGS,
             operation.outputs_per_bias,
-            operation.other.offset if operation.other else 0,
+            operation.sources[-1].offset,
             max(operation.state, 0),
             statistics,
             operation.held_by.start,

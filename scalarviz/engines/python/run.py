@@ -20,6 +20,7 @@ from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Engine, Outcome, Run
 from scalarviz.engines.common.reference import (
     OperationArrays,
+    add_gradients,
     operation_backward,
     operation_forward,
 )
@@ -115,8 +116,7 @@ class PythonRun(Run):
         if operation is own[-1]:
             self._values[operation.target] = self._due[operation.target]
         else:
-            more = self._values.get(operation.other) if operation.other else None
-            numbers = self._numbers(operation, x, more)
+            numbers = self._numbers(operation)
             self._values[operation.target] = operation_forward(operation, numbers)
 
     def _backward(self, moment: Moment, operation: Operation) -> None:
@@ -127,34 +127,26 @@ class PythonRun(Run):
             self._flows[outputs] = loss.backward()
         if moment.kind != "delta":
             self._layer_backward(operation)
-        if operation.source in moment.gradients:
+        if moment.flows_into(operation):
             self._input_gradient(operation)
 
     def _input_gradient(self, operation: Operation) -> None:
-        if operation.source in self._due_flows:
+        is_first = operation is self._operations_of(operation.layer)[0]
+        if is_first and operation.source in self._due_flows:
             self._flows[operation.source] = self._due_flows[operation.source]
             return
-        numbers = self._numbers(
-            operation,
-            self._values[operation.source],
-            self._flows.get(operation.other) if operation.other else None,
-            self._values[operation.target],
-            self._flows[operation.target],
-        )
-        self._flows[operation.source] = operation_backward(operation, numbers)
+        y, upstream = self._values[operation.target], self._flows[operation.target]
+        gradients = operation_backward(operation, self._numbers(operation, y, upstream))
+        add_gradients(self._flows, operation.sources, gradients)
 
     def _numbers(
-        self,
-        operation: Operation,
-        x: FloatArray,
-        more: FloatArray | None,
-        y: FloatArray | None = None,
-        upstream: FloatArray | None = None,
+        self, operation: Operation, y: FloatArray | None = None, upstream: FloatArray | None = None
     ) -> OperationArrays:
         bank = self.engine.bank
+        inputs = tuple(self._values[source] for source in operation.sources)
         learning = not operation.is_held(bank.frozen)
         return OperationArrays(
-            bank.value, bank.state, bank.step_count, x, more, y, upstream, learning
+            bank.value, bank.state, bank.step_count, inputs, y, upstream, learning
         )
 
     def _layer_backward(self, operation: Operation) -> None:

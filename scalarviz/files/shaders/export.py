@@ -114,8 +114,8 @@ def describe_operation(
         "reads": operation.source.name,
         "writes": operation.target.name,
     }
-    if operation.other is not None:
-        found["other"] = operation.other.name
+    if len(operation.sources) > 1:
+        found["other"] = operation.sources[1].name
     shape = operation.shape
     places = [
         ("weights", values, operation.weights, shape),

@@ -113,11 +113,10 @@ def nothing(shader: Shader, operation: Operation) -> list[str]:
 
 
 def added(shader: Shader, operation: Operation) -> list[str]:
-    """y = x + other."""
-    assert operation.other is not None
-    x, y = shader.array(operation.source), shader.array(operation.target)
-    other = shader.array(operation.other)
-    line = f"{y}[i] = {other}[i] + {x}[i]"
+    """y = x + the second buffer."""
+    x, second = map(shader.array, operation.sources)
+    y = shader.array(operation.target)
+    line = f"{y}[i] = {second}[i] + {x}[i]"
     size = operation.target.size
     return [f"for (int i = 0; i < {size}; i++) {line};", *shader.rest(operation.target)]
 

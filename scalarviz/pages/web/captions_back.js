@@ -268,11 +268,13 @@ function softmaxBack(ctx) {
 
 function branchBack(ctx) {
   const column = ctx.place[1];
-  const { other } = ctx.operation;
-  const straight = termOf([ctx.state.gradients[other][column]], { neuron: [other, column] });
+  const { around } = ctx.operation;
   const through = termOf([ctx.upstream[column]], { neuron: ctx.behind });
   const result = ctx.gradient[column];
-  const line = sumLine([straight, through], result, { about: ctx.before });
+  const rest = around
+    ? termOf([ctx.state.gradients[around][column]], { neuron: [around, column] })
+    : termOf([result - ctx.upstream[column]]);
+  const line = sumLine([rest, through], result, { about: ctx.before });
   const fields = { unit: ctx.called(ctx.before) };
   return arriving(ctx, captionOfKey("branch_back", [line], fields), result);
 }

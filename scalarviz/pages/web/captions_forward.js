@@ -95,8 +95,8 @@ function branchCaption(ctx) {
 
 function joinedCaption(ctx) {
   const [place] = ctx.place;
-  const { other } = ctx.operation;
-  const straight = termOf([ctx.state.values[other][place]], { neuron: [other, place] });
+  const [, second] = ctx.operation.sources;
+  const straight = termOf([ctx.state.values[second][place]], { neuron: [second, place] });
   const through = termOf([ctx.inputs[place]], { neuron: ctx.before });
   const line = sumLine([straight, through], ctx.outputs[place], { about: ctx.behind });
   const caption = captionOfKey("sum", [line], { unit: ctx.called(ctx.behind) });

@@ -31,8 +31,9 @@ const LIGHT_KINDS = {
   forward(about) {
     const { operation, part, shown } = about;
     lightNeurons(about, operation.target);
-    if (operation.kind !== "activation") lightNeurons(about, operation.source);
-    if (operation.earlier) lightNeurons(about, operation.other);
+    if (operation.kind !== "activation") {
+      for (const source of operation.sources) lightNeurons(about, source);
+    }
     touchCubes(about);
     for (const [j, bundle] of ownWires(about)) {
       shown.wires[j] = bundle.outgoing ? glow(pulse(part, 0, 0.45)) : glow(pulse(part, 0.5, 0.95));
@@ -60,9 +61,7 @@ const LIGHT_KINDS = {
   },
   "input gradient"(about) {
     const { operation, part, shown } = about;
-    lightNeurons(about, operation.target);
-    lightNeurons(about, operation.source);
-    if (operation.other) lightNeurons(about, operation.other);
+    for (const buffer of operation.back) lightNeurons(about, buffer);
     touchCubes(about);
     for (const [j, bundle] of ownWires(about)) {
       const [first, last] = bundle.outgoing ? [0.5, 0.95] : [0, 0.45];

@@ -77,8 +77,7 @@ class NeuronNumbers {
   get readers() {
     const isOwn = (name) => this.buffers.includes(name);
     return this.say.operations.filter(
-      ({ kind, source, target, other }) =>
-        !isOwn(target) && (isOwn(source) || isOwn(other)) && kind !== "branch",
+      ({ kind, sources, target }) => !isOwn(target) && sources.some(isOwn) && kind !== "branch",
     );
   }
 
@@ -156,7 +155,8 @@ function lineOfPieces(pieces) {
 /** Return how an operation makes the number of a neuron, as far as it is computed. */
 function madeBy(known, operation) {
   const { values, place, say } = known;
-  const { kind, formula, source, target, other } = operation;
+  const { kind, formula, source, target } = operation;
+  const [, second] = operation.sources;
   const [x, y] = [values[source], values[target]];
   if (known.isOne || !x || !y) return [];
   if (operation.weights !== NO_INDEX) return [sumTable(known, operation, x)];
@@ -164,8 +164,8 @@ function madeBy(known, operation) {
   if (kind === "activation" && row.value !== null) {
     return [lineOfPieces(activationLine(formula, row, x[place], y[place], { least: CARD_DIGITS }))];
   }
-  if (kind === "sum" && values[other]) {
-    const pair = [values[other][place], x[place]];
+  if (kind === "sum" && values[second]) {
+    const pair = [values[second][place], x[place]];
     const [shown, found] = agreeing(pair, (v) => v[0] + v[1], y[place], CARD_DIGITS);
     return [cardLine(`${shown[0]} + ${shown[1]} = ${found}`.replaceAll("+ -", "- "))];
   }

@@ -125,7 +125,7 @@ class NeuronNumbers:
             operation
             for operation in self.program.operations
             if operation.target.name not in own
-            and (operation.source.name in own or (operation.other and operation.other.name in own))
+            and any(source.name in own for source in operation.sources)
             and operation.kind != "branch"
         ]
 
@@ -272,8 +272,8 @@ def made_by(known: NeuronNumbers, operation: Operation) -> list[Line | Table]:
         row = ACTIVATIONS[operation.formula]
         given, result = float(x[known.place]), float(y[known.place])
         return [line_of(activation_line(row, given, result, least=DIGITS))]
-    if operation.kind == "sum" and operation.other is not None:
-        other = known.values.get(operation.other.name)
+    if operation.kind == "sum":
+        other = known.values.get(operation.sources[1].name)
         if other is not None:
             pair = [float(other[known.place]), float(x[known.place])]
             shown, found, _ = agreeing(pair, sum, float(y[known.place]), DIGITS)

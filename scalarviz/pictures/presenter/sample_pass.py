@@ -17,6 +17,7 @@ from scalarviz.core.model.operations import NONE, Operation
 from scalarviz.core.model.program import Program
 from scalarviz.engines.common.reference import (
     OperationArrays,
+    add_gradients,
     factors,
     operation_backward,
     operation_forward,
@@ -59,14 +60,11 @@ def numbers_for(
 
     Batch statistics are not available here: running statistics replace them.
     """
-    other = operation.other.name if operation.other else ""
-    more = (way.flows if back else way.values).get(other)
     return OperationArrays(
         value,
         place.state,
         place.step,
-        way.values[operation.source.name][np.newaxis],
-        None if more is None else more[np.newaxis],
+        tuple(way.values[source.name][np.newaxis] for source in operation.sources),
         way.values[operation.target.name][np.newaxis] if back else None,
         way.flows[operation.target.name][np.newaxis] if back else None,
         not operation.about.statistics(operation),
@@ -152,7 +150,9 @@ def backward(
     with np.errstate(all="ignore"):
         for operation in reversed(program.operations):
             numbers = numbers_for(operation, value, way, place or SampleContext(), back=True)
-            way.flows[operation.source.name] = operation_backward(operation, numbers)[0]
+            gradients = operation_backward(operation, numbers)
+            names = [source.name for source in operation.sources]
+            add_gradients(way.flows, names, [each[0] for each in gradients])
     return way
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.operations import NONE, Operation
 from scalarviz.core.model.program import Moment, Program
 from scalarviz.pictures.view.cubes.shaders import DIM as DIM
 from scalarviz.pictures.view.scene.plates import Layout, Plate, Wires
@@ -75,10 +75,8 @@ def forward(layout: Layout, program: Program, moment: Moment, part: float, shown
     operation = program.operations[moment.operation]
     light_neurons(layout, shown, operation.target.name)
     if operation.kind != "activation":
-        light_neurons(layout, shown, operation.source.name)
-    other = operation.other
-    if other is not None and other.offset < operation.target.offset:  # computed before
-        light_neurons(layout, shown, other.name)
+        for source in operation.sources:
+            light_neurons(layout, shown, source.name)
     touch_cubes(layout, moment, part, shown)
     for j, bundle in own_wires(layout, moment):
         shown.wires[j] = Glow(pulse(part, 0.0, 0.45) if bundle.outgoing else pulse(part, 0.5, 0.95))
@@ -134,14 +132,18 @@ def input_gradient(
 ) -> None:
     """Light back along the wires, through the cubes, to what came in."""
     operation = program.operations[moment.operation]
-    light_neurons(layout, shown, operation.target.name)
-    light_neurons(layout, shown, operation.source.name)
-    if operation.other is not None:
-        light_neurons(layout, shown, operation.other.name)
+    for name in gradient_path(program, operation):
+        light_neurons(layout, shown, name)
     touch_cubes(layout, moment, part, shown)
     for j, bundle in own_wires(layout, moment):
         first, last = (0.5, 0.95) if bundle.outgoing else (0.0, 0.45)
         shown.wires[j] = Glow(pulse(part, first, last, reverse=True), back=True)
+
+
+def gradient_path(program: Program, operation: Operation) -> list[str]:
+    """Return the buffers whose gradients meet in the sources of an operation, and the sources."""
+    readers = [each for source in operation.sources for each in program.readers(source)]
+    return [each.name for each in (*operation.sources, *(reader.target for reader in readers))]
 
 
 def step(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:

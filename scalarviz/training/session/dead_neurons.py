@@ -81,9 +81,9 @@ def quiet_neurons(
             continue
         x, y = found[after.source.name], found[after.target.name]
         arrays = OperationArrays(
-            bank.value, bank.state, 0, x, y=y, upstream=np.ones_like(y), learning=False
+            bank.value, bank.state, 0, (x,), y, np.ones_like(y), learning=False
         )
-        slopes = operation_backward(after, arrays).reshape(len(x), len(still[operation]), -1)
+        slopes = operation_backward(after, arrays)[0].reshape(len(x), len(still[operation]), -1)
         quiet = still[operation] & ~slopes.any(axis=(0, 2))
         if quiet.any():
             left[operation] = quiet

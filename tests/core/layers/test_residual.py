@@ -31,7 +31,7 @@ def test_its_program_shows_both_ways() -> None:
     names = [operation.name for operation in net.program.operations]
     assert names == ["affine 0", "branch 1", "affine 1.0", "relu 1.0", "affine 1.1", "sum 1"]
     branch, total = net.program.operations[1], net.program.operations[-1]
-    assert branch.other == total.target and total.other == branch.source
+    assert total.sources == (net.program.operations[-2].target, branch.source)
     assert len({buffer.name for buffer in net.program.buffers}) == len(net.program.buffers)
 
 

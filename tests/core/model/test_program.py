@@ -46,7 +46,7 @@ def forward(program: Program, value: Array, x: Array) -> Array:
         elif operation.kind == "branch":
             target[:] = source
         elif operation.kind == "sum":
-            target[:] = source + part(space, operation.other)
+            target[:] = source + part(space, operation.sources[1])
         elif operation.kind == "activation":
             target[:] = np.vectorize(ACTIVATIONS[operation.formula].value)(source)
         else:
@@ -85,9 +85,10 @@ def backward(program: Program, value: Array, space: Array, upstream: Array) -> t
             places = windows(operation, one)
             part(flow, operation.source)[:] += np.einsum("nws,iws->ni", spread, places)
         elif operation.kind == "branch":
-            part(flow, operation.source)[:] += g + part(flow, operation.other)
-        elif operation.kind == "sum":
             part(flow, operation.source)[:] += g
+        elif operation.kind == "sum":
+            for each in operation.sources:
+                part(flow, each)[:] += g
         elif operation.kind == "activation":
             derivative = np.vectorize(ACTIVATIONS[operation.formula].derivative)
             part(flow, operation.source)[:] += g * derivative(x, y)

@@ -504,7 +504,7 @@ def test_a_skip_connection_leads_past_all_walls(program: Program, form: Form) ->
     assert sum(line.way is not None for line in layout.neurons) == len(sums)
     for operation in sums:
         line, *_ = lines_of(layout, operation.target.name)
-        sources = [each.points[0, 0] for each in lines_of(layout, operation.other.name)]
+        sources = [each.points[0, 0] for each in lines_of(layout, operation.sources[1].name)]
         way = line.way
         assert way[0, 0] in sources and way[-1, 0] == line.points[0, 0]
         for start, end in pairwise(way):

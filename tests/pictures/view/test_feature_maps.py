@@ -73,7 +73,7 @@ def test_a_straight_way_leads_past_all_plates(name: str, program: Program) -> No
     assert sum(line.way is not None for line in layout.neurons) == len(sums)
     for operation in sums:
         way = lines[operation.target.name].way[:, :2]
-        ends = lines[operation.other.name], lines[operation.target.name]
+        ends = lines[operation.sources[1].name], lines[operation.target.name]
         for point, line in zip((way[0], way[-1]), ends, strict=True):
             near = np.abs(line.points[:, :2] - point).max(axis=1).min()
             assert (

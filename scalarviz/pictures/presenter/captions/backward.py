@@ -12,7 +12,8 @@ from scalarviz.base.texts import plural, row_text, text
 from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.core.formulas.losses import LossRow, log_sum_exp
 from scalarviz.core.formulas.written import formula_of, written
-from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.operations import NONE, Buffer, Operation
+from scalarviz.core.model.program import Program
 from scalarviz.pictures.presenter.captions.format import MOST, agreeing, fill, pretty, said
 from scalarviz.pictures.presenter.captions.lines import (
     FIRST_ON_CUBE,
@@ -288,14 +289,24 @@ def softmax_back(ctx: TracedWeight) -> Caption:
 
 
 def branch_back(ctx: TracedWeight) -> Caption:
-    column, run, other = ctx.place[1], ctx.timeline.trainer.run, ctx.operation.other
-    assert other is not None
-    straight = float(ctx.of_sample(run.gradients(other))[column])
+    """The sum of what arrives over the branch, and what has arrived over other ways."""
+    column, around = ctx.place[1], way_around(ctx.program, ctx.operation)
     through = float(ctx.of_sample(ctx.numbers.upstream)[column])
     result = float(ctx.of_sample(ctx.numbers.gradient)[column])
-    terms = [Term((straight,), neuron=(other.name, column)), Term((through,), neuron=ctx.behind)]
+    rest = Term((result - through,))
+    if around is not None:
+        gradients = ctx.timeline.trainer.run.gradients(around)
+        straight = float(ctx.of_sample(gradients)[column])
+        rest = Term((straight,), neuron=(around.name, column))
+    terms = [rest, Term((through,), neuron=ctx.behind)]
     line = sum_line(terms, result, about=ctx.before)
     return arriving(ctx, caption_of("branch_back", line, unit=ctx.called(ctx.before)), result)
+
+
+def way_around(program: Program, branch: Operation) -> Buffer | None:
+    """Return the sum that the only other way of a branch leads to at once, as in a Residual."""
+    before, last = program.readers(branch.source)[-2:]
+    return last.target if before is branch and last.kind == "sum" else None
 
 
 def sum_back(ctx: TracedWeight) -> Caption:

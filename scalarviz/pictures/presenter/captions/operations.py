@@ -154,11 +154,10 @@ def branch(ctx: TracedWeight) -> Caption:
 
 
 def joined(ctx: TracedWeight) -> Caption:
-    place, other = ctx.place[0], ctx.operation.other
-    straight = float(ctx.held(other)[place])
+    place, second = ctx.place[0], ctx.operation.sources[1]
+    straight = float(ctx.held(second)[place])
     x, y = (float(each[place]) for each in map(ctx.of_sample, ctx.ends))
-    assert other is not None
-    terms = [Term((straight,), neuron=(other.name, place)), Term((x,), neuron=ctx.before)]
+    terms = [Term((straight,), neuron=(second.name, place)), Term((x,), neuron=ctx.before)]
     line = sum_line(terms, y, about=ctx.behind)
     return about_output(ctx, caption_of("sum", line, unit=ctx.called(ctx.behind)), y)
 

@@ -243,8 +243,8 @@ def stations_of(program: Program, names: Names, *, upright: bool = False) -> lis
             if operation.parameters:
                 found.append(Station("scale", place, before, before))
             line = line_of(program, place, run, operation.target, names)
-            if operation.kind == "sum" and operation.other is not None:
-                line.joins = forks.get(operation.other.name, NONE)
+            if operation.kind == "sum":
+                line.joins = forks.get(operation.sources[1].name, NONE)
             found.append(line)
     return found
 

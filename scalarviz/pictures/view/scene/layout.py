@@ -246,9 +246,8 @@ def branch(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
 def join(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
     """Place a row that adds a skip connection, and the line of that connection past the plates."""
     following = row_after(drawing, place)
-    way = None
-    if operation.other is not None and operation.other.name in drawing.branches:
-        way = straight_way(drawing, drawing.branches[operation.other.name], following)
+    begin = drawing.branches.get(operation.sources[1].name)
+    way = None if begin is None else straight_way(drawing, begin, following)
     if len(following.middles) == len(drawing.row.middles):
         drawing.wire(drawing.row.middles, following.middles, place, outgoing=True)
     drawing.line(following, operation.target, operation.layer, way)
