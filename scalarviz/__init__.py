@@ -38,7 +38,8 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-# Public names, and the modules that define them.
+# Public names, and the modules that define them. Each kind of layer is public, too, by its line in
+# core/layers/kinds.py.
 _HOMES = {
     "Value": "core.autograd.value",
     "where": "core.autograd.value",
@@ -48,20 +49,6 @@ _HOMES = {
     "Bank": "core.model.bank",
     "Perceptron": "core.layers",
     "Layer": "core.layers",
-    "Dense": "core.layers",
-    "LayerNorm": "core.layers",
-    "RMSNorm": "core.layers",
-    "FrequencyEncoding": "core.layers",
-    "Softmax": "core.layers",
-    "MaxPool2d": "core.layers",
-    "AvgPool2d": "core.layers",
-    "Activation": "core.layers",
-    "Conv2d": "core.layers",
-    "Flatten": "core.layers",
-    "Reshape": "core.layers",
-    "BatchNorm": "core.layers",
-    "Dropout": "core.layers",
-    "Residual": "core.layers",
     "Network": "training.network.network",
     "Precision": "core.model.precision",
     "activation": "engines.own.activations",
@@ -114,22 +101,9 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.core.formulas.initializers import Init as Init
     from scalarviz.core.formulas.losses import Loss as Loss
     from scalarviz.core.formulas.schedules import Schedule as Schedule
-    from scalarviz.core.layers import Activation as Activation
-    from scalarviz.core.layers import AvgPool2d as AvgPool2d
-    from scalarviz.core.layers import BatchNorm as BatchNorm
-    from scalarviz.core.layers import Conv2d as Conv2d
-    from scalarviz.core.layers import Dense as Dense
-    from scalarviz.core.layers import Dropout as Dropout
-    from scalarviz.core.layers import Flatten as Flatten
-    from scalarviz.core.layers import FrequencyEncoding as FrequencyEncoding
     from scalarviz.core.layers import Layer as Layer
-    from scalarviz.core.layers import LayerNorm as LayerNorm
-    from scalarviz.core.layers import MaxPool2d as MaxPool2d
     from scalarviz.core.layers import Perceptron as Perceptron
-    from scalarviz.core.layers import Reshape as Reshape
-    from scalarviz.core.layers import Residual as Residual
-    from scalarviz.core.layers import RMSNorm as RMSNorm
-    from scalarviz.core.layers import Softmax as Softmax
+    from scalarviz.core.layers.kinds import *  # noqa: F403
     from scalarviz.core.model.bank import Bank as Bank
     from scalarviz.core.model.optimizer import SGD as SGD
     from scalarviz.core.model.optimizer import Adam as Adam
@@ -171,31 +145,38 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.training.session.session import Session as Session
 
 
+def _homes() -> dict[str, str]:
+    """Return all public names, those of the layers too, and the modules that define them."""
+    kinds = vars(import_module("scalarviz.core.layers.kinds"))
+    return _HOMES | {name: "core.layers.kinds" for name in kinds if not name.startswith("_")}
+
+
 def __getattr__(name: str) -> object:
     """Load a public name when it is first used."""
     if name == "__all__" and sys._getframe(1).f_globals.get("__name__") != "pydoc":
-        return sorted(_HOMES)  # help(sv) lists the names by subject, and not all their pages
-    if name not in _HOMES:
+        return sorted(_homes())  # help(sv) lists the names by subject, and not all their pages
+    homes = _HOMES if name in _HOMES else _homes()
+    if name not in homes:
         meant = import_module("scalarviz.base.near_names").meaning(
             "public name",
             name,
-            _HOMES,
+            homes,
             activations=import_module("scalarviz.core.formulas.activations").ACTIVATIONS,
             data_sets=[
                 kind.__name__ for kind in import_module("scalarviz.data").DATA_SETS.values()
             ],
         )
-        nearest = [meant] if meant in _HOMES else get_close_matches(name, _HOMES, n=1)
+        nearest = [meant] if meant in homes else get_close_matches(name, homes, n=1)
         hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
-        hint = f": {meant}" if meant and meant not in _HOMES else hint
+        hint = f": {meant}" if meant and meant not in homes else hint
         if name in dir(import_module("scalarviz.errors")):
             hint = f": write sv.errors.{name}"
         raise AttributeError(f"scalarviz has no public name {name!r}{hint}")
-    module = import_module(f"scalarviz.{_HOMES[name]}")
+    module = import_module(f"scalarviz.{homes[name]}")
     value = getattr(module, name, module)  # of data and onnx the module itself
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return [*sorted(_HOMES), "__version__"]
+    return [*sorted(_homes()), "__version__"]
