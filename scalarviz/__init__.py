@@ -3,7 +3,8 @@
     numbers       Value where maximum minimum compile gradcheck
     one by one    Weight Perceptron Bank
     layers        Network Layer Dense Conv2d MaxPool2d AvgPool2d Flatten Reshape Activation Softmax
-                  BatchNorm LayerNorm RMSNorm Dropout Residual FrequencyEncoding
+                  BatchNorm LayerNorm RMSNorm Dropout Residual Product Concatenate
+                  FrequencyEncoding
     start         Init Precision
     loss          Loss
     optimizers    Optimizer SGD Momentum Nesterov RMSProp Adam AdamW Schedule

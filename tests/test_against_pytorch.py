@@ -38,6 +38,8 @@ NOT_IN_PYTORCH = {
         "Flatten": "no number changes",
         "Reshape": "no number changes",
         "Residual": "layers of ours and a sum; test_residual.py has it",
+        "Product": "layers of ours and a product; test_branches.py has it",
+        "Concatenate": "layers of ours, side by side; test_branches.py has it",
     },
     "biases": {
         "zeros": "nothing is drawn",

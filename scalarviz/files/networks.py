@@ -20,8 +20,8 @@ from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.core.formulas.settings import make
 from scalarviz.core.formulas.table import pick
 from scalarviz.core.layers import LAYERS, Layer
+from scalarviz.core.layers.nested import MOST_DEPTH
 from scalarviz.core.layers.perceptron_layer import PerceptronLayer
-from scalarviz.core.layers.residual import MOST_DEPTH
 from scalarviz.core.model.bank import SCALING
 from scalarviz.core.model.precision import Precision
 from scalarviz.engines.registry import choose

@@ -15,7 +15,7 @@ from math import prod
 from typing import Any
 
 from scalarviz.base.checks.numbers import shorten
-from scalarviz.core.layers import Layer, Residual
+from scalarviz.core.layers import Layer
 from scalarviz.errors import InputError
 
 Names = dict[str, Any]
@@ -62,7 +62,7 @@ def check_layers(names: object, layers: Sequence[Layer]) -> None:
         if not isinstance(each, dict) or len(each) > MOST_ROLES:
             raise InputError(f"the names of {layer} must be an object, not {shorten(each)}")
         for role, name in each.items():
-            if role == "layers" and isinstance(layer, Residual):
+            if role == "layers" and layer.layers:
                 check_layers(name, layer.layers)
             else:
                 check_text(name)

@@ -10,7 +10,6 @@ import numpy as np
 from scalarviz.core.formulas.initializers import Init, Law
 from scalarviz.core.layers import Dropout, Layer
 from scalarviz.core.layers.perceptron_layer import PerceptronLayer
-from scalarviz.core.layers.residual import Residual
 from scalarviz.core.model.bank import SCALING
 from scalarviz.training.network.network import Network
 
@@ -47,7 +46,7 @@ def initial_data(network: Network) -> dict[str, Any]:
 def all_layers(layers: Iterable[Layer]) -> Iterator[Layer]:
     """Yield layers with those inside others, each once."""
     for layer in dict.fromkeys(layers):
-        if isinstance(layer, Residual):
+        if layer.layers:
             yield from all_layers(layer.layers)
         else:
             yield layer

@@ -129,6 +129,10 @@ NETWORKS: dict[str, Callable[[], list[sv.Layer]]] = {
         sv.Residual(sv.Dense(7, 3, "tanh"), sv.Residual(sv.Dense(3, 3)), sv.Dense(3, 7)),
         sv.Dense(7, 2),
     ],
+    "branches": lambda: [
+        sv.Product([sv.Dense(5, 3, "tanh"), sv.Dense(3, 7)], sv.Dense(5, 7, "sigmoid")),
+        sv.Concatenate(sv.Dense(7, 2), sv.Activation(7, "tanh")), sv.Dense(9, 2),
+    ],
     "dropout": lambda: [sv.Dropout(7, 0.4), sv.Dense(7, 6), sv.Dropout(6, 0.1), sv.Dense(6, 2)],
     "features": lambda: [sv.Dense(5, 7), sv.BatchNorm(7), sv.Dense(7, 2)],  # more than blocks
     "channels": lambda: [

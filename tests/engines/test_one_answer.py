@@ -109,6 +109,13 @@ PICTURES: dict[str, Callable[[], list[sv.Layer]]] = {
         sv.Residual(sv.Residual(sv.Dense(16, 16, "relu")), sv.BatchNorm(16)),
         sv.Dense(16, 2),
     ],
+    "branches": lambda: [
+        sv.Concatenate(sv.Conv2d((1, 4, 4), 2, padding=1), sv.Activation((1, 4, 4), "tanh")),
+        sv.BatchNorm((3, 4, 4)),
+        sv.Product([sv.Dense(48, 5, "tanh"), sv.Dropout(5, 0.3)], sv.Dense(48, 5, "sigmoid")),
+        sv.Concatenate(sv.Product(sv.Dense(5, 3), sv.Dense(5, 3)), sv.Residual(sv.Dense(5, 5))),
+        sv.Dense(8, 2),
+    ],
 }  # fmt: skip
 
 

@@ -92,6 +92,12 @@ NETWORKS: dict[str, Make] = {
     "residual": lambda: colours(
         sv.Dense(3, 4, "tanh"), sv.Residual(sv.Dense(4, 4, "tanh")), sv.Dense(4, 3)
     ),
+    "product": lambda: colours(
+        sv.Product([sv.Dense(3, 4, "tanh"), sv.Dense(4, 3)], sv.Dense(3, 3)), sv.Dense(3, 3)
+    ),
+    "concatenation": lambda: colours(
+        sv.Dense(3, 4), sv.Concatenate(sv.Dense(4, 3, "tanh"), sv.Dense(4, 2)), sv.Dense(5, 3)
+    ),
     "waves": lambda: colours(sv.FrequencyEncoding(3, 2), sv.Dense(12, 3)),
     "max pool": lambda: with_kernels(sv.MaxPool2d),
     "average pool": lambda: with_kernels(sv.AvgPool2d),

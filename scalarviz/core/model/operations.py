@@ -320,6 +320,8 @@ KINDS = table(
         ),
         Kind("branch", "y = x; the gradient of y is added to that of x, which is read once more"),
         Kind("sum", "y = x + the second buffer"),
+        Kind("product", "y = x times the second buffer, elementwise"),
+        Kind("concatenation", "y = x, followed by the second buffer"),
         Kind(
             "dropout",
             "y = x times 0 or 1 / (1 - rate), at random, in training; y = x in evaluation",

@@ -107,12 +107,18 @@ class Program:
         seen, known = replace(self.outputs, shape=shape), self.outputs
         self.buffers[self.buffers.index(known)] = seen
         for i, operation in enumerate(self.operations):
-            if operation.target == known:
-                self.operations[i] = replace(operation, target=seen)
+            target = seen if operation.target == known else operation.target
+            sources = tuple(seen if each == known else each for each in operation.sources)
+            self.operations[i] = replace(operation, target=target, sources=sources)
         self.outputs = seen
 
-    def branch(self) -> Buffer:
-        """Start a branch, which reads a copy of the outputs; return these, to be read once more."""
+    def branch(self, shape: Shape = ()) -> Buffer:
+        """Start a branch, which reads a copy of the outputs; return these, to be read once more.
+
+        `shape` is that of the outputs, if it is known.
+        """
+        if shape:
+            self.set_shape(shape)
         source = self.outputs
         self.add("branch", size=source.size, shape=source.shape)
         return source
@@ -198,9 +204,10 @@ class Program:
                 (
                     str(i),
                     operation.name,
-                    operation.source.name,
+                    ", ".join(each.name for each in operation.sources),
                     operation.target.name,
-                    f"{operation.source.size} -> {operation.target.size}",
+                    f"{', '.join(str(each.size) for each in operation.sources)}"
+                    f" -> {operation.target.size}",
                     f"{rows.start} to {rows.stop - 1}" if rows else "-",
                 )
             )

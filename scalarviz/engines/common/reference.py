@@ -208,6 +208,27 @@ def sum_backward(operation: Operation, numbers: OperationArrays) -> tuple[FloatA
     return gradient, gradient
 
 
+def product_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    x, second = numbers.inputs
+    return x * second
+
+
+def product_backward(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, ...]:
+    gradient, (x, second) = not_none(numbers.upstream), numbers.inputs
+    return gradient * second, gradient * x
+
+
+def concatenation_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    return np.concatenate(numbers.inputs, axis=1)
+
+
+def concatenation_backward(
+    operation: Operation, numbers: OperationArrays
+) -> tuple[FloatArray, ...]:
+    gradient, size = not_none(numbers.upstream), operation.source.size
+    return gradient[:, :size], gradient[:, size:]
+
+
 def factors(operation: Operation, numbers: OperationArrays) -> FloatArray:
     """Return the factor of each number in dropout."""
     if not numbers.learning:
@@ -289,6 +310,8 @@ REFERENCES = {
     "convolution": Reference(convolution_forward, convolution_backward),
     "branch": Reference(branch_forward, branch_backward),
     "sum": Reference(sum_forward, sum_backward),
+    "product": Reference(product_forward, product_backward),
+    "concatenation": Reference(concatenation_forward, concatenation_backward),
     "dropout": Reference(dropout_forward, dropout_backward),
     "batch_norm": Reference(batch_norm_forward, batch_norm_backward),
 }

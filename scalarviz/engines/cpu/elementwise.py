@@ -240,6 +240,53 @@ def sum_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> Non
         flow[second + i] = flow[g + i]
 
 
+# ---- product and concatenation -------------------------------------------------------------------
+
+
+@inner
+def product_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """y = x times the second buffer."""
+    space, stride = tile.space, tile.stride
+    x, y, second = op.source * stride, op.target * stride, op.second * stride
+    for i in range(op.outputs * stride):
+        space[y + i] = space[x + i] * space[second + i]
+
+
+@inner
+def product_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """Gradient of each factor: g times the other one."""
+    space, flow, stride = tile.space, tile.flow, tile.stride
+    x, second = op.source * stride, op.second * stride
+    g, h, by_second = op.flow_out * stride, op.flow_in * stride, op.flow_second * stride
+    for i in range(op.outputs * stride):
+        flow[h + i] = flow[g + i] * space[second + i]
+        flow[by_second + i] = flow[g + i] * space[x + i]
+
+
+@inner
+def concatenation_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """y = x, followed by the second buffer."""
+    space, stride = tile.space, tile.stride
+    x, y, second = op.source * stride, op.target * stride, op.second * stride
+    length = op.inputs * stride
+    for i in range(length):
+        space[y + i] = space[x + i]
+    for i in range(op.seconds * stride):
+        space[y + length + i] = space[second + i]
+
+
+@inner
+def concatenation_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """Pass its part of the gradient on to each buffer."""
+    flow, stride = tile.flow, tile.stride
+    g, h, second = op.flow_out * stride, op.flow_in * stride, op.flow_second * stride
+    length = op.inputs * stride
+    for i in range(length):
+        flow[h + i] = flow[g + i]
+    for i in range(op.seconds * stride):
+        flow[second + i] = flow[g + length + i]
+
+
 # ---- dropout ------------------------------------------------------------------------------------
 
 

@@ -288,6 +288,73 @@ def sum_inputs(
         flow[second + place] = flow[g + place]
 
 
+# ---- product and concatenation -------------------------------------------------------------------
+
+
+@kernel
+def product_forward(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
+    stride: Index, first: Index, count: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """y = x times the second buffer."""
+    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    second = row_at(base, plan[op + SECOND], stride)
+    for i in range(worker, plan[op + OUTPUTS] * count, workers):
+        place = number_at(i, count, stride)
+        space[y + place] = space[x + place] * space[second + place]
+
+
+@kernel
+def product_inputs(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
+    flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """Gradient of each factor: g times the other one."""
+    x, h = row_at(base, plan[op + SOURCE], stride), row_at(flow_base, plan[op + SOURCE], stride)
+    second = row_at(base, plan[op + SECOND], stride)
+    by_second = row_at(flow_base, plan[op + SECOND], stride)
+    g = row_at(flow_base, plan[op + TARGET], stride)
+    for i in range(worker, plan[op + INPUTS] * count, workers):
+        place = number_at(i, count, stride)
+        flow[h + place] = flow[g + place] * space[second + place]
+        flow[by_second + place] = flow[g + place] * space[x + place]
+
+
+@kernel
+def concatenation_forward(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
+    stride: Index, first: Index, count: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """y = x, followed by the second buffer."""
+    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    second = row_at(base, plan[op + SECOND], stride)
+    behind = row_at(base, plan[op + TARGET] + plan[op + INPUTS], stride)
+    for i in range(worker, plan[op + INPUTS] * count, workers):
+        place = number_at(i, count, stride)
+        space[y + place] = space[x + place]
+    for i in range(worker, (plan[op + OUTPUTS] - plan[op + INPUTS]) * count, workers):
+        place = number_at(i, count, stride)
+        space[behind + place] = space[second + place]
+
+
+@kernel
+def concatenation_inputs(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
+    flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """Pass its part of the gradient on to each buffer."""
+    h = row_at(flow_base, plan[op + SOURCE], stride)
+    second = row_at(flow_base, plan[op + SECOND], stride)
+    g = row_at(flow_base, plan[op + TARGET], stride)
+    behind = row_at(flow_base, plan[op + TARGET] + plan[op + INPUTS], stride)
+    for i in range(worker, plan[op + INPUTS] * count, workers):
+        place = number_at(i, count, stride)
+        flow[h + place] = flow[g + place]
+    for i in range(worker, (plan[op + OUTPUTS] - plan[op + INPUTS]) * count, workers):
+        place = number_at(i, count, stride)
+        flow[second + place] = flow[behind + place]
+
+
 # ---- dropout ------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.core.layers import Conv2d, Dense, Layer, Residual
 from scalarviz.core.layers.activation import Activation
-from scalarviz.core.layers.residual import MOST_DEPTH
+from scalarviz.core.layers.nested import MOST_DEPTH
 from scalarviz.errors import InputError
 from scalarviz.files.onnx.tensors import Array
 from scalarviz.files.onnx.trace import LayerStep, Parameter
@@ -46,7 +46,7 @@ def as_made(steps: Sequence[LayerStep], depth: int = 0) -> list[BuiltLayer]:
             names = {**found[-1].names, "activation": step.names["node"], **parts}
             found[-1] = replace(found[-1], names=names)
         elif step.layer is None:
-            found.append(residual(step, depth + 1))
+            found.append(nested(step, depth + 1))
         else:
             found.append(BuiltLayer(step.layer, dict(step.names), step.parameters, step.state))
     return found
@@ -74,13 +74,20 @@ def weights_of(step: LayerStep) -> str:
     return next((each.name for each in step.parameters if each.matrix), "")
 
 
-def residual(step: LayerStep, depth: int) -> BuiltLayer:
-    """Return the Residual of a step; raise InputError if they are nested too deep."""
+def nested(step: LayerStep, depth: int) -> BuiltLayer:
+    """Return the layer of inner steps; raise InputError if they are nested too deep."""
     if depth > MOST_DEPTH:
-        raise InputError(f"Residuals are nested more than {MOST_DEPTH} deep")
-    inner = tuple(as_made(step.inner, depth))
+        name = "Residual" if step.kind is None else step.kind.__name__
+        raise InputError(f"{name}s are nested more than {MOST_DEPTH} deep")
+    first = as_made(step.inner[: step.first], depth) if step.first else []
+    inner = (*first, *as_made(step.inner[step.first :], depth))
+    layers = [each.layer for each in inner]
     try:
-        layer = Residual(*[each.layer for each in inner])
+        layer = (
+            Residual(layers=layers)
+            if step.kind is None
+            else step.kind(layers=layers, first=len(first))
+        )
     except InputError as error:
         raise InputError(f"{step.node}: {error}") from error
     return BuiltLayer(layer, dict(step.names), inner=inner)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import takewhile
 from math import prod
 
 import numpy as np
@@ -16,6 +17,7 @@ from scalarviz.base.checks.numbers import shorten
 from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula, OnnxOperator
 from scalarviz.core.layers import BatchNorm, Dense, LayerNorm, RMSNorm, Softmax
 from scalarviz.core.layers.activation import Activation
+from scalarviz.core.layers.branches import Concatenate, Product, TwoBranches
 from scalarviz.files.onnx.frequency_encoding import concat, multiply, wave
 from scalarviz.files.onnx.graph import shortest
 from scalarviz.files.onnx.reshape_ops import (
@@ -36,6 +38,7 @@ from scalarviz.files.onnx.trace import (
     LayerStep,
     Parameter,
     Refused,
+    checked,
     nothing,
 )
 from scalarviz.files.onnx.windows import (
@@ -150,6 +153,27 @@ def add(at: At) -> Flow:
     )
 
 
+def branches(kind: type[TwoBranches], otherwise: Callable[[At], Flow], at: At) -> Flow:
+    """Mul or Concat of two values, which makes a Product or Concatenate of two branches."""
+    flows = [each for each in at.inputs if isinstance(each, Flow) and each.waves is None]
+    if len(flows) != 2 or len(at.inputs) != 2:
+        return otherwise(at)
+    a, b = [each.settled for each in flows]
+    if kind is Concatenate:
+        at.only("axis", 1, 1, -len(a.shape))
+    sizes = [each.shape[1:] if kind is Concatenate else each.shape for each in (a, b)]
+    if sizes[0] != sizes[1] or len(a.shape) != len(b.shape):
+        raise Refused(f"it joins {shorten(a.shape)} and {shorten(b.shape)}")
+    shape = a.shape if kind is Product else checked((a.shape[0] + b.shape[0], *a.shape[1:]))
+    pairs = zip(a.steps, b.steps, strict=False)
+    count = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
+    first, second = [each.steps[count:] or (nothing(each.shape),) for each in (a, b)]
+    step = LayerStep(
+        None, at.names, inner=first + second, node=at.node, kind=kind, first=len(first)
+    )
+    return Flow(shape, shape, (*a.steps[:count], step))
+
+
 # ---- activations --------------------------------------------------------------------------------
 
 
@@ -258,10 +282,10 @@ OPERATORS: dict[str, Callable[[At], Flow]] = {
     "Transpose": transpose,
     "Unsqueeze": unsqueeze,
     "Squeeze": squeeze,
-    "Mul": multiply,
+    "Mul": partial(branches, Product, multiply),
     "Sin": partial(wave, "sin"),
     "Cos": partial(wave, "cos"),
-    "Concat": concat,
+    "Concat": partial(branches, Concatenate, concat),
 }
 
 # The output to use, of operators where it is not the first.

@@ -18,6 +18,7 @@ from scalarviz.base.checks.numbers import shorten
 from scalarviz.core.formulas.elementary import pi
 from scalarviz.core.layers import Flatten, FrequencyEncoding, Layer, Reshape
 from scalarviz.core.layers.activation import Activation
+from scalarviz.core.layers.branches import TwoBranches
 from scalarviz.errors import InputError
 from scalarviz.files.onnx.graph import GraphNode
 from scalarviz.files.onnx.tensors import MOST_DIMENSIONS, Array, Constant
@@ -61,7 +62,8 @@ class Parameter:
 class LayerStep:
     """A layer, its names in the file, and its numbers.
 
-    The layer of a Residual is None until all its inner steps are known.
+    The layer of a Residual, or of the other `kind`, is None until all its inner steps are known; of
+    those, `first` are in the first branch of two.
     """
 
     layer: Layer | None
@@ -70,6 +72,8 @@ class LayerStep:
     state: Mapping[str, Array] = field(default_factory=dict)
     inner: tuple[LayerStep, ...] = ()
     node: GraphNode | None = None
+    kind: type[TwoBranches] | None = None
+    first: int = 0
 
 
 def nothing(shape: Shape) -> LayerStep:

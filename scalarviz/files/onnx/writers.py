@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from scalarviz.core.layers import (
     Residual,
     RMSNorm,
 )
+from scalarviz.core.layers.branches import TwoBranches
 from scalarviz.files.onnx.tensors import Array
 from scalarviz.files.onnx.trace import Shape
 from scalarviz.files.onnx.writer import GraphWriter
@@ -240,11 +242,37 @@ def residual(at: LayerContext) -> None:
     writer, layer = at.writer, at.layer
     assert isinstance(layer, Residual)
     x, shape = writer.current, writer.shape
-    inner = at.names.get("layers") or [{}] * len(layer.layers)
-    for each, names in zip(layer.layers, inner, strict=True):
-        write_layer(writer, each, names)
+    write_inner(at)
     writer.see(shape, at.name)
     writer.node("Add", at.name, x, writer.current)
+
+
+def write_inner(at: LayerContext, low: int = 0, high: int | None = None) -> None:
+    """Write the inner layers `low` to before `high`, by default all."""
+    layers = at.layer.layers
+    names = at.names.get("layers") or [{}] * len(layers)
+    for each in range(low, len(layers) if high is None else high):
+        write_layer(at.writer, layers[each], names[each])
+
+
+def branches(operator: str, at: LayerContext) -> None:
+    """Write two branches, and the operator that joins them: rows, or pictures of one size."""
+    writer, layer = at.writer, at.layer
+    assert isinstance(layer, TwoBranches)
+    start = writer.current, writer.shape
+    write_inner(at, high=layer.first)
+    a, a_shape = writer.current, writer.shape
+    writer.current, writer.shape = start
+    write_inner(at, layer.first)
+    shape = layer.joined_shape(a_shape, writer.shape) or (layer.outputs,)
+    if len(shape) == 1:
+        writer.flat(f"{at.name}.second")
+        b = writer.current
+        writer.current, writer.shape = a, a_shape
+        writer.flat(f"{at.name}.first")
+        a, writer.current = writer.current, b
+    axis = {"axis": 1} if operator == "Concat" else {}
+    writer.node(operator, at.name, a, writer.current, shape=shape, **axis)
 
 
 # Each kind of layer: the stem of its generated names, and how it is written.
@@ -263,4 +291,6 @@ WRITERS: Mapping[str, tuple[str, Callable[[LayerContext], None]]] = {
     "Dropout": ("dropout", dropout),
     "FrequencyEncoding": ("encoding", encoding),
     "Residual": ("residual", residual),
+    "Product": ("product", partial(branches, "Mul")),
+    "Concatenate": ("concatenate", partial(branches, "Concat")),
 }

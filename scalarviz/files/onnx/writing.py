@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.base.checks.numbers import shorten
-from scalarviz.core.layers import Conv2d, Dense, Layer, Residual
+from scalarviz.core.layers import Conv2d, Dense, Layer
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file
 from scalarviz.files.onnx.package import the_package
@@ -87,9 +87,7 @@ def check_places(layers: Sequence[Layer]) -> None:
 
 def has_matrix(layer: Layer) -> bool:
     """Return whether a layer, or an inner layer, has a weight matrix."""
-    if isinstance(layer, Residual):
-        return any(map(has_matrix, layer.layers))
-    return isinstance(layer, (Dense, Conv2d))
+    return isinstance(layer, (Dense, Conv2d)) or any(map(has_matrix, layer.layers))
 
 
 def odd_parts(layers: Iterable[Layer]) -> list[str]:
@@ -100,6 +98,5 @@ def odd_parts(layers: Iterable[Layer]) -> list[str]:
             found.append(f"the layer {type(layer).__name__}")
         if layer.activation != "linear" and operator_of(layer.activation) is None:
             found.append(f"the activation {shorten(layer.activation)}")
-        if isinstance(layer, Residual):
-            found += odd_parts(layer.layers)
+        found += odd_parts(layer.layers)
     return found

@@ -121,6 +121,25 @@ def added(shader: Shader, operation: Operation) -> list[str]:
     return [f"for (int i = 0; i < {size}; i++) {line};", *shader.rest(operation.target)]
 
 
+def product(shader: Shader, operation: Operation) -> list[str]:
+    """y = x times the second buffer."""
+    x, second = map(shader.array, operation.sources)
+    y, size = shader.array(operation.target), operation.target.size
+    line = f"{y}[i] = {x}[i] * {second}[i]"
+    return [f"for (int i = 0; i < {size}; i++) {line};", *shader.rest(operation.target)]
+
+
+def concatenation(shader: Shader, operation: Operation) -> list[str]:
+    """y = x, followed by the second buffer."""
+    lines, first, y = [], 0, shader.array(operation.target)
+    for source in operation.sources:
+        place = f"i + {first}" if first else "i"
+        line = f"{y}[{place}] = {shader.array(source)}[i]"
+        lines.append(f"for (int i = 0; i < {source.size}; i++) {line};")
+        first += source.size
+    return [*lines, *shader.rest(operation.target)]
+
+
 WRITERS: dict[str, Callable[[Shader, Operation], list[str]]] = {
     "affine": affine,
     "convolution": convolution,
@@ -131,4 +150,6 @@ WRITERS: dict[str, Callable[[Shader, Operation], list[str]]] = {
     "dropout": nothing,
     "branch": nothing,
     "sum": added,
+    "product": product,
+    "concatenation": concatenation,
 }

@@ -1,6 +1,7 @@
 // Captions of the way back: the slope, and what arrives; as pictures/presenter/captions/backward.py.
 
 import { factorOf } from "./captions_loss.js";
+import { productTerm } from "./captions_forward.js";
 import { captionOfKey, lossTerm } from "./captions_parts.js";
 import { featureOf, isHeldNow, meanOf, poolWindow, varianceOf } from "./captions_rows.js";
 import { calledFormula, caseOf, computedTree, logSumExp } from "./formulas.js";
@@ -286,6 +287,27 @@ function sumBack(ctx) {
   return arriving(ctx, captionOfKey("sum_back", [line], { unit: ctx.called(ctx.behind) }), found);
 }
 
+/** What goes on to each factor: what arrives, times the other one. */
+function productBack(ctx) {
+  const { sources, target } = ctx.operation;
+  const [place] = ctx.place;
+  const found = ctx.upstream[place];
+  const factors = sources.map((each) => ctx.state.values[each][place]).reverse();
+  const lines = sources.map((source, i) => {
+    const term = productTerm(ctx, [found, factors[i]], [target, sources[1 - i]]);
+    return sumLine([term], found * factors[i], { about: [source, place] });
+  });
+  const fields = { unit: ctx.called(ctx.behind) };
+  return arriving(ctx, captionOfKey("product_back", lines, fields), found * factors[0]);
+}
+
+function concatenationBack(ctx) {
+  const found = ctx.upstream[ctx.place[0]];
+  const line = [pieceOf(said(found), { neuron: ctx.before })];
+  const fields = { unit: ctx.called(ctx.behind) };
+  return arriving(ctx, captionOfKey("concatenation_back", [line], fields), found);
+}
+
 function dropoutBack(ctx) {
   const [rate] = ctx.operation.settings;
   const [place] = ctx.place;
@@ -336,6 +358,8 @@ const BACKWARD_CAPTIONS = {
   scale: weightedBack,
   branch: branchBack,
   sum: sumBack,
+  product: productBack,
+  concatenation: concatenationBack,
   dropout: dropoutBack,
   batch_norm: normBack,
   layer_norm: normBack,

@@ -103,6 +103,30 @@ function joinedCaption(ctx) {
   return aboutOutput(ctx, caption, ctx.outputs[place]);
 }
 
+function productCaption(ctx) {
+  const [place] = ctx.place;
+  const { sources } = ctx.operation;
+  const term = productTerm(
+    ctx,
+    sources.map((each) => ctx.state.values[each][place]),
+    sources,
+  );
+  const line = sumLine([term], ctx.outputs[place], { about: ctx.behind });
+  const caption = captionOfKey("product", [line], { unit: ctx.called(ctx.behind) });
+  return aboutOutput(ctx, caption, ctx.outputs[place]);
+}
+
+/** Return the product of the numbers of two neurons, at the place of these buffers. */
+export function productTerm(ctx, numbers, [first, second]) {
+  const [place] = ctx.place;
+  return termOf(numbers, { words: asProduct, neuron: [first, place], behind: [second, place] });
+}
+
+function concatenationCaption(ctx) {
+  const caption = captionOfKey("concatenation", plainLines(listed(ctx.outputs)));
+  return aboutOutput(ctx, caption, ctx.outputs[ctx.place[0]]);
+}
+
 /** Whether the traced number is dropped, and how many others are. */
 function dropoutCaption(ctx) {
   const [rate] = ctx.operation.settings;
@@ -157,6 +181,8 @@ const FORWARD_CAPTIONS = {
   row: rowFormulaCaption,
   branch: branchCaption,
   sum: joinedCaption,
+  product: productCaption,
+  concatenation: concatenationCaption,
   dropout: dropoutCaption,
   batch_norm: batchNormCaption,
 };

@@ -76,17 +76,32 @@ export function pathOfNeuron(say, [name, place]) {
 
 /** Return the path that passes an output and input of the operation `home`. */
 function pathThrough(say, home, place) {
-  const places = say.operations.map(() => [0, 0]);
-  places[home] = place;
-  for (let i = home + 1; i < places.length; i++) {
-    const column = places[i - 1][0];
-    places[i] = [outputFor(say, say.operations[i], column), column];
+  const { operations } = say;
+  const places = { [home]: place };
+  const at = { [operations[home].target]: place[0] };
+  for (let i = home; i >= 0; i--) {
+    const output = at[operations[i].target];
+    if (output === undefined) continue;
+    places[i] ??= [output, inputFor(say, operations[i], output)];
+    for (const source of sourcesFor(say, operations[i], output)) at[source] = places[i][1];
   }
-  for (let i = home - 1; i >= 0; i--) {
-    const output = places[i + 1][1];
-    places[i] = [output, inputFor(say, say.operations[i], output)];
-  }
-  return places;
+  const behind = new Set([operations[home].target]);
+  return operations.map((operation, i) => {
+    const { sources, target } = operation;
+    if (!places[i]) {
+      const source = sources.find((each) => behind.has(each)) ?? sources[0];
+      places[i] = [outputFor(say, operation, at[source], source), at[source]];
+      at[target] ??= places[i][0];
+    }
+    if (sources.some((each) => behind.has(each))) behind.add(target);
+    return places[i];
+  });
+}
+
+/** Return the buffers that an output depends on. */
+export function sourcesFor(say, { kind, sources }, output) {
+  if (kind !== "concatenation") return sources;
+  return [sources[output >= say.buffers[sources[0]].size ? 1 : 0]];
 }
 
 /** Return the output and input of a parameter; those in the middle for a shared one. */
@@ -115,7 +130,10 @@ function perUnit(operation) {
 }
 
 /** Return an output that depends on an input. */
-function outputFor(say, operation, column) {
+function outputFor(say, operation, column, source) {
+  if (operation.kind === "concatenation") {
+    return column + (source === operation.sources[1] ? say.buffers[operation.source].size : 0);
+  }
   if (operation.weights === NO_INDEX)
     return across(say, operation.source, operation.target, column);
   const { into } = weightsFrom(say, operation, column);
@@ -127,6 +145,10 @@ function outputFor(say, operation, column) {
 
 /** Return an input that an output depends on. */
 function inputFor(say, operation, output) {
+  if (operation.kind === "concatenation") {
+    const { size } = say.buffers[operation.source];
+    return output < size ? output : output - size;
+  }
   if (operation.weights === NO_INDEX)
     return across(say, operation.target, operation.source, output);
   const { read } = weightsInto(say, operation, output);

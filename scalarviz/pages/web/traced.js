@@ -2,7 +2,15 @@
 
 import { NO_INDEX } from "./lines.js";
 import { neuronName, weightName } from "./names.js";
-import { owns, pathOfNeuron, pathOfRow, usesOf, weightsFrom, weightsInto } from "./paths.js";
+import {
+  owns,
+  pathOfNeuron,
+  pathOfRow,
+  sourcesFor,
+  usesOf,
+  weightsFrom,
+  weightsInto,
+} from "./paths.js";
 
 /** A weight, by its bank index or NO_INDEX, at a moment of a state; or the neuron that is followed. */
 export class TracedWeight {
@@ -30,7 +38,8 @@ export class TracedWeight {
   }
 
   get before() {
-    return [this.operation.source, this.place[1]];
+    const [output, column] = this.place;
+    return [sourcesFor(this.say, this.operation, output)[0], column];
   }
 
   get behind() {

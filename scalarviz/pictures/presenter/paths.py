@@ -6,7 +6,7 @@ from math import isqrt, prod
 
 import numpy as np
 
-from scalarviz.core.model.operations import NONE, Operation, Places
+from scalarviz.core.model.operations import NONE, Buffer, Operation, Places
 from scalarviz.core.model.program import Program
 from scalarviz.training.session.caption import Neuron
 
@@ -33,15 +33,30 @@ def path_of_neuron(program: Program, neuron: Neuron) -> Path:
 def through(program: Program, home: int, place: tuple[int, int]) -> Path:
     """Return the path that passes an output and input of the operation `home`."""
     operations = program.operations
-    places = [(0, 0)] * len(operations)
-    places[home] = place
-    for i in range(home + 1, len(operations)):
-        column = places[i - 1][0]
-        places[i] = output_for(operations[i], column), column
-    for i in range(home - 1, -1, -1):
-        output = places[i + 1][1]
-        places[i] = output, input_for(operations[i], output)
-    return places
+    places = {home: place}
+    at = {operations[home].target: place[0]}
+    for i in range(home, -1, -1):
+        output = at.get(operations[i].target)
+        if output is not None:
+            places.setdefault(i, (output, input_for(operations[i], output)))
+            at.update(dict.fromkeys(sources_for(operations[i], output), places[i][1]))
+    behind = {operations[home].target}
+    for i, operation in enumerate(operations):
+        if i not in places:  # the path goes on behind its home, and into branches beside it
+            source = next((each for each in operation.sources if each in behind), operation.source)
+            column = at[source]
+            places[i] = output_for(operation, column, source), column
+            at.setdefault(operation.target, places[i][0])
+        if not behind.isdisjoint(operation.sources):
+            behind.add(operation.target)
+    return [places[i] for i in range(len(operations))]
+
+
+def sources_for(operation: Operation, output: int) -> tuple[Buffer, ...]:
+    """Return the buffers that an output depends on."""
+    if operation.kind == "concatenation":
+        return (operation.sources[output >= operation.source.size],)
+    return operation.sources
 
 
 def place_in(operation: Operation, row: int) -> tuple[int, int]:
@@ -74,8 +89,10 @@ def per_unit(operation: Operation) -> int:
     return prod(operation.shape[1:])
 
 
-def output_for(operation: Operation, column: int) -> int:
-    """Return an output that depends on an input."""
+def output_for(operation: Operation, column: int, source: Buffer | None = None) -> int:
+    """Return an output that depends on an input of `source`, by default the first buffer."""
+    if operation.kind == "concatenation":
+        return column + (source == operation.sources[1]) * operation.source.size
     if operation.weights == NONE:
         return across(operation, column, forward=True)
     _, written, _ = weights_from(operation, column)
@@ -87,6 +104,8 @@ def output_for(operation: Operation, column: int) -> int:
 
 def input_for(operation: Operation, output: int) -> int:
     """Return an input that an output depends on."""
+    if operation.kind == "concatenation":
+        return output - (output >= operation.source.size) * operation.source.size
     if operation.weights == NONE:
         return across(operation, output, forward=False)
     rows, read = weights_into(operation, output)

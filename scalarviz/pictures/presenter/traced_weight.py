@@ -21,6 +21,7 @@ from scalarviz.pictures.presenter.paths import (
     Path,
     path,
     path_of_neuron,
+    sources_for,
     weights_from,
     weights_into,
 )
@@ -125,7 +126,8 @@ class TracedWeight:
     @property
     def before(self) -> Neuron:
         """The input of this operation that the signal passes."""
-        return self.operation.source.name, self.place[1]
+        output, column = self.place
+        return sources_for(self.operation, output)[0].name, column
 
     @property
     def behind(self) -> Neuron:

@@ -30,6 +30,8 @@ MAKERS: dict[str, Callable[[], sv.Layer]] = {
     "BatchNorm": lambda: sv.BatchNorm((2, 1, 2)),
     "Dropout": lambda: sv.Dropout(4, 0.4),
     "Residual": lambda: sv.Residual(sv.Dense(4, 3, "tanh"), sv.Dense(3, 4)),
+    "Product": lambda: sv.Product([sv.Dense(4, 3, "tanh"), sv.Dense(3, 2)], sv.Dense(4, 2)),
+    "Concatenate": lambda: sv.Concatenate(sv.Softmax(4), [sv.Dense(4, 3), sv.LayerNorm(3)]),
 }
 every_layer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 # What these make of a sample depends on the others in its batch, or on its place among them; and

@@ -48,7 +48,9 @@ def rows() -> sv.Network:
         sv.LayerNorm(6, 1e-3),
         sv.Residual(sv.Dense(6, 6, "tanh"), sv.RMSNorm(6, 1e-4), sv.Residual(sv.Dense(6, 6))),
         sv.BatchNorm(6),
-        sv.Dense(6, 3, "swish"),
+        sv.Product([sv.Dense(6, 4, "tanh"), sv.Dense(4, 5)], sv.Dense(6, 5, "sigmoid")),
+        sv.Concatenate(sv.Dense(5, 2), sv.Activation(5, "tanh")),
+        sv.Dense(7, 3, "swish"),
     ]
     return sv.Network(layers, seed=2)
 

@@ -114,6 +114,10 @@ CASES = {
     "Residual": layered(
         sv.Dense(2, 3), sv.Residual(sv.Dense(3, 5, "tanh"), sv.Dense(5, 3)), sv.Dense(3, 1)
     ),
+    "Product": layered(
+        sv.Dense(2, 3), sv.Product(sv.Dense(3, 5, "tanh"), sv.Dense(3, 5)), sv.Dense(5, 1)
+    ),
+    "Concatenate": layered(sv.Concatenate(sv.Dense(2, 3, "tanh"), sv.Activation(2, "relu"))),
     "Residual at the end": layered(sv.Residual(sv.Residual(sv.Dense(2, 2, "tanh")))),
     "Activation": layered(sv.Dense(2, 3), sv.Activation(3, "sigmoid"), sv.Activation(3, "exp")),
     "Softmax": layered(sv.Dense(2, 5), sv.Softmax(5)),

@@ -44,7 +44,9 @@ def zoo() -> sv.Session:
         sv.FrequencyEncoding(2, 2),
         *(sv.Dense(8, 6, "swish"), sv.LayerNorm(6), sv.Dense(6, 6, "softplus")),
         *(sv.RMSNorm(6), sv.Residual(*inner), sv.BatchNorm(6), sv.Dense(6, 6, "elu")),
-        *(sv.Dense(6, 6, "sin"), sv.Dense(6, 4, "exp"), sv.Dense(4, 3), sv.Softmax(3)),
+        sv.Product(sv.Dense(6, 5, "tanh"), [sv.Dense(6, 4), sv.Dense(4, 5)]),
+        sv.Concatenate(sv.Dense(5, 2), sv.Activation(5, "relu")),
+        *(sv.Dense(7, 6, "sin"), sv.Dense(6, 4, "exp"), sv.Dense(4, 3), sv.Softmax(3)),
     ]
     pairs = np.random.default_rng(0).normal(size=(16, 5))
     network = sv.Network(layers, seed=1)

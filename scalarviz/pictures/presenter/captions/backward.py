@@ -35,6 +35,7 @@ from scalarviz.pictures.presenter.captions.operations import (
     caption_of,
     feature_of,
     kept_line,
+    product_term,
 )
 from scalarviz.pictures.presenter.captions.rows import average_line, window
 from scalarviz.pictures.presenter.paths import weights_from
@@ -316,6 +317,26 @@ def sum_back(ctx: TracedWeight) -> Caption:
     return arriving(ctx, caption_of("sum_back", line, unit=ctx.called(ctx.behind)), found)
 
 
+def product_back(ctx: TracedWeight) -> Caption:
+    """What goes on to each factor: what arrives, times the other one."""
+    place, (a, b) = ctx.place[0], ctx.operation.sources
+    found = float(ctx.of_sample(ctx.numbers.upstream)[place])
+    lines = []
+    for source, other in ((a, b), (b, a)):
+        factor, ends = float(ctx.held(other)[place]), (ctx.behind, (other.name, place))
+        term = product_term((found, factor), *ends)
+        lines.append(sum_line([term], found * factor, about=(source.name, place)))
+    caption = caption_of("product_back", *lines, unit=ctx.called(ctx.behind))
+    return arriving(ctx, caption, found * float(ctx.held(b)[place]))
+
+
+def concatenation_back(ctx: TracedWeight) -> Caption:
+    found = float(ctx.of_sample(ctx.numbers.upstream)[ctx.place[0]])
+    line: Line = (Piece(said(found), neuron=ctx.before),)
+    caption = caption_of("concatenation_back", line, unit=ctx.called(ctx.behind))
+    return arriving(ctx, caption, found)
+
+
 def dropout_back(ctx: TracedWeight) -> Caption:
     (rate,), place = ctx.operation.settings, ctx.place[0]
     arrived = float(ctx.of_sample(ctx.numbers.upstream)[place])
@@ -376,6 +397,8 @@ BACKWARD_KINDS: dict[str, CaptionFn] = {
     "row": row_formula_back,
     "branch": branch_back,
     "sum": sum_back,
+    "product": product_back,
+    "concatenation": concatenation_back,
     "dropout": dropout_back,
     "batch_norm": norm_back,
 }

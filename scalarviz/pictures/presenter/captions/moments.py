@@ -32,9 +32,11 @@ from scalarviz.pictures.presenter.captions.operations import (
     batch_norm,
     branch,
     caption_of,
+    concatenation,
     dropout,
     joined,
     plain,
+    product,
     weighted,
 )
 from scalarviz.pictures.presenter.captions.rows import row_formula
@@ -270,6 +272,8 @@ FORWARD_KINDS: dict[str, CaptionFn] = {
     "row": row_formula,
     "branch": branch,
     "sum": joined,
+    "product": product,
+    "concatenation": concatenation,
     "dropout": dropout,
     "batch_norm": batch_norm,
 }

@@ -162,6 +162,25 @@ def joined(ctx: TracedWeight) -> Caption:
     return about_output(ctx, caption_of("sum", line, unit=ctx.called(ctx.behind)), y)
 
 
+def product(ctx: TracedWeight) -> Caption:
+    place, result = ctx.place[0], float(ctx.of_sample(ctx.numbers.outputs)[ctx.place[0]])
+    numbers = [float(ctx.held(source)[place]) for source in ctx.operation.sources]
+    ends = [(source.name, place) for source in ctx.operation.sources]
+    line = sum_line([product_term(numbers, *ends)], result, about=ctx.behind)
+    return about_output(ctx, caption_of("product", line, unit=ctx.called(ctx.behind)), result)
+
+
+def product_term(numbers: Sequence[float], first: Neuron, second: Neuron) -> Term:
+    """Return the product of the numbers of two neurons."""
+    return Term(tuple(numbers), PRODUCT, neuron=first, behind=second)
+
+
+def concatenation(ctx: TracedWeight) -> Caption:
+    y = ctx.of_sample(ctx.numbers.outputs)
+    caption = caption_of("concatenation", *plain_lines(listed(y.tolist())))
+    return about_output(ctx, caption, float(y[ctx.place[0]]))
+
+
 def dropout(ctx: TracedWeight) -> Caption:
     """Whether the traced number is dropped, and how many others are."""
     (rate,), place = ctx.operation.settings, ctx.place[0]
