@@ -31,7 +31,7 @@ class TwoBranches(NestedLayer):
     layers    the layers of both in one list, instead; the first `first` are those of one branch
     """
 
-    kind: ClassVar[str]  # of the operation
+    _kind: ClassVar[str]  # of the operation
 
     def __init__(
         self, *branches: Layer | Sequence[Layer], layers: Sequence[Layer] = (), first: int = 0
@@ -51,7 +51,7 @@ class TwoBranches(NestedLayer):
                 f"the branches of a {name} take {takes[0]} and {takes[1]} numbers: make them equal"
             )
         ends = [branch[-1] for branch in pair]
-        outputs = self.joined_size(*[each.outputs for each in ends])
+        outputs = self._joined_size(*[each.outputs for each in ends])
         shape = self.joined_shape(*[each.output_shape for each in ends])
         if outputs is None or shape is None:
             gives = [each.output_shape or each.outputs for each in ends]
@@ -65,20 +65,20 @@ class TwoBranches(NestedLayer):
         self.output_shape = shape
 
     @abstractmethod
-    def joined_size(self, a: int, b: int) -> int | None:
-        """Return the number of outputs; None if the two do not fit together."""
+    def _joined_size(self, a: int, b: int) -> int | None:
+        """Return the number of outputs of branches with `a` and `b`; None if they do not fit."""
 
     @abstractmethod
     def joined_shape(self, a: Shape, b: Shape) -> Shape | None:
-        """Return the shape of the outputs; None if the two do not fit together."""
+        """Return the shape of the outputs of branches with `a` and `b`; None if they are unlike."""
 
     @abstractmethod
-    def joined(self, a: Row, b: Row) -> Row:
-        """Return the outputs for one sample."""
+    def _joined(self, a: Row, b: Row) -> Row:
+        """Return the outputs for one sample, of which the branches make `a` and `b`."""
 
     @abstractmethod
-    def split(self, upstream: Row, a: Row, b: Row) -> tuple[Row, Row]:
-        """Return the gradients of the outputs of both branches for one sample."""
+    def _split(self, upstream: Row, a: Row, b: Row) -> tuple[Row, Row]:
+        """Return the gradients of `a` and `b` for one sample; `upstream` is that of the outputs."""
 
     @final
     @property
@@ -96,22 +96,22 @@ class TwoBranches(NestedLayer):
         self.lower_parts(program, self.first)
         b = program.outputs
         shape = self.joined_shape(a.shape, b.shape) or ()
-        program.add(self.kind, size=self.outputs, shape=shape, sources=(a, b))
+        program.add(self._kind, size=self.outputs, shape=shape, sources=(a, b))
 
     def forward_rows(self, batch: Batch) -> Batch:
         a, b = [forward_through(branch, batch) for branch in self.branches]
         self.kept.extend(zip(a, b, strict=True))
-        return [self.joined(*pair) for pair in zip(a, b, strict=True)]
+        return [self._joined(*pair) for pair in zip(a, b, strict=True)]
 
     def backward_rows(self, upstream: Batch) -> Batch:
         pairs = [self.kept.pop() for _ in upstream][::-1]
-        gradients = [self.split(g, *pair) for g, pair in zip(upstream, pairs, strict=True)]
+        gradients = [self._split(g, *pair) for g, pair in zip(upstream, pairs, strict=True)]
         both = zip(self.branches, zip(*gradients, strict=True), strict=True)
         return added(*[backward_through(branch, list(rows)) for branch, rows in both])
 
     def evaluate_rows(self, batch: Batch) -> Batch:
         a, b = [evaluate_through(branch, batch) for branch in self.branches]
-        return [self.joined(*pair) for pair in zip(a, b, strict=True)]
+        return [self._joined(*pair) for pair in zip(a, b, strict=True)]
 
 
 @final
@@ -129,19 +129,19 @@ class Product(TwoBranches):
     [9.0, -0.0]
     """
 
-    kind = "product"
+    _kind = "product"
 
-    def joined_size(self, a: int, b: int) -> int | None:
+    def _joined_size(self, a: int, b: int) -> int | None:
         return a if a == b else None
 
     def joined_shape(self, a: Shape, b: Shape) -> Shape | None:
         return None if unlike(a, b) else a or b
 
-    def joined(self, a: Row, b: Row) -> Row:
+    def _joined(self, a: Row, b: Row) -> Row:
         return [x * y for x, y in zip(a, b, strict=True)]
 
-    def split(self, upstream: Row, a: Row, b: Row) -> tuple[Row, Row]:
-        return self.joined(upstream, b), self.joined(upstream, a)
+    def _split(self, upstream: Row, a: Row, b: Row) -> tuple[Row, Row]:
+        return self._joined(upstream, b), self._joined(upstream, a)
 
 
 @final
@@ -161,9 +161,9 @@ class Concatenate(TwoBranches):
     [3.0, -4.0, 3.0, 0.0]
     """
 
-    kind = "concatenation"
+    _kind = "concatenation"
 
-    def joined_size(self, a: int, b: int) -> int | None:
+    def _joined_size(self, a: int, b: int) -> int | None:
         return a + b
 
     def joined_shape(self, a: Shape, b: Shape) -> Shape | None:
@@ -171,8 +171,8 @@ class Concatenate(TwoBranches):
             return ()
         return None if unlike(a[1:], b[1:]) else (a[0] + b[0], *a[1:])
 
-    def joined(self, a: Row, b: Row) -> Row:
+    def _joined(self, a: Row, b: Row) -> Row:
         return [*a, *b]
 
-    def split(self, upstream: Row, a: Row, b: Row) -> tuple[Row, Row]:
+    def _split(self, upstream: Row, a: Row, b: Row) -> tuple[Row, Row]:
         return upstream[: len(a)], upstream[len(a) :]

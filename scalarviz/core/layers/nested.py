@@ -65,7 +65,7 @@ class NestedLayer(Layer):
 
     @final
     def lower_parts(self, program: Program, low: int = 0, high: int | None = None) -> None:
-        """Append the operations of inner layers `low` to before `high`, by default all."""
+        """Append to a `program` the operations of layers `low` to before `high`, or of all."""
         part = program.part
         for i in range(low, len(self.layers) if high is None else high):
             program.part = f"{part}.{i}"

@@ -63,6 +63,8 @@ def test_unsuitable_branches_are_refused() -> None:
             sv.Product(*wrong)  # type: ignore[arg-type]  # on purpose
     with refused(InputError, "Product"):
         sv.Product(layers=[dense, sv.Dense(4, 3)], first="1")  # type: ignore[arg-type]  # on purpose
+    with refused(InputError, "Concatenate"):
+        sv.Concatenate(layers=[dense], first=1)
     with refused(InputError, "twice"):
         sv.Concatenate(dense, dense)
     with refused(ShapeError, "4 and 5"):
