@@ -22,7 +22,7 @@ from scalarviz.core.formulas.table import pick
 from scalarviz.core.layers import LAYERS, Layer
 from scalarviz.core.layers.nested import MOST_DEPTH
 from scalarviz.core.layers.perceptron_layer import PerceptronLayer
-from scalarviz.core.model.bank import SCALING
+from scalarviz.core.model.bank_arrays import SCALING
 from scalarviz.core.model.precision import Precision
 from scalarviz.engines.registry import choose
 from scalarviz.errors import FileError, InputError, ScalarvizError

@@ -19,6 +19,7 @@ from scalarviz.base.leaf_calls import value_html
 from scalarviz.core.autograd import copies as copies
 from scalarviz.core.autograd import graph as graph
 from scalarviz.core.autograd.plain_math import check_call
+from scalarviz.core.autograd.scalar import Scalar
 from scalarviz.core.formulas.arithmetic import OPERATIONS, by_some, no_gradient, one
 from scalarviz.core.formulas.retarget import Target
 from scalarviz.core.formulas.table import Formula
@@ -114,7 +115,7 @@ def function(name: str) -> Callable[..., Value]:
     return call
 
 
-class Value:
+class Value(Scalar):
     """A scalar that records the operations that made it, and computes gradients with `backward`.
 
     data    the number, a float or an int; can be set
@@ -237,16 +238,6 @@ class Value:
     def __float__(self) -> float:
         check_call(sys._getframe(1))
         return float(self.data)
-
-    def __int__(self) -> int:
-        return int(self.data)
-
-    def __round__(self, digits: int | None = None) -> float:
-        return round(self.data, digits)
-
-    def __format__(self, spec: str) -> str:
-        """Format the number, as in f"{v:.3f}"; without a `spec`, the formula, as `str` does."""
-        return format(self.data, spec) if spec else str(self)
 
     def item(self) -> float:
         """Return the number, `data`, as in PyTorch."""

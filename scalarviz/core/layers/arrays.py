@@ -15,7 +15,7 @@ from scalarviz.base.checks.numbers import FloatArray, as_floats
 from scalarviz.core.layers.base import Layer
 from scalarviz.core.model.bank import Bank
 from scalarviz.core.model.operations import Shape
-from scalarviz.core.model.weight import Part
+from scalarviz.core.model.part import Part
 from scalarviz.errors import NotFiniteError, ShapeError
 
 UNCHANGED = "nothing was changed"

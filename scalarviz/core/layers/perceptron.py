@@ -16,7 +16,8 @@ from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.core.formulas.table import Formula, pick
 from scalarviz.core.model.bank import Bank, Rows
-from scalarviz.core.model.weight import Part, Weight
+from scalarviz.core.model.part import Part
+from scalarviz.core.model.weight import Weight
 from scalarviz.errors import OrderError
 
 BYTES = 870  # memory of a Weight, about

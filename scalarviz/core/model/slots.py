@@ -9,7 +9,7 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.errors import UnknownSlotError
 
 if TYPE_CHECKING:
-    from scalarviz.core.model.bank import Bank
+    from scalarviz.core.model.bank_arrays import BankArrays
 
 
 @final
@@ -19,7 +19,7 @@ class Slots(Mapping[str, FloatArray]):
     Values are views of the bank; assigning to a name writes into the bank.
     """
 
-    def __init__(self, bank: Bank) -> None:
+    def __init__(self, bank: BankArrays) -> None:
         self._bank = bank
         self._rows = {
             name: row

@@ -25,7 +25,7 @@ from scalarviz.core.formulas.arithmetic import COMPARISONS, OPERATIONS, by_some,
 from scalarviz.core.formulas.table import Formula
 from scalarviz.core.model.operations import SCALAR, Buffer, Operation
 from scalarviz.core.model.program import Moment, Program, columns
-from scalarviz.core.model.weight import WeightValue
+from scalarviz.core.model.weight_value import WeightValue
 from scalarviz.errors import InputError
 
 # All operations of a trace, in the order of their numbers.

@@ -1,4 +1,4 @@
-"""Weight: a live object on one row of a bank; Part: the base of weights, layers and networks.
+"""Weight: a live object on one row of a bank.
 
 A `Weight` holds no number of its own: it reads and writes its row. It keeps, on a stack, the input
 of each forward that no backward has matched yet.
@@ -6,101 +6,20 @@ of each forward that no backward has matched yet.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, final, overload
-
-import numpy as np
+from typing import TYPE_CHECKING, final
 
 from scalarviz.base.checks.attributes import Absent
-from scalarviz.base.checks.numbers import answered, shorten
+from scalarviz.base.checks.numbers import answered
 from scalarviz.base.leaf_calls import weight_html
-from scalarviz.core.autograd.graph import LEAF
-from scalarviz.core.autograd.value import Operand, Value
-from scalarviz.core.model.bank import Bank, Rows
-from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.autograd.value import Value
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.part import Part
+from scalarviz.core.model.weight_value import WeightExpressions, WeightValue
 from scalarviz.errors import InputError, OrderError
 
 
-class Part(ABC):
-    """Base of everything with rows of a bank: weight, perceptron, layer, network.
-
-    Of the four verbs it has `zero_grad` and `step`; subclasses have `forward` and `backward`.
-    """
-
-    __slots__ = ()
-
-    @property
-    @abstractmethod
-    def bank(self) -> Bank:
-        """The bank that holds the parameters."""
-
-    @property
-    @abstractmethod
-    def rows(self) -> Rows:
-        """Rows of the bank that belong to this part."""
-
-    @final
-    def zero_grad(self) -> None:
-        """Set the gradients to 0; forwards that wait for their backward are kept."""
-        self.bank.zero_grad(self.rows)
-
-    @final
-    def step(self, optimizer: Optimizer | None = None) -> None:
-        """Take a step of an `optimizer`; None, the default: SGD(0.01). Frozen parameters stay.
-
-        Raises OrderError without gradients, GradientError if a gradient, UpdateError if a result is
-        not finite; nothing is changed then.
-        """
-        self._step(Optimizer.of(optimizer))
-
-    def _step(self, optimizer: Optimizer) -> None:
-        """Move by an optimizer; an engine may know a faster way."""
-        self.bank.step(optimizer, self.rows)
-
-    @final
-    def freeze(self, on: bool | str | Sequence[str] = True) -> None:
-        """Freeze these parameters, so that steps do not move them; `on=False` unfreezes them.
-
-        on  True, the default, or False; or names of parameters of a network, which alone are
-            frozen: "0.weight", the beginning "0", a pattern such as "*.bias", or a list of these
-
-        Raises UnknownNameError for a name that fits no parameter, InputError for other arguments.
-        """
-        if isinstance(on, (bool, np.bool_)):
-            self._set_frozen(self.rows, bool(on))
-        else:
-            self._set_frozen(self._rows_named(on), True)
-
-    @final
-    def unfreeze(self, names: str | Sequence[str] | None = None) -> None:
-        """Let steps move these parameters again.
-
-        names  those of a network to unfreeze, as for `freeze`; None, the default: all
-        """
-        self._set_frozen(self.rows if names is None else self._rows_named(names), False)
-
-    def _set_frozen(self, rows: Rows, on: bool) -> None:
-        with self.bank.guard:
-            self.bank.fetch()
-            self.bank.frozen[rows] = on
-
-    def _rows_named(self, names: str | Sequence[str]) -> Rows:
-        """Return the rows of parameters by name; a network has some."""
-        raise InputError(
-            f"{type(self).__name__} has no parameters with names, such as {shorten(names)}: write "
-            "net.freeze('0.weight') of a network, or freeze() for all of it"
-        )
-
-    @final
-    @property
-    def frozen(self) -> bool:
-        """True if all parameters are frozen."""
-        return bool(self.bank.frozen[self.rows].all())
-
-
 @final
-class Weight(Part):
+class Weight(WeightExpressions, Part):
     """One trainable number w with its gradient: y = w x.
 
     The four verbs are the whole of backpropagation for one weight. `backward` multiplies the
@@ -199,6 +118,10 @@ class Weight(Part):
         """Number of forwards that no backward has matched yet."""
         return len(self._inputs)
 
+    def as_value(self) -> Value:
+        """Return this weight as a leaf Value; its gradient is added to the bank."""
+        return WeightValue(self)
+
     def __call__(self, x: float) -> float:
         """Return w times `x`, without keeping x for a backward."""
         return self.evaluate(x)
@@ -239,59 +162,6 @@ class Weight(Part):
         self._bank.has_gradients = True
         return self._value[()] * upstream
 
-    def as_value(self) -> Value:
-        """Return this weight as a leaf Value; its gradient is added to the bank."""
-        return WeightValue(self)
-
-    def __add__(self, other: Operand) -> Value:
-        return self.as_value() + other
-
-    def __radd__(self, other: Operand) -> Value:
-        return other + self.as_value()
-
-    def __sub__(self, other: Operand) -> Value:
-        return self.as_value() - other
-
-    def __rsub__(self, other: Operand) -> Value:
-        return other - self.as_value()
-
-    def __mul__(self, other: Operand) -> Value:
-        return self.as_value() * other
-
-    def __rmul__(self, other: Operand) -> Value:
-        return other * self.as_value()
-
-    def __truediv__(self, other: Operand) -> Value:
-        return self.as_value() / other
-
-    def __rtruediv__(self, other: Operand) -> Value:
-        return other / self.as_value()
-
-    def __pow__(self, other: Operand) -> Value:
-        return self.as_value() ** other
-
-    def __rpow__(self, other: Operand) -> Value:
-        return other ** self.as_value()
-
-    def __neg__(self) -> Value:
-        return -self.as_value()
-
-    def __abs__(self) -> Value:
-        return abs(self.as_value())
-
-    def __float__(self) -> float:
-        return self.value
-
-    def __int__(self) -> int:
-        return int(self.value)
-
-    def __round__(self, digits: int | None = None) -> float:
-        return round(self.value, digits)
-
-    def __format__(self, spec: str) -> str:
-        """Format the number, as in f"{w:.3f}"; without a `spec`, as `str` does."""
-        return format(self.value, spec) if spec else str(self)
-
     def item(self) -> float:
         """Return the number, `value`, as in PyTorch."""
         return self.value
@@ -309,65 +179,3 @@ class Weight(Part):
 
     def _repr_html_(self) -> str:
         return weight_html(self)
-
-
-@final
-class WeightValue(Value):
-    """A leaf Value whose data and grad are those of a weight."""
-
-    __slots__ = ("weight",)
-
-    _takes_values = False
-
-    def __init__(self, weight: Weight) -> None:
-        self.weight = weight
-        self._formula = LEAF
-        self._x = self._y = None
-        self.label = weight.name
-
-    @property
-    def data(self) -> float:
-        return self.weight.value
-
-    @data.setter
-    def data(self, data: float) -> None:
-        self.weight.value = data
-
-    @property
-    def grad(self) -> float:
-        return self.weight.grad
-
-    @grad.setter
-    def grad(self, grad: float) -> None:
-        # Not checked, as in Weight.backward: the step raises the error with the name of the weight.
-        self.weight._grad[()] = grad
-        if grad:
-            self.weight.bank.has_gradients = True
-
-
-@final
-class Parameters(Sequence[Weight]):
-    """All weights of a network as a sequence, in the order of the bank; each is made on access."""
-
-    def __init__(self, count: int, weight: Callable[[int], Weight]) -> None:
-        self._count = count
-        self._weight = weight
-
-    def __len__(self) -> int:
-        return self._count
-
-    @overload
-    def __getitem__(self, row: int) -> Weight: ...
-    @overload
-    def __getitem__(self, row: slice) -> list[Weight]: ...
-    def __getitem__(self, row: int | slice) -> Weight | list[Weight]:
-        rows = range(self._count)[row]
-        if isinstance(rows, range):
-            return [self._weight(i) for i in rows]
-        return self._weight(rows)
-
-    def __iter__(self) -> Iterator[Weight]:
-        return map(self._weight, range(self._count))
-
-    def __repr__(self) -> str:
-        return f"Parameters({self._count} weights)"

@@ -17,7 +17,8 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.layers import Layer
-from scalarviz.core.model.bank import SCALING, Bank
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.bank_arrays import SCALING
 from scalarviz.core.model.operations import NONE, Buffer
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.core.model.precision import Precision

@@ -24,7 +24,7 @@ import numpy as np
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.layers import Conv2d
-from scalarviz.core.model.bank import Dtype
+from scalarviz.core.model.bank_arrays import Dtype
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.core.model.trace import TraceProgram
 from scalarviz.data.batches import Batches

@@ -10,7 +10,7 @@ import numpy as np
 from scalarviz.base.checks.limits import Budget
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.core.formulas.table import pick
-from scalarviz.core.model.bank import DTYPES
+from scalarviz.core.model.bank_arrays import DTYPES
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.onnx.freeze_selection import Frozen, choose_frozen

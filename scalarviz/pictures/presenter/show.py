@@ -12,7 +12,7 @@ from scalarviz.base.checks.numbers import answers, number, shorten, size
 from scalarviz.base.texts import text
 from scalarviz.base.visible_text import visible
 from scalarviz.core.autograd.value import Value
-from scalarviz.core.model.weight import Part
+from scalarviz.core.model.part import Part
 from scalarviz.errors import InputError
 from scalarviz.training.network.base import Model
 from scalarviz.training.session.replicas import Replicas

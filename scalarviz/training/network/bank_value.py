@@ -11,8 +11,9 @@ import numpy.typing as npt
 from scalarviz.base.checks.numbers import shorten
 from scalarviz.base.visible_text import visible
 from scalarviz.core.autograd.value import Value
-from scalarviz.core.model.bank import Bank, Dtype
-from scalarviz.core.model.weight import WeightValue
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.bank_arrays import Dtype
+from scalarviz.core.model.weight_value import WeightValue
 from scalarviz.errors import InputError, OwnershipError
 
 Places: TypeAlias = npt.NDArray[np.intp]

@@ -15,9 +15,9 @@ from scalarviz.base.messages import caution
 from scalarviz.core.formulas.losses import JUDGED, Loss
 from scalarviz.core.layers import Layer
 from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.part import Part
 from scalarviz.core.model.precision import Precision
 from scalarviz.core.model.program import Program
-from scalarviz.core.model.weight import Part
 from scalarviz.data.batches import Batches
 from scalarviz.engines.common.base import Engine, Run
 from scalarviz.engines.common.snapshot import Snapshot

@@ -20,7 +20,8 @@ from scalarviz.base.visible_text import visible
 from scalarviz.core.autograd.value import Value
 from scalarviz.core.formulas.losses import AnyLoss, Loss
 from scalarviz.core.formulas.table import pick
-from scalarviz.core.model.bank import DTYPES, Dtype, Rows
+from scalarviz.core.model.bank import Rows
+from scalarviz.core.model.bank_arrays import DTYPES, Dtype
 from scalarviz.core.model.operations import NONE
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.core.model.precision import Precision

@@ -31,7 +31,8 @@ from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.core.formulas.table import Formula
 from scalarviz.core.layers import Layer, Perceptron
 from scalarviz.core.model.bank import Bank
-from scalarviz.core.model.weight import Part, Weight
+from scalarviz.core.model.part import Part
+from scalarviz.core.model.weight import Weight
 from scalarviz.errors import GradientMismatchError, InputError
 from scalarviz.training.network.base import Model
 

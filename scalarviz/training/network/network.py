@@ -25,11 +25,14 @@ from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.core.layers import Layer
 from scalarviz.core.layers.arrays import ParameterArray, named_layers, own_parameters
 from scalarviz.core.layers.chain import as_layers
-from scalarviz.core.model.bank import SCALING, Bank, Rows
+from scalarviz.core.model.bank import Bank, Rows
+from scalarviz.core.model.bank_arrays import SCALING
 from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.parameters import Parameters
+from scalarviz.core.model.part import Part
 from scalarviz.core.model.precision import Precision
 from scalarviz.core.model.program import Program, columns
-from scalarviz.core.model.weight import Parameters, Part, Weight
+from scalarviz.core.model.weight import Weight
 from scalarviz.engines.common.portions import Tell, take_steps
 from scalarviz.engines.registry import FULL, EngineRow, choose
 from scalarviz.errors import InputError, OwnershipError

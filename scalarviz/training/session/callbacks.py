@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, final
 
 from scalarviz.base.checks.numbers import check_signature, shorten, true_or_false
-from scalarviz.core.model.weight import Part, Weight
+from scalarviz.core.model.part import Part
+from scalarviz.core.model.weight import Weight
 from scalarviz.errors import InputError, OrderError
 from scalarviz.training.session.step_view import StepNumbers
 from scalarviz.training.session.trainer import as_values, checked_rate, rows_of

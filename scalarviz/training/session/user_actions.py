@@ -10,8 +10,9 @@ from typing import Any, final
 from scalarviz.base.checks.numbers import shorten, size
 from scalarviz.core.formulas.losses import AnyLoss, Loss
 from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.part import Part
 from scalarviz.core.model.precision import Precision
-from scalarviz.core.model.weight import Part, Weight
+from scalarviz.core.model.weight import Weight
 from scalarviz.data import DataSet
 from scalarviz.errors import InputError
 from scalarviz.training.session.conditions import Function, checked

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.model.weight import Part
+from scalarviz.core.model.part import Part
 from scalarviz.errors import GradientError, InputError, OrderError, UpdateError
 from tests.wording import refused
 

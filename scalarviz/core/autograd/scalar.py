@@ -1,0 +1,26 @@
+"""Scalar: the conversions to plain numbers that Value and Weight share."""
+
+from __future__ import annotations
+
+
+class Scalar:
+    """A number: `item` of a subclass returns it."""
+
+    __slots__ = ()
+
+    def item(self) -> float:
+        """Return the number, as in PyTorch."""
+        raise NotImplementedError
+
+    def __float__(self) -> float:
+        return self.item()
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __round__(self, digits: int | None = None) -> float:
+        return round(self.item(), digits)
+
+    def __format__(self, spec: str) -> str:
+        """Format the number, as in f"{w:.3f}"; without a `spec`, as `str` does."""
+        return format(self.item(), spec) if spec else str(self)

@@ -1,0 +1,250 @@
+"""LayerOnBank: what a layer is before it computes: sizes, names, and a place on a bank."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from scalarviz.base.checks.attributes import set_known
+from scalarviz.base.checks.numbers import FloatArray, answered, size
+from scalarviz.core.formulas.initializers import Init
+from scalarviz.core.layers.perceptron import Perceptron
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.bank_arrays import ROW_NAME, SCALING
+from scalarviz.core.model.operations import Shape
+from scalarviz.core.model.part import Part
+from scalarviz.core.model.weight import Weight
+from scalarviz.errors import InputError, OwnershipError
+
+if TYPE_CHECKING:
+    from scalarviz.core.layers.base import Layer
+
+
+class LayerOnBank(Part):
+    """The base of Layer, without the verbs: its sizes, activation, names and rows of a bank."""
+
+    if not TYPE_CHECKING:  # a type checker knows the names by itself
+        __setattr__ = set_known
+
+    def __init_subclass__(cls) -> None:
+        if "__init__" in vars(cls):
+            cls.__init__ = answered(cls.__init__)  # type: ignore[method-assign]  # the same arguments
+
+    def __init__(self, inputs: int, outputs: int, activation: str = "linear") -> None:
+        self.inputs = size(inputs, f"the inputs of {type(self).__name__}")
+        self.outputs = size(outputs, f"the outputs of {type(self).__name__}")
+        self._activation = activation
+        self.size = 0  # number of parameters; set by subclasses
+        self.first_row = 0
+        self.state_size = 0  # length of its part of the bank's state; set by subclasses
+        self.first_state = 0
+        # (channels, height, width) if the numbers are a picture, else ().
+        self.input_shape: Shape = ()
+        self.output_shape: Shape = ()
+        self.layers: tuple[Layer, ...] = ()  # its inner layers, e.g. of a Residual
+        self._bank: Bank | None = None
+        self._has_own_bank = False
+        self._has_lent = False  # whether views of the bank were handed out
+        # For unmatched forwards: the size of each batch, and what `forward_rows` keeps.
+        self._batches: list[int] = []
+        self.kept: list[Any] = []
+
+    @final
+    @property
+    def activation(self) -> str:
+        """Name of the activation; "linear" for layers that have none."""
+        return self._activation
+
+    def check_activation(self, name: str) -> None:
+        """Raise InputError if this layer cannot have the activation `name`."""
+        if name != self._activation:
+            raise InputError(
+                f"{self} has no activation that could be changed: choose a layer that has one, "
+                "such as Dense, Conv2d or Activation"
+            )
+
+    def set_activation(self, name: str) -> None:
+        """Set the activation, such as "tanh".
+
+        Raises InputError for a layer without activation, UnknownNameError for an unknown `name`.
+        """
+        self.check_activation(name)
+
+    def initialize(self, init: Init, seed: int) -> None:
+        """Write the initial numbers of `init` and `seed` into this layer's rows, if any."""
+
+    def row_name(self, row: int) -> str:
+        """Return the name of a parameter; `row` counts from the layer's first."""
+        raise IndexError(f"{self} has no parameters")
+
+    def state_name(self, place: int) -> str:
+        """Return the name of a number of the state; `place` counts from the layer's first."""
+        raise IndexError(f"{self} keeps nothing of its batches")
+
+    def parameter_shapes(self) -> dict[str, Shape]:
+        """Return the shapes of its arrays of parameters by name, in the order of their rows.
+
+        By default all of them are one array, "weight"; those of inner layers are theirs.
+        """
+        return {"weight": (self.size,)} if self.size and not self.layers else {}
+
+    def state_shapes(self) -> dict[str, Shape]:
+        """Return the shapes of the arrays of its state by name, in their order."""
+        return {"state": (self.state_size,)} if self.state_size and not self.layers else {}
+
+    def weight(self, row: int) -> Weight:
+        """Return the Weight on a row, made on first use; `row` counts from the layer's first."""
+        raise IndexError(f"{self} has no parameters")
+
+    def check_states(self, states: FloatArray) -> None:
+        """Raise InputError if states read from a file are not possible for this layer.
+
+        `states` has shape (steps, state): the whole state of a bank in each row.
+        """
+        if not np.isfinite(self.own_states(states)).all():
+            raise InputError(f"what {self} has kept is not finite")
+        for layer in self.layers:
+            layer.check_states(states)
+
+    @final
+    def own_states(self, states: FloatArray) -> FloatArray:
+        """Return this layer's columns of `states`, shape (steps, state)."""
+        return states[:, self.first_state : self.first_state + self.state_size]
+
+    def made_parts(self) -> Sequence[Perceptron | Weight | Layer]:
+        """Return the perceptrons, weights or inner layers that were made so far."""
+        return ()
+
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """Return the arguments of the constructor for another layer of this kind and shape."""
+
+    def again(self) -> Layer:
+        """Return another layer of this kind and shape, without a bank."""
+        return type(self)(**self.settings())  # type: ignore[return-value]  # all are Layers
+
+    # The bank: that of a network, or one of its own.
+
+    @final
+    @property
+    def bank(self) -> Bank:
+        """The bank of the network; a bank of its own, made on first use, if it is in no network."""
+        return self.bind_alone()
+
+    @final
+    def bind_alone(self) -> Bank:
+        """Make a bank of its own unless this layer has a bank; return the bank."""
+        if self._bank is not None:
+            return self._bank
+        bank = Bank(self.size, "float64", self.state_size)
+        self.bind(bank, 0, Init(), 0)
+        bank.name_of = self._name_on_bank
+        self._has_own_bank = True
+        return bank
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Let the copy of a bank of its own name its rows by the copy of the layer."""
+        self.__dict__.update(state)
+        if self._bank is not None and self._bank.name_of is ROW_NAME:
+            self._bank.name_of = self._name_on_bank
+
+    def _name_on_bank(self, row: int) -> str:
+        own = self.first_row <= row < self.first_row + self.size
+        return self.row_name(row - self.first_row) if own else ROW_NAME(row)
+
+    @final
+    @property
+    def rows(self) -> slice:
+        return slice(self.first_row, self.first_row + self.size)
+
+    @final
+    def bind(
+        self, bank: Bank, first_row: int, init: Init, seed: int, first_state: int = SCALING
+    ) -> None:
+        """Move to rows of a bank, and write the initial numbers there.
+
+        bank         the Bank of a network
+        first_row    first of this layer's rows
+        init, seed   initializer and seed of the numbers
+        first_state  first of this layer's places in the state; by default the first after `scaling`
+
+        Raises OwnershipError if the layer belongs to a network, or was used by itself.
+        """
+        self.check_free()
+        if self._bank is not None:
+            self._leave_own_bank(self._bank)
+        self._bank = bank
+        self.first_row = first_row
+        self.first_state = first_state
+        self.initialize(init, seed)
+
+    @final
+    @property
+    def state(self) -> FloatArray:
+        """This layer's part of `bank.state`, float64: non-parameter state such as running means."""
+        return self.bank.state[self.first_state : self.first_state + self.state_size]
+
+    @final
+    def check_free(self) -> None:
+        """Raise OwnershipError if this layer, or one of its inner layers, is on a bank already.
+
+        A bank of its own on which nothing was computed or changed does not count.
+        """
+        if self._has_own_bank and self._is_as_made():
+            return
+        for layer in self.layers:
+            layer.check_free()
+        if self._bank is not None:
+            raise OwnershipError(
+                f"{self} has its numbers already, from another network or from being used by "
+                "itself: make a new layer"
+            )
+
+    @final
+    def _is_as_made(self) -> bool:
+        """Whether nothing was computed, changed or made on its own bank."""
+        if self._is_in_use():
+            return False
+        bank, new = self.bank, self.again().bank
+        changed = bank.grad.any() or bank.frozen.any() or bank.step_count
+        return not changed and all(
+            np.array_equal(old, made)
+            for old, made in ((bank.value, new.value), (bank.state, new.state))
+        )
+
+    @final
+    def _is_in_use(self) -> bool:
+        """Whether a forward is unmatched, or weights or views were made, also in inner layers."""
+        parts = self.made_parts()
+        return (
+            bool(self._batches)
+            or self._has_lent
+            or any(not isinstance(part, LayerOnBank) or part._is_in_use() for part in parts)
+        )
+
+    @final
+    def _leave_own_bank(self, bank: Bank) -> None:
+        """Leave its own bank, whose arrays become read-only, so that no write to them is lost."""
+        for array in (bank.value, bank.grad, bank.frozen, bank.state):
+            array.flags.writeable = False
+        self._bank, self._has_own_bank = None, False
+        for layer in self.layers:
+            layer._leave_own_bank(bank)
+
+    @final
+    def lost_statistic(self) -> str:
+        """Return name and value of the first number of its state that is not finite, or ""."""
+        bad = np.flatnonzero(~np.isfinite(self.state))
+        return f"{self.state_name(int(bad[0]))} {self.state[bad[0]]}" if bad.size else ""
+
+    @final
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({self.inputs} -> {self.outputs})"
+
+    @final
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{key}={value!r}" for key, value in self.settings().items())
+        return f"{type(self).__name__}({settings})"
