@@ -43,9 +43,9 @@ __version__ = "0.1.0"
 # core/layers/kinds.py.
 _HOMES = {
     "Value": "core.autograd.value",
-    "where": "core.autograd.value",
-    "maximum": "core.autograd.value",
-    "minimum": "core.autograd.value",
+    "where": "core.autograd.choices",
+    "maximum": "core.autograd.choices",
+    "minimum": "core.autograd.choices",
     "Weight": "core.model.weight",
     "Bank": "core.model.bank",
     "Perceptron": "core.layers",
@@ -95,10 +95,10 @@ _HOMES = {
 
 if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz import data as data
+    from scalarviz.core.autograd.choices import maximum as maximum
+    from scalarviz.core.autograd.choices import minimum as minimum
+    from scalarviz.core.autograd.choices import where as where
     from scalarviz.core.autograd.value import Value as Value
-    from scalarviz.core.autograd.value import maximum as maximum
-    from scalarviz.core.autograd.value import minimum as minimum
-    from scalarviz.core.autograd.value import where as where
     from scalarviz.core.formulas.initializers import Init as Init
     from scalarviz.core.formulas.losses import Loss as Loss
     from scalarviz.core.formulas.schedules import Schedule as Schedule

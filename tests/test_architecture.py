@@ -296,6 +296,14 @@ def test_importing_stays_light(program: str, heavy: tuple[str, ...]) -> None:
     assert loaded == [], f"`{program}` loads {loaded}"
 
 
+def test_the_idea_is_read_in_one_sitting() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    listed = text.partition("## The idea in one sitting")[2].partition("\n## ")[0]
+    files = re.findall(r"^\d+\. `(scalarviz/.+?)`", listed, re.MULTILINE)
+    lines = sum(len((ROOT / file).read_text(encoding="utf-8").splitlines()) for file in files)
+    assert len(files) == 10 and lines <= 1_760
+
+
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "BENCHMARKS.md"])
 def test_every_link_to_a_file_leads_somewhere(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")

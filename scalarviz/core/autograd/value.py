@@ -19,7 +19,7 @@ from scalarviz.base.leaf_calls import value_html
 from scalarviz.core.autograd import copies as copies
 from scalarviz.core.autograd import graph as graph
 from scalarviz.core.autograd.plain_math import check_call
-from scalarviz.core.autograd.scalar import Scalar
+from scalarviz.core.autograd.value_methods import ValueMethods
 from scalarviz.core.formulas.arithmetic import OPERATIONS, by_some, no_gradient, one
 from scalarviz.core.formulas.retarget import Target
 from scalarviz.core.formulas.table import Formula
@@ -115,7 +115,7 @@ def function(name: str) -> Callable[..., Value]:
     return call
 
 
-class Value(Scalar):
+class Value(ValueMethods):
     """A scalar that records the operations that made it, and computes gradients with `backward`.
 
     data    the number, a float or an int; can be set
@@ -192,34 +192,6 @@ class Value(Scalar):
     __rpow__ = reflected("power")
     __neg__ = unary("negate")
     __abs__ = unary("abs")
-
-    if TYPE_CHECKING:  # written by `python -m tests.core.autograd.value_methods`
-        # The rows of OPERATIONS without a symbol.
-        maximum: Callable[..., Value]
-        minimum: Callable[..., Value]
-        where: Callable[..., Value]
-
-        def abs(self) -> Value: ...
-        def cos(self) -> Value: ...
-        def elu(self) -> Value: ...
-        def erfc(self) -> Value: ...
-        def exp(self) -> Value: ...
-        def expm1(self) -> Value: ...
-        def gelu(self) -> Value: ...
-        def leaky_relu(self) -> Value: ...
-        def linear(self) -> Value: ...
-        def log(self) -> Value: ...
-        def log1p(self) -> Value: ...
-        def relu(self) -> Value: ...
-        def relu_right(self) -> Value: ...
-        def sigmoid(self) -> Value: ...
-        def sin(self) -> Value: ...
-        def softplus(self) -> Value: ...
-        def sqrt(self) -> Value: ...
-        def swish(self) -> Value: ...
-        def tanh(self) -> Value: ...
-
-        # End of the rows.
 
     # As in PyTorch, comparisons are of data, and the hash is that of the object.
     __eq__ = graph.compare("equal", operator.eq)
@@ -358,24 +330,6 @@ for _row in OPERATIONS.values():
 def total(gradient: Any, more: Value) -> Value:
     """Return the sum of two gradients, where the first may be the initial 0."""
     return gradient + more if isinstance(gradient, Value) or gradient != 0 else more
-
-
-@answered
-def where(condition: Operand, x: Operand, y: Operand) -> Value:
-    """Return `x` where `condition` is not 0, else `y`; the gradient goes to the chosen one."""
-    return Value.where(condition, x, y)
-
-
-@answered
-def maximum(x: Operand, y: Operand) -> Value:
-    """Return the larger of `x` and `y`; if equal, each gets half of the gradient."""
-    return Value.maximum(x, y)
-
-
-@answered
-def minimum(x: Operand, y: Operand) -> Value:
-    """Return the smaller of `x` and `y`; if equal, each gets half of the gradient."""
-    return Value.minimum(x, y)
 
 
 # Runs formulas on Values, for derivatives of derivatives.

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class LayerOnBank(Part):
-    """The base of Layer, without the verbs: its sizes, activation, names and rows of a bank."""
+    """The base of Layer, without the verbs: its sizes, activation, names and rows of a bank.
+
+    `inputs`, `outputs` and `activation` are as in Layer.
+    """
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
         __setattr__ = set_known

@@ -19,7 +19,7 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks.numbers import shorten
-from scalarviz.core.autograd import value as values
+from scalarviz.core.autograd import choices
 from scalarviz.core.autograd.value import ON_VALUES
 from scalarviz.core.formulas import arithmetic, elementary
 from scalarviz.core.formulas.arithmetic import COMPARISONS
@@ -33,9 +33,9 @@ Function = Callable[..., Any]
 
 # The functions that choose between Values, and the same for plain numbers.
 CHOICES: Mapping[Function, Function] = {
-    values.where: arithmetic.where,
-    values.maximum: arithmetic.maximum,
-    values.minimum: arithmetic.minimum,
+    choices.where: arithmetic.where,
+    choices.maximum: arithmetic.maximum,
+    choices.minimum: arithmetic.minimum,
 }
 # Functions of libraries and their counterparts in formulas, which never raise, and have fast
 # versions in kernels.

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from scalarviz.core.autograd.value import Value, maximum, minimum, where
+from scalarviz.core.autograd.choices import maximum, minimum, where
+from scalarviz.core.autograd.value import Value
 from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.core.formulas.arithmetic import OPERATIONS
 from scalarviz.errors import GradientMismatchError

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalarviz.core.autograd.value import Value, maximum, where
+from scalarviz.core.autograd.choices import maximum, where
+from scalarviz.core.autograd.value import Value
 
 
 @pytest.fixture

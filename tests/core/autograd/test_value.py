@@ -17,7 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalarviz.core.autograd.value import Value, maximum, minimum, where
+from scalarviz.core.autograd.choices import maximum, minimum, where
+from scalarviz.core.autograd.value import Value
 from scalarviz.core.formulas.arithmetic import OPERATIONS
 from scalarviz.core.model.weight import Weight
 from scalarviz.errors import InputError

@@ -1,6 +1,6 @@
 """The block of `Value` that shows its methods to type checkers and editors, made from the table.
 
-`python -m tests.core.autograd.value_methods` writes it into scalarviz/core/autograd/value.py.
+`python -m tests.core.autograd.value_methods` writes it to scalarviz/core/autograd/value_methods.py.
 """
 
 from pathlib import Path
@@ -8,7 +8,7 @@ from pathlib import Path
 import scalarviz
 from scalarviz.core.formulas.arithmetic import OPERATIONS
 
-PATH = Path(scalarviz.__file__).parent / "core" / "autograd" / "value.py"
+PATH = Path(scalarviz.__file__).parent / "core" / "autograd" / "value_methods.py"
 BEGIN = "        # The rows of OPERATIONS without a symbol.\n"
 END = "        # End of the rows.\n"
 
@@ -24,7 +24,7 @@ def block() -> str:
 
 
 def replaced(text: str) -> str:
-    """The text of value.py with this block in it."""
+    """The text of that file with this block in it."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     return before + BEGIN + block() + END + after

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from scalarviz.core.autograd.value import Value, where
+from scalarviz.core.autograd.choices import where
+from scalarviz.core.autograd.value import Value
 from scalarviz.core.model.trace import record_function, recorded_inputs
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.training.network.expression import compile

@@ -16,7 +16,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import scalarviz as sv
-from scalarviz.core.autograd.value import Value, maximum, minimum, where
+from scalarviz.core.autograd.choices import maximum, minimum, where
+from scalarviz.core.autograd.value import Value
 from scalarviz.core.formulas.arithmetic import COMPARISONS, OPERATIONS
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.core.model.optimizer import Optimizer

@@ -1,0 +1,232 @@
+"""ModelOnEngine: a model before its verbs: its bank, program and engine, and its layers."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, Self, final
+
+import numpy as np
+
+from scalarviz.base.checks.attributes import set_known, unknown
+from scalarviz.base.checks.numbers import FloatArray, shorten
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.layers import Layer
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.part import Part
+from scalarviz.core.model.precision import Precision
+from scalarviz.core.model.program import Program
+from scalarviz.data.batches import Batches
+from scalarviz.engines.common.base import Engine, Run
+from scalarviz.engines.common.snapshot import Snapshot
+from scalarviz.engines.registry import EngineRow
+from scalarviz.errors import InputError
+
+
+class ModelOnEngine(Part):
+    """The base of Model, without the verbs: its bank, program and engine, and its layers."""
+
+    if not TYPE_CHECKING:  # a type checker knows the names by itself
+        __getattr__, __setattr__ = unknown, set_known
+
+    CALLED: ClassVar[str]  # in errors: "the network"
+
+    inputs: int
+    outputs: int
+    layers: tuple[Layer, ...] = ()
+    _bank: Bank
+    _engine: Engine
+
+    # The differences between the two.
+
+    @abstractmethod
+    def _lowered(self) -> Program:
+        """Return the program, made anew."""
+
+    @abstractmethod
+    def _choose(self, engine: str, samples: int, precision: Precision) -> EngineRow:
+        """Return the row of the engine for batches of so many samples; raise EngineError."""
+
+    @abstractmethod
+    def _ones(self) -> tuple[FloatArray, bool]:
+        """Return ones for the newest unmatched forward, and whether it is answered by one row."""
+
+    @abstractmethod
+    def name_of(self, row: int) -> str:
+        """Return the name of the parameter on a `row` of the bank."""
+
+    @abstractmethod
+    def find_rows(self, part: object) -> object:
+        """Return the rows of a `part` of this model; return anything else unchanged."""
+
+    @abstractmethod
+    def copy(self, dtype: str | None = None) -> Self:
+        """Return a model of its own with the same numbers, in `dtype` if one is given.
+
+        Raises InputError for a model that cannot be copied.
+        """
+
+    # The bank and the engine.
+
+    @final
+    @property
+    def bank(self) -> Bank:
+        return self._bank
+
+    @final
+    @property
+    def row_numbers(self) -> Sequence[int]:
+        """The rows of the bank that hold its parameters, as numbers."""
+        rows, every = self.rows, range(len(self._bank))
+        return every[rows] if isinstance(rows, slice) else rows.tolist()
+
+    @final
+    @property
+    def parameter_names(self) -> list[str]:
+        """The names of its parameters, in the order of `row_numbers`."""
+        return [self.name_of(row) for row in self.row_numbers]
+
+    def reading_order(self) -> Sequence[int]:
+        """Return the numbers of its parameters in the order in which one reads them."""
+        return range(len(self.row_numbers))
+
+    @final
+    @property
+    def dtype(self) -> str:
+        """Dtype of the parameters, "float32" or "float64"."""
+        return self._bank.dtype
+
+    @final
+    @property
+    def engine(self) -> str:
+        """Name of the engine that runs the verbs."""
+        return self._engine.name
+
+    @final
+    @property
+    def precision(self) -> Precision:
+        """Precision in which the engine computes."""
+        return self._engine.precision
+
+    @cached_property
+    def program(self) -> Program:
+        """The operations of this model, as engines run them and pictures show them."""
+        return self._lowered()
+
+    @final
+    def _run_on(self, row: EngineRow, precision: Precision) -> None:
+        """Make the first engine, which has been checked."""
+        self._waiting: list[tuple[FloatArray, bool]] = []  # outputs, and whether of one sample
+        self._engine = row.make(self.layers, self.program, self._bank, precision)
+
+    @final
+    def to(self, engine: str, precision: str | Precision | None = None) -> Self:
+        """Run on another engine from now on, and return the model itself.
+
+        engine     "python", "cpu", "cuda" or "auto", the fastest here for one sample
+        precision  "full", "mixed" or a Precision; None, the default: unchanged
+
+        Forwards that wait for their backward are dropped. Raises EngineError if the engine cannot
+        run here, or not this model in this precision.
+        """
+        chosen, before = Precision.of(precision or self.precision), self.precision
+        row = self._choose(engine, 1, chosen)
+        row.check(self._bank, chosen, self.program)
+        made = row.make(self.layers, self.program, self._bank, chosen)
+        self.forget()
+        self._engine = made
+        if chosen != before:
+            self._bank.start_scaling(chosen)
+        return self
+
+    @final
+    def check_engine(
+        self, engine: str, precision: str | Precision | None = None, samples: int = 1
+    ) -> tuple[str, Precision]:
+        """Return the engine and precision that this model would run with, without changing it.
+
+        engine     "python", "cpu", "cuda" or "auto"
+        precision  "full", "mixed" or a Precision; None, the default: unchanged
+        samples    in a batch; on a GPU a small network is slower than on "cpu"
+
+        Raises EngineError if the engine cannot run this model in this precision.
+        """
+        chosen = self.precision if precision is None else Precision.of(precision)
+        row = self._choose(engine, samples, chosen)
+        row.check(self._bank, chosen, self.program)
+        return row.name, chosen
+
+    @final
+    def start(self, engine: str, precision: Precision) -> None:
+        """Start a training on an `engine` in a `precision`: everything but the values is reset."""
+        self.to(engine, precision)
+        self._bank.restart(precision)
+
+    @final
+    def run(self, batches: Batches, loss: Loss) -> Run:
+        """Return a run of this model on its engine, on `batches` with a `loss`, for a session."""
+        return self._engine.run(batches, loss)
+
+    @final
+    def snapshot(self) -> Snapshot:
+        """Return a Snapshot of the current numbers.
+
+        Its `request()` asks for a copy and `ready` says whether it has arrived, both at once;
+        `read()` and `await` wait for it. Use `Session.snapshot` while a session trains this model.
+        """
+        return self._engine.snapshot()
+
+    @final
+    def forget(self) -> None:
+        """Drop all forwards that wait for their backward."""
+        self._engine.forget()
+        self._waiting.clear()
+
+    # Layers.
+
+    @final
+    @property
+    def activations(self) -> tuple[str, ...]:
+        """Name of the activation of each layer."""
+        return tuple([layer.activation for layer in self.layers])
+
+    @final
+    def check_loss(self, loss: Loss) -> None:
+        """Raise InputError if a `loss` does not go with the last activation."""
+        if self.layers:
+            last = [each.formula for each in self.program.operations[-1:]]
+            for name in {self.layers[-1].activation, *last}:
+                loss.check_output(name)
+
+    @final
+    def check_activation(self, layer: int, name: str) -> int:
+        """Return the index of a `layer`; raise InputError if it cannot have activation `name`."""
+        count = len(self.layers)
+        if not count:
+            raise InputError("a compiled function has no layers whose activation could be changed")
+        if not isinstance(layer, (int, np.integer)) or layer not in range(-count, count):
+            raise InputError(f"the network has layers 0 to {count - 1}, and no {shorten(layer)}")
+        self.layers[layer].check_activation(name)
+        return int(layer) % count
+
+    @final
+    def places_of(self, layer: int) -> list[int]:
+        """Return every index of the layer at index `layer`, which may be used several times."""
+        return [i for i, other in enumerate(self.layers) if other is self.layers[layer]]
+
+    @final
+    def set_activation(self, layer: int, name: str, *, anew: bool = False) -> None:
+        """Set the activation of a layer; forwards that wait for their backward are dropped.
+
+        layer  index of the layer
+        name   name of an activation, such as "tanh"
+        anew   whether to set it even if the layer has it; by default False
+
+        Raises InputError for a layer without activation, UnknownNameError for an unknown name.
+        """
+        place = self.check_activation(layer, name)
+        if anew or self.layers[place].activation != name:
+            self.layers[place].set_activation(name)
+            self.program = self._lowered()  # at once: other threads may read it
+            self.to(self.engine)
