@@ -9,12 +9,14 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.layers import LAYERS
 from scalarviz.core.layers.base import Batch
-from scalarviz.core.model.operations import KINDS, Kind
+from scalarviz.core.layers.branches import Row, TwoBranches
+from scalarviz.core.model.operations import KINDS, Kind, Shape
 from scalarviz.core.model.program import Program
-from scalarviz.engines.common.reference import REFERENCES, Reference, not_none
+from scalarviz.engines.common.reference import REFERENCES, OperationArrays, Reference, not_none
 from scalarviz.errors import EngineError, InputError
 from scalarviz.pictures.presenter.captions.moments import caption
 from scalarviz.pictures.presenter.show import Show
@@ -47,11 +49,37 @@ class Mirror(sv.Layer):
         return [[-x for x in sample] for sample in batch]
 
 
+class Difference(TwoBranches):
+    """y = a(x) - b(x), by a kind of operation that reads two buffers."""
+
+    _kind = "difference"
+
+    def _joined_size(self, a: int, b: int) -> int | None:
+        return a if a == b else None
+
+    def joined_shape(self, a: Shape, b: Shape) -> Shape | None:
+        return ()
+
+    def _joined(self, a: Row, b: Row) -> Row:
+        return [x - y for x, y in zip(a, b, strict=True)]
+
+    def _split(self, upstream: Row, a: Row, b: Row) -> tuple[Row, Row]:
+        return upstream, [-g for g in upstream]
+
+
+def difference_back(_: object, numbers: OperationArrays) -> tuple[FloatArray, FloatArray]:
+    gradient = not_none(numbers.upstream)
+    return gradient, -gradient
+
+
 @pytest.fixture(autouse=True)
 def rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(KINDS, "mirror", Kind("mirror", "y = -x"))
     mirror = Reference(lambda _, numbers: -numbers.x, lambda _, n: -not_none(n.upstream))
     monkeypatch.setitem(REFERENCES, "mirror", mirror)
+    monkeypatch.setitem(KINDS, "difference", Kind("difference", "y = a - b"))
+    difference = Reference(lambda _, numbers: np.subtract(*numbers.inputs), difference_back)
+    monkeypatch.setitem(REFERENCES, "difference", difference)
     monkeypatch.setitem(LAYERS, "Mirror", Mirror)
 
 
@@ -90,6 +118,22 @@ def test_it_is_learned_and_captions_say_what_its_row_says() -> None:
     assert f"{back} goes on = arrives × derivative of mirror" in texts
     s.advance(30)
     assert s.loss < s.losses[0]
+
+
+def test_one_that_reads_two_buffers_is_learned_told_and_drawn(studio: Studio) -> None:
+    s = session(Difference([sv.Dense(4, 4, "tanh"), sv.Dense(4, 4)], sv.Dense(4, 4)))
+    whole = s.copy()
+    texts = told(s)
+    assert f"{text('captions.plain', name='difference')} y = a - b" in texts
+    whole.advance(1)
+    np.testing.assert_allclose(s.network.bank.value, whole.network.bank.value)
+    assert sv.gradcheck(s.network, np.eye(3)).error < 1e-6
+    layout = Stage(Show(s), reduced_motion=True).plan
+    lines = {name: line for line in layout.neurons for name in line.buffers}
+    assert lines["difference 1"].way is not None
+    for place in range(len(s.operations) - 1, -1, -1):  # and back in time
+        s.back(1, "operation")
+        assert s.next == s.operations[place]
 
 
 def test_captions_of_one_with_parameters(stretched: None) -> None:

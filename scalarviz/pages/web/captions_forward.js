@@ -82,7 +82,8 @@ function activationCaption(ctx) {
 /** Caption of a kind without one of its own: the meaning in its table row. */
 function plainForward(ctx) {
   const name = (ctx.operation.formula || ctx.operation.kind).replaceAll("_", " ");
-  const lines = plainLines(`${listed(ctx.inputs)} → ${listed(ctx.outputs)}`);
+  const inputs = ctx.operation.sources.map((each) => listed(ctx.state.values[each])).join(", ");
+  const lines = plainLines(`${inputs} → ${listed(ctx.outputs)}`);
   const title = text("captions.plain", { name });
   const caption = captionWith(title, pretty(ctx.operation.meaning), lines);
   return aboutOutput(ctx, caption, ctx.outputs[ctx.place[0]]);

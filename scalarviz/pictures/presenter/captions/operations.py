@@ -138,10 +138,11 @@ def activation_line(
 def plain(ctx: TracedWeight) -> Caption:
     """Caption of a kind without one of its own: the meaning in its table row."""
     name = (ctx.formula or ctx.operation.kind).replace("_", " ")
-    x, y = ctx.of_sample(ctx.numbers.inputs), ctx.of_sample(ctx.numbers.outputs)
+    read, y = map(ctx.held, ctx.operation.sources), ctx.of_sample(ctx.numbers.outputs)
     kind = ctx.operation.about
     meaning = pretty(row_text(f"rows.kinds.{kind.name}.meaning", kind.meaning))
-    lines = plain_lines(f"{listed(x.tolist())} → {listed(y.tolist())}")
+    inputs = ", ".join(listed(each.tolist()) for each in read)
+    lines = plain_lines(f"{inputs} → {listed(y.tolist())}")
     caption = Caption(text("captions.plain", name=name), meaning, lines)
     return about_output(ctx, caption, float(y[ctx.place[0]]))
 

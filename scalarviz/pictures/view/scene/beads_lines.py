@@ -141,6 +141,7 @@ class Station:
     lift     height of its middle over the middle of the flow
     neurons  what a line shows, without points
     joins    the station where a skip connection begins that ends here
+    first    unit with the wire from the first one of the line before
     origin   where its middle stands
     again    whether it repeats the line at the end of the row before
     bars     room for bars beside its neurons
@@ -158,6 +159,7 @@ class Station:
     lift: float = 0.0
     neurons: Neurons = NO_NEURONS
     joins: int = NONE
+    first: int = 0
     origin: FloatArray = field(default_factory=lambda: np.zeros(3))
     again: bool = False
     bars: float = 0.0
@@ -215,6 +217,16 @@ def stations_of(program: Program, names: Names, *, upright: bool = False) -> lis
     forks: dict[str, int] = {}
     for place, operation in enumerate(program.operations):
         last = found[-1]
+        shown, source = last.neurons.buffers, operation.source
+        if len(operation.sources) == 1 and source.name not in shown:  # a second branch begins
+            forks.update(dict.fromkeys(shown, len(found) - 1))
+            begin = found[forks[source.name]]
+            run = Run(run.upright, begin.run.count, begin.run.images)
+            neurons = replace(begin.neurons, sums="", values=source.name, also=())
+            last = Station("line", NONE, run, run, begin.shape, neurons=neurons)
+            last.joins = forks[source.name]
+            found.append(last)
+            shown = neurons.buffers
         if len(operation.shape) > 1:
             before, after = run, unit_run(program, place, not run.upright)
             count = operation.shape[0]
@@ -234,7 +246,7 @@ def stations_of(program: Program, names: Names, *, upright: bool = False) -> lis
                 last.neurons, sums=last.neurons.values, values=target, names=seen, also=()
             )
         elif operation.kind == "branch":
-            forks[operation.source.name] = len(found) - 1
+            forks.update(dict.fromkeys(shown, len(found) - 1))
             last.neurons = replace(last.neurons, also=(*last.neurons.also, operation.target.name))
         else:
             after = unit_run(program, place, run.upright)
@@ -243,8 +255,12 @@ def stations_of(program: Program, names: Names, *, upright: bool = False) -> lis
             if operation.parameters:
                 found.append(Station("scale", place, before, before))
             line = line_of(program, place, run, operation.target, names)
-            if operation.kind == "sum":
-                line.joins = forks.get(operation.sources[1].name, NONE)
+            if len(operation.sources) > 1:
+                names_read = [each.name for each in operation.sources[::-1]]
+                skipped = next((name for name in names_read if name not in shown), names_read[0])
+                line.joins = forks.get(skipped, NONE)
+                if operation.kind == "concatenation" and source.name not in shown:
+                    line.first = run.count - before.count
             found.append(line)
     return found
 

@@ -144,10 +144,14 @@ def straight(stations: list[Station], number: int, line: int) -> list[Wires]:
     station, before = stations[number], stations[number - 1]
     if before.kind == "scale":
         before = stations[number - 2]
-    if before.kind == "wall" or before.run.count != station.run.count:
+    count, is_part = before.run.count, station.joins != NONE
+    if before.kind == "wall" or (count != station.run.count and not is_part):
         return []
     starts, ends = (
         places_of(each, stations)[: each.run.count] + each.origin for each in (before, station)
     )
+    ends = ends[station.first : station.first + count]
+    if len(ends) != count:
+        return []
     head = half_of(station) if station.run.images else None
     return [Wires(starts, ends, station.place, line - 1, True, head)]

@@ -20,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.core.model.operations import NONE, Operation, Shape
+from scalarviz.core.model.operations import NONE, Buffer, Operation, Shape
 from scalarviz.core.model.program import Program
 from scalarviz.pictures.view.scene.beads import beads
 from scalarviz.pictures.view.scene.layout_builder import (
@@ -96,10 +96,13 @@ def lay_out(
     inputs = program.inputs
     drawing.line(first_row(program, inputs.shape, inputs.size, axis, NONE), inputs, NONE)
     for place, operation in enumerate(program.operations):
+        if len(operation.sources) == 1 and operation.source.name not in drawing.neurons[-1].buffers:
+            begin_again(drawing, place, operation)
         if len(operation.shape) > 1:
             put(drawing, place, operation)
         else:
-            usual = scale if operation.parameters else go_on
+            alone = join if len(operation.sources) > 1 else go_on
+            usual = scale if operation.parameters else alone
             STEPS.get(operation.kind, usual)(drawing, place, operation)
     return drawing.finished()
 
@@ -164,8 +167,8 @@ def ends_of(row: Row, direction: FloatArray) -> float:
 def ends_in_sum(program: Program, place: int) -> bool:
     """Return whether a skip connection joins right behind this plate, so it cannot go up."""
     following = program.operations[place + 1 :]
-    kinds = ["sum" if each.kind == "sum" else len(each.shape) > 1 for each in following]
-    return "sum" in kinds and True not in kinds[: kinds.index("sum")]
+    kinds = ["join" if len(each.sources) > 1 else len(each.shape) > 1 for each in following]
+    return "join" in kinds and True not in kinds[: kinds.index("join")]
 
 
 def room_before(drawing: LayoutBuilder, grid: PlateGrid, corner: FloatArray) -> float:
@@ -207,17 +210,23 @@ def go_on(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
     drawing.line(following, operation.target, operation.layer)
 
 
-def row_after(drawing: LayoutBuilder, place: int, room: float = 0.0) -> Row:
-    """Return the next row if no plate comes between, with `room` added to the gap."""
-    row, leaving, operation = drawing.row, drawing.leaving, drawing.program.operations[place]
-    shape = drawing.shape_of(place)
-    count = shape[0] if shape else operation.target.size
+def row_after(
+    drawing: LayoutBuilder, place: int, room: float = 0.0, shown: Buffer | None = None
+) -> Row:
+    """Return the next row if no plate comes between, with `room` added to the gap.
+
+    shown  the buffer that it shows, by default what the operation at `place` writes
+    """
+    row, leaving = drawing.row, drawing.leaving
+    shape = drawing.shape_of(place) if shown is None else shown.shape
+    neurons = (shown or drawing.program.operations[place].target).size
+    count = shape[0] if shape else neurons
     if count == len(row.middles):
         size = row.side * max(row.shape[1:], default=1) * (1.0 if row.shape else 2.0 * RIM)
         side = size / max(shape[1:]) if shape else 1.0
         found = replace(row, shape=shape, side=side)
     else:
-        found = first_row(drawing.program, shape, operation.target.size, row.axis, place)
+        found = first_row(drawing.program, shape, neurons, row.axis, place)
         found = found.moved(row.middles.mean(axis=0))
         if is_up(leaving) and drawing.plates:
             # A wider row extends to the right: there may be plates on its left.
@@ -238,19 +247,44 @@ def activate(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
 
 def branch(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
     """Mark the last row as the start of a skip connection."""
-    begin = Fork(len(drawing.neurons) - 1, len(drawing.plates), drawing.leaving)
-    drawing.branches[operation.source.name] = begin
+    fork(drawing)
     drawing.repeat(operation)
 
 
+def fork(drawing: LayoutBuilder) -> None:
+    """Note the last row as one that a later row reads past the plates between."""
+    begin = Fork(len(drawing.neurons) - 1, len(drawing.plates), drawing.leaving)
+    drawing.branches.update(dict.fromkeys(drawing.neurons[-1].buffers, begin))
+
+
+def begin_again(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
+    """Repeat the row that an operation reads, behind the branch before, as its second branch."""
+    fork(drawing)
+    following = row_after(drawing, place, drawing.gap, operation.source)
+    way = straight_way(drawing, drawing.branches[operation.source.name], following)
+    drawing.line(following, operation.source, operation.layer, way)
+
+
 def join(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
-    """Place a row that adds a skip connection, and the line of that connection past the plates."""
-    following = row_after(drawing, place)
-    begin = drawing.branches.get(operation.sources[1].name)
-    way = None if begin is None else straight_way(drawing, begin, following)
-    if len(following.middles) == len(drawing.row.middles):
-        drawing.wire(drawing.row.middles, following.middles, place, outgoing=True)
+    """Place a row that reads a skip connection, and the line of that connection past the plates."""
+    following, row = row_after(drawing, place), drawing.row
+    way = None
+    if begin := skipped(drawing, operation):
+        way = straight_way(drawing, begin, following)
+    parts = following.middles
+    if operation.kind == "concatenation":  # which goes on from the last row, with one of its parts
+        is_first = operation.source.name in drawing.neurons[-1].buffers
+        parts = parts[: len(row.middles)] if is_first else parts[-len(row.middles) :]
+    if len(parts) == len(row.middles):
+        drawing.wire(row.middles, parts, place, outgoing=True)
     drawing.line(following, operation.target, operation.layer, way)
+
+
+def skipped(drawing: LayoutBuilder, operation: Operation) -> Fork | None:
+    """Return the row that an operation reads past the plates before it."""
+    last = drawing.neurons[-1].buffers
+    names = [source.name for source in operation.sources[::-1]]
+    return drawing.branches.get(next((name for name in names if name not in last), names[0]))
 
 
 def scale(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
@@ -311,9 +345,8 @@ def pixel_by_pixel(
     return Plate(first, rows, columns, width, origin, RIGHT, DOWN, NEAR, *about, tiles, down == 0)
 
 
-# Kinds that neither `go_on` nor `scale` places.
+# Kinds that neither `go_on` nor `join` nor `scale` places.
 STEPS: dict[str, Callable[[LayoutBuilder, int, Operation], None]] = {
     "activation": activate,
     "branch": branch,
-    "sum": join,
 }
