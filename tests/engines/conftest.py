@@ -1,6 +1,5 @@
-"""What the tests of kernels share: functions of dispatch.py, compiled for a row and a type."""
+"""What the tests of kernels share: functions of dispatch.py, compiled for a working type."""
 
-import ast
 import importlib.util
 import sys
 from collections.abc import Callable
@@ -12,31 +11,21 @@ import numpy as np
 import pytest
 
 from scalarviz.engines.codegen import cache_files, dispatch
-from scalarviz.engines.codegen.kernel_choice import numbered_rows
-from scalarviz.engines.codegen.kernel_source import parse, variables, versions
+from scalarviz.engines.codegen.kernel_source import versions
 from scalarviz.engines.codegen.unit_source import HEAD, Dtype, UnitWriter
 
-# In a file of kernels these functions have no wrapper for Python; here they are called by it.
-MARKS = '"nogil": True', '"nogil": True, "cache": True'
-WRAPPERS = '"no_cpython_wrapper": True, "no_cfunc_wrapper": True', ""
-
-
-def rows_of(function: Callable[..., Any]) -> dict[int, Any]:
-    """The rows that a function of dispatch.py, or one that it calls, has a body for; by number."""
-    first, known = parse(function).body[0], variables(function)
-    if ast.unparse(first).startswith("row = nth("):
-        return dict(numbered_rows(first, known))
-    called = [each for each in known.values() if getattr(each, "__name__", "") == "move_rows"]
-    return rows_of(called[0]) if called else {}
+# In a file of kernels these functions have no wrapper for Python; here the first is called by it.
+FOOT = """compiled = numba.njit(fastmath=REORDERED, cache=True, **OPTIONS)({name}.py_func)
+"""
 
 
 def text_of(name: str, row: Any, dtype: Dtype) -> str:
-    """The file of a function of dispatch.py for a row, as in a file of kernels."""
+    """The file of a function of dispatch.py for a row, or for all, as in a file of kernels."""
     writer = UnitWriter(dtype, row)
     assert writer.name(getattr(dispatch, name)) == name
     constants = [*writer.formulas.constants.values(), *writer.wide.constants.values()]
-    head = HEAD.format(versions=versions(), dtype=dtype).replace(*MARKS).replace(*WRAPPERS)
-    return "\n\n\n".join([head, *constants, *writer.sources]) + "\n"
+    head = HEAD.format(versions=versions(), dtype=dtype)
+    return "\n\n\n".join([head, *constants, *writer.sources, FOOT.format(name=name)])
 
 
 def import_text(text: str, stem: str) -> ModuleType:
@@ -51,25 +40,25 @@ def import_text(text: str, stem: str) -> ModuleType:
 
 
 class Kernels:
-    """The functions of dispatch.py in one working type, and how they compare with plain Python."""
+    """The functions of dispatch.py in one working type, and how they compare with plain Python.
 
-    def __init__(self, dtype: Dtype) -> None:
-        self.dtype = dtype
+    row  the row of a table that they are compiled for; None for all, which share what they call
+    """
+
+    def __init__(self, dtype: Dtype, row: Any = None) -> None:
+        self.dtype, self.row = dtype, row
         self.functions: list[Any] = []  # all that were compiled or loaded
         self.function = cache(self._function)
 
-    def _function(self, name: str, number: Any = None) -> Any:
-        """A function of dispatch.py, compiled for the row with a number if it has a table."""
-        row = rows_of(getattr(dispatch, name)).get(number)
-        text = text_of(name, row, self.dtype)
-        function = getattr(import_text(text, f"test_{name}_{self.dtype}"), name)
+    def _function(self, name: str) -> Any:
+        text = text_of(name, self.row, self.dtype)
+        function = import_text(text, f"test_{name}_{self.dtype}").compiled
         self.functions.append(function)
         return function
 
     def compiled(self, name: str, *arguments: Any) -> list[Any]:
         """What is left of the arrays among the arguments, and the result."""
-        number = arguments[0] if rows_of(getattr(dispatch, name)) else None
-        return self._run(self.function(name, number), self.dtype, arguments)
+        return self._run(self.function(name), self.dtype, arguments)
 
     def plain(self, name: str, *arguments: Any) -> list[Any]:
         """The same of the plain version, in float64."""

@@ -125,7 +125,7 @@ def test_a_schedule_is_exact(kernels: Kernels, schedule: sv.Schedule) -> None:
     number = list(SCHEDULES).index(schedule.name)
     settings = np.array([*schedule.settings.values(), 0.0])
     for step in range(15):
-        found = kernels.function("schedule_factor", number)(number, float(step), settings)
+        found = kernels.function("schedule_factor")(number, float(step), settings)
         assert found == schedule.factor(step), step
 
 
@@ -136,7 +136,7 @@ def test_the_constants_of_a_step_are_exact(kernels: Kernels, optimizer: sv.Optim
         expected = optimizer.row.constants(step, *settings)
         found = np.zeros(len(expected))
         number = list(OPTIMIZERS).index(optimizer.name)
-        write = kernels.function("optimizer_constants", number)
+        write = kernels.function("optimizer_constants")
         write(number, step, np.array([*settings, 0.0]), found)
         assert tuple(found) == expected
 
@@ -152,16 +152,6 @@ def test_draws_are_those_of_every_engine(kernels: Kernels) -> None:
     u, v = same("unit", words[0]), same("unit", words[1])
     same("uniform", u, -2.0, 3.0)
     same("normal", u, v, 1.0, 2.0)
-
-
-def test_a_row_of_each_table_is_right_in_float64() -> None:
-    doubles = Kernels("float64")
-    test_an_activation_is_the_formula_of_its_row(doubles, "tanh")
-    test_an_activation_multiplies_the_gradient(doubles, "tanh")
-    test_a_row_formula_does_the_samples_that_count(doubles, "layer_norm")
-    test_a_loss_adds_up_the_samples_that_count(doubles, "mse")
-    test_an_optimizer_moves_what_is_not_frozen(doubles, sv.Adam(), "some")
-    test_a_schedule_is_exact(doubles, SCHEDULED[2])
 
 
 @pytest.mark.slow

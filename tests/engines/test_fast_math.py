@@ -9,7 +9,7 @@ import pytest
 from scalarviz.core.formulas import elementary
 from scalarviz.engines.codegen.kernel_source import versions
 from scalarviz.engines.codegen.unit_source import HEAD, Dtype, UnitWriter
-from tests.engines.conftest import MARKS, import_text
+from tests.engines.conftest import import_text
 
 INF = math.inf
 
@@ -47,7 +47,7 @@ LIMITS = {
 }
 
 FILL = """
-@numba.njit(fastmath=REORDERED, **OPTIONS)
+@numba.njit(fastmath=REORDERED, cache=True, **OPTIONS)
 def fill_{name}(x, y):
     for i in range(len(x)):
         y[i] = {function}(x[i])
@@ -64,7 +64,7 @@ class Functions:
             FILL.format(name=name, function=writer.name(getattr(elementary, name)))
             for name in LIMITS
         ]
-        head = HEAD.format(versions=versions(), dtype=dtype).replace(*MARKS)
+        head = HEAD.format(versions=versions(), dtype=dtype)
         parts = [head, *writer.constants.values(), *writer.sources, *loops]
         self.module = import_text("\n\n".join(parts) + "\n", f"test_elementary_{dtype}")
 

@@ -68,7 +68,7 @@ def test_a_row_formula_that_branches_goes_sample_by_sample(
     assert called in text_of("row_forward", row, "float32")
     called = "test_kernel_source_largest_backward_tile(x, y, memo,"
     assert called in text_of("row_backward", row, "float32")
-    changed = Kernels("float32")
+    changed = Kernels("float32", row)
     x = np.random.default_rng(0).random((5, 21))
     arguments = (
         list(ROW_FORMULAS).index("largest"),
