@@ -209,12 +209,6 @@ def test_an_encoding_has_nothing_to_learn() -> None:
     assert sv.FrequencyEncoding(2).size == 0
 
 
-def test_dense_is_a_matrix_product() -> None:
-    layer = sv.Dense(4, 3)
-    w, b = layer.bank.value[:12].reshape(3, 4), layer.bank.value[12:]
-    assert layer(X) == pytest.approx(X @ w.T + b)
-
-
 def test_the_weights_of_a_perceptron_are_the_rows_of_the_matrix() -> None:
     layer = sv.Dense(4, 3)
     assert layer.perceptrons[2].weights[1].index == 2 * 4 + 1

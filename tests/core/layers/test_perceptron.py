@@ -25,10 +25,6 @@ def make(activation: str = "tanh") -> sv.Perceptron:
     return p
 
 
-def test_forward_is_the_activation_of_the_weighted_sum() -> None:
-    assert make().forward([0.3, 0.4]) == math.tanh(2.0 * 0.3 - 0.4 + 0.5)
-
-
 def test_a_call_gives_the_same_and_keeps_nothing() -> None:
     p = make()
     assert p([0.3, 0.4]) == p.forward([0.3, 0.4])
@@ -68,15 +64,6 @@ def test_step_moves_every_weight_and_zero_grad_clears_every_gradient() -> None:
     assert [w.value for w in p.parts] == pytest.approx([1.9, -1.3, 0.4])
     p.zero_grad()
     assert [w.grad for w in p.parts] == [0.0, 0.0, 0.0]
-
-
-def test_a_frozen_perceptron_stays() -> None:
-    p = make()
-    p.freeze()
-    p.forward([1.0, 3.0])
-    p.backward()
-    p.step()
-    assert [w.value for w in p.parts] == [2.0, -1.0, 0.5]
 
 
 @pytest.mark.parametrize(

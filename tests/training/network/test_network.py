@@ -155,20 +155,6 @@ def test_gradients_agree_for_random_networks(case: tuple[sv.Network, np.ndarray]
 # Forward and backward match like brackets.
 
 
-def test_two_forwards_before_a_backward_give_the_right_sum() -> None:
-    nested, plain = rgb(dtype="float64"), rgb(dtype="float64")
-    g = np.random.default_rng(1).normal(size=(4, 3))
-    nested.forward(COLOURS[:4])
-    nested.forward(COLOURS[4:])
-    nested.backward(g)
-    nested.backward(2 * g)
-    plain.forward(COLOURS[4:])
-    plain.backward(g)
-    plain.forward(COLOURS[:4])
-    plain.backward(2 * g)
-    assert nested.bank.grad == pytest.approx(plain.bank.grad, rel=1e-13)
-
-
 def test_a_single_sample_may_be_followed_by_a_batch() -> None:
     net = rgb()
     net.forward(COLOURS[0])
@@ -227,21 +213,6 @@ def test_no_steps_change_nothing(engine: str) -> None:
         net.train(x, 1 - x, steps=-1)
 
 
-def test_training_leaves_nothing_behind() -> None:
-    net = sv.Network([2, 3, 1])
-    for _ in range(100):
-        net.train_step([0.5, 0.5], [1.0], "mse")
-    assert all(weight.unmatched == 0 for weight in net.parameters())
-
-
-def test_forget_drops_what_waits() -> None:
-    net = texture()
-    net.forward([[0.1, 0.2]] * 3)
-    net.forget()
-    with pytest.raises(OrderError):
-        net.backward()
-
-
 # Its parameters.
 
 
@@ -261,15 +232,6 @@ def test_parameters_are_the_weights_in_the_order_of_the_bank() -> None:
     assert parameters[5] is net.layers[1].perceptrons[0].weights[5]  # type: ignore[attr-defined]  # of a layer that has it
     assert parameters[-1].index == len(net.bank) - 1
     assert [w.index for w in parameters[2:4]] == [2, 3]
-
-
-def test_a_weight_is_a_live_view_of_the_bank() -> None:
-    net = rgb()
-    w = net.parameters()[7]
-    before = net(COLOURS)
-    w.value = 3.0
-    assert net.bank.value[7] == 3.0
-    assert (net(COLOURS) != before).any()
 
 
 def test_weights_of_a_million_parameters_are_made_when_asked_for() -> None:
