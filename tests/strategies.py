@@ -26,7 +26,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
 LAYER_KINDS = st.sampled_from(
     [
         "dense", "layer_norm", "rms_norm", "encoding", "softmax", "pool", "convolution", "residual",
-        "activation", "reshape",
+        "activation", "reshape", "product", "concatenation",
     ]
 )  # fmt: skip
 # What these do depends on the whole batch, or on chance.
@@ -67,6 +67,13 @@ def networks(draw: st.DrawFn, learning: bool = False) -> tuple[sv.Network, np.nd
         elif kind == "residual":
             inner = draw(st.integers(1, 3))
             layers.append(sv.Residual(sv.Dense(width, inner, "tanh"), sv.Dense(inner, width)))
+        elif kind in ("product", "concatenation"):
+            inner = draw(st.integers(1, 3))
+            branch = [sv.Dense(width, inner, "tanh"), sv.Dense(inner, width)]
+            beside = draw(st.sampled_from([sv.Dense(width, width), sv.Activation(width, "linear")]))
+            both = draw(st.permutations([branch, beside]))
+            layers.append(sv.Product(*both) if kind == "product" else sv.Concatenate(*both))
+            width = layers[-1].outputs
         elif kind == "activation":
             layers.append(sv.Activation(width, draw(st.sampled_from(list(ACTIVATIONS)))))
         elif kind == "reshape":

@@ -47,6 +47,10 @@ def forward(program: Program, value: Array, x: Array) -> Array:
             target[:] = source
         elif operation.kind == "sum":
             target[:] = source + part(space, operation.sources[1])
+        elif operation.kind == "product":
+            target[:] = source * part(space, operation.sources[1])
+        elif operation.kind == "concatenation":
+            target[:] = np.hstack([part(space, each) for each in operation.sources])
         elif operation.kind == "activation":
             target[:] = np.vectorize(ACTIVATIONS[operation.formula].value)(source)
         else:
@@ -89,6 +93,12 @@ def backward(program: Program, value: Array, space: Array, upstream: Array) -> t
         elif operation.kind == "sum":
             for each in operation.sources:
                 part(flow, each)[:] += g
+        elif operation.kind == "product":
+            for each, factor in zip(operation.sources, operation.sources[::-1], strict=True):
+                part(flow, each)[:] += g * part(space, factor)
+        elif operation.kind == "concatenation":
+            for each, own in zip(operation.sources, np.split(g, [x.shape[1]], axis=1), strict=True):
+                part(flow, each)[:] += own
         elif operation.kind == "activation":
             derivative = np.vectorize(ACTIVATIONS[operation.formula].derivative)
             part(flow, operation.source)[:] += g * derivative(x, y)

@@ -500,13 +500,15 @@ def test_gains_and_shifts_are_level_with_their_units(program: Program, form: For
 @every_form
 def test_a_skip_connection_leads_past_all_walls(program: Program, form: Form) -> None:
     layout = in_form(program, form)
-    sums = [op for op in program.operations if op.kind == "sum"]
-    assert sum(line.way is not None for line in layout.neurons) == len(sums)
-    for operation in sums:
-        line, *_ = lines_of(layout, operation.target.name)
-        sources = [each.points[0, 0] for each in lines_of(layout, operation.sources[1].name)]
+    read = {op.target.name: op.sources for op in program.operations if len(op.sources) > 1}
+    led_to = [line for line in layout.neurons if line.way is not None]
+    assert read.keys() <= {name for line in led_to for name in line.buffers}
+    for line in led_to:
+        names = [each.name for name in line.buffers for each in read.get(name, ())]
+        lines = [each for name in names or [line.values] for each in lines_of(layout, name)]
         way = line.way
-        assert way[0, 0] in sources and way[-1, 0] == line.points[0, 0]
+        assert way[0, 0] in [each.points[0, 0] for each in lines if each is not line]
+        assert way[-1, 0] == line.points[0, 0]
         for start, end in pairwise(way):
             assert np.count_nonzero(start != end) == 1  # level or upright
             for plate in layout.plates:

@@ -246,8 +246,8 @@ def stations_of(program: Program, names: Names, *, upright: bool = False) -> lis
                 last.neurons, sums=last.neurons.values, values=target, names=seen, also=()
             )
         elif operation.kind == "branch":
-            forks.update(dict.fromkeys(shown, len(found) - 1))
             last.neurons = replace(last.neurons, also=(*last.neurons.also, operation.target.name))
+            forks.update(dict.fromkeys(last.neurons.buffers, len(found) - 1))
         else:
             after = unit_run(program, place, run.upright)
             same = (after.count, after.images) == (run.count, run.images)

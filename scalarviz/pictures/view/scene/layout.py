@@ -247,8 +247,8 @@ def activate(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
 
 def branch(drawing: LayoutBuilder, place: int, operation: Operation) -> None:
     """Mark the last row as the start of a skip connection."""
-    fork(drawing)
     drawing.repeat(operation)
+    fork(drawing)
 
 
 def fork(drawing: LayoutBuilder) -> None:
