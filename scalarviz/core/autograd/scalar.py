@@ -12,9 +12,6 @@ class Scalar:
         """Return the number, as in PyTorch."""
         raise NotImplementedError
 
-    def __float__(self) -> float:
-        return self.item()
-
     def __int__(self) -> int:
         return int(self.item())
 

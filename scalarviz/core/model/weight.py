@@ -162,6 +162,9 @@ class Weight(WeightExpressions, Part):
         self._bank.has_gradients = True
         return self._value[()] * upstream
 
+    def __float__(self) -> float:
+        return self._value[()]
+
     def item(self) -> float:
         """Return the number, `value`, as in PyTorch."""
         return self.value

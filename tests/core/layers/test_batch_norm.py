@@ -162,15 +162,6 @@ def test_one_thread_gives_the_same_bits_as_two() -> None:
     assert all((a == b).all() for a, b in zip(*found, strict=True))
 
 
-def test_a_copy_has_them_too() -> None:
-    net = made()
-    net.forward(X)
-    twin = net.copy()
-    assert (twin.bank.state == net.bank.state).all()
-    net.forward(X)
-    assert (twin.bank.state != net.bank.state).any()
-
-
 # ---- frozen -------------------------------------------------------------------------------------
 
 

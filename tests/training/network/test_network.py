@@ -138,10 +138,6 @@ def test_gradients_agree_for_every_activation(activation: str) -> None:
     assert sv.gradcheck(net, COLOURS[:2]).error < 1e-6
 
 
-def test_gradients_agree_for_the_network_of_a_texture() -> None:
-    assert sv.gradcheck(texture(seed=4), [[0.2, 0.7], [0.9, 0.4]]).error < 1e-6
-
-
 @given(networks())
 @settings(max_examples=60)
 def test_gradients_agree_for_random_networks(case: tuple[sv.Network, np.ndarray]) -> None:
@@ -417,11 +413,6 @@ def test_a_weight_of_another_network() -> None:
         unchanged(net, lambda part=part: net.check_owns(part), OwnershipError, "another network")
     net.check_owns(net.parameters()[0])
     unchanged(net, lambda: sv.Network(net.layers), OwnershipError, "make a new layer")
-
-
-def test_a_row_that_is_not_there() -> None:
-    net = rgb()
-    unchanged(net, lambda: net.weight(59), InputError, "has rows 0 to 58, and no row 59")
 
 
 @pytest.mark.parametrize(
