@@ -94,10 +94,10 @@ def operation_backward(operation: Operation, numbers: OperationArrays) -> tuple[
 
 
 def add_gradients(
-    flows: dict[Key, FloatArray], keys: Iterable[Key], gradients: Iterable[FloatArray]
+    flows: dict[Key, FloatArray], gradients: Iterable[tuple[Key, FloatArray]]
 ) -> None:
     """Add gradients to those that are there, so that a buffer has the sum over its readers."""
-    for key, gradient in zip(keys, gradients, strict=True):
+    for key, gradient in gradients:
         flows[key] = flows[key] + gradient if key in flows else gradient
 
 

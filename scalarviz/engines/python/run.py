@@ -128,16 +128,17 @@ class PythonRun(Run):
         if moment.kind != "delta":
             self._layer_backward(operation)
         if moment.flows_into(operation):
-            self._input_gradient(operation)
+            self._input_gradient(moment, operation)
 
-    def _input_gradient(self, operation: Operation) -> None:
+    def _input_gradient(self, moment: Moment, operation: Operation) -> None:
         is_first = operation is self._operations_of(operation.layer)[0]
         if is_first and operation.source in self._due_flows:
             self._flows[operation.source] = self._due_flows[operation.source]
             return
         y, upstream = self._values[operation.target], self._flows[operation.target]
         gradients = operation_backward(operation, self._numbers(operation, y, upstream))
-        add_gradients(self._flows, operation.sources, gradients)
+        pairs = zip(operation.sources, gradients, strict=True)
+        add_gradients(self._flows, [pair for pair in pairs if pair[0] in moment.gradients])
 
     def _numbers(
         self, operation: Operation, y: FloatArray | None = None, upstream: FloatArray | None = None

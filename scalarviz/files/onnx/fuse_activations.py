@@ -153,7 +153,7 @@ def are_one(first: BuiltLayer, second: BuiltLayer) -> bool:
         type(first.layer) is type(second.layer)
         and len(first.inner) == len(second.inner)
         and all(map(are_one, first.inner, second.inner))
-        and (bool(first.inner) or settings_of(first) == settings_of(second))
+        and settings_of(first) == settings_of(second)
         and [p.name for p in first.parameters] == [p.name for p in second.parameters]
         and all(
             p.values is q.values or np.array_equal(p.values, q.values)

@@ -152,7 +152,8 @@ def backward(
             numbers = numbers_for(operation, value, way, place or SampleContext(), back=True)
             gradients = operation_backward(operation, numbers)
             names = [source.name for source in operation.sources]
-            add_gradients(way.flows, names, [each[0] for each in gradients])
+            own = [each[0] for each in gradients]
+            add_gradients(way.flows, zip(names, own, strict=True))
     return way
 
 

@@ -155,6 +155,17 @@ def test_a_classifier_that_ends_in_a_list_of_maps_is_told_how_to_export() -> Non
         sv.onnx.load(binary)
 
 
+def test_mul_and_concat_of_two_values_are_a_product_and_a_concatenation(tmp_path: Path) -> None:
+    x = floats(2, 3)
+    nodes = node("Mul", "x x", "z"), node("Tanh", "x", "t"), node("Concat", "t z", "y", axis=1)
+    net = read(graph(*nodes, numbers={}, shape=(1, 3), out=None), tmp_path)
+    assert net(x) == pytest.approx(np.concatenate([np.tanh(x), x * x], axis=1), rel=1e-6)
+    wrong = node("Mul", "x z", "y"), node("Concat", "x z", "y", axis=2)
+    for each, reason in zip(wrong, ("it joins", "its axis"), strict=True):
+        with refused(FileError, reason):
+            read(graph(MATMUL, each, numbers=W, shape=(1, 3), out=None), tmp_path)
+
+
 TWO = {"c": np.float32(2)}
 CONV = {"k": floats(2, 3, 3, 3)}
 PICTURE = ("batch", 3, 6, 6)
@@ -172,7 +183,7 @@ PICTURE = ("batch", 3, 6, 6)
         ([MATMUL, node("Add", "z x", "y")], {"w": floats(3, 3)}, (1, 4)),
         ([MATMUL, node("Mul", "z b", "y")], W | B, (1, 3)),
         ([MATMUL, node("Mul", "z c", "y")], W | TWO, (1, 3)),
-        ([node("Mul", "x x", "y")], {}, (1, 3)),
+        ([node("Mul", "x c", "z"), node("Mul", "z x", "y")], TWO, (1, 3)),
         ([node("Mul", "c c", "z"), node("Add", "x z", "y")], TWO, (1, 3)),
         ([node("Mul", "x i", "y")], {"i": np.array([2])}, (1, 3)),
         ([node("Sub", "x c", "y")], TWO, (1, 3)),
