@@ -45,11 +45,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
 
 @pytest.fixture
 def opened(browser: Any, files: Files) -> Iterator[Opens]:
-    """opened("rgb", ...): the page of a scene; at the end nothing may have gone wrong."""
+    """opened("rgb", ...): the page of a scene, or in a file; at the end nothing may be wrong."""
     tabs = []
 
-    def open_page(name: str = "rgb", *given: Any, **more: Any) -> Tab:
-        tab = Tab(browser, files[name], *given, **more)
+    def open_page(page: str | Path = "rgb", *given: Any, **more: Any) -> Tab:
+        file = files[page] if isinstance(page, str) else page
+        tab = Tab(browser, file, *given, **more)
         tabs.append(tab)
         return tab
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pages.page import page_of
 from scalarviz.pictures.presenter.show import Show
-from tests.pages.browser import Tab
+from tests.pages.conftest import Opens
 from tests.pages.pages import InPage
 
 pytestmark = pytest.mark.slow
@@ -18,7 +17,7 @@ pytestmark = pytest.mark.slow
 DRAGGED = "app.player.ask('edit', {row: 30, value: 0.25})"
 
 
-def test_a_browser_trains_to_the_bits_of_node(browser: Any, tmp_path: Path) -> None:
+def test_a_browser_trains_to_the_bits_of_node(opened: Opens, tmp_path: Path) -> None:
     show, file = Show.of(load(find("rgb"))(engine="cpu")), tmp_path / "rgb.html"
     file.write_bytes(page_of(show).text)
     wanted = InPage(show.session, tmp_path).run("""
@@ -28,7 +27,7 @@ def test_a_browser_trains_to_the_bits_of_node(browser: Any, tmp_path: Path) -> N
         engine.train(30)
         return [before, [...engine.value], engine.loss]
     """)
-    tab = Tab(browser, file).ready()
+    tab = opened(file).ready()
     tab.press("Shift+ArrowRight", 15)
     tab.press("Shift+ArrowLeft", 3)
     assert tab.state["value"] == wanted[0]
@@ -37,4 +36,3 @@ def test_a_browser_trains_to_the_bits_of_node(browser: Any, tmp_path: Path) -> N
     tab.press("Shift+ArrowRight", 3)
     now = tab.state
     assert (now["step"], now["value"], now["loss"]) == (150, *wanted[1:])
-    tab.close()

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from scalarviz.base.texts import text
 from tests.pages.browser import Tab
+from tests.pages.conftest import Opens
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def tab(browser: Any, files: dict[str, Path]) -> Iterator[Tab]:
+def tab(opened: Opens) -> Tab:
     """rgb after 60 steps, gone back to step 20, and trained for 30 steps at another rate."""
-    opened = Tab(browser, files["rgb"]).ready()
+    found = opened().ready()
     for name, args in [
         ("advance", "{count: 60, unit: 'step'}"),
         ("seek", "{step: 20}"),
         ("setRate", "{rate: 4}"),
         ("advance", "{count: 30, unit: 'step'}"),
     ]:
-        opened.ask(f"app.player.ask({name!r}, {args})")
-    opened.settle()
-    yield opened
-    opened.close()
+        found.ask(f"app.player.ask({name!r}, {args})")
+    found.settle()
+    return found
 
 
 def place_on_line(tab: Tab, step: int) -> tuple[float, float]:
@@ -74,8 +70,7 @@ def test_a_branch_is_chosen_in_the_list_by_keys(tab: Tab) -> None:
     assert tab.state["step"] == 50 and tab.state["last"] == 60
 
 
-def test_without_branches_there_is_no_list(browser: Any, files: dict[str, Path]) -> None:
-    opened = Tab(browser, files["rgb"]).ready()
-    opened.page.click("#more")
-    assert not opened.page.locator("#branch").is_visible()
-    opened.close()
+def test_without_branches_there_is_no_list(opened: Opens) -> None:
+    tab = opened().ready()
+    tab.page.click("#more")
+    assert not tab.page.locator("#branch").is_visible()

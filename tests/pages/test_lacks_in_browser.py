@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from scalarviz.base.texts import text
-from tests.pages.browser import Tab
+from tests.pages.conftest import Opens
 
 pytestmark = pytest.mark.slow
 
@@ -37,9 +36,9 @@ STEPS = 600  # of the recording of rgb
 
 @pytest.mark.parametrize("lack", LACKS)
 def test_without_what_training_needs_the_page_says_what_and_plays_a_recording(
-    browser: Any, files: dict[str, Path], lack: str
+    opened: Opens, lack: str
 ) -> None:
-    tab = Tab(browser, files["rgb"], before=LACKS[lack]).ready()
+    tab = opened("rgb", before=LACKS[lack]).ready()
     spare = text("page.spare", steps=STEPS)
     assert tab.shown("chip") == f"{text(f'page.lack.{lack}')} {spare}"
     assert not tab.page.locator("#rate").is_visible()
@@ -54,14 +53,11 @@ def test_without_what_training_needs_the_page_says_what_and_plays_a_recording(
     assert tab.state["value"] != before
     tab.press("z")
     assert tab.shown("chip") == text("page.recorded.refused")
-    tab.close()
 
 
 @pytest.mark.parametrize("name", ["rgb", "digits"])
-def test_without_webgl_the_weights_stand_in_tables_and_it_trains(
-    browser: Any, files: dict[str, Path], name: str
-) -> None:
-    tab = Tab(browser, files[name], (800, 500), before=NO_WEBGL).ready()
+def test_without_webgl_the_weights_stand_in_tables_and_it_trains(opened: Opens, name: str) -> None:
+    tab = opened(name, (800, 500), before=NO_WEBGL).ready()
     tables, picture = tab.page.locator("#walls"), tab.page.locator("#picture")
     assert tables.bounding_box() == picture.bounding_box()
     assert tables.locator("p").inner_text() == text("page.lack.webgl")
@@ -77,35 +73,31 @@ def test_without_webgl_the_weights_stand_in_tables_and_it_trains(
     cell.click()
     tab.settle()
     assert tab.ask("app.pinned.row") == 0 and tab.page.locator("#card").is_visible()
-    tab.close()
 
 
-def test_without_both_the_tables_show_the_recording(browser: Any, files: dict[str, Path]) -> None:
-    tab = Tab(browser, files["circle"], before=NO_WEBGL + LACKS["wasm"]).ready()
+def test_without_both_the_tables_show_the_recording(opened: Opens) -> None:
+    tab = opened("circle", before=NO_WEBGL + LACKS["wasm"]).ready()
     assert tab.shown("chip").startswith(text("page.lack.wasm"))
     before = tab.shown("walls")
     tab.press("ArrowRight", 2)
     assert tab.state["step"] == 20 and tab.shown("walls") != before
-    tab.close()
 
 
 def test_a_file_that_is_cut_off_or_changed_says_so(
-    browser: Any, files: dict[str, Path], tmp_path: Path
+    opened: Opens, files: dict[str, Path], tmp_path: Path
 ) -> None:
     whole = files["rgb"].read_text(encoding="utf-8")
     damaged = tmp_path / "damaged.html"
     damaged.write_text(whole[: len(whole) // 2], encoding="utf-8")
-    tab = Tab(browser, damaged)
+    tab = opened(damaged)
     tab.until("getComputedStyle(document.querySelector('#waiting')).visibility === 'visible'")
     assert tab.shown("waiting") == text("page.html.waiting")
-    tab.close()
     for at in (whole.index('"module":"') + 5000, whole.index('"module":"')):  # packed, and JSON
         changed = "A" if whole[at] != "A" else "B"
         damaged.write_text(whole[:at] + changed + whole[at + 1 :], encoding="utf-8")
-        tab = Tab(browser, damaged)
+        tab = opened(damaged)
         tab.until("!document.querySelector('#failure').hidden")
         assert tab.page.inner_text("#failure p") == text("page.html.damaged")
         assert tab.page.locator("#waiting").count() == 0
         assert tab.complaints  # the error itself
         tab.complaints.clear()
-        tab.close()

@@ -14,6 +14,7 @@ from scalarviz import data
 from scalarviz.base.texts import text
 from scalarviz.pages.page import page_of
 from tests.pages.browser import PATIENCE, Tab
+from tests.pages.conftest import Opens
 
 pytestmark = pytest.mark.slow
 
@@ -35,8 +36,8 @@ def follow(tab: Tab, link: str) -> None:
     tab.settle()
 
 
-def test_a_link_opens_a_moment_and_its_changes_are_followed(browser: Any, file: Path) -> None:
-    tab = Tab(browser, file, place="#step=120&op=7&pin=4&hide=controls,strip,curve,head,exhibit")
+def test_a_link_opens_a_moment_and_its_changes_are_followed(opened: Opens, file: Path) -> None:
+    tab = opened(file, place="#step=120&op=7&pin=4&hide=controls,strip,curve,head,exhibit")
     tab.until("app?.state?.step === 120 && app.state.operation === 7 && app.pinned?.row === 4")
     tab.settle()
     assert not any(tab.page.locator(f".{name}").is_visible() for name in PARTS)
@@ -57,13 +58,12 @@ def test_a_link_opens_a_moment_and_its_changes_are_followed(browser: Any, file: 
     tab.until("app.player.playing && app.state.step > 8")
     follow(tab, "#step=0")
     tab.until("!app.player.playing && app.state.step === 0")
-    tab.close()
 
 
 def test_a_far_moment_is_trained_in_portions_until_somebody_does_something(
-    browser: Any, file: Path
+    opened: Opens, file: Path
 ) -> None:
-    tab = Tab(browser, file, place="#step=900000000").ready()
+    tab = opened(file, place="#step=900000000").ready()
     tab.until("!document.querySelector('#chip').hidden")
     words = tab.shown("chip")
     step = int(re.findall(r"[\d,]+", words)[0].replace(",", ""))
@@ -72,11 +72,10 @@ def test_a_far_moment_is_trained_in_portions_until_somebody_does_something(
     stood = tab.state["step"]
     tab.page.wait_for_timeout(600)
     assert tab.state["step"] == stood < 900_000_000
-    tab.close()
 
 
-def test_a_link_to_this_moment_is_copied_and_opens_it(browser: Any, file: Path) -> None:
-    tab = Tab(browser, file, permissions=["clipboard-read", "clipboard-write"]).ready()
+def test_a_link_to_this_moment_is_copied_and_opens_it(opened: Opens, file: Path) -> None:
+    tab = opened(file, permissions=["clipboard-read", "clipboard-write"]).ready()
     tab.press("ArrowRight", 2)
     tab.press(".", 3)
     tab.ask("app.pin({neuron: ['tanh 0', 2]})")
@@ -92,7 +91,7 @@ def test_a_link_to_this_moment_is_copied_and_opens_it(browser: Any, file: Path) 
     tab.page.click("#link")
     words = text("page.link.copied.changed")
     tab.until(f"document.querySelector('#chip').textContent === {words!r}")
-    other = Tab(browser, file, place="#" + link.split("#")[1])
+    other = opened(file, place="#" + link.split("#")[1])
     other.until("app?.state?.operation === 3 && app.pinned?.neuron")
     assert other.state == wanted
     for each in (tab, other):
@@ -104,10 +103,10 @@ SLIDE = """<!DOCTYPE html><html><head><link rel="icon" href="data:,"></head><bod
  sandbox="allow-scripts" width="420" height="300"></iframe></body></html>"""
 
 
-def test_a_page_works_within_a_slide_that_allows_scripts_only(browser: Any, file: Path) -> None:
+def test_a_page_works_within_a_slide_that_allows_scripts_only(opened: Opens, file: Path) -> None:
     slide = file.with_name("slide.html")
     slide.write_text(SLIDE)
-    tab = Tab(browser, slide, place="")
+    tab = opened(slide, place="")
     frame = tab.page.frames[1]
     within(tab, frame, "scalarviz?.state?.step === 4 && scalarviz.state.operation === 2")
     frame.click("#on")
@@ -115,7 +114,6 @@ def test_a_page_works_within_a_slide_that_allows_scripts_only(browser: Any, file
     frame.click("#more")
     frame.click("#link")
     within(tab, frame, "document.querySelector('#chip').checkVisibility()")
-    tab.close()
 
 
 def within(tab: Tab, frame: Any, words: str) -> None:
@@ -126,8 +124,8 @@ def within(tab: Tab, frame: Any, words: str) -> None:
         tab.page.wait_for_timeout(20)
 
 
-def test_a_hidden_page_pauses_until_it_is_seen_again(browser: Any, file: Path) -> None:
-    tab = Tab(browser, file).ready()
+def test_a_hidden_page_pauses_until_it_is_seen_again(opened: Opens, file: Path) -> None:
+    tab = opened(file).ready()
     tab.press("Space")
     tab.until("app.state.step > 2")
     hide = "Object.defineProperty(document, 'hidden', {{value: {}, configurable: true}})"
@@ -139,4 +137,3 @@ def test_a_hidden_page_pauses_until_it_is_seen_again(browser: Any, file: Path) -
     assert tab.state["step"] == step
     tab.ask(f"{hide.format('false')} && {event}")
     tab.until(f"app.state.step > {step} && app.player.playing")
-    tab.close()

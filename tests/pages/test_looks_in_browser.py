@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from scalarviz.base.texts import text
 from scalarviz.pages.page import page_of
 from scalarviz.pictures.draw2d.colors import contrast
 from tests.pages.browser import Tab
+from tests.pages.conftest import Opens
 
 pytestmark = pytest.mark.slow
 
@@ -72,22 +72,17 @@ def overlap(tab: Tab, first: str, second: str) -> bool:
 
 
 @pytest.mark.parametrize("size", [(360, 740), (800, 500), (1280, 800)], ids=str)
-def test_a_message_covers_no_part_of_the_network(
-    browser: Any, files: dict[str, Path], size: tuple[int, int]
-) -> None:
-    tab = Tab(browser, files["xor"], size).ready()
+def test_a_message_covers_no_part_of_the_network(opened: Opens, size: tuple[int, int]) -> None:
+    tab = opened("xor", size).ready()
     tab.ask("app.tell('input x to neuron 0: -0.2 to 0.3', 'train on')")
     tab.settle()
     for part in ("#picture", "#exhibit", "#curve", "#controls"):
         assert not overlap(tab, "#chip", part)
-    tab.close()
 
 
 @pytest.mark.parametrize("size", [(360, 740), (800, 500)], ids=str)
-def test_the_result_of_a_caption_is_in_sight(
-    browser: Any, files: dict[str, Path], size: tuple[int, int]
-) -> None:
-    tab = Tab(browser, files["circle"], size).ready()
+def test_the_result_of_a_caption_is_in_sight(opened: Opens, size: tuple[int, int]) -> None:
+    tab = opened("circle", size).ready()
     for _ in range(4):
         tab.press(".")
         box = tab.page.locator("#caption").bounding_box()
@@ -96,25 +91,21 @@ def test_the_result_of_a_caption_is_in_sight(
         if last is not None:
             assert last["y"] + last["height"] <= box["y"] + box["height"] + 1
     assert tab.page.locator("#picture").bounding_box()["height"] >= 150
-    tab.close()
 
 
 @pytest.mark.parametrize("size", [(1920, 300), (900, 360), (800, 500)], ids=str)
-def test_parts_give_way_in_a_low_window(
-    browser: Any, files: dict[str, Path], size: tuple[int, int]
-) -> None:
-    tab = Tab(browser, files["circle"], size).ready()
+def test_parts_give_way_in_a_low_window(opened: Opens, size: tuple[int, int]) -> None:
+    tab = opened("circle", size).ready()
     strip = tab.page.locator("#strip").bounding_box()
     for part in ("#exhibit .map", "#exhibit .keys-of-map", "#exhibit > p:last-child"):
         box = tab.page.locator(part).bounding_box()
         assert box is None or box["y"] + box["height"] <= strip["y"] + 1
     assert not overlap(tab, "#curve", "#strip")
     assert (tab.page.locator("#curve").bounding_box() is None) == (size[1] <= 320)
-    tab.close()
 
 
-def test_the_buttons_of_a_card_say_what_they_do(browser: Any, files: dict[str, Path]) -> None:
-    tab = Tab(browser, files["xor"]).ready()
+def test_the_buttons_of_a_card_say_what_they_do(opened: Opens) -> None:
+    tab = opened("xor").ready()
     tab.ask("app.pin({row: 0})")
     tab.settle()
     one, _ = tab.page.locator(".freezing button").all()
@@ -123,11 +114,10 @@ def test_the_buttons_of_a_card_say_what_they_do(browser: Any, files: dict[str, P
     tab.settle()
     assert one.inner_text() == text("page.unfreeze")
     assert one.get_attribute("aria-pressed") == "true"
-    tab.close()
 
 
-def test_the_dragged_cube_is_the_one_that_is_marked(browser: Any, files: dict[str, Path]) -> None:
-    tab = Tab(browser, files["xor"]).ready()
+def test_the_dragged_cube_is_the_one_that_is_marked(opened: Opens) -> None:
+    tab = opened("xor").ready()
     x, y = tab.place_of("{row: 3}")
     scale = tab.ask("app.picture.frame.scale")
     tab.page.mouse.move(x, y)
@@ -141,42 +131,36 @@ def test_the_dragged_cube_is_the_one_that_is_marked(browser: Any, files: dict[st
     assert value > scale
     assert tab.ask("app.picture.frame.scale") >= value
     tab.page.mouse.up()
-    tab.close()
 
 
-def test_the_sheet_stands_beside_the_network_in_a_wide_window(
-    browser: Any, files: dict[str, Path]
-) -> None:
-    tab = Tab(browser, files["circle"]).ready()
+def test_the_sheet_stands_beside_the_network_in_a_wide_window(opened: Opens) -> None:
+    tab = opened("circle").ready()
     tab.ask("app.setSheet(true)")
     tab.settle()
     for part in ("#picture", "#exhibit", "#strip", "#curve", "#controls"):
         assert not overlap(tab, "#sheet", part)
-    tab.close()
 
 
-def test_arrows_move_the_strip_of_operations(browser: Any, files: dict[str, Path]) -> None:
-    tab = Tab(browser, files["circle"], (800, 500)).ready()
+def test_arrows_move_the_strip_of_operations(opened: Opens) -> None:
+    tab = opened("circle", (800, 500)).ready()
     tab.page.locator(".strip .way.on").click()
     tab.page.wait_for_timeout(100)
     assert tab.ask("document.querySelector('#strip').scrollLeft") > 100
     assert len([each for each in tab.page.locator(".strip .way").all() if each.is_visible()]) >= 1
-    tab.close()
 
 
-def test_the_map_of_the_plane_is_square_on_a_phone(browser: Any, files: dict[str, Path]) -> None:
-    tab = Tab(browser, files["circle"], (360, 740), has_touch=True, is_mobile=True).ready()
+def test_the_map_of_the_plane_is_square_on_a_phone(opened: Opens) -> None:
+    tab = opened("circle", (360, 740), has_touch=True, is_mobile=True).ready()
     box = tab.page.locator("#exhibit .map").bounding_box()
     assert abs(box["width"] - box["height"]) < 2
     assert tab.page.locator("#exhibit > p:last-child").is_visible()
-    tab.close()
 
 
 @pytest.mark.parametrize("size", [(320, 568), (360, 740), (800, 500), (1280, 800)], ids=str)
 def test_the_values_of_metrics_are_written(
-    browser: Any, measured: Path, size: tuple[int, int]
+    opened: Opens, measured: Path, size: tuple[int, int]
 ) -> None:
-    tab = Tab(browser, measured, size, before=WRITTEN).ready()
+    tab = opened(measured, size, before=WRITTEN).ready()
     tab.press("ArrowRight")
     tab.ask("written.clear()")
     tab.press("ArrowRight")
@@ -190,30 +174,28 @@ def test_the_values_of_metrics_are_written(
     bases = sorted({base for _, (_, base, _, _) in written})
     assert min(b - a for a, b in itertools.pairwise(bases)) >= 12
     assert bases[-1] <= height
-    tab.close()
 
 
 @pytest.mark.parametrize("size", [(320, 568), (360, 640), (360, 740), (800, 500)], ids=str)
 def test_both_ends_of_the_axis_of_the_loss_are_written(
-    browser: Any, files: dict[str, Path], size: tuple[int, int]
+    opened: Opens, size: tuple[int, int]
 ) -> None:
-    tab = Tab(browser, files["circle"], size, before=WRITTEN).ready()
+    tab = opened("circle", size, before=WRITTEN).ready()
     tab.press("ArrowRight", 3)
     tab.ask("written.clear()")
     tab.press("ArrowRight")
     left = tab.ask("app.curve.plot.x")
     ends = tab.ask("[...written].filter(([, [x]]) => x < app.curve.plot.x - 5)")
     assert len(ends) == 2 and abs(ends[0][1][1] - ends[1][1][1]) >= 13 and left < 60
-    tab.close()
 
 
 @pytest.mark.parametrize(
     ("theme", "forced"), [("dark", "none"), ("light", "none"), ("dark", "active")]
 )
 def test_a_disabled_button_is_told_apart_and_can_be_read(
-    browser: Any, files: dict[str, Path], theme: str, forced: str
+    opened: Opens, theme: str, forced: str
 ) -> None:
-    tab = Tab(browser, files["xor"], color_scheme=theme, forced_colors=forced).ready()
+    tab = opened("xor", color_scheme=theme, forced_colors=forced).ready()
     tab.ask("app.setSheet(true)")
     tab.settle()
     assert tab.page.locator("#undo").is_disabled() and tab.page.locator("#home").is_enabled()
@@ -225,17 +207,16 @@ def test_a_disabled_button_is_told_apart_and_can_be_read(
     ]
     assert looks[0][0] == "dashed" != looks[1][0] and looks[0][1] != looks[1][1]
     assert float(contrast(*colors_of(tab, "#undo"))) >= 3.0
-    tab.close()
 
 
 @pytest.mark.parametrize(
     ("size", "fingers"), [((1280, 800), False), ((800, 500), False), ((360, 740), True)], ids=str
 )
 def test_the_legend_opens_a_key_to_the_marks(
-    browser: Any, files: dict[str, Path], size: tuple[int, int], fingers: bool
+    opened: Opens, size: tuple[int, int], fingers: bool
 ) -> None:
     more = {"has_touch": True, "is_mobile": True} if fingers else {}
-    tab = Tab(browser, files["circle"], size, **more).ready()
+    tab = opened("circle", size, **more).ready()
     assert {"-1", "+1"} <= set(tab.ask("app.picture.words"))
     button, key = tab.page.locator("#legend"), tab.page.locator("#marks")
     box = button.bounding_box()
@@ -267,7 +248,6 @@ def test_the_legend_opens_a_key_to_the_marks(
     tab.page.click("#more")
     tab.page.click("#explain")
     assert key.is_visible()
-    tab.close()
 
 
 # The mean of the colours of a canvas, from 0 to 255.
@@ -280,10 +260,8 @@ BRIGHTNESS = """(id => {
 })"""
 
 
-def test_a_dark_page_is_printed_light_and_is_dark_again(
-    browser: Any, files: dict[str, Path]
-) -> None:
-    tab = Tab(browser, files["xor"], place="#tour=no&theme=dark").ready()
+def test_a_dark_page_is_printed_light_and_is_dark_again(opened: Opens) -> None:
+    tab = opened("xor", place="#tour=no&theme=dark").ready()
     tab.settle()
     tab.ask("dispatchEvent(new Event('beforeprint'))")
     assert tab.ask("app.theme") == "light"
@@ -292,11 +270,10 @@ def test_a_dark_page_is_printed_light_and_is_dark_again(
     tab.settle()
     assert tab.ask("app.theme") == "dark"
     assert tab.page.locator("#printed").count() == 0
-    tab.close()
 
 
-def test_a_button_leads_back_to_the_whole_network(browser: Any, files: dict[str, Path]) -> None:
-    tab = Tab(browser, files["xor"]).ready()
+def test_a_button_leads_back_to_the_whole_network(opened: Opens) -> None:
+    tab = opened("xor").ready()
     whole = tab.page.locator("#whole")
     assert whole.is_hidden()
     before = tab.place_of("{row: 0}")
@@ -307,4 +284,3 @@ def test_a_button_leads_back_to_the_whole_network(browser: Any, files: dict[str,
     whole.wait_for(state="hidden")
     tab.until("!app.picture.eyes.from")
     assert tab.place_of("{row: 0}") == pytest.approx(before, abs=1.0)
-    tab.close()

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 import pytest
 
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.pictures.presenter.show import Show
-from tests.pages.browser import Tab, chromium
+from tests.pages.browser import ONLY_CHROMIUM, Tab
 from tests.pages.conftest import Files, Opens
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, ONLY_CHROMIUM]
 
 # Of an output in float32, whose size is about 1. GLSL leaves the sine of an encoding 2**-11; half a
 # level of a color is 2e-3.
@@ -54,12 +51,6 @@ SESSIONS = {
     "texture": small_texture,
     "features": features,
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +12,7 @@ from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pages.page import page_of
 from scalarviz.pictures.presenter.show import Show
 from tests.pages.browser import Tab
+from tests.pages.conftest import Opens
 
 pytestmark = pytest.mark.slow
 
@@ -26,15 +25,14 @@ def show() -> Show:
 
 
 @pytest.fixture
-def tab(browser: Any, show: Show, tmp_path: Path) -> Iterator[Tab]:
+def tab(opened: Opens, show: Show, tmp_path: Path) -> Tab:
     """rgb after 3 steps, with "…" open."""
     path = tmp_path / "rgb.html"
     path.write_bytes(page_of(show).text)
-    opened = Tab(browser, path, reduced_motion="reduce").ready()
-    opened.press("ArrowRight", 3)
-    opened.page.click("#more")
-    yield opened
-    opened.close()
+    found = opened(path, reduced_motion="reduce").ready()
+    found.press("ArrowRight", 3)
+    found.page.click("#more")
+    return found
 
 
 def test_options_are_chosen_explained_and_undone(tab: Tab, show: Show) -> None:

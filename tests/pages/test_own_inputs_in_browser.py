@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,16 +12,10 @@ from PIL import Image
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.pictures.presenter.show import Show
-from tests.pages.browser import Tab, chromium
+from tests.pages.browser import ONLY_CHROMIUM, Tab
 from tests.pages.conftest import Files, Opens
 
-pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
+pytestmark = [pytest.mark.slow, ONLY_CHROMIUM]
 
 
 @pytest.fixture(scope="module")

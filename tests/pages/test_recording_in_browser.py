@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,7 +10,7 @@ from scalarviz.base.texts import text
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pages.page import page_of
 from scalarviz.pictures.presenter.show import Show
-from tests.pages.browser import Tab
+from tests.pages.conftest import Opens
 
 pytestmark = pytest.mark.slow
 
@@ -28,9 +27,9 @@ WITHOUT_ENGINE = "delete globalThis.WebAssembly; delete globalThis.Worker"
 
 @pytest.mark.parametrize("size", [(1280, 800), (390, 844)], ids=str)
 def test_a_recording_is_played_walked_and_linked(
-    browser: Any, file: Path, size: tuple[int, int]
+    opened: Opens, file: Path, size: tuple[int, int]
 ) -> None:
-    tab = Tab(browser, file, size, "#step=20&op=7&pin=42", before=WITHOUT_ENGINE).ready()
+    tab = opened(file, size, "#step=20&op=7&pin=42", before=WITHOUT_ENGINE).ready()
     tab.until("app.state.step === 20 && app.state.operation === 7 && app.pinned?.row === 42")
     tab.settle()
     assert len(tab.shown("caption")) > 20 and len(tab.shown("card")) > 40
@@ -59,11 +58,9 @@ def test_a_recording_is_played_walked_and_linked(
     tab.until("app.state.step === 200")
     tab.press("ArrowRight")
     assert tab.shown("chip") == text("page.stopped.end")
-    tab.close()
 
 
-def test_a_recording_begins_with_the_tour(browser: Any, file: Path) -> None:
-    tab = Tab(browser, file, place="", before=WITHOUT_ENGINE).ready()
+def test_a_recording_begins_with_the_tour(opened: Opens, file: Path) -> None:
+    tab = opened(file, place="", before=WITHOUT_ENGINE).ready()
     tab.until("app.tourPart === 'end'")
     assert tab.state["step"] > 20
-    tab.close()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pages.page import page_of
 from scalarviz.pictures.presenter.show import Show
-from tests.pages.browser import Tab
+from tests.pages.conftest import Opens
 
 pytestmark = pytest.mark.slow
 
@@ -49,8 +48,8 @@ def file(request: pytest.FixtureRequest, files: dict[str, Path]) -> Path:
     return files[request.param]
 
 
-def test_nothing_covers_or_cuts_the_exhibit(browser: Any, file: Path) -> None:
-    tab = Tab(browser, file).ready()
+def test_nothing_covers_or_cuts_the_exhibit(opened: Opens, file: Path) -> None:
+    tab = opened(file).ready()
     acts = "app.change({opened: false})", "app.change({opened: true})", "app.tell('it')"
     tab.ask("app.run('on', 2, 'operation')")
     for width, height in SIZES:
@@ -63,7 +62,6 @@ def test_nothing_covers_or_cuts_the_exhibit(browser: Any, file: Path) -> None:
                 assert covered == 0 and off < 1.5, (width, height, act)
             assert tab.ask(CUT) == [], (width, height, act)
     assert "exhibits." not in tab.page.inner_text("#exhibit")  # a text that the page lacks
-    tab.close()
 
 
 # How many cubes and spheres have a number.
@@ -72,11 +70,11 @@ NUMBERS = "app.picture.words.filter((words) => /^-?([.]\\d+|0)$/.test(words)).le
 
 @pytest.mark.parametrize("size", [(1280, 800), (1366, 700)], ids=str)
 def test_a_card_takes_its_room_from_the_exhibit_and_leaves_cubes_their_numbers(
-    browser: Any, tmp_path: Path, size: tuple[int, int]
+    opened: Opens, tmp_path: Path, size: tuple[int, int]
 ) -> None:
     file = tmp_path / "page.html"
     file.write_bytes(page_of(Show.of(load(find("rgb"))())).text)
-    tab = Tab(browser, file, size).ready()
+    tab = opened(file, size).ready()
     tab.ask("app.run('on', 20, 'step')")
     tab.settle()
     before = tab.ask(NUMBERS)
@@ -86,4 +84,3 @@ def test_a_card_takes_its_room_from_the_exhibit_and_leaves_cubes_their_numbers(
     assert tab.ask(NUMBERS) == before > 59
     exhibit, card = (tab.page.locator(f"#{name}").bounding_box() for name in ("exhibit", "card"))
     assert exhibit["x"] == card["x"] and exhibit["y"] >= card["y"] + card["height"]
-    tab.close()

@@ -11,6 +11,7 @@ import pytest
 
 from scalarviz.base.texts import text
 from tests.pages.browser import ONLY_CHROMIUM, Tab
+from tests.pages.conftest import Opens
 
 pytestmark = pytest.mark.slow
 
@@ -46,9 +47,9 @@ SCREENS = [
 
 @pytest.mark.parametrize(("size", "more"), SCREENS, ids=str)
 def test_the_bar_is_one_row_within_the_screen_at_a_late_step(
-    browser: Any, files: dict[str, Path], size: tuple[int, int], more: dict[str, Any]
+    opened: Opens, size: tuple[int, int], more: dict[str, Any]
 ) -> None:
-    tab = Tab(browser, files["rgb"], size, **more).ready()
+    tab = opened("rgb", size, **more).ready()
     tab.press(".", 2)
     tab.ask(f"void {AT_A_LATE_STEP}")
     tab.until("app.frame === 0")
@@ -62,26 +63,21 @@ def test_the_bar_is_one_row_within_the_screen_at_a_late_step(
     ((place),) = boxes(tab, "#place")
     within = tab.page.locator("#place").evaluate("each => each.scrollWidth <= each.clientWidth + 1")
     assert within and place["x"] >= 0 and place["x"] + place["width"] <= size[0]
-    tab.close()
 
 
 @ONLY_CHROMIUM
-def test_on_a_phone_the_tour_ends_with_words_for_fingers(
-    browser: Any, files: dict[str, Path]
-) -> None:
-    tab = Tab(browser, files["xor"], (360, 740), place="", **PHONE).ready()
+def test_on_a_phone_the_tour_ends_with_words_for_fingers(opened: Opens) -> None:
+    tab = opened("xor", (360, 740), place="", **PHONE).ready()
     tab.until("app.tourPart === 'end' && app.frame === 0")
     assert tab.shown("caption").endswith(text("page.tour.touch"))
-    tab.close()
-    tab = Tab(browser, files["xor"], (360, 740), **PHONE).ready()
+    tab = opened("xor", (360, 740), **PHONE).ready()
     assert tab.shown("caption") == text("page.untrained.touch")
     tab.press("ArrowRight")
     assert text("captions.rest.hint") not in tab.page.inner_html("#caption")
-    tab.close()
 
 
-def test_a_long_card_on_a_phone_is_reached_to_its_end(browser: Any, files: dict[str, Path]) -> None:
-    tab = Tab(browser, files["digits"], (360, 740), **PHONE).ready()
+def test_a_long_card_on_a_phone_is_reached_to_its_end(opened: Opens) -> None:
+    tab = opened("digits", (360, 740), **PHONE).ready()
     tab.press("ArrowRight", 2)
     tab.ask("app.pin({row: 20})")
     tab.settle()
@@ -95,7 +91,6 @@ def test_a_long_card_on_a_phone_is_reached_to_its_end(browser: Any, files: dict[
     assert slider["y"] + slider["height"] <= strip["y"]
     assert boxes(tab, "#card header button")[0]["y"] > 0  # the header stays
     assert boxes(tab, "#curve") and boxes(tab, "#play")
-    tab.close()
 
 
 SLIDE = """<!DOCTYPE html><html><head><link rel="icon" href="data:,"></head>
@@ -103,10 +98,10 @@ SLIDE = """<!DOCTYPE html><html><head><link rel="icon" href="data:,"></head>
 <iframe src="xor.html#tour=no" width="420" height="500"></iframe></body></html>"""
 
 
-def test_a_page_around_it_still_scrolls(browser: Any, files: dict[str, Path]) -> None:
+def test_a_page_around_it_still_scrolls(opened: Opens, files: dict[str, Path]) -> None:
     slide = files["xor"].with_name("slide.html")
     slide.write_text(SLIDE)
-    tab = Tab(browser, slide, (480, 600), place="")
+    tab = opened(slide, (480, 600), place="")
     frame = tab.page.frames[1]
     while not frame.evaluate("globalThis.scalarviz?.drawn"):
         tab.page.wait_for_timeout(20)
@@ -126,7 +121,6 @@ def test_a_page_around_it_still_scrolls(browser: Any, files: dict[str, Path]) ->
     assert (
         frame.evaluate("getComputedStyle(document.querySelector('#cubes')).touchAction") == "pan-y"
     )
-    tab.close()
 
 
 PIECES = [
@@ -140,11 +134,9 @@ PIECES = [
 ]  # fmt: skip
 
 
-def test_two_hundred_hostile_links_are_one_sentence_each_and_never_html(
-    browser: Any, files: dict[str, Path]
-) -> None:
+def test_two_hundred_hostile_links_are_one_sentence_each_and_never_html(opened: Opens) -> None:
     draw = random.Random(7)
-    tab = Tab(browser, files["xor"]).ready()
+    tab = opened("xor").ready()
     foreign = "document.querySelectorAll('img, b, script, svg[onload]').length"
     before = tab.ask(foreign)
     told = 0
@@ -160,4 +152,3 @@ def test_two_hundred_hostile_links_are_one_sentence_each_and_never_html(
         assert tab.page.locator("#failure").is_hidden(), link
     assert told > 150
     assert tab.ask(foreign) == before
-    tab.close()

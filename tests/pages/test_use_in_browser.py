@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +11,14 @@ from PIL import Image
 
 from scalarviz.base.texts import text
 from tests.pages.browser import ONLY_CHROMIUM, Tab
+from tests.pages.conftest import Opens
 
 pytestmark = pytest.mark.slow
 
-Opens = Callable[..., Tab]
-
 
 @pytest.fixture
-def opened(browser: Any, files: dict[str, Path]) -> Iterator[Opens]:
-    tabs = []
-
-    def open_page(place: str = "#tour=no") -> Tab:
-        tabs.append(Tab(browser, files["rgb"], place=place, reduced_motion="reduce").ready())
-        return tabs[-1]
-
-    yield open_page
-    for tab in tabs:
-        tab.close()
+def opened(opened: Opens) -> Opens:
+    return lambda place="#tour=no": opened(place=place, reduced_motion="reduce").ready()
 
 
 def chip(tab: Tab) -> str:
