@@ -26,14 +26,12 @@ export class Camera {
     return [
       [Math.cos(a), 0, -Math.sin(a)],
       [-Math.sin(a) * Math.sin(e), Math.cos(e), -Math.cos(a) * Math.sin(e)],
-      this.toward,
+      [Math.sin(a) * Math.cos(e), Math.sin(e), Math.cos(a) * Math.cos(e)],
     ];
   }
 
   get toward() {
-    const a = (this.azimuth * Math.PI) / 180;
-    const e = (this.elevation * Math.PI) / 180;
-    return [Math.sin(a) * Math.cos(e), Math.sin(e), Math.cos(a) * Math.cos(e)];
+    return this.axes[2];
   }
 
   get hasPerspective() {

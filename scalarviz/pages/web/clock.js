@@ -8,7 +8,7 @@ import { Branches, isBefore, isEarlier, isSamePlace } from "./branches.js";
 import { CHANGES, goesOn } from "./changes.js";
 import { History } from "./history.js";
 import { initialNumbers } from "./initial.js";
-import { Shown, stateOf } from "./state.js";
+import { Shown, copiedAll, stateOf } from "./state.js";
 
 const APART = 5; // milliseconds of training between two keyframes, and between two looks at the time
 const MOST_STEPS = 100000; // at most in one call of the kernel
@@ -62,19 +62,6 @@ export class Clock {
     return this.branch.journal;
   }
 
-  set journal(journal) {
-    this.branch.journal = journal;
-  }
-
-  /** The furthest moment of the branch. */
-  get end() {
-    return this.branch.end;
-  }
-
-  set end(place) {
-    this.branch.end = place;
-  }
-
   /** The losses of the branch. */
   get losses() {
     return this.branches;
@@ -94,7 +81,7 @@ export class Clock {
 
   /** Go back by units, at most to the start. */
   back(count = 1, unit = "step") {
-    this.go(this.earlier(count, unit));
+    this.go(this.after(-count, unit));
   }
 
   /** Go to a moment, before the changes there. */
@@ -106,25 +93,30 @@ export class Clock {
   reset() {
     const before = this.here;
     this.go(this.arrival(this.first, 0));
-    if (!isBefore(this.place(), this.end)) return;
+    if (!isBefore(this.place(), this.branch.end)) return;
     this.fork();
     this.history.note(before);
   }
 
-  /** The moment some units after this one. */
+  /** The moment some units after this one; before it, at most at the start, for a negative count. */
   after(count, unit) {
     const { step, operation } = this;
+    const isBack = count < 0;
     if (unit === "operation") {
-      const all = step * this.operations + operation + count;
+      const there = step * this.operations + operation + count;
+      const all = Math.max(this.first * this.operations, there);
       return this.arrival(Math.floor(all / this.operations), all % this.operations);
     }
     if (unit === "phase") {
       let place = this.place();
-      for (let i = 0; i < count; i++) place = this.afterPhase(place);
+      for (let i = 0; i < Math.abs(count); i++)
+        place = isBack ? this.beforePhase(place) : this.afterPhase(place);
       return place;
     }
-    const steps = this.stepsOf(unit);
-    return this.arrival((Math.floor(step / steps) + count) * steps, 0);
+    const steps = unit === "epoch" ? this.engine.stepsAnEpoch : 1;
+    const begun = isBack && operation > 0 ? step + 1 : step;
+    const units = isBack ? Math.ceil(begun / steps) : Math.floor(begun / steps);
+    return this.arrival((units + count) * steps, 0);
   }
 
   afterPhase({ step, operation }) {
@@ -135,34 +127,12 @@ export class Clock {
     return this.arrival(step + 1, 0);
   }
 
-  /** The moment some units before this one. */
-  earlier(count, unit) {
-    const { step, operation } = this;
-    if (unit === "operation") {
-      const there = step * this.operations + operation - count;
-      const all = Math.max(this.first * this.operations, there);
-      return this.arrival(Math.floor(all / this.operations), all % this.operations);
-    }
-    if (unit === "phase") {
-      let place = this.place();
-      for (let i = 0; i < count; i++) place = this.beforePhase(place);
-      return place;
-    }
-    const steps = this.stepsOf(unit);
-    const begun = step + (operation > 0 ? 1 : 0);
-    return this.arrival((Math.ceil(begun / steps) - count) * steps, 0);
-  }
-
   beforePhase({ step, operation }) {
     if (operation === 0) return this.arrival(step - 1, this.operations - 1);
     const phaseOf = (k) => this.engine.spec.moments[k].phase;
     let first = operation - 1;
     while (first > 0 && phaseOf(first - 1) === phaseOf(first)) first -= 1;
     return this.arrival(step, first);
-  }
-
-  stepsOf(unit) {
-    return unit === "epoch" ? this.engine.stepsAnEpoch : 1;
   }
 
   /** The moment of arrival at a place: before the changes there. */
@@ -216,7 +186,7 @@ export class Clock {
         else this.takeOperation();
         if (this.stopped !== null) return true;
       }
-      if (isBefore(this.end, this.place())) this.end = this.place();
+      if (isBefore(this.branch.end, this.place())) this.branch.end = this.place();
       if (performance.now() >= until) break;
     }
     return !isBefore(this.place(), target);
@@ -263,7 +233,7 @@ export class Clock {
   stop() {
     this.operation = 0;
     while (this.stopped === null) this.takeOperation();
-    if (isBefore(this.end, this.place())) this.end = this.place();
+    if (isBefore(this.branch.end, this.place())) this.branch.end = this.place();
   }
 
   takeOperation() {
@@ -295,7 +265,13 @@ export class Clock {
     const { step, before } = this;
     const { value, grad, slots } = this.engine;
     const earlier = before?.step === step - 1 ? before.value : null;
-    this.before = { step, value: value.slice(), grad: grad.slice(), slots: copied(slots), earlier };
+    this.before = {
+      step,
+      value: value.slice(),
+      grad: grad.slice(),
+      slots: copiedAll(slots),
+      earlier,
+    };
   }
 
   /** What the arithmetic of a step needs besides the numbers of its weights. */
@@ -354,7 +330,9 @@ export class Clock {
     const before = this.here;
     const { latest } = this.history;
     const isAgain =
-      latest?.kind === "weights" && isSamePlace(latest, this) && !isBefore(before.place, this.end);
+      latest?.kind === "weights" &&
+      isSamePlace(latest, this) &&
+      !isBefore(before.place, this.branch.end);
     if (!isAgain) this.go(this.arrival(this.first, 0));
     this.change({ kind: "weights", seed }, before);
   }
@@ -385,12 +363,14 @@ export class Clock {
     const change = { ...details, step: this.step, operation: this.operation };
     const last = this.journal[this.applied - 1];
     const isNewest =
-      last !== undefined && last === this.history.latest && !isBefore(this.place(), this.end);
+      last !== undefined &&
+      last === this.history.latest &&
+      !isBefore(this.place(), this.branch.end);
     if (isNewest && isSamePlace(last, change) && goesOn(last, change)) {
       change.old = last.old;
       this.applied -= 1;
-      this.journal = this.journal.slice(0, -1);
-      this.end = this.place();
+      this.branch.journal = this.journal.slice(0, -1);
+      this.branch.end = this.place();
       this.put(change);
       this.history.goOn(change);
       return;
@@ -402,12 +382,12 @@ export class Clock {
 
   /** Add a change to the journal at this moment, in a new branch if steps come after it. */
   put(change) {
-    if (isBefore(this.place(), this.end)) this.fork();
-    this.journal = [...this.journal, change];
+    if (isBefore(this.place(), this.branch.end)) this.fork();
+    this.branch.journal = [...this.journal, change];
     this.applied += 1;
     this.apply(change);
     this.stopped = null;
-    this.end = this.place();
+    this.branch.end = this.place();
   }
 
   apply(change) {
@@ -486,8 +466,4 @@ export class Clock {
       jumps: this.jumps, undoable: this.history.past.length, redoable: this.history.future.length,
     }; // prettier-ignore
   }
-}
-
-function copied(arrays) {
-  return Object.fromEntries(Object.entries(arrays).map(([name, array]) => [name, array.slice()]));
 }

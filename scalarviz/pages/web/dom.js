@@ -43,6 +43,21 @@ export function unitLength() {
   return parseFloat(getComputedStyle(document.body).fontSize) / 14;
 }
 
+/** Return where a pointer is in an element: from 0 to 1, from its upper left corner. */
+export function pointerIn(element, event) {
+  const box = element.getBoundingClientRect();
+  return [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
+}
+
+/** Draw an image onto a canvas, which gets its size; `colorOf` gives the bytes of a pixel. */
+export function putImage(canvas, width, height, colorOf) {
+  Object.assign(canvas, { width, height });
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(width, height);
+  for (let i = 0; i < width * height; i++) image.data.set([...colorOf(i), 255], 4 * i);
+  context.putImageData(image, 0, 0);
+}
+
 /** Resize a canvas to its place in the page; return its context, scaled to logical pixels. */
 export function fitted(canvas) {
   const ratio = window.devicePixelRatio || 1;

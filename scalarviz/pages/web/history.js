@@ -46,11 +46,11 @@ export class History {
     const { branch, place } = entry.before;
     if (entry.change && branch === clock.branch) {
       const isLast =
-        clock.end.step === place.step && clock.journal.length === entry.after.place.applied;
+        clock.branch.end.step === place.step && clock.journal.length === entry.after.place.applied;
       clock.go(place);
       if (isLast) {
-        clock.journal = clock.journal.slice(0, place.applied);
-        clock.end = place;
+        clock.branch.journal = clock.journal.slice(0, place.applied);
+        clock.branch.end = place;
         entry.after = null; // it is made anew
       } else {
         entry.before = { branch: clock.fork(), place };

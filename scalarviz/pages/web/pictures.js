@@ -1,6 +1,6 @@
 // A picture, and beside it what a network has learned of it: by the graphics card, or by the worker.
 
-import { made, setShown, setWords } from "./dom.js";
+import { made, pointerIn, putImage, setShown, setWords } from "./dom.js";
 import { NetworkMap } from "./netmap.js";
 import { colorsOfFile } from "./ownpicture.js";
 import { readAnswers } from "./answers.js";
@@ -57,9 +57,8 @@ export class Pictures {
   // A point of the user's own.
 
   take(canvas, event) {
-    const box = canvas.getBoundingClientRect();
     canvas.setPointerCapture(event.pointerId);
-    this.ask([(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height]);
+    this.ask(pointerIn(canvas, event));
   }
 
   press(event) {
@@ -289,11 +288,6 @@ function bytesOfColors(colors, top) {
 
 /** Put colors, of which `top` is the largest, onto a canvas. */
 function put(canvas, colors, [wide, high], top) {
-  Object.assign(canvas, { width: wide, height: high });
-  const context = canvas.getContext("2d");
-  const image = context.createImageData(wide, high);
   const bytes = bytesOfColors(colors, top);
-  for (let i = 0; i < wide * high; i++)
-    image.data.set([...bytes.subarray(3 * i, 3 * i + 3), 255], 4 * i);
-  context.putImageData(image, 0, 0);
+  putImage(canvas, wide, high, (i) => bytes.subarray(3 * i, 3 * i + 3));
 }

@@ -1,7 +1,7 @@
 // A map of the answers over the plane of two inputs, with the samples on it.
 
 import { answersEach, classOf } from "./answers.js";
-import { made, setWords, styled } from "./dom.js";
+import { made, pointerIn, putImage, setWords, styled } from "./dom.js";
 import { said } from "./format.js";
 import { calledFormula } from "./formulas.js";
 import { boundaryOf } from "./boundary.js";
@@ -55,11 +55,10 @@ export class PlaneMap {
   // A point of the user's own.
 
   take(event) {
-    const box = this.canvas.getBoundingClientRect();
     this.canvas.setPointerCapture(event.pointerId);
     const part = (x) => (x - this.margin) / (1 - 2 * this.margin);
-    const up = 1 - part((event.clientY - box.top) / box.height);
-    this.ask([part((event.clientX - box.left) / box.width), up]);
+    const [right, down] = pointerIn(this.canvas, event).map(part);
+    this.ask([right, 1 - down]);
   }
 
   press(event) {
@@ -178,11 +177,7 @@ export class PlaneMap {
   drawByWorker(onto, inner, ratio) {
     const answers = this.fine ?? this.coarse;
     const side = Math.sqrt(answers.length);
-    Object.assign(this.cells, { width: side, height: side });
-    const context = this.cells.getContext("2d");
-    const image = context.createImageData(side, side);
-    answers.forEach((answer, i) => image.data.set([...this.faded(answer), 255], 4 * i));
-    context.putImageData(image, 0, 0);
+    putImage(this.cells, side, side, (i) => this.faded(answers[i]));
     onto.drawImage(this.cells, 0, 0, inner, inner);
     this.drawBoundary(onto, answers, side, inner, ratio);
     this.drawn = [side, "worker"];

@@ -1,7 +1,7 @@
 // Pictures sorted by what a network takes them for; the one in use, and a pad to draw another.
 
 import { answersEach, classOf, readAnswers } from "./answers.js";
-import { fitted, made, setWords, styled, unitLength } from "./dom.js";
+import { fitted, made, pointerIn, putImage, setWords, styled, unitLength } from "./dom.js";
 import { withDecimals } from "./format.js";
 import { bytesOf } from "./planemap.js";
 import { text } from "./texts.js";
@@ -127,16 +127,12 @@ class Pad {
     this.canvas = made("canvas", "pad");
     Object.assign(this.canvas, { tabIndex: 0, ariaLabel: text("own.draw") });
     this.canvas.setAttribute("role", "application");
-    const at = (event) => {
-      const box = this.canvas.getBoundingClientRect();
-      return [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
-    };
     this.canvas.addEventListener("pointerdown", (event) => {
       this.canvas.setPointerCapture(event.pointerId);
       this.cursor = null;
-      this.draw(at(event));
+      this.draw(pointerIn(this.canvas, event));
     });
-    const move = (event) => event.buttons & 1 && this.draw(at(event));
+    const move = (event) => event.buttons & 1 && this.draw(pointerIn(this.canvas, event));
     this.canvas.addEventListener("pointermove", move);
     this.canvas.addEventListener("keydown", (event) => this.press(event));
     this.canvas.addEventListener("blur", () => (this.cursor = null));
@@ -191,15 +187,10 @@ class Pad {
 /** Return a canvas with amounts of ink, of which `top` is the largest, between two colors. */
 function inked(amounts, [high, wide], top, paper, ink) {
   const canvas = made("canvas");
-  Object.assign(canvas, { width: wide, height: high });
-  const context = canvas.getContext("2d");
-  const image = context.createImageData(wide, high);
   const [none, full] = [paper, ink].map(bytesOf);
-  amounts.forEach((amount, i) => {
-    const part = Math.min(1, Math.max(0, amount / top));
-    for (let k = 0; k < 3; k++) image.data[4 * i + k] = none[k] + part * (full[k] - none[k]);
-    image.data[4 * i + 3] = 255;
+  putImage(canvas, wide, high, (i) => {
+    const part = Math.min(1, Math.max(0, amounts[i] / top));
+    return none.map((each, k) => each + part * (full[k] - each));
   });
-  context.putImageData(image, 0, 0);
   return canvas;
 }

@@ -31,7 +31,7 @@ export function stateOf(clock, from, { playing = false } = {}) {
     step: clock.step,
     operation,
     moment,
-    last: clock.end.step,
+    last: clock.branch.end.step,
     playing,
     loss: isLate ? engine.loss : clock.loss,
     rate: engine.rate,
@@ -133,6 +133,7 @@ function answersOf(engine, shown, playing) {
   return shown.probe;
 }
 
-function copiedAll(arrays) {
+/** Copies of arrays, by their names. */
+export function copiedAll(arrays) {
   return Object.fromEntries(Object.entries(arrays).map(([name, array]) => [name, array.slice()]));
 }

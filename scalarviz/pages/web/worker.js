@@ -80,7 +80,7 @@ export class Server {
     } else if (name === "back" || name === "seek") {
       const target =
         name === "back"
-          ? clock.earlier(args.count, args.unit)
+          ? clock.after(-args.count, args.unit)
           : clock.arrival(args.step, args.operation ?? 0);
       clock.towards(target);
       return this.pursue({ target, command, shows: args.shows ?? false });
@@ -125,7 +125,7 @@ export class Server {
     this.known = this.clock.first;
     if (resume) {
       this.clock.branches.takeUp(resume.branches, resume.key);
-      this.clock.journal = resume.journal;
+      this.clock.branch.journal = resume.journal;
       this.clock.focus = resume.focus;
       return this.pursue({ target: resume.place, command, shows: false });
     }
