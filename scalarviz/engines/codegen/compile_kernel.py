@@ -26,6 +26,7 @@ from typing import IO, Any
 from scalarviz.base.process import children
 from scalarviz.engines.codegen.cache_files import is_compiled, run_file
 from scalarviz.engines.codegen.kernel_cache import enable_caching, keep_whole_files
+from scalarviz.engines.codegen.numba_imports import import_without_scipy
 
 LOOK = 0.02  # seconds between two looks
 ROOT = Path(__file__).parents[3]
@@ -66,6 +67,7 @@ def import_file(path: Path, text: str | None = None) -> ModuleType:
 
     text  as for `run_file`
     """
+    import_without_scipy()
     module = run_file(path, text)
     enable_caching(module.compiled)
     keep_whole_files(module)

@@ -23,7 +23,6 @@ from scalarviz.engines.codegen.cache_files import (
 )
 from scalarviz.engines.codegen.compiling import aside
 from scalarviz.engines.codegen.kernel_source import ingredients
-from scalarviz.engines.codegen.numba_imports import import_without_scipy
 from scalarviz.engines.codegen.unit_source import Dtype, Source, Unit, source_of
 from scalarviz.engines.common.cores import Guard, check_process, start_threads
 
@@ -70,7 +69,6 @@ def load_missing(missing: dict[str, Unit], dtype: Dtype, bar: Progress) -> None:
 
     The total of `bar` is set to the number of kernels that are compiled.
     """
-    import_without_scipy()
     paths = {text: write_unit(text, unit, dtype) for text, unit in missing.items()}
     modules = {text: compile_kernel.import_file(path, text) for text, path in paths.items()}
     uncompiled = [text for text, module in modules.items() if not compile_kernel.loaded(module)]
