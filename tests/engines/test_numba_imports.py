@@ -1,4 +1,4 @@
-"""A kernel is compiled and loaded without the linear algebra of SciPy, which numba uses for products."""
+"""A kernel is compiled and loaded without the linear algebra of SciPy, used for products."""
 
 import subprocess
 import sys
