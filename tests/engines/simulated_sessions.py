@@ -17,6 +17,7 @@ from scalarviz.engines.codegen import cuda_file
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import EngineError, FileError
 from scalarviz.faces.controller import precompile
+from scalarviz.training.session.callbacks import StepView
 from scalarviz.training.session.replicas import Replicas
 from tests.engines.agreement import TOLERANCE, difference
 from tests.engines.simulator import one_type_or_both
@@ -81,7 +82,7 @@ def test_class_labels_and_metrics(loss: str, dtype: str) -> None:
 def test_what_a_callback_sees_and_changes(loss: str) -> None:
     seen: list[list[float]] = []
 
-    def watch(view: sv.session.callbacks.StepView) -> None:
+    def watch(view: StepView) -> None:
         numbers = [view.step, view.loss, view.learning_rate, view.metrics["accuracy"][1][-1]]
         seen.append([*numbers, *view.values, *view.gradients])
         if view.step == 4:

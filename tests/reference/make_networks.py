@@ -60,6 +60,21 @@ class Around(nn.Module):
         return x + self.inner(x)
 
 
+class Joined(nn.Module):
+    """What a function makes of the outputs of two branches."""
+
+    def __init__(self, s: Entry, join: Callable[[Tensor, Tensor], Tensor]) -> None:
+        super().__init__()
+        layers, first = s["layers"], s["first"]
+        self.one, self.other = (
+            nn.Sequential(*map(module, part)) for part in (layers[:first], layers[first:])
+        )
+        self.join = join
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.join(self.one(x), self.other(x))
+
+
 def with_activation(module: nn.Module, s: Entry) -> nn.Module:
     return nn.Sequential(module, Apply(FUNCTIONS[s["activation"]]))
 
@@ -97,6 +112,8 @@ MODULES: dict[str, Callable[[Entry], nn.Module]] = {
     "Flatten": lambda s: nn.Identity(),
     "Reshape": lambda s: nn.Identity(),
     "Residual": lambda s: Around(nn.Sequential(*map(module, s["layers"]))),
+    "Product": lambda s: Joined(s, torch.mul),
+    "Concatenate": lambda s: Joined(s, lambda a, b: torch.cat((a, b), dim=1)),
 }
 
 
@@ -121,7 +138,7 @@ def on_vector(chance: random.Random, width: int) -> tuple[list[Entry], int]:
     """A layer or two that take so many numbers; how many they give."""
     kind = chance.choice(
         "Dense Dense Dense Activation LayerNorm RMSNorm BatchNorm Softmax Residual Dropout "
-        "FrequencyEncoding Reshape".split()
+        "FrequencyEncoding Reshape Product Concatenate".split()
     )
     if kind == "Dense" or (width < 3 and "Norm" in kind) or (width > 4 and "Freq" in kind):
         outputs = chance.randint(1, 8)
@@ -137,6 +154,13 @@ def on_vector(chance: random.Random, width: int) -> tuple[list[Entry], int]:
         if inner > 2 and chance.random() < 0.4:
             parts.insert(1, layer("LayerNorm", features=inner, eps=1e-5))
         return [layer(kind, layers=parts)], width
+    if kind in ("Product", "Concatenate"):
+        widths = [chance.randint(1, 4) for _ in range(2)]
+        if kind == "Product":
+            widths[1] = widths[0]
+        parts = [dense(chance, width, outputs) for outputs in widths]
+        outputs = widths[0] if kind == "Product" else sum(widths)
+        return [layer(kind, layers=parts, first=1)], outputs
     if kind == "BatchNorm":
         options = {"eps": chance.choice([1e-5, 0.1]), "momentum": chance.choice([0.1, 0.3])}
         return [layer(kind, shape=width, **options)], width

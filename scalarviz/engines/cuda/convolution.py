@@ -52,7 +52,7 @@ from scalarviz.engines.cuda.products import for_four
 from scalarviz.engines.cuda.teams import row_at, row_of
 
 # From the first sample of a thread to the others.
-SECOND, THIRD, FOURTH = np.uint64(APART), np.uint64(2 * APART), np.uint64(3 * APART)
+SECOND_ON, THIRD_ON, FOURTH_ON = np.uint64(APART), np.uint64(2 * APART), np.uint64(3 * APART)
 
 
 @kernel
@@ -116,7 +116,7 @@ def sixteen_sums(
     c3: Any, d0: Any, d1: Any, d2: Any, d3: Any,
 ) -> Any:  # fmt: skip
     """Return sixteen sums with the product of each of four weights and four samples added."""
-    x0, x1, x2, x3 = space[x], space[x + SECOND], space[x + THIRD], space[x + FOURTH]
+    x0, x1, x2, x3 = space[x], space[x + SECOND_ON], space[x + THIRD_ON], space[x + FOURTH_ON]
     a0, a1, a2, a3 = for_four(weights[w], x0, x1, x2, x3, a0, a1, a2, a3)
     b0, b1, b2, b3 = for_four(weights[np.uint32(w + b)], x0, x1, x2, x3, b0, b1, b2, b3)
     c0, c1, c2, c3 = for_four(weights[np.uint32(w + c)], x0, x1, x2, x3, c0, c1, c2, c3)
@@ -167,11 +167,11 @@ def write_four_samples(
     if row < rows and n < count:
         space[place] = first
         if n + APART < count:
-            space[place + SECOND] = second
+            space[place + SECOND_ON] = second
         if n + 2 * APART < count:
-            space[place + THIRD] = third
+            space[place + THIRD_ON] = third
         if n + 3 * APART < count:
-            space[place + FOURTH] = fourth
+            space[place + FOURTH_ON] = fourth
 
 
 @kernel
