@@ -48,15 +48,6 @@ def test_the_verbs_and_the_engine_are_those_of_a_model(make: Callable[[], Model]
             model.to(engine, "mixed")
 
 
-@every_model
-def test_parameters_have_names(make: Callable[[], Model]) -> None:
-    model = make()
-    names = model.parameter_names
-    assert len(names) == len(model.bank)
-    assert names[:2] in (["slope", "p1"], [model.bank.name_of(0), model.bank.name_of(1)])
-    assert first_row(model) == 0
-
-
 def test_parameters_on_a_shared_bank_keep_their_names() -> None:
     a, b = sv.Value(2.0, label="a"), sv.Value(3.0, label="b")
     sv.compile(lambda x: a * x + b, inputs=1, engine="python")

@@ -33,7 +33,7 @@ from scalarviz.errors import (
     OwnershipError,
     ShapeError,
 )
-from scalarviz.training.network.expression import Expression, compile
+from scalarviz.training.network.expression import compile
 from tests.wording import refused
 
 ENGINES = ["python", "cpu"]
@@ -142,45 +142,6 @@ def test_a_comparison_chooses_as_on_plain_values(name: str, engine: str) -> None
         ]
 
     check(function, [w], batch, engine)
-
-
-@every_engine
-def test_squares_cubes_roots_and_other_powers(engine: str) -> None:
-    w = Value(-1.3)
-    check(lambda x, y, z: [w**2 * x, x**3, y**-1, z**0.5, 2**x, x**y, (w * x) ** 2], [w], BATCH,
-          engine)  # fmt: skip
-
-
-@every_engine
-def test_results_may_be_inputs_parameters_and_each_other(engine: str) -> None:
-    w = Value(2.0)
-
-    def function(x: Any, y: Any) -> Any:
-        z = x * w + y
-        return [x, w, z, z, z * z, -z, Value(1.0) * w]
-
-    results, by_inputs, _ = by_plain_values(function, [w], BATCH[:, :2])
-    f = compile(function, 2, engine=engine)
-    assert agree(f.forward(BATCH[:, :2]), results)
-    assert agree(f.backward(), by_inputs)
-
-
-@every_engine
-def test_sums_that_are_needed_elsewhere_too(engine: str) -> None:
-    w = Value(2.0)
-
-    def function(x: Any, y: Any, z: Any) -> Any:
-        twice = x * w + y
-        result = z - w
-        return [twice + 1.0, z - twice, result, result + 2.0, -(x - (y - (z - 3.0)))]
-
-    check(function, [w], BATCH, engine)
-
-
-@every_engine
-def test_neighbours_of_which_one_has_a_constant(engine: str) -> None:
-    w, v = Value(0.5), Value(0.9)
-    check(lambda x, y, z: [maximum(x, 0.5), maximum(y, w), maximum(z, v)], [w, v], BATCH, engine)
 
 
 @st.composite
@@ -298,17 +259,6 @@ def test_two_forwards_before_a_backward(engine: str) -> None:
         f.backward()
 
 
-@every_engine
-def test_gradients_add_up_and_a_single_sample_gives_vectors(engine: str) -> None:
-    w = Value(2.0)
-    f = compile(lambda x, y: [w * x, x * y], 2, engine=engine)
-    assert f([3.0, 4.0]).shape == f.forward([3.0, 4.0]).shape == (2,)
-    assert f.backward().tolist() == [6.0, 3.0]
-    f.forward([3.0, 4.0])
-    assert f.backward([2.0, 0.0]).tolist() == [4.0, 0.0]
-    assert w.grad == 9.0
-
-
 def xor(engine: str) -> tuple[list[float], np.ndarray]:
     """The losses of a small network that learns XOR, and its parameters."""
     draw = random.Random(3)
@@ -322,14 +272,6 @@ def xor(engine: str) -> tuple[list[float], np.ndarray]:
     table = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     losses = [f.train_step(table, [[0], [1], [1], [0]], "mse", sv.Adam(0.1)) for _ in range(150)]
     return losses, f.bank.value
-
-
-def test_a_small_network_learns_xor_on_both_engines_alike() -> None:
-    (python, a), (cpu, b), (again, c) = xor("python"), xor("cpu"), xor("cpu")
-    assert python[-1] < 0.01 < python[0]
-    assert cpu == pytest.approx(python, rel=1e-9)
-    assert b == pytest.approx(a, rel=1e-9)
-    assert (cpu, c.tobytes()) == (again, b.tobytes())
 
 
 @every_engine
@@ -349,26 +291,6 @@ def test_step_moves_as_a_weight_does(name: str, engine: str) -> None:
         optimizer.l2 = 0.5 * gradient
     assert [leaf.data for leaf in leaves] == pytest.approx([w.value for w in weights], rel=1e-14)
     assert f.bank.step_count == 4
-
-
-@every_engine
-def test_train_step_is_the_verbs_in_their_order(engine: str) -> None:
-    def network() -> Expression:
-        w = [Value(0.1 * i) for i in range(6)]
-        return compile(lambda x, y, z: [w[0] * x + w[1] * y * z, (w[2] * z + w[3]).exp()], 3,
-                       engine=engine)  # fmt: skip
-
-    whole, single = network(), network()
-    targets = BATCH[:, :2] ** 2
-    loss, optimizer = sv.Loss("mse"), sv.Momentum(0.01)
-    for _ in range(3):
-        error = whole.train_step(BATCH, targets, "mse", optimizer)
-        single.zero_grad()
-        assert loss.forward(single.forward(BATCH), targets) == pytest.approx(error, rel=1e-12)
-        single.backward(loss.backward())
-        single.step(optimizer)
-    assert whole.bank.value == pytest.approx(single.bank.value, rel=1e-12)
-    assert whole.bank.grad == pytest.approx(single.bank.grad, rel=1e-12)
 
 
 @every_engine
@@ -409,17 +331,6 @@ def test_a_gpu_runs_no_compiled_functions(monkeypatch: pytest.MonkeyPatch) -> No
     assert s.engine == f.engine == "cpu"
 
 
-def test_to_another_engine() -> None:
-    w = Value(2.0)
-    f = compile(lambda x: w * x, 1, engine="python")
-    f.forward([1.0])
-    assert f.to("cpu").engine == "cpu"
-    assert f([3.0]) == [6.0]
-    assert compile(lambda x: w * x, 1).engine == "cpu"
-    with pytest.raises(OrderError):
-        f.backward()
-
-
 # Parameters that are somewhere else already
 
 
@@ -443,16 +354,6 @@ def test_expressions_share_their_parameters(engine: str) -> None:
     assert type(new) is Value
     with refused(InputError, "float64"):
         compile(lambda x: a * x, 1, dtype="float32")
-
-
-def test_what_is_set_on_a_value_stays_when_it_is_compiled() -> None:
-    a = sv.Value(2.0, label="a")
-    a.row, a.bank = "third", "mine"  # type: ignore[attr-defined]  # an attribute of one's own
-    f = sv.compile(lambda x: a * x, inputs=1)
-    assert f.parameters[0] is a and isinstance(a, sv.Value)
-    assert (a.row, a.bank, a.label) == ("third", "mine", "a")  # type: ignore[attr-defined]  # an attribute of one's own
-    a.data = 5.0
-    assert f([2.0]).tolist() == [10.0] and f.bank.value.tolist() == [5.0]
 
 
 @every_engine

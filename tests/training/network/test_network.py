@@ -14,7 +14,6 @@ from hypothesis import given, settings
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.errors import (
-    EngineError,
     InputError,
     NotFiniteError,
     OrderError,
@@ -43,13 +42,6 @@ def texture(**options: object) -> sv.Network:
 
 
 # Shape and numbers.
-
-
-def test_a_sample_gives_a_vector_and_a_batch_a_matrix() -> None:
-    net = rgb()
-    assert net([0.1, 0.2, 0.3]).shape == (3,)
-    assert net(COLOURS).shape == (8, 3)
-    assert net(COLOURS[0]).tolist() == net(COLOURS)[0].tolist()
 
 
 def test_it_is_the_matrix_formula() -> None:
@@ -107,28 +99,6 @@ def test_training_goes_through_the_methods_of_the_weights(
     assert calls == {"forward": expected, "backward": expected}
 
 
-def test_the_gradient_of_a_shared_layer_is_the_sum_of_its_uses() -> None:
-    shared = sv.Dense(3, 3, "tanh")
-    net = sv.Network([sv.Dense(2, 3), shared, sv.Dense(3, 3), shared], dtype="float64")
-    assert len(net.bank) == 9 + 12 + 12
-    assert sv.gradcheck(net, [[0.3, -0.4], [0.1, 0.9]]).error < 1e-6
-
-
-def test_batches_are_layer_major(monkeypatch: pytest.MonkeyPatch) -> None:
-    order = []
-    original = sv.Weight.forward
-
-    def noted(self: sv.Weight, x: float) -> float:
-        order.append(self.index)
-        return original(self, x)
-
-    monkeypatch.setattr(sv.Weight, "forward", noted)
-    net = sv.Network([2, 2, 1])
-    net.forward(np.ones((3, 2)))
-    layers = [0 if index < 6 else 1 for index in order]
-    assert layers == sorted(layers)
-
-
 # Its gradients are right.
 
 
@@ -157,23 +127,6 @@ def test_a_single_sample_may_be_followed_by_a_batch() -> None:
     net.forward(COLOURS)
     assert net.backward(np.ones((8, 3))).shape == (8, 3)
     assert net.backward([1.0, 1.0, 1.0]).shape == (3,)
-
-
-def test_zero_grad_between_forward_and_backward_does_no_harm() -> None:
-    net = rgb()
-    net.forward(COLOURS)
-    net.zero_grad()
-    net.backward()
-    assert net.bank.grad.all()
-
-
-def test_upstream_is_ones_if_nothing_is_said() -> None:
-    one, other = rgb(), rgb()
-    one.forward(COLOURS)
-    one.backward()
-    other.forward(COLOURS)
-    other.backward(np.ones((8, 3)))
-    assert (one.bank.grad == other.bank.grad).all()
 
 
 def test_evaluation_leaves_nothing_behind() -> None:
@@ -244,15 +197,6 @@ def test_weights_of_a_million_parameters_are_made_when_asked_for() -> None:
     assert peak < 250e6
 
 
-def test_the_arrays_of_the_bank_stay_the_same_objects() -> None:
-    net = rgb()
-    value, grad = net.bank.value, net.bank.grad
-    for _ in range(3):
-        net.train_step(COLOURS, 1 - COLOURS, "mse", sv.Adam(0.1))
-    net.to("python")
-    assert net.bank.value is value and net.bank.grad is grad
-
-
 @pytest.mark.parametrize("engine", RUNNABLE)
 @pytest.mark.parametrize(
     "change",
@@ -268,15 +212,6 @@ def test_another_engine_drops_what_waits_for_a_backward(
     with refused(OrderError):
         net.backward(np.ones((8, 3)))
     assert not net.bank.grad.any()
-
-
-def test_an_engine_that_is_refused_drops_nothing() -> None:
-    net = rgb()
-    net.forward(COLOURS)
-    with pytest.raises(EngineError):
-        net.to("python", "mixed")
-    net.backward()
-    assert net.bank.grad.any()
 
 
 def test_a_frozen_weight_stands_still_in_a_network_that_learns() -> None:
@@ -301,26 +236,6 @@ def test_a_copy_has_the_same_numbers_and_lives_by_itself() -> None:
     twin.bank.value[0] += 1.0
     assert twin.bank.value[0] != net.bank.value[0]
     assert net.copy("float64").dtype == "float64"
-
-
-def test_a_copy_keeps_shared_layers_shared() -> None:
-    shared = sv.Dense(2, 2)
-    twin = sv.Network([shared, shared]).copy()
-    assert twin.layers[0] is twin.layers[1]
-
-
-# Engines.
-
-
-def test_auto_picks_the_first_engine_of_the_table() -> None:
-    assert rgb(engine="auto").engine == rgb().to("auto").engine == RUNNABLE[0]
-
-
-def test_an_unknown_engine_is_refused_and_the_old_one_stays() -> None:
-    net = rgb()
-    with refused(UnknownNameError, "'pyton'"):
-        net.to("pyton")
-    assert net.engine == "python"
 
 
 # What is refused, in one sentence, before anything has changed.
@@ -383,14 +298,6 @@ def test_an_upstream_gradient_of_the_wrong_shape() -> None:
     unchanged(net, lambda: net.backward(np.ones((8, 2))), ShapeError, "takes a sample of 3")
 
 
-def test_a_step_without_gradients() -> None:
-    net = rgb()
-    unchanged(net, net.step, OrderError, "call forward and backward first")
-    net.train_step(COLOURS, COLOURS)
-    net.zero_grad()
-    unchanged(net, lambda: net.step(sv.Adam()), OrderError, "call forward and backward first")
-
-
 def test_targets_that_do_not_fit() -> None:
     net = rgb()
     act = [
@@ -443,14 +350,6 @@ def test_a_network_that_cannot_be(arguments: dict[str, object], value: str) -> N
         sv.Network(**arguments)  # type: ignore[arg-type]  # on purpose
 
 
-def test_a_network_that_could_not_be_made_leaves_its_layers_free() -> None:
-    layer = sv.Dense(3, 3)
-    for arguments in ({"engine": "gpu"}, {"dtype": "float"}, {"seed": -1}, {"init": "x"}):
-        with pytest.raises(InputError):
-            sv.Network([layer], **arguments)  # type: ignore[arg-type]  # on purpose
-    sv.Network([layer])
-
-
 def test_it_prints_a_table() -> None:
     assert repr(texture()).splitlines() == [
         "Network 2 -> 12 -> 8 -> 8 -> 3: 144 parameters, float32, engine python",
@@ -460,22 +359,6 @@ def test_it_prints_a_table() -> None:
         "2      LayerNorm          8 -> 8   linear      16          104 to 119",
         "3      Dense              8 -> 3   sigmoid     24          120 to 143",
     ]
-
-
-def test_a_network_refused_for_one_layer_leaves_the_others_free() -> None:
-    taken, free = sv.Dense(2, 2), sv.Dense(2, 2)
-    sv.Network([taken])
-    with pytest.raises(OwnershipError):
-        sv.Network([free, taken])
-    sv.Network([free])
-
-
-def test_a_shared_layer_must_be_waiting_for_each_of_its_uses() -> None:
-    shared = sv.Dense(2, 2)
-    net = sv.Network([shared, shared])
-    net.forward([1.0, 2.0])
-    shared.backward([1.0, 1.0])
-    unchanged(net, net.backward, OrderError, "without a forward")
 
 
 # Findings of a first user.
@@ -506,14 +389,6 @@ def test_an_optimizer_must_be_one(bad: object) -> None:
     unchanged(net, lambda: net.parameters()[0].step(bad), InputError, words)
 
 
-def test_gradients_cleared_layer_by_layer_are_no_gradients() -> None:
-    net = rgb()
-    net.train_step(COLOURS, COLOURS, "mse", sv.Momentum(0.1))
-    for layer in net.layers:
-        layer.zero_grad()
-    unchanged(net, lambda: net.step(sv.Momentum(0.1)), OrderError, "no gradients to step with")
-
-
 @pytest.mark.parametrize(
     "x",
     [
@@ -539,22 +414,6 @@ def test_inputs_of_1000_do_not_stop_a_network(activation: str, x: float) -> None
     perceptron = sv.Perceptron(1, activation)
     perceptron.forward([x])
     perceptron.backward(1.0)
-
-
-def test_a_step_of_some_layers_is_a_step() -> None:
-    net = rgb()
-    net.forward(COLOURS)
-    net.backward()
-    first, second = net.layers
-    first.step()
-    second.step()
-    assert net.bank.step_count == 1
-    second.step()
-    assert net.bank.step_count == 2
-    first.step()
-    assert net.bank.step_count == 2
-    net.step()
-    assert net.bank.step_count == 3
 
 
 @pytest.mark.parametrize("row", ["a", 1.5, -1, 59])
@@ -595,10 +454,3 @@ def test_a_layer_that_stands_twice_has_one_activation(engine: str) -> None:
 def test_padding_is_a_whole_number(padding: object) -> None:
     with refused(InputError, padding):
         sv.Conv2d((1, 4, 4), 1, padding=padding)  # type: ignore[arg-type]  # on purpose
-
-
-def test_counts_may_be_numpys() -> None:
-    for kind in (sv.BatchNorm, sv.Dropout):
-        assert kind(np.int64(3)).inputs == 3  # type: ignore[arg-type]  # of another type, which is taken too
-    with refused(InputError, "2.0"):
-        sv.BatchNorm(2.0)  # type: ignore[arg-type]  # on purpose

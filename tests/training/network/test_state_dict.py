@@ -114,14 +114,6 @@ def test_a_layer_of_a_user_is_one_array() -> None:
     assert found["1.state"].tolist() == [4.0, 5.0]
 
 
-def test_a_shared_layer_has_the_name_of_its_first_place() -> None:
-    twice = sv.Dense(2, 2)
-    net = sv.Network([sv.Dense(2, 2), twice, twice])
-    assert [name for name, _ in net.named_parameters()] == [
-        "0.weight", "0.bias", "1.weight", "1.bias",
-    ]  # fmt: skip
-
-
 @every_network
 def test_named_parameters_are_all_rows_of_the_bank_in_order(name: str) -> None:
     net = NETWORKS[name]()
@@ -190,27 +182,6 @@ def test_ours_goes_back_by_the_names_of_pytorch(name: str) -> None:
     back = net.state_dict(like=theirs)
     assert [*back] == [key for key in theirs if not key.endswith("num_batches_tracked")]
     assert all((back[key] == theirs[key]).all() for key in back)
-
-
-@every_network
-def test_ours_goes_into_another_network(name: str) -> None:
-    net, other = NETWORKS[name](seed=1), NETWORKS[name](seed=2, dtype="float32")
-    kept = net.state_dict()
-    net.bank.value[:] = 0.0  # copies
-    other.load_state_dict(kept)
-    for key, array in other.state_dict().items():
-        assert (array == kept[key].astype(array.dtype)).all()
-
-
-def test_the_order_of_a_dict_does_not_matter_and_numbers_count_as_numbers() -> None:
-    sizes = [2] * 13
-    net, other = sv.Network(sizes, "tanh", seed=1), sv.Network(sizes, "tanh", seed=2)
-    theirs = {
-        f"body.{2 * int(key.partition('.')[0])}.{key.partition('.')[2]}": array
-        for key, array in net.state_dict().items()
-    }
-    other.load_state_dict(dict(sorted(theirs.items())))
-    assert (other.bank.value == net.bank.value).all()
 
 
 @every_engine

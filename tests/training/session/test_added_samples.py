@@ -9,7 +9,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
-from tests.sessions import advanced, reloaded
+from tests.sessions import advanced
 from tests.tables import training_of
 from tests.wording import refused
 
@@ -123,15 +123,6 @@ def test_random_sequences_give_the_bits_of_a_straight_run(seed: int, tmp_path: P
         each.advance(operation, "operation")
         assert each.network.bank.value.tobytes() == end
         assert each.data.samples == s.data.samples
-
-
-def test_a_file_keeps_a_data_set_with_added_samples(tmp_path: Path) -> None:
-    s = colours()
-    s.add_samples([0.1, 0.2, 0.3], [0.9, 0.8, 0.7])
-    other = advanced(sv.Session(s.network.copy(), s.data, engine="cpu"), 2)
-    loaded = reloaded(other, tmp_path)
-    assert loaded.data.samples == 28
-    np.testing.assert_array_equal(loaded.data.training[1], s.data.training[1])
 
 
 def test_samples_are_checked_against_data_that_waits_for_the_next_step() -> None:

@@ -26,20 +26,6 @@ def test_a_snapshot_is_awaited() -> None:
     assert asyncio.run(look()) == s.network.bank.value.tolist()
 
 
-def test_what_was_requested_is_awaited() -> None:
-    net = sv.Network([2, 1], seed=0)
-    shot = net.snapshot()
-    shot.request()
-    before = net.bank.value.copy()
-    net.bank.value[:] = 7.0
-
-    async def look() -> list[float]:
-        found: list[float] = (await shot).value.tolist()
-        return found
-
-    assert asyncio.run(look()) == before.tolist()
-
-
 def test_other_tasks_go_on_while_a_busy_session_is_awaited() -> None:
     s = session()
     busy, free, seen = threading.Event(), threading.Event(), []
@@ -68,11 +54,3 @@ def test_other_tasks_go_on_while_a_busy_session_is_awaited() -> None:
     asyncio.run(look())
     thread.join()
     assert seen == [0, 1, 2]
-
-
-def test_a_snapshot_has_the_running_statistics() -> None:
-    net = sv.Network([sv.Dense(2, 3), sv.BatchNorm(3)], seed=0)
-    shot = net.snapshot()
-    shot.request()
-    net.bank.state[:] += 1.0
-    assert shot.read().state.tolist() == (net.bank.state - 1.0).tolist()

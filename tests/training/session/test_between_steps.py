@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import OrderError, UnknownNameError
+from scalarviz.errors import OrderError
 from tests.sessions import advanced
 from tests.training.session.test_session import COLOURS, every_engine, session, state
 from tests.wording import refused
@@ -59,19 +59,6 @@ def test_the_step_that_is_done_is_told_whatever_is_set_after_it(engine: str, cha
     assert state(s) == state(reference)
 
 
-def test_an_operation_that_the_next_step_will_have_is_not_computed_yet() -> None:
-    s = advanced(session(), 2)
-    s.set_activation(0, "relu")
-    with refused(OrderError, "'relu 0'"):
-        s.numbers("relu 0")
-    with refused(UnknownNameError, "'gelu 0'"):
-        s.numbers("gelu 0")
-    s.advance(1)
-    assert s.numbers("relu 0").outputs is not None
-    with refused(UnknownNameError, "'tanh 0'"):
-        s.numbers("tanh 0")
-
-
 @every_engine
 @pytest.mark.parametrize("change", ["relu", "linear", "engine", "data", "optimizer", "rate"])
 def test_what_waits_for_the_next_step_is_not_seen_in_this_one(engine: str, change: str) -> None:
@@ -106,28 +93,3 @@ def test_a_step_goes_on_after_something_was_set_past_the_session(engine: str) ->
     for each in (s, reference):
         each.advance(3)
     assert state(s) == state(reference)
-
-
-def test_a_branch_on_arrival_keeps_what_waits_for_this_step() -> None:
-    s = advanced(session(), 2, "operation")
-    s.learning_rate = 0.5
-    s.set_activation(0, "relu")
-    s.advance(2)
-    s.seek(1)  # where both take effect, before they do
-    s.edit(3, 0.25)
-    s.seek(1)
-    for _ in range(2):
-        s.branch()
-    s.advance(1)
-    assert (s.learning_rate, s.network.activations[0]) == (0.5, "relu")
-    assert [action.kind for action in s.current_branch.journal] == ["learning rate", "activation"]
-
-
-def test_a_phase_back_at_the_start_goes_before_what_was_done_there() -> None:
-    s = sv.Session(sv.Network([2, 3, 1], seed=1), ([[0.0, 1.0]], [[1.0]]), engine="python")
-    before = s.network.bank.value[0]
-    s.edit(0, 0.5)
-    s.back(1, "phase")
-    assert s.network.bank.value[0] == before
-    s.edit(0, 0.25)
-    assert len(s.branches) == 2

@@ -96,16 +96,6 @@ def test_what_was_asked_within_a_step_tells_its_place() -> None:
     assert s.current_branch.name == "from step 1 + 3: weight 4 = 0.5, batch 2"
 
 
-def test_a_change_that_was_waiting_before_did_not_begin_it() -> None:
-    s = advanced(session(), 3, "operation")
-    s.batch = 2  # holds from step 5 on
-    s.advance(1)
-    s.advance(2)
-    s.seek(5)
-    s.edit(4, 0.5)
-    assert s.current_branch.name == "from step 5: weight 4 = 0.5"
-
-
 def test_a_name_is_given_undone_and_done_again() -> None:
     s = advanced(session(), 4)
     clock = s.clock
@@ -155,22 +145,6 @@ def test_a_name_that_cannot_be_read_is_refused(name: Any) -> None:
         s.branches[1].name = name
     assert s.branches[1].name == "from step 2: rate 0.3"
     assert len(s.timeline.undo_log.done) == 1
-
-
-def test_names_are_saved_copied_and_kept_by_an_undo(tmp_path: Path) -> None:
-    s = session()
-    s.branches[1].name = "größer"
-    names = ["from the start", "größer"]
-    s.save(tmp_path / "run")
-    loaded = sv.Session.load(tmp_path / "run")
-    copied = s.copy()
-    assert [each.name for each in loaded.branches] == names
-    assert [each.name for each in copied.branches] == names
-    copied.branches[1].name = "other"
-    copied.undo()
-    assert copied.branches[1].name == "größer" == s.branches[1].name
-    description, _ = read(tmp_path / "run", "run")
-    assert "name" not in description["branches"][0]
 
 
 @pytest.mark.parametrize("name", [None, 3, ["x"], {}, "x" * 61, "a\u202eb", "a\nb", "\0"])

@@ -1,7 +1,5 @@
 """Callbacks: called once a step, with a view; what they change is journalled and done again."""
 
-import threading
-import time
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -11,9 +9,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.errors import GradientError, InputError, OrderError
+from scalarviz.errors import InputError, OrderError
 from scalarviz.training.session.callbacks import StepView
-from tests.sessions import advanced, reloaded
+from tests.sessions import advanced
 from tests.wording import refused
 
 RNG = np.random.default_rng(7)
@@ -82,67 +80,6 @@ def test_what_it_changes_is_done_again_without_it(engine: str) -> None:
     assert len(s.branches) == 1
 
 
-def test_a_branch_calls_it_from_its_fork_on() -> None:
-    s, calls = session(), []
-    s.on_step(lambda view: calls.append(view.step), every=2)
-    s.advance(6)
-    s.seek(3)
-    s.edit(0, 1.0)
-    s.advance(3)
-    assert calls == [2, 4, 6, 4, 6]
-    s.switch(0)
-    s.advance(2)
-    assert calls == [2, 4, 6, 4, 6, 8]
-
-
-def test_a_loaded_run_repeats_what_a_callback_did(tmp_path: Any) -> None:
-    s = session()
-    s.on_step(lambda view: view.set_rate(view.learning_rate / 2), every=3)
-    s.advance(7)
-    again = reloaded(s, tmp_path)
-    again.seek(0)
-    again.seek(7)
-    assert bits(again) == bits(s)
-    assert again.learning_rate == s.learning_rate
-    s.copy().advance(10)  # copies have no callbacks
-    assert s.copy().learning_rate == s.learning_rate
-
-
-def test_removed_callbacks_are_not_called() -> None:
-    s, calls = session(), []
-    one = s.on_step(lambda view: calls.append(1))
-    two = s.on_step(lambda view: calls.append(2))
-    s.advance(1)
-    one.remove()
-    one.remove()
-    s.advance(1)
-    two.remove()
-    s.advance(5)
-    assert calls == [1, 2, 2]
-
-
-def test_a_callback_can_remove_itself() -> None:
-    s, calls = session(), []
-
-    def once(view: StepView) -> None:
-        calls.append(view.step)
-        handle.remove()
-
-    handle = s.on_step(once, every=3)
-    s.advance(9)
-    assert calls == [3]
-
-
-def test_operations_call_it_at_the_end_of_a_step() -> None:
-    s, calls = session(), []
-    s.on_step(lambda view: calls.append(view.step))
-    moments = len(s.operations)
-    s.advance(moments - 1, "operation")
-    assert calls == []
-    s.advance(moments + 1, "operation")
-    assert calls == [1, 2]
-
-
 @every_engine
 def test_stop_ends_an_advance_there(engine: str) -> None:
     s = session(engine)
@@ -156,44 +93,6 @@ def test_stop_ends_an_advance_there(engine: str) -> None:
     assert (s.step_index, s.done, s.stopped) == (7, "step", "enough")
     s.seek(20)  # not in this branch
     assert s.step_index == 20
-
-
-def test_what_waited_for_the_next_step_is_done_before_its_changes() -> None:
-    s, rates = session(), []
-    s.advance(3)
-    s.advance(2, "operation")
-    s.learning_rate = 0.4  # waits for step 4
-    s.on_step(lambda view: rates.append(view.learning_rate) or view.set_rate(0.3), every=4)
-    s.advance(3)
-    assert rates == [0.1]
-    assert s.learning_rate == 0.3
-    first = bits(s)
-    s.seek(0)
-    s.seek(6)
-    assert bits(s) == first
-    assert (len(rates), len(s.branches)) == (1, 1)
-
-
-def test_stop_ends_a_play() -> None:
-    s = session("cpu")
-    s.on_step(lambda view: view.stop() if view.step == 50 else None, every=25)
-    s.play()
-    deadline = time.monotonic() + 60.0
-    while s.playing and time.monotonic() < deadline:
-        time.sleep(0.01)
-    s.pause()
-    assert (s.step_index, s.stopped) == (50, "stopped by a callback")
-
-
-def test_it_is_called_by_the_thread_that_plays() -> None:
-    s, threads = session("cpu"), set()
-    s.on_step(lambda view: threads.add(threading.current_thread().name), every=10)
-    s.play()
-    deadline = time.monotonic() + 60.0
-    while s.step_index < 100 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    s.pause()
-    assert threads == {"scalarviz"}
 
 
 @every_engine
@@ -215,22 +114,6 @@ def test_an_error_stops_the_training_and_names_the_function(engine: str) -> None
     s.advance(4)
     other = advanced(session(engine), 10)
     assert bits(s) == bits(other)
-
-
-def test_an_error_while_it_plays_is_raised_by_pause() -> None:
-    s = session("cpu")
-
-    def explode(view: StepView) -> None:
-        raise ZeroDivisionError("mine")
-
-    s.on_step(explode)
-    s.play()
-    deadline = time.monotonic() + 60.0
-    while s.playing and time.monotonic() < deadline:
-        time.sleep(0.01)
-    with pytest.raises(ZeroDivisionError, match="mine"):
-        s.pause()
-    assert s.step_index == 1
 
 
 CALLS: dict[str, Callable[[sv.Session], Any]] = {
@@ -305,15 +188,6 @@ def test_unsuitable_callbacks_are_refused() -> None:
         s.on_step(lambda: None)  # type: ignore[arg-type, misc]  # that is tested
     with refused(InputError, "0"):
         s.on_step(print, every=0)
-
-
-def test_a_step_that_overflows_is_not_visited() -> None:
-    s, calls = session(), []
-    s.learning_rate = 1e30
-    s.on_step(lambda view: calls.append(view.step))
-    with pytest.raises(GradientError):
-        s.advance(50)
-    assert calls == list(range(1, s.step_index + 1))
 
 
 @every_engine

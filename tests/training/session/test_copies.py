@@ -1,13 +1,9 @@
 """Copies of a session: the same past, branches and settings, then independent."""
 
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pytest
-
 import scalarviz as sv
-from tests.sessions import advanced, reloaded
+from tests.sessions import advanced
 from tests.training.session.test_session import COLOURS, PAIR, session, state
 
 
@@ -49,35 +45,6 @@ def test_a_copy_has_every_branch_and_stands_where_its_original_stood() -> None:
     assert visits(copied) == visits(s)
 
 
-def test_a_copy_of_a_copy_is_kept_in_a_file_like_its_original(tmp_path: Path) -> None:
-    s = branched()
-    loaded = reloaded(s.copy().copy(), tmp_path)
-    assert state(loaded) == state(s)
-    assert visits(loaded.copy()) == visits(s)
-
-
-def test_what_a_copy_does_is_no_business_of_its_original() -> None:
-    s = branched()
-    before, branches = state(s), len(s.branches)
-    copied = advanced(s.copy(), 3)
-    copied.back(2)
-    copied.branch()
-    copied.switch(0)
-    copied.edit(1, 0.25)
-    assert [each.number for each in copied.branches] == list(range(len(copied.branches)))
-    assert state(s) == before and len(s.branches) == branches
-    assert visits(s) == visits(branched())
-
-
-@pytest.mark.parametrize("memory", [20_000, 2**30])
-def test_a_copy_has_the_memory_of_its_original(memory: int) -> None:
-    s = advanced(session("cpu", batch=None, memory=memory), 3000)
-    copied = s.copy()
-    assert copied.timeline.keyframes.budget == memory
-    copied.advance(3000)
-    assert copied.timeline.keyframes.used <= memory
-
-
 def test_a_copy_has_the_pinned_weights_of_its_original() -> None:
     s = advanced(session(), 20)
     s.pin([3, 5])
@@ -109,18 +76,3 @@ def test_a_batch_that_has_become_smaller_has_no_sample_beyond_its_end() -> None:
     assert s.focus == 2
     s.data = PAIR
     assert s.focus == 7
-
-
-def test_a_copy_does_not_replay_what_a_keyframe_knows(monkeypatch: pytest.MonkeyPatch) -> None:
-    s = advanced(session(), 400)
-    s.timeline.keyframes.add(s.current_branch, s.timeline.trainer.frame(400))
-    taken: list[int] = []
-    steps = type(s.timeline.trainer).steps
-
-    def counted(self: Any, first: int, count: int) -> Any:
-        taken.append(count)
-        return steps(self, first, count)
-
-    monkeypatch.setattr(type(s.timeline.trainer), "steps", counted)
-    assert (s.copy().network.bank.value == s.network.bank.value).all()
-    assert sum(taken) < 10 and np.isfinite(s.loss)

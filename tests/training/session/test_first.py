@@ -1,11 +1,8 @@
 """The first moment of the past at which something was so, and how it is found."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-import scalarviz as sv
 from scalarviz.training.session.step_view import ConditionView
 from tests.sessions import advanced
 from tests.training.session.test_stops import (
@@ -37,20 +34,6 @@ def test_it_is_the_first_step_at_which_the_condition_holds(engine: str, conditio
     assert (s.clock, bits(s)) == (clock, numbers)
     s.seek(expected[0] - 1 if expected[0] else 0)
     assert s.first(condition) == (None if expected[0] else 0)
-
-
-def test_the_past_is_that_of_the_branch_with_what_was_done_there() -> None:
-    s = advanced(session(), 20)
-    s.edit(7, 3.0)
-    s.advance(5)
-    assert s.first("weight 7 > 2") == 21  # on arrival at 20 nobody had edited it
-    s.seek(15)
-    s.learning_rate = 0.01
-    s.advance(20)
-    assert s.first("weight 7 > 2") is None
-    assert s.first("weight 7 > 2 or learning rate < 0.1") == 16
-    s.switch(0)
-    assert s.first("weight 7 > 2") == 21
 
 
 def test_an_own_function_is_asked_at_each_step() -> None:
@@ -93,26 +76,3 @@ def test_a_cancelled_search_leaves_everything_as_it_was(error: type[BaseExceptio
     s.advance(10)
     plain = advanced(session(), 40)
     assert bits(s) == bits(plain)
-
-
-def test_others_see_the_session_where_it_is_meanwhile() -> None:
-    s = advanced(session(), 30)
-    seen = []
-
-    def looks(view: ConditionView) -> bool:
-        seen.append((s.step_index, s.loss, len(s.losses)))
-        return False
-
-    assert s.first(looks) is None
-    assert set(seen) == {(30, s.loss, 30)}
-
-
-def test_a_compiled_function_can_be_searched_too() -> None:
-    slope, shift = sv.Value(0.0), sv.Value(1.0)
-    straight: Any = sv.compile(lambda x: slope * x + shift, inputs=1)
-    x = np.linspace(-1, 1, 8)[:, np.newaxis]
-    s = sv.Session(straight, (x, 3 * x - 1), "mse", sv.SGD(0.3), engine="python")
-    s.stop_when("weight 1 changes sign")
-    s.advance(50)
-    assert s.stopped and s.first("weight 1 changes sign") == s.step_index
-    assert s.first("a neuron is dead") is None

@@ -9,7 +9,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.model.bank import NONE
-from scalarviz.errors import FileError, InputError, OrderError, UnknownNameError
+from scalarviz.errors import FileError, InputError, OrderError
 from tests.sessions import advanced, reloaded
 from tests.wording import refused
 
@@ -43,13 +43,6 @@ def test_a_new_neuron_changes_no_output_until_the_network_learns(engine: str) ->
     grown.advance(3, progress=False)
     moved = grown.network.bank.value != before
     assert moved[grown.network[1].rows].reshape(-1)[: 4 * 7].reshape(4, 7)[:, 5:].all()
-
-
-def test_drawn_weights_of_a_new_neuron_are_wanted_by_name() -> None:
-    s = trained()
-    grown = sv.add_neurons(s, 1, start="init")
-    assert np.abs(grown.network[2].kernel[:, 4:]).min() > 0
-    assert not np.array_equal(grown.network(COLOURS), s.network(COLOURS))
 
 
 @pytest.mark.parametrize("engine", ["python", "cpu"])
@@ -88,15 +81,6 @@ def test_an_inserted_layer_hands_on_what_it_gets(
     grown = sv.insert_layer(s, layer, neurons, activation)
     assert grown.network[layer].activation == (activation or "tanh")
     assert np.abs(grown.network(COLOURS) - s.network(COLOURS)).max() <= most
-
-
-def test_relu_hands_on_what_is_not_negative_and_starts_anew_after_tanh() -> None:
-    net = sv.Network([2, 3, 3, 1], "relu", seed=1)
-    grown = sv.insert_layer(sv.Session(net, data.Xor(), engine="python"), 2)
-    points = np.random.default_rng(1).normal(size=(20, 2))
-    assert np.array_equal(grown.network(points), net(points))
-    drawn = sv.insert_layer(trained(), 1, activation="relu").network[1].kernel
-    assert np.abs(drawn - np.eye(5)).max() > 0.1 and np.abs(drawn).min() > 0
 
 
 def test_what_stays_keeps_value_mark_and_slots_by_the_rows_of_the_origin() -> None:
@@ -141,35 +125,6 @@ def test_settings_are_those_of_the_moment_and_the_earlier_session_stays() -> Non
     grown.advance(5, progress=False)
     assert grown.metrics["mae"][0].tolist() == [5]
     s.advance(1, progress=False)  # each goes its own way
-
-
-def test_a_schedule_and_the_count_of_steps_go_on() -> None:
-    schedule = sv.Schedule("cosine", steps=100)
-    net = sv.Network([2, 3, 1], seed=0)
-    s = sv.Session(net, data.Xor(), optimizer=sv.Adam(0.1, schedule=schedule), engine="python")
-    s.advance(50, progress=False)
-    grown = sv.add_neurons(s, 0)
-    assert grown.learning_rate == s.learning_rate < 0.06
-    assert grown.network.bank.step_count == 50
-
-
-def test_a_grown_session_goes_back_and_is_replayed_to_the_bit() -> None:
-    grown = sv.insert_layer(trained("cpu"), 1, 6)
-    start = numbers(grown)
-    grown.advance(30, progress=False)
-    end = numbers(grown)
-    grown.seek(0)
-    assert numbers(grown) == start
-    grown.advance(30, progress=False)
-    assert numbers(grown) == end
-
-
-def test_the_same_change_at_the_same_moment_draws_the_same_weights() -> None:
-    s = trained()
-    assert numbers(sv.add_neurons(s, 0)) == numbers(sv.add_neurons(s, 0))
-    first = sv.add_neurons(s, 0).network[0].kernel[5].copy()
-    s.advance(1, progress=False)
-    assert not np.array_equal(sv.add_neurons(s, 0).network[0].kernel[5], first)
 
 
 def test_the_origin_is_told_and_leads_back() -> None:
@@ -256,13 +211,6 @@ def test_what_cannot_grow_is_refused_in_a_sentence(change, value: str) -> None:
         change(trained())
 
 
-def test_unknown_names_are_refused() -> None:
-    with refused(UnknownNameError, "'zeros'"):
-        sv.add_neurons(trained(), 0, start="zeros")  # type: ignore[arg-type]  # wrong by intent
-    with refused(UnknownNameError, "'tan'"):
-        sv.insert_layer(trained(), 1, activation="tan")
-
-
 def test_the_last_neuron_and_other_layers_are_refused() -> None:
     twice = sv.Dense(2, 2)
     nets = [
@@ -308,28 +256,6 @@ def test_rates_of_its_own_stay_with_their_weights(tmp_path: Path) -> None:
     loaded.advance(5)
     assert (loaded.network.bank.value == grown.network.bank.value).all()
     assert kept.value == weight.value
-
-
-def test_reset_of_a_grown_session_keeps_rates_and_conditions(tmp_path: Path) -> None:
-    net = sv.Network([2, 3, 1], "tanh", seed=0)
-    s = sv.Session(net, data.Xor(), "mse", sv.SGD(0.1), engine="python")
-    s.set_rate(net.layers[0], 0.0)
-    s.stop_when("loss < 0.0001 or weight 12 changes sign")
-    s.advance(5)
-    grown = sv.add_neurons(s, 0)
-    had = grown.own_rate(0), grown.stop_conditions
-    assert had == (0.0, ["loss < 0.0001", "weight 16 changes sign"])
-    grown.advance(3)
-    grown.seek(0)
-    grown.edit(12, 0.5)  # in a branch of its own
-    assert (grown.own_rate(0), grown.stop_conditions) == had
-    grown.reset()
-    assert (grown.own_rate(0), grown.stop_conditions) == had
-    loaded = reloaded(grown, tmp_path)
-    assert (loaded.own_rate(0), loaded.stop_conditions) == had
-    before = loaded.network.bank.value[0]
-    loaded.advance(2)
-    assert loaded.network.bank.value[0] == before
 
 
 def test_a_network_that_grows_within_a_step_has_the_changes_that_wait() -> None:

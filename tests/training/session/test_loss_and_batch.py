@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import scalarviz as sv
@@ -30,20 +29,6 @@ def session(engine: str = "python", output: str = "sigmoid", **options: Any) -> 
     net = sv.Network([3, 8, 3], "tanh", output=output, seed=0, dtype="float64")
     options = {"batch": 8, "optimizer": sv.SGD(0.1)} | options
     return sv.Session(net, data.Rgb(levels=3), "mse", engine=engine, **options)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_the_next_step_is_that_of_a_session_with_this_loss_and_batch(engine: str) -> None:
-    s = advanced(session(engine), 4)
-    s.loss_function = "huber"
-    s.batch = 5
-    s.optimizer = sv.SGD(0.2)
-    net = s.network.copy()
-    s.advance()
-    inputs, targets = data.Rgb(levels=3).batches(5, 0).at(4)
-    net.train_step(inputs, targets, "huber", sv.SGD(0.2))
-    np.testing.assert_allclose(s.network.bank.value, net.bank.value, rtol=1e-12, atol=1e-15)
-    assert (s.loss_function.name, s.batch, s.precision.mixed) == ("huber", 5, False)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -75,27 +60,6 @@ def test_both_are_replayed_saved_and_undone(engine: str, tmp_path: Path) -> None
     s.redo()
     s.redo()
     assert (s.loss_function.name, s.batch) == ("huber", 2)
-
-
-def test_within_a_step_they_wait_for_the_next() -> None:
-    s = advanced(session(output="linear"), 3, "operation")
-    s.loss_function = "sigmoid_cross_entropy"
-    s.batch = 2
-    with refused(InputError, "'sigmoid'"):  # the loss that waits applies it itself
-        s.set_activation(1, "sigmoid")
-    assert (s.loss_function.name, s.batch) == ("mse", 8)
-    s.advance(1)
-    s.advance(1, "operation")
-    assert (s.loss_function.name, s.batch) == ("sigmoid_cross_entropy", 2)
-    assert [action.kind for action in s.current_branch.journal] == ["loss", "batch"]
-
-
-def test_an_activation_that_waits_counts() -> None:
-    s = advanced(session(), 3, "operation")
-    s.set_activation(1, "linear")
-    s.loss_function = "softmax_cross_entropy"
-    s.advance(2)
-    assert s.loss_function.name == "softmax_cross_entropy" and np.isfinite(s.loss)
 
 
 def test_a_run_keeps_the_loss_that_it_began_with(tmp_path: Path) -> None:
@@ -148,31 +112,6 @@ def test_the_precision_is_a_setting_of_the_engine() -> None:
     s.engine = "python"
     with refused(EngineError, "mixed"):
         s.precision = "mixed"
-
-
-def test_a_batch_larger_than_the_function_of_the_data_takes_is_made_by_it() -> None:
-    def make(step: int, batch: int, seed: int) -> tuple[Any, Any]:
-        rng = np.random.default_rng([seed, step])
-        return rng.random((batch, 3)), rng.random((batch, 3))
-
-    made = data.Generated(make, inputs=3, outputs=3, samples=4)
-    s = sv.Session(sv.Network([3, 3], seed=0), made, engine="python")
-    s.batch = 10
-    s.advance()
-    s.advance(3, "operation")
-    assert len(s.numbers("affine 0").outputs) == 10
-
-
-def test_growth_and_replicas_take_them_over() -> None:
-    s = advanced(session("cpu"), 3)
-    s.loss_function, s.batch = "huber", 2
-    wider = sv.add_neurons(s, 0)
-    assert (wider.loss_function.name, wider.batch) == ("huber", 2)
-    runs = advanced(sv.replicate(s, [0]), 4)
-    alone = session("cpu", batch=2)
-    alone.loss_function = "huber"
-    alone.advance(4)
-    assert runs.banks[0].value.tobytes() == alone.network.bank.value.tobytes()
 
 
 def test_kernels_of_all_its_losses_belong_to_what_it_needs() -> None:

@@ -38,19 +38,6 @@ def test_two_million_losses_take_no_more_room_than_one() -> None:
     assert np.array_equal(old.max(axis=1), true.max(axis=1))
 
 
-@pytest.mark.parametrize("portion", [1, 7, 500])
-def test_what_is_kept_does_not_depend_on_the_portions(small: None, portion: int) -> None:
-    plain = np.random.default_rng(0).random(1003)
-    record, whole = Losses(0), Losses(0)
-    for first in range(0, len(plain), portion):
-        record.record(first, plain[first : first + portion])
-    whole.record(0, plain)
-    assert np.array_equal(record.own, whole.own)
-    again = Losses(0)
-    again.record(0, whole.own)  # as from a file
-    assert np.array_equal(again.own, whole.own)
-
-
 def test_a_long_training_goes_back_and_is_saved_as_a_short_one(
     small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,15 +69,6 @@ def test_metrics_are_those_of_the_weights_at_each_tenth_step(engine: str) -> Non
         assert s.metrics[name][1].tolist() == expected[name]
 
 
-@pytest.mark.parametrize("engine", ["python", "cpu"])
-def test_metrics_change_no_bit_of_a_training(engine: str) -> None:
-    s, plain = session(engine), session(engine, metrics=())
-    s.advance(45)
-    plain.advance(45)
-    np.testing.assert_array_equal(s.losses, plain.losses)
-    np.testing.assert_array_equal(s.network.bank.value, plain.network.bank.value)
-
-
 def test_a_session_refused_for_its_metrics_leaves_the_network_as_it_is() -> None:
     net = sv.Network([3, 4, 2], seed=0)
     pairs = np.ones((4, 3)), np.ones((4, 2))
@@ -102,55 +93,6 @@ def test_going_back_and_on_calls_nothing_again() -> None:
     s.seek(40)
     assert len(CALLS) == calls
     assert same(s.metrics, first)
-
-
-def test_a_seek_over_new_steps_measures_them() -> None:
-    s = session()
-    s.seek(15)
-    s.seek(0)
-    s.seek(30)
-    assert s.metrics["accuracy"][0].tolist() == [10, 20, 30]
-
-
-def test_operations_measure_the_same() -> None:
-    s, other = session(), session()
-    s.advance(20)
-    other.advance(20 * len(other.operations), "operation")
-    assert same(s.metrics, other.metrics)
-
-
-def test_a_branch_has_its_own_metrics_from_its_fork_on() -> None:
-    s = advanced(session(), 40)
-    first = s.metrics
-    s.seek(20)
-    s.learning_rate = 1.0
-    s.advance(20)
-    assert s.metrics["held_out_loss"][0].tolist() == [10, 20, 30, 40]
-    assert s.metrics["held_out_loss"][1][:2].tolist() == first["held_out_loss"][1][:2].tolist()
-    assert s.metrics["held_out_loss"][1][2] != first["held_out_loss"][1][2]
-    s.switch(0)
-    assert same(s.metrics, first)
-    s.reset()
-    s.advance(10)
-    assert s.metrics["accuracy"][0].tolist() == [10]
-
-
-def test_metrics_are_measured_while_it_plays() -> None:
-    s, other = session("cpu"), session("cpu")
-    s.play()
-    while s.step_index < 200:
-        pass
-    s.pause()
-    other.advance(s.step_index)
-    assert same(s.metrics, other.metrics)
-
-
-def test_a_copy_measures_on_by_itself() -> None:
-    s = advanced(session(), 20)
-    copied = advanced(s.copy(), 10)
-    assert s.metrics["accuracy"][0].tolist() == [10, 20]
-    s.advance(10)
-    assert same(s.metrics, copied.metrics)
 
 
 def test_an_error_of_a_function_stops_between_two_steps() -> None:
@@ -192,13 +134,6 @@ def test_no_number_is_an_error_that_names_the_metric() -> None:
 
     with refused(InputError, "nothing", "None"):
         session(metrics=[nothing]).advance(10)
-
-
-def test_the_loss_alone_is_that_of_held_out_samples() -> None:
-    s = advanced(session(metrics=["loss"]), 20)
-    assert list(s.metrics) == ["held_out_loss"]
-    with refused(InputError, "held-out"):
-        sv.Session(sv.Network([2, 1]), (X, LABELS / 2), metrics=["loss"], engine="python")
 
 
 def test_an_expression_has_metrics_too() -> None:

@@ -28,35 +28,6 @@ def session(engine: str = "python", optimizer: sv.Optimizer | None = None) -> sv
     return sv.Session(net, data.Rgb(levels=3), "mse", optimizer, batch=8, engine=engine)
 
 
-def test_a_weight_moves_by_its_own_rate() -> None:
-    s, plain = session(), session()
-    weight = s.network.layers[0].perceptrons[2].weights[1]
-    s.set_rate(weight, 0.5)
-    before = s.network.bank.value.copy()
-    s.advance()
-    plain.advance()
-    moved = s.network.bank.value - before
-    expected = -0.01 * plain.network.bank.grad
-    expected[weight.index] *= 50
-    np.testing.assert_allclose(moved, expected, rtol=1e-12, atol=1e-15)
-    assert s.own_rate(weight) == 0.5
-    assert s.own_rate(weight.index + 1) is None
-    s.set_rate(weight, None)
-    assert s.own_rate(weight) is None
-
-
-def test_the_schedule_multiplies_an_own_rate() -> None:
-    schedule = sv.Schedule("step", every=1, factor=0.5)
-    s = session(optimizer=sv.SGD(0.1, schedule=schedule))
-    s.set_rate(0, 0.4)
-    s.advance(3)
-    value = s.network.bank.value[0]
-    s.advance()
-    moved = s.network.bank.value[0] - value
-    assert moved == pytest.approx(-0.4 / 8 * s.network.bank.grad[0])
-    assert s.learning_rate == 0.1 / 16
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=lambda o: o.name)
 def test_engines_agree_on_own_rates(engine: str, optimizer: sv.Optimizer) -> None:
@@ -72,19 +43,6 @@ def test_engines_agree_on_own_rates(engine: str, optimizer: sv.Optimizer) -> Non
         s.advance(5)
     one, other = [s.network.bank.value for s in sessions]
     np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_whole_steps_and_single_operations_have_the_same_bits(engine: str) -> None:
-    optimizer = sv.Adam(0.02, schedule=sv.Schedule("cosine", steps=9))
-    sessions = [session(engine, optimizer) for _ in range(2)]
-    for s in sessions:
-        s.set_rate([*range(5, 11), 20], 0.3)
-    sessions[0].advance(5)
-    for _ in range(5 * len(sessions[1].operations)):
-        sessions[1].advance(1, "operation")
-    one, other = [s.network.bank.value.tobytes() for s in sessions]
-    assert one == other
 
 
 def test_rates_are_kept_as_spans() -> None:
@@ -162,37 +120,6 @@ def test_own_rates_are_replayed_saved_and_forgotten_by_going_back(
     assert s.own_rate(0) == 0.2
 
 
-def test_within_a_step_a_rate_waits_for_the_next() -> None:
-    s = advanced(session(), 3, "operation")
-    s.set_rate(0, 0.5)
-    assert s.own_rate(0) is None
-    s.advance()
-    s.advance(1, "operation")
-    assert s.own_rate(0) == 0.5
-
-
-def test_replicas_have_the_rates_of_their_session() -> None:
-    s = session("cpu")
-    s.set_rate([0, 30], 0.5)
-    runs = advanced(sv.replicate(s, [0, 1]), 5)
-    alone = session("cpu")
-    alone.set_rate([0, 30], 0.5)
-    alone.advance(5)
-    assert runs.banks[0].value.tobytes() == alone.network.bank.value.tobytes()
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_parameter_of_an_expression_has_its_own_rate(engine: str) -> None:
-    slope, shift = sv.Value(0.0), sv.Value(0.0)
-    line = sv.compile(lambda x: slope * x + shift, inputs=1)
-    xs = np.linspace(-1, 1, 9)[:, np.newaxis]
-    s = sv.Session(line, (xs, 3 * xs - 1), optimizer=sv.SGD(0.1), engine=engine)
-    s.set_rate(1, 0.0)
-    s.advance(20)
-    assert slope.data > 1.0
-    assert shift.data == 0.0
-
-
 def test_a_rate_that_no_step_could_use_is_refused() -> None:
     s = session()
     s.freeze(s.network.layers[0])
@@ -230,12 +157,3 @@ def test_an_optimizer_taken_from_a_session_has_no_rates_of_its_weights() -> None
     assert not s.optimizer.own_rates
     other = sv.Session(sv.Network([2, 1], seed=0), data.Xor(), optimizer=s.optimizer)
     assert other.own_rate(0) is None
-
-
-def test_an_own_rate_is_seen() -> None:
-    s = session(optimizer=sv.SGD(0.1))
-    s.set_rate([3, 4], 0.02)
-    s.advance()
-    assert "its own rate = 0.02" in str(s.explain(3))
-    assert "its own rate" not in str(s.explain(5))
-    assert "2 weights with a rate of their own" in repr(s)

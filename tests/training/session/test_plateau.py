@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz import data
 from scalarviz.errors import InputError, UnknownNameError
 from tests.wording import refused
 
@@ -36,44 +35,6 @@ def test_it_stops_when_no_value_was_better_for_a_while(engine: str) -> None:
     assert "script was best at step 6, 3," in s.stopped
 
 
-def test_a_better_value_in_time_goes_on() -> None:
-    s = session([5.0, 6.0, 6.0, 4.0, 6.0, 6.0, 3.0, 9.0, 9.0, 9.0])
-    s.on_step(sv.EarlyStopping("script", patience=3, mode="min"))
-    s.advance(100)
-    assert s.step_index == 20
-
-
-def test_max_stops_when_nothing_rises() -> None:
-    s = session([0.1, 0.5, 0.6, 0.6, 0.5, 0.9])
-    s.on_step(sv.EarlyStopping("script", patience=2, mode="max"))
-    s.advance(100)
-    assert s.step_index == 10
-
-
-def test_nan_is_never_better() -> None:
-    s = session([2.0, np.nan, np.nan, 0.0])
-    s.on_step(sv.EarlyStopping("script", patience=2, mode="min"))
-    s.advance(100)
-    assert s.step_index == 6
-
-
-def test_small_gains_do_not_count() -> None:
-    s = session([5.0, 4.95, 4.94, 4.93, 0.0])
-    s.on_step(sv.EarlyStopping("script", patience=3, mode="min", min_delta=0.1))
-    s.advance(100)
-    assert s.step_index == 8
-
-
-def test_after_going_back_it_decides_the_same() -> None:
-    s = session([5.0, 4.0, 4.0, 4.0, 4.0])
-    s.on_step(sv.EarlyStopping("script", patience=3, mode="min"))
-    s.advance(7)
-    s.seek(3)
-    s.seek(7)
-    s.advance(100)
-    assert s.step_index == 10
-
-
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_a_plateau_lowers_the_rate_and_then_waits_anew(engine: str) -> None:
     s = session([5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 4.0, 4.0], engine)
@@ -89,17 +50,6 @@ def test_a_plateau_lowers_the_rate_and_then_waits_anew(engine: str) -> None:
     assert s.learning_rate == 0.025
     np.testing.assert_array_equal(s.network.bank.value, value)
     assert len(s.branches) == 1
-
-
-def test_a_rate_set_by_hand_makes_it_wait_anew() -> None:
-    s = session([5.0] * 8)
-    s.on_step(sv.ReduceOnPlateau("script", factor=0.5, patience=2, mode="min"))
-    s.advance(4)
-    s.learning_rate = 1.0
-    s.advance(2)
-    assert s.learning_rate == 1.0
-    s.advance(2)
-    assert s.learning_rate == 0.5
 
 
 def test_the_rate_does_not_fall_below_its_limit() -> None:
@@ -134,23 +84,6 @@ def test_a_metric_that_is_not_measured_is_refused() -> None:
     plain = sv.Session(sv.Network([2, 1]), (X, X[:, 0]), engine="python")
     with refused(InputError, "held_out_loss"):
         plain.on_step(sv.EarlyStopping())
-
-
-def test_the_loss_of_held_out_samples_stops_an_overfit() -> None:
-    rng = np.random.default_rng(0)
-    inputs, noise = rng.random((40, 2)), rng.random(40)
-    table = data.Arrays(inputs, noise, share=0.5)
-    net = sv.Network([2, 64, 1], "tanh", seed=0)
-    s = sv.Session(
-        net, table, "mse", sv.Adam(0.03), engine="cpu", metrics=["loss"], every=20, seed=0
-    )
-    s.on_step(sv.EarlyStopping(patience=5))
-    s.advance(20_000)
-    steps, values = s.metrics["held_out_loss"]
-    assert s.step_index < 20_000
-    best = int(steps[values.argmin()])
-    assert s.step_index == best + 5 * 20
-    assert f"step {best:,}" in s.stopped
 
 
 def test_unsuitable_arguments_are_refused() -> None:

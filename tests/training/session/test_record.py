@@ -38,17 +38,6 @@ def test_a_csv_has_every_number_bit_for_bit(tmp_path: Path) -> None:
         assert [float(rows[step][name]) for step in steps] == values.tolist()
 
 
-def test_a_csv_ends_where_the_clock_stands(tmp_path: Path) -> None:
-    s = session()
-    s.seek(1)
-    s.to_csv(tmp_path / "table.csv")
-    loss = float(s.losses[0])
-    assert (tmp_path / "table.csv").read_text() == f"step,loss\n0,{loss!r}\n"
-    s.seek(0)
-    s.to_csv(tmp_path / "table.csv")
-    assert (tmp_path / "table.csv").read_text() == "step,loss\n"
-
-
 def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     with refused(FileError, varies=r"'[^']*'"):
         session().to_csv(tmp_path / "missing" / "table.csv")

@@ -1,6 +1,5 @@
 """Sessions of a network with other initial weights, or with or without biases."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,8 +7,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.errors import InputError, UnknownNameError
-from tests.sessions import advanced, reloaded
+from scalarviz.errors import InputError
+from tests.sessions import advanced
 from tests.training.session.test_growing import COLOURS, numbers, trained
 from tests.wording import refused
 
@@ -66,14 +65,6 @@ def test_biases_go_and_come_back_at_0(engine: str) -> None:
     assert all(name.endswith("bias") for name in names)
 
 
-def test_biases_of_a_frozen_layer_are_frozen() -> None:
-    net = sv.Network([sv.Dense(3, 2, bias=False), sv.Dense(2, 3, bias=False)], seed=0)
-    s = sv.Session(net, data.Rgb(levels=3), engine="python")
-    s.freeze(net.layers[0])
-    grown = sv.set_biases(s)
-    assert grown.network.bank.frozen.tolist() == [True] * 8 + [False] * 9
-
-
 def test_convolutions_and_shared_layers_have_theirs() -> None:
     twice = sv.Dense(4, 4, "tanh")
     layers = [
@@ -93,17 +84,6 @@ def test_convolutions_and_shared_layers_have_theirs() -> None:
     assert all(each.all() for each in known)
     assert back.network.layers[1].state == pytest.approx(s.network.layers[1].state)
     back.advance(2)
-
-
-def test_they_are_saved_with_where_they_came_from(tmp_path: Path) -> None:
-    s = trained()
-    drawn = sv.reinitialize(sv.set_biases(s, False), sv.Init("uniform", low=0.0, high=1.0))
-    drawn.advance(3, progress=False)
-    loaded = reloaded(drawn, tmp_path)
-    assert str(loaded.origin) == "from step 0: weights drawn by uniform"
-    loaded.seek(0)
-    loaded.seek(3)
-    assert numbers(loaded) == numbers(drawn)
 
 
 def wrong_ones() -> dict[str, Any]:
@@ -127,8 +107,3 @@ def wrong_ones() -> dict[str, Any]:
 def test_what_cannot_be_is_refused(value: str) -> None:
     with refused(InputError, value):
         wrong_ones()[value]()
-
-
-def test_an_unknown_initializer_is_refused() -> None:
-    with refused(UnknownNameError, "'he'"):
-        sv.reinitialize(trained(), "he")

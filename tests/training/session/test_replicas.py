@@ -114,33 +114,6 @@ def test_what_each_says() -> None:
     assert replicas.banks[2].value[5] == 0.5
 
 
-def test_one_that_goes_bad_stops_alone() -> None:
-    replicas = sv.replicate(session(optimizer=sv.SGD(0.5)), range(4))
-    replicas.banks[1].value[:] = 1e200
-    replicas.advance(10)
-    replicas.advance(10)
-    assert np.isnan(replicas.losses[1]).all()
-    assert np.isfinite(replicas.losses[[0, 2, 3]]).all()
-    assert (replicas.banks[1].value == 1e200).all()
-    assert [bank.step_count for bank in replicas.banks] == [20, 0, 20, 20]
-
-
-def test_what_is_frozen_stays_frozen_in_every_replica() -> None:
-    s = session()
-    s.freeze(s.network.layers[0])
-    replicas = advanced(sv.replicate(s, [5]), 10)
-    start = s.network.fresh(5).bank.value
-    changed = replicas.banks[0].value != start
-    assert not changed[s.network.layers[0].rows].any() and changed.any()
-
-
-def test_the_session_is_not_touched() -> None:
-    s = advanced(session(), 5)
-    before = s.network.bank.value.copy()
-    sv.replicate(s, range(3)).advance(5)
-    assert (s.network.bank.value == before).all() and s.step_index == 5
-
-
 def test_what_cannot_be_replicated_is_refused() -> None:
     with refused(InputError):
         sv.replicate(session(), [])

@@ -14,7 +14,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import GradientError, InputError, OrderError, OwnershipError, ShapeError
-from scalarviz.training.session.branches import Branch, Clock
+from scalarviz.training.session.branches import Clock
 from tests.sessions import advanced
 from tests.strategies import RUNNABLE
 from tests.waiting import until
@@ -114,77 +114,7 @@ def test_it_trains_as_the_network_does_by_itself(engine: str) -> None:
     assert s.loss == losses[-1]
 
 
-@every_engine
-def test_gradients_stay_readable_between_steps(engine: str) -> None:
-    s = advanced(session(engine), 2)
-    assert s.network.bank.grad.any()
-    s.advance(1, "operation")
-    assert not s.network.bank.grad.any()
-
-
 # Back, bit for bit.
-
-
-@every_engine
-def test_every_moment_comes_back_to_the_last_bit(engine: str) -> None:
-    s = advanced(session(engine), 5)
-    seen = [state(s)]
-    for _ in range(30):
-        s.advance(1, "operation")
-        seen.append(state(s))
-    for expected in reversed(seen[:-1]):
-        s.back(1, "operation")
-        assert state(s) == expected
-    for expected in seen[1:]:
-        s.advance(1, "operation")
-        assert state(s) == expected
-
-
-@every_engine
-def test_stepping_by_operations_or_at_once_is_the_same(engine: str) -> None:
-    slow, fast = session(engine), session(engine)
-    slow.advance(12 * 7, "operation")
-    fast.advance(7)
-    assert state(slow) == state(fast)
-    assert (slow.losses == fast.losses).all() and len(slow.losses) == 7
-
-
-@every_engine
-def test_what_was_done_is_done_again(engine: str) -> None:
-    s = session(engine)
-    weights = s.network.parameters()
-    s.advance(3)
-    s.learning_rate = 0.1
-    s.advance(4, "operation")
-    s.edit(weights[3], 0.5)
-    s.freeze(s.network.layers[1])
-    s.advance(2)
-    s.optimizer = sv.Momentum(0.2)
-    s.set_activation(0, "relu")
-    s.advance(2)
-    s.data = (COLOURS, COLOURS[:, [2, 0, 1]])
-    s.to("python" if engine == "cpu" else "cpu")
-    s.advance(2)
-    s.freeze(s.network.layers[1], False)
-    weights[7].value = 0.25  # past the session
-    s.network.bank.value[9] = -0.5
-    s.advance(3)
-    places = [Clock(step, operation) for step in range(12) for operation in (0, 5, 11)]
-    seen = {}
-    s.seek(0)
-    for place in places:
-        s.advance(1, "operation") if place.operation else None
-        while s.clock.place < place.place:
-            s.advance(1, "operation")
-        seen[place] = state(s)
-    order = np.random.default_rng(1).permutation(len(places))
-    for place in [places[i] for i in order]:
-        s.seek(place.step)
-        if place.operation:
-            s.advance(place.operation, "operation")
-        assert state(s) == seen[place]
-    assert len(s.branches) == 1
-    assert s.network.layers[0].activation in ("tanh", "relu")
 
 
 def test_a_direct_write_is_journalled_even_if_only_the_sign_of_a_zero_changes() -> None:
@@ -196,21 +126,6 @@ def test_a_direct_write_is_journalled_even_if_only_the_sign_of_a_zero_changes() 
     journal = s.current_branch.journal
     assert [action.details["rows"].tolist() for action in journal] == [[4, 5], [5]]
     assert np.signbit(journal[1].details["values"]).all()
-
-
-@every_engine
-def test_an_edit_counts_from_its_moment_on(engine: str) -> None:
-    s = session(engine)
-    w = s.network.layers[0].perceptrons[2].weights[1]
-    s.advance(5)
-    before = w.value
-    s.edit(w, 2.5)
-    assert w.value == 2.5
-    s.advance(1)
-    s.back(1)
-    assert w.value == before  # the moment of arrival, before what was done
-    s.advance(1, "operation")
-    assert w.value == 2.5
 
 
 def test_a_direct_write_is_journalled_like_an_edit() -> None:
@@ -240,30 +155,6 @@ def test_what_changes_a_step_waits_for_the_next_one() -> None:
     assert len(s.branches) == 1
 
 
-def test_a_linear_layer_has_fewer_operations_and_time_goes_through_it() -> None:
-    s = advanced(session(), 2)
-    s.set_activation(0, "linear")
-    s.advance(2)
-    assert len(s.operations) == 10
-    after = state(s)
-    s.back(22, "operation")
-    assert s.clock == Clock(1, 10) and len(s.operations) == 12
-    s.advance(22, "operation")
-    assert state(s) == after
-
-
-@every_engine
-def test_the_learning_rate_takes_effect_on_the_next_step(engine: str) -> None:
-    s = session(engine, optimizer=sv.SGD(0.1, schedule=sv.Schedule("step", every=2, factor=0.5)))
-    s.advance(2)
-    assert s.learning_rate == 0.05
-    s.learning_rate = 0.0
-    before = s.network.bank.value.copy()
-    s.advance(3)
-    assert (s.network.bank.value == before).all()
-    assert s.learning_rate == 0.0
-
-
 def test_the_optimizer_of_a_session_is_set_there() -> None:
     s = session(optimizer=sv.Momentum(0.1))
     shown = s.optimizer
@@ -281,23 +172,7 @@ def test_the_optimizer_of_a_session_is_set_there() -> None:
     assert repr(shown) == "Momentum(lr=0.1, momentum=0.9)"
 
 
-def test_the_optimizer_that_was_passed_is_not_touched() -> None:
-    optimizer = sv.SGD(0.1)
-    s = session(optimizer=optimizer)
-    s.learning_rate = 0.5
-    assert optimizer.lr == 0.1
-    optimizer.lr = 9.0
-    assert s.learning_rate == 0.5
-
-
 # Branches.
-
-
-def test_going_on_after_going_back_stays_in_the_branch() -> None:
-    s = advanced(session(), 10)
-    s.back(4)
-    s.advance(4)
-    assert len(s.branches) == 1 and len(s.losses) == 10
 
 
 def test_doing_something_after_going_back_starts_a_branch() -> None:
@@ -318,30 +193,6 @@ def test_doing_something_after_going_back_starts_a_branch() -> None:
     assert s.learning_rate == 0.5
     s.seek(3)
     assert s.learning_rate == 0.01
-
-
-def test_branches_of_branches_keep_their_pasts_apart() -> None:
-    s = advanced(session(), 6)
-    ends: dict[Branch, tuple[Any, ...]] = {s.current_branch: state(s)}
-    for i in range(5):
-        s.back(3)
-        s.advance(i, "operation") if i else None
-        s.edit(i, 0.1 * i)
-        s.advance(5)
-        ends[s.current_branch] = state(s)
-    assert len(s.branches) == len(ends) == 6
-    for branch in [s.branches[i] for i in (3, 0, 5, 1, 4, 2)]:
-        s.switch(branch)
-        s.seek(branch.end.step)
-        assert state(s) == ends[branch]
-
-
-def test_a_branch_can_be_started_by_hand() -> None:
-    s = advanced(session(), 5)
-    made = s.branch()
-    assert made is s.current_branch and made.fork == Clock(5)
-    s.advance(2)
-    assert len(s.branches[0].losses) == 5 and len(made.losses) == 7
 
 
 def test_reset_begins_again_and_keeps_what_was() -> None:
@@ -365,26 +216,6 @@ def test_an_unknown_branch_is_refused() -> None:
 
 
 # What goes wrong.
-
-
-@every_engine
-def test_a_bad_gradient_stops_before_the_step_and_one_can_go_back(engine: str) -> None:
-    net = sv.Network([1, 1, 1], dtype="float32")
-    s = sv.Session(net, ([[1.0]], [[0.0]]), "mse", sv.SGD(1e30), engine=engine)
-    with refused(GradientError, "-inf"):
-        s.advance(1000)
-    assert s.next == "step" and s.step_index == 1
-    assert np.isfinite(net.bank.value).all() and not np.isfinite(net.bank.grad).all()
-    with pytest.raises(GradientError) as caught:
-        s.advance(1)
-    assert caught.value.lines[1] == (
-        "What is set here holds from the next step on: go back first, s.seek(0), where the loss "
-        "was smallest"
-    )
-    s.seek(0)
-    s.learning_rate = 0.01
-    s.advance(50)
-    assert len(s.branches) == 2 and s.loss < 1.0
 
 
 def test_bad_arguments_change_nothing() -> None:
@@ -412,19 +243,6 @@ def test_bad_arguments_change_nothing() -> None:
             call()
         assert state(s) == before
     assert len(s.branches) == 1 and not s.current_branch.journal
-
-
-@pytest.mark.parametrize("unit", ["operation", "phase", "step", "epoch"])
-@pytest.mark.parametrize("operations", [0, 5])
-@pytest.mark.parametrize("engine", ["python", "cpu"])
-def test_moving_by_none_changes_nothing(unit: Any, operations: int, engine: str) -> None:
-    s = advanced(session(engine), 4)
-    s.advance(operations, "operation")
-    before, moves = state(s), s.timeline.leaps
-    s.advance(0, unit)
-    s.back(0, unit)
-    assert state(s) == before
-    assert s.timeline.leaps == moves and len(s.branches) == 1
 
 
 def test_what_does_not_fit_is_refused_at_the_start() -> None:
@@ -502,49 +320,6 @@ def test_an_edit_since_the_step_is_the_last_line_of_an_explanation_and_a_caption
         assert "edited" not in text
     s.edit(3, old)
     assert str(s.explain(3)) == before[0]
-
-
-def test_a_prompt_shows_an_explanation_and_a_caption_as_text() -> None:
-    s = advanced(session(), 3)
-    for shown in (s.explain(3), s.caption(3)):
-        assert repr(shown) == str(shown)
-        assert len(str(shown).splitlines()) > 1
-
-
-def test_an_explanation_says_what_is_not_there_yet() -> None:
-    s = advanced(session(), 2, "operation")
-    told = s.explain(3)
-    assert told.g is None and told.total is None and told.lines == () and told.new_value is None
-    assert "no gradient yet" in str(told)
-    s.network.parameters()[3].freeze()
-    s.advance(1)
-    told = s.explain(3)
-    assert told.frozen and told.new_value == told.value and told.total is not None
-    assert str(told).splitlines()[-1] == "frozen: no step moves it"
-    assert "frozen" not in str(s.explain(2))
-    s.advance(1, "operation")
-    assert str(s.explain(3)).endswith("no gradient yet\nfrozen: no step moves it")
-
-
-@pytest.mark.parametrize("engine", RUNNABLE)
-@pytest.mark.parametrize("output", ["linear", "sigmoid"])
-def test_numbers_are_shown_when_they_are_known_and_not_before(output: str, engine: str) -> None:
-    net = sv.Network([2, 4, 3, 1], "tanh", output=output, seed=0, dtype="float64")
-    s = advanced(sv.Session(net, (np.eye(2), [[0.2], [0.9]]), "mse", sv.SGD(0.1), engine=engine), 1)
-    names = [each.name for each in net.program.operations]
-    seen: list[dict[str, Any]] = []
-    for _ in s.operations:
-        s.advance(1, "operation")
-        seen.append({name: s.numbers(name) for name in names})
-    parts = ("inputs", "outputs", "upstream", "gradient")
-    for name in names:
-        for part in parts:
-            shown = [getattr(moment[name], part) for moment in seen]
-            last = shown[-1]
-            for one in shown:
-                assert one is None or one == pytest.approx(last)
-            if part != "gradient":
-                assert (last is not None and shown[0] is None) or part == "inputs"
 
 
 @pytest.mark.parametrize("mixed", [False, True])
@@ -625,51 +400,6 @@ def test_slow_playing_begins_at_once(playing: sv.Session) -> None:
     assert playing.clock.place == there
 
 
-def test_what_one_does_while_it_plays_is_journalled(playing: sv.Session) -> None:
-    playing.play()
-    until(lambda: playing.step_index > 200)
-    playing.learning_rate = 0.02
-    until(lambda: playing.step_index > 2000)
-    w = playing.network.parameters()[5]
-    w.value = 0.75
-    at = playing.step_index
-    until(lambda: playing.step_index > at + 1000)
-    playing.edit(7, 0.5)
-    playing.pause()
-    after = state(playing)
-    assert [action.kind for action in playing.current_branch.journal] == [
-        "learning rate", "edit", "edit",
-    ]  # fmt: skip
-    step = playing.step_index
-    playing.seek(0)
-    playing.seek(step + 1)
-    playing.back(1)
-    playing.advance(0 + 1)
-    playing.seek(step)
-    for action in playing.current_branch.journal:
-        if action.place == (step, 0):
-            return  # it was done after arrival here
-    assert state(playing) == after
-
-
-def test_snapshots_come_while_it_plays_and_hold_nobody_up(playing: sv.Session) -> None:
-    playing.play()
-    shots = []
-    for _ in range(20):
-        at = playing.step_index
-        until(lambda at=at: playing.step_index > at)
-        shot = playing.snapshot()
-        shot.request()
-        until(lambda shot=shot: shot.ready)
-        shots.append(shot.read().value.copy())
-    assert len({value.tobytes() for value in shots}) > 10
-    playing.pause()
-    still = playing.snapshot()
-    still.request()
-    assert still.ready and (still.read().value == playing.network.bank.value).all()
-    assert set(still.read().slots) == {"m", "v"}
-
-
 def test_an_error_in_the_thread_reaches_the_caller() -> None:
     s = sv.Session(sv.Network([1, 1]), ([[1.0]], [[0.0]]), "mse", sv.SGD(1e6))
     s.play()
@@ -678,18 +408,6 @@ def test_an_error_in_the_thread_reaches_the_caller() -> None:
         s.pause()
     s.pause()
     s.seek(0)
-
-
-def test_two_sessions_play_at_once() -> None:
-    sessions = [session(batch=None), session(batch=None)]
-    for s in sessions:
-        s.play()
-    until(lambda: all(s.step_index > 500 for s in sessions))
-    for s in sessions:
-        s.pause()
-    steps = min(s.step_index for s in sessions)
-    assert (sessions[0].losses[:steps] == sessions[1].losses[:steps]).all()
-    assert threading.active_count() < 20
 
 
 # Pinned weights.
@@ -777,29 +495,6 @@ def test_norms_of_each_layer(engine: str) -> None:
         sv.Session(line, ([[1.0]], [[2.0]]), engine="python").norms()
 
 
-def test_a_history_goes_back_over_another_activation() -> None:
-    s = advanced(session(), 10)
-    s.set_activation(0, "relu")
-    s.advance(10)
-    told = {}
-    for step in range(21):
-        s.seek(step)
-        told[step] = float(s.network.bank.value[3])
-    s.pin(3)
-    steps, values = s.history(3, wait=True)
-    assert dict(zip(steps.tolist(), values.tolist(), strict=True)) == told
-    assert s.network.layers[0].activation == "relu"
-
-
-def test_a_long_history_is_thinned() -> None:
-    s = advanced(session(batch=None), 20_000)
-    s.pin(0)
-    steps, values = s.history(0, wait=True)
-    assert 1900 < len(steps) < 2100 and len(values) == len(steps)
-    s.seek(int(steps[777]))
-    assert s.network.bank.value[0] == values[777]
-
-
 def test_what_was_broken_off_is_mended(monkeypatch: pytest.MonkeyPatch) -> None:
     s, reference = session(), session()
     s.advance(50)
@@ -883,15 +578,6 @@ def test_a_compiled_expression_has_sessions_too(engine: str) -> None:
     assert state(s) == after
 
 
-@every_engine
-def test_its_phases_have_the_bits_of_whole_steps(engine: str) -> None:
-    (_, whole), (_, slow) = wave(engine), wave(engine)
-    whole.advance(9)
-    slow.advance(45, "operation")
-    assert state(whole) == state(slow)
-    assert (whole.losses == slow.losses).all()
-
-
 def test_what_an_expression_cannot_do_is_refused() -> None:
     _, s = wave("python")
     with refused(InputError):
@@ -903,25 +589,6 @@ def test_what_an_expression_cannot_do_is_refused() -> None:
 
 
 # What a strict reader found.
-
-
-def test_what_waits_for_the_next_step_comes_before_what_is_done_there() -> None:
-    net = sv.Network([2, 2, 1], "tanh", seed=0)
-    s = sv.Session(net, ([[0.0, 1.0]], [[1.0]]), optimizer=sv.SGD(0.5), engine="python")
-    s.advance(1, "operation")
-    s.learning_rate = 2.0  # from the next step on
-    s.advance(1)
-    s.edit(0, 0.25)
-    assert s.learning_rate == 2.0 and len(s.branches) == 1
-    s.advance(2)
-    after = net.bank.value.tobytes()
-    assert s.learning_rate == 2.0
-    s.seek(0)
-    s.advance(3)
-    assert net.bank.value.tobytes() == after and s.learning_rate == 2.0
-    s.seek(1)  # on arrival there, and then something else
-    s.edit(0, 0.5)
-    assert s.learning_rate == 2.0 and len(s.branches) == 2
 
 
 def test_what_waits_for_the_next_step_survives_a_branch_there() -> None:
@@ -941,18 +608,6 @@ def test_what_waits_for_the_next_step_survives_a_branch_there() -> None:
     assert s.network.layers[0].activation == "tanh"
 
 
-def test_many_branches_in_little_memory() -> None:
-    s = advanced(session(memory=5000), 2000)
-    for _ in range(30):
-        s.back(20)
-        s.branch()
-        s.advance(40)
-    after = state(s)
-    s.seek(100)
-    s.seek(2600)
-    assert state(s) == after
-
-
 @pytest.mark.slow  # some 10 seconds
 def test_a_thousand_branches_of_branches() -> None:
     s = session()
@@ -962,22 +617,6 @@ def test_a_thousand_branches_of_branches() -> None:
         s.learning_rate = 0.01 + 1e-6 * i
     assert len(s.branches) == 1101 and s.step_index == 1100
     assert len(s.losses) == 1100
-
-
-def test_objects_that_were_passed_can_be_changed_afterwards() -> None:
-    s = session(optimizer=sv.SGD(0.1))
-    optimizer, rows = sv.Momentum(0.2), np.array([0, 1])
-    s.optimizer = optimizer
-    s.edit(rows, 0.5)
-    s.advance(5)
-    optimizer.lr = 3.0
-    optimizer.settings["momentum"] = 0.0  # type: ignore[index]  # on purpose
-    rows[:] = 7
-    s.advance(5)
-    after = state(s)
-    s.seek(0)
-    s.seek(10)
-    assert state(s) == after and s.learning_rate == 0.2
 
 
 def test_the_verbs_of_the_network_beside_a_session_are_journalled_too() -> None:
@@ -1029,20 +668,6 @@ def test_a_network_belongs_to_one_session() -> None:
     assert len(pickle.loads(pickle.dumps(second.network)).bank) == 59
 
 
-def test_freezing_while_it_plays_is_journalled(playing: sv.Session) -> None:
-    playing.play()
-    until(lambda: playing.step_index > 300)
-    w = playing.network.parameters()[4]
-    w.freeze()
-    at = playing.step_index
-    until(lambda: playing.step_index > at + 300)
-    playing.pause()
-    after, step = state(playing), playing.step_index
-    playing.seek(0)
-    playing.seek(step)
-    assert state(playing) == after and w.frozen
-
-
 def test_who_is_interrupted_while_waiting_holds_nobody_up(playing: sv.Session) -> None:
     session_lock = playing._session_lock
     with session_lock.taken():
@@ -1055,27 +680,6 @@ def test_who_is_interrupted_while_waiting_holds_nobody_up(playing: sv.Session) -
     until(lambda: playing.step_index > at)
     session_lock._waiting.clear()
     playing.pause()
-
-
-def test_an_explanation_waits_for_the_gradient_that_it_needs() -> None:
-    s = advanced(session(optimizer=sv.Adam(0.01)), 3)
-    s.advance(7, "operation")  # ... delta 1
-    row = s.network.layers[1].rows.start
-    assert s.explain(row).lines == ()
-    s.advance(1, "operation")  # weight gradient 1
-    told = s.explain(row)
-    s.advance(1)
-    assert told.new_value == pytest.approx(s.network.bank.value[row], rel=1e-6)
-    clipped = advanced(session(optimizer=sv.Adam(0.01, clip_norm=0.01)), 8, "operation")
-    assert clipped.explain(row).lines == ()
-
-
-def test_another_optimizer_begins_anew() -> None:
-    s = advanced(session(optimizer=sv.SGD(0.0)), 500)
-    before = s.network.bank.value.copy()
-    s.optimizer = sv.Adam(0.01)
-    s.advance(1)
-    assert abs(s.network.bank.value - before).max() == pytest.approx(0.01, rel=1e-3)
 
 
 def test_a_loss_that_a_new_activation_would_spoil_is_refused() -> None:

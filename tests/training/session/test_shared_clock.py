@@ -116,19 +116,6 @@ def test_a_step_begun_is_ended_and_going_back_left() -> None:
     assert {session.clock.place for session in sessions} == {(5, 0)}
 
 
-def test_changes_are_journalled_and_replayed_on_the_common_clock() -> None:
-    sessions = three()
-    clock = advanced(SharedClock(sessions), 10)
-    sessions[0].edit(2, 0.25)
-    sessions[1].learning_rate = 0.01
-    clock.advance(10)
-    after = [bits(session) for session in sessions]
-    clock.seek(3)
-    clock.advance(17)
-    assert [bits(session) for session in sessions] == after
-    assert [len(s.current_branch.journal) for s in sessions] == [1, 1, 0]
-
-
 def test_a_reset_begins_a_branch_of_each() -> None:
     sessions = three()
     clock = advanced(SharedClock(sessions), 5)
@@ -167,17 +154,6 @@ def test_one_that_plays_by_itself_is_taken_over_and_a_pause_of_one_is_one_of_all
     steps = {session.step_index for session in sessions}
     time.sleep(0.05)
     assert {session.step_index for session in sessions} == steps and len(steps) == 1
-
-
-def test_another_clock_takes_over() -> None:
-    sessions = three()
-    first, second = SharedClock(sessions), SharedClock(sessions[:2])
-    first.play()
-    second.play()
-    assert not first.playing and second.playing and not sessions[2].playing
-    second.pause()
-    del first, second
-    assert not sessions[0].playing
 
 
 def test_a_clock_that_nobody_has_any_more_stops() -> None:

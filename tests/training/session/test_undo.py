@@ -5,11 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import GradientError, InputError, OrderError
+from scalarviz.errors import InputError, OrderError
 from tests.sessions import reloaded
 from tests.wording import refused
 
@@ -40,34 +39,6 @@ def test_an_undo_goes_back_to_the_moment_before_a_change_and_a_redo_to_the_one_a
     assert state(session) == before and len(session.branches) == 1
     session.redo()
     assert state(session) == after and len(session.branches) == 1
-
-
-def test_what_was_trained_since_a_change_stays_in_a_branch(session: sv.Session) -> None:
-    session.advance(3)
-    before = state(session)
-    session.edit(0, 9.0)
-    session.advance(5)
-    end = state(session)
-    session.undo()
-    assert state(session) == before
-    session.advance(5)
-    without = session.network.bank.value[0]
-    assert abs(without) < 5.0, "the edit is not replayed"
-    session.switch(0)
-    session.seek(8)
-    assert state(session) == end
-
-
-def test_a_diverged_training_is_mended(session: sv.Session) -> None:
-    session.advance(2)
-    before = state(session)
-    session.learning_rate = 1e30
-    with pytest.raises(GradientError):
-        session.advance(50)
-    session.undo()
-    assert state(session) == before and session.learning_rate == 0.5
-    session.advance(2)
-    assert np.isfinite(session.loss)
 
 
 def test_every_kind_of_change_is_undone_and_done_again(session: sv.Session) -> None:
@@ -122,30 +93,6 @@ def test_a_change_ends_what_could_be_done_again(session: sv.Session) -> None:
     session.edit(0, 2.0)
     with refused(OrderError, "nothing to redo"):
         session.redo()
-
-
-def test_a_change_that_waits_for_the_next_step_is_undone(session: sv.Session) -> None:
-    session.advance(3, "operation")
-    session.optimizer = sv.Adam(0.01)  # takes effect from step 1 on
-    session.undo()
-    session.advance(2)
-    assert session.optimizer.name == "sgd"
-    session.back(1)
-    session.advance(4, "operation")
-    session.optimizer = sv.Adam(0.01)
-    session.undo()
-    session.advance(3)
-    assert session.optimizer.name == "sgd"
-
-
-def test_what_a_callback_changes_is_not_undone(session: sv.Session) -> None:
-    session.on_step(lambda view: view.set_rate(0.1))
-    session.edit(0, 1.0)
-    session.advance(3)
-    session.undo()
-    assert session.step_index == 0
-    with refused(OrderError, "nothing to undo"):
-        session.undo()
 
 
 Change = Callable[[sv.Session, random.Random], object]
@@ -228,31 +175,6 @@ def test_random_changes_with_undo_and_redo_lead_where_a_replay_leads(session: sv
             session.timeline.go(here)
             session.timeline.remember()
             assert state(session) == now, seed
-
-
-def test_all_undone_leads_home(session: sv.Session) -> None:
-    session.advance(5)
-    home = state(session)
-    chance = random.Random(1)
-    for _ in range(50):
-        match chance.randrange(5):
-            case 0:
-                session.edit(chance.randrange(13), chance.uniform(-1, 1))
-            case 1:
-                session.advance(3)
-            case 2:
-                session.back(2)
-            case 3:
-                session.reset()
-            case 4:
-                session.switch(chance.randrange(len(session.branches)))
-    first = session.timeline.undo_log.done[0].before
-    while session.timeline.undo_log.done:
-        session.undo()
-    assert session.timeline.spot == first
-    session.switch(0)
-    session.seek(5)
-    assert state(session) == home
 
 
 def test_an_undo_keeps_the_moment_where_another_branch_begins(
