@@ -24,7 +24,6 @@ from scalarviz.base.checks.numbers import shorten
 from scalarviz.base.visible_text import LONGEST, LONGEST_LINE, say, visible
 from scalarviz.errors import FileError, InputError, ScalarvizError, UnknownNameError
 from scalarviz.faces.cli import commands
-from scalarviz.faces.terminal.train import train
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.pictures.presenter.show import Show
 
@@ -291,16 +290,6 @@ def test_a_warning_and_a_title_are_harmless(tmp_path: Path) -> None:
         loaded = sv.Session.load(tmp_path / NAMED)
     assert is_harmless(str(caught[0].message))
     assert is_harmless(Show(loaded, title=HOSTILE).title)
-
-
-@posix_names
-def test_a_training_prints_no_hostile_title(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    s = sv.Session(sv.Network([2, 1]), data.Xor(), engine="python")
-    train(Show(s, title=HOSTILE, hint=HOSTILE), 2)
-    said = capsys.readouterr().out
-    assert said.startswith("a\\x1b[2J") and is_harmless(said)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.checks.limits import Budget
-from scalarviz.data.batches import GeneratedBatches, InOrder, Picked, Points, Shuffled
-from scalarviz.errors import InputError, NotFiniteError, ShapeError, UnknownNameError
+from scalarviz.data.batches import GeneratedBatches, InOrder
+from scalarviz.errors import InputError, NotFiniteError, ShapeError
 from tests.sessions import reloaded
 from tests.wording import refused
 
@@ -83,32 +83,6 @@ def test_all_samples_at_each_step_come_in_order() -> None:
     assert same(table.batches(None, seed=1).at(3), TABLE)
 
 
-@pytest.mark.parametrize(
-    ("order", "kind"), [("shuffled", Shuffled), ("in_order", InOrder), ("picked", Picked)]
-)
-def test_the_order_says_how_batches_are_drawn(order: str, kind: type) -> None:
-    assert type(data.Arrays(*TABLE, order=order).batches(3)) is kind
-
-
-def test_an_unknown_order_lists_the_orders() -> None:
-    with refused(UnknownNameError, "'shufled'"):
-        data.Arrays(*TABLE, order="shufled")
-
-
-def test_a_pair_of_arrays_is_a_data_set() -> None:
-    known = data.DataSet.of(TABLE)
-    assert isinstance(known, data.Arrays)
-    assert same(known.training, TABLE)
-    assert data.DataSet.of(known) is known
-
-
-def test_a_data_set_keeps_its_own_copy() -> None:
-    inputs = TABLE[0].copy()
-    known = data.DataSet.of([inputs, TABLE[1]])
-    inputs[0, 0] = 77.0
-    assert same(known.batches(None).at(0), TABLE)
-
-
 @pytest.mark.parametrize("nothing", ["xor", None, TABLE[0], TABLE[:1], {"x": 1}, 3])
 def test_what_is_no_data_is_told_what_to_pass(nothing: object) -> None:
     with refused(InputError, nothing):
@@ -137,10 +111,6 @@ def test_a_bad_table_is_refused(
         data.DataSet.of((inputs, targets))
 
 
-def test_targets_of_one_number_each_may_be_a_plain_list() -> None:
-    assert data.Arrays([[1, 2], [3, 4]], [5, 6]).training[1].tolist() == [[5.0], [6.0]]
-
-
 def test_a_share_of_a_table_is_trained_on_and_the_seed_decides_which() -> None:
     one, other = data.Arrays(*TABLE, share=0.7), data.Arrays(*TABLE, share=0.7, seed=1)
     assert one.samples == 7
@@ -150,21 +120,6 @@ def test_a_share_of_a_table_is_trained_on_and_the_seed_decides_which() -> None:
     assert together.tolist() != TABLE[0].tolist()
     assert not same(one.held_out, other.held_out)
     assert (one.training[0][:, 0] == 2.0 * one.training[1][:, 0]).all()
-
-
-@pytest.mark.parametrize("share", [0.0, -1.0, 1.01, np.nan, "half"])
-def test_a_share_is_above_0_and_at_most_1(share: Any) -> None:
-    with refused(InputError, share):
-        data.Arrays(*TABLE, share=share)
-
-
-def test_a_line_says_what_a_data_set_is() -> None:
-    told = [repr(known) for known in (data.Circle(noise=0.1), data.Xor(), data.Arrays(*TABLE))]
-    assert told == [
-        "Circle(noise=0.1): 2 -> 1, 250 samples, 250 held out",
-        "Xor(): 2 -> 1, 4 samples",
-        "Arrays(inputs=10 x 2, targets=10 x 1): 2 -> 1, 10 samples",
-    ]
 
 
 def draw(step: int, batch: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -213,10 +168,6 @@ def test_data_larger_than_its_budget_is_not_made() -> None:
     assert data.remake("gaussians", settings, Budget(10**6)).samples == 500
     with refused(InputError, "1,000"):
         data.remake("gaussians", settings, Budget(1000))
-
-
-def test_textures_are_drawn_at_random_points() -> None:
-    assert isinstance(data.Texture(size=8).batches(4), Points)
 
 
 def test_a_source_is_a_text_or_a_path(tmp_path: Path) -> None:

@@ -54,18 +54,6 @@ def test_the_example_of_the_docstring_trains(written: Any) -> None:
     assert again.output_names == SORTED
 
 
-@pytest.mark.parametrize(
-    "kinds",
-    [KINDS, tuple(KINDS), np.array(KINDS), Column(KINDS), np.array(KINDS)[:, np.newaxis]],
-    ids=["list", "tuple", "array", "series", "column"],
-)
-def test_names_in_memory(kinds: object) -> None:
-    data = sv.data.Arrays(INPUTS, kinds)
-    assert data.training[1].tolist() == LABELS and data.output_names == SORTED
-    own = sv.data.Arrays(INPUTS, kinds, output_names=["a", "b", "c"], classes=3)
-    assert own.output_names == ["a", "b", "c"] and own.training[1].shape == (4, 3)
-
-
 def test_held_out_names_are_those_of_the_training() -> None:
     data = sv.data.Arrays(INPUTS, KINDS, held_out=(INPUTS[:2], ["virginica", "setosa"]))
     assert data.held_out is not None and data.held_out[1].tolist() == [[2.0], [0.0]]
@@ -82,11 +70,6 @@ def test_one_output_is_named_by_the_second_of_two_classes() -> None:
 def test_names_of_classes_need_a_loss_that_takes_labels() -> None:
     with refused(ShapeError, "setosa", "softmax_cross_entropy"):
         sv.Session(sv.Network([2, 1]), (INPUTS, KINDS), "mse")
-
-
-def test_very_many_classes_have_no_names() -> None:
-    data = sv.data.Arrays(np.zeros((200, 1)), [f"c{i}" for i in range(200)])
-    assert not data.output_names and data.training[1].max() == 199.0
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), 3])

@@ -41,26 +41,11 @@ def test_a_map_turns_colours_into_others(
     assert answer(data.Rgb(name), color) == pytest.approx(becomes)
 
 
-@pytest.mark.parametrize(
-    ("angle", "becomes"),
-    [(0, RED), (120, GREEN), (240, BLUE), (360, RED), (-120, BLUE)],
-)
-def test_hue_turns_by_an_angle(angle: float, becomes: list[float]) -> None:
-    assert answer(data.Rgb("hue", angle=angle), RED) == pytest.approx(becomes, abs=1e-9)
-
-
 @pytest.mark.parametrize("name", data.MAPS)
 def test_a_map_stays_inside_the_cube_of_colours(name: str) -> None:
     _, targets = data.Rgb(name, levels=5).training
     assert targets.min() >= 0.0
     assert targets.max() <= 1.0
-
-
-def test_the_table_is_a_regular_grid() -> None:
-    inputs, _ = data.Rgb().training
-    assert data.Rgb().samples == len({tuple(row) for row in inputs}) == 16**3
-    assert sorted({*inputs[:, 1]}) == pytest.approx(np.linspace(0, 1, 16))
-    assert data.Rgb(levels=2).training[0].tolist()[:3] == [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
 
 
 def test_the_table_can_be_random_colours() -> None:
@@ -69,12 +54,6 @@ def test_the_table_can_be_random_colours() -> None:
     assert abs(np.corrcoef(inputs.T)[~np.eye(3, dtype=bool)]).max() < 0.08
     assert (targets == 1.0 - inputs).all()
     assert (inputs != data.Rgb(samples=2000, seed=1).training[0]).all()
-
-
-def test_there_are_eight_colours_to_show() -> None:
-    shown, becomes = data.Rgb("invert").palette
-    assert shown.shape == (8, 3)
-    assert (becomes == 1.0 - shown).all()
 
 
 def test_a_named_map_is_kept_by_its_name() -> None:
@@ -100,14 +79,6 @@ def test_a_curve_for_each_channel_is_a_map() -> None:
     known = data.Rgb(curves, levels=5)
     assert answer(known, [0.25, 0.25, 0.25]) == pytest.approx([0.5, 0.75, 0.0])
     assert answer(known, WHITE) == [0.0, 0.0, 1.0]
-
-
-def test_a_cube_of_colours_is_a_map() -> None:
-    cube = data.Rgb("sepia", levels=4).training[1].reshape(4, 4, 4, 3)
-    at_its_own_colours = data.Rgb(cube, levels=4).training[1]
-    assert at_its_own_colours == pytest.approx(cube.reshape(-1, 3))
-    straight = data.Rgb("swap", levels=3).training[1].reshape(3, 3, 3, 3)
-    assert answer(data.Rgb(straight), DARK) == pytest.approx([0.6, 0.2, 0.4])
 
 
 @pytest.mark.parametrize(

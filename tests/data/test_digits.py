@@ -66,19 +66,6 @@ def test_only_some_digits_can_be_chosen_and_targets_stay_ten(learn: Any, chosen:
     assert repr(digits) == "Digits(digits='89'): 64 -> 10, 276 samples, 78 held out"
 
 
-def test_nothing_is_held_out_where_nobody_wants_it(learn: Any) -> None:
-    digits = data.Digits(held_out=0)
-    assert digits.samples == 1797 and digits.held_out is None
-
-
-def test_the_numbers_of_a_session_are_the_same_when_it_is_made_again(learn: Any) -> None:
-    digits = data.Digits(held_out=0.5, digits="012", seed=3, order="picked")
-    again = data.remake(digits.name, digits.settings())
-    for step in (0, 7):
-        for one, other in zip(digits.batches(9).at(step), again.batches(9).at(step), strict=True):
-            assert one.tobytes() == other.tobytes()
-
-
 def test_digits_of_ones_own() -> None:
     digits = data.Digits(pictures=PIXELS, labels=NAMED, held_out=4)
     assert digits.shape == (1, 3, 2) and digits.held_out is not None

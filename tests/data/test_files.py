@@ -1,7 +1,6 @@
 """Data from CSV and NPZ files, good ones and bad ones."""
 
 import io
-import os
 import pickle
 import zipfile
 from pathlib import Path
@@ -64,29 +63,6 @@ def test_a_table_of_text_is_read(written: Any, text: str) -> None:
     assert repr(known).startswith("Arrays(source='some.csv',")
 
 
-@pytest.mark.parametrize(
-    ("inputs", "targets", "wanted"),
-    [
-        (None, "a", [1, 2, 0]),
-        (None, ["a", -1], [1, 0, 2]),
-        ("b", None, [1, 2]),
-        (["c", "a"], 1, [2, 0, 1]),
-        (range(2), [2], [0, 1, 2]),
-        (np.int64(2), (0,), [2, 0]),
-    ],
-)
-def test_columns_are_chosen_by_name_or_number(
-    written: Any, inputs: Any, targets: Any, wanted: list[float]
-) -> None:
-    known = data.from_csv(written("a, b,c\n0,1,2\n"), inputs=inputs, targets=targets)
-    assert rows(known) == [wanted]
-
-
-def test_text_in_other_columns_does_no_harm(written: Any) -> None:
-    path = written("Ada,1,2\nAlan,3,4\n")
-    assert rows(data.from_csv(path, inputs=1, targets=2)) == [[1, 2], [3, 4]]
-
-
 def test_names_in_line_1_are_those_of_the_inputs(written: Any) -> None:
     path = written("length, width,kind\n1,2,0\n3,4,1\n")
     known = data.from_csv(path, targets="kind")
@@ -96,12 +72,6 @@ def test_names_in_line_1_are_those_of_the_inputs(written: Any) -> None:
     again = data.remake(known.name, known.settings())
     assert list(again.input_names) == ["length", "width"]
     assert not data.from_csv(written("1,2\n")).input_names
-
-
-def test_names_that_are_numbers_are_names_if_one_says_so(written: Any) -> None:
-    path = written("2019,2020\n1,2\n")
-    assert rows(data.from_csv(path, header=True, targets="2020")) == [[1, 2]]
-    assert rows(data.from_csv(path)) == [[2019, 2020], [1, 2]]
 
 
 def test_a_share_of_a_file_is_held_out(written: Any) -> None:
@@ -168,14 +138,6 @@ def test_a_path_must_lead_to_a_file(read: Any, tmp_path: Path) -> None:
         read(tmp_path)
     with refused(InputError, r"'a\x00b'"):
         read("a\0b")
-
-
-@readers
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="only some systems have pipes with names")
-def test_a_pipe_is_no_file(read: Any, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    with refused(InputError, "pipe'"):
-        read(tmp_path / "pipe")
 
 
 @readers

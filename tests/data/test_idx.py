@@ -54,20 +54,6 @@ def test_what_is_compressed_is_known_by_its_bytes_and_not_by_its_name(tmp_path: 
     assert (read_idx(path, LABELS, Budget()) == NAMED).all()
 
 
-def test_digits_of_a_folder_hold_out_what_is_for_testing(tmp_path: Path) -> None:
-    mnist(tmp_path, "train", PIXELS, NAMED)
-    mnist(tmp_path, "t10k", PIXELS[:2] // 2, NAMED[:2])
-    digits = data.Digits(tmp_path)
-    assert digits.shape == (1, 5, 4) and (digits.inputs, digits.outputs) == (20, 10)
-    inputs, targets = digits.training
-    np.testing.assert_array_equal(inputs, PIXELS.reshape(7, 20) / np.float32(255))
-    assert targets.argmax(axis=1).tolist() == NAMED.tolist()
-    assert digits.held_out is not None
-    np.testing.assert_array_equal(
-        digits.held_out[0], (PIXELS[:2] // 2).reshape(2, 20) / np.float32(255)
-    )
-
-
 def test_digits_of_a_folder_are_made_again_without_it(tmp_path: Path) -> None:
     mnist(tmp_path, "train", PIXELS, NAMED)
     digits = data.Digits(tmp_path, held_out=0.3, seed=4)
@@ -124,14 +110,6 @@ def test_a_small_file_that_unpacks_to_a_large_one_takes_no_memory(tmp_path: Path
         read_idx(path, IMAGES, Budget())
     assert tracemalloc.get_traced_memory()[1] < 2**20
     tracemalloc.stop()
-
-
-def test_a_folder_is_weighed_as_the_numbers_that_it_becomes(tmp_path: Path) -> None:
-    mnist(tmp_path, "train", PIXELS, NAMED, end=".gz")
-    needed = 7 * 20 * 4 + 7 * 40
-    with refused(InputError, f"limit={needed}"):
-        data.Digits(tmp_path, limit=needed - 1)
-    assert data.Digits(tmp_path, limit=needed, held_out=0).samples == 7
 
 
 def test_a_large_file_is_not_read_at_all(tmp_path: Path) -> None:

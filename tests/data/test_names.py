@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import InputError, ShapeError
+from scalarviz.errors import InputError
 from tests.wording import refused
 
 INPUTS, LABELS = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], [0, 1, 2]
@@ -56,12 +56,6 @@ def test_names_that_do_not_fit_the_outputs_are_refused(
         sv.data.Arrays(INPUTS, targets, output_names=names)
 
 
-def test_names_of_classes_do_not_fit_a_network_of_one_output() -> None:
-    data = sv.data.Arrays(INPUTS, [0, 1, 1], output_names=["no", "yes"])
-    with refused(ShapeError, "output_names", "2", "1 output"):
-        sv.Session(sv.Network([2, 1], "linear"), data, "mse")
-
-
 class Frame:
     """What numpy takes from a data frame: its numbers, and the names of its columns."""
 
@@ -81,11 +75,6 @@ def test_columns_of_a_data_frame_are_names() -> None:
     assert not sv.data.Arrays(Frame(WEATHER, INPUTS), labels).output_names
     own = sv.data.Arrays(Frame(WEATHER, INPUTS), LABELS, input_names=["a", "b"])
     assert list(own.input_names) == ["a", "b"]
-
-
-@pytest.mark.parametrize("columns", [[0, 1], ["a", 1], ["a"], [("a", "b"), ("a", "c")]])
-def test_columns_without_a_text_each_are_no_names(columns: list[Any]) -> None:
-    assert not sv.data.Arrays(Frame(columns, INPUTS), LABELS).input_names
 
 
 @pytest.mark.parametrize("data", [sv.data.Xor, sv.data.Xnor])

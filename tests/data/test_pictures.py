@@ -33,20 +33,6 @@ def test_the_first_row_of_a_picture_is_at_v_0() -> None:
     assert {*zip(row, column, strict=True)} == {(i, j) for i in range(2) for j in range(3)}
 
 
-def test_an_epoch_has_128_batches_of_1024() -> None:
-    assert data.Texture(SMALL).batches(1024).steps_an_epoch == 128
-
-
-def test_zoom_looks_at_the_middle() -> None:
-    picture = np.arange(16.0).reshape(4, 4) / 16.0
-    points, colors = data.Texture(picture, transform="zoom").pixels()
-    place = dict(zip(map(tuple, points), colors[:, 0] * 16.0, strict=True))
-    assert place[0.125, 0.125] == 5.0
-    assert place[0.875, 0.125] == 6.0
-    assert place[0.125, 0.875] == 9.0
-    assert {*colors[:, 0] * 16.0} == {5.0, 6.0, 9.0, 10.0}
-
-
 def test_flip_swaps_u_and_v() -> None:
     _, colors = data.Texture(SMALL[:, :2], transform="flip").pixels()
     assert (colors.reshape(2, 2, 3) == SMALL[:, :2].transpose(1, 0, 2) / 255.0).all()
@@ -67,14 +53,6 @@ def test_an_unknown_transform_lists_the_transforms() -> None:
         data.Texture(color_space="sRGB")
 
 
-def test_pixel_centres_go_row_by_row_from_the_upper_left() -> None:
-    assert data.pixel_centres(2, 1).tolist() == [[0.25, 0.5], [0.75, 0.5]]
-    assert data.pixel_centres(1, 2).tolist() == [[0.5, 0.25], [0.5, 0.75]]
-    points, colors = data.Texture(SMALL).pixels()
-    assert (colors == SMALL.reshape(-1, 3) / 255.0).all()
-    assert points.shape == (6, 2)
-
-
 def test_psnr_is_in_decibels() -> None:
     target = np.linspace(0.1, 0.8, 30).reshape(10, 3)
     assert data.psnr(target + 0.1, target) == pytest.approx(20.0)
@@ -90,14 +68,6 @@ def test_linear_numbers_are_amounts_of_light() -> None:
     assert linear == pytest.approx([0.0, 0.003035, 0.215861, 1.0], abs=1e-6)
     floats = np.array([[0.25, 0.5]])
     assert data.Texture(floats, color_space="linear").picture[0, :, 0].tolist() == [0.25, 0.5]
-
-
-def test_a_picture_is_reduced_by_averages() -> None:
-    picture = np.arange(16.0).reshape(4, 4) / 16.0
-    halved = data.Texture(picture, size=2).picture[:, :, 0] * 16.0
-    assert halved == pytest.approx(np.array([[2.5, 4.5], [10.5, 12.5]]))
-    thirds = data.Texture(np.array([[0.0, 0.25, 0.5, 1.0]]), size=3).picture[0, :, 0]
-    assert thirds == pytest.approx([0.25 / 4, 1.5 / 4, 3.5 / 4])
 
 
 def test_a_reduced_picture_keeps_its_shape_and_a_small_one_its_size() -> None:
@@ -146,26 +116,12 @@ def test_a_png_is_read_as_it_is(tmp_path: Path) -> None:
         assert (data.Texture(picture).picture == SMALL / 255.0).all()
 
 
-def test_a_jpeg_is_read(tmp_path: Path) -> None:
-    path = saved(tmp_path / "a.jpg", np.full((8, 16, 3), [200, 100, 50], np.uint8), quality=95)
-    picture = data.Texture(path).picture
-    assert picture.shape == (8, 16, 3)
-    assert picture * 255.0 == pytest.approx(np.full((8, 16, 3), [200, 100, 50]), abs=3)
-
-
 def test_a_photo_is_turned_upright(tmp_path: Path) -> None:
     images = pytest.importorskip("PIL.Image", reason="Pillow reads pictures; it is an extra")
     turned = images.Exif()
     turned[0x0112] = 6  # the camera lay on its side: turn it to the right
     picture = data.Texture(saved(tmp_path / "a.png", SMALL, exif=turned)).picture
     assert (picture == np.rot90(SMALL, -1) / 255.0).all()
-
-
-@pytest.mark.parametrize("mode", ["L", "1", "P", "LA"])
-def test_other_kinds_of_png_become_red_green_and_blue(tmp_path: Path, mode: str) -> None:
-    black_and_white = np.array([[[0] * 3, [255] * 3]], np.uint8)
-    path = saved(tmp_path / "a.png", black_and_white, mode)
-    assert (data.Texture(path).picture == black_and_white / 255.0).all()
 
 
 def test_sixteen_bits_keep_their_brightness(tmp_path: Path) -> None:

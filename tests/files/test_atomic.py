@@ -58,13 +58,6 @@ def test_permissions_are_kept(tmp_path: Path) -> None:
 
 
 @on_posix
-def test_a_new_file_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:
-    replace_file(tmp_path / "ours", b"")
-    (tmp_path / "any").write_bytes(b"")
-    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "any").stat().st_mode
-
-
-@on_posix
 def test_a_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     target, link = tmp_path / "elsewhere" / "file", tmp_path / "link"
@@ -73,16 +66,6 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
     replace_file(link, b"new")
     assert link.is_symlink()
     assert target.read_bytes() == b"new"
-
-
-def test_a_folder_is_not_replaced(tmp_path: Path) -> None:
-    with refused(FileError, "'tmp_path'"):
-        replace_file(tmp_path, b"")
-
-
-def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with refused(FileError, "nowhere/file"):
-        replace_file(tmp_path / "nowhere" / "file", b"")
 
 
 @on_posix
@@ -150,13 +133,6 @@ def test_names_that_the_system_does_not_take_are_file_errors(
     (tmp_path / "gnir").symlink_to("ring")
     with refused(FileError, name[-9:].strip("/"), varies=r"'[^']*'"):
         write(tmp_path / name)
-
-
-@on_posix
-def test_a_name_may_have_two_lines(tmp_path: Path) -> None:
-    check_place(tmp_path / "a\nb.html")
-    replace_file(tmp_path / "a\nb.html", b"new")
-    assert (tmp_path / "a\nb.html").read_bytes() == b"new"
 
 
 def test_what_a_killed_program_left_is_removed_and_what_is_being_written_stays(

@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from safetensors import safe_open
 
 import scalarviz as sv
-from scalarviz.errors import EngineError, FileError, InputError, UnknownNameError
+from scalarviz.errors import EngineError, FileError, InputError
 from scalarviz.faces.controller.autosave import Keep
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.files.networks import numbers, save_network
-from tests.sessions import advanced
 from tests.strategies import networks
 from tests.wording import refused
 
@@ -69,18 +68,6 @@ def test_a_network_comes_back_bit_for_bit(
     np.testing.assert_array_equal(loaded(batch), net(batch))
 
 
-def test_layers_and_initializers_come_back(path: Path) -> None:
-    net = example()
-    save_network(net, path)
-    loaded = sv.load(path)
-    assert_same(loaded, net)
-    assert loaded.layers[2] is loaded.layers[4]
-    assert [repr(layer.init) for layer in loaded.layers if isinstance(layer, sv.Dense)] == [
-        repr(layer.init) for layer in net.layers if isinstance(layer, sv.Dense)
-    ]
-    np.testing.assert_array_equal(loaded(X), net(X))
-
-
 @pytest.mark.parametrize(
     "optimizer", [sv.SGD, sv.Momentum, sv.Nesterov, sv.RMSProp, sv.Adam, sv.AdamW]
 )
@@ -100,81 +87,11 @@ def test_training_goes_on_as_if_it_had_not_stopped(
     assert_same(loaded, net)
 
 
-def test_slots_of_several_optimizers_come_back(path: Path) -> None:
-    net = sv.Network([2, 2])
-    for optimizer in (sv.Adam(0.1), sv.Momentum(0.1), sv.Adam(0.1)):
-        net.train_step(X, X, "mse", optimizer)
-    save_network(net, path)
-    loaded = sv.load(path)
-    assert set(loaded.bank.slots) == {"m", "v", "velocity"}
-    assert_same(loaded, net)
-
-
-def test_a_step_in_the_middle_comes_back(path: Path) -> None:
-    net = sv.Network([2, 2])
-    net.forward(X)
-    net.backward()
-    net.weight(0).step(sv.Adam(0.1))
-    save_network(net, path)
-    loaded = sv.load(path)
-    for each in (net, loaded):
-        each.weight(1).step(sv.Adam(0.1))
-        assert each.bank.step_count == 1
-        each.weight(0).step(sv.Adam(0.1))
-        assert each.bank.step_count == 2
-    assert_same(loaded, net)
-
-
-def test_numbers_that_are_not_finite_come_back(path: Path) -> None:
-    net = sv.Network([2, 2])
-    net.bank.value[:3] = np.nan, np.inf, -0.0
-    save_network(net, path)
-    assert_same(sv.load(path), net)
-
-
-def test_a_network_without_parameters_comes_back(path: Path) -> None:
-    net = sv.Network([sv.FrequencyEncoding(2)])
-    save_network(net, path)
-    np.testing.assert_array_equal(sv.load(path)(X), net(X))
-
-
-def test_the_engine_is_chosen_when_loading(path: Path) -> None:
-    net = sv.Network([2, 3, 2]).to("cpu")
-    save_network(net, path)
-    assert sv.load(path).engine == "python"
-    assert sv.load(path, "cpu").engine == "cpu"
-    with refused(UnknownNameError, "'gpu'"):
-        sv.load(path, "gpu")
-
-
-def test_a_precision_of_numpy_numbers_can_be_saved(path: Path) -> None:
-    mixed = sv.Precision("mixed", np.float32(128), np.bool_(True), np.int64(5))  # type: ignore[arg-type]  # of another type, which is taken too
-    assert [type(each) for each in vars(mixed).values()] == [str, float, bool, int]
-    save_network(sv.Network([2, 3], engine="cpu", precision=mixed), path)
-    assert sv.load(path, "cpu").precision == mixed
-    data = [[1.0, 2.0]], [[0.0, 0.0, 1.0]]
-    session = advanced(sv.Session(sv.Network([2, 3]), data, engine="cpu", precision=mixed), 1)
-    session.save(path)
-    assert sv.Session.load(path).network.precision == mixed
-
-
 @pytest.mark.parametrize("wrong", [{"dynamic": 1}, {"dynamic": "yes"}, {"loss_scale": True}])
 def test_a_precision_that_no_file_could_hold_is_refused(wrong: dict[str, Any]) -> None:
     (value,) = wrong.values()
     with refused(InputError, value):
         sv.Precision("mixed", **wrong)
-
-
-def test_mixed_precision_goes_on_where_the_engine_can(path: Path) -> None:
-    mixed = sv.Precision("mixed", loss_scale=64.0, dynamic=True, patience=7)
-    net = sv.Network([2, 3, 2], engine="cpu", precision=mixed)
-    net.bank.scaling[:] = 32.0, 5.0, 1.0
-    save_network(net, path)
-    loaded = sv.load(path, "cpu")
-    assert loaded.precision == mixed
-    assert_same(loaded, net)
-    assert sv.load(path).precision == sv.Precision()
-    assert sv.load(path).bank.scaling.tolist() == [1.0, 0.0, 0.0]
 
 
 def test_an_engine_that_cannot_run_here_is_not_called_a_bad_file(
@@ -335,16 +252,6 @@ def test_arrays_have_the_names_and_shapes_of_the_parameters(path: Path) -> None:
     assert all((found[name] == each.value).all() for name, each in net.named_parameters())
 
 
-def test_values_as_one_array_are_read_as_before(
-    good: tuple[dict[str, Any], dict[str, Any]], path: Path
-) -> None:
-    description, arrays = copy.deepcopy(good)
-    values = np.arange(ROWS, dtype=np.float32)
-    whole(values)(description, arrays)
-    write(path, "network", description, arrays)
-    assert sv.load(path).bank.value.tolist() == values.tolist()
-
-
 class Scale(sv.Layer):
     """A layer of a user that names only some of its parameters."""
 
@@ -408,18 +315,6 @@ def test_the_ending_of_another_program_is_refused(name: str, tmp_path: Path) -> 
     with refused(InputError, name, varies=r"'.*?(?=net\.)"):
         Keep(tmp_path / name)
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("name", ["net", "net.safetensors", "net.v2", "net.2026-11-23"])
-def test_other_names_are_files_of_scalarviz(name: str, tmp_path: Path) -> None:
-    sv.Network([2, 1], seed=4).save(tmp_path / name)
-    assert sv.load(tmp_path / name).seed == 4
-
-
-def test_an_onnx_file_is_read_elsewhere(tmp_path: Path) -> None:
-    sv.Network([2, 1]).save(tmp_path / "net.onnx")
-    with refused(FileError, "net.onnx", "sv.onnx.load", varies=r"'.*?(?=net\.)"):
-        sv.load(tmp_path / "net.onnx")
 
 
 def test_a_file_of_arrays_is_no_safetensors_file(tmp_path: Path) -> None:

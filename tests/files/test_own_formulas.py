@@ -12,12 +12,10 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.losses import LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.engines.own.checks import digest
 from scalarviz.errors import FileError
 from scalarviz.files.checked_safetensors import read, write
-from scalarviz.files.runs import needs_of_run
 from tests.sessions import advanced, reloaded
 from tests.wording import refused
 
@@ -75,15 +73,6 @@ def test_a_run_goes_on_with_the_same_bits(engine: str, tmp_path: Path) -> None:
     assert np.array_equal(s.losses, loaded.losses)
 
 
-@pytest.mark.parametrize(
-    "table", [ACTIVATIONS, LOSSES, OPTIMIZERS], ids=["bend", "quartic", "lion"]
-)
-def test_a_formula_that_is_missing_is_named(table: dict[str, Any], run: Path) -> None:
-    table.popitem()
-    with refused(FileError, "before loading"):
-        sv.Session.load(run)
-
-
 def test_another_formula_of_that_name_is_refused(run: Path) -> None:
     def other(p: float, t: float) -> float:
         return (p - t) ** 6
@@ -91,14 +80,6 @@ def test_another_formula_of_that_name_is_refused(run: Path) -> None:
     sv.loss(other, name="quartic")
     with refused(FileError, "another loss"):
         sv.Session.load(run)
-
-
-def test_what_a_run_needs_is_found_with_the_same_sentence(run: Path) -> None:
-    used = needs_of_run(run)[2]
-    assert {type(each).__name__ for each in used} == {"SGD", "Lion", "Loss"}
-    LOSSES.pop("quartic")
-    with refused(FileError, "sv.loss(...)"):
-        needs_of_run(run)
 
 
 def test_a_network_needs_its_activations_and_the_slots_of_its_optimizer(tmp_path: Path) -> None:

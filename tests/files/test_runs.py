@@ -3,7 +3,6 @@
 import copy
 import random
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,6 @@ from scalarviz.errors import FileError, InputError
 from scalarviz.files.checked_safetensors import read, write
 from tests.sessions import advanced, reloaded
 from tests.wording import refused
-
-DataMaker = Callable[[], data.DataSet]
 
 
 def eventful(network: sv.Network | None = None, **options: Any) -> sv.Session:
@@ -66,16 +63,6 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[sv.Session, Path]:
     return s, path
 
 
-def test_it_stands_where_it_stood(kept: tuple[sv.Session, Path]) -> None:
-    s, path = kept
-    loaded = sv.Session.load(path)
-    assert same(s, loaded) and loaded.done == s.done and loaded.loss == s.loss
-    assert len(loaded.branches) == 2
-    for a, b in zip(s.branches, loaded.branches, strict=True):
-        assert (a.losses == b.losses).all() and a.fork == b.fork and a.end == b.end
-        assert list(map(str, a.journal)) == list(map(str, b.journal))
-
-
 def test_it_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
     s = eventful()
     loaded = reloaded(s, tmp_path)
@@ -84,25 +71,6 @@ def test_it_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
         each.learning_rate = 0.001
         each.advance(77)
     assert same(s, loaded) and (s.losses == loaded.losses).all()
-
-
-def test_every_earlier_moment_can_be_visited(tmp_path: Path) -> None:
-    s = eventful()
-    loaded = reloaded(s, tmp_path)
-    for branch, step in [(1, 0), (1, 449), (0, 500), (0, 399), (1, 250), (0, 401)]:
-        for each in (s, loaded):
-            each.switch(branch)
-            each.seek(step)
-            each.advance(2, "operation")
-        assert same(s, loaded)
-
-
-def test_saving_changes_nothing_and_can_be_repeated(tmp_path: Path) -> None:
-    s = eventful()
-    before = s.network.bank.value.copy(), s.clock
-    s.save(tmp_path / "a")
-    assert (s.network.bank.value == before[0]).all() and s.clock == before[1]
-    assert same(s, reloaded(sv.Session.load(tmp_path / "a"), tmp_path))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -149,26 +117,6 @@ def test_its_size_is_bounded_by_the_memory_for_keyframes(tmp_path: Path) -> None
     assert same(s, loaded)
 
 
-@pytest.mark.parametrize("engine", ["cpu", "python"])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_both_types_and_engines(engine: str, dtype: str, tmp_path: Path) -> None:
-    net = sv.Network([2, 3, 1], "tanh", dtype=dtype)
-    s = advanced(sv.Session(net, data.Xor(), optimizer=sv.AdamW(0.01), engine=engine), 20)
-    loaded = reloaded(s, tmp_path)
-    assert loaded.engine == engine and same(s, loaded)
-
-
-def test_mixed_precision_keeps_its_scale(tmp_path: Path) -> None:
-    net = sv.Network([2, 3, 1], "tanh")
-    precision = sv.Precision("mixed", 2.0**30, dynamic=True, patience=5)
-    s = advanced(sv.Session(net, data.Xor(), engine="cpu", precision=precision), 40)
-    loaded = reloaded(s, tmp_path)
-    assert (loaded.network.bank.scaling == net.bank.scaling).all() and net.bank.scaling[2] > 0
-    for each in (s, loaded):
-        each.advance(20)
-    assert same(s, loaded)
-
-
 def test_a_replay_knows_what_an_optimizer_kept_past_the_session(tmp_path: Path) -> None:
     net = sv.Network([2, 3, 1], "tanh")
     s = sv.Session(net, data.Xor(), optimizer=sv.Momentum(0.1), engine="python", memory=1)
@@ -204,16 +152,6 @@ def test_a_session_of_a_function_is_refused(tmp_path: Path) -> None:
 
 
 # Bad files.
-
-
-def test_a_network_is_no_run(tmp_path: Path, kept: tuple[sv.Session, Path]) -> None:
-    write(tmp_path / "net", "network", {}, {})
-    with refused(FileError, "a run"):
-        sv.Session.load(tmp_path / "net")
-    with refused(FileError, "a network", varies="'.*?(?=run.safetensors)"):
-        sv.load(kept[1])
-    with pytest.raises(FileError):
-        sv.Session.load(tmp_path / "nothing")
 
 
 def test_one_flipped_byte_anywhere_is_noticed(

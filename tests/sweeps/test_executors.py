@@ -47,22 +47,6 @@ def test_processes_give_the_same_bits(here: list[tuple[str, ...]]) -> None:
     assert [now.done for now in seen] == [0, 4, 8, 12]
 
 
-def test_threads_of_a_pool_give_the_same_bits(here: list[tuple[str, ...]]) -> None:
-    with ThreadPoolExecutor(2) as pool:
-        runs = advanced(sv.sweep(xor, GRID, seeds=range(4), executor=pool), 30)
-    assert digests(runs) == here
-
-
-def test_parts_of_a_setting_give_the_same_bits(
-    here: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(task, "MOST_NETWORKS", 3)
-    with ThreadPoolExecutor(2) as pool:
-        runs = advanced(sv.sweep(xor, GRID, seeds=range(4), executor=pool), 30)
-    assert digests(runs) == here
-    assert runs.outcome(0).seeds.tolist() == [0, 1, 2, 3]
-
-
 def test_sessions_with_data_of_their_own_can_be_sent() -> None:
     alone = advanced(sv.sweep(own_data, {"noise": [0.1]}, seeds=[1, 4]), 20)
     with ThreadPoolExecutor(1) as pool:

@@ -22,7 +22,6 @@ from scalarviz.pictures.view.scene.frame import Box
 from scalarviz.pictures.view.sweep_networks import SmallPictures, cubes_of, packed
 from scalarviz.pictures.view.sweep_panels import (
     SweepPanels,
-    common_scales,
     divided,
     draw_panels,
     scale_of,
@@ -82,14 +81,6 @@ def test_every_setting_is_named_and_panels_do_not_overlap(
             assert a.right <= b.x or b.right <= a.x or a.bottom <= b.y or b.bottom <= a.y
 
 
-def test_more_settings_than_fit_are_counted() -> None:
-    assert len(divided(800.0, 500.0, [("", 200)], 0).boxes) < 200
-    canvas = Canvas2D(800, 500)
-    many = advanced(sv.sweep(xor, {"lr": [0.1 * i for i in range(1, 21)]}, seeds=[0]), 2)
-    draw_panels(canvas, panels_of(many), THEMES["dark"])
-    assert any(words.endswith("more") for words in canvas.words)
-
-
 def test_a_picture_has_lines_and_networks_where_they_belong(runs: Sweep, tmp_path: Path) -> None:
     frame = sv.picture(runs, tmp_path / "sweep.png", size=(800, 500), samples=1)
     assert (tmp_path / "sweep.png").stat().st_size > 5000
@@ -140,15 +131,6 @@ def test_networks_that_failed_have_a_frame_and_errors_are_written() -> None:
     assert any("five is not for me" in words for words in canvas.words)
 
 
-def test_networks_that_failed_have_no_part_in_the_scales() -> None:
-    runs = advanced(sv.sweep(diverging, {"lr": [1e-3, 10.0]}, seeds=range(6)), 60)
-    shown = panels_of(runs)
-    assert shown.panels[1].failed.all() and shown.scale <= 5.0 and shown.clipped
-    good = shown.panels[0].losses
-    scales = common_scales(shown)
-    assert scales.low <= good.min() and scales.high <= 100.0 * good.max()
-
-
 def test_a_sweep_without_results_is_refused() -> None:
     with refused(OrderError):
         sv.picture(sv.sweep(xor, {}), size=(100, 100))
@@ -166,24 +148,6 @@ def test_settings_and_networks_are_ordered_by_any_column(runs: Sweep) -> None:
     seeds = [list(panel.seeds) for panel in panels_of(runs, order="-seed").panels]
     assert seeds == [list(range(11, -1, -1))] * 4
     assert [panel.setting for panel in panels_of(runs).panels] == [0, 1, 2, 3]
-
-
-def test_settings_are_grouped_by_a_column_whose_name_then_stands_above(runs: Sweep) -> None:
-    shown = panels_of(runs, group="lr")
-    assert shown.groups == [("lr 0.5", 2), ("lr 2", 2)]
-    assert [panel.setting for panel in shown.panels] == [0, 2, 1, 3]
-    assert [panel.name for panel in shown.panels] == ["hidden 2", "hidden 3"] * 2
-    placed = divided(1280.0, 800.0, shown.groups, 0)
-    assert len(placed.boxes) == 4 and [name for name, _, _ in placed.names] == ["lr 0.5", "lr 2"]
-    first, second = (placed.boxes[i].y for i in (0, 2))
-    assert placed.boxes[1].y == first < placed.names[1][2] < second
-
-
-def test_many_numbers_are_grouped_by_ranges() -> None:
-    many = advanced(sv.sweep(xor, {"lr": [0.1 * i for i in range(1, 13)]}, seeds=[0, 1]), 4)
-    groups = panels_of(many, group="lr").groups
-    assert len(groups) == 4 and sum(count for _, count in groups) == 12
-    assert groups[0][0].startswith("lr 0.1 to ")
 
 
 def test_each_setting_is_compared_with_the_best_or_a_chosen_one(runs: Sweep) -> None:

@@ -16,20 +16,10 @@ from scalarviz.pictures.sweeps.look import SweepLook
 from scalarviz.pictures.sweeps.panels import Panels
 from scalarviz.sweeps.outcome import NEVER
 from tests.sessions import advanced
-from tests.sweeps.making import PLACES, close, diverging, engines, folds, own_data, raising, xor
+from tests.sweeps.making import PLACES, close, diverging, folds, raising, xor
 from tests.wording import refused
 
 GRID = {"hidden": [2, 3], "lr": [0.5, 2.0]}
-
-
-def test_a_grid_has_every_combination_the_last_name_changing_fastest() -> None:
-    runs = sv.sweep(xor, GRID, seeds=[0])
-    assert runs.settings == [
-        {"hidden": 2, "lr": 0.5}, {"hidden": 2, "lr": 2.0},
-        {"hidden": 3, "lr": 0.5}, {"hidden": 3, "lr": 2.0},
-    ]  # fmt: skip
-    assert sv.sweep(xor, [{"hidden": 4}, {"hidden": 9}]).settings == [{"hidden": 4}, {"hidden": 9}]
-    assert sv.sweep(xor, {}).settings == [{}] and len(sv.sweep(xor, GRID, range(7))) == 28
 
 
 def test_each_run_is_a_session_of_its_own_bit_for_bit() -> None:
@@ -45,19 +35,6 @@ def test_each_run_is_a_session_of_its_own_bit_for_bit() -> None:
     assert opened.step_index == 60 and opened.network.layers[0].outputs == 3
     opened.back(10)
     assert opened.step_index == 50
-
-
-def test_sessions_with_data_of_their_own_are_trained_one_by_one() -> None:
-    runs = advanced(sv.sweep(own_data, {"noise": [0.0, 0.2]}, seeds=[1, 4]), 30, every=10)
-    for number, noise in enumerate([0.0, 0.2]):
-        for i, seed in enumerate([1, 4]):
-            alone = advanced(own_data(noise, seed), 30)
-            assert (runs.outcome(number).values[i] == alone.network.bank.value).all()
-
-
-def test_engines_are_an_axis() -> None:
-    runs = advanced(sv.sweep(engines, {"engine": ["cpu", "python"]}, seeds=[0, 1]), 20)
-    np.testing.assert_allclose(runs.outcome(0).values, runs.outcome(1).values, rtol=1e-9)
 
 
 def test_training_can_be_followed_from_check_to_check() -> None:
@@ -300,14 +277,6 @@ def test_a_run_that_make_returns_otherwise_is_not_blamed_on_the_processor() -> N
     assert caught[0].filename == __file__
 
 
-def test_a_first_setting_that_raises_changes_nothing_for_the_others() -> None:
-    runs = advanced(sv.sweep(raising, {"hidden": [5, 2]}, seeds=range(3)), 10)
-    table = runs.table()
-    assert runs.success and len(runs.outcome(1).values) == 3
-    assert list(table.columns)[-1] == "error"
-    assert "ValueError: five is not for me" in repr(table)
-
-
 def test_many_values_and_seeds_are_refused_at_once() -> None:
     with refused(InputError):
         sv.sweep(xor, {"hidden": range(10**9)}, [0])
@@ -337,7 +306,3 @@ def test_runs_that_do_not_depend_on_their_seed_warn(by_checks: bool) -> None:
         _ = list(runs.train(20)) if by_checks else runs.advance(20)
     assert [each.filename for each in caught] == [__file__]
     assert len({*runs.outcome(0).digests}) == 1 < len({*runs.outcome(2).digests})
-
-
-def test_one_seed_a_setting_warns_of_nothing() -> None:
-    sv.sweep(xor, {"lr": [0.5, 1.0]}, seeds=[4]).advance(20)

@@ -115,42 +115,6 @@ def test_what_can_be_set_is_set() -> None:
     assert s.advance(7) == 7
 
 
-class Doubles(sv.Layer):
-    """A layer of a user, with attributes of its own."""
-
-    def __init__(self, features: int) -> None:
-        super().__init__(features, features)
-        self.factor = 2.0
-
-    def settings(self) -> dict[str, Any]:
-        return {"features": self.inputs}
-
-    def lower(self, program: Any) -> None:
-        raise NotImplementedError
-
-    def forward_rows(self, batch: Any) -> Any:
-        self.seen = len(batch)
-        return [[self.factor * x for x in sample] for sample in batch]
-
-    backward_rows = evaluate_rows = forward_rows
-
-
-def test_classes_of_users_have_what_they_like() -> None:
-    layer = Doubles(2)
-    assert layer.forward([1.0, 2.0]).tolist() == [2.0, 4.0] and layer.seen == 1
-    layer.note = "mine"  # type: ignore[attr-defined]  # an attribute of one's own
-    assert copy.deepcopy(layer).note == "mine"  # type: ignore[attr-defined]  # an attribute of one's own
-    with refused(InputError, "Doubles.activation"):
-        layer.activation = "relu"  # type: ignore[misc]  # on purpose
-
-    class Slow(sv.SGD):
-        pass
-
-    slow = Slow(0.1)
-    slow.note = "mine"  # type: ignore[attr-defined]  # an attribute of one's own
-    assert copy.copy(slow).note == "mine"  # type: ignore[attr-defined]  # an attribute of one's own
-
-
 @pytest.mark.parametrize("make", [network, lambda: sv.Dense(2, 3), lambda: sv.Adam(0.1)])
 def test_copies_and_pickles_have_all_that_the_original_has(make: Callable[[], Any]) -> None:
     thing = make()
@@ -225,13 +189,6 @@ def test_a_name_is_absent_from_the_class_too() -> None:
     assert not hasattr(sv.Value, "numpy") and not hasattr(sv.Weight, "numpy")
     with pytest.raises(AttributeError):
         sv.Weight(1.0).numpy = 3  # type: ignore[attr-defined]  # on purpose
-
-
-@pytest.mark.parametrize("make", ALL.values(), ids=ALL)
-def test_what_is_private_has_the_error_of_python(make: Callable[[], Any]) -> None:
-    for name in ("_repr_png_", "__array__"):
-        with pytest.raises(AttributeError, match=f"object has no attribute '{name}'"):
-            getattr(make(), name)
 
 
 def test_an_error_within_a_property_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
-from tests.sessions import advanced, reloaded
+from tests.sessions import advanced
 from tests.wording import refused
 
 SAMPLES, CLASSES = 6, 3
@@ -72,12 +71,6 @@ def replicated(targets: Any, outputs: int, loss: str) -> float:
     return float(runs.losses[0, 1])
 
 
-def from_csv(folder: Path, targets: Any, outputs: int, loss: str) -> float:
-    path = folder / "table.csv"
-    np.savetxt(path, np.column_stack([X, np.ravel(targets)]), delimiter=",")
-    return session(data.from_csv(path), outputs, loss)
-
-
 # Wherever targets come in.
 Way = Callable[[Any, int, str], Any]
 WAYS: dict[str, Way] = {
@@ -129,16 +122,6 @@ def test_a_table_of_a_class_of_ones_own_takes_one_number_a_sample_too() -> None:
     assert (own.outputs, own.training[1].shape, own.held_out[1].shape) == (1, (6, 1), (2, 1))
 
 
-@pytest.mark.parametrize("loss", [SOFTMAX, SIGMOID])
-def test_labels_in_a_file_are_labels(tmp_path: Path, loss: str) -> None:
-    assert from_csv(tmp_path, LABELS, CLASSES, loss) == session((X, ROWS), CLASSES, loss)
-
-
-def test_one_sample_takes_one_label() -> None:
-    for label in (2, [2], [[2]]):
-        assert net().train_step(X[0], label, SOFTMAX) == net().train_step(X[0], [0, 0, 1], SOFTMAX)
-
-
 def test_as_many_labels_as_classes_are_labels() -> None:
     labels, rows = [2, 1, 0], np.eye(3)[[2, 1, 0]]
     assert net().train_step(X[:3], labels, SOFTMAX) == net().train_step(X[:3], rows, SOFTMAX)
@@ -156,31 +139,11 @@ def test_sigmoid_cross_entropy_of_labels_is_that_of_pytorch() -> None:
     assert loss.backward()[:, 0] == pytest.approx(TORCH["gradients of sigmoid"], abs=1e-15)
 
 
-def test_a_session_keeps_labels_as_rows_and_can_be_saved(tmp_path: Path) -> None:
-    s = sv.Session(net(), data.Arrays(X, LABELS, share=0.5), SOFTMAX, engine="python")
-    held_out = s.data.held_out
-    assert held_out is not None
-    assert s.data.describe().endswith("classes=3): 2 -> 3, 3 samples, 3 held out")
-    s.advance(2)
-    again = reloaded(s, tmp_path)
-    assert again.data.held_out is not None
-    np.testing.assert_array_equal(again.data.held_out[1], held_out[1])
-    s.advance(1)
-    again.advance(1)
-    assert s.loss == again.loss
-
-
 @every_way
 @pytest.mark.parametrize("loss", [SOFTMAX, SIGMOID])
 def test_labels_beyond_the_outputs_are_refused(way: Way, loss: str) -> None:
     with refused(InputError, "from 0 to 2", "not 3 at row 2", "5 outputs"):
         way([0, 2, 3, 4, 1, 0], CLASSES, loss)
-
-
-@every_way
-def test_labels_of_one_output_are_0_and_1(way: Way) -> None:
-    with refused(InputError, "from 0 to 1", "not 2 at row 2", "3 outputs"):
-        way(LABELS, 1, SIGMOID)
 
 
 @every_way
@@ -197,23 +160,9 @@ def test_labels_that_are_no_class_are_refused(way: Way, targets: Any) -> None:
 
 
 @every_way
-@pytest.mark.parametrize("targets", [np.zeros((SAMPLES, 2)), np.zeros((SAMPLES, 1, 1)), "ab"])
-def test_other_shapes_are_refused(way: Way, targets: Any) -> None:
-    with pytest.raises(InputError):
-        way(targets, CLASSES, SOFTMAX)
-
-
-@every_way
 def test_labels_that_are_not_finite_are_refused(way: Way) -> None:
     with pytest.raises(NotFiniteError):
         way([0, 1, np.nan, 2, 1, 0], CLASSES, SOFTMAX)
-
-
-def test_too_few_labels_are_refused() -> None:
-    with refused(ShapeError, "6 rows"):
-        net().train(X, LABELS[:3], SOFTMAX, steps=1)
-    with refused(ShapeError, "6 rows"):
-        sv.Session(net(), (X, LABELS[:4]), SOFTMAX)
 
 
 def test_the_classes_of_arrays_are_checked() -> None:

@@ -116,24 +116,6 @@ def test_what_numpy_cannot_read_is_answered_by_what_to_call(way: str, said: str)
         TAKEN[way](TENSORS[said])
 
 
-@pytest.mark.parametrize("said", TENSORS)
-def test_what_the_sentence_says_is_taken(said: str) -> None:
-    code = said.rpartition("pass ")[2]
-    assert eval(code, {"x": TENSORS[said]}) is not None
-    assert foreign_arrays.floats(eval(code, {"x": TENSORS[said]})).tolist() == NUMBERS
-
-
-def test_tensors_in_a_list_are_found() -> None:
-    good = Tensor(np.array([0.0, 1.0], np.float32))
-    assert net()([good, good]).shape == (2, 2)
-    for listed in (
-        [good, replace(good, requires_grad=True)],
-        [[good], [replace(good, requires_grad=True)]],
-    ):
-        with refused(InputError, "list ["):
-            net()(listed)
-
-
 def test_other_places_say_it_too() -> None:
     loose = Tensor(np.array(1.0), requires_grad=True)
     session = sv.Session(net(), (NUMBERS, NUMBERS), engine="python")
@@ -193,7 +175,6 @@ def test_types_that_are_added_to_numpy_are_known_by_what_they_say(
 # Masked arrays.
 
 MASKED = np.ma.array(NUMBERS, mask=[[True, False], [False, False]])
-MASK_SAID = r"has 1 masked number, whose mask would be ignored: pass x\.filled\(0\.0\), say, or"
 
 
 @pytest.mark.parametrize("way", TAKEN)
@@ -224,13 +205,6 @@ def test_a_mask_is_seen_wherever_numbers_are_written() -> None:
     assert bank.value.tolist() == before
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_a_type_that_numpy_has_is_not_said_to_be_missing(dtype: str) -> None:
-    loose = Tensor(requires_grad=True, dtype=f"torch.{dtype}")
-    with refused(InputError, "Tensor"):
-        net()(loose)
-
-
 # Tables.
 
 
@@ -247,10 +221,6 @@ class Table:
 
     def __array__(self, dtype: object = None, copy: object = None) -> Any:
         return np.array(list(self._columns.values()), object).T
-
-
-def test_a_table_of_numbers_is_taken() -> None:
-    assert net()(Table(a=[1.0, 2.0], b=[True, False])).shape == (2, 2)
 
 
 @pytest.mark.parametrize("wrong", ["red", {}, date(2020, 1, 1)])

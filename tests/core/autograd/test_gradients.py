@@ -42,13 +42,6 @@ def derivatives(y: Value, x: Value, count: int) -> list[float]:
 # The graph
 
 
-def test_a_value_used_twice_adds_up() -> None:
-    x = Value(3.0)
-    y = x * x
-    (y * y + x).backward()
-    assert x.grad == 4 * 3.0**3 + 1
-
-
 def test_leaves_accumulate_and_made_values_keep_the_last_gradient() -> None:
     x = Value(3.0)
     y = x * 2
@@ -60,13 +53,6 @@ def test_leaves_accumulate_and_made_values_keep_the_last_gradient() -> None:
     assert (x.grad, y.grad, z.grad) == (2 * 24.0 + 10.0, 5.0, 1.0)
 
 
-def test_a_leaf_is_its_own_derivative() -> None:
-    x = Value(3.0)
-    x.backward()
-    x.backward()
-    assert x.grad == 2
-
-
 def test_zero_grad_clears_all_that_a_value_is_made_of() -> None:
     x, other = Value(3.0), Value(1.0)
     y = x * 2
@@ -76,30 +62,8 @@ def test_zero_grad_clears_all_that_a_value_is_made_of() -> None:
     assert [v.grad for v in (x, y, z, other)] == [0, 0, 0, 1.0]
 
 
-def test_backward_uses_the_data_of_now() -> None:
-    x, y = Value(2.0), Value(3.0)
-    z = x * y
-    y.data = 10.0
-    z.backward()
-    assert x.grad == 10.0
-
-
-def test_a_plain_number_takes_no_gradient() -> None:
-    x = Value(-2.0)
-    y = x**2 + 3 * x + 4
-    y.backward()
-    plain = [v for v in all_of(y) if v is not x and not v._prev]
-    assert [v.grad for v in plain] == [0, 0, 0]
-
-
 def all_of(root: Value) -> set[Value]:
     return {root}.union(*map(all_of, root._prev))
-
-
-def test_an_exponent_that_is_a_value_takes_one() -> None:
-    x, y = Value(2.0), Value(3.0)
-    (x**y).backward()
-    assert (x.grad, y.grad) == (12.0, 8 * math.log(2))
 
 
 def test_reflected_operations_have_their_derivatives() -> None:
@@ -113,19 +77,6 @@ def test_reflected_operations_have_their_derivatives() -> None:
         x = Value(2.0)
         make(x).backward()
         assert x.grad == pytest.approx(expected, rel=1e-12)
-
-
-def test_the_gradient_goes_to_the_larger_the_smaller_and_the_chosen() -> None:
-    for make, expected in [
-        (lambda x, y: maximum(x, y), (0.0, 1.0)),
-        (lambda x, y: minimum(x, y), (1.0, 0.0)),
-        (lambda x, y: where(x > y, x, y), (0.0, 1.0)),
-        (lambda x, y: where(1, x, y), (1.0, 0.0)),
-        (lambda x, y: maximum(x, x) + y, (1.0, 1.0)),
-    ]:
-        x, y = Value(1.0), Value(2.0)
-        make(x, y).backward()
-        assert (x.grad, y.grad) == expected
 
 
 # Against finite differences
@@ -173,7 +124,8 @@ def evaluate(program: Program, *leaves: Value) -> Value:
 
 position = st.integers(0, 30)
 programs = st.lists(st.tuples(st.sampled_from(STEPS), position, position, position), max_size=9)
-starts = st.lists(st.floats(-1.5, 1.5), min_size=2, max_size=4)
+# Differences do not see the slope of a cosine at 1e-300.
+starts = st.lists(st.floats(-1.5, 1.5).map(lambda x: round(x, 6)), min_size=2, max_size=4)
 
 
 @given(programs, starts)
@@ -214,70 +166,11 @@ def test_second_derivatives_agree_with_differences_of_the_first(name: str) -> No
 # Higher derivatives
 
 
-def test_derivatives_of_a_power_up_to_the_fourth() -> None:
-    x = Value(-2.0)
-    assert derivatives(x**3, x, 4) == [12.0, -12.0, 6.0, 0.0]
-    x = Value(0.0)
-    assert derivatives(x**2, x, 3) == [0.0, 2.0, 0.0]
-
-
-@pytest.mark.parametrize("exponent", [0.0, 0, 1.0, 2.5])
-def test_the_mixed_derivatives_of_a_power_are_the_same_in_either_order(exponent: float) -> None:
-    x, y = Value(0.25), Value(exponent)
-    z = x**y
-    z.backward(create_graph=True)
-    by_x, by_y = x.grad, y.grad
-    z.zero_grad()
-    by_x.backward()
-    first = y.grad
-    by_x.zero_grad()
-    by_y.backward()
-    expected = 0.25 ** (exponent - 1.0) * (1.0 + exponent * math.log(0.25))
-    assert first == pytest.approx(expected, rel=1e-14)
-    assert x.grad == pytest.approx(expected, rel=1e-14)
-
-
 @pytest.mark.parametrize("x", [0.0, 1e-310, -1e-310, math.nan, math.inf, -2.0])
 def test_a_power_with_the_exponent_0_has_the_slope_0(x: float) -> None:
     base = Value(x)
     (base ** Value(0.0)).backward()
     assert base.grad == 0.0
-
-
-def test_derivatives_of_an_expression_up_to_the_third() -> None:
-    x = Value(0.5)
-    y = (x * 2).sin() * x.exp()
-    wave = complex(1, 2)  # the imaginary part of exp((1 + 2i) x)
-    value = complex(math.cos(1.0), math.sin(1.0)) * math.exp(0.5)
-    expected = [(wave**n * value).imag for n in (1, 2, 3)]
-    assert derivatives(y, x, 3) == pytest.approx(expected, rel=1e-12)
-
-
-def test_every_gradient_is_an_expression_after_create_graph() -> None:
-    x = Value(2.0)
-    y = x * x
-    z = y * y + 1
-    z.backward(create_graph=True)
-    assert [type(v.grad) for v in (x, y, z)] == [Value] * 3
-    assert [v.grad.data for v in (x, y, z)] == [32.0, 8.0, 1.0]
-
-
-def test_create_graph_adds_to_a_leaf_as_backward_does() -> None:
-    x = Value(2.0)
-    y = x * x
-    y.backward()
-    y.backward(create_graph=True)
-    y.backward(create_graph=True)
-    assert (type(x.grad), x.grad.data) == (Value, 12.0)
-    y.backward()
-    assert x.grad.data == 16.0
-
-
-def test_an_expression_does_not_lend_its_leaves_as_gradients() -> None:
-    x, w = Value(2.0), Value(3.0)
-    (x * w).backward(create_graph=True)
-    w.data = 50.0
-    assert x.grad.data == 3.0
 
 
 # Far away

@@ -52,17 +52,3 @@ def test_at_1000_is_the_limit_of_the_row(row: ActivationFormula) -> None:
 def test_at_1000_there_is_a_number_and_no_exception(row: Formula, x: float) -> None:
     y = row.value(x)
     assert not math.isnan(y) and not math.isnan(row.derivative(x, y))
-
-
-@every_activation
-def test_a_nan_comes_out_as_a_nan(row: Formula) -> None:
-    assert math.isnan(row.value(math.nan))
-
-
-@pytest.mark.parametrize(("name", "slope"), [("relu", 0.0), ("relu_right", 1.0)])
-def test_the_two_relus_differ_in_their_derivative_at_0(name: str, slope: float) -> None:
-    assert ACTIVATIONS[name].derivative(0.0, 0.0) == slope
-
-
-def test_leaky_relu_leaks_a_hundredth() -> None:
-    assert ACTIVATIONS["leaky_relu"].value(-3.0) == -0.03

@@ -77,24 +77,6 @@ def test_settings_move_the_distribution() -> None:
     assert not biases.any()
 
 
-def test_the_same_seed_gives_the_same_network_and_another_seed_another() -> None:
-    one, same, other = (sv.Network([4, 5, 2], seed=seed).bank.value for seed in (3, 3, 4))
-    assert (one == same).all()
-    assert (one != other).all()
-
-
-def test_another_layer_behind_does_not_change_the_first() -> None:
-    short, long = sv.Network([4, 5], seed=3), sv.Network([4, 5, 9, 2], seed=3)
-    assert (long.bank.value[: len(short.bank)] == short.bank.value).all()
-
-
-def test_a_layer_can_have_an_initializer_of_its_own() -> None:
-    layers = [sv.Dense(3, 4, init=sv.Init("uniform", low=5, high=6)), sv.Dense(4, 2)]
-    net = sv.Network(layers)
-    assert (net.bank.value[:16] >= 5.0).all()
-    assert (abs(net.bank.value[16:]) < 1.0).all()
-
-
 def test_what_cannot_be_drawn_from_is_refused() -> None:
     with refused(UnknownNameError, "'xavier_unifrm'"):
         sv.Network([2, 2], init="xavier_unifrm")

@@ -39,13 +39,6 @@ def test_at_1000_there_is_no_exception_and_no_nan(name: str, p: float, t: float)
     assert np.isfinite(loss.backward()).all()
 
 
-def test_cross_entropy_on_a_sure_and_right_logit_is_0() -> None:
-    assert sv.Loss("sigmoid_cross_entropy")([[1000.0]], [[1.0]]) == 0.0
-    assert sv.Loss("softmax_cross_entropy")([[1000.0, 0.0]], [[1.0, 0.0]]) == 0.0
-    assert sv.Loss("softmax_cross_entropy")([[0.0, 1000.0]], [[1.0, 0.0]]) == 1000.0
-    assert sv.Loss("softmax_cross_entropy")([[0.0, 1000.0, 1.0]], [[0.0, 1.0, 0.0]]) == 0.0
-
-
 @pytest.mark.parametrize("name", EVERY_NAME)
 @pytest.mark.parametrize("mean", ["all", "samples", "none"])
 def test_the_gradient_of_a_batch_is_that_of_its_loss(name: str, mean: str) -> None:
@@ -89,22 +82,6 @@ def test_softmax_losses_have_one_error_a_sample() -> None:
     one = sv.Loss("softmax_cross_entropy")(p[0], t[0])
     assert sv.Loss("softmax_cross_entropy")(p, t) == pytest.approx(one)
     assert sv.Loss("softmax_cross_entropy", mean="none")(p, t) == pytest.approx(4 * one)
-
-
-def test_backward_consumes_the_newest_forward() -> None:
-    loss = sv.Loss("mse", mean="none")
-    loss.forward([1.0], [0.0])
-    loss.forward([5.0], [0.0])
-    assert [loss.backward().tolist(), loss.backward().tolist()] == [[10.0], [2.0]]
-    with refused(OrderError):
-        loss.backward()
-
-
-def test_a_call_leaves_nothing_behind() -> None:
-    loss = sv.Loss("mse")
-    loss([1.0], [0.0])
-    with pytest.raises(OrderError):
-        loss.backward()
 
 
 @pytest.mark.parametrize("name", ["sigmoid_cross_entropy", "softmax_cross_entropy"])

@@ -12,7 +12,6 @@ from tests.wording import refused
 RNG = np.random.default_rng(3)
 P, T = RNG.normal(size=(50, 3)), RNG.normal(size=(50, 3))
 CLASSES = np.eye(3)[RNG.integers(0, 3, 50)]
-ONE = (RNG.random((50, 1)) > 0.4).astype(float)
 
 KNOWN = {
     "accuracy": known.accuracy_score(CLASSES.argmax(axis=1), P.argmax(axis=1)),
@@ -53,10 +52,6 @@ def test_predictions_of_a_loss_on_logits_are_probabilities() -> None:
     z = RNG.normal(size=(4, 3))
     shares = predictions_of(sv.Loss("softmax_cross_entropy"), z)
     np.testing.assert_allclose(shares, np.exp(z) / np.exp(z).sum(axis=1)[:, None], rtol=1e-14)
-
-
-def test_r2_of_targets_that_do_not_vary_is_nan() -> None:
-    assert np.isnan(METRICS["r2"].value(P, np.ones_like(P)))
 
 
 def bias(predictions: object, targets: object) -> float:

@@ -36,23 +36,6 @@ def test_every_row_has_its_class() -> None:
 
 
 @every_optimizer
-def test_a_step_goes_against_the_gradient(make: type[Optimizer]) -> None:
-    down, up = step(make(0.01), [0.5, -0.5], [1e-9, -1e-9])
-    assert down > 0.0 > up
-
-
-@every_optimizer
-def test_a_small_enough_step_lowers_a_parabola(make: type[Optimizer]) -> None:
-    bank = bank_with([0.0], [3.0])
-    bank.has_gradients = True  # they are written here by hand, and may be exactly 0
-    optimizer = make(0.05)
-    for _ in range(600):
-        bank.grad[0] = 2.0 * (bank.value[0] - 1.0)
-        bank.step(optimizer, slice(None))
-    assert bank.value[0] == pytest.approx(1.0, abs=0.1)
-
-
-@every_optimizer
 def test_steps_in_float32_follow_those_in_float64(make: type[Optimizer]) -> None:
     banks = [sv.Bank(50, dtype) for dtype in ("float32", "float64")]
     rng = np.random.default_rng(0)
@@ -63,19 +46,6 @@ def test_steps_in_float32_follow_those_in_float64(make: type[Optimizer]) -> None
             bank.step(make(0.01), slice(None))
     single, double = [bank.value for bank in banks]
     assert single == pytest.approx(double, rel=1e-5, abs=1e-6)
-
-
-def test_the_first_step_of_adam_is_the_learning_rate() -> None:
-    assert step(sv.Adam(0.01), [1e-3, -50.0]) == pytest.approx([0.01, -0.01], rel=1e-4)
-
-
-def test_clip_value_cuts_each_gradient() -> None:
-    assert step(sv.SGD(1.0, clip_value=0.5), [3.0, -3.0, 0.1]) == pytest.approx([0.5, -0.5, 0.1])
-
-
-def test_clip_norm_keeps_the_direction() -> None:
-    assert step(sv.SGD(1.0, clip_norm=1.0), [3.0, 4.0]) == pytest.approx([0.6, 0.8], rel=1e-6)
-    assert step(sv.SGD(1.0, clip_norm=10.0), [3.0, 4.0]) == pytest.approx([3.0, 4.0])
 
 
 def test_clip_norm_looks_at_moving_weights_only() -> None:
@@ -117,40 +87,6 @@ def test_a_bad_gradient_is_refused_by_name_before_anything_changes(bad: float) -
 def test_a_bad_gradient_counts_as_0_on_request() -> None:
     moved = step(sv.SGD(1.0, not_finite="zero"), [math.nan, math.inf, 0.25])
     assert moved == [0.0, 0.0, 0.25]
-
-
-def test_a_bad_gradient_of_a_frozen_weight_does_no_harm() -> None:
-    bank = bank_with([math.nan, 1.0])
-    bank.frozen[0] = True
-    bank.step(sv.SGD(1.0), slice(None))
-    assert bank.value.tolist() == [1.0, 0.0]
-
-
-def test_a_schedule_multiplies_the_rate_and_a_rate_set_by_hand_ends_it() -> None:
-    optimizer = sv.SGD(0.8, schedule=sv.Schedule("step", every=10, factor=0.5))
-    assert [optimizer.rate(k) for k in (0, 9, 10, 25)] == [0.8, 0.8, 0.4, 0.2]
-    optimizer.lr = 0.3
-    assert [optimizer.rate(k) for k in (0, 10, 1000)] == [0.3, 0.3, 0.3]
-
-
-def test_the_schedule_follows_the_steps_of_the_bank() -> None:
-    bank = bank_with([1.0])
-    optimizer = sv.SGD(1.0, schedule=sv.Schedule("step", every=2, factor=0.1))
-    path = []
-    for _ in range(4):
-        bank.step(optimizer, slice(None))
-        path.append(float(bank.value[0]))
-    assert path == pytest.approx([0.0, -1.0, -1.1, -1.2])
-
-
-def test_one_optimizer_serves_two_networks() -> None:
-    optimizer = sv.Adam(0.1)
-    nets = [sv.Network([2, 1], seed=s) for s in (0, 0)]
-    for _ in range(3):
-        nets[0].train_step([1.0, 2.0], [3.0], "mse", optimizer)
-    for _ in range(3):
-        nets[1].train_step([1.0, 2.0], [3.0], "mse", optimizer)
-    assert (nets[0].bank.value == nets[1].bank.value).all()
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,6 @@ def factors(schedule: sv.Schedule, *steps: int) -> list[float]:
     return [schedule.factor(step) for step in steps]
 
 
-def test_constant_is_1() -> None:
-    assert factors(sv.Schedule(), 0, 10**6) == [1.0, 1.0]
-
-
-def test_step_falls_in_stairs() -> None:
-    stairs = sv.Schedule("step", every=10)
-    assert factors(stairs, 0, 9, 10, 19, 20) == pytest.approx([1.0, 1.0, 0.1, 0.1, 0.01])
-
-
 def test_cosine_falls_smoothly_to_its_floor_and_stays() -> None:
     cosine = sv.Schedule("cosine", steps=100, floor=0.2)
     assert factors(cosine, 0, 50, 100, 1000) == pytest.approx([1.0, 0.6, 0.2, 0.2])

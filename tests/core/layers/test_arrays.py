@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from typing import Any
 
 import numpy as np
@@ -28,22 +26,6 @@ def network(**options: Any) -> sv.Network:
         ],
         **options,
     )
-
-
-def test_they_have_the_shapes_of_pytorch() -> None:
-    net = network()
-    found = [
-        (layer.kernel.shape, None if layer.bias is None else layer.bias.shape)
-        for layer in (*net.layers[:2], *net.layers[3:5], *net.layers[5].layers)
-    ]
-    assert found == [
-        ((3, 2, 2, 3), (3,)),
-        ((3,), (3,)),
-        ((5, 18), (5,)),
-        ((5,), (5,)),
-        ((5,), None),
-        ((5, 5), None),
-    ]
 
 
 def test_each_number_is_that_of_its_weight() -> None:
@@ -114,15 +96,6 @@ def test_a_layer_whose_array_was_handed_out_joins_no_network() -> None:
     with refused(OwnershipError, "Dense(2 -> 2)"):
         sv.Network([layer])
     assert sv.Dense(2, 2, bias=False).bias is None
-
-
-@pytest.mark.parametrize("again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
-def test_a_copy_has_its_own(again: Any) -> None:
-    net = network()
-    kernel = net.layers[3].kernel
-    other = again(net)
-    other.layers[3].kernel[:] = 2.0
-    assert not (kernel == 2.0).any() and (other.bank.value == 2.0).sum() == 90
 
 
 def test_what_numpy_has_written_in_place_is_not_called_unchanged() -> None:

@@ -58,27 +58,6 @@ def test_several_forwards_wait_with_the_statistics_of_their_own_batch(engine: st
     assert plain.backward(g) == pytest.approx(oldest)
 
 
-@pytest.mark.parametrize("engine", RUNNABLE)
-def test_time_travel_brings_back_the_running_numbers(engine: str) -> None:
-    s = advanced(session(engine), 4)
-    known = s.network.bank.state.copy(), s.network.bank.value.copy()
-    s.advance(3)
-    s.advance(5, "operation")
-    assert (s.network.bank.state != known[0]).any()
-    s.seek(4)
-    assert (s.network.bank.state == known[0]).all() and (s.network.bank.value == known[1]).all()
-    s.seek(0)
-    assert s.network.bank.state[3:].tolist() == [0.0] * 6 + [1.0] * 6
-
-
-def test_step_by_operations_is_the_same_as_whole() -> None:
-    whole, bits = session(), session()
-    whole.advance(2)
-    bits.advance(2 * len(bits.network.program.moments), "operation")
-    assert (whole.network.bank.value == bits.network.bank.value).all()
-    assert (whole.network.bank.state == bits.network.bank.state).all()
-
-
 def test_files_keep_the_running_numbers(tmp_path: Path) -> None:
     s = advanced(session(), 5)
     s.network.save(tmp_path / "net.safetensors")

@@ -23,11 +23,6 @@ def test_a_product_multiplies_what_its_branches_make() -> None:
     assert by_inputs == pytest.approx(a.backward(y_b) + b.backward(c.backward(y_a)))
 
 
-def test_a_concatenation_puts_them_side_by_side() -> None:
-    a, b = sv.Dense(4, 3, "tanh"), sv.Dense(4, 2)
-    assert sv.Concatenate(a, b)(X) == pytest.approx(np.concatenate([a(X), b(X)], axis=1))
-
-
 def test_an_operation_reads_both_and_the_branches_read_one_buffer() -> None:
     net = sv.Network([sv.Dense(4, 4), sv.Product([sv.Dense(4, 2), sv.Dense(2, 3)], sv.Dense(4, 3))])
     names = [each.name for each in net.program.operations]

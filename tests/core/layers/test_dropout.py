@@ -42,17 +42,6 @@ def test_seed_step_sample_and_number_decide_and_nothing_else(engine: str) -> Non
     assert (net(ONES) == 1).all()
 
 
-def test_a_session_that_goes_back_leaves_out_the_same() -> None:
-    net = sv.Network([sv.Dense(4, 30, "tanh"), sv.Dropout(30), sv.Dense(30, 1)], seed=2)
-    x = np.random.default_rng(0).normal(size=(50, 4))
-    session = sv.Session(net, (x, x[:, :1]), batch=10, engine="cpu", optimizer=sv.SGD(0.1))
-    session.advance(9)
-    losses, value = session.losses.copy(), net.bank.value.copy()
-    session.back(6)
-    session.advance(6)
-    assert (session.losses == losses).all() and (net.bank.value == value).all()
-
-
 @pytest.mark.parametrize("rate", [1.0, -0.1, "half"])
 def test_a_rate_is_a_share_below_1(rate: float) -> None:
     with refused(InputError, rate):

@@ -69,40 +69,6 @@ def test_a_norm_with_gains_and_shifts_of_its_own_still_agrees(make: Callable[[],
 
 
 @every_plain_layer
-def test_a_batch_is_its_samples(make: Callable[[], sv.Layer]) -> None:
-    layer = make()
-    whole = layer.forward(X)
-    assert whole.shape == (3, layer.outputs)
-    assert whole == pytest.approx(np.array([layer.forward(x) for x in X]))
-
-
-@every_plain_layer
-def test_the_gradient_of_a_batch_is_the_sum_over_its_samples(make: Callable[[], sv.Layer]) -> None:
-    together, apart = make(), make()
-    upstream = np.random.default_rng(1).normal(size=(3, together.outputs))
-    together.forward(X)
-    inputs = together.backward(upstream)
-    for x, g, expected in zip(X, upstream, inputs, strict=True):
-        apart.forward(x)
-        assert apart.backward(g) == pytest.approx(expected)
-    assert together.bank.grad == pytest.approx(apart.bank.grad)
-
-
-@every_layer
-def test_two_forwards_before_a_backward_give_the_right_sum(make: Callable[[], sv.Layer]) -> None:
-    nested, plain = make(), make()
-    g = np.random.default_rng(2).normal(size=(2, nested.outputs))
-    nested.forward(X[:2])
-    nested.forward(X[1:])
-    newest, oldest = nested.backward(g), nested.backward(-g)
-    plain.forward(X[1:])
-    assert plain.backward(g) == pytest.approx(newest)
-    plain.forward(X[:2])
-    assert plain.backward(-g) == pytest.approx(oldest)
-    assert nested.bank.grad == pytest.approx(plain.bank.grad)
-
-
-@every_plain_layer
 def test_a_call_agrees_with_forward_and_keeps_nothing(make: Callable[[], sv.Layer]) -> None:
     layer = make()
     assert layer(X) == pytest.approx(layer.forward(X))
@@ -148,14 +114,6 @@ def test_inputs_that_do_not_fit_are_refused_and_not_kept(make: Callable[[], sv.L
 
 
 @every_layer
-def test_its_settings_make_another_one(make: Callable[[], sv.Layer]) -> None:
-    layer = make()
-    twin = type(layer)(**layer.settings())
-    assert repr(twin) == repr(layer)
-    assert (twin.inputs, twin.outputs, twin.size) == (layer.inputs, layer.outputs, layer.size)
-
-
-@every_layer
 def test_every_row_has_a_name_and_its_weight(make: Callable[[], sv.Layer]) -> None:
     layer = make()
     names = [layer.row_name(row) for row in range(layer.size)]
@@ -178,42 +136,6 @@ def test_a_frozen_layer_stays(make: Callable[[], sv.Layer]) -> None:
     layer.unfreeze()
     layer.step(sv.Adam(0.1))
     assert layer.size == 0 or (layer.bank.value != before).any()
-
-
-def test_layer_norm_brings_a_sample_to_mean_0_and_variance_1() -> None:
-    y = sv.LayerNorm(4)(X)
-    assert y.mean(axis=1) == pytest.approx(np.zeros(3), abs=1e-12)
-    assert y.var(axis=1) == pytest.approx(np.ones(3), rel=1e-3)
-
-
-def test_rms_norm_brings_a_sample_to_mean_square_1() -> None:
-    y = sv.RMSNorm(4)(X)
-    assert (y**2).mean(axis=1) == pytest.approx(np.ones(3), rel=1e-3)
-
-
-def test_a_norm_of_equal_numbers_is_finite() -> None:
-    layer = sv.LayerNorm(4)
-    assert layer.forward([2.0] * 4).tolist() == [0.0] * 4
-    assert np.isfinite(layer.backward([1.0, 2.0, 3.0, 4.0])).all()
-
-
-def test_the_encoding_is_sines_and_cosines_coordinate_by_coordinate() -> None:
-    u, v = 0.3, 0.7
-    expected = [
-        f(math.pi * 2**k * x) for x in (u, v) for k in range(3) for f in (math.sin, math.cos)
-    ]
-    assert sv.FrequencyEncoding(2, octaves=3)([u, v]) == pytest.approx(np.array(expected))
-
-
-def test_an_encoding_has_nothing_to_learn() -> None:
-    assert sv.FrequencyEncoding(2).size == 0
-
-
-def test_the_weights_of_a_perceptron_are_the_rows_of_the_matrix() -> None:
-    layer = sv.Dense(4, 3)
-    assert layer.perceptrons[2].weights[1].index == 2 * 4 + 1
-    assert layer.perceptrons[2].bias.index == 12 + 2  # type: ignore[union-attr]  # of a layer that has it
-    assert layer.perceptrons[-1] is layer.perceptrons[2]
 
 
 def test_a_layer_has_one_home() -> None:
@@ -272,19 +194,6 @@ def test_sizes_are_integers_of_at_least_1(bad: object) -> None:
             make()
 
 
-@every_layer
-def test_after_forget_new_batches_are_matched_as_if_nothing_had_been(
-    make: Callable[[], sv.Layer],
-) -> None:
-    layer, fresh = make(), make()
-    layer.forward(2 * X)
-    layer.forget()
-    for each in (layer, fresh):
-        each.forward(X)
-    assert layer.backward() == pytest.approx(fresh.backward())
-    assert len(layer.kept) == 0
-
-
 def test_a_weight_that_was_consumed_alone_is_missed_by_its_layer() -> None:
     layer = sv.Dense(2, 2)
     layer.forward([1.0, 2.0])
@@ -331,17 +240,6 @@ def test_softmax_gives_shares_however_large_the_numbers_are() -> None:
     assert layer([1000.0, 1000.0, -1000.0]).tolist() == [0.5, 0.5, 0.0]
     assert layer([-1e9, -1e9 + 1.0, -1e9]).sum() == pytest.approx(1.0)
     assert layer.forward([[0.3, -2.0, 5.0]] * 2).sum(axis=1) == pytest.approx([1.0, 1.0])
-
-
-def test_softmax_and_the_loss_on_its_shares_are_the_loss_on_logits() -> None:
-    rng = np.random.default_rng(0)
-    x, classes = rng.normal(size=(6, 4)), np.eye(3)[rng.integers(0, 3, 6)]
-    logits = sv.Network([sv.Dense(4, 3)], seed=1, dtype="float64")
-    shares = sv.Network([sv.Dense(4, 3), sv.Softmax(3)], seed=1, dtype="float64")
-    loss = sv.Loss("softmax_cross_entropy")
-    assert loss.forward(logits.forward(x), classes) == pytest.approx(
-        -np.log((shares(x) * classes).sum(axis=1)).mean()
-    )
 
 
 def test_pools_look_at_their_windows() -> None:

@@ -9,9 +9,6 @@ import scalarviz as sv
 from scalarviz.errors import (
     GradientError,
     InputError,
-    NotFiniteError,
-    OrderError,
-    ShapeError,
     UnknownNameError,
 )
 from tests.wording import refused
@@ -56,44 +53,6 @@ def test_it_can_do_without_a_bias() -> None:
     assert p([0.0, 0.0]) == 0.0
 
 
-def test_step_moves_every_weight_and_zero_grad_clears_every_gradient() -> None:
-    p = make("linear")
-    p.forward([1.0, 3.0])
-    p.backward(1.0)
-    p.step(sv.SGD(0.1))
-    assert [w.value for w in p.parts] == pytest.approx([1.9, -1.3, 0.4])
-    p.zero_grad()
-    assert [w.grad for w in p.parts] == [0.0, 0.0, 0.0]
-
-
-@pytest.mark.parametrize(
-    ("inputs", "error", "value"),
-    [
-        ([1.0], ShapeError, "(1,)"),
-        ([[1.0, 2.0], [3.0, 4.0]], ShapeError, "(2, 2)"),
-        ([1.0, math.nan], NotFiniteError, "nan at row 0, column 1"),
-        (["a", "b"], InputError, "list ['a', 'b']"),
-        (None, InputError, "()"),
-    ],
-)
-def test_inputs_that_do_not_fit_are_refused_and_not_kept(
-    inputs: object, error: type[Exception], value: str
-) -> None:
-    p = make()
-    with refused(error, value):
-        p.forward(inputs)  # type: ignore[arg-type]  # on purpose
-    assert [w.unmatched for w in p.parts] == [0, 0, 0]
-
-
-def test_backward_before_forward_is_refused_and_changes_nothing() -> None:
-    p = make()
-    p.weights[0].forward(1.0)  # one weight alone has not seen the whole sample
-    with refused(OrderError):
-        p.backward(1.0)
-    assert p.weights[0].unmatched == 1
-    assert not p.bank.grad.any()
-
-
 @pytest.mark.parametrize("upstream", [math.inf, -math.inf, math.nan])
 def test_a_gradient_that_is_not_finite_goes_back_at_every_level(upstream: float) -> None:
     """A step then names the weight and refuses."""
@@ -107,21 +66,8 @@ def test_a_gradient_that_is_not_finite_goes_back_at_every_level(upstream: float)
             part.step()
 
 
-@pytest.mark.parametrize("upstream", ["3", None, [1.0, 2.0], 1j])
-def test_an_upstream_gradient_is_a_number(upstream: object) -> None:
-    p = make()
-    p.forward([1.0, 2.0])
-    with pytest.raises(InputError):
-        p.backward(upstream)  # type: ignore[arg-type]  # on purpose
-    assert p.unmatched == 1
-
-
 def test_what_cannot_be_made_is_refused() -> None:
     with refused(InputError, "0"):
         sv.Perceptron(0)
     with refused(UnknownNameError, "'tanhh'"):
         sv.Perceptron(2, "tanhh")
-
-
-def test_it_prints_itself() -> None:
-    assert repr(make()) == "Perceptron(2 weights, bias, tanh)"

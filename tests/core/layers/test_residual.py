@@ -35,13 +35,6 @@ def test_its_program_shows_both_ways() -> None:
     assert len({buffer.name for buffer in net.program.buffers}) == len(net.program.buffers)
 
 
-def test_rows_are_those_of_its_layers_in_order() -> None:
-    layer = sv.Residual(sv.Dense(4, 2), sv.Dense(2, 4))
-    assert layer.row_name(0) == "part 0, perceptron 0, weight from input 0"
-    assert layer.row_name(10) == "part 1, perceptron 0, weight from input 0"
-    assert layer.weight(10) is layer.layers[1].perceptrons[0].weights[0]  # type: ignore[attr-defined]  # of a layer that has it
-
-
 def test_one_inside_another_is_saved_and_loaded(tmp_path: Path) -> None:
     inner = sv.Residual(sv.Dense(4, 4, "relu", init="he_uniform"), sv.BatchNorm(4))
     net = sv.Network([sv.Residual(inner, sv.Dense(4, 4))], seed=3)
@@ -112,14 +105,3 @@ def test_its_weights_stand_on_its_bank_where_python_leaves_out_asserts() -> None
 def test_its_buffers_are_pictures() -> None:
     net = sv.Network([sv.Residual(sv.Conv2d((1, 4, 4), 1, padding=1)), sv.Dense(16, 2)])
     assert [buffer.shape for buffer in net.program.buffers] == [(1, 4, 4)] * 4 + [()]
-
-
-def test_one_that_does_nothing_is_the_identity() -> None:
-    """That is what it is good for: a network begins with what it is given."""
-    targets = X + 0.1 * np.sin(X)
-    losses = []
-    for layer in (sv.Dense(4, 4), sv.Residual(sv.Dense(4, 4))):
-        net = sv.Network([layer], dtype="float64")
-        net.bank.value[:] = 0.0
-        losses.append(net.train(X, targets, optimizer=sv.SGD(0.01), steps=1)[0])
-    assert losses[1] < 0.1 * losses[0]

@@ -9,7 +9,7 @@ from hypothesis import given
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.rowwise import ROW_FORMULAS, typed
-from scalarviz.core.model.operations import KINDS, NONE, Operation
+from scalarviz.core.model.operations import NONE, Operation
 from scalarviz.core.model.program import Program
 from scalarviz.errors import UnknownNameError
 from tests.strategies import networks
@@ -142,29 +142,6 @@ def test_a_program_gives_what_the_objects_give(case: tuple[sv.Network, Array]) -
     grad, flow = backward(net.program, net.bank.value, space, upstream)
     assert grad == pytest.approx(net.bank.grad, rel=1e-10, abs=1e-10)
     assert flow == pytest.approx(by_inputs, rel=1e-10, abs=1e-10)
-
-
-def test_a_shared_layer_is_two_operations_on_the_same_rows() -> None:
-    shared = sv.Dense(3, 3)
-    first, second = sv.Network([shared, shared]).program.operations
-    assert first.parameters == second.parameters == range(12)
-    assert (first.layer, second.layer) == (0, 1)
-    assert first.target is second.source
-
-
-def test_buffers_lie_one_after_the_other_in_the_workspace() -> None:
-    program = sv.Network([3, 8, 3], "tanh", "sigmoid").program
-    ends = [buffer.offset + buffer.size for buffer in program.buffers]
-    assert [buffer.offset for buffer in program.buffers] == [0, *ends[:-1]]
-    assert program.workspace == ends[-1] == 3 + 8 + 8 + 3 + 3
-
-
-@given(networks())
-def test_every_row_of_the_bank_belongs_to_one_operation(case: tuple[sv.Network, Array]) -> None:
-    net, _ = case
-    rows = [row for operation in net.program.operations for row in operation.parameters]
-    assert sorted(rows) == list(range(len(net.bank)))
-    assert {operation.kind for operation in net.program.operations} <= set(KINDS)
 
 
 def test_it_prints_as_a_table() -> None:

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from scalarviz.core.autograd.choices import where
 from scalarviz.core.autograd.value import Value
 from scalarviz.core.model.trace import record_function, recorded_inputs
-from scalarviz.errors import InputError, UnknownNameError
+from scalarviz.errors import InputError
 from scalarviz.training.network.expression import compile
 from tests.wording import refused
 
@@ -51,17 +50,6 @@ def test_parameters_are_the_same_objects_in_the_order_of_first_use() -> None:
     assert [id(p) for p in f.parameters] == [id(a), id(b), id(c)]
     a.data = 10.0
     assert f([1.0]) == pytest.approx([80.0])
-
-
-def test_outside_of_a_recording_values_compare_as_ever() -> None:
-    x, y = Value(1.0), Value(2.0)
-    assert (x < y) is True
-    assert (x != y) is True
-    compile(lambda x: where(x < y, x, y), 1, engine="python")
-    assert (x == y) is False
-    with pytest.raises(InputError):
-        compile(lambda x: x if x < y else y, 1)
-    assert (x >= y) is False
 
 
 def test_another_thread_compares_while_one_records() -> None:
@@ -128,35 +116,9 @@ def test_what_cannot_be_compiled(function: Any, inputs: Any, options: Any, value
         compile(function, inputs, **options)
 
 
-def test_an_engine_that_is_not_there() -> None:
-    with refused(UnknownNameError, "'cpuu'"):
-        compile(lambda x: x, 1, engine="cpuu")
-
-
-def test_a_leaf_whose_gradient_is_an_expression() -> None:
-    w = Value(2.0)
-    y = w**3
-    y.backward(create_graph=True)
-    with refused(InputError, "Value(data=2.0, grad=12.0)"):
-        compile(lambda x: w * x, 1)
-    y.zero_grad()
-    assert compile(lambda x: w * x, 1, engine="python")([2.0]) == [4.0]
-
-
 def test_a_leaf_of_a_class_of_the_users_own() -> None:
     class Own(Value):
         pass
 
     with refused(InputError, "Value(data=1.0, grad=0)"):
         compile(lambda x: Own(1.0) * x, 1)
-
-
-@pytest.mark.parametrize("read", [int, round, Value.item, "{:.2f}".format])
-def test_a_symbol_has_no_number_to_read(read: Any) -> None:
-    with refused(InputError, "Recorded(x0)"):
-        record_function(lambda x: x * read(x), recorded_inputs(1))
-
-
-def test_a_symbol_can_be_printed_within_a_text() -> None:
-    (x,) = recorded_inputs(1)
-    assert f"the input {x}" == "the input x0"

@@ -61,28 +61,7 @@ def test_a_model_with_unusual_names_can_be_saved_by_all(
     assert reloaded(session, tmp_path).network.names == net.names
 
 
-def test_names_without_control_characters_stay_as_they_are(tmp_path: Path) -> None:
-    net = sv.onnx.load(saved(named("a\u00a0b", "fc\u00a01", "über/fc2"), tmp_path))
-    assert net.names is not None and net.names["graph"] == "a\u00a0b"
-    assert [each["node"] for each in net.names["layers"]] == ["fc\u00a01", "über/fc2"]
-
-
-def test_names_that_become_alike_stay_two(tmp_path: Path) -> None:
-    net = sv.onnx.load(saved(named("g", "fc\n1", "fc_1"), tmp_path))
-    assert net.names is not None
-    assert [each["node"] for each in net.names["layers"]] == ["fc_1_2", "fc_1"]
-
-
 # ---- layers that stand in several places --------------------------------------------------------
-
-
-def test_an_activation_behind_one_place_of_a_layer_stays_there(path: Path) -> None:
-    c = sv.Conv2d((2, 3, 3), 2, kernel=3, padding=1)
-    again = there_and_back(sv.Network([c, c, Activation((2, 3, 3), "relu"), c]), path)
-    kinds = [type(layer) for layer in again.layers]
-    assert kinds == [sv.Conv2d, sv.Conv2d, Activation, sv.Conv2d]
-    assert again.layers[0] is again.layers[1] is again.layers[3]
-    assert again.layers[0].activation == "linear"
 
 
 def test_a_residual_that_stands_twice_stays_one(path: Path) -> None:
@@ -120,20 +99,6 @@ def test_a_network_that_does_nothing_comes_back(shape: Any, path: Path) -> None:
     again = there_and_back(sv.Network([Activation(shape, "linear")]), path)
     assert [layer.activation for layer in again.layers] == ["linear"]
     there_and_back(again, path)
-
-
-@pytest.mark.parametrize(
-    "inner",
-    [
-        Activation(16, "linear"),
-        sv.Reshape(16, (1, 4, 4)),
-        sv.Residual(Activation(16, "linear")),
-        sv.Residual(sv.Reshape(16, (1, 4, 4))),
-    ],
-)
-def test_a_residual_that_adds_a_value_to_itself_comes_back(inner: sv.Layer, path: Path) -> None:
-    twice = there_and_back(sv.Network([sv.Residual(inner)]), path)
-    there_and_back(twice, path)
 
 
 # ---- the shape of the input ---------------------------------------------------------------------

@@ -49,11 +49,6 @@ def test_a_classifier_with_a_row_for_each_class_is_read(
     assert same(classifier(classes, classes, post_transform=after), tmp_path).outputs == classes
 
 
-def test_labels_that_are_words_count_too(tmp_path: Path) -> None:
-    words = {"classlabels_strings": ["a", "b", "c"]}
-    assert read(classifier(3, 0, **words), tmp_path).outputs == 3
-
-
 # ---- attributes of another type -----------------------------------------------------------------
 
 PICTURE = ("batch", 1, 4, 4)
@@ -112,20 +107,6 @@ def test_a_constant_may_say_its_numbers_in_many_ways(
     assert net.bank.value[6:].tolist() == expected
 
 
-def test_a_constant_may_be_whole_numbers(tmp_path: Path) -> None:
-    nodes = [
-        node("Constant", "", "axes", value_ints=[1], name="c1"),
-        node("Constant", "", "to", value_ints=[-1, 3], name="c2"),
-        node("Unsqueeze", "x axes", "u"),
-        node("Reshape", "u to", "r"),
-        node("MatMul", "r w", "y"),
-    ]
-    assert same(graph(*nodes, numbers=W), tmp_path).inputs == 3
-    one = [node("Constant", "", "axis", value_int=1), node("Unsqueeze", "x axis", "u")]
-    rest = [node("Flatten", "u", "f"), node("MatMul", "f w", "y")]
-    assert same(graph(*one, *rest, numbers=W), tmp_path).inputs == 3
-
-
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1), (2,), (1, 2)])
 @pytest.mark.parametrize("form", ["Gemm", "Add"])
 def test_a_bias_may_be_one_number_for_all(
@@ -138,12 +119,6 @@ def test_a_bias_may_be_one_number_for_all(
     assert list(bias.dims) == [2]
     again = sv.onnx.load(tmp_path / "again.onnx")
     np.testing.assert_array_equal(again.bank.value, net.bank.value)
-
-
-def test_a_bias_that_would_add_a_dimension_is_refused(tmp_path: Path) -> None:
-    nodes = [MATMUL, node("Add", "z b", "y")]
-    with refused(FileError, "(1, 1, 1)"):
-        read(graph(*nodes, numbers=W | {"b": floats(1, 1, 1)}, out=None), tmp_path)
 
 
 def test_the_same_weights_turned_are_another_layer(tmp_path: Path) -> None:

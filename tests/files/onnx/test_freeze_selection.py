@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import numpy as np
-
 import scalarviz as sv
 from scalarviz.errors import InputError, UnknownNameError
-from tests.files.onnx.models import FOLDER, batch
+from tests.files.onnx.models import FOLDER
 from tests.wording import refused
 
 
@@ -51,12 +49,3 @@ def test_both_lists_must_be_of_one_mind() -> None:
         frozen(train=["7"], freeze=["0", "3", "7.bias"])
     with refused(InputError, "'3.bias'"):
         frozen(train=["7"], freeze=["0"])
-
-
-def test_frozen_parameters_keep_their_values_while_others_learn() -> None:
-    path = FOLDER / "torch_mlp.onnx"
-    net = sv.onnx.load(path, train=["4"])
-    before = net.bank.value.copy()
-    net.train(batch(net), np.ones((5, 3)), "mse", sv.Adam(0.1), steps=5)
-    moved = net.bank.value != before
-    assert moved[net.layers[2].rows].all() and moved.sum() == net.layers[2].size

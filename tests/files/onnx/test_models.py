@@ -12,7 +12,6 @@ import pytest
 
 import scalarviz as sv
 from tests.files.onnx.models import FOLDER, MODELS, batch, load, run, trained
-from tests.sessions import reloaded
 
 ROOT = Path(__file__).parents[3]
 
@@ -74,12 +73,6 @@ def parts(path: Path) -> tuple[set[str], set[tuple[str, str]]]:
     return {each.name for each in found.initializer}, {(n.op_type, n.name) for n in found.node}
 
 
-def test_written_back_it_has_the_names_it_came_with(tmp_path: Path) -> None:
-    for name in ("torch_conv", "torch_batchnorm", "torch_residual", "torch_mlp_newer"):
-        sv.onnx.save(load(name), tmp_path / "again.onnx")
-        assert parts(tmp_path / "again.onnx") == parts(FOLDER / f"{name}.onnx")
-
-
 def test_numbers_keep_their_names_where_nodes_cannot(tmp_path: Path) -> None:
     sv.onnx.save(load("torch_mlp"), tmp_path / "again.onnx")
     numbers, nodes = parts(tmp_path / "again.onnx")
@@ -89,16 +82,6 @@ def test_numbers_keep_their_names_where_nodes_cannot(tmp_path: Path) -> None:
     numbers, nodes = parts(tmp_path / "again.onnx")
     assert numbers == {"coefficient", "intercepts", "coefficient1", "intercepts1"}
     assert {("MatMul", "MatMul"), ("Add", "Add"), ("Tanh", "Tanh")} < nodes
-
-
-def test_the_texture_network_comes_back_as_one() -> None:
-    for name in ("torch_encoded", "torch_encoded_newer"):
-        net = load(name)
-        assert [repr(layer) for layer in net.layers] == [
-            "FrequencyEncoding(inputs=2, octaves=3)",
-            "Dense(inputs=12, outputs=8, activation='relu', bias=True)",
-            "Dense(inputs=8, outputs=3, activation='sigmoid', bias=True)",
-        ]
 
 
 def test_a_batch_norm_keeps_what_it_has_seen() -> None:
@@ -125,11 +108,3 @@ def test_the_model_of_the_scene_retrain_is_one_of_them(tmp_path: Path) -> None:
     sv.onnx.save(net, tmp_path / "again.onnx")
     assert parts(tmp_path / "again.onnx") == parts(model)
     assert model.stat().st_size < 5000
-
-
-def test_names_stay_with_a_saved_network(tmp_path: Path) -> None:
-    net = load("torch_residual")
-    loaded = reloaded(net, tmp_path)
-    assert loaded.names == net.names == net.copy().names
-    sv.onnx.save(loaded, tmp_path / "again.onnx")
-    assert parts(tmp_path / "again.onnx") == parts(FOLDER / "torch_residual.onnx")

@@ -11,8 +11,8 @@ import pytest
 from onnx import TensorProto, helper
 
 import scalarviz as sv
-from scalarviz.errors import FileError, InputError, UnknownNameError
-from tests.files.onnx.models import floats, graph, load, node, read, same, saved
+from scalarviz.errors import FileError, InputError
+from tests.files.onnx.models import floats, graph, node, read, same
 from tests.wording import refused
 
 W, B = {"w": floats(3, 2)}, {"b": floats(2)}
@@ -61,12 +61,6 @@ def test_flatten_reshape_and_transpose_are_read_where_they_are_plain(tmp_path: P
     ]
 
 
-def test_a_batch_of_a_fixed_size_is_read(tmp_path: Path) -> None:
-    nodes = [node("Reshape", "x to", "r"), node("MatMul", "r w", "y")]
-    numbers = {"to": np.array([4, 6]), "w": floats(6, 2)}
-    assert same(graph(*nodes, numbers=numbers, shape=(4, 2, 3), out=(4, 2)), tmp_path).inputs == 6
-
-
 @pytest.mark.parametrize("opset", [9, 11, 13, 17, 21])
 def test_old_and_new_opsets_say_things_in_other_places(opset: int, tmp_path: Path) -> None:
     newer = opset >= 12
@@ -92,13 +86,6 @@ def test_vectors_that_were_stored_once_become_two(tmp_path: Path) -> None:
     assert net.bank.value[net.layers[1].rows].any()
 
 
-def test_a_layer_that_is_used_twice_stays_one(tmp_path: Path) -> None:
-    numbers = {"w": floats(3, 3), "b": floats(3)}
-    nodes = [node("Gemm", "x w b", "z", name="first"), node("Gemm", "z w b", "y", name="second")]
-    net = same(graph(*nodes, numbers=numbers, out=("batch", 3)), tmp_path)
-    assert net.layers[0] is net.layers[1] and len(net.bank) == 12
-
-
 def test_the_shape_of_a_sample_may_come_from_the_first_weights(tmp_path: Path) -> None:
     model = graph(MATMUL, node("Relu", "z", "y"), numbers=W, shape=("batch", "features"))
     assert read(model, tmp_path).inputs == 3
@@ -111,20 +98,6 @@ def test_numbers_in_other_forms_are_read(tmp_path: Path) -> None:
     for tensor, tolerance in ((listed, 0), (half, 1e-2), (w.astype(np.float64), 0)):
         net = read(graph(node("MatMul", "x w", "y"), numbers={"w": tensor}), tmp_path)
         np.testing.assert_allclose(net.bank.value, w.T.ravel(), rtol=0, atol=tolerance)
-
-
-def test_a_model_in_float64_is_read_in_it(tmp_path: Path) -> None:
-    w = np.array([[1 / 3, 0.1], [0.2, 0.3], [0.4, 0.7]])
-    path = saved(graph(node("MatMul", "x w", "y"), numbers={"w": w}), tmp_path)
-    assert (sv.onnx.load(path, dtype="float64").bank.value == w.T.ravel()).all()
-    assert sv.onnx.load(path).dtype == "float32"
-    with refused(UnknownNameError, "'float16'"):
-        sv.onnx.load(path, dtype="float16")
-
-
-def test_an_earlier_value_can_be_chosen() -> None:
-    net = load("sklearn_binary")
-    assert net.outputs == 1 and net.activations[-1] == "sigmoid"
 
 
 # ---- what is refused ----------------------------------------------------------------------------
@@ -279,11 +252,6 @@ def test_weights_of_two_layers_that_differ_are_refused(tmp_path: Path) -> None:
     nodes[1] = node("Gemm", "z w", "q", name="back", transB=1)
     with refused(FileError, "'w'"):
         read(graph(*nodes, numbers=numbers, out=None), tmp_path)
-
-
-def test_an_old_opset_is_refused(tmp_path: Path) -> None:
-    with refused(FileError, "opset 8"):
-        read(graph(node("Relu", "x", "y"), opset=8), tmp_path)
 
 
 def test_two_inputs_are_refused(tmp_path: Path) -> None:

@@ -84,35 +84,11 @@ def test_an_activation_comes_back(name: str, path: Path) -> None:
     assert [layer.activation for layer in again.layers[2:]] == [expected] * (name != "linear")
 
 
-def test_names_are_readable(path: Path) -> None:
-    sv.onnx.save(sv.Network([3, 4, 2], "tanh", "sigmoid"), path)
-    graph = onnx.load(path).graph
-    assert [(n.op_type, n.name) for n in graph.node] == [
-        ("Gemm", "dense1"),
-        ("Tanh", "dense1.tanh"),
-        ("Gemm", "dense2"),
-        ("Sigmoid", "dense2.sigmoid"),
-    ]
-    assert [each.name for each in graph.initializer] == [
-        "dense1.weight",
-        "dense1.bias",
-        "dense2.weight",
-        "dense2.bias",
-    ]
-    assert [graph.input[0].name, graph.output[0].name] == ["input", "output"]
-
-
 def test_a_shared_layer_is_stored_once_and_stays_shared(path: Path) -> None:
     shared = sv.Dense(3, 3, "tanh")
     again = there_and_back(sv.Network([shared, sv.Dense(3, 3), shared]), path)
     assert again.layers[0] is again.layers[2]
     assert len(onnx.load(path).graph.initializer) == 4
-
-
-def test_a_picture_goes_in_as_a_picture(path: Path) -> None:
-    sv.onnx.save(sv.Network([sv.Flatten((2, 3, 4)), sv.Dense(24, 2)]), path)
-    sizes = onnx.load(path).graph.input[0].type.tensor_type.shape.dim
-    assert [size.dim_param or size.dim_value for size in sizes] == ["batch", 2, 3, 4]
 
 
 def test_what_onnx_has_not_is_named_all_at_once(path: Path) -> None:

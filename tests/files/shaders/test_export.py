@@ -11,7 +11,7 @@ import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.rowwise import ROW_FORMULAS
 from scalarviz.core.formulas.table import Formula
-from scalarviz.errors import FileError, InputError, UnknownNameError
+from scalarviz.errors import InputError
 from scalarviz.files.shaders import export
 from scalarviz.files.shaders.export import export_network
 from scalarviz.files.shaders.shader import MOST_WEIGHTS
@@ -69,22 +69,6 @@ def test_float16_rounds_the_weights_of_a_shader(tmp_path: Path) -> None:
         assert text in (tmp_path / "net.glsl").read_text()
 
 
-@pytest.mark.parametrize("name", ["net", "net.txt", "net.safetensors", ".glsl"])
-def test_another_ending_is_told_which_there_are(name: str, tmp_path: Path) -> None:
-    with refused(InputError, name):
-        export_network(network(), tmp_path / name)
-
-
-def test_capital_letters_do_not_matter(tmp_path: Path) -> None:
-    export_network(network(), tmp_path / "NET.GLSL")
-    assert (tmp_path / "NET.GLSL").read_text().startswith("// A neural network, 2 -> 4 -> 3")
-
-
-def test_another_precision_is_told_which_there_are(tmp_path: Path) -> None:
-    with refused(UnknownNameError, "'int8'"):
-        export_network(network(), tmp_path / "net.glsl", "int8")
-
-
 @pytest.mark.parametrize("name", ["net.glsl", "net.hlsl", "net.npz"])
 def test_a_weight_that_cannot_be_held_is_named(name: str, tmp_path: Path) -> None:
     net = network()
@@ -106,12 +90,6 @@ def test_a_shader_has_a_limit_and_npz_has_none(tmp_path: Path) -> None:
         with refused(InputError, "16,512"):
             export_network(net, tmp_path / name)
     export_network(net, tmp_path / "net.npz")
-
-
-def test_a_shader_of_very_large_pictures_is_refused(tmp_path: Path) -> None:
-    net = sv.Network([sv.Conv2d((1, 28, 28), 12, padding=1)])
-    with refused(InputError, "10,192 numbers"):
-        export_network(net, tmp_path / "net.glsl")
 
 
 def test_an_npz_tells_all_that_it_takes_to_compute_the_network(tmp_path: Path) -> None:
@@ -165,11 +143,6 @@ DONE = {
 }
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with refused(FileError, "nowhere/net.npz"):
-        export_network(network(), tmp_path / "nowhere" / "net.npz")
-
-
 def test_glsl_and_hlsl_hold_the_same_formulas(tmp_path: Path) -> None:
     texts = []
     for name in ("net.glsl", "net.hlsl"):
@@ -180,13 +153,6 @@ def test_glsl_and_hlsl_hold_the_same_formulas(tmp_path: Path) -> None:
         texts.append(lines[start:end])
     assert texts[0] == texts[1]
     assert any("sin(" in line for line in texts[0])
-
-
-def test_a_shared_layer_is_written_once(tmp_path: Path) -> None:
-    export_network(network(), tmp_path / "net.glsl")
-    text = (tmp_path / "net.glsl").read_text()
-    assert text.count("const mat4 network_weights_12[") == 1
-    assert text.count("network_weights_12[i") == 2
 
 
 def cubed(x: float) -> float:

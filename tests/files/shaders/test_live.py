@@ -72,23 +72,6 @@ def test_it_computes_what_forward_computes(name: str, folder: Path) -> None:
     np.testing.assert_allclose(found(folder, name), wanted, rtol=1e-5, atol=1e-5)
 
 
-def test_the_text_stays_the_same_while_a_network_learns() -> None:
-    net = sv.Network([3, 8, 3], "tanh", seed=0)
-    before = live_shader(net, neurons=True)
-    net.bank.value[:] *= 2.0
-    assert live_shader(net, neurons=True) == before
-
-
-def test_a_shared_layer_has_one_place() -> None:
-    again = sv.Dense(5, 5, "tanh")
-    shader = live_shader(sv.Network([again, again, sv.Dense(5, 2)]), aligned=True)
-    assert [(place.first, place.rows, place.columns) for place in shader.places] == [
-        (25, 1, 5), (0, 5, 5), (40, 1, 2), (30, 2, 5),
-    ]  # fmt: skip
-    ends = [place.at + place.rows * place.stride for place in shader.places]
-    assert [place.at for place in shader.places] == [0, *ends[:-1]]
-
-
 def test_running_statistics_are_refused() -> None:
     net = sv.Network([sv.Dense(2, 3), sv.BatchNorm(3), sv.Dense(3, 1)])
     with refused(InputError, "batch_norm"):

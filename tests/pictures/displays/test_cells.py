@@ -14,25 +14,6 @@ from scalarviz.pictures.draw2d.colors import MAPS, contrast, rgb, to_bytes
 from tests.pictures.displays.drawn import Drawn
 
 
-def test_a_color_is_that_of_the_view() -> None:
-    scale = Scale(2.0)
-    colors = MAPS["light"]
-    assert [scale.color(x) for x in (-2.0, 0.0, 2.0)] == [
-        colors.negative,
-        colors.zero,
-        colors.positive,
-    ]
-
-
-def test_what_is_no_number_has_a_color_that_is_on_no_map() -> None:
-    assert Scale.of(np.array([np.nan, 1.0])).color(np.nan) == "#ff00ff"
-
-
-def test_the_largest_of_a_few_is_the_end_of_the_scale() -> None:
-    scale = Scale.of(np.array([-3.0, 1.0, 2.0]))
-    assert scale.end == 3.0
-
-
 def test_a_few_of_many_are_beyond_the_scale() -> None:
     values = np.ones(1000)
     values[0] = 50.0

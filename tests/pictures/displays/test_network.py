@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz import data
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.layers.base import Batch
 from scalarviz.core.model.program import Program
-from scalarviz.pictures.displays.network import ABOVE, BELOW, THICK
+from scalarviz.pictures.displays.network import ABOVE, BELOW
 from scalarviz.pictures.draw2d.colors import MAPS
 from tests.pictures.displays.drawn import Drawn, cells_of
 
@@ -84,17 +83,6 @@ def test_a_line_leads_from_its_input_to_its_perceptron() -> None:
     assert ends == [pytest.approx(discs[0], abs=0.1), pytest.approx(discs[2 + 2], abs=0.1)]
 
 
-def test_hue_is_the_sign_and_thickness_the_size() -> None:
-    net = sv.Network([4, 1])
-    net.bank.value[:4] = [-1.0, -0.5, 0.0, 1.0]
-    lines = draw(net).all("path", "weight")  # the large ones last, so that they lie on top
-    widths = [float(line.attrib["stroke-width"]) for line in lines]
-    assert widths == sorted(widths) and widths[-1] == widths[-2] == THICK
-    colors = [line.attrib["stroke"] for line in lines]
-    assert colors[1:] == [BELOW, BELOW, ABOVE] or colors[1:] == [BELOW, ABOVE, BELOW]
-    assert colors[0] not in (BELOW, ABOVE)
-
-
 def test_the_two_hues_are_those_of_the_view() -> None:
     assert (MAPS["light"].negative, MAPS["light"].positive) == (BELOW, ABOVE)
 
@@ -106,18 +94,6 @@ def test_a_wide_layer_is_shortened_and_says_its_true_size() -> None:
     assert {"784", "128", "10"} <= set(drawn.texts)
     dots = [c for c in drawn.all("circle") if c.attrib.get("class") is None]
     assert len(dots) == 2 * 3
-
-
-def test_lines_of_a_shortened_layer_are_those_of_its_first_and_last_neurons() -> None:
-    net = sv.Network([20, 1])
-    net.bank.value[:] = 0.0
-    net.bank.value[19] = 1.0
-    net.bank.value[10] = -1.0  # left out
-    drawn = draw(net)
-    (line,) = [each for each in drawn.all("path", "weight") if each.attrib["stroke"] == ABOVE]
-    lowest = max(float(c.attrib["cy"]) for c in drawn.all("circle", "neuron"))
-    assert float(line.attrib["d"][1:].split("L")[0].split()[1]) == pytest.approx(lowest, abs=0.1)
-    assert not [each for each in drawn.all("path", "weight") if each.attrib["stroke"] == BELOW]
 
 
 @pytest.mark.parametrize(
@@ -133,32 +109,6 @@ def test_no_disc_lies_on_another(sizes: list[int]) -> None:
         assert (x - a) ** 2 + (y - b) ** 2 > (r + s) ** 2
     assert all(r <= x <= drawn.width and r <= y <= drawn.height for x, y, r in discs)
     assert drawn.height < 500
-
-
-def test_layers_are_named_below_their_column() -> None:
-    net = sv.Network([sv.FrequencyEncoding(2, 3), sv.Dense(12, 4, "relu"), sv.LayerNorm(4)])
-    texts = draw(net).texts
-    assert texts[:9] == ["2", "inputs", "12", "FrequencyEncoding", "4", "Dense", "relu", "4",
-                         "LayerNorm"]  # fmt: skip
-
-
-def test_what_is_no_weight_is_a_shadow_and_a_gain_goes_straight() -> None:
-    drawn = draw(sv.Network([sv.FrequencyEncoding(2, 3), sv.LayerNorm(12)]))
-    assert len(drawn.all("path", "band")) == 2
-    lines = [line.attrib["d"][1:].split("L") for line in drawn.all("path", "weight")]
-    assert len(lines) == 12
-    assert all(start.split()[1] == end.split()[1] for start, end in lines)
-
-
-def test_pictures_are_squares_one_a_channel_and_shared_weights_are_a_shadow() -> None:
-    conv = sv.Conv2d((1, 4, 4), 3, padding=1)
-    net = sv.Network([conv, sv.BatchNorm((3, 4, 4)), sv.MaxPool2d((3, 4, 4)), sv.Dense(12, 2)])
-    drawn = draw(net)
-    assert len(drawn.all("rect", "picture")) == 1 + 3 + 3 + 3
-    assert len(drawn.all("circle", "neuron")) == 2
-    assert len(drawn.all("path", "band")) == 4 and not drawn.all("path", "weight")
-    for size in ("1×4×4", "3×4×4", "3×2×2"):
-        assert size in drawn.texts
 
 
 def test_a_weight_of_your_own_that_several_numbers_share_is_no_line() -> None:
@@ -179,11 +129,6 @@ def test_networks_of_every_kind_of_layer_are_drawn_and_told() -> None:
     assert "Residual" in drawn.texts and "relu" in drawn.texts
     for words in ("convolution 1.0", "batch_norm 1.1", "sum 1", "dropout 3"):
         assert words in listed
-
-
-def test_a_layer_of_your_own_is_drawn() -> None:
-    drawn = draw(sv.Network([sv.Dense(2, 3), Twice(3)]))
-    assert len(drawn.all("path", "weight")) == 6 + 3 and "Twice" in drawn.texts
 
 
 @pytest.mark.parametrize("width", [3, 9])
@@ -211,18 +156,6 @@ def test_a_number_that_is_not_finite_is_seen() -> None:
     net.bank.value[:] = [np.nan, np.inf, -np.inf, 1.0, 0.0, 0.0]
     colors = [line.attrib["stroke"] for line in draw(net).all("path", "weight")]
     assert sorted(colors) == sorted(["#ff00ff", ABOVE, BELOW, ABOVE])
-
-
-def test_it_can_be_looked_at_while_it_trains() -> None:
-    net = sv.Network([3, 8, 3], "tanh", "sigmoid")
-    s = sv.Session(net, data.Rgb(levels=4), batch=8, engine="cpu")
-    s.play()
-    try:
-        for _ in range(5):
-            assert len(draw(net).all("path", "weight")) == 48
-    finally:
-        s.pause()
-    assert "engine cpu" in net._repr_html_()
 
 
 def test_looking_changes_nothing() -> None:

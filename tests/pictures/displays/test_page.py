@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scalarviz.core.autograd.value import Value
-from scalarviz.pictures.displays.page import factors, never_raises, number_text, table
+from scalarviz.pictures.displays.page import never_raises, number_text, table
 from tests.pictures.displays.drawn import cells_of
 
 
@@ -34,11 +34,6 @@ from tests.pictures.displays.drawn import cells_of
 )
 def test_a_number_is_shown_as_one_reads_it(number: object, text: str) -> None:
     assert number_text(number) == text
-
-
-def test_a_later_negative_factor_is_in_brackets() -> None:
-    assert factors(-1, 2) == "−1 · 2"
-    assert factors(1, -2) == "1 · (−2)"
 
 
 def test_a_table_says_what_it_was_given() -> None:

@@ -1,15 +1,10 @@
 """A session's card: where it stands, how its loss went, what it trains with."""
 
-import time
-from itertools import pairwise
-from typing import Any
-
 import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz import data
-from scalarviz.pictures.displays.session import CURVE, POINTS, heights, runs, thinned
+from scalarviz.pictures.displays.session import CURVE, POINTS, thinned
 from tests.pictures.displays.drawn import Drawn, cells_of
 from tests.pictures.displays.test_weight import session, state
 from tests.sessions import advanced
@@ -48,13 +43,6 @@ def test_every_operation_of_a_step_has_a_mark_and_the_next_one_a_rim() -> None:
     assert moments[3].attrib["fill"] != moments[4].attrib["fill"]
 
 
-@pytest.mark.parametrize("sizes", [[3, 3], [3, *[4] * 30, 3]])
-def test_the_marks_of_a_step_lie_side_by_side(sizes: list[int]) -> None:
-    s = sv.Session(sv.Network(sizes, "tanh"), data.Rgb(levels=2), engine="python")
-    boxes = draw(s).boxes("moment")
-    assert all(right <= left + 1e-6 for (_, _, right, _), (left, *_) in pairwise(boxes))
-
-
 def test_the_curve_has_a_point_for_each_loss() -> None:
     s = advanced(session(), 50)
     drawn = draw(s)
@@ -79,23 +67,6 @@ def test_a_thinned_curve_has_the_mean_of_the_losses() -> None:
     steps, means = thinned(losses)
     assert len(steps) == len(means) <= POINTS
     assert means[3] == pytest.approx(losses[24:32].mean()) and steps[3] == 27.5
-
-
-def test_losses_of_many_sizes_are_shown_by_their_logarithm() -> None:
-    shares = heights(np.array([1.0, 0.1, 0.01]), 0.01, 1.0, is_log=True)
-    assert shares == pytest.approx([1.0, 0.5, 0.0])
-    assert heights(np.array([1.0, 0.5, 0.0]), 0.0, 1.0, is_log=False)[1] == 0.5
-
-
-def test_a_loss_that_is_not_finite_is_a_gap() -> None:
-    assert runs(np.array([1.0, np.nan, np.nan, 0.5, 0.2])) == [[0], [3, 4]]
-    s = advanced(session(), 9)
-    s.current_branch.record.own[[2, 5]] = [np.nan, np.inf]
-    drawn = draw(s)
-    assert len(drawn.all("path", "curve")) == 3
-    assert all("nan" not in curve.attrib["d"] for curve in drawn.all("path", "curve"))
-    s.current_branch.record.own[:] = np.nan
-    assert "No loss so far was a finite number." in draw(s).texts
 
 
 def test_equal_losses_are_a_line_in_the_middle() -> None:
@@ -133,12 +104,6 @@ def test_a_session_of_a_compiled_function_is_shown() -> None:
     assert "step 5" in draw(s).texts and table(s)["trains"].startswith("Expression")
 
 
-def test_names_are_shown_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    s = session()
-    monkeypatch.setattr(type(s.data), "describe", lambda self: "<data & 'set'>")
-    assert table(s)["data"] == "<data & 'set'>"
-
-
 @pytest.mark.parametrize("operations", [0, 3])
 def test_looking_changes_nothing(operations: int) -> None:
     s = advanced(session(), 5)
@@ -147,34 +112,6 @@ def test_looking_changes_nothing(operations: int) -> None:
     before = state(s)
     draw(s)
     assert state(s) == before and not s.current_branch.journal
-
-
-def test_a_session_that_plays_is_not_held_up() -> None:
-    s = session("cpu")
-    s.play()
-    try:
-        start, seen = time.perf_counter(), []
-        while len(set(seen)) < 3:
-            drawn = draw(s)
-            seen.append(next(text for text in drawn.texts if text.startswith("step ")))
-            assert time.perf_counter() - start < 10.0
-        assert s.playing and all(text.endswith(", playing") for text in seen)
-    finally:
-        s.pause()
-
-
-def test_words_say_where_it_stands() -> None:
-    s = advanced(session(), 3)
-    words = draw(s).words
-    assert "at step 3" in words and "next: zero_grad" in words and "3 losses: first" in words
-
-
-def test_the_same_moment_gives_the_same_picture() -> None:
-    def shown() -> Any:
-        s = advanced(session(), 20)
-        return s._repr_html_()
-
-    assert shown() == shown()
 
 
 def test_text_can_be_read() -> None:

@@ -6,11 +6,9 @@ from xml.etree import ElementTree
 import pytest
 
 from scalarviz.pictures.displays.svg import (
-    LOOK,
     MARGIN,
     WIDEST,
     SvgDrawing,
-    attribute,
     image,
     shorten,
     width_of,
@@ -38,11 +36,6 @@ def test_a_card_has_room_for_everything() -> None:
     drawing.circle(10, 90, 10)
     drawn = Drawn(image(drawing, ""))
     assert (drawn.width, drawn.height) == (310 + 2 * MARGIN, 100 + 2 * MARGIN)
-
-
-def test_a_card_has_a_ground_of_its_own() -> None:
-    (card,) = Drawn(image(SvgDrawing(), "")).all("rect", "card")
-    assert card.attrib["fill"] == LOOK.ground == "#ffffff"
 
 
 def test_a_wide_drawing_is_scrolled_and_keeps_its_size() -> None:
@@ -75,11 +68,6 @@ def test_bold_and_large_is_wider(text: str) -> None:
 def test_shorten_keeps_what_fits() -> None:
     assert shorten("a\n b", 3) == "a b"
     assert shorten("abcdef", 4) == "abc…"
-
-
-def test_numbers_are_written_briefly() -> None:
-    assert attribute(1.23456) == "1.23"
-    assert attribute(200.0) == "200"
 
 
 def test_pixels_come_as_a_picture_in_the_drawing() -> None:

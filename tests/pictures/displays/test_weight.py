@@ -1,6 +1,5 @@
 """The card of a weight: numbers and arithmetic; displaying changes nothing."""
 
-import math
 import threading
 import time
 from typing import Any
@@ -23,14 +22,6 @@ def draw(weight: sv.Weight) -> Drawn:
 def session(engine: str = "python", optimizer: sv.Optimizer | None = None) -> sv.Session:
     net = sv.Network([3, 4, 3], "tanh", "sigmoid", seed=0)
     return sv.Session(net, data.Rgb(levels=4), "mse", optimizer or sv.Adam(0.1), 8, engine)
-
-
-def tiny() -> sv.Session:
-    """The session of the README: y = w x + b, two samples."""
-    line = sv.Network([1, 1])
-    line.bank.value[:] = [0.5, 0.25]
-    return sv.Session(line, ([[2.0], [4.0]], [[1.0], [2.0]]), "mse", sv.Momentum(0.125), None,
-                      "python")  # fmt: skip
 
 
 def state(s: sv.Session) -> list[Any]:
@@ -83,67 +74,6 @@ def test_of_many_inputs_the_newest_come_first() -> None:
     assert "10 inputs wait for a backward; the next is x = 9" in texts
 
 
-@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-def test_a_number_that_is_not_finite_is_shown(number: float) -> None:
-    w = sv.Weight(1.0)
-    w.bank.value[0] = w.bank.grad[0] = number
-    texts = draw(w).texts
-    assert texts[0] == texts[3] == {math.nan: "NaN", math.inf: "∞"}.get(number, texts[0])
-    assert texts[0] in ("NaN", "∞", "−∞")
-
-
-def test_it_shows_the_whole_step_that_its_session_has_done() -> None:
-    s = advanced(tiny(), 1)
-    drawn = draw(s.network.weight(0))
-    assert drawn.texts[5:] == [
-        "The step from 0 to 1",
-        *("w", "= 0.5"),
-        *("grad", "= 2 · 0.25 + 4 · 0.25 = 1.5"),
-        *("lr", "= 0.125"),
-        *("velocity", "= momentum · velocity + grad = 1.5"),
-        *("w", "= w − lr · velocity = 0.3125"),
-    ]
-    assert "velocity = momentum · velocity + grad = 1.5" in drawn.words
-
-
-def test_within_a_step_it_shows_what_is_done_so_far() -> None:
-    s = advanced(tiny(), 1)
-    s.advance(2, "operation")
-    texts = draw(s.network.weight(0)).texts
-    assert texts[-2:] == ["The step from 1 to 2, done up to affine 0", "no gradient yet"]
-    s.advance(1, "phase")
-    s.advance(2, "operation")
-    assert any(text.startswith("= 2 · ") for text in draw(s.network.weight(0)).texts)
-
-
-def test_of_many_samples_three_are_shown() -> None:
-    s = advanced(session(), 1)
-    line = next(text for text in draw(s.network.weight(0)).texts if "more" in text)
-    assert line.count("·") == 3 and "… 5 more" in line
-
-
-def test_a_frozen_weight_shows_its_gradient_and_does_not_move() -> None:
-    s = tiny()
-    s.freeze(s.network.weight(0))
-    s.advance(1)
-    texts = draw(s.network.weight(0)).texts
-    assert "it is frozen: no step moves it" in texts and "lr" not in texts
-    assert "= 2 · 0.25 + 4 · 0.25 = 1.5" in texts
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("operations", [0, 1, 5, 8])
-def test_looking_changes_nothing_in_the_session(engine: str, operations: int) -> None:
-    s = advanced(session(engine), 7)
-    s.seek(4)
-    s.learning_rate = 0.05
-    s.advance(5)
-    s.advance(operations, "operation") if operations else None
-    before = state(s)
-    assert "The step from" in draw(s.network.weight(3)).words
-    assert state(s) == before
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_training_that_was_looked_at_goes_on_as_one_that_was_not(engine: str) -> None:
     looked, other = session(engine), session(engine)
@@ -154,14 +84,6 @@ def test_a_training_that_was_looked_at_goes_on_as_one_that_was_not(engine: str) 
     looked.advance(20)
     other.advance(20)
     assert state(looked) == state(other)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_gradients_that_the_user_has_cleared_stay_cleared(engine: str) -> None:
-    s = advanced(session(engine), 3)
-    s.network.zero_grad()
-    draw(s.network.weight(0))
-    assert not s.network.bank.grad.any() and not s.network.bank.has_gradients
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -198,10 +120,6 @@ def test_a_step_that_was_left_in_the_middle_keeps_its_inputs() -> None:
     before = state(s)
     assert "left a step in the middle" in draw(s.network.weight(0)).words
     assert state(s) == before
-
-
-def test_at_the_start_nothing_is_computed() -> None:
-    assert "computed nothing yet" in draw(session().network.weight(0)).words
 
 
 def test_a_session_that_plays_is_not_held_up() -> None:
@@ -256,12 +174,6 @@ def test_a_parameter_of_a_compiled_function_has_no_sum_of_products() -> None:
     s.advance(2)
     drawn = draw(w)
     assert "The step from 1 to 2" in drawn.texts and "w − lr · g" in " ".join(drawn.texts)
-
-
-def test_names_are_shown_as_they_are() -> None:
-    w = sv.Weight(1.0)
-    w.bank.name_of = "<{} & 'co'>".format
-    assert "<0 & 'co'>" in draw(w).texts
 
 
 def test_text_can_be_read() -> None:

@@ -9,24 +9,18 @@ import pytest
 
 from scalarviz.errors import InputError
 from scalarviz.pictures.draw2d.batch import (
-    ARROW,
     BOX,
-    CAPSULE,
-    CLIP,
     COLUMNS,
-    DEPTH,
     FILL,
-    HALF,
     IMAGE,
     KIND,
-    LETTER,
     MIDDLE,
     color,
     joins,
 )
 from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.draw2d.font_files import packaged
-from scalarviz.pictures.draw2d.fonts import ATLAS, Atlas
+from scalarviz.pictures.draw2d.fonts import Atlas
 from tests.wording import refused
 
 
@@ -49,19 +43,6 @@ def test_every_shape_has_four_corners_and_two_triangles() -> None:
     assert len(vertices) == 16 and len(indices) == 24 and indices.max() == 15
     assert [(batch.start, batch.stop) for batch in batches] == [(0, 4)]
     np.testing.assert_array_equal(vertices["a_style"][:4, 2] - BOX, [0, 1, 2, 3])
-
-
-def test_the_order_of_calls_is_kept_whatever_the_kind_of_shape() -> None:
-    canvas = Canvas2D(100, 100)
-    canvas.box(0, 0, 2, 2, "#ffffff")
-    canvas.segments([[0, 0]], [[2, 0]], "#ffffff")
-    canvas.text(0, 0, "ab")
-    canvas.disc(0, 0, 1, "#ffffff")
-    canvas.arrow((0, 0), (5, 0), "#ffffff")
-    canvas.image(0, 0, 2, 2, np.zeros((1, 1, 3)))
-    kinds = rows(canvas)[:, KIND]
-    expected = [BOX, CAPSULE, LETTER, LETTER, BOX, ARROW]
-    assert kinds.tolist() == [*expected, IMAGE]
 
 
 def test_many_at_once_are_the_same_as_one_by_one() -> None:
@@ -135,31 +116,6 @@ def test_width_is_what_the_font_says() -> None:
     assert Canvas2D(1, 1).measure("Weight 3", size=16) == pytest.approx(expected, abs=0.01)
 
 
-def test_measures_are_logical_pixels_at_any_ratio() -> None:
-    words = "loss 0.1234 after 500 steps"
-    assert Canvas2D(1, 1, 2.0).measure(words) == pytest.approx(
-        Canvas2D(1, 1).measure(words), rel=1e-3
-    )
-
-
-@pytest.mark.parametrize("width", [0.0, 5.0, 20.0, 60.0, 100.0, 1000.0])
-def test_what_fit_returns_fits(width: float) -> None:
-    canvas, words = Canvas2D(100, 100), "a name that is too long"
-    short = canvas.fit(words, width)
-    assert canvas.measure(short) <= width
-    assert short in ("", words) or (short.endswith("...") and words.startswith(short[:-3]))
-    assert (short == words) == (width >= canvas.measure(words))
-    assert (short == "") == (width < canvas.measure("..."))
-
-
-def test_letters_start_on_whole_device_pixels() -> None:
-    canvas = Canvas2D(100, 100, 1.5)
-    canvas.text(10.123, 20.456, "crisp", anchor="center")
-    middle, half = rows(canvas)[:, MIDDLE], rows(canvas)[:, HALF]
-    corners = (middle - half) * 1.5
-    np.testing.assert_allclose(corners, np.round(corners), atol=1e-4)
-
-
 def test_anchors_shift_words_by_their_width() -> None:
     lefts = {}
     for anchor in ("left", "center", "right"):
@@ -168,14 +124,6 @@ def test_anchors_shift_words_by_their_width() -> None:
         lefts[anchor] = (rows(canvas)[:, 0] - rows(canvas)[:, 2]).min()
     assert lefts["left"] - lefts["center"] == pytest.approx(width / 2, abs=1.0)
     assert lefts["left"] - lefts["right"] == pytest.approx(width, abs=1.0)
-
-
-def test_a_halo_lies_behind_all_letters() -> None:
-    canvas = Canvas2D(100, 100)
-    canvas.text(0, 20, "ab", color="#ffffff", outline="#ff0000")
-    assert rows(canvas)[:, FILL].tolist() == [[65280, 255]] * 2 + [[65535, 65535]] * 2
-    halves = rows(canvas)[:, HALF]
-    np.testing.assert_array_equal(halves[:2] - halves[2:], 2.0)
 
 
 def test_nan_breaks_a_line() -> None:
@@ -207,25 +155,6 @@ def test_a_line_is_cut_where_its_pieces_meet() -> None:
     # Shorter than it is wide: a cut would leave nothing of the middle piece.
     zigzag = np.array([(0.0, 0.0), (9.0, 9.0), (9.0, 8.0), (18.0, 17.0)])
     assert not joins(zigzag, 6.0).any()
-
-
-def test_points_that_do_not_move_are_no_pieces() -> None:
-    canvas = Canvas2D(100, 100)
-    canvas.line([(0, 0), (0, 0), (10, 0), (10, 0)], "#ffffff", depth=[0.0, 0.1, 0.2, 0.3])
-    assert len(rows(canvas)) == 1
-    assert rows(canvas)[0, DEPTH].tolist() == pytest.approx([0.0, 0.2])
-
-
-def test_clips_inside_clips_meet_and_end() -> None:
-    canvas = Canvas2D(100, 100)
-    with canvas.clip(0, 0, 50, 50):
-        with canvas.clip(10, 20, 100, 10):
-            canvas.disc(0, 0, 1, "#ffffff")
-        canvas.discs([(0, 0)], 1, "#ffffff")
-    canvas.disc(0, 0, 1, "#ffffff")
-    clips = rows(canvas)[:, CLIP].tolist()
-    assert clips[:2] == [[10, 20, 50, 30], [0, 0, 50, 50]]
-    assert clips[2][0] < -1e6 and clips[2][2] > 1e6
 
 
 def test_another_paper_goes_on_top_with_its_images() -> None:
@@ -264,13 +193,6 @@ def test_the_atlas_grows_and_what_is_on_it_stays_put() -> None:
     for (left, top), picture in [*zip(places, pictures, strict=True)]:
         np.testing.assert_array_equal(atlas.pixels[top : top + 3, left : left + 5], picture)
     assert (atlas.pixels == 99).sum() == 60 and atlas.pixels[wide[1], wide[0]] == 99
-
-
-def test_the_same_words_again_add_nothing_to_the_atlas() -> None:
-    Canvas2D(10, 10).text(0, 0, "again and again")
-    before = ATLAS.version
-    Canvas2D(10, 10).text(3, 4, "again and again")
-    assert ATLAS.version == before
 
 
 def test_many_arrows_are_those_drawn_one_by_one() -> None:

@@ -1,6 +1,5 @@
 """Which face draws a letter: DejaVu of the package, then a font of the system, else a box."""
 
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -102,14 +101,6 @@ def test_a_letter_that_dejavu_lacks_is_drawn_by_a_font_of_the_system(folder: Pat
     assert used.advances("a") == font(20).advances("a")
 
 
-def test_a_letter_that_no_font_has_is_a_box(folder: Path) -> None:
-    write_font(folder / "korean.ttf", KOREAN)
-    assert font().spell(f"{KOREAN}{CHINESE}\U0001f642") == f"{KOREAN}{BOX}{BOX}"
-    shutil.rmtree(folder)
-    forget()
-    assert font().spell(KOREAN) == BOX * 2
-
-
 def test_bold_letters_are_taken_from_a_bold_font_or_fattened(folder: Path) -> None:
     write_font(folder / "korean.ttf", KOREAN)
     bold = font(24, bold=True)
@@ -146,16 +137,6 @@ def test_what_is_no_font_is_passed_over(folder: Path) -> None:
     assert font().spell(KOREAN) == KOREAN
 
 
-def test_the_fonts_of_the_system_are_read_once(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    searches = []
-    monkeypatch.setattr(font_files, "system_files", lambda: searches.append(1) or [])
-    for pixels, bold in ((12, False), (20, False), (20, True)):
-        font(pixels, bold).spell(f"{KOREAN}{CHINESE}")
-    assert len(searches) == 1
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="the stand-in for fc-list is a shell script")
 @pytest.mark.parametrize("status", [0, 1])
 def test_fontconfig_says_where_fonts_are_if_it_works(
@@ -169,20 +150,6 @@ def test_fontconfig_says_where_fonts_are_if_it_works(
     monkeypatch.setenv("PATH", str(tmp_path))
     expected = BOX * 2 + CHINESE if status else KOREAN + BOX
     assert font().spell(KOREAN + CHINESE) == expected
-
-
-def test_korean_is_written_in_its_own_letters_where_the_system_has_them() -> None:
-    if fallback(KOREAN[0], True) is None:
-        pytest.skip("no font of this system has Korean letters")
-    used = font(16, bold=True)
-    assert used.spell(KOREAN) == KOREAN
-    pictures = []
-    for letter in (*KOREAN, BOX):
-        glyph = used.glyph(letter, 0, 0)
-        assert glyph is not None
-        left, top, right, bottom = map(int, glyph[4:])
-        pictures.append(ATLAS.pixels[top:bottom, left:right].tobytes())
-    assert len(set(pictures)) == 3
 
 
 def test_a_title_is_written_with_letters_that_only_the_system_has(folder: Path) -> None:

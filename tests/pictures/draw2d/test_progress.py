@@ -14,13 +14,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base import progress
-from scalarviz.base.progress import Progress, duration, words
+from scalarviz.base.progress import Progress, duration
 from scalarviz.errors import GradientError, InputError, Interrupted
 from tests.bars import REMOVED, Clock, Tty, clock, tty
 from tests.sessions import advanced
@@ -39,11 +38,6 @@ def work(clock: Clock, seconds: float, total: int = 10, wanted: bool = True) -> 
             bar.tell(done, 0.5 / done)
 
 
-def test_quick_work_shows_nothing(clock: Clock, tty: Tty) -> None:
-    work(clock, 0.099)
-    assert tty.getvalue() == ""
-
-
 def test_after_a_second_a_bar_says_how_far_it_is_and_is_removed_at_the_end(
     clock: Clock, tty: Tty
 ) -> None:
@@ -57,41 +51,11 @@ def test_after_a_second_a_bar_says_how_far_it_is_and_is_removed_at_the_end(
     )
 
 
-def test_it_is_drawn_ten_times_a_second_at_most(clock: Clock, tty: Tty) -> None:
-    work(clock, 0.01, total=200)
-    assert 9 <= len(set(re.findall(r"\d+ of 200", tty.words))) <= 11
-
-
-def test_its_pace_leaves_out_what_comes_before_the_first_steps(clock: Clock, tty: Tty) -> None:
-    with Progress(100) as bar:
-        clock.now = 20.0  # kernels are compiled
-        bar.tell(1)
-        clock.now = 22.0
-        bar.tell(5)
-    assert re.search(r"1 of 100 steps [━╺╸]+ +1%\s", tty.words)
-    assert re.search(r"5 of 100 steps [━╺╸]+ +5% 2 steps/s  0:48 left", tty.words)
-
-
 @pytest.mark.parametrize(
     ("seconds", "said"), [(0.2, "0:01"), (61, "1:01"), (3599.5, "1:00:00"), (1e7, "2,777:46:40")]
 )
 def test_times_are_short(seconds: float, said: str) -> None:
     assert duration(seconds) == said
-
-
-def test_slow_steps_have_decimals_and_what_is_unknown_is_left_out() -> None:
-    assert words("steps", float("nan"), 0.0, 5) == ""
-    assert words("pictures", float("inf"), 0.25, 5) == "loss inf  0.25 pictures/s  0:20 left"
-    assert words("steps", 2.0, 12345.6, 1) == "loss 2.00  12,346 steps/s  0:01 left"
-
-
-def test_work_inside_other_work_has_no_bar(clock: Clock, tty: Tty) -> None:
-    for wanted in (True, False):
-        with Progress(5, wanted):
-            work(clock, 1.0)
-    assert tty.getvalue() == ""
-    work(clock, 1.0)
-    assert "3 of 10" in tty.words
 
 
 def test_a_file_a_dumb_terminal_and_a_closed_one_get_nothing(
@@ -268,12 +232,6 @@ def test_progress_false_shows_none(
     assert tty.getvalue() == ""
 
 
-@pytest.mark.parametrize(("long", "engine"), LONG)
-def test_progress_is_true_or_false(long: Callable[..., None], engine: str) -> None:
-    with refused(InputError, "progress must be True or False, not 'no'"):
-        long(engine, progress="no")
-
-
 def test_a_video_has_a_bar_of_its_pictures_and_none_inside_it(
     studio: Any, tmp_path: Path, clock: Clock, tty: Tty
 ) -> None:
@@ -303,28 +261,6 @@ def test_a_storyboard_has_a_bar_of_its_pictures(
     assert len(tty.getvalue()) == length
     with refused(InputError, "progress must be True or False, not 'no'"):
         sv.storyboard(xor(), path, progress="no")  # type: ignore[arg-type]  # on purpose
-
-
-@pytest.mark.parametrize(
-    ("unit", "count", "steps"), [("epoch", 2, 8), ("operation", 38, 3), ("phase", 15, 3)]
-)
-def test_all_units_are_counted_in_steps(
-    unit: Any, count: int, steps: int, clock: Clock, tty: Tty
-) -> None:
-    session = xor(batch=1)
-    session.timeline.most_steps = lambda: 1
-    clock.each = 1.0
-    session.advance(count, unit)
-    assert session.step_index == steps
-    assert set(re.findall(r"of (\d+) steps", tty.words)) == {str(steps)}
-
-
-def test_a_callback_that_trains_another_network_has_no_second_bar(clock: Clock, tty: Tty) -> None:
-    session, other = xor(), xor()
-    session.on_step(lambda view: other.advance(3))
-    clock.each = 1.0
-    session.advance(5)
-    assert set(re.findall(r"of (\d+) steps", tty.words)) == {"5"}
 
 
 def test_an_error_leaves_the_terminal_clean_and_a_second_bar_can_follow(
@@ -363,14 +299,6 @@ def test_ctrl_c_leaves_the_terminal_clean(
     with pytest.raises(Interrupted):
         session.network.copy().train(*session.data.training, steps=10**6)
     assert tty.getvalue().endswith(REMOVED) and sys.stdout is stdout
-
-
-def test_bars_change_no_number(clock: Clock, tty: Tty) -> None:
-    seen, unseen = xor(), xor()
-    clock.each = 1.0
-    seen.advance(50)
-    unseen.advance(50, progress=False)
-    assert np.array_equal(seen.losses, unseen.losses)
 
 
 # A terminal of the system.

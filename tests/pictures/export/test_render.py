@@ -1,7 +1,5 @@
 """Pictures, videos and pages without a window."""
 
-import io
-import json
 import re
 import subprocess
 import sys
@@ -22,7 +20,6 @@ from scalarviz.base.texts import texts
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.pictures.export import render
 from scalarviz.pictures.export.render_options import RenderOptions, drawn
-from scalarviz.pictures.export.video import png
 from scalarviz.pictures.presenter.captions.strip import names_of_cells
 from scalarviz.pictures.view.scene.camera import Camera
 from tests.wording import refused
@@ -132,12 +129,6 @@ def test_a_size_has_a_width_and_a_height(session: sv.Session, size: Any, tmp_pat
     assert session.step_index == 0 and not list(tmp_path.iterdir())
 
 
-def test_a_size_may_be_a_list_or_an_array(session: sv.Session) -> None:
-    for size in ([64, 48], np.array([64, 48])):
-        assert sv.picture(session, size=size, samples=1).shape == (48, 64, 3)
-    assert RenderOptions(size=[64, 48]) == RenderOptions(size=(64, 48))  # type: ignore[arg-type]  # of another type, which is taken too
-
-
 @pytest.mark.parametrize(
     ("save", "name"),
     [(sv.picture, "net.bmp"), (sv.record, "net.avi"), (sv.storyboard, "net.pdf")],
@@ -176,27 +167,6 @@ def test_a_look_is_kept_and_its_options_can_be_changed(session: sv.Session, tmp_
     assert sv.picture(session, look=look, size=(200, 120)).shape == (120, 200, 3)
 
 
-def test_every_moment_of_the_very_first_step_can_be_drawn(session: sv.Session) -> None:
-    drawn = []
-    for _ in session.operations:
-        session.advance(1, "operation")
-        drawn.append(sv.picture(session, size=(800, 500), samples=1))
-    assert len({frame.tobytes() for frame in drawn}) == len(drawn)
-
-
-def test_four_pictures_of_one_session_with_a_pin_are_the_same_to_the_last_pixel(
-    session: sv.Session,
-) -> None:
-    session.advance(40)
-    look = RenderOptions(size=(1000, 600), samples=1, pin=3)
-    first, *others = [sv.picture(session, look=look) for _ in range(4)]
-    assert all((each == first).all() for each in others)
-    session.pin(3)
-    for _ in range(2):
-        assert (sv.picture(session, look=look) == first).all()
-    assert session.pinned == [3]
-
-
 def test_in_the_middle_of_a_step_it_shows_what_was_done_last(session: sv.Session) -> None:
     session.advance(1, "operation")
     frames = []
@@ -204,23 +174,6 @@ def test_in_the_middle_of_a_step_it_shows_what_was_done_last(session: sv.Session
         session.advance(1, "operation")
         frames.append(sv.picture(session, size=(640, 480), samples=1, camera="flat"))
     assert all((a != b).any(axis=2).mean() > 0.02 for a, b in pairwise(frames))
-
-
-def test_the_colors_of_a_gif_are_those_of_the_picture(session: sv.Session, tmp_path: Path) -> None:
-    session.advance(30)
-    wanted = sv.picture(session, size=(720, 450), samples=1)
-    sv.record(session, tmp_path / "a.gif", 10, every=1, fps=5, size=(720, 450), samples=1)
-    with opened(tmp_path / "a.gif") as gif:
-        shown = np.asarray(gif.convert("RGB")).astype(int)
-    apart = np.abs(shown - wanted)[:290].max(axis=2)  # the stage above the bar of the legend
-    assert (apart > 20).mean() < 0.005
-
-
-def test_a_png_is_read_by_others() -> None:
-    frame = np.random.default_rng(0).integers(0, 256, (7, 5, 3), np.uint8)
-    from PIL import Image
-
-    assert np.array_equal(np.asarray(Image.open(io.BytesIO(png(frame)))), frame)
 
 
 def test_a_video_trains_and_has_as_many_pictures_as_it_says(
@@ -244,25 +197,6 @@ def test_a_video_trains_and_has_as_many_pictures_as_it_says(
     assert len(frames) == count and frames[0].shape == (200, 320, 3)
     apart = [np.abs(a.astype(int) - b).mean() for a, b in pairwise(frames[:5])]
     assert min(apart) > 0.05  # every one of them shows something else
-
-
-def test_a_gif_says_what_the_arrays_say(session: sv.Session, tmp_path: Path) -> None:
-    sv.record(session, tmp_path / "net.gif", steps=2, every=1, fps=5, **SMALL)
-    with opened(tmp_path / "net.gif") as gif:
-        assert gif.n_frames >= 3 and gif.size == (320, 200)
-        gif.seek(2)
-        shown = np.asarray(gif.convert("RGB")).astype(int)
-    now = sv.picture(session, **SMALL)
-    # Words of the status differ ("1 step a picture"); everything above them does not.
-    assert np.abs(shown[:160] - now[:160]).mean() < 6.0
-
-
-def test_a_video_of_operations_shows_each_of_them(session: sv.Session, tmp_path: Path) -> None:
-    pytest.importorskip("av", reason="videos take PyAV")
-    count = sv.record(
-        session, tmp_path / "op.mp4", 1, unit="operation", fps=10, **{**SMALL, "size": (96, 64)}
-    )
-    assert session.step_index == 1 and count == 1 + 12 * 15 + 10
 
 
 def test_a_time_of_operations_is_a_time_and_goes_with_operations(
@@ -401,11 +335,6 @@ def test_a_storyboard_of_an_expression(tmp_path: Path) -> None:
     before = state(s)[:2]
     count = sv.storyboard(s, tmp_path / "a.html", size=(320, 200))
     assert count == len(s.operations) and state(s)[:2] == before
-
-
-def test_a_look_is_what_it_says() -> None:
-    look = RenderOptions(size=(64, 48), theme="light")
-    assert look.size == (64, 48) and json.dumps(look.camera) == '"perspective"'
 
 
 FIRST_PICTURE = """

@@ -8,7 +8,6 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError
-from scalarviz.pictures.view.scene.camera import Camera
 from tests.pictures.presenter.test_side_by_side import rgb, xor
 from tests.wording import refused
 
@@ -17,45 +16,9 @@ pytestmark = pytest.mark.usefixtures("opengl")
 SMALL: dict[str, Any] = {"size": (640, 420), "samples": 1}
 
 
-def test_a_picture_of_several_sessions_is_written_as_png(tmp_path: Path) -> None:
-    from PIL import Image
-
-    first, second = rgb(), xor()
-    before = first.clock, second.clock, second.network.bank.value.tobytes()
-    path = tmp_path / "both.png"
-    frame = sv.picture([first, second], path, **SMALL)
-    assert frame.shape == (420, 640, 3)
-    with Image.open(path) as image:
-        assert np.array_equal(np.asarray(image), frame)
-    assert (first.clock, second.clock, second.network.bank.value.tobytes()) == before
-    assert np.array_equal(sv.picture((first, second), **SMALL), frame)
-    named = sv.picture({"colours": first, "points": second}, **SMALL)
-    assert not np.array_equal(named[:26], frame[:26])
-    assert np.array_equal(named[30:250], frame[30:250])
-
-
 def test_one_session_in_a_list_is_drawn_as_by_itself() -> None:
     session = rgb()
     assert np.array_equal(sv.picture([session], **SMALL), sv.picture(session, **SMALL))
-
-
-def test_options_change_all_panes() -> None:
-    sessions = [rgb(), rgb((3, 3))]
-    plain = sv.picture(sessions, **SMALL)
-    for options in (
-        {"theme": "light"},
-        {"camera": "flat"},
-        {"camera": Camera(azimuth=40.0, height=8.0)},
-        {"color": "gradient"},
-        {"cubes": "w*x"},
-        {"layout": "posters"},
-        {"samples": 2},
-        {"pin": [3, 4]},
-    ):
-        found = sv.picture(sessions, **{**SMALL, **options})
-        for columns in (slice(5, 315), slice(325, 635)):
-            assert (found[30:250, columns] != plain[30:250, columns]).any(), options
-    assert sv.picture(sessions, size=(640, 420), ratio=1.5, samples=1).shape == (630, 960, 3)
 
 
 @pytest.mark.parametrize(
@@ -105,14 +68,6 @@ def test_a_video_of_operations_goes_through_the_phases_together(tmp_path: Path) 
     count = sv.record(sessions, path, steps=1, **options)
     assert count == 1 + len(sessions[1].operations) + 2
     assert [session.clock.place for session in sessions] == [(6, 0), (6, 0)]
-
-
-def test_the_camera_moves_in_every_pane(tmp_path: Path) -> None:
-    path = tmp_path / "orbit.gif"
-    sv.record([rgb(), rgb((3, 3))], path, 4, every=1, fps=2, size=(640, 420), move="orbit")
-    frames = frames_of(path).astype(int)
-    for columns in (slice(5, 200), slice(325, 520)):
-        assert (np.abs(frames[2, 30:200, columns] - frames[3, 30:200, columns]) > 40).sum() > 100
 
 
 def frames_of(path: Path) -> np.ndarray:

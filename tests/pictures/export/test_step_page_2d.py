@@ -10,8 +10,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.pictures.displays.network import BELOW
-from scalarviz.pictures.draw2d.colors import MAPS
-from scalarviz.pictures.export.step_page_2d import color_of, held_by, plain_drawing, plain_story
+from scalarviz.pictures.export.step_page_2d import plain_drawing, plain_story
 from scalarviz.pictures.presenter.show import Show
 from tests.sessions import inverting
 
@@ -48,13 +47,6 @@ def test_every_moment_has_its_discs_and_lines(session: sv.Session) -> None:
     assert {len(lines(each)) for each in found} == {24}
 
 
-def test_a_disc_is_filled_as_soon_as_its_number_is_there(session: sv.Session) -> None:
-    white = MAPS["light"].background
-    found = drawn(session)[1:5]  # affine 0, tanh 0, affine 1, sigmoid 1
-    filled = [sum(fill != white for fill in discs(each)) for each in found]
-    assert filled == [3, 7, 7, 10]
-
-
 def test_a_channel_is_a_picture_as_soon_as_its_numbers_are_there() -> None:
     conv = sv.Conv2d((1, 4, 4), 3, padding=1, activation="tanh")
     net = sv.Network([conv, sv.MaxPool2d((3, 4, 4)), sv.Dense(12, 2)], seed=0)
@@ -65,16 +57,6 @@ def test_a_channel_is_a_picture_as_soon_as_its_numbers_are_there() -> None:
     assert sum(frames) == 7 and len(discs(found[0])) == 2
     shown = [len(list(each.iter(f"{SVG}image"))) for each in found[:5]]
     assert shown == [1, 1, 4, 7, 7]  # the inputs, the sums, tanh, the pool, the outputs
-
-
-def test_a_disc_has_the_colour_of_its_number(session: sv.Session) -> None:
-    drawing = drawn(session)[2]
-    session.seek(0)
-    session.advance(3, "operation")
-    held = held_by(session, 1, back=False)
-    assert held is not None
-    largest = int(np.abs(held).argmax())
-    assert discs(drawing)[3 + largest] == color_of(held[largest], float(np.abs(held).max()))
 
 
 def test_on_the_way_back_lines_are_gradients(session: sv.Session) -> None:
@@ -88,13 +70,6 @@ def test_on_the_way_back_lines_are_gradients(session: sv.Session) -> None:
         below = sum(color == BELOW for color, _ in lines(found[name]))
         assert below == (numbers[:12] < 0).sum()
     assert (session.network.bank.grad[:12] < 0).sum() != (session.network.bank.value[:12] < 0).sum()
-
-
-def test_the_layer_at_work_has_its_colours_and_the_other_none(session: sv.Session) -> None:
-    grey = MAPS["light"].zero
-    greys = [sum(color == grey for color, _ in lines(each)) for each in drawn(session)]
-    assert greys[1] == 12  # affine 0: layer 1 is grey
-    assert greys[0] == 0  # zero_grad: all weights
 
 
 class AsItIs(sv.Layer):

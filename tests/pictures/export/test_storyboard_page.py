@@ -147,11 +147,6 @@ def test_the_strip_lists_the_operations_and_the_slider_reaches_them(stills: list
     assert {"aria-live": "polite"} in reader.all("figcaption")
 
 
-def test_the_same_stills_give_the_same_page(stills: list[Still]) -> None:
-    assert page(stills, "a") == page(list(stills), "a")
-    assert page(stills, "a") != page(stills[:2], "a")
-
-
 def luminance(color: str) -> float:
     parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     r, g, b = (x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts)
@@ -176,11 +171,6 @@ def test_text_has_contrast(stills: list[Still], theme: str) -> None:
 def test_a_page_without_stills_is_refused() -> None:
     with refused(InputError):
         page([], "nothing")
-
-
-def test_a_picture_that_is_no_png_has_no_size() -> None:
-    text = page([Still("a", Caption("b"), b"GIF" * 20, "c")], "d")
-    assert 'alt="c"' in text and 'width="' not in text and 'formula"><code>' not in text
 
 
 CHROMIUM = Path("/usr/bin/chromium")

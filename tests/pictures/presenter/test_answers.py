@@ -23,15 +23,6 @@ def slowly(value: object, asked: list[object], seconds: float = 0.2) -> Callable
     return ask
 
 
-def test_what_is_quick_is_there_at_once_and_asked_once() -> None:
-    answer, asked = Answer[Any](None), []
-    for patience in (AT_ONCE, 10.0):
-        for _ in range(3):
-            assert answer.get(patience, slowly(patience, asked, 0.0), 10.0) == patience
-            assert not answer.pending
-    assert asked == [AT_ONCE, 10.0]
-
-
 def test_the_answer_before_stands_until_the_new_one_is_there() -> None:
     answer, asked = Answer[Any]("before"), []
     start = time.perf_counter()
@@ -40,14 +31,6 @@ def test_the_answer_before_stands_until_the_new_one_is_there() -> None:
     assert time.perf_counter() - start < 0.15
     until(lambda: not answer.pending)
     assert answer.get(1, slowly("one", asked), 0.01) == "one" and asked == ["one"]
-
-
-def test_the_newest_question_is_answered_in_the_end() -> None:
-    answer, asked = Answer[Any]("before"), []
-    for key in (1, 2, 3, 1, 3):
-        answer.get(key, slowly(key, asked, 0.05), 0.0)
-    until(lambda: answer.get(3, slowly(3, asked, 0.05), 0.0) == 3 and not answer.pending)
-    assert answer.value == 3
 
 
 def test_an_error_is_raised_where_it_was_asked_and_once() -> None:

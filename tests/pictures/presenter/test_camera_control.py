@@ -1,7 +1,5 @@
 """CameraController: the network fills what is free of the stage, until a user chooses a view."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -139,15 +137,6 @@ def test_who_turns_the_camera_while_a_card_opens_has_the_network_beside_the_card
     assert fills(box, places(eyes, SIZE)) and not eyes.tick(0.2)
 
 
-def test_a_cube_that_was_gone_to_stays_while_the_network_changes() -> None:
-    eyes = CameraController(laid_out(NETWORKS["3-8-3"]), "perspective")
-    eyes.frame_cube(7)
-    eyes.tick(0.0), eyes.tick(9.0)
-    near = eyes.camera
-    eyes.follow(laid_out(NETWORKS["3-8-3"], 0.5))
-    assert eyes.camera == near
-
-
 def test_a_card_that_opens_moves_the_network_aside_quickly() -> None:
     eyes = CameraController(laid_out(NETWORKS["3-8-3"]), "orthographic")
     open_, closed = Division.of(*SIZE, card=300.0).inner, Division.of(*SIZE).inner
@@ -160,28 +149,3 @@ def test_a_card_that_opens_moves_the_network_aside_quickly() -> None:
         assert not fills(box, places(eyes, SIZE))
         assert eyes.tick(5.0 + QUICK) and fills(box, places(eyes, SIZE))
         assert not eyes.tick(5.0 + 2.0 * QUICK) and QUICK <= 0.2
-
-
-def test_where_motion_is_reduced_a_card_makes_room_at_once() -> None:
-    eyes = CameraController(laid_out(NETWORKS["3-8-3"]), "perspective", cuts=True)
-    box = Division.of(*SIZE, card=300.0).inner
-    eyes.frame(SIZE)
-    eyes.frame(SIZE, box)
-    assert not eyes.tick(0.0) and fills(box, places(eyes, SIZE))
-
-
-def test_another_size_is_framed_at_once() -> None:
-    eyes = CameraController(laid_out(NETWORKS["3-8-3"]), "perspective")
-    eyes.frame(SIZE)
-    eyes.frame((900.0, 700.0))
-    assert not eyes.tick(0.0) and fills(eyes.inner, places(eyes, (900.0, 700.0)))
-
-
-def test_all_is_framed_again_in_the_direction_that_was_chosen() -> None:
-    eyes = CameraController(laid_out(NETWORKS["3-8-3"]), "perspective")
-    eyes.orbit(40.0, 10.0), eyes.zoom(6.0, 100.0, 100.0)
-    chosen = eyes.camera
-    eyes.frame_all()
-    eyes.tick(0.0), eyes.tick(9.0)
-    assert replace(eyes.camera, target=chosen.target, height=chosen.height) == chosen
-    assert fills(eyes.inner, places(eyes, SIZE))

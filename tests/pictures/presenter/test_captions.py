@@ -24,7 +24,6 @@ from scalarviz.pictures.presenter.captions.format import (
 )
 from scalarviz.pictures.presenter.captions.lines import Term, sum_line
 from scalarviz.pictures.presenter.captions.moments import caption
-from scalarviz.pictures.presenter.traced_weight import path
 from scalarviz.training.session.caption import Caption
 from tests.pictures.presenter.caption_reader import NUMBER, agrees, equations, value_of
 from tests.sessions import advanced
@@ -59,12 +58,6 @@ def close(value: float) -> Any:
 
 
 # The whole of a step.
-
-
-def test_the_slope_of_an_output_is_written_in_p() -> None:
-    network = sv.Network([3, 4, 3], "tanh", "tanh", seed=0)
-    session = sv.Session(network, data.Rgb(), batch=1, engine="python")
-    assert walk(session)["delta 1"].formula == "delta = 2 × (p - t) / 3 outputs × (1 - p²)"
 
 
 def test_a_step_is_told_in_plain_sentences() -> None:
@@ -117,16 +110,6 @@ def test_the_formulas_of_a_step() -> None:
     ]
 
 
-def test_layers_are_named_where_there_are_several() -> None:
-    network = sv.Network([2, 3, 3, 1], "tanh", seed=0)
-    told = walk(sv.Session(network, data.Xor(), optimizer=sv.SGD(0.1), batch=1, engine="python"))
-    assert told["affine 1"].title == "Neuron 0 of layer 1 adds up what arrives."
-    assert told["weight gradient 0"].title.startswith(
-        "The weight from input x to neuron 0 of layer 0 is pushed "
-    )
-    assert told["affine 2"].title.startswith("The output is ")
-
-
 @pytest.mark.parametrize(
     ("z", "words"),
     [
@@ -177,17 +160,6 @@ def said_as(told: Caption, value: float) -> str:
     return next(each for each in written if each in NUMBER.findall(told.numbers[0]))
 
 
-def test_the_term_of_the_followed_weight_is_shown() -> None:
-    s = rgb(8)
-    for name in s.operations:
-        s.advance(1, "operation")
-        if name == "affine 1":
-            break
-    for place in range(8):
-        lines = caption(s, 32 + 8 + place).lines
-        assert 32 + 8 + place in [piece.row for piece in lines[0]]
-
-
 def test_a_neuron_is_followed_as_a_weight_is() -> None:
     s = rgb(8)
     told = {}
@@ -213,19 +185,6 @@ def test_at_the_very_start_nothing_is_computed() -> None:
     assert first.title == "The first step begins: nothing is pushed yet."
     assert first.numbers == ("The weight from input R to neuron 0: grad 0",)
     assert first.callout == "grad 0"
-
-
-def test_without_a_weight_the_first_one_is_followed() -> None:
-    default, first = walk(rgb()), walk(rgb(), 0)
-    for one, other in zip(default.values(), first.values(), strict=True):
-        assert (one.title, one.neurons, one.rows) == (other.title, other.neurons, other.rows)
-
-
-def test_the_path_of_a_weight_leads_through_both_of_its_ends() -> None:
-    program = rgb().network.program
-    assert path(program, 3 * 7 + 2) == [(7, 2), (7, 7), (1, 7), (1, 1)]
-    assert path(program, 24 + 7) == [(7, 0), (7, 7), (1, 7), (1, 1)]
-    assert path(program, 32 + 2 * 8 + 6) == [(6, 0), (6, 6), (2, 6), (2, 2)]
 
 
 # Nothing is moved.
@@ -254,37 +213,6 @@ def test_telling_leaves_the_session_where_it_is(optimizer: sv.Optimizer) -> None
     assert state(s) == state(alone)
 
 
-def test_telling_does_not_undo_edits_and_starts_no_branch() -> None:
-    s = advanced(rgb(), 4)
-    s.edit(0, 0.25)
-    s.learning_rate = 0.125
-    before = state(s)
-    caption(s, 0)
-    assert state(s) == before and len(s.branches) == 1
-    s.advance(1, "operation")
-    s.edit(3, 0.5)
-    before = state(s)
-    caption(s, 3)
-    assert state(s) == before and len(s.branches) == 1
-
-
-def test_in_the_past_the_future_stays() -> None:
-    s = advanced(rgb(), 6)
-    s.back(3)
-    caption(s)
-    s.advance(1, "operation")
-    caption(s)
-    assert len(s.branches) == 1 and s.current_branch.end.step == 6
-
-
-def test_after_an_edit_no_loss_is_computed_again() -> None:
-    s = advanced(rgb(), 1)
-    s.learning_rate = 0.25
-    assert "computed again" in caption(s).numbers[-1] and " - 0.5 × " in caption(s).numbers[0]
-    s.edit(0, 3.0)
-    assert not any("again" in line for line in caption(s).numbers)
-
-
 def test_a_sum_whose_weights_were_changed_is_not_claimed() -> None:
     s = advanced(rgb(), 2, "operation")
     s.edit(1, 5.0)
@@ -309,16 +237,6 @@ def test_every_optimizer_ends_at_the_new_value(name: str) -> None:
     assert told.formula.startswith("new w = w ") and " - lr × " in told.formula
     for arithmetic, result in equations(told):
         assert agrees(value_of(arithmetic), result)
-
-
-def test_decay_moves_a_weight_before_its_gradient_does() -> None:
-    s = advanced(rgb(optimizer=sv.AdamW(0.5, decay=0.5)), 1)
-    before = float(s.network.bank.value[3])
-    s.advance(1)
-    told = caption(s, 3)
-    (kept,) = [line for line in told.numbers if line.startswith("w after decay = ")]
-    assert numbers_in(kept)[-1] == close(before * 0.75)
-    assert numbers_in(told.numbers[0])[0] == close(before * 0.75)
 
 
 def test_a_step_too_small_for_two_digits_is_seen_all_the_same() -> None:
@@ -383,16 +301,6 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize(("p", "t"), [(0.75, 0.25), (-0.3, 1.2)])
-def test_the_words_for_a_loss_are_its_formula(name: str, p: float, t: float) -> None:
-    row = LOSSES[name]
-    error, derivative = as_python(row.error), as_python(row.slope)
-    names = {**NAMES, "p": p, "t": t, "huber": lambda e: row.value(e, 0.0)}
-    assert eval(error, names) == pytest.approx(row.value(p, t) * row.weight(p, t))
-    assert eval(derivative, names) == pytest.approx(row.derivative(p, t) * row.weight(p, t))
-
-
 @pytest.mark.parametrize("name", [name for name in ACTIVATIONS if name != "linear"])
 def test_every_activation_is_told_and_its_slope_is_the_derivative(name: str) -> None:
     network = sv.Network([3, 4, 3], name, seed=0)
@@ -431,14 +339,6 @@ def test_an_expression_is_told_in_five_phases() -> None:
     assert told["step"].title.startswith("slope moves from ") and told["step"].rows == (row,)
     assert numbers_in(told["step"].numbers[0])[-1] == close(slope.data)
     assert len({caption.title for caption in told.values()}) == 5
-
-
-def test_without_weights_and_without_words_something_is_said() -> None:
-    network = sv.Network([sv.FrequencyEncoding(3, 2)])
-    nothing = np.zeros((4, 3)), np.zeros((4, 12))
-    s = sv.Session(network, nothing, batch=2, engine="python")
-    for told in walk(s).values():
-        assert told.title.endswith((".", "?"))
 
 
 # How numbers look.
@@ -521,13 +421,6 @@ def test_a_caption_of_a_weight_that_there_is_not() -> None:
         rgb().caption(59)
 
 
-def test_the_focus_sample_is_the_one_that_is_told() -> None:
-    s = advanced(rgb(8), 2, "operation")
-    first = s.caption()
-    s.focus = 3
-    assert s.caption() != first and s.caption().title == first.title
-
-
 def test_where_there_are_classes_the_right_output_is_told() -> None:
     inputs, targets = np.random.default_rng(0).random((4, 3)), np.eye(5)[[3, 1, 4, 0]]
     network = sv.Network([3, 6, 5], "tanh", seed=0)
@@ -543,14 +436,6 @@ def test_where_there_are_classes_the_right_output_is_told() -> None:
         assert told["weight gradient 1"].rows == told["step"].rows == told["zero_grad"].rows
         before = told["weight gradient 1"].neurons[1]
         assert told["input gradient 1"].neurons == (before,)
-
-
-def test_a_term_of_no_weight_is_preferred_unless_one_is_chosen() -> None:
-    network = sv.Network([8, 1], seed=0, dtype="float64")
-    network.bank.value[:8] = [0.0, 0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.4]
-    s = advanced(sv.Session(network, (np.ones((1, 8)), [[0.0]]), engine="python"), 2, "operation")
-    rows = [[piece.row for piece in said.lines[0]][:5:2] for said in (s.caption(), s.caption(0))]
-    assert rows == [[2, 4, 6], [0, 2, 4]]
 
 
 def test_a_step_says_that_the_batch_decides() -> None:

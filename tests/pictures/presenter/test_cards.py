@@ -10,10 +10,8 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.pictures.presenter.arithmetic import Product, change_between, product_table
-from scalarviz.pictures.presenter.cards import history_of
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view.frame_data import Card, History, Line, Table
-from scalarviz.training.session.last_change import LastChange, last_change
 from tests.sessions import advanced
 
 OPTIMIZERS = {
@@ -138,22 +136,6 @@ def test_a_card_has_the_numbers_of_the_step_and_a_calculator_agrees(name: str) -
         assert formulas[-1].startswith("new w = ") and float(formulas[-1].split()[-1]) == new
 
 
-def test_adams_numbers_are_those_of_adam_by_hand() -> None:
-    session = rgb(sv.Adam(0.01))
-    m, v, row = 0.0, 0.0, 13
-    for _ in range(7):
-        session.advance(1)
-        g = by_hand(session).grad[row]
-        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
-    lines = [line for line in lines_of(card_of(session, row)) if " = " in line]
-    names = [line.partition(" = ")[0] for line in lines]
-    assert names == ["m", "v", "m corrected", "v corrected", "new w"]
-    wanted = [m, v, m / (1 - 0.9**7), v / (1 - 0.999**7), session.network.bank.value[row]]
-    for line, number in zip(lines, wanted, strict=True):
-        assert float(line.split()[-1]) == pytest.approx(number, rel=0.06)
-    assert "(1 - 0.9^7)" in lines[2] and "(1 - 0.999^7)" in lines[3]
-
-
 def test_one_sentence_says_why_it_changed() -> None:
     session = advanced(rgb(), 20)
     step, f = by_hand(session), session.focus
@@ -192,23 +174,6 @@ def test_after_an_edit_the_card_says_so_and_not_the_step_before() -> None:
     assert lines_of(card_of(session, 5), "large")[0].endswith("→ -4")
 
 
-def test_an_edit_that_was_undone_is_none() -> None:
-    session = advanced(rgb(), 3)
-    old = session.network.bank.value[5]
-    session.edit(5, 1.5)
-    session.edit(5, old)
-    assert "edited" not in lines_of(card_of(session, 5), "large")[0]
-
-
-def test_an_edit_before_the_first_step_is_said_too() -> None:
-    session = rgb()
-    assert card_of(session, 5).blocks[0].aside == "no step yet"
-    session.edit(5, 1.5)
-    assert lines_of(card_of(session, 5), "large")[0].startswith("edited: ")
-    session.advance(1, "operation")
-    assert lines_of(card_of(session, 5), "large")[0].startswith("edited: ")
-
-
 def test_a_frozen_weight_says_that_no_step_moves_it() -> None:
     session = advanced(rgb(), 3)
     session.freeze(5)
@@ -242,14 +207,6 @@ def test_within_a_step_the_card_says_what_is_known_so_far_and_when_the_rest_come
     session.advance(1, "operation")
     assert lines_of(card_of(session, 5), "large") != before
     assert lines_of(card_of(session, 5), "strong") == ["Why did it change?"]
-
-
-def test_the_focus_sample_comes_first_and_is_marked() -> None:
-    session = advanced(rgb(), 2)
-    session.focus = 3
-    table = table_of(card_of(session, 5))
-    assert [cells[0] for cells in table.rows] == ["4", "1", "2", "3", "5", "6", "7", "8"]
-    assert table.marked == 0
 
 
 def test_while_it_plays_the_last_explanation_stays() -> None:
@@ -310,35 +267,7 @@ def test_numbers_of_any_size_add_up(scale: float) -> None:
             assert abs(shown - float(table.total[-1])) < 0.51 * last_place(table.total[-1])
 
 
-def test_numbers_that_are_not_finite_are_shown_as_they_are() -> None:
-    pairs = [Product("1", math.inf, 1.0), Product("2", math.nan, 2.0)]
-    assert [cells[3] for cells in product_table("abcd", pairs, "sum").rows] == ["inf", "nan"]
-
-
 # The history.
-
-
-def test_a_history_is_dotted_where_nothing_is_known() -> None:
-    steps, values = np.array([100, 101, 102, 400, 401]), np.arange(5.0)
-    history = history_of(steps, values, -1.0, (401, 4.0))
-    assert history is not None
-    assert history.steps.tolist() == [0, 100, 101, 102, 400, 401] and history.values[0] == -1.0
-    assert history.known.tolist() == [False, True, True, False, True]
-    assert history_of(np.zeros(0), np.zeros(0), 0.5, (0, 0.5)) is None
-
-
-def test_a_long_history_that_was_recorded_throughout_is_solid() -> None:
-    steps = np.arange(0, 400_001, 200)
-    history = history_of(steps, np.zeros(len(steps)), 0.0, (400_000, 0.0))
-    assert history is not None and history.known.all()
-
-
-def test_an_edit_is_a_step_up_at_the_end_of_the_history() -> None:
-    session = advanced(rgb(), 5)
-    session.edit(5, 3.0)
-    (history,) = [each for each in card_of(session, 5).blocks if isinstance(each, History)]
-    assert history.steps[-2:].tolist() == [5, 5] and history.values[-1] == 3.0
-    assert history.known.all() and history.values[-2] < 1.0
 
 
 def test_a_history_before_the_pinning_is_not_made_up() -> None:
@@ -379,22 +308,3 @@ def test_a_gradient_that_is_not_finite_is_said(mixed: bool) -> None:
     words = lines_of(card_of(session, 0))
     assert ("The step will be refused: grad is not finite." in words) != mixed
     assert ("It is not finite: this step counts it as 0." in words) == mixed
-
-
-def test_the_last_change_is_found_at_any_moment() -> None:
-    session = rgb()
-    timeline = session.timeline
-    assert last_change(timeline, 5) is None
-    values = [session.network.bank.value[5]]
-    for step in range(1, 4):
-        for _ in session.operations:
-            session.advance(1, "operation")
-            if session.clock.operation and step > 1:
-                assert last_change(timeline, 5) == LastChange(step - 1, False, *values[-2:])
-        values.append(session.network.bank.value[5])
-        assert last_change(timeline, 5) == LastChange(step, False, *values[-2:])
-        assert session.network.bank.value[5] == values[-1] and session.clock.place == (step, 0)
-    session.edit([5, 6], [0.5, 0.25])
-    assert last_change(timeline, 5) == LastChange(3, True, values[-1], 0.5)
-    session.back(1)
-    assert last_change(timeline, 5) == LastChange(2, False, *values[-3:-1])

@@ -7,8 +7,6 @@ import numpy as np
 import scalarviz as sv
 from scalarviz.pictures.presenter.curves import measured_of
 from scalarviz.pictures.presenter.stage import Stage
-from scalarviz.pictures.view.charts import Chart
-from scalarviz.pictures.view.scene.frame import Box
 from tests.sessions import advanced
 
 X = np.random.default_rng(0).normal(size=(40, 2))
@@ -54,17 +52,6 @@ def test_the_curve_of_a_network_that_has_grown_goes_on_from_that_before() -> Non
     np.testing.assert_array_equal(curve.losses, np.concatenate([expected, third.losses]))
     stage.curve_view.first = 5.0
     assert stage.frame_data().curve.span == (5.0, 20.0)
-
-
-def test_no_step_is_left_of_the_start() -> None:
-    box = Box(0.0, 0.0, 60.0, 20.0)
-    chart = Chart(box, box, box, box, -40.0, 20.0, 20.0)
-    assert [chart.step_at(x) for x in (0.0, 30.0, 50.0, 60.0)] == [0, 0, 10, 20]
-
-
-def test_a_session_that_measures_nothing_has_no_curves() -> None:
-    s = advanced(session(), 2)
-    assert Stage(s).frame_data().curve.metrics == ()
 
 
 def test_which_metrics_are_drawn() -> None:

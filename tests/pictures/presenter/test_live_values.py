@@ -1,7 +1,6 @@
 """LiveValues: which numbers of a session a picture reads, and when."""
 
 import threading
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,24 +29,6 @@ def reading(colours: sv.Session) -> LiveValues:
     return LiveValues(colours)
 
 
-def test_numbers_are_those_of_the_last_look(reading: LiveValues) -> None:
-    bank = reading.session.network.bank
-    before = bank.value.copy()
-    reading.session.advance(1)
-    np.testing.assert_array_equal(reading.numbers.value, before)
-    reading.refresh()
-    np.testing.assert_array_equal(reading.numbers.value, bank.value)
-    np.testing.assert_array_equal(reading.numbers.grad, bank.grad)
-    np.testing.assert_array_equal(reading.last.value, before)
-    assert reading.since == 2 and reading.place == (3, 0, 0)
-    reading.refresh()
-    np.testing.assert_array_equal(reading.last.value, before)  # as long as the clock stands still
-    before = bank.value.copy()
-    reading.session.advance(1)
-    reading.refresh()
-    np.testing.assert_array_equal(reading.last.value, before)
-
-
 def test_the_output_in_use_is_empty_until_it_is_computed(reading: LiveValues) -> None:
     reading.refresh()
     last = [moment.name for moment in reading.moments].index("sigmoid 1") + 1
@@ -73,12 +54,6 @@ def test_while_it_plays_numbers_and_clock_are_of_one_moment(reading: LiveValues)
         if operation:
             session.advance(operation, "operation")
         np.testing.assert_array_equal(session.network.bank.value, seen[step, operation, 0])
-
-
-def test_an_edit_is_seen_at_once(reading: LiveValues) -> None:
-    reading.session.edit(7, 0.25)
-    reading.refresh()
-    assert reading.numbers.value[7] == 0.25
 
 
 def test_an_edit_within_a_step_leaves_what_is_computed_already(reading: LiveValues) -> None:
@@ -131,19 +106,6 @@ def test_the_focus_sample_is_followed_as_far_as_it_has_come(reading: LiveValues)
     np.testing.assert_array_equal(np.diag(known.values["inputs"]), known.tints["inputs"])
 
 
-def test_the_focus_can_be_any_sample_of_the_batch(reading: LiveValues) -> None:
-    session = advanced(reading.session, 1, "operation")
-    inputs, targets = session.timeline.trainer.batches.at(session.step_index)
-    for focus in (0, 5, 7):
-        session.focus = focus
-        reading.refresh()
-        shown = reading.buffers(6)
-        np.testing.assert_allclose(shown.values["inputs"], inputs[focus], atol=1e-7)
-        np.testing.assert_allclose(shown.target, targets[focus], atol=1e-7)
-        expected = session.network(inputs[focus : focus + 1])[0]
-        np.testing.assert_allclose(shown.values["sigmoid 1"], expected, atol=1e-6)
-
-
 def test_a_dropout_leaves_out_what_the_step_left_out() -> None:
     net = sv.Network([sv.Dense(3, 20), sv.Dropout(20, 0.5), sv.Dense(20, 3)], seed=0)
     session = sv.Session(net, data.Rgb(), optimizer=sv.SGD(0.1), batch=4, engine="python")
@@ -169,22 +131,6 @@ def test_the_pixels_of_a_digit_are_grey() -> None:
     grey = buffers.tints["inputs"]
     assert grey.shape == (64, 3) and (grey == grey[:, :1]).all()
     np.testing.assert_allclose(grey[:, 0], buffers.values["inputs"])
-
-
-def test_asking_for_the_exhibit_moves_nothing(reading: LiveValues) -> None:
-    session = reading.session
-    before = session.network.bank.value.copy()
-    reading.refresh()
-    assert isinstance(reading.exhibit, Swatches) and session.step_index == 2
-    inputs, _ = session.data.palette
-    np.testing.assert_allclose(reading.exhibit.outputs[1:], session.network(inputs), atol=1e-6)
-    np.testing.assert_array_equal(session.network.bank.value, before)
-    first = reading.exhibit
-    reading.refresh()
-    assert reading.exhibit is first  # nothing has moved
-    session.advance(1)
-    reading.refresh()
-    assert reading.exhibit is not first
 
 
 def test_the_sample_in_use_is_marked_in_the_exhibit(reading: LiveValues) -> None:
@@ -216,12 +162,6 @@ def pictures_of(reading: LiveValues) -> Mapping[str, np.ndarray]:
 
 def rows_of(reading: LiveValues) -> int:
     return len(pictures_of(reading)["output"])
-
-
-def test_a_picture_in_a_file_has_its_full_resolution() -> None:
-    reading = LiveValues(texture())
-    reading.refresh()
-    assert rows_of(reading) == 90 and not reading.pending
 
 
 def test_a_session_at_rest_is_shown_in_full_resolution_when_that_is_there() -> None:
@@ -271,21 +211,6 @@ def test_no_picture_waits_for_the_exhibit(monkeypatch: pytest.MonkeyPatch) -> No
     assert all(same)  # each with the numbers that it was asked with
 
 
-def test_a_small_network_is_shown_in_full_resolution_while_it_learns() -> None:
-    session = texture(hidden=4)
-    reading = LiveValues(session, 0.0)
-    until(lambda: reading.refresh() or (reading.exhibit is not None and not reading.pending))
-    session.play()
-    try:
-        kept = [pictures_of(reading)]
-        for _ in range(3):
-            until(lambda: reading.refresh() or pictures_of(reading) is not kept[-1])
-            kept.append(pictures_of(reading))
-        assert [len(each["output"]) for each in kept] == [90] * 4
-    finally:
-        session.pause()
-
-
 def test_an_exhibit_of_other_data_is_not_shown_when_it_comes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -329,23 +254,6 @@ def test_a_long_curve_has_few_points(reading: LiveValues) -> None:
     session = advanced(sv.Session(net, data.Xor(), optimizer=sv.SGD(0.1), engine="cpu"), 3_000)
     curve = LiveValues(session).curves.read()
     assert len(curve.steps) == len(curve.losses) <= 2 * POINTS and curve.steps[-1] >= 2_990
-
-
-def test_while_it_plays_numbers_come_without_holding_it_up(reading: LiveValues) -> None:
-    session = reading.session
-    session.play()
-    try:
-        seen = []
-        start = time.perf_counter()
-        while len(set(seen)) < 3 and time.perf_counter() - start < 20.0:
-            reading.refresh()
-            seen.append(float(reading.numbers.value[0]))
-            time.sleep(0.005)
-    finally:
-        session.pause()
-    assert len(set(seen)) >= 3
-    reading.refresh()
-    np.testing.assert_array_equal(reading.numbers.value, session.network.bank.value)
 
 
 def test_an_expression_has_numbers_and_no_sample() -> None:

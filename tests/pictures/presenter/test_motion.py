@@ -50,15 +50,6 @@ def viewer(colours: sv.Session) -> Viewer:
     return Viewer(colours)
 
 
-def test_at_rest_nothing_is_shown(viewer: Viewer) -> None:
-    assert not viewer.look(0.0) and viewer.shown() == ("", 1.0)
-    assert not viewer.motion.walking and viewer.motion.done == 0
-    mixed = viewer.mixed()
-    np.testing.assert_array_equal(mixed.colors, viewer.session.network.bank.value)
-    np.testing.assert_array_equal(mixed.sizes, viewer.session.network.bank.grad)
-    assert mixed.before is None
-
-
 def test_an_operation_is_shown_from_its_beginning_to_its_end(viewer: Viewer) -> None:
     names = [moment.name for moment in viewer.reading.moments]
     for number, name in enumerate(names):
@@ -188,20 +179,6 @@ def test_light_catches_up_with_a_picture_that_took_two_seconds(viewer: Viewer) -
     assert runs(seen) == [1, 2, 3, 4]  # of the step that is under way
 
 
-def test_light_goes_over_the_end_of_a_step_and_back(viewer: Viewer) -> None:
-    count = len(viewer.reading.moments)
-    viewer.session.advance(count - 1, "operation")
-    watch(viewer, 0.0, 2.0)
-    viewer.session.advance(3, "operation")
-    assert runs(watch(viewer, 10.0, 2.0)) == [count, 1, 2]
-    viewer.session.back(4, "operation")
-    seen = watch(viewer, 20.0, 2.0)
-    # Undone: what lights up at the end of each is the operation before.
-    assert runs(seen) == [2, 1, count, count - 1, count - 2]
-    parts = [part for number, part in seen if number == count]
-    assert parts == sorted(parts, reverse=True)
-
-
 def test_whoever_turns_round_sees_both_ways(viewer: Viewer) -> None:
     viewer.session.advance(3, "operation")
     watch(viewer, 0.0, 2.0)
@@ -295,16 +272,6 @@ def test_of_a_way_over_many_steps_the_last_one_is_shown() -> None:
     assert passed((6, 3), (2, 9), 12).numbers == [11, 10]
 
 
-def test_with_reduced_motion_all_is_done_at_once(colours: sv.Session) -> None:
-    viewer = Viewer(colours, cuts=True)
-    for name in ("zero_grad", "affine 0", "tanh 0"):
-        colours.advance(1, "operation")
-        assert not viewer.look(1.0) and viewer.shown() == (name, 1.0)
-    colours.back(1, "operation")
-    assert not viewer.look(2.0) and viewer.shown() == ("affine 0", 1.0)
-    assert not viewer.reading.held and viewer.motion.done == 2
-
-
 def test_cubes_go_from_the_numbers_before_to_those_after(viewer: Viewer) -> None:
     bank = viewer.session.network.bank
     count = len(viewer.reading.moments)
@@ -326,13 +293,3 @@ def test_cubes_go_from_the_numbers_before_to_those_after(viewer: Viewer) -> None
     np.testing.assert_allclose(viewer.mixed().sizes, grad, rtol=1e-5)
     viewer.look(22.0)
     assert not viewer.mixed().sizes.any() and viewer.mixed().before is None
-
-
-def test_what_changes_no_numbers_changes_no_cubes(viewer: Viewer) -> None:
-    viewer.session.advance(1, "operation")
-    for number in range(3):
-        viewer.session.advance(1, "operation")
-        viewer.look(10.0 * number)
-        mixed = viewer.mixed()
-        np.testing.assert_array_equal(mixed.colors, viewer.session.network.bank.value)
-        assert mixed.before is None

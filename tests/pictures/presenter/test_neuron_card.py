@@ -103,28 +103,6 @@ def test_the_1_sends_the_biases() -> None:
     assert [cells[1] for cells in table.rows] == ["1"] * 8
 
 
-def test_only_what_is_computed_so_far_is_on_the_card(colours: sv.Session) -> None:
-    colours.advance(2)
-    stage = Stage(colours)
-    stage.pin(("sigmoid 1", 0))
-    seen = {}
-    for i, name in enumerate(colours.operations):
-        colours.advance(1, "operation")
-        for now in (10.0 * i, 10.0 * i + 9.0):
-            stage.tick(now)
-            stage.frame_data()
-        card = stage.frame_data().pinned
-        assert card is not None
-        seen[name] = card
-    assert lines_of(seen["affine 0"], "large") == ["not computed yet"]
-    assert not tables_of(seen["affine 0"])
-    assert tables_of(seen["affine 1"])
-    assert not any("sigmoid(" in words for words in lines_of(seen["affine 1"]))
-    assert any("sigmoid(" in words for words in lines_of(seen["sigmoid 1"]))
-    assert not any(words.startswith("delta") for words in lines_of(seen["loss"]))
-    assert any(words.startswith("delta") for words in lines_of(seen["delta 1"]))
-
-
 def every_kind() -> sv.Session:
     layers = [
         sv.Conv2d((1, 6, 6), 2, 3, activation="relu"),
@@ -168,17 +146,6 @@ def test_of_many_terms_the_largest_come_first_and_the_bias_before_them() -> None
     assert arrives.rows[0][0] == "bias" and len(arrives.rows) == 40
     sizes = [abs(float(cells[3])) for cells in arrives.rows[1:]]
     assert sizes == sorted(sizes, reverse=True)
-
-
-def test_a_hovered_neuron_has_a_short_card(colours: sv.Session) -> None:
-    colours.advance(2)
-    stage = Stage(colours)
-    stage.hover_neuron = ("sigmoid 1", 0)
-    card = stage.frame_data().hover
-    assert card is not None and card.name == "Output R"
-    assert [name for name, _ in card.facts] == ["sum", "value", "target", "delta"]
-    stage.pin(("sigmoid 1", 0))
-    assert stage.frame_data().hover is None
 
 
 @pytest.mark.parametrize("make", [rgb, pytest.param(every_kind, marks=pytest.mark.slow)])

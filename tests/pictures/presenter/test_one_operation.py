@@ -10,7 +10,6 @@ import scalarviz as sv
 from scalarviz.core.model.program import Moment
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.training.session.caption import Caption
-from tests.patience import HANG
 
 COUNT = 12  # operations of a step of colours
 
@@ -60,33 +59,6 @@ def test_while_the_light_catches_up_the_caption_is_of_the_operation_that_is_lit(
         before = current
         lit.append(current)
     assert len(set(lit)) > 2 and before == colours.clock.operation
-
-
-def test_a_caption_of_an_operation_left_behind_leaves_the_session_where_it_is(
-    colours: sv.Session,
-) -> None:
-    colours.advance(2)
-    colours.advance(3, "operation")
-    stage = Stage(colours, patience=HANG)
-    stage.tick(0.0), stage.frame_data()
-    colours.advance(11, "operation")
-    here, values = colours.timeline.here, colours.network.bank.value.copy()
-    stage.tick(1.0)
-    assert seen(stage)[1] == 4
-    assert colours.timeline.here == here and not colours.current_branch.journal
-    assert (colours.network.bank.value == values).all()
-
-
-def test_who_goes_back_to_the_start_of_a_step_is_told_of_the_training(colours: sv.Session) -> None:
-    colours.advance(2)
-    colours.advance(1, "operation")
-    stage = Stage(colours)
-    stage.tick(0.0), stage.frame_data()
-    colours.back(1, "operation")
-    stage.tick(1.0)
-    assert seen(stage)[1:] == (1, "A new step begins: the last pushes are forgotten.")
-    stage.tick(9.0)
-    assert seen(stage) == (None, 0, f"After 2 steps the loss is {colours.loss:.3g}.")
 
 
 @pytest.mark.parametrize("unit", ["operation", "phase"])

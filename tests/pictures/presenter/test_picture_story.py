@@ -1,6 +1,5 @@
 """What is said of pictures, norms over a batch, dropout and residuals, with their real numbers."""
 
-import re
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from scalarviz.base.texts import texts
 from scalarviz.pictures.presenter.captions.backward import BACKWARD_KINDS
 from scalarviz.pictures.presenter.captions.moments import FORWARD_KINDS, caption
 from scalarviz.pictures.presenter.cards import arithmetic
-from scalarviz.pictures.presenter.paths import middle, weights_from, weights_into
+from scalarviz.pictures.presenter.paths import weights_from, weights_into
 from scalarviz.pictures.presenter.traced_weight import path
 from scalarviz.pictures.view.frame_data import Line
 from scalarviz.pictures.view.lights import lights
@@ -113,17 +112,6 @@ def test_a_weight_of_a_kernel_is_told_at_all_its_places() -> None:
     assert any(words.startswith("It is used at 16 places of each sample") for words in said_of_it)
 
 
-def test_all_windows_that_see_a_pixel_give_back_to_it() -> None:
-    session = pictures()
-    told = walk(session, 1 * 18 + 9 + 4)["input gradient 2.0"]
-    (line,) = told.numbers
-    assert re.search(r"map 1 at \d, \d", told.title) and "more" in line
-    place = path(session.network.program, 31)
-    i = next(k for k, o in enumerate(session.network.program.operations) if o.label == "2.0")
-    arrived = held(session, "convolution 2.0").gradient[0, place[i][1]]
-    assert agrees(arrived, numbers_in(line)[-1])
-
-
 def test_a_batch_norm_tells_the_mean_and_the_variance_of_its_feature() -> None:
     session = pictures()
     told = walk(session, 31)["batch_norm 1"]
@@ -149,17 +137,6 @@ def test_a_frozen_batch_norm_tells_its_running_numbers() -> None:
     assert count.endswith(texts()["captions.batch_norm.running"])
     y = held(session, "batch_norm 1").outputs[0].reshape(3, 4, 4)[1, 2, 2]
     assert agrees(y, numbers_in(line)[-1])
-
-
-def test_a_branch_and_its_sum_are_told_on_both_ways() -> None:
-    session = pictures()
-    told = walk(session, 31)
-    assert told["branch 2"].title.startswith("The numbers go two ways")
-    for name in ("sum 2", "branch gradient 2"):
-        (line,) = told[name].numbers
-        straight, through, total = numbers_in(line)
-        assert agrees(float(straight) + float(through), total)
-    assert told["sum gradient 2"].title.endswith("goes on unchanged, on both ways.")
 
 
 @pytest.mark.parametrize("is_out", [False, True])
@@ -223,10 +200,6 @@ def test_weights_of_an_output_and_of_an_input_are_those_of_all_uses(made: Any) -
             assert sorted(zip(found_rows.tolist(), into.tolist(), strict=True)) == sorted(
                 zip(rows[mine].tolist(), written[mine].tolist(), strict=True)
             )
-
-
-def test_the_middle_of_a_square_is_in_the_middle_of_its_middle_line() -> None:
-    assert [middle(n) for n in (1, 2, 4, 9, 16, 64)] == [0, 1, 3, 6, 10, 36]
 
 
 # Lights.

@@ -79,23 +79,6 @@ def test_maps_follow_the_training_and_are_not_made_twice_of_the_same() -> None:
     assert np.abs(later.values["affine 0"] - first.values["affine 0"]).max() > 1e-6
 
 
-def test_discrete_maps_have_two_colors_only() -> None:
-    stage = Stage(learned(circle()))
-    stage.neuron_maps = stage.discrete = True
-    shown = stage.frame_data()
-    assert shown.maps is not None and isinstance(shown.exhibit, Plane) and shown.exhibit.discrete
-    for name in shown.maps.values:
-        parts = shown.maps.parts(name)
-        assert set(np.unique(parts)) <= {-1.0, 1.0}
-        np.testing.assert_array_equal(parts > 0.0, shown.maps.values[name] > 0.0)
-
-
-def test_what_does_not_lie_in_a_plane_has_no_maps(colours: sv.Session) -> None:
-    stage = Stage(colours)
-    stage.neuron_maps = stage.test_points = stage.discrete = True
-    assert stage.frame_data().maps is None and not stage.has_plane
-
-
 def test_a_network_too_large_for_maps_has_none() -> None:
     stage = Stage(learned(circle(), (2, 100, 1)))
     stage.neuron_maps = True
@@ -206,18 +189,3 @@ def test_a_low_card_has_a_smaller_map_and_a_lower_one_none(high: float, drawn: f
     sizes = [box.width for box, _ in canvas.images_drawn]
     assert (sizes[0] >= drawn) if drawn else not sizes
     assert canvas.extent().bottom <= 20.0 + high
-
-
-def test_the_sphere_of_the_biases_has_no_map() -> None:
-    stage = Stage(learned(circle()))
-    stage.pin(("inputs", 2))
-    card = stage.frame_data().pinned
-    assert card is not None and not any(isinstance(each, Drawing) for each in card.blocks)
-
-
-def test_a_network_with_a_branch_has_maps() -> None:
-    layers = [sv.Dense(2, 3), sv.Residual(sv.Dense(3, 4, "tanh"), sv.Dense(4, 3)), sv.Dense(3, 1)]
-    stage = Stage(sv.Session(sv.Network(layers, seed=0), circle(), batch=10, engine="python"))
-    stage.frame_data()
-    maps = PlaneMaps(stage.reading).now()
-    assert maps is not None and np.isfinite(maps.values["sum 1"]).all()

@@ -5,7 +5,6 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base.checks.numbers import shorten
-from scalarviz.core.model.weight import Weight
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view.cubes.picking import half_sides
@@ -126,18 +125,6 @@ def test_messages_do_not_pile_up(stage: Stage) -> None:
     assert stage.messages.chips() == [("second", "return"), ("later", "")]
 
 
-def test_a_weight_is_pinned_as_well_as_its_row(stage: Stage) -> None:
-    network = stage.session.network
-    stage.pin(network.weight(40))
-    assert stage.pinned == 40 and stage.session.pinned == [40]
-    stage.pin(network.layers[0].perceptrons[1].bias)
-    assert stage.pinned == network.layers[0].perceptrons[1].bias.index
-    with refused(InputError, "32"):
-        stage.pin(network.layers[0])
-    with refused(OwnershipError, "Weight"):
-        stage.pin(Weight(1.0))
-
-
 def test_frozen_cubes_stand_between_bars(studio: Studio, stage: Stage) -> None:
     plain = studio.stage(stage, 0.0, SIZE)
     stage.session.freeze([30])
@@ -184,19 +171,6 @@ def test_a_click_on_the_strip_goes_to_just_after_that_operation(
     assert stage.pinned == 3
 
 
-def test_the_mouse_over_an_operation_shows_the_name_that_the_session_uses(
-    studio: Studio, stage: Stage
-) -> None:
-    studio.stage(stage, 0.0, SIZE)
-    box, done = stage.picture().cells[2]
-    stage.hover_at(box.x + 3.0, box.y + 3.0)
-    assert stage.frame_data().hovered == done and stage.hover is None
-    name = stage.session.timeline.here.moments[done - 1].name
-    assert name in words(studio, stage)
-    stage.hover_at(-1.0, -1.0)
-    assert name not in words(studio, stage)
-
-
 def test_nothing_is_picked_through_band_strip_exhibit_or_card(studio: Studio, stage: Stage) -> None:
     stage.pin(3)
     studio.stage(stage, 0.0, (1200, 800))
@@ -212,16 +186,6 @@ def test_nothing_is_picked_through_band_strip_exhibit_or_card(studio: Studio, st
     inner = parts.inner
     xs, ys = np.linspace(inner.x, inner.right, 40), np.linspace(inner.y, inner.bottom, 40)
     assert any(stage.target_at(x, y).row is not None for x in xs for y in ys)
-
-
-def test_the_pointer_asks_nothing_of_the_session(
-    studio: Studio, stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    studio.stage(stage, 0.0, SIZE)
-    cubes = places(stage, SIZE)
-    monkeypatch.setattr(stage.reading, "refresh", lambda: pytest.fail("it looked again"))
-    stage.hover_at(*cubes[3])
-    assert stage.hover == 3
 
 
 # Neurons.
@@ -274,20 +238,6 @@ def test_the_pixel_of_an_image_is_found(studio: Studio) -> None:
         assert stage.hover_neuron == (maps.values, place)
     stage.hover_at(-1.0, -1.0)
     assert stage.hover_neuron is None
-
-
-def test_the_nearer_one_of_a_cube_and_a_sphere_is_found(studio: Studio, stage: Stage) -> None:
-    """Cubes of the second wall cover an output when one looks along the flow."""
-    stage = Stage(stage.session)
-    studio.stage(stage, 0.0, (1280, 800))
-    stage.orbit(-400.0, 0.0)
-    studio.stage(stage, 9.0, (1280, 800))
-    found, covered = spheres(stage, (1280, 800)), 0
-    for neuron, place in found.items():
-        stage.hover_at(*place)
-        assert (stage.hover is None) == (stage.hover_neuron is not None)
-        covered += stage.hover_neuron != neuron
-    assert 0 < covered < len(found)
 
 
 def test_a_perceptron_is_pinned_as_its_neuron(stage: Stage) -> None:

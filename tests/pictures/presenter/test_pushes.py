@@ -7,7 +7,6 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.pictures.presenter.pushes import pushes
-from scalarviz.pictures.presenter.stage import Stage
 
 GRAD = np.arange(1.0, 60.0)
 
@@ -64,24 +63,3 @@ def test_infinite_gradients_do_not_disturb_the_others(name: str, colours: sv.Ses
         assert (found is None) == (usual is None)
         if found is not None:
             np.testing.assert_array_equal(found[2:], usual[2:])
-
-
-def test_at_rest_nothing_is_pushed(colours: sv.Session) -> None:
-    program = colours.network.program
-    none = np.zeros(len(GRAD), np.bool_)
-    assert pushes(program, program.moments, 0, 1.0, GRAD, GRAD, none) is None
-
-
-@pytest.mark.parametrize("name", ["weight gradient 1", "weight gradient 0"])
-def test_a_stage_shows_the_gradients_of_the_bank(colours: sv.Session, name: str) -> None:
-    colours.advance(2)
-    stage = Stage(colours, reduced_motion=True)
-    stage.frame_data()
-    for moment in colours.operations:
-        colours.advance(1, "operation")
-        shown = stage.frame_data().cubes.pushes
-        if moment == name:
-            break
-    known = np.isfinite(shown)
-    np.testing.assert_allclose(shown[known], np.asarray(colours.network.bank.grad)[known])
-    assert known.sum() == (27 if name == "weight gradient 1" else 59)

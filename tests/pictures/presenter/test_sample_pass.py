@@ -5,10 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 import scalarviz as sv
-from scalarviz.core.formulas.losses import LOSSES
 from scalarviz.core.model.operations import NONE
 from scalarviz.pictures.presenter.cards import arithmetic
 from scalarviz.pictures.presenter.channels import Source, names_of, read
@@ -20,7 +18,7 @@ from scalarviz.pictures.presenter.sample_pass import (
     forward_products,
     gradient_products,
 )
-from scalarviz.pictures.view.frame_data import Line, Table
+from scalarviz.pictures.view.frame_data import Table
 from scalarviz.training.session.session import Session
 from tests.sessions import advanced
 from tests.strategies import networks
@@ -96,14 +94,6 @@ def test_every_buffer_holds_what_the_session_says(kind: str, engine: str) -> Non
     assert all(each.upstream is not None for each in seen[program.first_parameters :])
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_the_gradient_of_each_loss_is_that_of_the_batch(loss: str) -> None:
-    output = "linear" if "cross_entropy" in loss else "sigmoid"
-    session = session_of([sv.Dense(3, 4, "tanh"), sv.Dense(4, 2, output)], loss=loss)
-    before_the_step(session)
-    assert_same(session)
-
-
 @given(made=networks())
 def test_the_products_of_all_samples_add_up_to_the_gradient(
     made: tuple[sv.Network, np.ndarray],
@@ -154,15 +144,6 @@ def test_a_neuron_is_saturated_where_it_hardly_answers(name: str, low: float, hi
         assert bool(flat) == (not low < z < high)
 
 
-@given(scale=st.sampled_from([1e200, np.inf, np.nan]))
-def test_numbers_that_have_gone_astray_go_through(scale: float) -> None:
-    net = sv.Network([3, 4, 2], "tanh", output="sigmoid", seed=0)
-    value = np.full(len(net.bank), scale)
-    way = forward(net.program, value, np.ones(3))
-    assert set(way.values) == {buffer.name for buffer in net.program.buffers}
-    forward_products(net.program, value, way)
-
-
 # What the inspector says.
 
 
@@ -184,26 +165,6 @@ def test_the_terms_that_are_displayed_add_up_to_the_gradient(kind: str) -> None:
         for cells in table.rows:
             x, g, product = (float(cell) for cell in cells[1:])
             assert x * g == pytest.approx(product, abs=0.06 * np.abs(shown).max())
-
-
-def test_the_arithmetic_ends_in_what_the_weight_becomes() -> None:
-    session = session_of(LAYERS["tanh"]())
-    session.optimizer = sv.Adam(0.01)
-    session.advance(2)
-    before_the_step(session)
-    said = [arithmetic(session, row) for row in range(len(session.network.bank))]
-    session.advance(1, "operation")
-    for row, blocks in enumerate(said):
-        last = blocks[-1]
-        assert isinstance(last, Line) and last.words.startswith("new w = ")
-        number = float(last.words.rpartition(" = ")[2])
-        assert number == pytest.approx(session.network.bank.value[row], rel=0.06, abs=1e-4)
-
-
-def test_before_the_first_step_there_is_nothing_to_add_up() -> None:
-    session = session_of(LAYERS["tanh"]())
-    (only,) = arithmetic(session, 0)
-    assert isinstance(only, Line) and only.aside == "no step yet"
 
 
 # Channels.

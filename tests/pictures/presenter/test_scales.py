@@ -40,13 +40,6 @@ def test_a_stop_is_1_2_or_5_times_a_power_of_ten_and_the_next_above(number: floa
     assert below < number
 
 
-def test_there_is_no_stop_for_nothing() -> None:
-    assert stop_above(0.0) == stop_above(float("nan")) == 0.0
-    scales = Scales()
-    scales.choose([(numbers(0.0), PLATES)])
-    assert scales.of("value", PLATES).tolist() == [1.0, 1.0]
-
-
 def test_a_scale_grows_at_most_once_in_five_seconds() -> None:
     scales = Scales()
     scales.choose([(numbers(0.8), PLATES)])
@@ -72,17 +65,6 @@ def test_what_exceeds_a_scale_that_may_not_grow_yet_is_counted() -> None:
     scales.follow([(source, PLATES)], 5.0)
     assert scales.of("value", PLATES).tolist() == [10.0, 10.0]
     assert scales.clipped(PLATES, source.numbers.value) == 0
-
-
-def test_it_never_shrinks_by_itself_and_does_if_it_is_chosen() -> None:
-    scales = Scales()
-    scales.choose([(numbers(30.0), PLATES)])
-    for now in (0.0, 6.0, 1e6):
-        scales.follow([(numbers(0.01), PLATES)], now)
-        assert scales.of("value", PLATES).tolist() == [50.0, 50.0]
-    scales.choose([(numbers(0.01), PLATES)])
-    assert scales.of("value", PLATES).tolist() == [0.01, 0.01]
-    assert scales.grown(1e6) is None
 
 
 def test_growth_is_said_for_some_seconds() -> None:
@@ -120,19 +102,3 @@ def test_the_first_gradient_has_a_scale_of_its_own_and_changes_no_other() -> Non
     assert scales.grown(1.0) is None  # it has not grown, it is the first
     scales.follow([(numbers(1.5, grads=3e-4), PLATES)], 1.1)
     assert scales.of("value", PLATES).tolist() == [2.0, 2.0]
-
-
-def test_infinity_and_no_number_have_no_scale() -> None:
-    scales = Scales()
-    scales.choose([(numbers(0.8), PLATES)])
-    scales.follow([(numbers(np.inf, np.nan), PLATES)], 10.0)
-    assert scales.of("value", PLATES).tolist() == [1.0, 1.0]
-
-
-def test_a_clock_that_is_set_back_does_not_hold_a_scale() -> None:
-    """Several pictures of one session each begin at time 0."""
-    scales = Scales()
-    scales.choose([(numbers(0.8), PLATES)])
-    scales.follow([(numbers(1.5), PLATES)], 100.0)
-    scales.follow([(numbers(4.0), PLATES)], 0.0)
-    assert scales.of("value", PLATES).tolist() == [5.0, 5.0]

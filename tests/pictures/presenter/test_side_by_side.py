@@ -11,7 +11,7 @@ from scalarviz import data
 from scalarviz.errors import InputError, ScalarvizError, UnknownNameError
 from scalarviz.pictures.presenter.channels import DIFFERENCE
 from scalarviz.pictures.presenter.scales import stop_above
-from scalarviz.pictures.presenter.several import Several, alike
+from scalarviz.pictures.presenter.several import Several
 from scalarviz.pictures.presenter.side_by_side import SideBySide
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.training.session.shared_clock import SharedClock
@@ -88,18 +88,6 @@ def test_branches_are_named_by_their_numbers() -> None:
     twin.switch(0)
     several = Several.of([session, twin])
     assert several is not None and several.names == ("3-8-3, branch 1", "3-8-3, branch 0")
-
-
-def test_a_compiled_function_is_named_too() -> None:
-    slope = sv.Value(0.5, label="slope")
-    line = sv.compile(lambda x: slope * x, inputs=1)
-    session = sv.Session(line, ([[0.0], [1.0]], [[0.0], [2.0]]), engine="cpu")
-    several = Several.of([session, rgb()])
-    assert several is not None and len(set(several.names)) == 2
-
-
-def test_anything_but_a_list_or_a_dict_is_not_several() -> None:
-    assert Several.of(rgb()) is None and Several.of(3) is None and Several.of("rgb") is None
 
 
 @pytest.mark.parametrize(
@@ -181,21 +169,6 @@ def test_channels_of_one_session_are_zeros_in_the_others() -> None:
 # Pictures.
 
 
-def test_equal_sessions_have_equal_panes(studio: Studio) -> None:
-    shown = beside(rgb(), rgb())
-    shown.silent = True
-    pixels = shot(studio, shown)
-    boxes = shown._panes.panes
-    assert boxes[0].width == boxes[1].width == 400.0
-    rows = slice(27, int(boxes[0].bottom) - 1)  # below the names
-    left, right = pixels[rows, 2:398], pixels[rows, 402:798]
-    assert is_same(left, right)
-    shown.stages[1].session.advance(1)
-    pixels = shot(studio, shown)
-    assert not is_same(pixels[rows, 402:798], right)
-    assert np.array_equal(pixels[rows, 2:398], left)
-
-
 def test_a_pane_shows_what_a_stage_of_its_own_shows(studio: Studio) -> None:
     session, other = rgb((3, 3)), xor()
     shown = beside(session, other)
@@ -209,17 +182,6 @@ def test_a_pane_shows_what_a_stage_of_its_own_shows(studio: Studio) -> None:
     size = int(box.width), int(box.height)
     seen = studio.stage(alone, size=size)
     assert is_same(pixels[: size[1] - 1, : size[0] - 1], seen[:-1, :-1])
-
-
-def test_a_picture_changes_nothing(studio: Studio) -> None:
-    sessions = [rgb(), xor()]
-    before = [(s.clock, s.network.bank.value.tobytes(), len(s.losses)) for s in sessions]
-    shown = beside(*sessions)
-    shown.pin([3, None])
-    shot(studio, shown)
-    shown.leave()
-    assert [s.pinned for s in sessions] == [[], []]
-    assert [(s.clock, s.network.bank.value.tobytes(), len(s.losses)) for s in sessions] == before
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
@@ -291,15 +253,6 @@ def test_every_operation_has_its_light_in_its_pane(studio: Studio) -> None:
     assert any("adds up" in words for words in shown._picture.words)
 
 
-def test_the_chosen_pane_has_a_frame_unless_the_picture_is_silent(studio: Studio) -> None:
-    shown = beside(rgb(), rgb((3, 3)))
-    framed = shot(studio, shown)
-    shown.silent = True
-    plain = shot(studio, shown)
-    changed = (framed != plain).any(axis=2)
-    assert changed[:, :3].any() and not changed[:300, 410:].any()
-
-
 def test_the_curves_have_marks_where_a_session_stopped_by_itself(studio: Studio) -> None:
     first, second = rgb(), rgb((3, 3))
     second.stop_when("loss < 100")
@@ -343,18 +296,6 @@ def test_the_difference_to_the_first_is_a_channel_where_shapes_agree(studio: Stu
     assert "the first" in words[0] and "another shape" in words[2]
 
 
-def test_the_difference_follows_the_operations_of_both(studio: Studio) -> None:
-    shown = beside(rgb(), rgb(optimizer=sv.SGD(0.1)))
-    shown.color = shown.size = DIFFERENCE
-    for stage in shown.stages:
-        stage.session.advance(len(stage.session.operations), "operation")
-    panes = shown.frame_data()
-    values = [stage.session.network.bank.value for stage in shown.stages]
-    assert np.array_equal(panes[1].cubes.colors, values[1] - values[0])
-    shown.stages[0].session.edit(3, np.float32(2.0))
-    assert shown.frame_data()[1].cubes.colors[3] == values[1][3] - np.float32(2.0)
-
-
 @pytest.mark.parametrize("make", [lambda: beside(rgb(), rgb((3, 3))), lambda: Stage(rgb())])
 def test_without_another_network_of_the_shape_there_is_no_difference(make: Any) -> None:
     shown = make()
@@ -364,11 +305,6 @@ def test_without_another_network_of_the_shape_there_is_no_difference(make: Any) 
     with refused(InputError, DIFFERENCE):
         shown.size = DIFFERENCE
     assert shown.color == shown.size == "value"
-
-
-def test_networks_are_alike_if_all_operations_are() -> None:
-    assert alike(rgb(), rgb(first=4, optimizer=sv.Adam(0.1)))
-    assert not alike(rgb(), rgb((3, 4, 3))) and not alike(rgb(), xor())
 
 
 # Branches.

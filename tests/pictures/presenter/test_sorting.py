@@ -63,22 +63,10 @@ def test_mistakes_are_counted_by_what_it_is_and_what_is_said() -> None:
     assert counts.tolist() == wanted.tolist()
 
 
-def test_where_a_network_is_slow_it_is_asked_for_fewer() -> None:
-    known = digits()
-    assert sorting(knowing(known), known, "python").confusion.all == SLOWLY
-
-
 def test_without_held_out_digits_it_is_asked_for_those_it_trains_on() -> None:
     known = digits(held_out=0.0)
     shown = sorting(knowing(known), known, "cpu")
     assert shown.aside == "training 100.0%" and shown.of == "training digits"
-
-
-def test_fewer_classes_leave_more_of_each() -> None:
-    known = digits(digits="89")
-    shown = sorting(knowing(known), known, "cpu")
-    assert set(shown.labels) == {8, 9} and len(shown.confusion.counts) == 10
-    assert np.bincount(shown.labels)[8:].tolist() == [40, 40]
 
 
 def test_a_large_picture_is_reduced_to_averages() -> None:

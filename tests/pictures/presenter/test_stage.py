@@ -11,9 +11,8 @@ from scalarviz.pictures.presenter.channels import CHANNELS
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view import scenery
 from scalarviz.pictures.view.scene.camera import Camera
-from scalarviz.pictures.view.scene.frame import Division
 from tests.pictures.presenter.conftest import SIZE, words
-from tests.studio import Studio, at, corners, ground_of, places, shade
+from tests.studio import Studio, at, ground_of, places, shade
 from tests.wording import refused
 
 BESIDE = (-0.15, -0.15)  # the number that is written on a cube, in cells
@@ -42,22 +41,6 @@ def assert_right_colors(
 
 
 # What is written.
-
-
-def test_names_and_numbers_are_on_the_picture(studio: Studio, stage: Stage) -> None:
-    said = words(studio, stage, (1280, 800))
-    layers = "layer 0  3 → 8  tanh", "layer 1  8 → 3  sigmoid"
-    for expected in ("colours", "About it.", *layers):
-        assert expected in said
-    assert said.count("R") == said.count("G") == said.count("B") == 2  # they go in and come out
-
-
-def test_the_step_is_said_above_the_loss_where_no_control_says_it(
-    studio: Studio, stage: Stage
-) -> None:
-    assert words(studio, stage, (1280, 800)).count("step 3") == 1  # at the end of the axis
-    stage.silent = True
-    assert words(studio, stage, (1280, 800)).count("step 3") == 2
 
 
 def test_the_legend_has_the_numbers_of_the_scales(studio: Studio, stage: Stage) -> None:
@@ -149,14 +132,6 @@ def test_each_channel_is_what_it_says(
             np.testing.assert_array_equal(shown.colors, known[name])
         assert (np.abs(shown.colors) <= max(shown.color_scales)).all() and not shown.clipped
         assert len(set(shown.color_scales.tolist())) <= (2 if per_layer else 1)
-
-
-def test_the_last_change_is_that_of_the_step_before(studio: Studio, stage: Stage) -> None:
-    before = stage.session.network.bank.value.copy()
-    stage.session.advance(1)
-    stage.color = "last change"
-    shown = stage.frame_data().cubes.colors
-    np.testing.assert_allclose(shown, stage.session.network.bank.value - before, atol=1e-7)
 
 
 def test_an_unknown_channel_is_refused(stage: Stage) -> None:
@@ -277,16 +252,6 @@ def test_a_session_can_be_exchanged_for_another(studio: Studio, stage: Stage) ->
     assert_right_colors(studio, stage)
 
 
-def test_values_are_shown_in_place_of_a_channel_that_another_session_lacks(stage: Stage) -> None:
-    def given(optimizer: sv.Optimizer) -> sv.Session:
-        return sv.Session(sv.Network([2, 1]), data.Xor(), optimizer=optimizer, engine="python")
-
-    stage.replace(given(sv.Adam(0.1)))
-    stage.color, stage.size = "m", "gradient"
-    stage.replace(given(sv.SGD(0.1)))
-    assert (stage.color, stage.size) == ("value", "gradient")
-
-
 @pytest.mark.parametrize("layout", ["posters", "crossbar"])
 def test_a_layout_can_be_exchanged(studio: Studio, stage: Stage, layout: str) -> None:
     studio.stage(stage, 0.0, SIZE)
@@ -345,19 +310,6 @@ def test_twice_the_pixels_show_the_same(studio: Studio, stage: Stage, ratio: int
     twice = studio.stage(stage, 0.0, SIZE, ratio)
     halved = twice.reshape(SIZE[1], 2, SIZE[0], 2, 3).mean(axis=(1, 3))
     assert np.abs(halved - once).mean() < 3.0
-
-
-@pytest.mark.parametrize("layout", ["crossbar", "posters"])
-def test_sixteen_layers_are_in_the_picture(studio: Studio, layout: str) -> None:
-    net = sv.Network([3, *[8, 5, 9, 4] * 4, 3], "tanh", seed=0)
-    x = np.random.default_rng(0).normal(size=(8, 3))
-    session = sv.Session(net, (x, x), optimizer=sv.SGD(0.1), engine="python")
-    stage = Stage(session, camera="flat", layout=layout)
-    size = (1600, 900)
-    assert_right_colors(studio, stage, size)
-    see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *size)
-    inner = Division.of(*size).inner
-    assert all(inner.has(x, y) for x, y in see(corners(stage.plan.plates)).xy)
 
 
 def test_the_eye_may_stand_in_the_middle_of_the_scene(studio: Studio) -> None:

@@ -7,10 +7,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.pictures.draw2d.colors import rgb
-from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.view.lights import DIM, FLASH
-from tests.studio import Studio, above_number, assert_dimmed, at, lit, shade
-from tests.walk import NAMES, SIZE, Walk, biases, faded
+from tests.studio import Studio, assert_dimmed, at
+from tests.walk import NAMES, SIZE, Walk, biases
 
 # Which layers' plates are bright while an operation is shown; the rest is dim.
 BRIGHT = {
@@ -22,23 +20,6 @@ BRIGHT = {
     "input gradient 1": {1},
     "weight gradient 0": {0},
 }
-# And which buffers' neurons are.
-NEURONS = {
-    "zero_grad": {"inputs", "tanh 0", "sigmoid 1"},
-    "step": set(),
-    "affine 0": {"inputs", "tanh 0"},
-    "tanh 0": {"tanh 0"},
-    "affine 1": {"tanh 0", "sigmoid 1"},
-    "sigmoid 1": {"sigmoid 1"},
-    "loss": {"sigmoid 1"},
-    "delta 1": {"sigmoid 1"},
-    "weight gradient 1": {"tanh 0", "sigmoid 1"},
-    "input gradient 1": {"tanh 0", "sigmoid 1"},
-    "delta 0": {"tanh 0"},
-    "weight gradient 0": {"inputs", "tanh 0"},
-}
-VIOLET = THEMES["dark"].accent
-EMPTY = rgb((THEMES["dark"].tray,))[0] * 255.0  # a neuron whose number is not computed yet
 
 
 def test_what_takes_no_part_is_dim(walk: Walk) -> None:
@@ -58,24 +39,6 @@ def test_what_takes_no_part_is_dim(walk: Walk) -> None:
             np.testing.assert_allclose(at(pixels, xy), colors[index], atol=2.5)
         assert walk.stage.frame_data().moment.name == name
     assert seen == NAMES
-
-
-def test_the_neurons_at_work_are_bright_and_show_what_was_computed_last(walk: Walk) -> None:
-    for _ in NAMES:
-        name = walk.go()
-        pixels, see, frame_data = walk.look(1.0), walk.see, walk.stage.frame_data()
-        known, tints = frame_data.buffers.values, frame_data.buffers.tints
-        for line in walk.stage.plan.neurons:
-            shown = line.values if line.values in known else line.sums
-            if shown in tints:
-                colors = tints[shown] * 255.0
-            elif shown in known:
-                colors = shade("dark", known[shown], frame_data.buffers.scale)
-            else:
-                colors = np.tile(EMPTY, (len(line.points), 1))
-            bright = 1.0 if line.values in NEURONS[name] else DIM
-            for place, own in zip(above_number(see, line), colors, strict=True):
-                np.testing.assert_allclose(at(pixels, place), lit(faded(own, bright)), atol=8)
 
 
 def whiteness(walk: Walk, pixels: np.ndarray, light: str = "#ffffff") -> dict[int, float]:
@@ -106,28 +69,6 @@ def test_light_runs_down_the_columns_and_then_along_the_rows(
     assert (
         max(whiteness(walk, walk.look(1.0))[i] for i in range(plate.first, plate.first + 9)) < 0.03
     )
-
-
-def test_light_runs_back_where_the_gradient_by_the_inputs_is_made(walk: Walk) -> None:
-    walk.go_to("input gradient 1")
-    plate = next(p for p in walk.stage.plan.plates if p.layer == 1 and p.role == "weight")
-    peaks = []
-    for part in (0.1, 0.25, 0.4, 0.6, 0.75, 0.9):
-        white = whiteness(walk, walk.look(part), VIOLET)
-        grid = np.array([[white[plate.index_of(r, c)] for c in range(8)] for r in range(3)])
-        peaks.append(int(np.argmax(grid.mean(axis=0 if part < 0.5 else 1))))
-    assert peaks[0] > peaks[1] > peaks[2] and peaks[3] >= peaks[4] >= peaks[5]
-    assert peaks[3] > peaks[5]
-
-
-def test_all_cubes_flash_violet_where_rows_and_columns_meet(walk: Walk) -> None:
-    for name, layer in (("weight gradient 1", 1), ("weight gradient 0", 0)):
-        walk.go_to(name)
-        course = [whiteness(walk, walk.look(part), VIOLET) for part in (0.0, 0.25, 0.5, 0.8)]
-        own = [index for each, _, _, index, _ in walk.cubes() if each == layer]
-        means = [np.mean([white[index] for index in own]) for white in course]
-        assert means[2] == pytest.approx(FLASH, abs=0.05)
-        assert max(means[0], means[1], means[3]) < 0.05
 
 
 def test_white_light_runs_along_the_wires_at_work(walk: Walk) -> None:
@@ -172,14 +113,6 @@ def test_going_back_shows_the_same_pictures_in_reverse(
     for _ in NAMES:
         name = walk.go(-1)
         assert np.abs(picture(1.0 - part) - forward[name]).max() <= 2, name
-
-
-def test_where_motion_is_reduced_an_operation_is_shown_done_at_once(studio: Studio) -> None:
-    walk: Walk = Walk(studio)
-    walk.stage.motion.cuts = True
-    walk.go_to("weight gradient 1")
-    assert walk.stage.motion.shown()[1] == 1.0 and not walk.stage.tick(walk.now + 0.1)
-    assert (walk.look(0.0) == walk.look(1.0)).all()
 
 
 @pytest.mark.parametrize("move", [lambda s: s.advance(1), lambda s: s.seek(0), lambda s: s.reset()])

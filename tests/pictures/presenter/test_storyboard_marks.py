@@ -21,22 +21,6 @@ def without_arrows(monkeypatch: pytest.MonkeyPatch) -> None:
 # Sizes.
 
 
-def test_zero_grad_shrinks_every_cube_to_the_smallest(
-    walk: Walk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    without_arrows(monkeypatch)
-    walk.stage.size = "gradient"
-    before = widths(walk, walk.look(1.0))
-    assert walk.go() == "zero_grad"
-    begin, half, end = (widths(walk, walk.look(part)) for part in (0.0, 0.5, 1.0))
-    for index in before:
-        assert begin[index] == pytest.approx(before[index], abs=0.08)
-        assert end[index] == pytest.approx(LEAST, abs=0.08)
-        assert end[index] - 0.08 <= half[index] <= begin[index] + 0.08
-    means = [np.mean(list(each.values())) for each in (begin, half, end)]
-    assert means[0] - 0.03 > means[1] > means[2] + 0.03
-
-
 def test_a_weight_gradient_grows_the_cubes_of_its_layer_only(
     walk: Walk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,16 +118,3 @@ def test_at_the_loss_each_output_has_a_bar_and_its_error(walk: Walk) -> None:
             bar = shade("dark", np.sign(error) * 0.8)
             shown = np.abs(at(pixels, place) - bar).max() < 8
             assert shown == (name == "loss")
-
-
-def test_the_gradient_comes_back_as_dots_on_the_neurons(walk: Walk) -> None:
-    known = {}
-    for name in NAMES:
-        walk.go_to(name)
-        walk.look(1.0)
-        known[name] = set(walk.stage.frame_data().buffers.flows)
-    assert all(not known[name] for name in NAMES[:6]) and not known["step"]
-    assert known["delta 1"] == {"sigmoid 1", "affine 1"}
-    assert known["input gradient 1"] == known["delta 1"] | {"tanh 0"}
-    assert known["delta 0"] == known["input gradient 1"] | {"affine 0"}
-    assert "inputs" not in known["weight gradient 0"]  # not needed, so never made

@@ -6,7 +6,6 @@ import scalarviz as sv
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.presenter.view_box import SECONDS, ViewBox
 from scalarviz.pictures.view.scene.frame import Box
-from tests.studio import Studio
 
 WIDE, SHORT = Box(0.0, 0.0, 100.0, 50.0), Box(0.0, 0.0, 60.0, 50.0)
 SIZE = (200.0, 100.0)
@@ -25,28 +24,6 @@ def test_it_moves_from_one_box_to_another_and_back() -> None:
     box.at(WIDE, SIZE, 3.0)
     middle = box.at(WIDE, SIZE, 3.1)
     assert box.at(SHORT, SIZE, 3.1) == middle  # it turns round where it is
-
-
-def test_in_a_picture_of_another_size_and_without_motion_it_jumps() -> None:
-    for cuts, size in ((True, SIZE), (False, (201.0, 100.0))):
-        box = ViewBox(cuts=cuts)
-        box.at(WIDE, SIZE, 0.0)
-        assert box.at(SHORT, size, 0.0) == SHORT and not box.tick(0.0)
-
-
-def test_a_card_is_drawn_when_the_network_has_made_room_for_it(
-    studio: Studio, colours: sv.Session
-) -> None:
-    colours.advance(2)
-    stage = Stage(colours)
-    studio.stage(stage, 1.0, (1280, 800))
-    stage.pin(3)
-    for now, there in ((5.0, False), (5.1, False), (5.01 + SECONDS, True), (7.0, True)):
-        studio.stage(stage, now, (1280, 800))
-        assert (stage.frame_data().pinned.name in stage.picture().words) is there, now
-    stage.pin(4)  # in its place there is another card at once
-    studio.stage(stage, 8.0, (1280, 800))
-    assert stage.frame_data().pinned.name in stage.picture().words
 
 
 def test_a_stage_makes_room_for_a_card_in_a_moment(colours: sv.Session) -> None:

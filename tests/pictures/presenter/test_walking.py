@@ -1,6 +1,5 @@
 """The keyboard over the picture: every cube and every sphere can be reached."""
 
-import numpy as np
 import pytest
 
 import scalarviz as sv
@@ -8,7 +7,6 @@ from scalarviz.pictures.draw2d.canvas import Canvas2D
 from scalarviz.pictures.presenter.pointing import Target
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.presenter.walking import WAYS, next_target, places_of
-from scalarviz.pictures.view.scene.frame import Division
 from scalarviz.pictures.view.tooltip import box_of_hovered, ends_of, tooltip_box
 from tests.studio import Studio
 
@@ -42,25 +40,6 @@ def test_arrows_reach_every_cube_and_every_sphere(
     assert reached == set(targets)
 
 
-def test_an_arrow_goes_where_it_points(studio: Studio, colours: sv.Session) -> None:
-    stage = shown(studio, colours, (1280, 800), "beads")
-    see = stage.picture().see(stage.frame_data(), stage.eyes.camera, 1280, 800)
-    targets, xy = places_of(stage.frame_data(), see, stage.frame_data().division(1280, 800).view)
-    places = dict(zip(targets, xy, strict=True))
-    stage.walk("")
-    now = Target(stage.hover, stage.hover_neuron)
-    for way in ("left", "left", "up", "right", "right", "right", "down", "left", "up"):
-        stage.walk(way)
-        then = Target(stage.hover, stage.hover_neuron)
-        moved = places[then] - places[now]
-        assert then == now or moved @ WAYS[way] > 0.0
-        assert abs(moved @ np.array(WAYS[way])[::-1]) <= moved @ WAYS[way]
-        now = then
-    for _ in range(30):
-        stage.walk("left")
-    assert stage.hover_neuron == ("inputs", 0)  # the first input stands leftmost
-
-
 def test_what_is_pointed_at_is_pinned_unpinned_and_left(
     studio: Studio, colours: sv.Session
 ) -> None:
@@ -82,15 +61,6 @@ def test_what_is_pointed_at_is_pinned_unpinned_and_left(
     assert not stage.walking and stage.hover is None and stage.pinned == 5
     stage.restore()
     assert stage.pinned is None
-
-
-def test_walking_begins_in_the_middle_without_a_pinned_one(
-    studio: Studio, colours: sv.Session
-) -> None:
-    stage = shown(studio, colours, (1280, 800), "beads")
-    stage.walk("")
-    assert stage.hover is not None or stage.hover_neuron is not None
-    assert stage.frame_data().hover is not None
 
 
 # The tooltip.
@@ -134,14 +104,3 @@ def test_the_tooltip_covers_no_hovered_sphere(
         assert tip is not None and ball is not None and not tip.meets(ball)
         studio.stage(stage, 9.0, size)
         assert seen.hover.name in stage.picture().words
-
-
-def test_where_there_is_no_room_the_tooltip_is_still_on_the_stage(
-    studio: Studio, colours: sv.Session
-) -> None:
-    stage = shown(studio, colours, (320, 200), "beads")
-    see = stage.picture().see(stage.frame_data(), stage.eyes.camera, 320, 200)
-    stage.hover = 3
-    seen = stage.frame_data()
-    tip = tooltip_box(Canvas2D(320, 200), see, seen, Division.of(320, 200))
-    assert tip is not None and tip.x >= 0.0 and tip.y >= 0.0

@@ -14,7 +14,6 @@ from scalarviz.pictures.view.picture import Picture
 from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
 from scalarviz.pictures.view.scene.frame import Division
 from scalarviz.pictures.view.scene.layout import LAYOUTS
-from scalarviz.pictures.view.scene.layout_builder import LEAST
 from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, Layout
 from tests.strategies import picture_networks
 from tests.studio import Studio, at, ground_of, shade
@@ -149,12 +148,6 @@ def test_a_gain_of_a_batch_norm_stands_beside_its_picture() -> None:
                 )
 
 
-def test_the_only_picture_of_the_inputs_is_larger() -> None:
-    large = laid_out(sv.Network([sv.Conv2d((1, 28, 28), 2)], seed=0).program).neurons[0]
-    small = laid_out(sv.Network([sv.Conv2d((3, 28, 28), 2)], seed=0).program).neurons[0]
-    assert 28 * large.side > 1.5 * 28 * small.side >= LEAST
-
-
 # What they show.
 
 
@@ -198,30 +191,12 @@ def test_each_pixel_has_the_color_of_its_number_on_the_scale_of_its_map(
         np.testing.assert_allclose(at(pixels, see(point).xy[0]), shade(theme, value), atol=3)
 
 
-def test_a_map_that_is_nearly_zero_is_not_made_to_look_strong(studio: Studio) -> None:
-    line = LAYOUT.neurons[0]
-    maps = np.ones((line.shape[0], 24 // line.shape[0]))
-    maps[1] = 1e-6
-    frame_data = sight_of(LAYOUT, 57, values={"inputs": maps.ravel()}, scale=1.0)
-    pixels, see = shot(studio, frame_data, PROGRAM)
-    for point in line.points.reshape(*maps.shape, 3)[1]:
-        np.testing.assert_allclose(at(pixels, see(point).xy[0]), shade("dark", 2e-5), atol=3)
-
-
 def test_a_digit_has_its_own_grey(studio: Studio) -> None:
     grey = np.linspace(0.0, 1.0, 24)[:, np.newaxis].repeat(3, axis=1)
     frame_data = sight_of(LAYOUT, 57, values={"inputs": np.ones(24)}, tints={"inputs": grey})
     pixels, see = shot(studio, frame_data, PROGRAM)
     for point, color in zip(LAYOUT.neurons[0].points, grey, strict=True):
         np.testing.assert_allclose(at(pixels, see(point).xy[0]), 255.0 * color, atol=2)
-
-
-def test_what_is_not_computed_yet_is_an_empty_frame(studio: Studio) -> None:
-    pixels, see = shot(studio, sight_of(LAYOUT, 57), PROGRAM)
-    first, right, down = see(LAYOUT.neurons[1].corners()[1]).xy
-    inside = first + 0.3 * (right - first) + 0.3 * (down - first)
-    np.testing.assert_allclose(at(pixels, inside), ground_of("dark"), atol=1)
-    assert np.abs(at(pixels, first + 0.5 * (right - first)) - ground_of("dark")).max() > 20
 
 
 def test_what_is_left_out_is_dark_and_crossed_out(studio: Studio) -> None:

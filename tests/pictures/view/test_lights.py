@@ -3,7 +3,6 @@
 from itertools import pairwise
 
 import numpy as np
-import pytest
 from hypothesis import given
 
 import scalarviz as sv
@@ -52,16 +51,6 @@ def test_every_operation_of_every_network_has_its_light(made: object) -> None:
             assert (shown.neurons == 1.0).any()
 
 
-def test_at_the_end_of_an_operation_the_light_is_gone() -> None:
-    program = sv.Network([3, 8, 3], "tanh", seed=0).program
-    layout = laid_out(program)
-    for moment in program.moments:
-        shown = lights(layout, program, moment, 1.0)
-        assert not shown.sweeps[:, 3].any() and not shown.white.any()
-        for glow in filter(None, shown.wires):
-            assert glow.span in ((1.0, 1.0), (0.0, 0.0))
-
-
 def test_light_goes_on_without_a_leap() -> None:
     program = sv.Network([3, 8, 3], "tanh", seed=0).program
     layout = laid_out(program)
@@ -87,29 +76,6 @@ def test_light_goes_on_without_a_leap() -> None:
                     assert max(abs(a - b) for a, b in ways) < 0.08
 
 
-def test_neurons_that_take_part_are_bright() -> None:
-    program = sv.Network([3, 8, 3], "tanh", seed=0).program
-    layout = laid_out(program)
-    bright = {}
-    for moment in program.moments:
-        shown = lights(layout, program, moment, 0.5)
-        bright[moment.name] = [bool(each == 1.0) for each in shown.neurons]
-    assert bright["affine 0"] == [True, True, False]
-    assert bright["weight gradient 0"] == [True, True, False]  # their values push the cubes
-    assert bright["delta 0"] == [False, True, False]
-    assert bright["weight gradient 1"] == [False, True, True]
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_without_an_operation_all_is_bright(part: float) -> None:
-    program = sv.Network([3, 8, 3], "tanh", seed=0).program
-    layout = laid_out(program)
-    for shown in (lights(layout, program, None, part), lights(layout, None, None, part)):
-        assert (shown.plates == 1.0).all() and (shown.neurons == 1.0).all()
-        assert not shown.white.any() and not shown.sweeps[:, 0].any()
-        assert shown.wires == [None] * len(layout.wires)
-
-
 def test_light_goes_from_left_to_right_and_on_the_way_back_from_right_to_left() -> None:
     program = sv.Network([3, 8, 3], "tanh", seed=0).program
     layout = LAYOUTS["beads"](program, lambda layer: ("", ""))
@@ -130,16 +96,3 @@ def test_light_goes_from_left_to_right_and_on_the_way_back_from_right_to_left() 
     meets = heads("weight gradient 0", 0.3)
     assert meets[True][1] > 0.5 and not meets[True][2]
     assert meets[False][0] < 0.5 and meets[False][2]
-
-
-def test_cubes_on_wires_brighten_as_they_are_touched() -> None:
-    program = sv.Network([3, 8, 3], "tanh", seed=0).program
-    layout = LAYOUTS["beads"](program, lambda layer: ("", ""))
-    moments = {moment.name: moment for moment in program.moments}
-    for name, layer in (("affine 0", 0), ("weight gradient 1", 1), ("input gradient 1", 1)):
-        for part in PARTS:
-            shown = lights(layout, program, moments[name], part)
-            own = np.array([p.layer == layer for p in layout.plates])
-            weights = own & np.array([p.role == "weight" for p in layout.plates])
-            assert not shown.sweeps[:, 0].any() and not shown.white[~own].any()
-            assert (shown.white[weights] > 0.3).all() == (part == 0.5)

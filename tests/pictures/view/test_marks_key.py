@@ -1,7 +1,6 @@
 """The legend and the key to the marks: what has room where, and what is explained."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,11 @@ import pytest
 from scalarviz.base.texts import text
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.draw2d.theme import THEMES
-from scalarviz.pictures.presenter.overlay_pointer import OverlayPointer
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.view.frame_data import FrameData
 from scalarviz.pictures.view.legend import SIZE, SMALL, draw_legend, legend_box
 from scalarviz.pictures.view.marks_key import draw_marks_key, mark_rows
-from scalarviz.pictures.view.scene.frame import Box, Division
+from scalarviz.pictures.view.scene.frame import Division
 from tests.pictures.view.measures import Words, stage_of, trained
 
 
@@ -93,22 +91,3 @@ def test_the_key_stands_above_the_legend_and_says_all(size: Any) -> None:
         assert name in said and meaning.split()[-1] in said
     for _, each in canvas.found:
         assert box.x <= each.x and each.right <= box.right and each.bottom <= box.bottom
-
-
-def test_the_mouse_on_the_legend_opens_the_key() -> None:
-    picture: Any = SimpleNamespace(
-        told=[], cells=[], chart=None, legend=Box(10.0, 400.0, 240.0, 54.0)
-    )
-    over = OverlayPointer()
-    over.hover(picture, 20.0, 420.0)
-    assert over.legend
-    over.hover(picture, 20.0, 300.0)
-    assert not over.legend
-
-
-def test_escape_closes_the_key() -> None:
-    stage = stage_of(trained("rgb"), (800, 500))
-    stage.marks = True
-    assert stage.frame_data().marks
-    stage.restore()
-    assert not stage.frame_data().marks

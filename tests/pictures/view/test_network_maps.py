@@ -8,7 +8,6 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.pictures.draw2d.class_colors import class_colors
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.several import Several
 from scalarviz.pictures.presenter.side_by_side import SideBySide
@@ -136,17 +135,6 @@ def test_a_plane_of_features_has_the_color_of_its_answer(studio: Studio, feature
     assert_alike(seen, faded(THEMES["dark"].map(answers(stage, right, up)[..., 0]), "dark"), 0.15)
 
 
-def test_classes_have_their_colors(studio: Studio) -> None:
-    stage = staged(three_classes())
-    pixels = studio.stage(stage, size=SIZE)
-    assert drawn(stage).drawn == 1
-    seen, right, up = inside(pixels, plane_of(stage)._plots[0])
-    found = answers(stage, right, up).argmax(axis=-1)
-    assert len(np.unique(found)) == 3
-    colors = class_colors(found, THEMES["dark"].map.background)
-    assert_alike(seen, faded(colors, "dark"), 0.25)  # 30 samples stand on it
-
-
 def test_a_probability_of_two_outputs_is_that_of_the_loss(studio: Studio) -> None:
     points = np.random.default_rng(0).uniform(-1.0, 1.0, (4, 2))
     net = sv.Network([2, 4, 2], "tanh", seed=1)
@@ -188,20 +176,6 @@ def test_a_texture_and_its_error_have_each_pixel(studio: Studio) -> None:
     row, column = ((1.0 - up) * 64).astype(int), (right * 64).astype(int)
     shown = session.data.picture[row, column]
     assert (np.abs(seen - 255.0 * shown).max(axis=-1)[::5, ::5] > 60.0).mean() < 0.2
-
-
-def test_the_rest_of_the_picture_is_the_same(studio: Studio) -> None:
-    for make in (xor, texture):
-        ours, plain = staged(make()), staged(make(), by_card=False)
-        pair = [studio.stage(stage, size=SIZE) for stage in (ours, plain)]
-        exhibit = ours.reading.learned
-        assert isinstance(exhibit, Plane | Pictures)
-        boxes = exhibit._plots if isinstance(exhibit, Plane) else exhibit._places
-        same = np.ones(pair[0].shape[:2], bool)
-        for box in boxes:
-            same[int(box.y) - 1 : int(box.bottom) + 2, int(box.x) - 1 : int(box.right) + 2] = False
-        assert drawn(ours).drawn == 1 and drawn(plain).drawn == 0
-        assert np.array_equal(pair[0][same], pair[1][same])
 
 
 def test_it_reads_the_texture_of_the_cubes(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,11 +90,6 @@ def test_a_card_takes_its_room_from_the_exhibit_and_leaves_cubes_their_numbers(s
     stage.pin(None)
 
 
-def test_numbers_without_room_for_two_digits_have_one() -> None:
-    stage = stage_of(trained("rgb"), (1366, 656))
-    assert all(len(words.lstrip("-.")) == 1 for words, _ in written(stage).found)
-
-
 @every_size
 @pytest.mark.parametrize("way", ["hover", "pinned"])
 def test_the_hovered_and_the_pinned_cube_have_their_number_always(way: str, size: Any) -> None:

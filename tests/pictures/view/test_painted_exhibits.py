@@ -8,7 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.pictures.draw2d.class_colors import class_colors
-from scalarviz.pictures.draw2d.colors import rgb, to_bytes
+from scalarviz.pictures.draw2d.colors import rgb
 from scalarviz.pictures.draw2d.theme import THEMES, Theme
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
@@ -213,19 +213,6 @@ def test_an_output_touches_its_target_in_the_row_of_its_input(theme: Theme) -> N
         assert abs(written.box.x + written.box.width / 2 - box.x - box.width / 2) < 1.5
 
 
-def test_the_sample_in_use_is_the_first_row_in_a_frame(studio: Studio) -> None:
-    marked = SWATCHES.marked(*SAMPLE)
-    assert len(marked.inputs) == 9 and marked.focus == 0
-    canvas, _ = drawn(marked, (1280, 800))
-    rows = places(canvas, marked.inputs)
-    assert rows[0].y == min(row.y for row in rows)
-    pixels = studio.paper(canvas, rgb((DARK.ground,))[0])
-    ink = rgb((DARK.ink,))[0] * 255.0
-    for row in (rows[0], rows[1]):
-        left = pixels[int(row.y + row.height / 2), int(row.x - 8) : int(row.x)]
-        assert (np.abs(left - ink).max(axis=1).min() < 12) == (row is rows[0])
-
-
 @every_theme
 def test_a_swatch_like_the_ground_has_an_outline(studio: Studio, theme: Theme) -> None:
     ground = rgb((theme.ground,))[0]
@@ -242,26 +229,6 @@ def test_a_swatch_like_the_ground_has_an_outline(studio: Studio, theme: Theme) -
         for left, right, has in ((given, given, outlined[0]), (said, wanted, outlined[1])):
             line = pixels[int(left.y + 20.0), [int(left.x), int(right.right - 1.0)]]
             assert (np.abs(line - ghost).max() < 4) == has
-
-
-def test_swatches_of_numbers_that_are_no_colors_are_shown_anyhow() -> None:
-    odd = np.array([[np.nan, 0.5, 0.5], [2.0, -1.0, 0.5], [np.inf, 0.0, -np.inf]])
-    canvas, _ = drawn(Swatches(odd, odd, odd), (1280, 800))
-    shown = {tuple(to_bytes(color).tolist()) for _, color in canvas.filled[1:]}
-    assert shown == {(255, 128, 128), (255, 0, 128), (255, 0, 0)}
-
-
-def test_an_output_that_is_not_computed_yet_is_an_empty_swatch(studio: Studio) -> None:
-    colors = np.array([[0.9, 0.2, 0.2], [0.2, 0.9, 0.2]])
-    outputs = colors[::-1].copy()
-    whole, _ = drawn(Swatches(colors, outputs, colors), (1280, 800))
-    box, _ = whole.filled[3]  # after the ground and two inputs
-    outputs[0] = np.nan
-    some, _ = drawn(Swatches(colors, outputs, colors), (1280, 800))
-    assert len(whole.filled) == 7 and len(some.filled) == 6
-    pixels = studio.paper(some, rgb((DARK.ground,))[0])
-    middle = pixels[int(box.y + box.height / 2), int(box.x + box.width / 2)]
-    np.testing.assert_allclose(middle, rgb((DARK.ground,))[0] * 255.0, atol=2.0)
 
 
 # The plane.
@@ -314,12 +281,6 @@ def test_each_class_has_a_color_and_a_name(size: tuple[int, int], theme: Theme) 
     np.testing.assert_array_equal(CLASSES.wrong, CLASSES.outputs != CLASSES.targets)
 
 
-def test_an_output_that_is_no_number_is_wrong() -> None:
-    odd = replace(PLANE, outputs=np.array([np.nan, np.nan, np.inf, -np.inf]))
-    assert odd.wrong.tolist() == [True, True, False, False]
-    check_order(*drawn(replace(odd, values=np.full((40, 40), np.nan)), (1280, 800)))
-
-
 def test_what_is_not_one_of_two_classes_is_not_counted() -> None:
     canvas, _ = drawn(REGRESSION, (1280, 800))
     assert not any("right" in words for words in canvas.words)
@@ -331,14 +292,6 @@ def test_the_wrong_samples_have_a_ring() -> None:
     assert len(every) == 4 and larger > radius and ground == DARK.ground
     assert wrong.tolist() == again.tolist() == every[[1, 2]].tolist()
     assert inside.tolist() == colors[[1, 2]].tolist()
-
-
-@every_size
-def test_a_map_is_as_large_as_its_box(size: tuple[int, int]) -> None:
-    canvas, box = drawn(CROWD, size)
-    ((plot, _),) = canvas.images_drawn
-    assert plot.width == pytest.approx(plot.height)
-    assert plot.width > 0.75 * min(box.width, 0.85 * box.height)
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (800, 500)])
@@ -355,18 +308,6 @@ def test_the_sample_in_use_has_a_frame_on_the_map(size: tuple[int, int]) -> None
 
 
 # Pictures.
-
-
-def test_pictures_show_their_pixels(studio: Studio) -> None:
-    shown = pictures(6, 8)
-    canvas, _ = drawn(shown, (1280, 800))
-    pixels = studio.paper(canvas)
-    for (place, _), picture in zip(canvas.images_drawn, shown.pictures.values(), strict=True):
-        for row, column in np.ndindex(6, 8):
-            # Pixels have hard edges: near one of them it is the same color as in the middle.
-            x = place.x + (column + 0.85) * place.width / 8
-            y = place.y + (row + 0.15) * place.height / 6
-            np.testing.assert_allclose(at(pixels, (x, y)), picture[row, column] * 255.0, atol=1)
 
 
 @pytest.mark.parametrize("name", ["square", "wide", "high"])

@@ -24,7 +24,6 @@ WIDTH, HEIGHT = 300, 320
 BOX = Box(10.0, 10.0, 280.0, 300.0)
 DARK = THEMES["dark"]
 RNG = np.random.default_rng(0)
-COLORS = [RNG.uniform(0.0, 1.0, (7, 3)) for _ in range(3)]
 
 
 def drawn_in(pixels: np.ndarray, color: str, within: int = 2) -> np.ndarray:
@@ -61,16 +60,6 @@ def test_the_curve_passes_through_the_losses(studio: Studio) -> None:
     for step, loss in enumerate(LOSSES[:-1], 1):
         assert np.hypot(*(line - loss_place(step, loss)).T).min() < 1.6
     assert {"loss 0.0100", "1", "0.1", "0.01", "0", "step 11"} <= set(canvas.words)
-
-
-def test_a_dot_says_where_the_clock_stands(studio: Studio) -> None:
-    for at_step in (1, 4, 11):
-        canvas = Canvas2D(WIDTH, HEIGHT)
-        now = Curve(np.arange(1.0, 12.0), LOSSES, float(at_step), float(LOSSES[at_step - 1]))
-        draw_loss(canvas, BOX, now, DARK)
-        pixels = studio.paper(canvas)
-        x, y = loss_place(at_step, LOSSES[at_step - 1])
-        np.testing.assert_allclose(at(pixels, (x, y)), rgb((DARK.ink,))[0] * 255.0, atol=3)
 
 
 def test_another_branch_is_a_thin_line(studio: Studio) -> None:
@@ -135,28 +124,6 @@ def test_metrics_have_curves_and_numbers(studio: Studio) -> None:
     assert {"loss 0.0100", "held out 0.300", "accuracy 75%"} <= set(canvas.words)
     assert {"0%", "50%", "100%"} <= set(canvas.words)
     assert "logarithmic" not in canvas.words
-
-
-def test_numbers_of_metrics_without_room_are_left_out(studio: Studio) -> None:
-    metrics = (Measured("held-out accuracy", True, np.array([2.0]), np.array([0.5])),)
-    canvas = Canvas2D(WIDTH, HEIGHT)
-    draw_loss(canvas, Box(10.0, 10.0, 160.0, 100.0), curve(metrics=metrics), DARK)
-    studio.paper(canvas)
-    assert not any("accuracy" in words for words in canvas.words)
-    assert "step 11" in canvas.words
-
-
-@pytest.mark.parametrize(
-    "losses",
-    [[], [np.nan], [0.0], [-1.0], [np.inf], [1e-300, 1e300], [0.5], [1e-12] * 5, [3.0, np.nan, 2]],
-)
-def test_any_losses_can_be_shown(studio: Studio, losses: list[float]) -> None:
-    values = np.array(losses, float)
-    now = Curve(np.arange(1.0, 1.0 + len(values)), values, float(len(values)), np.nan)
-    for box in (BOX, Box(0, 0, 60, 40), Box(0, 0, 300, 60), Box(0, 0, 0, 0)):
-        canvas = Canvas2D(WIDTH, HEIGHT)
-        draw_loss(canvas, box, now, DARK)
-        studio.paper(canvas)
 
 
 def test_powers_of_ten_are_on_the_axis_as_far_as_there_is_room() -> None:
@@ -319,11 +286,3 @@ def test_what_stands_for_the_rows_of_a_long_sum_is_never_left_out() -> None:
         said = words_of(Card(3, "a", blocks=[table]), Box(0.0, 0.0, 280.0, float(height)))
         count = sum(said[i + 1 : i + 3] == ["1", "0.5"] for i in range(len(said)))
         assert not count or f"... {90 - count} more" in said
-
-
-def test_a_long_change_is_written_in_smaller_letters_with_its_step() -> None:
-    for words in ("0.5 → 0.6", "-0.9716234 → -0.9716235"):
-        line = Line(words, "large", "step 1,000")
-        assert {words, "step 1,000"} <= set(
-            words_of(Card(3, "a", blocks=[line]), Box(0.0, 0.0, 260.0, 90.0))
-        )

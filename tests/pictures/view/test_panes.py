@@ -100,17 +100,6 @@ def test_the_parts_of_a_pane_lie_beside_each_other(size: tuple[int, int], card: 
     assert bool(parts.card.width) == (card > 0.0 and size[0] >= 560)
 
 
-def test_an_upright_pane_has_its_exhibit_below_the_network() -> None:
-    upright, wide = (
-        Division.of_pane(*size, 1.0, exhibit=150.0) for size in ((420, 600), (600, 300))
-    )
-    assert (
-        upright.exhibit.y >= upright.inner.bottom and upright.exhibit.width == upright.inner.width
-    )
-    assert upright.view.bottom <= upright.exhibit.y
-    assert wide.exhibit.x >= wide.inner.right and wide.exhibit.height == wide.inner.height
-
-
 @pytest.mark.parametrize("theme", ["dark", "light"])
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("count", [2, 3, 4, 6])
@@ -169,15 +158,6 @@ def test_the_chart_has_a_line_for_each_network_and_says_the_losses_under_the_mou
     shown.flat(parts, pointed, THEMES["dark"], 1.0)
     for row in pointed.rows:
         assert f"{row.curve.losses[49]:#.3g}" in shown.words
-
-
-def test_without_a_step_the_chart_says_so() -> None:
-    shown, empty = ComparedPicture(), Curve()
-    rows = [replace(row, curve=empty) for row in compared(2).rows]
-    shown.flat(
-        Panes.of(2, 1280, 800), replace(compared(2), rows=rows, view=empty), THEMES["dark"], 1.0
-    )
-    assert "no step yet" in shown.words
 
 
 def test_a_message_has_a_button_and_help_lies_over_everything() -> None:

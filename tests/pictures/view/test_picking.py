@@ -150,26 +150,6 @@ def test_an_eye_between_the_cubes_sees_the_ones_around_it(studio: Studio, axes: 
         assert np.mean(same) > 0.97 and (seen != NONE).mean() > 0.1
 
 
-def test_nothing_is_picked_beside_the_plates_and_behind_the_eye() -> None:
-    each = plate(3, 3)
-    see = project(Camera((1.5, -1.5, 0.0), height=4.0), [each])
-    sizes = np.ones(9)
-    assert Eye([each], see, sizes, 1.0)(160.0, 120.0) == 4
-    assert Eye([each], see, sizes, 1.0)(3.0, 3.0) == NONE
-    assert Eye([], see, sizes, 1.0)(160.0, 120.0) == NONE
-    before = project(Camera((1.5, -1.5, -90.0), height=4.0), [each])
-    assert Eye([each], before, sizes, 1.0)(160.0, 120.0) == NONE
-
-
-def test_a_ray_along_the_grid_finds_its_cube() -> None:
-    # Without perspective and from straight on, a ray has no share along the plate at all.
-    each = plate(2, 2)
-    see = project(Camera((1.0, -1.0, 0.0), height=2.0, fov=0.0), [each], 40, 40)
-    eye = Eye([each], see, np.ones(4), 1.0)
-    assert [eye(x, y) for y in (10.0, 30.0) for x in (10.0, 30.0)] == [0, 1, 2, 3]
-    assert eye(20.0, 20.0) == NONE  # between the four
-
-
 def test_half_a_side_is_what_the_shader_draws() -> None:
     sizes = np.array([2.0, -2.0, 2e-2, 2e-4, 0.0, 1e-300, 100.0, np.inf, -np.inf, np.nan])
     parts = np.array([1.0, 1.0, 0.1, 0.01, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0])

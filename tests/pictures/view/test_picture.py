@@ -12,7 +12,7 @@ from vispy.gloo import Program
 
 import scalarviz as sv
 from scalarviz.pictures.draw2d.canvas import Canvas2D
-from scalarviz.pictures.draw2d.colors import contrast, rgb
+from scalarviz.pictures.draw2d.colors import rgb
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.view import overlay
 from scalarviz.pictures.view.chips import clearest, corners, draw_chips
@@ -24,9 +24,9 @@ from scalarviz.pictures.view.picture import Picture
 from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
 from scalarviz.pictures.view.scene.frame import Box, Division
 from scalarviz.pictures.view.scene.layout import LAYOUTS
-from scalarviz.pictures.view.scene.plates import Label, Layout, Neurons
+from scalarviz.pictures.view.scene.plates import Layout
 from scalarviz.training.session.caption import Caption, plain_lines
-from tests.studio import Studio, above_number, assert_dimmed, at, lit, plate, project, shade
+from tests.studio import Studio, above_number, assert_dimmed, at, lit, shade
 
 SIZE = (760, 560)
 DARK = THEMES["dark"]
@@ -88,23 +88,6 @@ def test_wires_are_seen_between_cubes_and_hidden_behind_them(
         assert sum(changed[int(y), int(x)] for x, y in middle) > 10
 
 
-def test_a_neuron_behind_a_plate_is_hidden_and_one_before_it_is_not(
-    studio: Studio, picture: Picture
-) -> None:
-    each = plate(3, 3)
-    for height, seen in ((-2.0, False), (2.0, True)):
-        place = each.point(1.5, 1.5, height)[np.newaxis]
-        layout = Layout([each], [Neurons(place, "", "x")], [], [])
-        buffers = Buffers({"x": np.array([0.9])}, scale=1.0)
-        frame_data = sight_of(layout, buffers=buffers)
-        frame_data = replace(frame_data, cubes=replace(frame_data.cubes, sizes=np.ones(59)))
-        camera = framed(picture, frame_data, CAMERAS["flat"])
-        pixels = shot(studio, picture, frame_data, camera)
-        x, y = picture.see(frame_data, camera, *SIZE)(place).xy[0]
-        color = shade("dark", 0.9) if seen else shade("dark", VALUES[4])
-        np.testing.assert_allclose(at(pixels, (x + 6.0, y + 6.0)), color, atol=4)
-
-
 @pytest.mark.parametrize("theme", THEMES)
 def test_a_neuron_has_the_color_of_its_number_or_its_own(studio: Studio, theme: str) -> None:
     studio.canvas.set_current()
@@ -142,56 +125,6 @@ def test_dim_plates_keep_their_share_and_a_contrast_of_three(studio: Studio, the
             place = see(each.point(column + 0.5, row + 0.5, HALF)).xy[0]
             color = shade(theme, frame_data.cubes.colors[each.index_of(row, column)])
             assert_dimmed(at(pixels, place), color, theme)
-
-
-def test_labels_stand_where_they_are_put_and_not_behind_cubes(
-    studio: Studio, picture: Picture
-) -> None:
-    shot(studio, picture, sight_of(), framed(picture, sight_of(), CAMERAS["perspective"]))
-    assert {"layer 0  about", "layer 1  about"} <= set(picture.words)
-    bare = sight_of(replace(LAYOUT, labels=()))
-    camera = framed(picture, sight_of(), CAMERAS["flat"])
-    changed = shot(studio, picture, sight_of(), camera) != shot(studio, picture, bare, camera)
-    see = picture.see(sight_of(), camera, *SIZE)
-    for label in LAYOUT.labels:
-        x, y = see(0.5 * (label.start + label.end)).xy[0]
-        low, high = (0.0, 40.0) if label.below else (-40.0, 0.0)
-        box = changed[int(y + low) : int(y + high), max(0, int(x) - 60) : int(x) + 60]
-        assert box.any(axis=2).sum() > 60
-
-
-def test_words_that_would_lie_on_others_are_left_out(studio: Studio, picture: Picture) -> None:
-    ends = [np.array([x, -15.0, 0.0]) for x in (0.0, 0.2, 9.0)]
-    labels = [Label(f"name {i}", f"about {i}", end, end + 1.0) for i, end in enumerate(ends)]
-    frame_data = sight_of(replace(LAYOUT, labels=labels))
-    shot(studio, picture, frame_data, framed(picture, frame_data, CAMERAS["flat"]))
-    words = set(picture.words)
-    # If one does not fit, all of them are written in short.
-    assert {"name 0", "name 2"} <= words and "name 1" not in words
-    assert not any("about" in each for each in words)
-
-
-def test_all_of_the_scene_is_within_reach(studio: Studio, picture: Picture) -> None:
-    for azimuth, elevation, fov in ((85.0, 0.0, 0.0), (-85.0, 60.0, 28.0), (40.0, -85.0, 70.0)):
-        frame_data = sight_of()
-        camera = framed(picture, frame_data, Camera(azimuth=azimuth, elevation=elevation, fov=fov))
-        for here in (camera, camera.zoomed(9.0), camera.moved(2.0, 1.0), camera.zoomed(0.02)):
-            depth = picture.see(frame_data, here, *SIZE)(LAYOUT.points()).depth
-            assert (np.abs(depth[np.isfinite(depth)]) <= 1.0).all() or here.fov
-
-
-@pytest.mark.parametrize("theme", THEMES)
-def test_every_cube_stands_out_from_tray_and_ground(studio: Studio, theme: str) -> None:
-    look = THEMES[theme]
-    each = plate(1, 9)
-    see = project(Camera((4.5, -0.5, 0.0), height=2.0, fov=0.0), [each], 1440, 240)
-    values = np.linspace(-1.0, 1.0, 9)
-    pixels = studio.look(studio.cubes([each], values, theme=theme), see) / 255.0
-    for column in range(9):
-        x, y = see(each.point(column + 0.5, 0.5)).xy[0]
-        face, rim = at(pixels, (x, y)), at(pixels, (x - 53.5, y))
-        for behind in rgb((look.ground, look.tray)):
-            assert max(contrast(face, behind), contrast(rim, behind)) >= 3.0
 
 
 def test_hover_and_pin_are_drawn_around_their_cubes(studio: Studio, picture: Picture) -> None:
@@ -381,23 +314,6 @@ def test_the_help_is_written_whole_within_the_picture(
     overlay.draw_help(Canvas2D(*size), Division.of(*size), rows, DARK)
     assert len(ends) == 41
     assert all(x < size[0] - 15.0 and y < size[1] - 15.0 for x, y in ends)
-
-
-def test_a_layout_without_neurons_is_drawn(studio: Studio, picture: Picture) -> None:
-    for layout in (Layout([plate(1, 1)], [], [], []), replace(LAYOUT, neurons=(), wires=())):
-        frame_data = sight_of(layout)
-        shot(studio, picture, frame_data, framed(picture, frame_data, CAMERAS["perspective"]))
-
-
-def test_a_network_without_parameters_is_drawn(studio: Studio) -> None:
-    program: Program = sv.Network([sv.FrequencyEncoding(2, octaves=1)], seed=0).program
-    layout = LAYOUTS["crossbar"](program, lambda layer: ("", ""))
-    studio.canvas.set_current()
-    picture = Picture("dark", program)
-    frame_data = FrameData(
-        layout, CubeValues(np.zeros(0), np.zeros(0), "value", "gradient", np.ones(0), np.ones(0))
-    )
-    shot(studio, picture, frame_data, Camera().framing(layout.points(), 1.4))
 
 
 def test_a_camera_that_moves_compiles_no_shader(

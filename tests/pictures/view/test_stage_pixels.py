@@ -5,7 +5,7 @@ import pytest
 
 from scalarviz.pictures.draw2d.theme import THEMES
 from tests.pictures.view.measures import look, stage_of, trained
-from tests.studio import Studio, ground_of, shade
+from tests.studio import Studio, shade
 
 FRONT, TOP, SIDE = 1.0, 1.18, 0.66  # brightness of the sides of a cube
 scenes = pytest.mark.parametrize(
@@ -60,12 +60,3 @@ def test_zooming_draws_nothing_over_what_is_around_the_stage(studio: Studio, fac
     assert outside.sum() > 50_000
     np.testing.assert_array_equal(after[outside], before[outside])
     assert (after != before).any()
-
-
-def test_zooming_out_ends(studio: Studio) -> None:
-    stage = stage_of(trained("rgb"), (800, 500))
-    whole = stage.eyes.camera.height
-    for _ in range(40):
-        stage.zoom(0.7, 400.0, 200.0)
-    assert whole < stage.eyes.camera.height < 2.5 * whole
-    assert (np.abs(studio.stage(stage, size=(800, 500)) - ground_of("dark")).max(axis=2) > 60).any()

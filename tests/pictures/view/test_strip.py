@@ -53,14 +53,6 @@ def test_a_step_is_said_in_plain_words_under_three_parts() -> None:
     ]
 
 
-def test_an_expression_has_the_same_three_parts() -> None:
-    canvas, _, _ = drawn(sight(program_of("expression")), (1280, 800))
-    assert canvas.words == [
-        *("forward →", "clear", "evaluate", "error", "compare"),
-        *("← backward and learn", "push", "move"),
-    ]
-
-
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", ["3-8-3", "digits", "normalized", "expression", "deep"])
 def test_cells_lie_in_the_strip_side_by_side_and_the_current_one_is_there(

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import scalarviz as sv
 from scalarviz.core.model.operations import NONE
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.pictures.draw2d.canvas import Canvas2D
@@ -18,10 +17,8 @@ from scalarviz.pictures.view.beads import one_color
 from scalarviz.pictures.view.scene.frame import Box
 from scalarviz.pictures.view.told import (
     SIZE,
-    TITLE,
     colors_of,
     draw_told,
-    heading,
     is_about,
     rows_of,
     rows_that_fit,
@@ -126,17 +123,6 @@ def test_without_room_the_formula_goes_first_then_lines_stand_side_by_side() -> 
     assert width_of(sheet, rows[0], SIZE) <= 70.0
 
 
-def test_a_title_is_as_large_as_fits() -> None:
-    sheet = canvas()
-    assert heading(sheet, "Neuron 3 adds up what arrives.", 900.0) == [
-        ("Neuron 3 adds up what arrives.", TITLE)
-    ]
-    long = "The weight from neuron 0 to output R is pushed: what came in times what is wrong."
-    two = heading(sheet, long, 500.0)
-    assert [size for _, size in two] == [SIZE, SIZE]
-    assert " ".join(words for words, _ in two) == long
-
-
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("done", [2, 4, 5, 6, 7, 8, 9])
 def test_the_caption_stays_in_its_place_at_every_size(
@@ -238,16 +224,6 @@ def test_bars_are_seen_on_the_ground(
         assert contrast(color, ground) >= 3.0
 
 
-def test_pointing_at_a_term_is_told_to_the_picture(studio: Studio) -> None:
-    stage = stage_at(2)
-    found = drawn(studio, stage)
-    box, piece = next((box, piece) for box, piece in found if piece.row != NONE)
-    stage.hover_at(box.x + 0.5 * box.width, box.y + 0.5 * box.height)
-    assert stage.frame_data().pointed == piece and stage.hover is None
-    stage.hover_at(box.x + 0.5 * box.width, box.y - 200.0)
-    assert stage.frame_data().pointed is None
-
-
 def test_a_click_on_what_is_left_out_shows_all_terms(studio: Studio) -> None:
     stage = stage_at(4)
     found = drawn(studio, stage)
@@ -283,11 +259,3 @@ def test_a_caption_that_does_not_fit_can_be_opened(studio: Studio) -> None:
     assert stage.frame_data().opened
     assert any("L = (" in words for words in stage.picture().words)
     assert any("L = mean of (p - t)²" in words for words in stage.picture().words)
-
-
-def test_in_a_presentation_it_has_the_whole_width() -> None:
-    stage = Stage(sv.Session(sv.Network([2, 1]), ([[0.0, 1.0]], [[1.0]]), engine="python"))
-    stage.present = True
-    division = stage.frame_data().division(1280, 800)
-    assert told.caption_box(division, loss=False).right > 1200.0
-    assert told.caption_box(division, loss=True).right < 900.0
