@@ -85,8 +85,9 @@ def watch(
     color           what the colors of cubes show in a window and a notebook: "value", the default,
                     "gradient", ...
     cubes           what their sizes show there; by default "value"
-    pin             a Weight or its row of the bank, or a Perceptron, which a window shows pinned;
-                    None, the default: none. Side by side also a list, with one or None for each
+    pin             a Weight or its row of the bank, or a Perceptron, which is shown pinned in a
+                    window and a notebook; None, the default: none. Side by side also a list, with
+                    one or None for each
     networks        how a Sweep shows each network: as a wall of "cubes", the default, by a map of
                     the plane in "maps", by "swatches" of its colors, or by its loss in "losses"
     order           column of its tables by which a Sweep orders settings and networks, such as

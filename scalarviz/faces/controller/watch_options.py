@@ -59,6 +59,8 @@ class WatchOptions:
         stage = stage_of(show, theme, reduced_motion=still, patience=AT_ONCE)
         stage.by_card, stage.present, stage.nodes = True, self.present, self.nodes
         stage.color, stage.size = self.color, self.cubes
+        if self.pin is not None:
+            stage.pin(self.pin)
         if isinstance(show, Several):
             return Group.side_by_side(stage, self.recipes, steps=self.steps, speed=self.speed)
         recipe = next(iter(self.recipes), None)

@@ -37,8 +37,6 @@ def watch(show: object, options: WatchOptions) -> int:
 
     application()
     group = options.group(shown, theme_of(options.theme), reduced_motion=reduces_motion())
-    if options.pin is not None:
-        group.stage.pin(options.pin)
     shows = [member.show for member in group.members]
     starts = [show.session.step_index for show in shows]
     save = partial(save_at_once, group, keep)

@@ -48,6 +48,15 @@ def sv_watch_scene(name: str) -> Any:
     return show.watch(recipe.make({}), WatchOptions(size=(400, 300), recipes=[recipe]))
 
 
+def test_pins_what_it_is_given() -> None:
+    async def program() -> None:
+        shown = watch(inverting(), pin=2)
+        assert shown.group.stage.pinned == 2
+        shown.close()
+
+    run(program)
+
+
 def test_closing_one_leaves_the_others() -> None:
     async def program() -> None:
         first, second = watch(inverting()), watch(inverting())
