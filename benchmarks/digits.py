@@ -72,7 +72,7 @@ def cpu_step(batch: int, threads: int) -> Callable[[], object]:
 
     numba.set_num_threads(threads)
     training = session()
-    network, loss = training.network.copy().to("cpu"), training.timeline.trainer.loss
+    network, loss = training.network.copy().to("cpu"), training.trainer.loss
     inputs, targets = samples(batch)
     optimizer, steps = training.optimizer, steps_a_call(batch)
     return lambda: network.train(inputs, targets, loss, optimizer, steps=steps)

@@ -40,7 +40,7 @@ def test_logits_of_both_signs_are_no_mistake(output: str) -> None:
 def test_a_batch_larger_than_the_data() -> None:
     with pytest.warns(UserWarning, match="5 .* 4: .*batch=None") as found:
         s = sv.Session(network(), (INPUTS, ROWS), batch=5)
-    assert found[0].filename == __file__ and s.timeline.trainer.batches.size == 4
+    assert found[0].filename == __file__ and s.trainer.batches.size == 4
     sv.Session(network(), (INPUTS, ROWS), batch=4)
 
 

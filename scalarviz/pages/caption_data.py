@@ -36,7 +36,7 @@ def caption_data(session: Session, show: Show) -> Data:
     The result has only dictionaries, lists, numbers, texts and None.
     """
     program: Program = session.network.program
-    trainer, bank = session.timeline.trainer, session.network.bank
+    trainer, bank = session.trainer, session.network.bank
     given = names_of(session)
     moments = program.moments
     names = {each: each.name for each in program.buffers}

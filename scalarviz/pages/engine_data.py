@@ -52,7 +52,7 @@ def engine_data(
     reason = why_not(session)
     if reason:
         raise EngineError(reason)
-    trainer = session.timeline.trainer
+    trainer = session.trainer
     asked = np.zeros((0, session.network.inputs)) if probe is None else probe
     units = training_of(trainer, 0).units()
 
@@ -119,8 +119,7 @@ def why_not(session: Session) -> str:
             f"a page trains networks of layers, and {type(session.network).__name__} is none: "
             "make the function a Network, or record a video of it"
         )
-    batches = session.timeline.trainer.batches
-    if type(batches).block is not Batches.block:
+    if type(session.trainer.batches).block is not Batches.block:
         return (
             f"the batches of {type(session.data).__name__} are made by Python during training, "
             "which a page does not have: train on a table, such as sv.data.Arrays, or record it by "

@@ -63,7 +63,7 @@ def exhibit_data(session: Session) -> dict[str, Any] | None:
     made = exhibit_of(session)
     if made is None:
         return None
-    loss, outputs = session.timeline.trainer.loss, session.network.program.outputs
+    loss, outputs = session.trainer.loss, session.network.program.outputs
     about = {"reads": loss.row.logits or "", "output": outputs.name, "outputs": outputs.size}
     shown = {**made[0], **about}
     if shown.get("map"):

@@ -40,7 +40,7 @@ def metric_data(session: Session, loss: Mapping[str, Any]) -> MetricData | None:
 
     loss  as `loss_data` describes it
     """
-    metrics: Metrics | None = session.timeline.visits.metrics
+    metrics: Metrics | None = session.visits.metrics
     if metrics is None:
         return None
     past, held_out = session.metrics, session.data.held_out

@@ -30,9 +30,9 @@ def network_shader(
     features  formulas of x and y that give the inputs instead; by default none
     neurons   whether it can draw the values of any neuron, too
     """
-    net, trainer = session.network, session.timeline.trainer
+    net = session.network
     large = len(net.bank) > MOST_WEIGHTS or net.program.workspace > MOST_HELD
-    if large or trainer.settings.precision.mixed:  # which rounds weights as the engine does
+    if large or session.trainer.settings.precision.mixed:  # which rounds weights as the engine does
         return None
     try:
         shader = live_shader(net, aligned=True, neurons=neurons)

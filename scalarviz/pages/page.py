@@ -206,8 +206,7 @@ def made_page(
             spec["engine"] = {**engine_spec, "metrics": measured.engine}
             spec["page"]["measured"] = measured.shown
             parts["held"] = packed_bytes(measured.held)
-        trainer = show.session.timeline.trainer
-        optimizers = training_of(trainer, 0).optimizers
+        optimizers = training_of(show.session.trainer, 0).optimizers
         mixed = show.session.network.precision.mixed
         spec["say"]["optimizers"] = [optimizer_data(each, mixed=mixed) for each in optimizers]
         parts["spare"] = spare_of(show.session, probe)

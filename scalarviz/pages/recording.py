@@ -205,7 +205,7 @@ def engine_of(session: Session, step: int) -> dict[str, Any]:
     return {
         "step": step,
         "sizes": {
-            "batch": session.timeline.trainer.batches.size,
+            "batch": session.trainer.batches.size,
             "inputs": program.inputs.size,
             "outputs": program.outputs.size,
         },
@@ -220,7 +220,7 @@ def take(session: Session, probe: FloatArray, steps: int, every: int, most: int)
     most  steps that are taken operation by operation
     """
     twin = session.copy()
-    twin.timeline.stops.are_ignored = True
+    twin.stops.are_ignored = True
     if twin.clock.operation:
         twin.back(1)
     first = twin.step_index
@@ -255,7 +255,7 @@ class Camera:
     def __init__(self, session: Session, probe: FloatArray) -> None:
         self.session = session
         self.probe = probe
-        self.trainer = session.timeline.trainer
+        self.trainer = session.trainer
         self.program = session.network.program
         self.first = session.step_index
 

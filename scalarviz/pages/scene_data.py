@@ -75,7 +75,7 @@ def scene_data(show: object, shapes: Sequence[float] = SHAPES, layout: str = "be
         "inputs": program.inputs.name,
         "outputs": program.outputs.name,
         "tints": tints_data(session),
-        "logits": session.timeline.trainer.loss.row.logits,
+        "logits": session.trainer.loss.row.logits,
     }
 
 

@@ -26,14 +26,14 @@ def spare_of(session: Session, probe: FloatArray) -> dict[str, Any] | None:
     probe  inputs, shape (samples, inputs), to which the page shows the answers
     """
     twin, bank, program = session.copy(), session.network.bank, session.network.program
-    twin.timeline.visits.metrics = None  # which may be functions that take long
+    twin.visits.metrics = None  # which may be functions that take long
     if len(bank) <= SMALL:
         twin.to("python")
     fewest, most = PLACES
     answers = len(probe) * program.outputs.size
     each = 2 * len(bank) + answers + sum(buffer.size for buffer in program.buffers)
     places = min(most, int(NUMBERS / each))
-    steps = min(STEPS, int(WORK / (len(bank) * session.timeline.trainer.batches.size)))
+    steps = min(STEPS, int(WORK / (len(bank) * session.trainer.batches.size)))
     if places < fewest or steps < fewest:
         return None
     every, walked = -(-steps // places), 2 if len(bank) <= SMALL else 1

@@ -115,8 +115,7 @@ def tasks_of(
 
 def networks_of_a_task(session: Session, plan: Plan) -> int:
     """Return how many networks a task has, which differs with the time that a network takes."""
-    trainer = session.timeline.trainer
-    products = 3.0 * trainer.batches.size * len(session.network.bank)
+    products = 3.0 * session.trainer.batches.size * len(session.network.bank)
     seconds = plan.steps * (STEP_SECONDS + products / PRODUCTS_A_SECOND)
     return int(min(max(1.0, TASK_SECONDS / max(seconds, 1e-9)), MOST_NETWORKS))
 

@@ -155,7 +155,7 @@ class Training:
         self.networks, self.plan, self.seeds = networks, plan, list(seeds)
         self.step = 0
         self.checks = plan.checks()
-        self.loss = like.timeline.trainer.loss
+        self.loss = like.trainer.loss
         needs = plan.metrics or any(goal and goal.judge for goal in (plan.success, plan.stop))
         self.inputs: FloatArray = np.zeros((0, 0))
         self.targets: FloatArray = np.zeros((0, 0))
@@ -243,7 +243,7 @@ def samples_of(session: Session) -> tuple[FloatArray, FloatArray]:
     Those are the samples of the data set, at most MOST_ROWS; of data that is made by code, those of
     the first batch.
     """
-    batches = session.timeline.trainer.batches
+    batches = session.trainer.batches
     inputs, targets = getattr(batches, "inputs", None), getattr(batches, "targets", None)
     if inputs is None or targets is None or len(inputs) != len(targets):
         inputs, targets = batches.at(0)
@@ -264,7 +264,7 @@ def trains_together(
     wanted = all_but_seed(first)
     return all(
         session.engine == "cpu"
-        and session.timeline.trainer.seed == seed
+        and session.trainer.seed == seed
         and bool((bank.value == session.network.bank.value).all())
         and all_but_seed(session) == wanted
         for seed, bank, session in zip(seeds, replicas.banks, map(session_of, seeds), strict=True)

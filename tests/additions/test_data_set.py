@@ -99,7 +99,7 @@ def test_its_neurons_have_its_names_and_tints() -> None:
 def test_a_control_changes_its_choices() -> None:
     s = session()
     options = Options(None, Show(s))
-    settings = s.timeline.trainer.settings
+    settings = s.trainer.settings
     (choice,) = options.choices(settings)
     assert (choice.name, choice.choices, choice.help) == ("scale", ("1", "2"), "degrees of a shade")
     options.set(s, settings, "scale", "2")

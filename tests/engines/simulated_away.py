@@ -555,8 +555,8 @@ ACTIONS = {
     "optimizer": lambda s, n: setattr(s, "optimizer", sv.SGD(0.1) if n % 2 else sv.Adam(0.05)),
     "batch": lambda s, n: setattr(s, "batch", 1 + int(n) % 5),
     "engine": lambda s, n: s.to("python" if s.engine == "cuda" else "cuda"),
-    "undo": lambda s, n: s.undo() if s.timeline.undo_log.done else None,
-    "redo": lambda s, n: s.redo() if s.timeline.undo_log.undone else None,
+    "undo": lambda s, n: s.undo() if s.undo_log.done else None,
+    "redo": lambda s, n: s.redo() if s.undo_log.undone else None,
     "branch": lambda s, n: s.branch(),
     "switch": lambda s, n: s.switch(int(n) % len(s.branches)),
     "pin": pin,
@@ -703,7 +703,7 @@ def test_ctrl_c_while_numbers_arrive(interrupted: pytest.MonkeyPatch) -> None:
 
 def test_after_steps_that_failed_nothing_is_fetched(interrupted: pytest.MonkeyPatch) -> None:
     s = session()
-    run, bank = s.timeline.trainer.run, s.network.bank
+    run, bank = s.trainer.run, s.network.bank
     bank.away.allowed = True
     run.steps(sv.Adam(0.1), 0, 1)
     assert bank.away.keeper is run

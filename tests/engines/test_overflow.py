@@ -218,7 +218,7 @@ def test_what_overflows_on_the_python_engine_warns_of_nothing(
             s = sv.Session(NETWORKS[kind](dtype), (inputs, X), "mse", optimizer, engine="python")
             alone, trained = s.network.copy(), s.network.copy()
             with suppress(GradientError):
-                for _ in range(len(s.timeline.trainer.moments)):
+                for _ in range(len(s.trainer.moments)):
                     s.advance(1, "operation")
                     s.explain(0)
                 s.advance(2)

@@ -107,7 +107,7 @@ def test_a_job_of_many_networks_has_the_fields_of_that_of_one() -> None:
     session = trained(sv.Adam(0.1))
     many: Any = sv.replicate(session, seeds=range(3))
     many.advance(1)
-    here = fields(session.timeline.trainer.run._job.address)
+    here = fields(session.trainer.run._job.address)
     for record in range(3):
         jobs = many._many.jobs.jobs
         there = fields(jobs.ctypes.data + record * jobs.strides[0])

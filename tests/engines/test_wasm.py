@@ -307,7 +307,7 @@ def test_every_address_in_a_record_is_listed() -> None:
     network = sv.Network([3, 4, 1], "tanh", seed=0)
     session = sv.Session(network, Xor(bias=True), optimizer=sv.Adam(), batch=1, engine="cpu")
     session.advance(1)
-    job = session.timeline.trainer.run._job
+    job = session.trainer.run._job
     given = [job.record, job.program, job.bank, job.samples, job.batch, job.update, job.progress]
     tables = [job._kept["plan"], job._kept["operations"], job._kept["how"], job._kept["drawing"]]
     for each in map(as_array, [*given, *tables]):

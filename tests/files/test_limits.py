@@ -206,7 +206,7 @@ def test_half_of_a_large_step_is_not_taken_while_loading(
     s.advance(5, "operation")
     s.save(tmp_path / "run")
     assert sv.Session.load(tmp_path / "run").clock == s.clock
-    products = s.timeline.trainer.products
+    products = s.trainer.products
     assert products == 4 * (2 * 3 + 3 + 3 + 1)
     monkeypatch.setattr(rebuilding, "MOST_PRODUCTS", {"python": products - 1})
     with pytest.warns(UserWarning, match=r"start of step 7 now, as half of so") as caught:

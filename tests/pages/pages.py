@@ -50,7 +50,7 @@ class InPage:
 
 def data_with(session: sv.Session, units: Sequence[Unit]) -> EngineData:
     """What a page of a session at a step needs, with a module of more kernels."""
-    trainer = session.timeline.trainer
+    trainer = session.trainer
     module = module_of(units, trainer.bank.dtype)
     nothing = np.zeros((0, session.network.inputs))
     training = training_of(trainer, session.step_index)

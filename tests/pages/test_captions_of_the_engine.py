@@ -66,7 +66,7 @@ def test_a_step_is_explained_by_what_made_it_whatever_is_chosen_after_it(
     network = sv.Network([2, 4, 1], "tanh", "sigmoid", seed=0, dtype="float64")
     session = sv.Session(network, data.Xor(), optimizer=sv.SGD(0.5), batch=4, engine="cpu")
     page, own = InPage(session, tmp_path), spec_of(session)
-    optimizers = training_of(session.timeline.trainer, 0).optimizers
+    optimizers = training_of(session.trainer, 0).optimizers
     own["say"]["optimizers"] = [optimizer_data(each, mixed=False) for each in optimizers]
     asked = [("caption", {"row": 5}), ("card", {"row": 5})]
     change, do = AFTER[name]

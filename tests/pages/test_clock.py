@@ -197,7 +197,7 @@ def test_a_state_shows_what_has_been_computed(page: InPage) -> None:
     assert (walked["step"], walked["operation"], walked["moment"]) == (2, 4, 3)
     assert walked["before"] == walked["value"] == pytest.approx(value, rel=1e-5)
     assert set(walked["values"]) == {buffer.name for buffer in program.buffers[:4]}
-    inputs, targets = session.timeline.trainer.batches.at(2)
+    inputs, targets = session.trainer.batches.at(2)
     assert walked["inputs"] == pytest.approx(inputs[3]) and walked["gradients"] == {}
     assert walked["target"] == pytest.approx(targets[3])
     assert walked["losses"]["from"] == 0 and len(walked["losses"]["values"]) == 2

@@ -122,7 +122,7 @@ def test_values_and_gradients_of_a_step_are_those_of_the_session(colors: InPage)
     session = rgb()
     program = session.network.program
     session.advance(len(program.moments) - 1, "operation")
-    run = session.timeline.trainer.run
+    run = session.trainer.run
     found = colors.run(f"""
         engine.begin()
         {STEPS}
@@ -134,7 +134,7 @@ def test_values_and_gradients_of_a_step_are_those_of_the_session(colors: InPage)
             samples,
         }}
     """)
-    inputs, targets = session.timeline.trainer.batches.at(0)
+    inputs, targets = session.trainer.batches.at(0)
     assert len(found["samples"]) == 8
     for sample, x, t in zip(found["samples"], inputs, targets, strict=True):
         np.testing.assert_allclose(sample["inputs"], x, atol=1e-7)

@@ -195,7 +195,7 @@ def test_points_of_a_picture_are_drawn_in_a_page(tmp_path: Path) -> None:
         return {losses, sample: engine.sample(4)};
     """)
     close(found["losses"], here.timeline.branch.losses, 1e-5)
-    inputs, targets = here.timeline.trainer.batches.at(20)
+    inputs, targets = here.trainer.batches.at(20)
     close(found["sample"]["inputs"], inputs[4], 1e-6)
     close(found["sample"]["targets"], targets[4], 1e-6)
 

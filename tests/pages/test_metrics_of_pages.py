@@ -49,7 +49,7 @@ def session(*metrics: object, table: data.Arrays = TABLE, every: int = 5) -> sv.
 
 def measuring(of: sv.Session) -> str:
     """The code that makes a clock that measures what a session does."""
-    made = metric_data(of, loss_data(of.timeline.trainer.loss, of.network.outputs))
+    made = metric_data(of, loss_data(of.trainer.loss, of.network.outputs))
     assert made is not None
     home = Path(module.__file__).with_name("web").as_posix()
     spec, held = json.dumps(made.engine), json.dumps([*made.held])

@@ -142,7 +142,7 @@ def test_a_page_with_large_layers_offers_no_larger_batches() -> None:
     inputs = np.zeros((100, 9))
     small = sv.Session(sv.Network([9, 9, 2], seed=0), (inputs, inputs[:, :2]), batch=4)
     large = sv.Session(sv.Network([9, 40_000, 2], seed=0), (inputs, inputs[:, :2]), batch=4)
-    offered = [training_of(each.timeline.trainer, 0).sizes for each in (small, large)]
+    offered = [training_of(each.trainer, 0).sizes for each in (small, large)]
     assert offered == [[1, 2, 4, 8, 16, 32, 64], [1, 2, 4]]
 
 

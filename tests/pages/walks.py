@@ -64,7 +64,7 @@ class Walk:
 
     def __init__(self, session: sv.Session) -> None:
         self.session = session
-        self.trainer = session.timeline.trainer
+        self.trainer = session.trainer
         self.before: Any = None
         self.edited: dict[int, float] = {}  # since the last step, with the values before
         if session.step_index:
@@ -167,7 +167,7 @@ def expected(session: sv.Session, state: Mapping[str, Any], name: str, asked: As
 
 def numbers_in(session: sv.Session, state: Mapping[str, Any], neuron: Neuron) -> NeuronNumbers:
     """Return a neuron with the numbers of a state."""
-    program, loss = session.network.program, session.timeline.trainer.loss
+    program, loss = session.network.program, session.trainer.loss
     line = next(each for each in layout_of(session).neurons if name_of(each) == neuron[0])
     values = {name: each.astype(np.float64) for name, each in state["values"].items()}
     outputs = values.get(program.outputs.name)

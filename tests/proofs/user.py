@@ -200,7 +200,7 @@ def advance_phases(user: User) -> None:
 
 
 def advance_epoch(user: User) -> None:
-    steps = user.s.timeline.trainer.batches.steps_an_epoch
+    steps = user.s.trainer.batches.steps_an_epoch
     if steps > user.training.most_steps[user.s.engine == "cpu"]:
         return advance(user)
     user.s.advance(1, "epoch")
@@ -210,7 +210,7 @@ def advance_epoch(user: User) -> None:
 
 def back(user: User) -> None:
     count, (step, operation, _) = user.steps(), user.now
-    is_single = user.s.timeline.trainer.batches.size == 1
+    is_single = user.s.trainer.batches.size == 1
     unit = "sample" if is_single and user.chance.random() < 0.5 else "step"
     user.s.back(count, unit)  # type: ignore[arg-type]  # one of two words
     user.went((max(0, step + (operation > 0) - count), 0))
@@ -523,7 +523,7 @@ def explain(user: User) -> None:
 
 def look(user: User) -> None:
     s = user.s
-    s.focus = user.chance.randrange(s.timeline.trainer.batches.size)
+    s.focus = user.chance.randrange(s.trainer.batches.size)
     snapshot = s.snapshot()
     snapshot.request()
     assert (snapshot.read().value == s.network.bank.value).all()

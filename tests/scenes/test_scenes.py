@@ -106,7 +106,7 @@ def test_rgb_opens_slowly_with_the_network_and_the_rate_that_it_began_with() -> 
         "Dense(inputs=3, outputs=8, activation='tanh', bias=True)",
         "Dense(inputs=8, outputs=3, activation='sigmoid', bias=True)",
     ]
-    assert show.session.timeline.trainer.batches.size == 8
+    assert show.session.trainer.batches.size == 8
     single = play("rgb", hidden=0).session.network
     assert (len(single.layers), single.layers[0].activation) == (1, "sigmoid")
     assert len(play("rgb", depth=3).session.network.layers) == 4
@@ -124,7 +124,7 @@ def test_xor_moves_as_it_was_posted() -> None:
     session = play("xor").session
     weights = session.network.bank.value.astype(np.float64)
     assert len(weights) == 12 and (np.abs(weights) < 1.0).all()
-    x, t = (part[0] for part in session.timeline.trainer.batches.at(0))
+    x, t = (part[0] for part in session.trainer.batches.at(0))
     first, second = weights[:9].reshape(3, 3), weights[9:]
     h = 1 / (1 + np.exp(-first @ x))
     o = 1 / (1 + np.exp(-second @ h))
@@ -147,7 +147,7 @@ def test_xnor_is_the_network_of_the_array_language() -> None:
     assert [layer.activation for layer in session.network.layers] == ["relu_right"] * 2 + ["linear"]
     second = session.network.layers[1]
     assert max(abs(p.bias.value) for p in second.perceptrons) > np.sqrt(1 / 8)  # +-sqrt(6/8)
-    loss = session.timeline.trainer.loss
+    loss = session.trainer.loss
     assert loss([[1.0], [0.0]], [[0.0], [0.0]]) == 0.25 and session.learning_rate == 0.01
     session.advance(1000)
     inputs, targets = session.data.training
@@ -186,7 +186,7 @@ def test_circle_has_the_playgrounds_defaults() -> None:
     session = play("circle").session
     assert [layer.outputs for layer in session.network.layers] == [4, 2, 1]
     assert {layer.activation for layer in session.network.layers} == {"tanh"}
-    assert (session.learning_rate, session.timeline.trainer.batches.size) == (0.03, 10)
+    assert (session.learning_rate, session.trainer.batches.size) == (0.03, 10)
     assert set(np.unique(session.data.training[1])) == {-1.0, 1.0}
     assert play("circle", l1=0.1, l2=0.2).session.optimizer.l2 == 0.2
 
@@ -195,9 +195,9 @@ def test_texture_is_the_network_of_neural_shading(tmp_path: Path) -> None:
     scene = load(find("texture"))
     show = scene(engine="python")
     assert len(show.session.network.bank) == 13_507
-    assert (show.frame, show.session.timeline.trainer.batches.size) == (128, 1024)
+    assert (show.frame, show.session.trainer.batches.size) == (128, 1024)
     assert show.session.optimizer.not_finite == "zero"
-    loss = show.session.timeline.trainer.loss
+    loss = show.session.trainer.loss
     loss.forward(np.ones((4, 3)), np.zeros((4, 3)))
     assert (loss.backward() == 2.0 / 4.0).all()  # not divided by the channels
 
@@ -228,7 +228,7 @@ def test_digits_are_told_apart_by_convolutions() -> None:
     kinds = [type(layer).__name__ for layer in show.session.network.layers]
     assert kinds == ["Conv2d", "MaxPool2d", "Conv2d", "MaxPool2d", "Dense"]
     assert len(show.session.network.bank) == 80 + 1168 + 650
-    assert show.session.timeline.trainer.loss.name == "softmax_cross_entropy"
+    assert show.session.trainer.loss.name == "softmax_cross_entropy"
     assert len(play("digits", channels="").session.network.bank) == 650
 
 

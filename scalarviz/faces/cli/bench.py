@@ -40,7 +40,7 @@ def measure() -> None:
     for name in SCENES:
         scene = load(find(name))
         session = Show.of(scene(engine="python")).session
-        weights, batch = len(session.network.bank), session.timeline.trainer.batches.size
+        weights, batch = len(session.network.bank), session.trainer.batches.size
         rates = []
         for engine in engines:
             if engine == "python" and weights * batch > LARGEST:
@@ -63,7 +63,7 @@ def words_for(rate: float) -> str:
 
 def steps_a_second(session: Session) -> float:
     """Return the best rate of several rounds, after compiling, without what a scene measures."""
-    session.timeline.visits.metrics = None
+    session.visits.metrics = None
     portions, best = Portions(session), 0.0
     portions.take(1)
     for _ in range(ROUNDS):

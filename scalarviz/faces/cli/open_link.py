@@ -118,7 +118,7 @@ def pinned_by(session: Session, link: Link) -> int | Neuron | None:
 
 def look_at(session: Session, sample: int) -> None:
     """Show a sample of the batch; raise InputError, which counts from 1 as links do, for none."""
-    count = session.timeline.trainer.batches.size
+    count = session.trainer.batches.size
     if sample >= count:
         raise InputError(f"the batch has samples 1 to {count:,} here, and no {sample + 1:,}")
     session.focus = sample

@@ -49,4 +49,4 @@ class ChangesOfAll:
 
 def changes_of(controller: Controller) -> int:
     """Return how many changes of a session can be undone."""
-    return len(controller.session.timeline.undo_log.done)
+    return len(controller.session.undo_log.done)

@@ -223,7 +223,7 @@ class Controller:
     def _go(self, direction: int, times: int, unit: Unit) -> None:
         self.stand_still()
         session = self.session
-        each = session.timeline.trainer.batches.steps_an_epoch if unit == "epoch" else 1
+        each = session.trainer.batches.steps_an_epoch if unit == "epoch" else 1
         if direction < 0:
             self.do(partial(session.back, times, unit))
         elif times * each <= AT_ONCE:
@@ -358,7 +358,7 @@ class Controller:
     def next_sample(self, direction: int = 1) -> None:
         """Show another sample of the batch."""
         with self.reporting_errors():
-            count = self.session.timeline.trainer.batches.size
+            count = self.session.trainer.batches.size
             self.session.focus = (self.session.focus + direction) % count
 
     @computes

@@ -26,7 +26,7 @@ class Edits:
         """Set a weight; `dragged` edits of one weight at one moment are one change."""
         session = self.session
         with session.doing():
-            log = session.timeline.undo_log
+            log = session.undo_log
             last = log.last
             goes_on = dragged and last is not None and self._drag == (row, last)
             if last is not None and last.after is not None:

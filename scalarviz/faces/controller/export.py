@@ -310,7 +310,7 @@ def main(folder: str, path: str, about: str) -> None:
     if told["what"] == "video":
         steps = last_step(sessions)
         for session in sessions:
-            session.timeline.stops.are_ignored = True  # it may have gone on afterwards
+            session.stops.are_ignored = True  # it may have gone on afterwards
             session.seek(0)
         several = Several.of(shows)
         assert several is not None, "a list is several"

@@ -351,7 +351,7 @@ class Group:
             )
         self.pause()
         clock = self.clock
-        batches = clock.sessions[0].timeline.trainer.batches
+        batches = clock.sessions[0].trainer.batches
         each = batches.steps_an_epoch if unit == "epoch" else 1
         if direction < 0:
             return self._do(partial(clock.back, times, unit))

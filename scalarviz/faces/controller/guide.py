@@ -83,7 +83,7 @@ class Adding:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.count = session.timeline.trainer.batches.size
+        self.count = session.trainer.batches.size
         self._pause = min(SAMPLE, LONGEST_SUM / self.count)
         self._former = self._focus = session.focus
         self._place = session.clock.place

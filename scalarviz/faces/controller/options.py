@@ -120,7 +120,7 @@ class Options:
         self._basis = basis or basis_of(show.session)
         self._chosen = dict(chosen or {})
         self._made: list[AppliedChoice] = []
-        settings = show.session.timeline.trainer.settings
+        settings = show.session.trainer.settings
         self._note(settings, self.recipe.values if self.recipe else {}, show.title)
 
     def anew(self, show: Show) -> Options:
@@ -210,8 +210,7 @@ class Options:
             made, common = recipe.make(values), {}
         change = self.changes(name)
         if change in LIVE and alike(session, made.session):
-            chosen = made.session.timeline.trainer.settings
-            LIVE[change].take(session, settings, chosen)
+            LIVE[change].take(session, settings, made.session.trainer.settings)
             self._note(settings_now(session), values, made.title)
             return None
         return Options(recipe.changed(values), made, elsewhere=self.elsewhere, chosen=common)
@@ -308,7 +307,7 @@ def parts_of(settings: Settings) -> dict[str, Any]:
 
 def alike(session: Session, made: Session) -> bool:
     """Return whether two trainings differ only in settings that a running training can adopt."""
-    now, then = session.timeline.trainer, made.timeline.trainer
+    now, then = session.trainer, made.trainer
     layers = len(now.settings.activations), len(then.settings.activations)
     return (
         now.settings.batch == then.settings.batch

@@ -95,7 +95,7 @@ def preset_names() -> dict[str, str]:
 def go_wrong(controller: Controller, name: str) -> None:
     """Set up what goes wrong, say what to look for, and play."""
     preset, session = PRESETS[name], controller.session
-    log = session.timeline.undo_log
+    log = session.undo_log
 
     def act() -> Session | None:
         if log.done and log.done[-1] is controller.preset:  # one at a time

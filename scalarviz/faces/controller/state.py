@@ -167,7 +167,7 @@ class State:
 
 def units_of(session: Session) -> tuple[Unit, ...]:
     """Return the units to move by; "sample" only if a step has one sample."""
-    one = session.timeline.trainer.batches.size == 1
+    one = session.trainer.batches.size == 1
     return tuple(unit for unit in UNITS.values() if one or unit != "sample")
 
 

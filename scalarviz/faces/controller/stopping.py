@@ -75,7 +75,7 @@ def find_first(controller: Controller, words: str) -> None:
             return text("notices.first.cancelled", condition=words), None
         if step is None:
             return text("notices.first.never", condition=words), None
-        session.timeline.stops.mark(session.timeline.branch, step, words)
+        session.stops.mark(session.timeline.branch, step, words)
         return text("notices.first", condition=words, step=step), step
 
     def found(result: tuple[str, int | None]) -> None:

@@ -48,7 +48,7 @@ class Trail:
 
     def later(self, session: Session) -> list[Place]:
         """Return the trainings after a session, newest last; none if it was changed since."""
-        undone = session.timeline.undo_log.undone
+        undone = session.undo_log.undone
         return self.after if self.after and self.after[-1].undone is undone else []
 
 
@@ -62,7 +62,7 @@ def go_on(controller: Controller, show: Show, options: Options, did: str) -> Non
     trail = controller.trail
     trail.before.append(Place(controller.show, controller.options, did))
     trail.after.clear()
-    controller.session.timeline.undo_log.undone = []
+    controller.session.undo_log.undone = []
     controller.replace(show, options)
 
 
@@ -81,7 +81,7 @@ def back(controller: Controller) -> str:
         place = source_of(controller)
     else:
         return ""
-    undone = place.show.session.timeline.undo_log.undone
+    undone = place.show.session.undo_log.undone
     trail.after.append(Place(controller.show, controller.options, place.did, undone))
     controller.replace(place.show, place.options)
     return place.did

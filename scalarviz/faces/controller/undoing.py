@@ -19,21 +19,19 @@ if TYPE_CHECKING:
 def undo(controller: Controller) -> None:
     """Undo the last change; without one, show the training before, even while this one is held."""
     session = controller.session
-    log = session.timeline.undo_log
-    if not log.done and controller.trail.has_earlier(session):
+    if not session.undo_log.done and controller.trail.has_earlier(session):
         controller.stand_still()
         return tell(controller, "undo", trail.back(controller))
-    return change(controller, "undo", log.done, session.undo)
+    return change(controller, "undo", session.undo_log.done, session.undo)
 
 
 def redo(controller: Controller) -> None:
     """Do the change that was undone last again, or show the training after this one."""
     session = controller.session
-    log = session.timeline.undo_log
-    if not log.undone and controller.trail.later(session):
+    if not session.undo_log.undone and controller.trail.later(session):
         controller.stand_still()
         return tell(controller, "redo", trail.forward(controller))
-    return change(controller, "redo", log.undone, session.redo)
+    return change(controller, "redo", session.undo_log.undone, session.redo)
 
 
 @computes

@@ -244,7 +244,7 @@ class Warming:
 
 def work_of(session: Session) -> int:
     """Return the approximate number of multiplications per step."""
-    return session.timeline.trainer.products
+    return session.trainer.products
 
 
 def kinds_of(session: Session) -> set[str]:

@@ -47,7 +47,7 @@ def made_again(session: Session, given: Mapping[str, Any]) -> Session:
     The optimizer keeps schedule, penalties and clipping; its rate is `lr` if that is given.
     Raises InputError for options that this network cannot have.
     """
-    trainer, network = session.timeline.trainer, session.network
+    trainer, network = session.trainer, session.network
     loss, optimizer = trainer.loss, trainer.settings.optimizer
     if "loss" in given and given["loss"] != loss.name:
         loss = Loss(given["loss"])
@@ -75,7 +75,7 @@ def made_again(session: Session, given: Mapping[str, Any]) -> Session:
         precision=trainer.settings.precision,
         memory=session.timeline.keyframes.budget,
     )
-    found.timeline.visits.metrics = session.timeline.visits.metrics
+    found.visits.metrics = session.visits.metrics
     keep_stops(session, found)
     return found
 
@@ -83,8 +83,8 @@ def made_again(session: Session, given: Mapping[str, Any]) -> Session:
 def keep_stops(old: Session, new: Session) -> None:
     """Let a new session stop where an old one does, as far as its network has the same rows."""
     rows = {row: row for row in range(len(new.network.bank))}
-    if stops := with_rows(set_conditions(old.timeline.trainer.settings), rows):
-        with new.timeline.undo_log.off():
+    if stops := with_rows(set_conditions(old.trainer.settings), rows):
+        with new.undo_log.off():
             new.timeline.note(KIND, {"conditions": stops})
 
 

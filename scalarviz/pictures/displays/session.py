@@ -17,7 +17,7 @@ from scalarviz.pictures.displays.svg import LARGE, LOOK, SMALL, SvgDrawing, imag
 
 if TYPE_CHECKING:
     from scalarviz.core.model.program import Moment
-    from scalarviz.training.session.state import SessionState
+    from scalarviz.training.session.session import Session
 
 WIDTH = 620.0
 MOMENT, HIGH, GAP = 30.0, 14.0, 3.0  # of an operation: largest width, height, and gap
@@ -29,7 +29,7 @@ LONGEST = 160  # characters in the table
 
 
 @never_raises
-def session_html(session: SessionState) -> str:
+def session_html(session: Session) -> str:
     """Return the step, the current and next operation, the losses, and a table of settings."""
     timeline, clock = session.timeline, session.timeline.clock
     moments = timeline.trainer.moments
@@ -57,9 +57,9 @@ def session_html(session: SessionState) -> str:
     return image(drawing, alt) + table(lines(session), head="column")
 
 
-def lines(session: SessionState) -> list[tuple[str, str]]:
+def lines(session: Session) -> list[tuple[str, str]]:
     """Return the network, the data and the settings of the training."""
-    timeline, trainer = session.timeline, session.timeline.trainer
+    timeline, trainer = session.timeline, session.trainer
     settings, network = trainer.settings, trainer.network
     engine = settings.engine
     if settings.precision.mixed:

@@ -30,7 +30,7 @@ def plain_story(show: Show, theme: str) -> str:
     """Return the next step of a session as one page, with a drawing per operation."""
     stills = []
     with replaying(show) as shown:
-        session, moments = shown.session, shown.session.timeline.trainer.moments
+        session, moments = shown.session, shown.session.trainer.moments
         names = names_of_cells(session.network.program, moments)
         for name, moment in zip(names, moments, strict=True):
             session.advance(1, "operation")

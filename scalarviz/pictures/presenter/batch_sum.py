@@ -150,4 +150,4 @@ def sum_of(before: float | None, factors: list[float], now: float) -> tuple[str,
 def last_moment(session: Session) -> Moment | None:
     """Return the moment that the session has just passed within a step; None between steps."""
     done = session.clock.operation
-    return session.timeline.trainer.moments[done - 1] if done else None
+    return session.trainer.moments[done - 1] if done else None

@@ -66,7 +66,7 @@ class Curves:
                 self._curve = self._read(branch, count, view)
             self._key = key
         now = float(here.clock.step)
-        marks = [(mark.step, mark.text) for mark in session.timeline.stops.marks_of(branch)]
+        marks = [(mark.step, mark.text) for mark in session.stops.marks_of(branch)]
         if session.origin is not None and len(self._earlier):
             marks.insert(0, (0, sentence(session.origin.did)))
         curve = replace(self._curve, at=now, loss=here.loss, metrics=self._metrics)
@@ -133,7 +133,7 @@ class Curves:
     def _measure(self, waits: bool) -> None:
         """Read the metrics that are drawn again if the clock has moved."""
         session = self.session
-        if session.timeline.visits.metrics is None:
+        if session.visits.metrics is None:
             return
         key = session.current_branch.number, session.step_index
         if key != self._metrics_key and not (waits and self._metrics):

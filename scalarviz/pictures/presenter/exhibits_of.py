@@ -59,7 +59,7 @@ def exhibit_of(
     make = FINE[name].make if fine else EXHIBITS.get(name)
     if make is not None:
         return make(ask, data, session.engine)
-    loss = session.timeline.trainer.loss
+    loss = session.trainer.loss
     if loss.row.logits:
         ask = with_predictions(ask, loss)
     samples = samples_of(session, batch)
@@ -96,7 +96,7 @@ def samples_of(session: Session, batch: Pair | None = None) -> Pair:
     data = session.data
     if isinstance(data, TableSet):
         batch = data.training
-    inputs, targets = batch or session.timeline.trainer.batches.at(0)
+    inputs, targets = batch or session.trainer.batches.at(0)
     return inputs[:MOST], targets[:MOST]
 
 
@@ -290,4 +290,4 @@ def held_out_loss(session: Session, most: int | None = MOST) -> float | None:
     if session.data.held_out is None:
         return None
     inputs, targets = session.data.held_out
-    return session.timeline.trainer.loss(session.network(inputs[:most]), targets[:most])
+    return session.trainer.loss(session.network(inputs[:most]), targets[:most])

@@ -184,11 +184,10 @@ class LiveValues:
     def _follow(self) -> None:
         if not self.has_layers or (self.session.playing and len(self.numbers.value) > LARGE):
             return
-        session, trainer = self.session, self.session.timeline.trainer
-        if session.playing and not self._following.due:  # large networks take long
+        if self.session.playing and not self._following.due:  # large networks take long
             return
         with self._following.doing():
-            self._follow_now(session, trainer)
+            self._follow_now(self.session, self.session.trainer)
 
     def _follow_now(self, session: Session, trainer: Trainer) -> None:
         """Send the focus sample through the network, and its gradient back."""
@@ -245,7 +244,7 @@ class LiveValues:
         finite = [np.abs(v[np.isfinite(v)]) for v in values.values()]
         scale = max((float(v.max()) for v in finite if v.size), default=1.0)
         answers = self._answers(values)
-        is_softmax = self.session.timeline.trainer.loss.row.logits == "softmax"
+        is_softmax = self.session.trainer.loss.row.logits == "softmax"
         has_shares = is_softmax and answers is not None and bool(np.isfinite(answers).all())
         return Buffers(
             values,
@@ -262,7 +261,7 @@ class LiveValues:
     def _answers(self, values: Mapping[str, FloatArray]) -> FloatArray | None:
         """Return the outputs as the loss reads them; None if they are not known."""
         outputs = values.get(self.program.outputs.name)
-        loss = self.session.timeline.trainer.loss
+        loss = self.session.trainer.loss
         return None if outputs is None else predictions_of(loss, outputs[np.newaxis])[0]
 
     # What is learned.
@@ -341,7 +340,7 @@ class LiveValues:
 
     def _make_exhibit(self, key: tuple[Any, ...]) -> None:
         """Make the exhibit on this thread; the last part of the key says whether it is fine."""
-        batches = self.session.timeline.trainer.batches
+        batches = self.session.trainer.batches
         samples = None
         if needs_batch(self.session.data):  # a user's code may be slow
             samples = self.ask(self._first, batches, lambda: batches.at(0))

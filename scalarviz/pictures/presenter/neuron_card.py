@@ -170,7 +170,7 @@ def numbers_of(
         flows,
         buffers.target,
         buffers.answers,
-        reading.session.timeline.trainer.loss.row,
+        reading.session.trainer.loss.row,
         reading.session.focus,
     )
 

@@ -131,7 +131,7 @@ def caption_of_own(session: Session, inputs: FloatArray, outputs: FloatArray) ->
     program = session.network.program
     if image_shape(program) is not None and np.array_equal(inputs, blank_of(session, inputs)):
         return Caption(text("own.blank"))
-    outputs = predictions_of(session.timeline.trainer.loss, outputs[np.newaxis])[0]
+    outputs = predictions_of(session.trainer.loss, outputs[np.newaxis])[0]
 
     def listed(name: str, numbers: FloatArray) -> str:
         if len(numbers) > MOST_SAID:

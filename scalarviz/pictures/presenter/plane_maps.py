@@ -54,7 +54,7 @@ class PlaneMaps:
             program, reading.numbers.value, reading.session.network.bank.state, inputs
         )
         end = program.outputs
-        found[end.name] = predictions_of(reading.session.timeline.trainer.loss, found[end.name])
+        found[end.name] = predictions_of(reading.session.trainer.loss, found[end.name])
         scales = {name: scales_of(values) for name, values in found.items()}
         if end.size == 1 and not plane.classes:  # in the colors of what is learned
             scales[end.name] = np.array([[plane.middle, plane.reach]])

@@ -149,10 +149,10 @@ FEATURES: Sequence[Callable[[Session], str]] = (
     lambda session: text("where.branch", number=session.current_branch.number),
     lambda session: " ".join(dict.fromkeys(session.network.activations)),
     optimizer_of,
-    lambda session: str(session.timeline.trainer.loss.name),
+    lambda session: str(session.trainer.loss.name),
     lambda session: str(session.data.name),
-    lambda session: text("compared.batch", count=session.timeline.trainer.batches.size),
-    lambda session: text("compared.seed", seed=session.timeline.trainer.seed),
+    lambda session: text("compared.batch", count=session.trainer.batches.size),
+    lambda session: text("compared.seed", seed=session.trainer.seed),
     lambda session: session.engine,
 )
 

@@ -41,7 +41,7 @@ class NetworkReading:
         shader = self._shader(network)
         if shader is None or network.program is not reading.program:
             return None
-        reads = session.timeline.trainer.loss.row.logits if isinstance(exhibit, Plane) else ""
+        reads = session.trainer.loss.row.logits if isinstance(exhibit, Plane) else ""
         rest, formulas, inputs_of = found
         return ShownNetwork(
             shader,

@@ -63,12 +63,12 @@ class Why:
 
     @property
     def value(self) -> float:
-        return float(self.session.timeline.trainer.bank.value[self.row])
+        return float(self.session.trainer.bank.value[self.row])
 
     @property
     def is_pushed(self) -> bool:
         """Whether the gradient of the weight is final."""
-        return is_ready(self.session.timeline.trainer, self.row, self.done or FINAL)
+        return is_ready(self.session.trainer, self.row, self.done or FINAL)
 
     @property
     def uses(self) -> list[tuple[Operation, int, int]]:
@@ -122,7 +122,7 @@ def blocks_of(known: Why) -> Blocks:
     grad = tables[0].total[-1] if tables and tables[0].total else said(found.total or 0.0)
     blocks += [Line(sentence(known, grad)), *tables]
     if known.is_pushed and found.new_value is not None:
-        slots = known.session.timeline.trainer.settings.optimizer.row.slots
+        slots = known.session.trainer.settings.optimizer.row.slots
         old, new, _ = change_between(found.value, found.new_value)
         blocks += optimizer_rows(found.lines, slots, found, Written(old, new, grad))
     return blocks
@@ -197,10 +197,9 @@ def shared(known: Why, found: Explanation, grad: str) -> str:
 
 def waits(known: Why, what: str) -> str:
     """Return which number is not computed yet, and at which operation it comes."""
-    moments = known.session.timeline.trainer.moments
     operations = [operation for operation, _, _ in known.uses]
     when = text("card.later")
-    for moment in moments:
+    for moment in known.session.trainer.moments:
         own = operations[:1] == [known.program.operations[moment.operation]] if operations else True
         is_push = moment.kind in ("weight gradient", "backward") and own
         is_delta = bool(operations) and operations[0].target in moment.gradients

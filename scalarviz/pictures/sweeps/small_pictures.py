@@ -98,7 +98,7 @@ class Maker:
 
     def _outputs(self, values: FloatArray, inputs: FloatArray) -> FloatArray:
         """Return the outputs of each network, shape (networks, samples, outputs)."""
-        loss, found = self.session.timeline.trainer.loss, []
+        loss, found = self.session.trainer.loss, []
         for weights in values:
             self.network.bank.value[:] = weights
             found.append(self.network(inputs))

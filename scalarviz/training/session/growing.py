@@ -192,7 +192,7 @@ def changed(session: Session, did: str, change: Change) -> Session:
             "a compiled expression has no layers that could grow: pass a session of a Network"
         )
     with session.doing():
-        clock, trainer = session.clock, session.timeline.trainer
+        clock, trainer = session.clock, session.trainer
         grown = change(network, seed_of(trainer.seed, network.seed, *clock.place, did))
         network = grown.network
         now = settings_now(session)
@@ -213,7 +213,7 @@ def changed(session: Session, did: str, change: Change) -> Session:
         for action in session.timeline.branch.waiting_at(clock):
             before = after(before, action, made.bank)
         timeline = Timeline(made, session.timeline.keyframes.budget)
-        timeline.visits.metrics = session.timeline.visits.metrics
+        timeline.visits.metrics = session.visits.metrics
         timeline.origin = Origin(did, *clock.place, session, grown.rows)
         found = Session.of(timeline)
         found.focus = session.focus

@@ -84,7 +84,7 @@ class Replicas:
         self._pace = 1.0  # steps that take about SECONDS
 
     def _begin(self, session: Session) -> None:
-        trainer = session.timeline.trainer
+        trainer = session.trainer
         batches = [session.data.batches(trainer.settings.batch, seed) for seed in self.seeds]
         if isinstance(batches[0], GeneratedBatches):
             raise InputError(

@@ -2,56 +2,99 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, final
 from weakref import finalize
 
 import numpy as np
 
 from scalarviz.base.checks.attributes import set_known, unknown
-from scalarviz.base.checks.numbers import answered, number, shorten, size, true_or_false
-from scalarviz.base.leaf_calls import caption_and_edit, load_timeline, save_timeline
-from scalarviz.base.messages import caution
+from scalarviz.base.checks.numbers import (
+    FloatArray,
+    answered,
+    not_copied,
+    number,
+    shorten,
+    size,
+    true_or_false,
+)
+from scalarviz.base.leaf_calls import (
+    caption_and_edit,
+    load_timeline,
+    save_text,
+    save_timeline,
+    session_html,
+)
+from scalarviz.base.messages import caution, inform
 from scalarviz.base.process.memory import check_losses
 from scalarviz.base.progress import Progress
 from scalarviz.core.formulas.losses import AnyLoss, Loss
 from scalarviz.core.formulas.randomness import check_seed
+from scalarviz.core.formulas.table import pick
 from scalarviz.core.model.away import EVERY
 from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.core.model.part import Part
 from scalarviz.core.model.precision import Precision
 from scalarviz.core.model.weight import Weight
-from scalarviz.errors import InputError, OwnershipError
+from scalarviz.data import DataSet
+from scalarviz.errors import InputError, OrderError, OwnershipError
 from scalarviz.training.network.base import Model
+from scalarviz.training.network.norms import Norms, norms_of
 from scalarviz.training.session.background import Player
 from scalarviz.training.session.branch_names import checked_name, find_branch
 from scalarviz.training.session.branches import Branch, Clock
 from scalarviz.training.session.callbacks import Callback, StepView, check_callback
 from scalarviz.training.session.caption import Caption
+from scalarviz.training.session.conditions import Function, checked
 from scalarviz.training.session.doing import Doing
+from scalarviz.training.session.explanation import (
+    Explanation,
+    OperationNumbers,
+    explain,
+    numbers_of,
+)
+from scalarviz.training.session.first import first_held
 from scalarviz.training.session.kept import Kept
+from scalarviz.training.session.last_change import last_edit
 from scalarviz.training.session.lock import SessionLock, SharedSnapshot, Taken
-from scalarviz.training.session.metrics import metrics_of
+from scalarviz.training.session.metrics import measured_names, metrics_of, series
+from scalarviz.training.session.origin import Origin
 from scalarviz.training.session.plateau import MetricCallback
-from scalarviz.training.session.stops import in_one_text
+from scalarviz.training.session.points import Series
+from scalarviz.training.session.record import Record
+from scalarviz.training.session.samples_moved import SamplesMoved, samples_that_moved
+from scalarviz.training.session.settings_now import settings_now
+from scalarviz.training.session.stops import KIND, in_one_text, texts_of
 from scalarviz.training.session.timeline import Timeline
 from scalarviz.training.session.trainer import (
     Trainer,
+    addable,
+    as_values,
+    checked_rate,
     one_row,
     rows_of,
     settings_of,
 )
-from scalarviz.training.session.units import advance, advance_with_bar, back, check_unit
-from scalarviz.training.session.user_actions import UserActions
-from scalarviz.training.session.weight_history import WeightHistory, copy_at_start
+from scalarviz.training.session.units import (
+    advance,
+    advance_with_bar,
+    back,
+    check_sample,
+    check_unit,
+)
+from scalarviz.training.session.weight_history import KINDS, Recorded, WeightHistory, copy_at_start
 
 Unit = Literal["operation", "phase", "sample", "step", "epoch"]
 
 MEMORY = 256 * 2**20
+OF_A_SESSION = "of a session cannot be set here: set s.learning_rate, or another s.optimizer"
 
 
 @final
-class Session(UserActions):
+class Session:
     """A network, its data, a loss and an optimizer, and a clock that stands between operations.
 
     A step does zero_grad, forward (operation by operation), loss, backward (last to first: delta,
@@ -82,13 +125,14 @@ class Session(UserActions):
 
     - What moves, changes or computes waits for the call that is under way, such as the whole of
       `advance(1_000_000)`; during background play, for one portion: some 5 ms, at least one step.
-      These are `advance`, `back`, `seek`, `reset`, `edit`, `freeze`, `set_activation`, `to`,
-      `stop_when`, `first`, `branch`, `switch`, `undo`, `redo`, `numbers`, `norms`, `explain`,
-      `samples_that_moved`, `caption`, `copy`, `save`, and setting a rate, optimizer, data, loss
-      function, batch, engine or precision.
-    - What only reads does not wait: every property, `repr`, `history`, `to_csv`, `to_pandas`, and
-      `request` and `ready` of a `snapshot`, which is filled in between two portions, also of a long
-      `advance`. Neither do `play`, `pin`, `on_step` and `pause(timeout=0)`.
+      These are `advance`, `back`, `seek`, `reset`, `edit`, `freeze`, `set_rate`, `add_samples`,
+      `set_activation`, `to`, `stop_when`, `first`, `branch`, `switch`, `undo`, `redo`, `numbers`,
+      `norms`, `explain`, `samples_that_moved`, `caption`, `copy`, `save`, and setting a rate,
+      optimizer, data, loss function, batch, engine or precision.
+    - What only reads does not wait: every property, `own_rate`, `repr`, `history`, `to_csv`,
+      `to_pandas`, and `request` and `ready` of a `snapshot`, which is filled in between two
+      portions, also of a long `advance`. Neither do `play`, `pin`, `on_step` and
+      `pause(timeout=0)`.
     - `pause()` waits for the current portion, `read` of a snapshot that is not ready for the lock,
       `history(wait=True)` for the background thread.
     - The thread of a window, or of a picture in a notebook, never waits for a training: a request
@@ -110,6 +154,13 @@ class Session(UserActions):
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
         __getattr__, __setattr__ = unknown, set_known
+
+    timeline: Timeline
+
+    __reduce_ex__ = not_copied(
+        "a session, which has locks and perhaps a thread of its own",
+        "s.copy() makes a second one, and s.save(path) keeps it in a file for Session.load(path)",
+    )
 
     @answered
     def __init__(
@@ -153,7 +204,11 @@ class Session(UserActions):
             self._begin(timeline)
 
     def _begin(self, timeline: Timeline) -> None:
-        self.timeline = timeline
+        self.timeline = timeline  # the clock and its branches
+        self.trainer = timeline.trainer  # the settings, and what performs a step
+        self.visits = timeline.visits  # metrics and callbacks
+        self.stops = timeline.stops  # the conditions at which it stops by itself
+        self.undo_log = timeline.undo_log  # the changes by a user
         self._session_lock = SessionLock()
         self._player = Player(self._session_lock)
         self._weight_history = WeightHistory(timeline, self._session_lock)
@@ -163,6 +218,122 @@ class Session(UserActions):
         timeline.trainer.bank.guard = self._session_lock.lock
         timeline.trainer.bank.session = self
         finalize(self, self._weight_history.stop).atexit = False
+
+    # The present moment.
+
+    @property
+    def network(self) -> Any:  # a Model; what a Network alone has is checked where it is used
+        """The Network or Expression that is trained."""
+        return self.trainer.network
+
+    @property
+    def clock(self) -> Clock:
+        """The present moment: step, operation, and actions done at this place."""
+        return self.timeline.here.clock
+
+    @property
+    def step_index(self) -> int:
+        """Number of whole steps done, which is the index of the next one."""
+        return self.timeline.here.clock.step
+
+    @property
+    def epoch(self) -> float:
+        """Epochs done so far: steps divided by steps per epoch."""
+        return self.timeline.here.clock.step / self.trainer.batches.steps_an_epoch
+
+    @property
+    def branches(self) -> list[Branch]:
+        """All branches, in the order in which they were started."""
+        return list(self.timeline.branches)
+
+    @property
+    def current_branch(self) -> Branch:
+        """The branch that the session is on."""
+        return self.timeline.here.branch
+
+    @property
+    def origin(self) -> Origin | None:
+        """The session that this one was made from by a change of the network, and what was done.
+
+        None for a session that was not made by `add_neurons`, `remove_neuron`, `insert_layer` or
+        `remove_layer`.
+        """
+        return self.timeline.origin
+
+    @property
+    def operations(self) -> list[str]:
+        """Names of the moments of a step, in order."""
+        return [moment.name for moment in self.timeline.here.moments]
+
+    @property
+    def done(self) -> str:
+        """Name of the moment that the clock has just passed; "" at the very start."""
+        here = self.timeline.here
+        before = here.moments[here.clock.operation - 1].name
+        return before if here.clock.operation or here.clock.step else ""
+
+    @property
+    def next(self) -> str:
+        """Name of the moment that comes next."""
+        here = self.timeline.here
+        return here.moments[here.clock.operation].name
+
+    @property
+    def phase(self) -> str:
+        """Phase of the moment that comes next."""
+        here = self.timeline.here
+        return here.moments[here.clock.operation].phase
+
+    @property
+    def loss(self) -> float:
+        """The last loss that was computed; NaN at first."""
+        return self.timeline.here.loss
+
+    @property
+    def losses(self) -> FloatArray:
+        """Loss of each step that is done, before its update; float64, 1-D.
+
+        The last 2**20 steps of a branch, at least, have their loss exactly, and so has each step of
+        a training that is no longer. For older steps only the smallest and the largest loss of each
+        block of some hundred steps are kept: steps of a block have them by turns, also in a file.
+        `first` and `seek` find the exact ones by a replay.
+        """
+        here = self.timeline.here
+        return here.branch.losses[: here.clock.step]
+
+    @property
+    def stopped(self) -> str:
+        """Reason for which the last `advance`, `seek` or `play` was ended, or "".
+
+        It is that of a callback, or the condition of `stop_when`.
+        """
+        return self.visits.stopped
+
+    @property
+    def metrics(self) -> dict[str, Series]:
+        """Steps and values of each metric on this branch up to now: int64 and float64, 1-D.
+
+        The value at step k is that of the weights after k steps, on the batch that comes next. The
+        names of those of held-out samples begin with "held_out_", such as "held_out_loss".
+        """
+        here = self.timeline.here
+        return series(here.branch, here.clock.step)
+
+    def to_pandas(self) -> Any:
+        """Return losses and metrics of this branch up to now as a pandas DataFrame.
+
+        Its index is the step; a row belongs to the weights after so many steps, and is NaN where
+        nothing was measured. Raises InputError without pandas.
+        """
+        return Record(self.losses, self.metrics).pandas()
+
+    def to_csv(self, path: object) -> None:
+        """Write losses and metrics of this branch up to now into the CSV file `path`.
+
+        Rows are those of `to_pandas`; cells where nothing was measured are empty. Raises FileError
+        if the file cannot be written.
+        """
+        save_text(Record(self.losses, self.metrics).csv(), path)
 
     # Moving the clock.
 
@@ -182,7 +353,7 @@ class Session(UserActions):
             progress = true_or_false(progress, "progress")
         if size(n, "n", least=0):
             with self.doing():
-                self.timeline.visits.stopped = ""
+                self.visits.stopped = ""
                 advance_with_bar(self.timeline, int(n), unit, progress)
 
     def back(self, n: int = 1, unit: Unit = "step") -> None:
@@ -201,7 +372,7 @@ class Session(UserActions):
         check_losses(clock.step)
         with self.doing():
             self.timeline.leaps += 1
-            self.timeline.visits.stopped = ""
+            self.visits.stopped = ""
             self.timeline.go(clock)
 
     def reset(self) -> None:
@@ -225,9 +396,9 @@ class Session(UserActions):
         """
         check_unit(self.timeline, unit)
         if unit == "epoch":
-            steps = self.timeline.trainer.batches.steps_an_epoch
+            steps = self.trainer.batches.steps_an_epoch
             speed, unit = (None if speed is None else speed * steps), "step"
-        self.timeline.visits.stopped = ""
+        self.visits.stopped = ""
         self._rests = speed is not None and speed * EVERY < 1.0
         end = None if until is None else size(until, "until", least=0)
         self._player.play(self._portion, speed, unit, end)
@@ -272,11 +443,12 @@ class Session(UserActions):
         have no callbacks. Returns a Callback. Raises InputError for an unsuitable function.
         """
         check_callback(function)
-        metrics, period = self.timeline.visits.metrics, 1
+        period = 1
         if isinstance(function, MetricCallback):
-            period = function.check(metrics, held_out=self.data.held_out is not None)
+            held_out = self.data.held_out is not None
+            period = function.check(self.visits.metrics, held_out=held_out)
         period = period if every is None else size(every, "every")
-        return self.timeline.visits.add(function, period)
+        return self.visits.add(function, period)
 
     @property
     def playing(self) -> bool:
@@ -292,7 +464,7 @@ class Session(UserActions):
         timeline = self.timeline
         return SharedSnapshot(self._session_lock, timeline.trainer.snapshot, lambda: timeline.here)
 
-    # Branches, and what is shown.
+    # Branches.
 
     def branch(self, name: str = "") -> Branch:
         """Start a branch at this moment and return it; later steps stay in the previous branch.
@@ -316,17 +488,335 @@ class Session(UserActions):
         with self.doing(as_one=True):
             self.timeline.switch(find_branch(self.timeline.branches, branch))
 
-    def pin(self, weight: Weight | int | Sequence[int], on: bool = True) -> None:
-        """Record values and gradients of some weights; earlier ones are replayed in the background.
+    def undo(self) -> None:
+        """Undo the last change: go to the moment before it.
+
+        A change is an edit, a freeze or a setting, also one written into the bank directly, another
+        name of a branch, and `reset`, `branch` and `switch`. What was trained since stays in a
+        branch, and `redo` leads there. What callbacks changed belongs to the training. Files and
+        copies have no changes to undo. Raises OrderError if there is none.
+        """
+        with self.doing():
+            self.undo_log.undo(self.timeline)
+
+    def redo(self) -> None:
+        """Do the change that was undone last again, or go to the moment after it.
+
+        Raises OrderError if nothing was undone since the last change.
+        """
+        with self.doing():
+            self.undo_log.redo(self.timeline)
+
+    # What a user changes: each is a row of the tables in `trainer`, journalled and replayed.
+
+    def edit(self, weight: Weight | int | Sequence[int], value: object) -> None:
+        """Set the value of one or several weights, from this moment on.
 
         weight  a Weight of the network, its row in the bank, or several rows
-        on      False: stop recording and forget the history; by default True
+        value   a finite number; for several rows, one number or one for each
 
-        Returns at once.
+        Raises InputError for an unsuitable value, ShapeError for a row that the network lacks.
         """
-        if on:
-            self._check_owner()
-        self._weight_history.pin(rows_of(self.network, weight).tolist(), on)
+        rows = rows_of(self.network, weight)
+        self._do("edit", rows=rows, values=as_values(value, rows, self.network.bank.dtype))
+
+    def freeze(self, part: Part | int | str | Sequence[int], on: bool = True) -> None:
+        """Freeze a part of the network, so that steps do not move it, or unfreeze it.
+
+        part  a Weight, Perceptron, Layer, name such as "0.weight", row of the bank, or several rows
+        on    False: unfreeze; by default True
+        """
+        self._do("freeze", rows=rows_of(self.network, part), on=bool(on))
+
+    @property
+    def learning_rate(self) -> float:
+        """Learning rate of the next step, schedule included; at least 0.
+
+        Setting it ends the schedule, and takes effect from the next step on.
+        """
+        optimizer = self.trainer.settings.optimizer
+        return optimizer.rate(self.network.bank.step_count)
+
+    @learning_rate.setter
+    def learning_rate(self, rate: float) -> None:
+        self._do("learning rate", rate=checked_rate(rate))
+
+    def set_rate(self, part: Part | int | str | Sequence[int], rate: float | None) -> None:
+        """Give a part of the network a learning rate of its own, from the next step on.
+
+        part  a Weight, Perceptron, Layer, name such as "0.weight", row of the bank, or several rows
+        rate  at least 0; None: that of the session again
+
+        It stays the same when the `learning_rate` or the `optimizer` of the session changes, and
+        the schedule of the optimizer multiplies it as it does the session's. With a rate of 0 the
+        part stays as it is, while the optimizer still notes its gradients; `freeze` ends that, too.
+        `own_rate` returns it. Raises InputError for an unsuitable rate or a frozen part.
+        """
+        rows = rows_of(self.network, part)
+        rate = None if rate is None else checked_rate(rate)
+        with self.doing():
+            if rate is not None and self.network.bank.frozen[rows].all():
+                many = isinstance(part, Sequence)
+                name = f"each of {len(rows)} weights" if many else shorten(part)
+                name = self.network.name_of(rows[0]) if len(rows) == 1 else name
+                raise InputError(
+                    f"{name} is frozen, so that no rate moves it: write s.freeze(part, False) first"
+                )
+            self.timeline.note("own rate", {"rows": rows, "rate": rate})
+
+    def own_rate(self, part: Part | int | str | Sequence[int]) -> float | None:
+        """Return the learning rate that `set_rate` gave a part, or None: it has the session's.
+
+        part  a Weight, Perceptron, Layer, name such as "0.weight", row of the bank, or several rows
+
+        The rate is that before the schedule; NaN if the weights of the part have several. Raises
+        ShapeError for a row that the network lacks.
+        """
+        rates = self.trainer.settings.optimizer.own_rates
+        return rates.of_all(rows_of(self.network, part))
+
+    @property
+    def optimizer(self) -> Optimizer:
+        """Read-only optimizer; to change it, set `learning_rate` or another optimizer.
+
+        An optimizer whose slots have the same names and whose schedule is the same, such as Adam
+        with other penalties or AdamW after Adam, goes on with the slots and the count of steps.
+        Any other one begins with empty slots, and its schedule at its start.
+        """
+        return self.trainer.settings.optimizer.sealed(OF_A_SESSION)
+
+    @optimizer.setter
+    def optimizer(self, optimizer: Optimizer) -> None:
+        chosen = copy.copy(Optimizer.of(optimizer))
+        with self.doing():
+            goes_on = chosen.goes_on_from(settings_now(self).optimizer)
+            self.timeline.note("optimizer", {"optimizer": chosen, "goes_on": goes_on})
+
+    @property
+    def data(self) -> DataSet:
+        """The data set; setting it takes effect from the next step on."""
+        return self.trainer.settings.data
+
+    @data.setter
+    def data(self, data: object) -> None:
+        with self.doing():
+            found = self.trainer.fitting(data, settings_now(self).loss)
+            self.timeline.note("data", {"data": found})
+
+    @property
+    def loss_function(self) -> Loss:
+        """The loss that steps make smaller; setting a name or a Loss holds from the next step on.
+
+        `loss` is its last number. Setting one that does not go with the last activation, or with
+        the targets of the data, raises InputError.
+        """
+        return self.trainer.settings.loss
+
+    @loss_function.setter
+    def loss_function(self, loss: AnyLoss) -> None:
+        chosen = Loss.of(loss)
+        with self.doing():
+            now = settings_now(self)
+            chosen.check_output(now.activations[-1] if now.activations else "linear")
+            if now.activations == self.network.activations:
+                self.network.check_loss(chosen)
+            self.trainer.fitting(now.data, chosen)
+            self.timeline.note("loss", {"loss": chosen})
+
+    @property
+    def batch(self) -> int | None:
+        """Samples a step, or None: all of them; setting it takes effect from the next step on.
+
+        Setting more than the data has raises InputError. The samples of a step follow from the
+        seed, its number and the batch, so that another batch also begins another order of samples.
+        """
+        return self.trainer.settings.batch
+
+    @batch.setter
+    def batch(self, count: int | None) -> None:
+        chosen = None if count is None else size(count, "batch")
+        with self.doing():
+            data = settings_now(self).data
+            if chosen is not None and data.batches(chosen, self.trainer.seed).size < chosen:
+                raise InputError(
+                    f"a batch has at most the {data.samples:,} samples of the data, and not "
+                    f"{chosen:,}: None takes all of them"
+                )
+            self.timeline.note("batch", {"size": chosen})
+
+    def add_samples(self, inputs: object, targets: object) -> None:
+        """Add one or several samples to those it learns, from the next step on.
+
+        inputs   numbers of a sample, or rows of them
+        targets  numbers of its target, or rows; or class labels, if the targets of the data are
+                 rows that are 1 at a class, such as those of digits
+
+        They come after the others: `data.training` has them at its end, and `data.added` alone.
+        `batch=None` takes them into each step; a numbered batch keeps its size, and the samples of
+        a step follow from the seed, the step and the number of samples. Held-out samples stay.
+        Another data set, or another setting of it, does not have them. At most 10,000 can be added.
+
+        Raises InputError for data that is no table, and for samples that it could not have, such as
+        a colour beyond 1; ShapeError, NotFiniteError.
+        """
+        with self.doing():
+            data = addable(settings_now(self).data)
+            x, y = data.as_added(inputs, targets)
+            self.trainer.fitting(data.with_added(x, y), settings_now(self).loss)
+            self.timeline.note("samples", {"inputs": x, "targets": y})
+
+    @property
+    def engine(self) -> str:
+        """Name of the engine; setting it is `to(name)`."""
+        return self.trainer.network.engine
+
+    @engine.setter
+    def engine(self, name: str) -> None:
+        self.to(name)
+
+    @property
+    def precision(self) -> Precision:
+        """How numbers are rounded; setting "full", "mixed" or a Precision is `to(engine, ...)`."""
+        return self.trainer.network.precision
+
+    @precision.setter
+    def precision(self, precision: str | Precision) -> None:
+        self.to(settings_now(self).engine, precision)
+
+    def to(self, engine: str, precision: str | Precision | None = None) -> None:
+        """Run on another engine, or in another precision, from the next step on.
+
+        engine     "python", "cpu", "cuda" or "auto"
+        precision  "full", "mixed" or a Precision; None, the default: unchanged
+
+        Raises EngineError if the engine cannot run here, or not in this precision: mixed runs on
+        "cpu".
+        """
+        samples = self.trainer.batches.size
+        name, chosen = self.network.check_engine(engine, precision, samples)
+        self._do("engine", name=name, precision=chosen)
+
+    def set_activation(self, layer: int, name: str) -> None:
+        """Set the activation of a layer, from the next step on.
+
+        layer  index of the layer
+        name   name of an activation, such as "tanh"
+
+        Raises UnknownNameError for an unknown name, InputError for a layer without activation.
+        """
+        places = self.network.places_of(self.network.check_activation(layer, name))
+        with self.doing(as_one=True):
+            if len(self.network.activations) - 1 in places:
+                settings_now(self).loss.check_output(name)
+            for place in places:
+                self.timeline.note("activation", {"layer": place, "name": name})
+
+    def stop_when(self, *conditions: str | Function) -> None:
+        """Stop by itself from now on, at the first step at which a condition holds; none: no more.
+
+        conditions  texts, such as "grad norm > 10", "loss rises 3x", "not finite", "weight 7
+                    changes sign" or "a neuron is dead", several with "or" between them; or
+                    functions f(view) -> bool. They replace those set before
+
+        `advance` and `play` stop at that very step, also in steps that are repeated after going
+        back, and `stopped` says why; `seek` stops in new steps only. A condition that goes on to
+        hold stops once, and again after a step where it did not hold. With "not finite" a step
+        that would be refused with an error ends the training before it, without the error.
+
+        The guide, "Stopping by itself", has all conditions. A function sees the `step`, `loss`,
+        `losses`, `metrics`, `learning_rate`, `values`, `gradients` and `outputs`, read-only, is
+        called after each step, and must change nothing; no file can hold it. Raises
+        UnknownNameError for a text without meaning, InputError, ShapeError for a row that the
+        network lacks.
+        """
+        with self.doing():
+            found = checked(conditions, self.network, self._measured_names())
+            self.timeline.note(KIND, {"conditions": found})
+
+    @property
+    def stop_conditions(self) -> list[str]:
+        """The conditions at which it stops by itself, as texts; `stop_when` sets them."""
+        return texts_of(self.trainer.settings.stops)
+
+    # The numbers of the current batch.
+
+    @property
+    def focus(self) -> int:
+        """Index in the batch of the sample whose numbers are shown; can be set."""
+        return min(self._focus, self.trainer.batches.size - 1)
+
+    @focus.setter
+    def focus(self, sample: int) -> None:
+        self._focus = check_sample(self.timeline, sample)
+
+    def numbers(self, operation: str) -> OperationNumbers:
+        """Return the numbers of one operation of the current batch, and their gradients.
+
+        operation  name of an operation, such as "affine 0"
+
+        Between two steps the current batch is that of the step that is done, with the operations
+        that this step had. Raises UnknownNameError if it had no such operation, OrderError if only
+        the next step will have it, or if no step has begun yet.
+        """
+        with self.doing():
+            coming = [each.name for each in self.network.program.stepped]
+            with self.timeline.at_work():
+                known = {each.name: each for each in self.network.program.stepped}
+                if operation in coming and operation not in list(known):
+                    raise OrderError(
+                        f"{operation!r} has not been computed yet, since an activation was changed "
+                        f"after the step that is done, which has {', '.join(known)}: advance first"
+                    )
+                found = pick(known, operation, "operation")
+                return numbers_of(self.trainer, found, self.timeline.clock.operation)
+
+    def explain(self, weight: Weight | int) -> Explanation:
+        """Explain how a `weight` moves in this step: x * g of each sample, gradient, new value.
+
+        `weight` is a Weight or a row of the bank. Between two steps, the step that is done is
+        explained; an edit since then is in its `edit`. Raises OrderError before the first step.
+        """
+        row = one_row(self.network, weight)
+        with self.doing():
+            edit = last_edit(self.timeline, row)
+            with self.timeline.at_work():
+                found = explain(self.trainer, row, self.timeline.clock.operation)
+            return replace(found, edit=edit)
+
+    def samples_that_moved(
+        self, weight: Weight | int, steps: int = 100, most: int = 5, *, progress: bool = True
+    ) -> SamplesMoved:
+        """Return the samples that moved a weight most over the last steps.
+
+        weight    a Weight or a row of the bank
+        steps     how many of the steps that are done; by default 100
+        most      how many samples; by default 5
+        progress  True, the default: a progress bar in a terminal or a notebook, if it takes longer
+                  than a second; False: none
+
+        These steps are replayed, and the batch of each follows from seed and step. In one step, a
+        sample's part of the gradient is the sum of x * g over the places where the weight is used.
+        With SGD the amount is the sum over the steps of |rate * part|, the rate with its schedule
+        and clip_norm: exactly what the sample changed the weight by, l1 and l2 apart. With other
+        optimizers, clip_value or mixed precision it is the sum of |part|. Steps in which the weight
+        was frozen count as 0; those before another data set are left out.
+
+        Raises OrderError before the first step, InputError for data that makes its samples anew in
+        each step and for a compiled function.
+        """
+        row, steps, most = one_row(self.network, weight), size(steps, "steps"), size(most, "most")
+        wanted = true_or_false(progress, "progress")
+        with self.doing(), Progress(min(steps, self.timeline.clock.step), wanted) as bar:
+            return samples_that_moved(self.timeline, row, steps, most, bar.tell)
+
+    def norms(self) -> dict[str, Norms]:
+        """Return the norms of the values and of the gradients of each layer with parameters.
+
+        Keys are indices of layers, as in `net.state_dict()`. Between two steps the gradients are
+        those of the step that is done. Raises InputError for a compiled function.
+        """
+        with self.doing():
+            return norms_of(self.network.layers)
 
     def caption(self, weight: Weight | int | None = None) -> Caption:
         """Return what the last operation did, in words and in numbers, as below the picture.
@@ -342,6 +832,66 @@ class Session(UserActions):
         """
         row = None if weight is None else one_row(self.network, weight)
         return caption_and_edit(self, row)
+
+    # The past.
+
+    def first(self, *conditions: str | Function, progress: bool = True) -> int | None:
+        """Return the first step up to now at which one of some conditions held; None: it never did.
+
+        conditions  texts and functions, as in `stop_when`
+        progress    True, the default: a progress bar in a terminal or a notebook, if it takes
+                    longer than a second; False: none
+
+        Losses and metrics are on record. Anything else is found by a replay of the whole past of
+        this branch, step by step, since a condition may hold for a while and then not: Ctrl-C
+        cancels it. The session stays where it is; `seek` goes to the step. At step k the numbers
+        are those on arrival there, before what was done there. Raises errors as `stop_when` does.
+        """
+        wanted = true_or_false(progress, "progress")
+        with self.doing(), Progress(self.timeline.clock.step + 1, wanted) as bar:
+            given = checked(conditions, self.network, self._measured_names())
+            found = first_held(self.timeline, given, bar.tell)
+            if found is not None:
+                self.stops.mark(self.timeline.branch, found, in_one_text(given))
+            return found
+
+    def pin(self, weight: Weight | int | Sequence[int], on: bool = True) -> None:
+        """Record values and gradients of some weights; earlier ones are replayed in the background.
+
+        weight  a Weight of the network, its row in the bank, or several rows
+        on      False: stop recording and forget the history; by default True
+
+        Returns at once.
+        """
+        if on:
+            self._check_owner()
+        self._weight_history.pin(rows_of(self.network, weight).tolist(), on)
+
+    @property
+    def pinned(self) -> list[int]:
+        """Rows of the pinned weights in the bank."""
+        return self._weight_history.rows
+
+    def history(
+        self, weight: Weight | int, kind: Recorded = "value", *, wait: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the steps up to now at which a pinned `weight` is known, and its numbers there.
+
+        weight  a Weight or a row of the bank
+        kind    "value", the default, on arrival at a step; "gradient": that of the step before, by
+                which the weight came to this value, and 0 at the start
+        wait    True: wait until the background thread has replayed the steps before the pinning,
+                and raise the error that ended it, if any; by default False
+
+        Returns two arrays of the same length, int64 and float64. They are empty, and a message says
+        so, if the weight is not pinned.
+        """
+        row, kind = one_row(self.network, weight), pick(KINDS, kind, "kind of history")
+        if wait:
+            self._weight_history.wait()
+        if row not in self.pinned:
+            inform(f"{self.network.name_of(row)} has no history: s.pin({row}) records it")
+        return self._weight_history.history(row, kind)
 
     # Files, and copies.
 
@@ -363,7 +913,7 @@ class Session(UserActions):
             copied = Session.of(twin)
             copied._weight_history.take_over(self._weight_history)
             copied._focus = self._focus
-            copied.timeline.visits.metrics = self.timeline.visits.metrics
+            copied.visits.metrics = self.visits.metrics
         if number is not None and number != copied.current_branch.number:
             with copied.doing():
                 copied.timeline.switch(copied.branches[number])
@@ -409,6 +959,14 @@ class Session(UserActions):
         session._begin(timeline)
         return session
 
+    def _do(self, kind: str, **details: Any) -> None:
+        with self.doing():
+            self.timeline.note(kind, details)
+
+    def _measured_names(self) -> list[str]:
+        """Names of the metrics that are measured."""
+        return measured_names(self.visits.metrics, self.trainer.settings.data)
+
     def _portion(self, most: int | None, unit: str, until: int | None) -> int:
         """Advance by at most `most` units, for about PORTION seconds; return by how many.
 
@@ -420,7 +978,7 @@ class Session(UserActions):
             if until is not None:
                 count = max(0, min(count, until - self.step_index))
             advance(self.timeline, count, unit)
-            if self.timeline.visits.stopped:
+            if self.visits.stopped:
                 self._player.stop()
         if self._rests or not self.playing:
             self.network.bank.fetch()  # the next portion may be long in coming
@@ -450,7 +1008,7 @@ class Session(UserActions):
         return self._session_lock.taken(-1 if seconds == math.inf else seconds)
 
     def _check_owner(self) -> None:
-        if self.timeline.trainer.bank.session is not self:
+        if self.trainer.bank.session is not self:
             raise OwnershipError(
                 "this network is trained by another session now: go on with that one, or give "
                 "each session a network of its own, such as net.copy()"
@@ -460,9 +1018,12 @@ class Session(UserActions):
         place = f"done: {self.done or 'nothing'}, next: {self.next}"
         loss = "" if np.isnan(self.loss) else f", loss {self.loss:.4g}"
         came = f"; {self.origin}" if self.origin else ""
-        own = len(self.timeline.trainer.settings.optimizer.own_rates)
+        own = len(self.trainer.settings.optimizer.own_rates)
         rates = f", {own:,} weights with a rate of their own" if own else ""
         conditions = in_one_text(self.stop_conditions)
         stops = f"; stops when {conditions}" if conditions else ""
         about = f"{loss}, {self.engine}{rates}; {place}{came}{stops}"
         return f"Session: step {self.step_index:,}{about}"
+
+    def _repr_html_(self) -> str:
+        return session_html(self)

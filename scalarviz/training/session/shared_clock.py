@@ -214,7 +214,7 @@ class SharedClock:
 
     def _steps(self, unit: str) -> int:
         """Return the steps of a unit, of the first session."""
-        epoch = self.sessions[0].timeline.trainer.batches.steps_an_epoch
+        epoch = self.sessions[0].trainer.batches.steps_an_epoch
         return epoch if unit == "epoch" else 1
 
     def _target(self, n: int, unit: str) -> int:
@@ -249,7 +249,7 @@ class SharedClock:
             except Exception as error:  # whatever ends one, the others go on
                 self.halted[session] = session.clock, error
                 errors.append(error)
-            if stopped := session.timeline.visits.stopped:
+            if stopped := session.visits.stopped:
                 self.halted[session] = session.clock, stopped
         if errors:
             raise errors[0]

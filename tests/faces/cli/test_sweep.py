@@ -43,7 +43,7 @@ def test_a_scene_with_options_that_every_scene_has_is_made_for_each_seed() -> No
     show = SceneMaker(find("xor"))(seed=3, optimizer="adam", hidden=5)
     assert show.session.optimizer.name == "adam"
     assert show.session.network.layers[0].outputs == 5
-    assert show.session.timeline.trainer.seed == 3
+    assert show.session.trainer.seed == 3
 
 
 def test_what_a_sweep_cannot_do_is_refused(tmp_path: Path) -> None:

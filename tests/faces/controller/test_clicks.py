@@ -322,8 +322,11 @@ REACHED = """
     faces/controller/presets.py data/adding.py data/pictures.py files/checked_safetensors.py
     files/networks.py files/own_formulas.py files/runs.py files/settings_codec.py
     core/model/not_finite.py training/network/growing.py training/session/growing.py
-    training/session/undo.py training/session/user_actions.py
+    training/session/undo.py training/session/session.py
 """.split()
+
+# Of a script that makes a session, or gives its network to a second one.
+OF_SCRIPTS = "the loss is a name", "this network is trained by another session"
 
 
 def template(node: ast.expr) -> str:
@@ -344,4 +347,5 @@ def errors_in(file: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("file", REACHED)
 def test_no_error_that_a_mouse_can_lead_to_speaks_of_code(file: str) -> None:
-    assert [said for said in errors_in(PACKAGE / file) if CODE.search(said)] == []
+    errors = [said for said in errors_in(PACKAGE / file) if not said.startswith(OF_SCRIPTS)]
+    assert [said for said in errors if CODE.search(said)] == []

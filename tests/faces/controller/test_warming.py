@@ -286,7 +286,7 @@ def test_a_run_of_an_engine_that_is_not_here_does_not_wait_for_it(
     make: Any, compiler: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     s = network_session("python")
-    trainer = s.timeline.trainer
+    trainer = s.trainer
     needs = s.network, trainer.batches, [trainer.loss, sv.SGD(0.5)]
     monkeypatch.setattr(
         precompile, "needs_of_run", lambda path: (*needs, {"cuda", "cpu", "python"})

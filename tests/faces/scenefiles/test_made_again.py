@@ -55,11 +55,11 @@ def test_the_rate_of_a_scene_that_was_typed_is_that_of_the_other_optimizer() -> 
 
 def test_another_loss_and_another_activation_leave_the_weights() -> None:
     s, usual = show(bare, loss="mae", activation="relu"), bare()
-    assert s.timeline.trainer.loss.name == "mae"
+    assert s.trainer.loss.name == "mae"
     assert s.network.activations == ("relu", "relu", "sigmoid")
     assert np.array_equal(s.network.bank.value, usual.network.bank.value)
     assert show(bare, loss="mse").timeline.trainer.loss.factor == 0.5
-    assert "mae" in s.timeline.visits.metrics.rows and s.timeline.keyframes.budget == 10**6
+    assert "mae" in s.visits.metrics.rows and s.timeline.keyframes.budget == 10**6
 
 
 def test_first_weights_and_biases_are_those_of_a_network_made_so() -> None:
@@ -155,7 +155,7 @@ def test_the_first_setup_of_rgb_is_that_of_the_first_visualiser() -> None:
     )
     assert 0.0 <= many.min() < 0.01 and 0.99 < many.max() <= 1.0
     assert abs(many.mean() - 0.5) < 0.03 and abs(many.std() - 12**-0.5) < 0.02
-    assert repr(s.optimizer) == "SGD(lr=0.01)" and s.timeline.trainer.batches.size == 1
+    assert repr(s.optimizer) == "SGD(lr=0.01)" and s.trainer.batches.size == 1
     before = s.network.bank.value.copy()
     s.advance(1)
     moved = before - np.float32(0.01) * s.network.bank.grad

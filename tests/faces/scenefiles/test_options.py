@@ -57,15 +57,13 @@ def test_what_a_scene_has_no_parameter_for_is_set_in_its_session() -> None:
 def test_another_seed_gives_the_network_that_it_would_have_had() -> None:
     s = show(bare, seed=9)
     assert (s.network.bank.value == sv.Network([2, 3, 1], "tanh", seed=9).bank.value).all()
-    assert s.timeline.trainer.batches.at(0)[0].tolist() == (
-        data.Xor().batches(2, 9).at(0)[0].tolist()
-    )
-    assert s.timeline.trainer.batches.size == 2
+    assert s.trainer.batches.at(0)[0].tolist() == (data.Xor().batches(2, 9).at(0)[0].tolist())
+    assert s.trainer.batches.size == 2
 
 
 def test_another_batch_leaves_the_rest_as_it_was() -> None:
     s, usual = show(bare, batch=3), show(bare)
-    assert s.timeline.trainer.batches.size == 3
+    assert s.trainer.batches.size == 3
     assert (s.network.bank.value == usual.network.bank.value).all()
     assert (repr(s.optimizer), s.engine) == (repr(usual.optimizer), "python")
 

@@ -190,7 +190,7 @@ def everything(open_: Open) -> None:
 
 def as_if_by_kernels(session: sv.Session) -> None:
     """What the objects have computed becomes a past of the cpu engine; none is compiled for it."""
-    timeline, settings = session.timeline, session.timeline.trainer.settings
+    timeline, settings = session.timeline, session.trainer.settings
     on_cpu = replace(settings, engine="cpu")
     frames = timeline.branch.frames
     frames[:] = [replace(frame, settings=on_cpu) for frame in frames]

@@ -25,7 +25,7 @@ def session() -> sv.Session:
 def drawn(session: sv.Session) -> list[ElementTree.Element]:
     """The drawing after each moment of the next step."""
     found = []
-    for moment in session.timeline.trainer.moments:
+    for moment in session.trainer.moments:
         session.advance(1, "operation")
         found.append(ElementTree.fromstring(plain_drawing(session, moment).card()))
     return found
@@ -61,7 +61,7 @@ def test_a_channel_is_a_picture_as_soon_as_its_numbers_are_there() -> None:
 
 def test_on_the_way_back_lines_are_gradients(session: sv.Session) -> None:
     session.advance(1)
-    moments = session.timeline.trainer.moments
+    moments = session.trainer.moments
     found = {each.name: drawing for each, drawing in zip(moments, drawn(session), strict=True)}
     for name, numbers in (
         ("weight gradient 0", session.network.bank.grad),

@@ -51,7 +51,7 @@ def test_partial_sums_are_those_of_the_products(make: Any, name: str) -> None:
     found = BatchSum.of(session)
     assert found is not None
     rows = found.operation.parameters
-    samples = session.timeline.trainer.batches.size
+    samples = session.trainer.batches.size
     assert found.count == samples
     products = {}
     for row in rows:

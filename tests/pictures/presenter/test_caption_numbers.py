@@ -103,7 +103,7 @@ def told(request: pytest.FixtureRequest) -> tuple[sv.Session, list[tuple[str, Ca
     session = SESSIONS[request.param]()
     found = []
     session.advance(3)
-    session.focus = session.timeline.trainer.batches.size // 2
+    session.focus = session.trainer.batches.size // 2
     for row in rows_of(session):
         found += list(walked(session, row))
     return session, found
@@ -196,7 +196,7 @@ def test_each_number_is_that_of_the_engine(key: str) -> None:
     They are read from the session, and recomputed where the weights are a matrix.
     """
     session = advanced(SESSIONS[key](), 4)
-    session.focus = session.timeline.trainer.batches.size - 1
+    session.focus = session.trainer.batches.size - 1
     program, value = session.network.program, session.network.bank.value.copy()
     count = 0
     for done, name in enumerate(list(session.operations)):

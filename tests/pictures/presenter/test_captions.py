@@ -63,7 +63,7 @@ def close(value: float) -> Any:
 def test_a_step_is_told_in_plain_sentences() -> None:
     s = advanced(rgb(8), 2)
     titles = {name: said.title for name, said in walk(s, 3 * 5 + 1).items()}
-    prediction, target = s.numbers("sigmoid 1").outputs, s.timeline.trainer.batches.at(2)[1]
+    prediction, target = s.numbers("sigmoid 1").outputs, s.trainer.batches.at(2)[1]
     assert prediction is not None
     p, t = float(prediction[0, 2]), float(target[0, 2])
     slope = 1.0 - float(s.numbers("tanh 0").outputs[0, 5]) ** 2
@@ -327,7 +327,7 @@ def test_an_expression_is_told_in_five_phases() -> None:
     s.focus = 1
     told = walk(s, int(row))
     assert list(told) == ["zero_grad", "forward", "loss", "backward", "step"]
-    picked = s.timeline.trainer.batches.at(1)
+    picked = s.trainer.batches.at(1)
     inputs, targets = picked[0][:, 0], picked[1][:, 0]
     p = w * inputs + b
     wanted = [2, inputs[1], p[1]]
@@ -428,7 +428,7 @@ def test_where_there_are_classes_the_right_output_is_told() -> None:
     for sample in range(4):
         s.focus = sample
         told = walk(s)
-        right = int(np.argmax(s.timeline.trainer.run.targets()[sample]))
+        right = int(np.argmax(s.trainer.run.targets()[sample]))
         assert told["affine 1"].neurons == (("affine 1", right),)
         assert told["delta 1"].title == f"The loss falls if output {right} goes up."
         assert f"share of output {right}: -log(" in told["loss"].numbers[0]

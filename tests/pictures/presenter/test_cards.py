@@ -99,7 +99,7 @@ def by_hand(session: sv.Session) -> ByHand:
     """The last step of a session, which goes back one step and on again."""
     session.back(1)
     value = session.network.bank.value.copy()
-    inputs, targets = session.timeline.trainer.batches.at(session.step_index)
+    inputs, targets = session.trainer.batches.at(session.step_index)
     session.advance(1)
     return ByHand(value, inputs.astype(float), targets.astype(float))
 

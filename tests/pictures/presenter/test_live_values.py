@@ -140,7 +140,7 @@ def test_the_sample_in_use_is_marked_in_the_exhibit(reading: LiveValues) -> None
         reading.refresh()
         exhibit = reading.exhibit
         assert isinstance(exhibit, Swatches) and exhibit.focus == 0
-        inputs, targets = session.timeline.trainer.batches.at(1)
+        inputs, targets = session.trainer.batches.at(1)
         np.testing.assert_allclose(exhibit.inputs[0], inputs[focus])
         np.testing.assert_allclose(exhibit.targets[0], targets[focus])
         said = session.network(inputs[focus : focus + 1])[0]
@@ -278,7 +278,7 @@ def test_after_another_activation_its_numbers_are_shown(activation: str, within:
     stage.frame_data()
     camera, name = stage.eyes.camera, "affine 0" if activation == "linear" else f"{activation} 0"
     s.set_activation(0, activation)
-    inputs = s.timeline.trainer.batches.at(1)[0]
+    inputs = s.trainer.batches.at(1)[0]
     said, shown = s.network.layers[0](inputs)[s.focus], stage.frame_data().buffers.values
     assert shown[name] == pytest.approx(said) and "tanh 0" not in shown
     s.advance(1)
@@ -286,7 +286,7 @@ def test_after_another_activation_its_numbers_are_shown(activation: str, within:
         s.advance(within, "operation")
         said = s.numbers(name).outputs[s.focus]
     else:
-        said = s.network.layers[0](s.timeline.trainer.batches.at(2)[0])[s.focus]
+        said = s.network.layers[0](s.trainer.batches.at(2)[0])[s.focus]
     shown = stage.frame_data().buffers.values
     assert shown[name] == pytest.approx(said) and stage.eyes.camera == camera
     assert [each.name for each in stage.reading.moments] == s.operations

@@ -51,7 +51,7 @@ def test_neurons_have_their_sum_activation_delta_and_what_they_send(sample: int)
     session = advanced(rgb(), 7)
     value = session.network.bank.value
     w1, b1, w2, b2 = value[:24].reshape(8, 3), value[24:32], value[32:56].reshape(3, 8), value[56:]
-    inputs, targets = session.timeline.trainer.batches.at(6)
+    inputs, targets = session.trainer.batches.at(6)
     x, target = inputs[sample].astype(float), targets[sample].astype(float)
     z1 = w1 @ x + b1
     hidden = np.tanh(z1)

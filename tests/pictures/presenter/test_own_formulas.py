@@ -256,7 +256,7 @@ def test_an_own_loss_is_seen_as_its_formula(name: str, formula: str, slope: str)
     told = walk(s)
     assert told["loss"].formula == formula
     assert told["delta 1"].formula.startswith(f"delta = {slope} / (8 samples × 3 outputs) × ")
-    p, t = s.numbers("sigmoid 1").outputs[0], s.timeline.trainer.batches.at(2)[1][0]
+    p, t = s.numbers("sigmoid 1").outputs[0], s.trainer.batches.at(2)[1][0]
     for which in ("loss", "delta 1"):
         for side, result in equations(told[which]):
             known = {"cosh": np.cosh, "series": series, "series'": series_derivative}
@@ -293,7 +293,7 @@ def test_an_own_loss_of_whole_rows_has_its_name_and_its_value() -> None:
     ROW_LOSSES["ranked"] = RowLossRow("ranked", value, gradient)
     s = session("ranked")
     told = walk(s)
-    p, t = s.numbers("sigmoid 1").outputs[0], s.timeline.trainer.batches.at(0)[1][0]
+    p, t = s.numbers("sigmoid 1").outputs[0], s.trainer.batches.at(0)[1][0]
     assert told["loss"].formula == "L = mean of ranked(p, t)"
     name, _, error = told["loss"].numbers[0].partition(": error ")
     assert name == "ranked" and agrees(value(p, t), error)

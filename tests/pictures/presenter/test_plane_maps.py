@@ -108,7 +108,7 @@ def test_the_sample_in_use_is_marked_where_it_lies_though_only_its_features_are_
     stage = Stage(session)
     plane = stage.frame_data().exhibit
     assert isinstance(plane, Plane) and plane.focus is not None
-    inputs = session.timeline.trainer.batches.at(0)[0][0]
+    inputs = session.trainer.batches.at(0)[0][0]
     row = int(np.flatnonzero((known.training[0] == inputs).all(axis=1))[0])
     np.testing.assert_allclose(plane.focus * 12.0 - 6.0, known.points[row])
 

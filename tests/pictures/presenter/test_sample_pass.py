@@ -57,7 +57,7 @@ def before_the_step(session: Session) -> None:
 
 def ways(session: Session) -> list[SamplePass]:
     """Of each sample of the batch."""
-    net, trainer = session.network, session.timeline.trainer
+    net, trainer = session.network, session.trainer
     inputs, targets = trainer.batches.at(session.clock.step)
     found = []
     for i, (x, target) in enumerate(zip(inputs, targets, strict=True)):

@@ -258,7 +258,7 @@ def test_the_curves_have_marks_where_a_session_stopped_by_itself(studio: Studio)
     second.stop_when("loss < 100")
     for session in (first, second):
         session.advance(4)
-    (mark,) = second.timeline.stops.marks
+    (mark,) = second.stops.marks
     shown = beside(first, second)
     shown.silent = True
     pixels = shot(studio, shown)

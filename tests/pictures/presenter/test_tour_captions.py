@@ -32,7 +32,7 @@ def test_it_says_how_far_the_output_is_off(outputs: int) -> None:
     session.focus = 2
     session.advance(session.operations.index("loss") + 1, "operation")
     words = tour_caption("error", read(session)).title
-    inputs, targets = session.timeline.trainer.batches.at(0)
+    inputs, targets = session.trainer.batches.at(0)
     off = np.abs(session.network(inputs)[2] - targets[2]).max()
     if outputs > 4:
         assert words.endswith(f"the loss is {said(session.loss)}.")
@@ -42,7 +42,7 @@ def test_it_says_how_far_the_output_is_off(outputs: int) -> None:
 
 def test_it_ends_with_how_many_are_right() -> None:
     session = advanced(xor(), 5)
-    inputs, targets = session.timeline.trainer.batches.at(0)
+    inputs, targets = session.trainer.batches.at(0)
     right = int((np.abs(session.network(inputs) - targets) < 0.5).sum())
     words = tour_caption("end", read(session)).title
     assert words == f"{right} of 4 are right. Drag a cube or an input, or press Space."

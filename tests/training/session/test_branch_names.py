@@ -144,7 +144,7 @@ def test_a_name_that_cannot_be_read_is_refused(name: Any) -> None:
     with refused(InputError):
         s.branches[1].name = name
     assert s.branches[1].name == "from step 2: rate 0.3"
-    assert len(s.timeline.undo_log.done) == 1
+    assert len(s.undo_log.done) == 1
 
 
 @pytest.mark.parametrize("name", [None, 3, ["x"], {}, "x" * 61, "a\u202eb", "a\nb", "\0"])

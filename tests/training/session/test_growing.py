@@ -116,7 +116,7 @@ def test_settings_are_those_of_the_moment_and_the_earlier_session_stays() -> Non
     assert grown.step_index == 0 and grown.done == ""
     assert grown.learning_rate == 0.002 and grown.data is s.data
     assert grown.network.activations == ("tanh", "swish", "sigmoid")
-    trainer, old = grown.timeline.trainer, s.timeline.trainer
+    trainer, old = grown.trainer, s.trainer
     assert (trainer.seed, trainer.loss) == (old.seed, old.loss) and s.batch == grown.batch
     assert grown.timeline.keyframes.budget == 10**6
     assert [s.network.name_of(row) for row in s.pinned] == [

@@ -54,11 +54,11 @@ def test_metrics_are_those_of_the_weights_at_each_tenth_step(engine: str) -> Non
         other.seek(step)
         held_out = other.data.held_out
         assert held_out is not None
-        batch = other.timeline.trainer.batches.at(step)
+        batch = other.trainer.batches.at(step)
         for prefix, (x, t) in {"": batch, "held_out_": held_out}.items():
             z = other.network(x)
             expected[prefix + "accuracy"].append(METRICS["accuracy"].value(z, t))
-        expected["held_out_loss"].append(other.timeline.trainer.loss(z, t))
+        expected["held_out_loss"].append(other.trainer.loss(z, t))
         shares = np.exp(z) / np.exp(z).sum(axis=1)[:, np.newaxis]
         at = s.metrics["held_out_mean_confidence"][0].tolist().index(step)
         assert s.metrics["held_out_mean_confidence"][1][at] == pytest.approx(

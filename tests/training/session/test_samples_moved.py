@@ -22,7 +22,7 @@ def by_explaining(s: sv.Session, row: int, first: int, rate: float) -> dict[int,
     for step in range(first, now):
         s.seek(step + 1)
         products = s.explain(row).products
-        rows = s.timeline.trainer.batches.rows(step)  # type: ignore[attr-defined]  # of a table
+        rows = s.trainer.batches.rows(step)  # type: ignore[attr-defined]  # of a table
         for i, part in zip(rows.tolist(), products.reshape(len(rows), -1).sum(axis=1), strict=True):
             found.setdefault(i, []).append(-rate * part)
     s.seek(now)

@@ -498,14 +498,14 @@ def test_norms_of_each_layer(engine: str) -> None:
 def test_what_was_broken_off_is_mended(monkeypatch: pytest.MonkeyPatch) -> None:
     s, reference = session(), session()
     s.advance(50)
-    steps = s.timeline.trainer.steps
+    steps = s.trainer.steps
 
     def broken(first: int, count: int) -> Any:
         monkeypatch.undo()
         steps(first, count)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(s.timeline.trainer, "steps", broken)
+    monkeypatch.setattr(s.trainer, "steps", broken)
     with pytest.raises(KeyboardInterrupt):
         s.advance(5)
     assert s.step_index == 50 and s.network.bank.step_count == 50

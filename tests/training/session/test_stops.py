@@ -331,18 +331,18 @@ def test_a_saved_training_and_a_copy_keep_their_marks(tmp_path: Path) -> None:
     s.stop_when("weight 1 changes sign", "loss < 0.004")
     s.advance(STEPS)
     s.first("loss < 0.01")
-    s.timeline.stops.mark(s.current_branch, 3, "own \n text " * 200)
+    s.stops.mark(s.current_branch, 3, "own \n text " * 200)
     s.back(5)
     s.edit(0, 0.5)
     s.advance(2)
     s.save(tmp_path / "run")
-    marks = [(mark.branch.number, mark.step, mark.text) for mark in s.timeline.stops.marks]
+    marks = [(mark.branch.number, mark.step, mark.text) for mark in s.stops.marks]
     assert len(marks) > 2
     for other in (sv.Session.load(tmp_path / "run"), s.copy()):
-        found = [(mark.branch.number, mark.step, mark.text) for mark in other.timeline.stops.marks]
+        found = [(mark.branch.number, mark.step, mark.text) for mark in other.stops.marks]
         assert found[:-1] == marks[:-1] and found[-1][:2] == marks[-1][:2]
-        assert other.timeline.stops.marks[0].branch is other.branches[0]
-        assert other.timeline.stops.marks_of(other.current_branch)
+        assert other.stops.marks[0].branch is other.branches[0]
+        assert other.stops.marks_of(other.current_branch)
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_marks_that_cannot_be_are_refused(marks: Any, value: str) -> None:
     s = advanced(session(), 10)
     with refused(InputError, value):
         restore_marks(s.timeline, {"marks": marks})
-    assert not s.timeline.stops.marks
+    assert not s.stops.marks
 
 
 def test_a_file_says_which_functions_it_could_not_hold(tmp_path: Path) -> None:

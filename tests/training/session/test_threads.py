@@ -19,7 +19,6 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import GradientError, InputError, OrderError, OwnershipError, UpdateError
-from scalarviz.training.session.state import SessionState
 from tests.sessions import advanced
 from tests.training.session.test_session import PAIR, every_engine, session, state
 from tests.waiting import until
@@ -232,12 +231,7 @@ def test_a_session_that_nobody_holds_stops_playing() -> None:
 
 # Who waits for whom.
 
-PUBLIC = {
-    name: what
-    for part in (SessionState, sv.Session)
-    for name, what in vars(part).items()
-    if not name.startswith("_")
-}
+PUBLIC = {name: what for name, what in vars(sv.Session).items() if not name.startswith("_")}
 
 
 def as_csv(s: sv.Session) -> None:
@@ -255,6 +249,7 @@ LOOKS: dict[str, Callable[[sv.Session], object]] = {
     "curve": lambda s: s.current_branch.curve(),
     "set focus": lambda s: setattr(s, "focus", 2),
     "history": lambda s: s.history(4),
+    "own_rate": lambda s: s.own_rate(3),
     "to_csv": as_csv,
     "to_pandas": as_data_frame,
     "on_step": lambda s: s.on_step(print, every=1000).remove(),
@@ -281,6 +276,16 @@ def moved_by(s: sv.Session) -> None:
         s.samples_that_moved(3)
 
 
+def nothing_to(undo: Callable[[], None]) -> None:
+    with suppress(OrderError):
+        undo()
+
+
+def add_one(s: sv.Session) -> None:
+    with suppress(InputError):  # its data are made by code
+        s.add_samples([0.0] * s.network.inputs, [0.0] * s.network.outputs)
+
+
 DEEDS: dict[str, Callable[[sv.Session, Path], object]] = {
     "advance": lambda s, path: s.advance(1),
     "back": lambda s, path: s.back(1),
@@ -289,13 +294,20 @@ DEEDS: dict[str, Callable[[sv.Session, Path], object]] = {
     "edit": lambda s, path: s.edit(3, 0.5),
     "write": lambda s, path: setattr(s.network.parameters()[3], "value", 0.5),
     "freeze": lambda s, path: s.freeze(3),
+    "set_rate": lambda s, path: s.set_rate(3, 0.5),
+    "add_samples": lambda s, path: add_one(s),
     "learning_rate": lambda s, path: setattr(s, "learning_rate", 0.5),
     "optimizer": lambda s, path: setattr(s, "optimizer", sv.Momentum(0.5)),
     "data": lambda s, path: setattr(s, "data", PAIR),
+    "loss_function": lambda s, path: setattr(s, "loss_function", "huber"),
+    "batch": lambda s, path: setattr(s, "batch", 4),
+    "precision": lambda s, path: setattr(s, "precision", "full"),
     "engine": lambda s, path: setattr(s, "engine", "cpu"),
     "to": lambda s, path: s.to("cpu"),
     "set_activation": lambda s, path: s.set_activation(0, "relu"),
     "stop_when": lambda s, path: s.stop_when("not finite"),
+    "undo": lambda s, path: nothing_to(s.undo),
+    "redo": lambda s, path: nothing_to(s.redo),
     "first": lambda s, path: s.first("weight 3 > 9"),
     "samples_that_moved": lambda s, path: moved_by(s),
     "branch": lambda s, path: s.branch(),

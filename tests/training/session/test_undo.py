@@ -122,7 +122,7 @@ def test_all_that_a_user_does_is_undone_done_again_saved_and_replayed(
 ) -> None:
     for seed in range(25):
         chance, s = random.Random(seed), session.copy()
-        log = s.timeline.undo_log
+        log = s.undo_log
         for _ in range(25):
             before = state(s)
             try:
@@ -166,9 +166,9 @@ def test_random_changes_with_undo_and_redo_lead_where_a_replay_leads(session: sv
                     session.learning_rate = chance.uniform(0.01, 1)
                 case 5:
                     session.freeze(chance.randrange(13), chance.random() < 0.5)
-                case 6 if session.timeline.undo_log.done:
+                case 6 if session.undo_log.done:
                     session.undo()
-                case 7 if session.timeline.undo_log.undone:
+                case 7 if session.undo_log.undone:
                     session.redo()
             here, now = session.timeline.clock, state(session)
             session.timeline.restore(0)
@@ -193,7 +193,7 @@ def test_an_undo_keeps_the_moment_where_another_branch_begins(
 def test_what_no_user_did_is_not_undone_and_ends_nothing(session: sv.Session) -> None:
     session.edit(0, 1.0)
     session.undo()
-    with session.timeline.undo_log.off():
+    with session.undo_log.off():
         session.learning_rate = 0.125
     session.redo()
     assert session.network.bank.value[0] == 1.0

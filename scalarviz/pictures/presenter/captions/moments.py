@@ -64,7 +64,7 @@ def caption(session: Session, row: int | None = None, neuron: Neuron | None = No
         step, operation = session.timeline.clock.place
         if (step, operation) == (0, 0):
             return Caption(text("captions.start"))
-        moment = session.timeline.trainer.moments[operation - 1]
+        moment = session.trainer.moments[operation - 1]
         program = session.network.program
         tellers = TELLERS if program.stepped else OF_EXPRESSIONS
         if moment.kind not in tellers:
@@ -113,7 +113,7 @@ def bias_behind(program: Program, neuron: Neuron) -> int:
 
 def right_output(session: Session, step: int) -> Neuron | None:
     """Return the output of the class of the focus sample; None if there are no classes."""
-    trainer, outputs = session.timeline.trainer, session.network.program.outputs
+    trainer, outputs = session.trainer, session.network.program.outputs
     if trainer.loss.row.logits != "softmax" or outputs.size < 2:
         return None
     targets = trainer.batches.at(step)[1]
