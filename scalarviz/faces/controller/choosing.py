@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from scalarviz.base.texts import text
 from scalarviz.faces.controller import growing, trail
 from scalarviz.faces.controller.options import Options
+from scalarviz.faces.controller.parts import set_learning_rate
 from scalarviz.faces.controller.training_options import TRAINING
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.settings_now import settings_now
@@ -23,7 +24,7 @@ def set_option(controller: Controller, name: str, value: object) -> None:
     if change == "engine":
         return controller.set_engine(str(value))
     if change == "rate":
-        return controller.set_rate(str(value))
+        return set_learning_rate(controller, str(value))
     if name in {choice.name for choice in controller.state.common}:
         return set_common(controller, name, value, did)
 

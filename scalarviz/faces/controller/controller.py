@@ -30,7 +30,7 @@ from scalarviz.faces.controller.end_of_run_actions import offer_more
 from scalarviz.faces.controller.export import Exports
 from scalarviz.faces.controller.guide import Guide
 from scalarviz.faces.controller.hand import Hand
-from scalarviz.faces.controller.options import Options, Recipe, rate_now
+from scalarviz.faces.controller.options import Options, Recipe
 from scalarviz.faces.controller.picture import PictureProtocol
 from scalarviz.faces.controller.play import Playing
 from scalarviz.faces.controller.precompile import kind_of
@@ -301,17 +301,6 @@ class Controller:
         self._stop(self.session.pause)
 
     # Changes by the user.
-
-    @computes
-    def set_rate(self, rate: float | str) -> None:
-        session = self.session
-        self.do(lambda: setattr(session, "learning_rate", as_number(rate)), name="rate")
-
-    @computes
-    def scale_rate(self, factor: float) -> None:
-        """Multiply the learning rate of the next step that can still be changed."""
-        session = self.session
-        self.do(lambda: setattr(session, "learning_rate", factor * rate_now(session)))
 
     def set_engine(self, name: str) -> None:
         """Run on another engine from the next step on, or as soon as its kernels are compiled."""

@@ -1,4 +1,4 @@
-"""Weights and layers that are pinned: their own learning rates, and whether layers are frozen."""
+"""Learning rates, of all weights and of pinned weights and layers; layers that are frozen."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scalarviz.faces.controller.computing import computes
 from scalarviz.faces.controller.edits import as_number
 from scalarviz.faces.controller.growing import operation_of
+from scalarviz.faces.controller.options import rate_now
 from scalarviz.training.session.caption import Neuron
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.settings_now import settings_now
@@ -55,7 +57,20 @@ def rate_of(session: Session, row: int) -> float:
     return optimizer.rate(session.network.bank.step_count) if own is None else own
 
 
-# The commands. A rate that is left empty is that of the session again.
+# The commands. A rate of a part that is left empty is that of the session again.
+
+
+@computes
+def set_learning_rate(controller: Controller, rate: float | str) -> None:
+    session = controller.session
+    controller.do(lambda: setattr(session, "learning_rate", as_number(rate)), name="rate")
+
+
+@computes
+def scale_learning_rate(controller: Controller, factor: float) -> None:
+    """Multiply the learning rate of the next step that can still be changed."""
+    session = controller.session
+    controller.do(lambda: setattr(session, "learning_rate", factor * rate_now(session)))
 
 
 def set_weight_rate(controller: Controller, rate: float | str) -> None:

@@ -6,6 +6,7 @@ import math
 
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.control import PER_DECADE, Control, LogScale, Scale
+from scalarviz.faces.controller.parts import scale_learning_rate, set_learning_rate
 from scalarviz.faces.controller.play import SLOW
 from scalarviz.faces.controller.state import State
 
@@ -114,7 +115,7 @@ TIME_CONTROLS = [
         "rate in numbers",
         "number",
         "Learning rate, in numbers",
-        lambda controller, rate: controller.set_rate(rate),
+        set_learning_rate,
         lambda state: state.rate,
         primary=True,
         label="Rate",
@@ -185,7 +186,7 @@ TIME_CONTROLS = [
         "double rate",
         "button",
         "Double the learning rate",
-        lambda controller, _: controller.scale_rate(2.0),
+        lambda controller, _: scale_learning_rate(controller, 2.0),
         key="up",
         help="double and halve the learning rate",
         acts_on="each",
@@ -194,7 +195,7 @@ TIME_CONTROLS = [
         "halve rate",
         "button",
         "Halve the learning rate",
-        lambda controller, _: controller.scale_rate(0.5),
+        lambda controller, _: scale_learning_rate(controller, 0.5),
         key="down",
         help="double and halve the learning rate",
         acts_on="each",
@@ -203,7 +204,7 @@ TIME_CONTROLS = [
         "rate",
         "slider",
         "Learning rate",
-        lambda controller, rate: controller.set_rate(rate),
+        set_learning_rate,
         lambda state: state.rate,
         scale=lambda state: RATES,
         label="Rate",

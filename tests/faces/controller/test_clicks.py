@@ -23,6 +23,7 @@ from scalarviz.faces.controller.control import Control
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.own_input import learn
+from scalarviz.faces.controller.parts import set_learning_rate
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import FakeStage
 from tests.sessions import inverting
@@ -216,7 +217,7 @@ def step(controller: Any, folder: Path) -> None:
 
 
 def step_too_far(controller: Any, folder: Path) -> None:
-    controller.set_rate(3e38)
+    set_learning_rate(controller, 3e38)
     controller.step(+1, 10)
 
 

@@ -18,6 +18,7 @@ from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.end_of_run_actions import take
 from scalarviz.faces.controller.files import drop, open_run, save
 from scalarviz.faces.controller.keys import ALIASES, help_rows, keys_of, rows_for
+from scalarviz.faces.controller.parts import set_learning_rate
 from scalarviz.faces.controller.startup import Opening
 from scalarviz.pictures.presenter.show import Show
 from tests.faces.controller.conftest import Open
@@ -486,7 +487,7 @@ def test_a_bad_number_is_told_and_changes_nothing(controller: Any) -> None:
     controller.edit(3, "half")
     assert controller.stage.notices == ["A number is wanted, such as 0.5, not 'half'"]
     controller.edit(3, "1e99")
-    controller.set_rate(-1.0)
+    set_learning_rate(controller, -1.0)
     assert len(controller.stage.notices) == 3 and values(controller) == before
     assert controller.session.learning_rate == 0.5
 
@@ -563,7 +564,7 @@ def test_an_undo_goes_to_the_moment_of_the_change_wherever_one_stands(controller
 def test_an_undo_mends_a_training_that_a_rate_has_ruined(controller: Any) -> None:
     controller.step(+1, 3)
     before = values(controller)
-    controller.set_rate(100.0)
+    set_learning_rate(controller, 100.0)
     controller.step(+1, 30)
     controller.undo()
     assert values(controller) == before and controller.state.rate != 100.0

@@ -11,6 +11,7 @@ import pytest
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.files import save
 from scalarviz.faces.controller.hand import Hand
+from scalarviz.faces.controller.parts import set_learning_rate
 from scalarviz.faces.controller.startup import Opening
 from scalarviz.faces.controller.tour import LONGEST
 from scalarviz.pictures.presenter.answers import AT_ONCE
@@ -114,7 +115,7 @@ DEEDS: dict[str, Callable[[Any, Path], object]] = {
     "operation": lambda controller, path: controller.operation(+1),
     "seek": lambda controller, path: controller.seek(1),
     "reset": lambda controller, path: controller.reset(),
-    "rate": lambda controller, path: controller.set_rate(0.25),
+    "rate": lambda controller, path: set_learning_rate(controller, 0.25),
     "scale": lambda controller, path: controller.press("up"),
     "engine": lambda controller, path: controller.set_engine("python"),
     "activation": lambda controller, path: controller.set_activation(0, "relu"),
@@ -161,7 +162,7 @@ def test_no_picture_waits_twice_for_one_step(controller: Any, gate: Gate) -> Non
 
 def test_what_was_asked_for_meanwhile_is_done_in_order(controller: Any, gate: Gate) -> None:
     with gate.closed(controller.play):
-        controller.set_rate(0.25)
+        set_learning_rate(controller, 0.25)
         controller.press("up")
         controller.press("up")
         controller.edit(3, 0.5)

@@ -14,6 +14,7 @@ from scalarviz.faces.controller.files import open_run, save
 from scalarviz.faces.controller.growing import one_more
 from scalarviz.faces.controller.links import link_here
 from scalarviz.faces.controller.options import Recipe
+from scalarviz.faces.controller.parts import set_learning_rate
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.faces.scenefiles.links import read_link
 from scalarviz.training.session.session import Session
@@ -112,7 +113,7 @@ def test_what_was_undone_makes_it_the_scene_again(make: Make) -> None:
     controller.undo()
     assert leads_back(controller)
     controller.step(+1, 3)
-    controller.set_rate(0.01)
+    set_learning_rate(controller, 0.01)
     assert refuses(controller, "save it first")
     controller.reset()
     assert leads_back(controller)

@@ -10,6 +10,7 @@ import scalarviz as sv
 from scalarviz.faces.controller import guide, tour
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.parts import set_learning_rate
 from scalarviz.faces.controller.startup import Opening
 from scalarviz.faces.controller.tour import (
     BACKWARD,
@@ -167,7 +168,7 @@ def test_a_click_on_skip_finishes_the_step_and_plays(watcher: Watcher) -> None:
     [
         lambda c: c.operation(-1),
         lambda c: c.operation(+1),
-        lambda c: c.set_rate(0.25),
+        lambda c: set_learning_rate(c, 0.25),
         lambda c: c.click(5.0, 5.0),
         lambda c: c.next_sample(),
         lambda c: c.set_speed(3.0),

@@ -8,7 +8,7 @@ import pytest
 from scalarviz.faces.controller import scenes
 from scalarviz.faces.controller.growing import layer_less, layer_more, one_less, one_more
 from scalarviz.faces.controller.options import Recipe
-from scalarviz.faces.controller.parts import set_rate
+from scalarviz.faces.controller.parts import set_learning_rate, set_rate
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.faces.scenefiles.find import scenes as all_scenes
 from scalarviz.faces.scenefiles.user_code import folder_of_scenes
@@ -34,7 +34,7 @@ def switch(controller: Any) -> None:
     ("act", "did"),
     [
         (lambda c: c.edit(3, 0.75), "weight 3 = 0.75"),
-        (lambda c: c.set_rate(0.25), "rate 0.25"),
+        (lambda c: set_learning_rate(c, 0.25), "rate 0.25"),
         (lambda c: set_rate(c, range(2, 4), 0.5), "rate 0.5 of 2 weights"),
         (lambda c: c.freeze(3, True), "weight 3 frozen"),
         (lambda c: c.set_activation(0, "relu"), "relu in layer 0"),

@@ -30,6 +30,7 @@ from scalarviz.engines.codegen import compile_kernel
 from scalarviz.faces.controller import precompile
 from scalarviz.faces.controller.files import open_run
 from scalarviz.faces.controller.options import Recipe
+from scalarviz.faces.controller.parts import set_learning_rate
 from scalarviz.faces.controller.startup import Opening
 from scalarviz.faces.controller.watch_options import WatchOptions
 from scalarviz.faces.scenefiles.find import find, load
@@ -183,7 +184,7 @@ def everything(open_: Open) -> None:
         lambda: controller.step(+1),
     )
     open_.do(lambda: session.seek(0), lambda: session.reset())  # past the controller, as a cell may
-    open_.do(lambda: controller.set_rate(0.01), controller.play)
+    open_.do(lambda: set_learning_rate(controller, 0.01), controller.play)
     open_.until(lambda: session.step_index > 1)
     open_.do(controller.pause, controller.reset)
 
