@@ -29,6 +29,20 @@ from scalarviz.pictures.view.strip import label
 from scalarviz.training.session.here import Here
 
 
+def of_scales(name: str) -> Any:
+    """Return a property of the common scales, which are chosen anew when it is set."""
+
+    def get(panes: SideBySide) -> Any:
+        return getattr(panes.scales, name)
+
+    def put(panes: SideBySide, value: Any) -> None:
+        is_flag = name == "per_layer"
+        setattr(panes.scales, name, value if is_flag else check_channel(value, panes.channels))
+        panes.rescale()
+
+    return property(get, put)
+
+
 @final
 class SideBySide(PointedPanes):
     """The pictures of several sessions in panes of one, which share their scales.
@@ -102,6 +116,10 @@ class SideBySide(PointedPanes):
     test_points: bool = setting("test_points")
     discrete: bool = setting("discrete")
     by_card: bool = setting("by_card")
+    color: str = of_scales("color")
+    size: str = of_scales("size")
+    per_layer: bool = of_scales("per_layer")
+    picture: Callable[[], Any] = of_chosen("picture")
 
     @property
     def has_plane(self) -> bool:
@@ -116,33 +134,6 @@ class SideBySide(PointedPanes):
         if any(alike(first, other) for other in others):
             found[DIFFERENCE] = None
         return list(found)
-
-    @property
-    def color(self) -> str:
-        return self.scales.color
-
-    @color.setter
-    def color(self, name: str) -> None:
-        self.scales.color = check_channel(name, self.channels)
-        self.rescale()
-
-    @property
-    def size(self) -> str:
-        return self.scales.size
-
-    @size.setter
-    def size(self, name: str) -> None:
-        self.scales.size = check_channel(name, self.channels)
-        self.rescale()
-
-    @property
-    def per_layer(self) -> bool:
-        return self.scales.per_layer
-
-    @per_layer.setter
-    def per_layer(self, on: bool) -> None:
-        self.scales.per_layer = on
-        self.rescale()
 
     def look(self, name: str) -> None:
         """Move all cameras to a preset."""
@@ -282,10 +273,6 @@ class SideBySide(PointedPanes):
         except Exception:
             self.release()  # what it has on the graphics card may be lost
             raise
-
-    def picture(self) -> Any:
-        """Return the Picture of the chosen pane."""
-        return self.stages[self.chosen].picture()
 
     def leave(self) -> None:
         """Unpin everything, and free the pictures."""
