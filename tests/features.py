@@ -68,7 +68,6 @@ TABLES = {
     "pictures.presenter.compared_rows.COLUMNS": "column of several",
     "pictures.presenter.exhibits_of.EXHIBITS": "exhibit",
     "pictures.view.scene.camera.CAMERAS": "camera",
-    "pictures.view.scene.layout.LAYOUTS": "layout",
     "pictures.draw2d.theme.THEMES": "theme",
     "faces.controller.presets.PRESETS": "preset",
     "faces.controller.export.KINDS": "export of the window",

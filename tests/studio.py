@@ -86,7 +86,7 @@ class Studio:
         self.canvas.set_current()
         visual = CubesVisual(plates, len(colors), floats=floats)
         look = THEMES[theme]
-        visual.set_map(look.map, look.ground, look.tray)
+        visual.set_map(look.map, look.ground)
         visual.scales(scale, top)
         visual.numbers(np.asarray(colors), np.ones(len(colors)) if sizes is None else sizes)
         return visual

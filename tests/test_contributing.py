@@ -34,4 +34,4 @@ def test_the_weight_of_that_path_is_where_it_says() -> None:
     weight = s.network.layers[0].perceptrons[2].weights[1]
     assert "net.layers[0].perceptrons[2].weights[1]" in TEXT
     assert (weight.index, len(s.network.bank)) == (7, 59)
-    assert layout_of(s, "crossbar").plate_of(7) is not None
+    assert layout_of(s).plate_of(7) is not None

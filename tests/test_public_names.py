@@ -107,7 +107,6 @@ LOOKS: dict[str, Any] = {
     "samples": 3,
     "theme": "light",
     "camera": "orthographic",
-    "layout": "posters",
     "color": "gradient",
     "cubes": "value",
     "per_layer": True,

@@ -7,12 +7,9 @@ import numpy as np
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.model.operations import NONE
-from scalarviz.pictures.draw2d.colors import rgb
-from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.captions.cache import NOTHING
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view.cubes.shaders import HALF
-from scalarviz.pictures.view.lights import DIM
 from scalarviz.pictures.view.scene.frame import Projection
 from tests.studio import Studio, ground_of, shade
 
@@ -41,7 +38,7 @@ class Walk:
         )
         self.session.advance(2)
         self.studio = studio
-        self.stage = Stage(self.session, camera="flat", layout="crossbar")
+        self.stage = Stage(self.session, camera="flat")
         if not marks:  # words on cubes cover what is measured
             self.stage.narration.caption = lambda *given: NOTHING
         self.now = 0.0
@@ -96,12 +93,11 @@ def faded(color: np.ndarray, bright: float) -> np.ndarray:
 def widths(walk: Walk, pixels: np.ndarray) -> dict[int, float]:
     """How wide each cube is seen to be, as a part of the largest."""
     found, unit = {}, walk.unit()
-    tray = rgb((THEMES["dark"].tray,))[0] * 255.0
+    ground = ground_of("dark")
     for _, _, _, index, (x, y) in walk.cubes():
-        dim = np.array([faded(tray, DIM), tray])
         # Beside the wire, which goes through the middle, some way behind.
         run = pixels[int(y) + 3, round(x - unit / 2) : round(x + unit / 2)]
-        away = np.abs(run[:, None] - dim).max(axis=2).min(axis=1) > 6
+        away = np.abs(run - ground).max(axis=1) > 6
         found[index] = float(away.sum() / (2.0 * HALF * unit))
     return found
 

@@ -36,16 +36,15 @@ SHAPES = tuple(float(np.exp(0.1 * step)) for step in range(-8, 15))
 REACH, STEP = 40.0, 0.01  # sums at which slopes of activations are looked at
 
 
-def scene_data(show: object, shapes: Sequence[float] = SHAPES, layout: str = "beads") -> Any:
+def scene_data(show: object, shapes: Sequence[float] = SHAPES) -> Any:
     """Return what the picture in a page needs of a show, for JSON.
 
     show    a Session or a Show
     shapes  widths by heights of the stages that layouts are made for; by default SHAPES
-    layout  "beads", the default, "crossbar" or "posters"
     """
     session = Show.of(show).session
     program = session.network.program
-    placed, layouts = layouts_of(session, shapes, layout)
+    placed, layouts = layouts_of(session, shapes)
     return {
         "count": len(session.network.bank),
         "frozen": packed(np.asarray(session.network.bank.frozen).astype(np.uint8)),
@@ -173,13 +172,13 @@ def moment_data(program: Program, moment: Moment) -> dict[str, Any]:
 
 
 def layouts_of(
-    session: Session, shapes: Sequence[float], name: str
+    session: Session, shapes: Sequence[float]
 ) -> tuple[list[tuple[float, int]], list[dict[str, Any]]]:
     """Return pairs of a shape and the index of its layout, and the layouts, each once."""
     placed: list[tuple[float, int]] = []
     found: list[tuple[Layout, bytes]] = []
     for shape in shapes:
-        layout = layout_of(session, name, shape)
+        layout = layout_of(session, shape)
         mark = layout.points().tobytes()
         marks = [each for _, each in found]
         if mark not in marks:
@@ -215,7 +214,7 @@ def plate_data(plate: Plate) -> dict[str, Any]:
     return {
         **{name: getattr(plate, name) for name in "first rows columns stride".split()},
         **{name: getattr(plate, name).tolist() for name in "origin along across toward".split()},
-        **{name: getattr(plate, name) for name in "role operation layer turned tray".split()},
+        **{name: getattr(plate, name) for name in "role operation layer".split()},
         "tiles": None if tiles is None else [*tiles.size, *tiles.pitch, *tiles.stride],
         "sides": brightness_of_sides(plate),
         "levels": levels_of(plate),
@@ -233,7 +232,6 @@ def neurons_data(line: Neurons) -> dict[str, Any]:
         "points": points(line.points),
         "way": points(line.way),
         "one": None if line.one is None else line.one.tolist(),
-        "right": line.right.tolist(),
     }
 
 
@@ -245,7 +243,8 @@ def wires_data(bundle: Wires) -> dict[str, Any]:
 
 def label_data(label: Label) -> dict[str, Any]:
     return {
-        **{name: getattr(label, name) for name in "name about below".split()},
+        "name": label.name,
+        "about": label.about,
         "start": label.start.tolist(),
         "end": label.end.tolist(),
         "rows": [label.rows.start, label.rows.stop],

@@ -26,7 +26,7 @@ def test_what_it_names_is_there(path: str) -> None:
 
 
 ADDITIONS = """
-    activation loss optimizer schedule initializer layer operator engine exhibit channel layout
+    activation loss optimizer schedule initializer layer operator engine exhibit channel
     theme camera control key lesson scene
 """.split()
 

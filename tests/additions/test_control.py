@@ -15,12 +15,12 @@ from scalarviz.faces.controller.control import DIGITS, KINDS, Control, LogScale,
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.keys import help_rows
+from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.view.scene.layout import LAYOUTS
 from tests.faces.controller.fake_stage import FakeStage
 
 SMALL = LogScale(0.001, 1.0)
-LAID = text("keys.or", most=", ".join([*LAYOUTS][:-1]), last=[*LAYOUTS][-1])
+PAINTED = text("keys.or", most=", ".join([*THEMES][:-1]), last=[*THEMES][-1])
 
 
 def set_focus(controller: Controller, number: Any) -> None:
@@ -35,15 +35,15 @@ def rows() -> dict[str, Control]:
     """Controls of each kind; two buttons are a group."""
     made = [
         Control(
-            "laid out",
+            "painted",
             "choice",
-            "How layers are laid out",
-            lambda controller, name: setattr(controller.stage, "layout", name),
-            lambda state: state.layout,
-            lambda state: tuple(LAYOUTS),
-            label="Layers",
+            "How the picture is painted",
+            lambda controller, name: setattr(controller.stage, "theme", name),
+            lambda state: state.theme,
+            lambda state: tuple(THEMES),
+            label="Paint",
             key="j",
-            help="lay out as {}",
+            help="paint as {}",
         ),
         Control(
             "per layer",
@@ -188,12 +188,12 @@ def test_a_notebook_has_it(controller: Controller) -> None:
     assert all(made[name] in below for name in rows() if name not in ("time again", "side"))
     run = next(group for group in settings.children if made["again"] in group.children)
     assert made["one on"] in run.children and ">Run<" in run.children[0].value
-    assert (made["laid out"].value, made["laid out"].options) == ("crossbar", tuple(LAYOUTS))
+    assert (made["painted"].value, made["painted"].options) == ("dark", tuple(THEMES))
     assert made["step in words"].value == "step 2"
-    made["laid out"].value = "posters"
+    made["painted"].value = "light"
     made["per layer"].value = True
     made["sample in numbers"].value = 3.0
-    assert (stage.layout, stage.per_layer, session.focus) == ("posters", True, 3)
+    assert (stage.theme, stage.per_layer, session.focus) == ("light", True, 3)
     again()
     assert (made["sample slid"].value, made["sample slid"].max) == (3, 7)
     made["sample slid"].value = 5
@@ -214,12 +214,12 @@ def test_its_key_does_the_same_and_is_in_the_help(controller: Controller) -> Non
     stage: Any = controller.stage
     for key in "jkk":
         assert controller.press(key)
-    assert (stage.layout, stage.per_layer) == ("posters", False)
+    assert (stage.theme, stage.per_layer) == ("light", False)
     assert controller.press("w", shift=True)
     assert controller.session.step_index == 12
     assert stage.keys == help_rows(controller.state)
     assert {
-        ("j", f"lay out as {LAID}"),
+        ("j", f"paint as {PAINTED}"),
         ("k", "colours of each layer by themselves"),
         ("w", "one step on"),
     } <= set(stage.keys)
@@ -229,11 +229,11 @@ def test_of_a_choice_with_digits_each_name_has_one(
     controller: Controller, controls: dict[str, Control]
 ) -> None:
     del controls["camera"]
-    for name, key in (("laid out", DIGITS), ("side", "")):
+    for name, key in (("painted", DIGITS), ("side", "")):
         controls[name] = Control(**{**vars(rows()[name]), "key": key})
-    assert controller.press("2") and not controller.press(str(len(LAYOUTS) + 1))
-    assert controller.stage.layout == list(LAYOUTS)[1]
-    assert (" ".join("123456789"[: len(LAYOUTS)]), f"lay out as {LAID}") in help_rows(
+    assert controller.press("2") and not controller.press(str(len(THEMES) + 1))
+    assert controller.stage.theme == list(THEMES)[1]
+    assert (" ".join("123456789"[: len(THEMES)]), f"paint as {PAINTED}") in help_rows(
         controller.state
     )
 

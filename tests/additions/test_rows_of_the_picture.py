@@ -17,7 +17,6 @@ from scalarviz.pictures.presenter.channels import CHANNELS, Channel
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
-from scalarviz.pictures.view.scene.layout import LAYOUTS, posters
 from tests.studio import Studio
 
 SEPIA = replace(THEMES["light"], name="sepia", tray="#f4ecd8", ink="#5b4636", own_controls=None)
@@ -45,26 +44,6 @@ def test_a_channel_is_reached_by_its_key_and_drawn(
     assert set(np.unique(stage.frame_data().cubes.colors)) == {-1.0, 1.0}
 
 
-def test_a_layout_is_reached_by_its_key_and_drawn(
-    controller: Controller, studio: Studio, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def stairs(*given: Any) -> Any:
-        laid = posters(*given)
-        for i, plate in enumerate(laid.plates):
-            plate.origin[1] += 3.0 * i
-        return laid
-
-    monkeypatch.setitem(LAYOUTS, "stairs", stairs)
-    stage: Any = controller.stage
-    before = studio.stage(stage)
-    for _ in range(3):
-        controller.press("l")
-    assert stage.layout == "stairs"
-    assert not np.array_equal(studio.stage(stage), before)
-    controller.press("l")
-    assert stage.layout == "beads"
-
-
 def test_a_theme_is_reached_by_its_key_and_everywhere(
     controller: Controller, studio: Studio, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -73,9 +52,8 @@ def test_a_theme_is_reached_by_its_key_and_everywhere(
     for _ in range(2):
         controller.press("d")
     assert stage.theme == "sepia"
-    stage.layout = "crossbar"  # with trays under its cubes
     pixels = studio.stage(stage, 0.0, (1280, 800))
-    assert (abs(pixels - 255.0 * rgb((SEPIA.tray,))[0]).max(axis=2) < 2).any()
+    assert (abs(pixels - 255.0 * rgb((SEPIA.ground,))[0]).max(axis=2) < 2).any()
     assert SEPIA.controls.ink == SEPIA.ink
     frame = sv.picture(controller.session, tmp_path / "net.png", theme="sepia", size=(320, 200))
     assert frame.shape == (200, 320, 3)

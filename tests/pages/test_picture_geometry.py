@@ -143,10 +143,9 @@ def plates_in_web(layout: Layout, count: int) -> Any:
     return in_web("packed layout", body, layout=layout_data(layout), count=count)
 
 
-@pytest.mark.parametrize("name", ["beads", "crossbar", "posters"])
-def test_every_cube_of_a_plate_is_in_its_cell(name: str) -> None:
+def test_every_cube_of_a_plate_is_in_its_cell() -> None:
     session = convolved()
-    layout, count = layout_of(session, name), len(session.network.bank)
+    layout, count = layout_of(session), len(session.network.bank)
     for plate, found in zip(layout.plates, plates_in_web(layout, count), strict=True):
         row, column, indices = plate.cells()
         assert (found["rows"], found["columns"]) == (row.tolist(), column.tolist())

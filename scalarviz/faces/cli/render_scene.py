@@ -20,7 +20,7 @@ from scalarviz.faces.terminal.train import closing, end_of, take_steps, why_lost
 from scalarviz.files.atomic import check_place
 from scalarviz.pictures.export.rate import Portions
 from scalarviz.pictures.export.render import picture, record, storyboard
-from scalarviz.pictures.export.render_options import PAGE, RenderOptions
+from scalarviz.pictures.export.render_options import RenderOptions
 from scalarviz.pictures.presenter.show import Show
 
 INTERRUPTED = 130
@@ -79,13 +79,11 @@ def draw(show: Show, given: Mapping[str, Any], name: str, keep: Keep) -> None:
 
 def look_of(chosen: Mapping[str, Any], kind: str) -> RenderOptions:
     """Return how a file of a kind is rendered with these options."""
-    usual = PAGE if kind == ".html" else RenderOptions()
     return RenderOptions(
         size=pixels(chosen["pixels"]) or SIZES.get(kind, VIDEO),
         samples=chosen["samples"],
         theme=chosen["theme"],
-        camera=chosen["camera"] or usual.camera,
-        layout=chosen["layout"] or usual.layout,
+        camera=chosen["camera"],
         color=chosen["color"],
         cubes=chosen["cubes"],
         pin=chosen["pin"],

@@ -81,7 +81,7 @@ def task_of(
     check_place(path)
     look: dict[str, Any] = {"theme": stage.theme}
     if what != "page":
-        look |= {"layout": stage.layout, "per_layer": stage.per_layer, "pin": pin}
+        look |= {"per_layer": stage.per_layer, "pin": pin}
         look |= {"color": stage.color, "cubes": stage.size}
         names = "neuron_maps", "test_points", "discrete"
         look |= {name: getattr(stage, name) for name in names}

@@ -33,7 +33,6 @@ class PictureProtocol(Protocol):
     nodes: Callable[[Any], object] | None  # called with the view of each picture that is made
     color: str  # the channels chosen
     size: str
-    layout: str  # "crossbar" or "posters"
     per_layer: bool
     neuron_maps: bool  # whether spheres show what their neurons answer over the plane
     test_points: bool  # whether held-out samples are drawn

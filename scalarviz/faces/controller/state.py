@@ -96,7 +96,6 @@ class State:
     size: str
     channels: tuple[str, ...]
     camera: str
-    layout: str
     per_layer: bool
     smooth: bool  # whether the loss curve shows means
     large_curve: bool
@@ -238,7 +237,6 @@ def state_of(controller: Controller, here: Here | None = None) -> State:
         size=stage.size,
         channels=tuple(stage.channels),
         camera=stage.camera,
-        layout=stage.layout,
         per_layer=stage.per_layer,
         smooth=stage.curve_view.smooths(here.end.step),
         large_curve=stage.curve_view.large,

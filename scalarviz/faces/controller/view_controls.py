@@ -1,4 +1,4 @@
-"""Controls of the picture: channels, camera, layout, theme, help and window."""
+"""Controls of the picture: channels, camera, theme, help and window."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from scalarviz.faces.controller.control import DIGITS, Control
 from scalarviz.faces.controller.walking import point
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.view.scene.camera import CAMERAS
-from scalarviz.pictures.view.scene.layout import LAYOUTS
 
 if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller
@@ -96,18 +95,6 @@ VIEW_CONTROLS = [
         text="As at first",
         key="escape",
         help="close what is open; look at everything as at first",
-        acts_on="group",
-    ),
-    Control(
-        "layers",
-        "choice",
-        "How layers are laid out",
-        in_picture("layout"),
-        lambda state: state.layout,
-        names=lambda state: LAYOUTS,
-        menu="View",
-        key="l",
-        help="lay the layers out as {}",
         acts_on="group",
     ),
     Control(

@@ -32,7 +32,6 @@ from scalarviz.faces.scenefiles.user_code import place_of
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.channels import CHANNELS
 from scalarviz.pictures.view.scene.camera import CAMERAS
-from scalarviz.pictures.view.scene.layout import LAYOUTS
 from scalarviz.training.session.conditions import examples
 
 TYPES = (bool, int, float, str)
@@ -165,17 +164,12 @@ RENDERING = {
     "pixels": Option(str, "", "width and height of the picture, such as 1280x720"),
     "fps": Option(int, 30, "pictures a second"),
     "theme": Option(str, "dark", " or ".join(THEMES), info=OptionInfo(THEMES)),
-    "camera": Option(
-        str, "", f"{', '.join(CAMERAS)}; if not said, flat in a page", info=OptionInfo(CAMERAS)
-    ),
+    "camera": Option(str, "perspective", ", ".join(CAMERAS), info=OptionInfo(CAMERAS)),
     "move": Option(
         str,
         "still",
         "how the camera of a video goes: still, orbit or approach",
         info=OptionInfo(("still", "orbit", "approach")),
-    ),
-    "layout": Option(
-        str, "", f"{', '.join(LAYOUTS)}; if not said, crossbar in a page", info=OptionInfo(LAYOUTS)
     ),
     "color": Option(
         str,

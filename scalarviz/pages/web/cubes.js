@@ -12,7 +12,7 @@ const BOX_SIDES = [
   [0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1],
   [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3],
 ];
-const BOX_TABLE = ["grid", "scales", "looks", "sweep", "means", "sides", "tile", "strides"];
+const BOX_TABLE = ["grid", "scales", "looks", "means", "sides", "tile", "strides"];
 const BOX_FIELDS = [
   ...["origin", "along", "across", "toward", "size"].map((name) => [`a_${name}`, 3]),
   ...BOX_TABLE.map((name) => [`a_${name}`, 4]),
@@ -38,7 +38,7 @@ export class Cubes {
     this.means = new GlTexture(gl, "colors");
   }
 
-  /** Set the colors of numbers, ground and tray. */
+  /** Set the colors of numbers and of the ground. */
   setPalette(palette) {
     this.palette = palette;
     this.colors.set(this.scene.shader.colors, 2, colorTable(palette, this.scene.shader));
@@ -93,7 +93,6 @@ export class Cubes {
         u_numbers_size: [this.numbers.width, this.numbers.height],
         u_means_size: [this.means.width, this.means.height],
         u_ground: this.palette.groundColor,
-        u_tray: this.palette.trayColor,
         u_light: lights.back ? colorOf(this.palette.accent) : [1, 1, 1],
         u_ids: 0,
       },
@@ -136,8 +135,7 @@ export class Cubes {
         plate.columns, plate.rows, 2 * half,
         plate.columns, plate.rows, ...pair(plate.first),
         ...pair(plate.stride), inverseScale(this.scale), inverseScale(this.sizeScale),
-        plate.tray ? 1 : 0, lights.plates[i], lights.white[i], this.levels[i],
-        ...lights.sweeps[i],
+        lights.plates[i], lights.white[i], this.levels[i], 0,
         0, this.tops[i], columns, rows,
         ...plate.sides,
         plate.wide, plate.high, plate.pitch[1], plate.pitch[0],

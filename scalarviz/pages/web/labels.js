@@ -155,7 +155,7 @@ function placeLabel({ paper, see, frame, scale }, label, taken, lengths) {
 
 /** Where a label may stand: below its place, then below or above what it names. */
 function placesOfLabel(label, seen, see, scale) {
-  const found = [[seen.x, seen.y + (label.below ? 24 : -20) * scale]];
+  const found = [[seen.x, seen.y + 24 * scale]];
   if (!label.around) return found;
   const { x, y } = see.see(label.around);
   const [left, right] = [Math.min(...x), Math.max(...x)];

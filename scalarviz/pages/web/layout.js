@@ -126,8 +126,10 @@ export class Line {
     if (this.knownCorners) return this.knownCorners;
     const [channels, height, width] = this.shape;
     const [half, found] = [0.5 * this.side, []];
-    const right = this.right.map((each) => half * each);
-    const down = [0, -half, 0];
+    const [right, down] = [
+      [0, 0, half],
+      [0, -half, 0],
+    ];
     const moved = (i, a, b) => along3(along3(row3(this.points, i), a, right), b, down);
     for (let c = 0; c < channels; c++) {
       const first = c * height * width;

@@ -1,4 +1,4 @@
-// Brightness and running light of plates, neurons and wires during an operation; as pictures/view/lights.py.
+// Brightness of plates, neurons and wires during an operation, and the light on them; as pictures/view/lights.py.
 
 const LIGHTS = { small: 2000, dimSmall: 0.7, flash: 0.45, pulse: 0.4 };
 /** Kinds of operations whose light is that of the way back. */
@@ -13,7 +13,6 @@ export function lightsOf(layout, scene, moment, part) {
   const shown = {
     plates: layout.plates.map(() => 1),
     white: layout.plates.map(() => 0),
-    sweeps: layout.plates.map(() => [0, 0, 1, 0]),
     neurons: layout.neurons.map(() => 1),
     wires: layout.wires.map(() => null),
     back: false,
@@ -73,23 +72,13 @@ const LIGHT_KINDS = {
   },
 };
 
-/** Light cubes as they are touched: where they hang on wires all at once, on trays in turn. */
+/** Light cubes as they are touched. */
 function touchCubes(about) {
-  const { layout, part, shown } = about;
+  const { part, shown } = about;
   for (const plate of ownPlates(about)) {
     if (shown.back && plate.role !== "weight" && plate.role !== "gain") continue;
     shown.plates[plate.place] = 1;
-    if (layout.fans.length) {
-      shown.white[plate.place] = flash(part);
-      continue;
-    }
-    // prettier-ignore
-    const sides = [[2, plate.rows], [1, plate.columns]];
-    if (plate.turned !== shown.back) sides.reverse();
-    const [axis, count] = sides[part < 0.5 ? 0 : 1];
-    const share = part < 0.5 ? Math.min(1, 2 * part) : 2 * part - 1;
-    const at = shown.back ? 1 - share : share;
-    shown.sweeps[plate.place] = [axis, at * count, Math.max(1, 0.12 * count), part < 1 ? 0.8 : 0];
+    shown.white[plate.place] = flash(part);
   }
 }
 

@@ -66,7 +66,6 @@ def picture(
     samples: int | None = None,
     theme: str | None = None,
     camera: str | Camera | None = None,
-    layout: str | None = None,
     color: str | None = None,
     cubes: str | None = None,
     per_layer: bool | None = None,
@@ -91,7 +90,6 @@ def picture(
     samples     each pixel is the mean of samples x samples, 1 to 4; by default 2
     theme       "dark", the default, or "light"
     camera      "perspective", "orthographic" or "flat", or a Camera; by default "perspective"
-    layout      "beads", the default, "crossbar" or "posters"
     color       what the colors of cubes show: "value", the default, "gradient", ...
     cubes       what the sizes of cubes show; by default "value"
     per_layer   whether each layer has its own color scale; by default False
@@ -152,7 +150,6 @@ def record(
     samples: int | None = None,
     theme: str | None = None,
     camera: str | Camera | None = None,
-    layout: str | None = None,
     color: str | None = None,
     cubes: str | None = None,
     per_layer: bool | None = None,
@@ -183,7 +180,6 @@ def record(
     samples     each pixel is the mean of samples x samples, 1 to 4; by default 2
     theme       "dark", the default, or "light"
     camera      "perspective", "orthographic" or "flat", or a Camera; by default "perspective"
-    layout      "beads", the default, "crossbar" or "posters"
     color       what the colors of cubes show: "value", the default, "gradient", ...
     cubes       what the sizes of cubes show; by default "value"
     per_layer   whether each layer has its own color scale; by default False
@@ -275,7 +271,6 @@ def storyboard(
     samples: int | None = None,
     theme: str | None = None,
     camera: str | Camera | None = None,
-    layout: str | None = None,
     color: str | None = None,
     cubes: str | None = None,
     per_layer: bool | None = None,
@@ -301,7 +296,6 @@ def storyboard(
     samples     each pixel is the mean of samples x samples, 1 to 4; by default 1
     theme       "dark", the default, or "light"
     camera      "perspective", "orthographic" or "flat", or a Camera; by default "perspective"
-    layout      "beads", the default, "crossbar" or "posters"
     color       what the colors of cubes show: "value", the default, "gradient", ...
     cubes       what the sizes of cubes show; by default "value"
     per_layer   whether each layer has its own color scale; by default False

@@ -38,7 +38,6 @@ class RenderOptions:
     samples    each pixel is the mean of samples x samples, 1 to 4
     theme      "dark" or "light"
     camera     "perspective", "orthographic" or "flat", or a Camera
-    layout     "beads", "crossbar" or "posters"
     color      what the colors of cubes show; `cubes` what their sizes show; see `Stage.channels`
     per_layer  whether each layer has its own color scale
     pin        bank index of the weight whose arithmetic is shown, or a Perceptron: its sum; a list
@@ -53,7 +52,6 @@ class RenderOptions:
     samples: int = 2
     theme: str = "dark"
     camera: str | Camera = "perspective"
-    layout: str = "beads"
     color: str = "value"
     cubes: str = "value"
     per_layer: bool = False
@@ -95,7 +93,7 @@ class RenderOptions:
 
     def _stage(self, show: object) -> Stage | SideBySide:
         name = self.camera if isinstance(self.camera, str) else "perspective"
-        stage = stage_of(show, self.theme, name, self.layout, reduced_motion=True)
+        stage = stage_of(show, self.theme, name, reduced_motion=True)
         stage.silent = True
         stage.color, stage.size, stage.per_layer = self.color, self.cubes, self.per_layer
         stage.neuron_maps, stage.test_points = self.neuron_maps, self.test_points

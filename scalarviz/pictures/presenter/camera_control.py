@@ -76,10 +76,6 @@ class CameraController:
         goal = self._goal if self._from is not None else self.camera
         self.go(self.whole(goal), framed=True, seconds=QUICK)
 
-    def set_layout(self, layout: Layout) -> None:
-        self.layout = layout
-        self.look(self.name)
-
     def follow(self, layout: Layout) -> None:
         """Show another layout of the same network, from its own side until the user turns it."""
         now, own = self.camera if self._from is None else self._goal, self._preset(self.name)

@@ -22,7 +22,7 @@ from scalarviz.pictures.view.beads import beads_of
 from scalarviz.pictures.view.cubes.cubes import CubesNode
 from scalarviz.pictures.view.frame_data import CubeValues, FrameData
 from scalarviz.pictures.view.lights import lights
-from scalarviz.pictures.view.scene.layout import LAYOUTS
+from scalarviz.pictures.view.scene.beads import beads
 from scalarviz.pictures.view.scene.plates import Layout
 from scalarviz.pictures.view.spheres.spheres import SpheresNode, WiresNode
 from scalarviz.training.network.base import Model
@@ -44,7 +44,6 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
 
     shown   a Network, a compiled expression, or a Session
     parent  the node of the scene that it is put in, such as `view.scene`; by default None
-    layout  name of the arrangement: "beads", the default, "crossbar" or "posters"
     color   what colors show: "value", the default, "gradient", "last change", or a slot of the
             optimizer
     cubes   what sizes show, likewise; by default "value"
@@ -60,7 +59,6 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         shown: object,
         parent: Any = None,
         *,
-        layout: str = "beads",
         color: str = "value",
         cubes: str = "value",
         theme: str = "dark",
@@ -73,7 +71,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
                 "sv.Cubes(network, parent=view.scene)"
             )
         look = pick(THEMES, theme, "theme")
-        plan = plan_of(network, layout)
+        plan = plan_of(network)
         CubesNode.__init__(self, plan.plates, len(network.bank), name=name)
         self.unfreeze()
         points = plan.points() if len(plan.points()) else np.zeros((1, 3))
@@ -98,7 +96,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         self._turns: float | None = None  # Python's switch interval before it was shortened
         self._context: Any = None
         self.freeze()
-        self.set_map(look.map, look.ground, look.tray)
+        self.set_map(look.map, look.ground)
         self._show(self._now.value)
         self._surround(plan, look)
         self.events.canvas_change.connect(self._move)
@@ -224,12 +222,11 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
             self._start()
 
 
-def plan_of(network: Model, layout: str) -> Layout:
-    """Return the layout of a network; raise UnknownNameError for an unknown name."""
-    lay_out = pick(LAYOUTS, layout, "layout")
+def plan_of(network: Model) -> Layout:
+    """Return the layout of a network."""
     if not network.layers:
         return values_of(network)
-    return lay_out(network.program, lambda layer: ("", ""), None, WIDE)
+    return beads(network.program, lambda layer: ("", ""), None, WIDE)
 
 
 def changed(before: SnapshotValues, now: SnapshotValues) -> bool:

@@ -16,8 +16,8 @@ from scalarviz.core.model.operations import Shape
 from scalarviz.core.model.program import Program
 from scalarviz.data import DataSet
 from scalarviz.pictures.presenter.names_of_data import input_names, output_names
+from scalarviz.pictures.view.scene.beads import beads
 from scalarviz.pictures.view.scene.frame import Box
-from scalarviz.pictures.view.scene.layout import LAYOUTS
 from scalarviz.pictures.view.scene.parameter_layout import FEW, of_values
 from scalarviz.pictures.view.scene.plates import Layout
 from scalarviz.training.network.base import Model
@@ -38,17 +38,13 @@ def shape_of(box: Box) -> float:
     return float(np.exp(0.1 * round(np.log(min(max(shape, 0.3), 6.0)) / 0.1)))
 
 
-def layout_of(session: Session, name: str = "beads", shape: float = 1.75) -> Layout:
-    """Return the layout of a session's network for a stage of this shape, width by height.
-
-    Raise UnknownNameError for an unknown name.
-    """
+def layout_of(session: Session, shape: float = 1.75) -> Layout:
+    """Return the layout of a session's network for a stage of this shape, width by height."""
     network = session.network
-    lay_out = pick(LAYOUTS, name, "layout")
     if not network.layers:
         return values_of(network)
     about = partial(about_layer, session)
-    return lay_out(network.program, about, names_of(session), shape)
+    return beads(network.program, about, names_of(session), shape)
 
 
 def values_of(network: Model) -> Layout:

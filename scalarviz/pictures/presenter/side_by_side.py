@@ -61,12 +61,11 @@ class SideBySide(PointedPanes):
         several: Several,
         theme: str = "dark",
         camera: str = "perspective",
-        layout: str = "beads",
         **given: Any,
     ) -> None:
         super().__init__()
         self.several = several
-        self.stages = [Stage(show, theme, camera, layout, **given) for show in several.shows]
+        self.stages = [Stage(show, theme, camera, **given) for show in several.shows]
         self.names = list(several.names)
         self.scales = Scales()
         self.silent = False
@@ -111,7 +110,6 @@ class SideBySide(PointedPanes):
     nodes: Callable[[Any], object] | None = setting("nodes")
     patience: float = setting("patience")
     theme: str = setting("theme")
-    layout: str = setting("layout")
     neuron_maps: bool = setting("neuron_maps")
     test_points: bool = setting("test_points")
     discrete: bool = setting("discrete")

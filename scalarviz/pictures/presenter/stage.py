@@ -83,7 +83,6 @@ class Stage(Pointed):
         show: object,
         theme: str = "dark",
         camera: str = "perspective",
-        layout: str = "beads",
         *,
         reduced_motion: bool = False,
         patience: float = math.inf,
@@ -100,7 +99,6 @@ class Stage(Pointed):
         self.present = False
         self.nodes: Callable[[Any], object] | None = None
         self.travel: Callable[[int], object] = lambda operations: None
-        self._layout_name = layout
         self.by_card = False
         self.pane: Pane | None = None
         self.scales = Scales()
@@ -117,7 +115,7 @@ class Stage(Pointed):
         self.reading = LiveValues(self.session, self.patience)
         self._preset = camera
         self._shape = shape_of(Division.of(*self._extent).inner)
-        self.plan = layout_of(self.session, self._layout_name, self._shape)
+        self.plan = layout_of(self.session, self._shape)
         self.eyes = CameraController(self.plan, camera, cuts=self.reduced_motion)
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
         self._cards, self._maps = Cards(self.reading), PlaneMaps(self.reading)
@@ -198,16 +196,6 @@ class Stage(Pointed):
     def has_plane(self) -> bool:
         """Whether the data lie in a plane, so that there are maps."""
         return isinstance(self.reading.learned, Plane)
-
-    @property
-    def layout(self) -> str:
-        return self._layout_name
-
-    @layout.setter
-    def layout(self, name: str) -> None:
-        self.plan = layout_of(self.session, name, self._shape)
-        self._layout_name = name
-        self.eyes.set_layout(self.plan)
 
     def rescale(self, *, anew: bool = False) -> None:
         """Choose scales for the numbers that are shown, or read `anew`; then they only grow."""
@@ -448,7 +436,7 @@ class Stage(Pointed):
 
     def _lay_out(self) -> None:
         """Lay out the network's new operations; camera and scales stay."""
-        before, self.plan = self.plan, layout_of(self.session, self._layout_name, self._shape)
+        before, self.plan = self.plan, layout_of(self.session, self._shape)
         self.pinned_neuron = same_in(self.plan, before, self.pinned_neuron)
         self.hover_neuron = same_in(self.plan, before, self.hover_neuron)
         self.eyes.follow(self.plan)

@@ -118,7 +118,7 @@ def kind_of(about: str) -> str:
 def places_of(label: Label, see: Projection, scale: float) -> list[tuple[float, float]]:
     """Return where a label may stand: below its place, then below or above what it names."""
     x, y = see(0.5 * (label.start + label.end)).xy[0].tolist()
-    found = [(x, y + (24.0 if label.below else -20.0) * scale)]
+    found = [(x, y + 24.0 * scale)]
     if label.around is not None:
         xy = see(label.around).xy
         (left, top), (right, bottom) = xy.min(axis=0).tolist(), xy.max(axis=0).tolist()

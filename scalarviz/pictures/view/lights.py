@@ -1,4 +1,4 @@
-"""Lights: brightness and running light of plates, neurons and wires during an operation.
+"""Lights: brightness of plates, neurons and wires during an operation, and the light on them.
 
 Brightness shows what is active; hue stays reserved for the sign of numbers.
 """
@@ -35,7 +35,7 @@ class Glow:
 class Lights:
     """Brightness of plates and rows of neurons, and the light on them.
 
-    plates   brightness; `white`, light on all cubes; `sweeps`, running light (see cubes.shaders)
+    plates   brightness; `white`, light on all cubes
     neurons  brightness, in the order of the layout
     wires    the light on each bundle that takes part, else None
     back     whether the light is that of the way back
@@ -43,7 +43,6 @@ class Lights:
 
     plates: FloatArray
     white: FloatArray
-    sweeps: FloatArray
     neurons: FloatArray
     wires: list[Glow | None]
     back: bool = False
@@ -55,7 +54,6 @@ def lights(layout: Layout, program: Program | None, moment: Moment | None, part:
     shown = Lights(
         np.ones(count),
         np.zeros(count),
-        np.tile([0.0, 0.0, 1.0, 0.0], (count, 1)),
         np.ones(len(layout.neurons)),
         [None] * len(layout.wires),
     )
@@ -83,20 +81,12 @@ def forward(layout: Layout, program: Program, moment: Moment, part: float, shown
 
 
 def touch_cubes(layout: Layout, moment: Moment, part: float, shown: Lights) -> None:
-    """Light cubes as they are touched: where they hang on wires all at once, on trays in turn."""
+    """Light cubes as they are touched."""
     for i, plate in own_plates(layout, moment):
         if shown.back and plate.role not in ("weight", "gain"):
             continue
         shown.plates[i] = 1.0
-        if layout.fans:
-            shown.white[i] = FLASH * max(0.0, 1.0 - abs(part - 0.5) / 0.25)
-            continue
-        across, along = axes(plate)
-        if shown.back:
-            across, along = along, across
-        at = min(1.0, 2.0 * part) if part < 0.5 else 2.0 * part - 1.0
-        shown.sweeps[i] = run(*(across if part < 0.5 else along), 1.0 - at if shown.back else at)
-        shown.sweeps[i][3] *= part < 1.0
+        shown.white[i] = FLASH * max(0.0, 1.0 - abs(part - 0.5) / 0.25)
 
 
 def loss(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
@@ -160,17 +150,6 @@ KINDS: dict[str, Callable[[Layout, Program, Moment, float, Lights], None]] = {
     "step": step,
 }
 BACK = frozenset(KINDS) - {"forward", "loss", "step"}  # light of the way back
-
-
-def axes(plate: Plate) -> tuple[tuple[float, int], tuple[float, int]]:
-    """Return axis and length along which inputs run, and those of outputs."""
-    rows, columns = (2.0, plate.rows), (1.0, plate.columns)
-    return (columns, rows) if plate.turned else (rows, columns)
-
-
-def run(axis: float, count: int, at: float) -> list[float]:
-    """Return a running light at share `at` of an axis."""
-    return [axis, at * count, max(1.0, 0.12 * count), 0.8]
 
 
 def pulse(part: float, first: float, last: float, *, reverse: bool = False) -> Span:

@@ -72,7 +72,7 @@ class Picture:
         """Change the colors."""
         self.theme = THEMES[name]
         if self._cubes is not None:
-            self._cubes.set_map(self.theme.map, self.theme.ground, self.theme.tray)
+            self._cubes.set_map(self.theme.map, self.theme.ground)
 
     def release(self) -> None:
         """Free the memory on the graphics card; the next `draw` allocates it again."""
@@ -197,7 +197,7 @@ class Picture:
             cubes.numbers(shown.colors, shown.sizes)
             self._shown = shown
         color = self.theme.accent if lit.back else "#ffffff"
-        cubes.lights(lit.plates, lit.white, lit.sweeps, color)
+        cubes.lights(lit.plates, lit.white, color)
 
     def _node(self, frame_data: FrameData) -> Any:
         """Return the node of the cubes; a new one if the layout has changed."""
@@ -209,6 +209,6 @@ class Picture:
             parent = self.scene.view.scene
             self._cubes = CubesNode(frame_data.layout.plates, count, parent=parent)
             self._cubes.order = CUBES
-            self._cubes.set_map(self.theme.map, self.theme.ground, self.theme.tray)
+            self._cubes.set_map(self.theme.map, self.theme.ground)
             self._layout, self._shown = frame_data.layout, None
         return self._cubes

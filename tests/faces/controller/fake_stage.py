@@ -28,7 +28,6 @@ class FakeStage:
         self.nodes: Any = None
         self.color = "value"
         self.size = "gradient"
-        self.layout = "crossbar"
         self.camera = "perspective"
         self.per_layer = False
         self.has_plane = self.neuron_maps = self.test_points = self.discrete = False

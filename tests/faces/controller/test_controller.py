@@ -893,10 +893,10 @@ def test_keys_do_what_the_help_says(controller: Any) -> None:
     assert controller.session.clock.place == (1, 1)
     controller.press("right", shift=True)
     assert controller.session.step_index == 11
-    for key in ("up", "up", "down", ">", "<", "<", "c", "l", "d", "?"):
+    for key in ("up", "up", "down", ">", "<", "<", "c", "d", "?"):
         controller.press(key)
     assert (controller.state.rate, controller.state.focus) == (1.0, 7)
-    assert (stage.color, stage.layout, stage.theme) == ("gradient", "posters", "light")
+    assert (stage.color, stage.theme) == ("gradient", "light")
     assert stage.help
     for key in ("escape", "f", "1", "3"):
         controller.press(key)

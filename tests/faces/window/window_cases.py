@@ -64,7 +64,6 @@ from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view.charts import Chart
 from scalarviz.pictures.view.scene.camera import CAMERAS
 from scalarviz.pictures.view.scene.frame import Box, Division
-from scalarviz.pictures.view.scene.layout import LAYOUTS
 from tests.additions import test_control
 from tests.faces.controller.fake_stage import GROUNDS, FakeStage
 from tests.sessions import advanced
@@ -1054,11 +1053,11 @@ def case_rows_for_controls_are_in_the_bar() -> None:
         assert all(made[name].toolTip().startswith(rows[name].about) for name in below)
         assert made["again"].parent() is made["one on"].parent() is not bench.bar
         assert made["step in words"].text() == "step 2"
-        bench.choose(made["laid out"], "posters")
+        bench.choose(made["painted"], "light")
         bench.click(made["per layer"], 9)
         bench.click(made["sample in numbers"])
         bench.press("3", Key.Key_Return)
-        assert (bench.stage.layout, bench.stage.per_layer, session.focus) == ("posters", True, 3)
+        assert (bench.stage.theme, bench.stage.per_layer, session.focus) == ("light", True, 3)
         assert made["sample in numbers"].text() == "3" and made["per layer"].isChecked()
         slid, small, time = made["sample slid"], made["small rate"], made["time again"]
         assert (slid.value(), slid.maximum()) == (3, 7)
@@ -1084,7 +1083,6 @@ def case_rows_for_controls_are_in_the_bar() -> None:
 
 def case_rows_for_the_picture_are_in_the_menu() -> None:
     rows: dict[str, tuple[dict[str, Any], Any]] = {
-        "stairs": (LAYOUTS, LAYOUTS["posters"]),
         "sepia": (THEMES, replace(THEMES["light"], name="sepia", own_controls=None)),
         "below": (CAMERAS, CAMERAS["flat"]),
     }
@@ -1093,16 +1091,14 @@ def case_rows_for_the_picture_are_in_the_menu() -> None:
     GROUNDS["sepia"] = (0.5, 0.25, 0.25, 1.0)
     try:
         bench = Bench()
-        for name in ("stairs", "sepia"):
-            choice = "layers" if name == "stairs" else "theme"
-            entries = {each.text(): each for each in bench.names_of(choice).actions()}
-            entries[name.capitalize()].trigger()
+        entries = {each.text(): each for each in bench.names_of("theme").actions()}
+        entries["Sepia"].trigger()
         view = next(each for each in bench.window.menus.bar.actions() if each.text() == "&View")
         next(each for each in view.menu().actions() if each.text() == "Below\t4").trigger()
         bench.settle()
-        assert (bench.stage.layout, bench.stage.theme) == ("stairs", "sepia")
-        chosen = [each.text() for each in bench.names_of("layers").actions() if each.isChecked()]
-        assert chosen == ["Stairs"]
+        assert bench.stage.theme == "sepia"
+        chosen = [each.text() for each in bench.names_of("theme").actions() if each.isChecked()]
+        assert chosen == ["Sepia"]
         assert ("look", "below") in bench.stage.asked
         tick = bench.window.menus.entries["by layer"]
         for on in (True, False):

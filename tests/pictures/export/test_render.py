@@ -18,6 +18,7 @@ from scalarviz.base.checks.numbers import shorten
 from scalarviz.base.process.interrupt import Stop
 from scalarviz.base.texts import texts
 from scalarviz.errors import FileError, InputError, UnknownNameError
+from scalarviz.faces.cli.commands import application
 from scalarviz.pictures.export import render
 from scalarviz.pictures.export.render_options import RenderOptions, drawn
 from scalarviz.pictures.presenter.captions.strip import names_of_cells
@@ -72,7 +73,6 @@ def test_options_change_the_picture(session: sv.Session) -> None:
         {"camera": Camera(azimuth=40.0, height=8.0)},
         {"color": "gradient"},
         {"cubes": "w*x"},
-        {"layout": "posters"},
         {"per_layer": True},
         {"pin": 3},
         {"pin": session.network.layers[0].perceptrons[1]},
@@ -246,6 +246,20 @@ def test_the_camera_of_a_video_can_move(session: sv.Session, tmp_path: Path) -> 
     with refused(UnknownNameError, "'spin'"):
         sv.record(session, tmp_path / "no.mp4", 4, move="spin", **SMALL)
     assert not (tmp_path / "no.mp4").exists()
+
+
+def test_layouts_that_are_gone_are_refused(session: sv.Session, tmp_path: Path) -> None:
+    words = ["render", "rgb", "-o", "x.png", "--layout", "posters"]
+    for call in (
+        lambda: sv.picture(session, layout="crossbar"),  # type: ignore[call-arg]  # on purpose
+        lambda: sv.record(session, tmp_path / "no.mp4", 1, layout="posters"),  # type: ignore[call-arg]
+        lambda: sv.storyboard(session, tmp_path / "no.html", layout="beads"),  # type: ignore[call-arg]
+        lambda: sv.Cubes(session, layout="posters"),  # type: ignore[call-arg]
+        lambda: application(words)(words, standalone_mode=False),
+    ):
+        with refused(Exception, "layout"):
+            call()
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_video_approaches_turns_and_passes_cameras(

@@ -5,6 +5,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
+from tests.facing import face
 from tests.studio import Studio
 from tests.walk import Walk
 
@@ -12,9 +13,15 @@ SIZE = (800, 600)
 
 
 @pytest.fixture
-def stage(colours: sv.Session) -> Stage:
+def faced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cubes are seen from the front."""
+    face(monkeypatch)
+
+
+@pytest.fixture
+def stage(colours: sv.Session, faced: None) -> Stage:
     colours.advance(3)
-    return Stage(Show(colours, title="colours", about="About it."), "dark", "flat", "crossbar")
+    return Stage(Show(colours, title="colours", about="About it."), "dark", "flat")
 
 
 def words(studio: Studio, stage: Stage, size: tuple[int, int] = SIZE) -> list[str]:
@@ -24,7 +31,7 @@ def words(studio: Studio, stage: Stage, size: tuple[int, int] = SIZE) -> list[st
 
 
 @pytest.fixture
-def walk(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> Walk:
+def walk(studio: Studio, faced: None, monkeypatch: pytest.MonkeyPatch) -> Walk:
     """Pictures without numbers on the cubes, whose colors and sizes are measured."""
     monkeypatch.setattr("scalarviz.pictures.view.scenery.draw_numbers", lambda *given: None)
     return Walk(studio)

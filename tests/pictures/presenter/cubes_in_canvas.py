@@ -13,9 +13,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 import scalarviz as sv
 from scalarviz.errors import DisplayError
+from tests.facing import face
 from tests.studio import shade
 
 SIZE = 320, 240
@@ -27,6 +29,13 @@ def made() -> sv.Session:
     return sv.Session(network, sv.data.Xor(), "mse", sv.SGD(0.5), engine="python")
 
 
+def facing_cubes(*given: Any, **options: Any) -> Any:
+    """The cubes of a network, all seen from the front."""
+    with pytest.MonkeyPatch.context() as patch:
+        face(patch)
+        return sv.Cubes(*given, **options)
+
+
 def scene_in(canvas: Any, shown: Any, camera: Any = None, *, upright: bool = True) -> Any:
     """A view with the cubes of a network, turned to where cameras of vispy look from at first."""
     from vispy import scene
@@ -34,7 +43,7 @@ def scene_in(canvas: Any, shown: Any, camera: Any = None, *, upright: bool = Tru
 
     view = canvas.central_widget.add_view()
     view.camera = camera or scene.TurntableCamera(fov=0, azimuth=0, elevation=0)
-    cubes = sv.Cubes(shown, parent=view.scene, layout="crossbar")
+    cubes = facing_cubes(shown, view.scene)
     cubes.transform = MatrixTransform()
     if upright:
         cubes.transform.rotate(90.0, (1, 0, 0))

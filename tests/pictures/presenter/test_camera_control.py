@@ -9,9 +9,9 @@ from scalarviz.pictures.presenter.camera_control import QUICK, CameraController
 from scalarviz.pictures.presenter.scene_layout import shape_of
 from scalarviz.pictures.view.legend import legend_box
 from scalarviz.pictures.view.neurons import boxes_below
+from scalarviz.pictures.view.scene.beads import beads
 from scalarviz.pictures.view.scene.camera import EDGE
 from scalarviz.pictures.view.scene.frame import Box, Division, Projection
-from scalarviz.pictures.view.scene.layout import LAYOUTS
 from scalarviz.pictures.view.scene.plates import Layout
 
 SIZE = (1280.0, 800.0)
@@ -23,8 +23,8 @@ NETWORKS = {
 }
 
 
-def laid_out(program: Program, shape: float = 1.75, name: str = "beads") -> Layout:
-    return LAYOUTS[name](program, lambda layer: (f"layer {layer}", ""), {}, shape)
+def laid_out(program: Program, shape: float = 1.75) -> Layout:
+    return beads(program, lambda layer: (f"layer {layer}", ""), {}, shape)
 
 
 def places(eyes: CameraController, size: tuple[float, float], box: Box | None = None) -> np.ndarray:

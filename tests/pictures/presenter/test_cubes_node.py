@@ -108,7 +108,7 @@ def test_neurons_and_wires_stand_around_the_cubes(canvas: Any) -> None:
     view = canvas.central_widget.add_view(camera=scene.TurntableCamera(up="+y", azimuth=60, fov=30))
     cubes = sv.Cubes(session, parent=view.scene)
     view.camera.set_range()
-    plan = plan_of(session.network, "beads")
+    plan = plan_of(session.network)
     inputs = plan.neurons[0]
     seen = inside.seen_at(canvas.render(), cubes, inputs.points)
     tray = 255.0 * rgb((THEMES["dark"].tray,))[0]
@@ -131,13 +131,11 @@ def test_scales_grow_and_do_not_shrink(canvas: Any) -> None:
     assert seen[0] >= 1.0 and seen[1] >= 50.0 and seen[2] == seen[1]
 
 
-def test_colors_sizes_layout_and_theme_can_be_chosen(canvas: Any) -> None:
+def test_colors_sizes_and_theme_can_be_chosen(canvas: Any, faced: None) -> None:
     session = advanced(inside.made(), 3)
     view, first = inside.scene_in(canvas, session)
     first.parent = None
-    cubes = sv.Cubes(
-        session, view.scene, layout="posters", color="gradient", cubes="value", theme="light"
-    )
+    cubes = sv.Cubes(session, view.scene, color="gradient", cubes="value", theme="light")
     cubes.transform = first.transform
     rows, points = inside.fronts(cubes)
     view.camera.set_range()
@@ -170,7 +168,7 @@ def test_in_half_a_canvas_of_two_pixels_a_point_it_is_as_sharp(studio: Studio) -
     grid = canvas.central_widget.add_grid()
     for column in (0, 1):
         view = grid.add_view(row=0, col=column, camera=scene.PanZoomCamera(aspect=1))
-        cubes = sv.Cubes(session, parent=view.scene, layout="crossbar")
+        cubes = inside.facing_cubes(session, view.scene)
         view.camera.set_range()
     image = canvas.render()
     assert image.shape[:2] == (200, 300) or image.shape[:2] == (400, 600)
@@ -215,7 +213,7 @@ def test_what_it_cannot_show_or_follow_is_said() -> None:
     network = sv.Network([1, 1], seed=0)
     with refused(InputError, "3"):
         sv.Cubes(3)
-    for option in ("layout", "color", "cubes", "theme"):
+    for option in ("color", "cubes", "theme"):
         with refused(UnknownNameError, "'velue'"):
             sv.Cubes(network, **{option: "velue"})  # type: ignore[arg-type]  # on purpose
     with refused(UnknownNameError, "'colour'"):

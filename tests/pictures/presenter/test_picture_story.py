@@ -205,29 +205,11 @@ def test_weights_of_an_output_and_of_an_input_are_those_of_all_uses(made: Any) -
 # Lights.
 
 
-def test_light_runs_along_rows_first_on_a_plate_whose_pictures_come_from_the_left() -> None:
-    from scalarviz.pictures.view.scene.layout import LAYOUTS
-
-    layers = sv.Conv2d((2, 4, 4), 3, padding=1), sv.Conv2d((3, 4, 4), 5, padding=1)
-    program = sv.Network(layers, seed=0).program
-    layout = LAYOUTS["crossbar"](program, lambda label: ("", ""))
-    for place, first in ((0, 2.0), (1, 1.0)):
-        moment = next(m for m in program.moments if m.operation == place and m.kind == "forward")
-        (i,) = [
-            k
-            for k, plate in enumerate(layout.plates)
-            if plate.operation == place and plate.role == "weight"
-        ]
-        assert layout.plates[i].turned == (place == 1)
-        assert lights(layout, program, moment, 0.2).sweeps[i, 0] == first
-        assert lights(layout, program, moment, 0.8).sweeps[i, 0] == 3.0 - first
-
-
 def test_both_ways_are_lit_where_they_come_together() -> None:
-    from scalarviz.pictures.view.scene.layout import LAYOUTS
+    from scalarviz.pictures.view.scene.beads import beads
 
     program = sv.Network([sv.Residual(sv.Dense(2, 3, "tanh"), sv.Dense(3, 2))], seed=0).program
-    layout = LAYOUTS["crossbar"](program, lambda label: ("", ""))
+    layout = beads(program, lambda label: ("", ""))
     (moment,) = [m for m in program.moments if m.name == "sum 0"]
     shown = lights(layout, program, moment, 0.5)
     lit = {

@@ -1,7 +1,6 @@
 """The mouse on the picture: hovering, pinning, freezing, pressing."""
 
 import numpy as np
-import pytest
 
 import scalarviz as sv
 from scalarviz.base.checks.numbers import shorten
@@ -202,16 +201,15 @@ def spheres(stage: Stage, size: tuple[int, int]) -> dict[tuple[str, int], tuple[
     }
 
 
-@pytest.mark.parametrize("layout", ["beads", "crossbar", "posters"])
 def test_each_sphere_is_found_where_it_is_seen_and_pinned_by_a_click(
-    studio: Studio, colours: sv.Session, layout: str
+    studio: Studio, colours: sv.Session
 ) -> None:
     colours.advance(3)
-    stage, size = Stage(colours, layout=layout), (1280, 800)
+    stage, size = Stage(colours), (1280, 800)
     for now in (0.0, 5.0):
         studio.stage(stage, now, size)
     found = spheres(stage, size)
-    assert len(found) == 14 + 2 * (layout == "beads")
+    assert len(found) == 14 + 2
     for neuron, place in found.items():
         stage.hover_at(*place)
         assert (stage.hover, stage.hover_neuron) == (None, neuron)

@@ -114,11 +114,11 @@ def test_at_rest_and_while_it_plays_there_is_a_caption(stage: Stage) -> None:
 @pytest.mark.parametrize("theme", ["dark", "light"])
 @pytest.mark.parametrize("per_layer", [False, True])
 def test_each_channel_is_what_it_says(
-    studio: Studio, colours: sv.Session, theme: str, per_layer: bool
+    studio: Studio, colours: sv.Session, faced: None, theme: str, per_layer: bool
 ) -> None:
     colours.optimizer = sv.Adam(0.01)
     colours.advance(3)
-    stage = Stage(colours, theme, "flat", "crossbar")
+    stage = Stage(colours, theme, "flat")
     stage.per_layer = per_layer
     bank = colours.network.bank
     of_one = {name for name, row in CHANNELS.items() if not row.of_several}
@@ -143,7 +143,7 @@ def test_an_unknown_channel_is_refused(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("per_layer", [False, True])
-def test_another_layout_theme_or_step_keeps_the_scales(
+def test_another_theme_or_step_keeps_the_scales(
     studio: Studio, stage: Stage, per_layer: bool
 ) -> None:
     stage.per_layer = per_layer
@@ -154,9 +154,6 @@ def test_another_layout_theme_or_step_keeps_the_scales(
     assert set(first.color_scales.tolist()) == ({50.0, 100.0} if per_layer else {100.0})
     stage.session.edit([3, 40], [0.01, 0.02])
     for change in (
-        lambda: setattr(stage, "layout", "posters"),
-        lambda: setattr(stage, "layout", "beads"),
-        lambda: setattr(stage, "layout", "crossbar"),
         lambda: setattr(stage, "theme", "light"),
         lambda: stage.session.seek(0),
         lambda: stage.session.advance(5),
@@ -252,19 +249,6 @@ def test_a_session_can_be_exchanged_for_another(studio: Studio, stage: Stage) ->
     assert_right_colors(studio, stage)
 
 
-@pytest.mark.parametrize("layout", ["posters", "crossbar"])
-def test_a_layout_can_be_exchanged(studio: Studio, stage: Stage, layout: str) -> None:
-    studio.stage(stage, 0.0, SIZE)
-    stage.layout = layout
-    for now in (0.0, 2.0):
-        studio.stage(stage, now, SIZE)
-    assert stage.layout == layout
-    stage.session.advance(1)
-    assert_right_colors(studio, stage)
-    with refused(InputError, "'poster'"):
-        stage.layout = "poster"
-
-
 def test_a_theme_can_be_exchanged(studio: Studio, stage: Stage) -> None:
     dark = studio.stage(stage, 0.0, SIZE)
     stage.theme = "light"
@@ -277,7 +261,7 @@ def test_a_theme_can_be_exchanged(studio: Studio, stage: Stage) -> None:
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_the_parameters_of_an_expression_are_cubes_too(studio: Studio, engine: str) -> None:
     show = load(find("expression"))(engine=engine)
-    stage = Stage(show, camera="flat", layout="crossbar")
+    stage = Stage(show, camera="flat")
     show.session.advance(3)
     said = words(studio, stage)
     assert {"height", "damping", "speed", "phase"} <= set(said)

@@ -7,6 +7,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.pictures.draw2d.colors import rgb
+from scalarviz.pictures.draw2d.theme import THEMES
+from scalarviz.pictures.view.lights import FLASH
 from tests.studio import Studio, assert_dimmed, at
 from tests.walk import NAMES, SIZE, Walk, biases
 
@@ -50,47 +52,39 @@ def whiteness(walk: Walk, pixels: np.ndarray, light: str = "#ffffff") -> dict[in
     return found
 
 
-@pytest.mark.parametrize(("name", "layer"), [("affine 0", 0), ("affine 1", 1)])
-def test_light_runs_down_the_columns_and_then_along_the_rows(
-    walk: Walk, name: str, layer: int
-) -> None:
-    walk.go_to(name)
-    plate = next(p for p in walk.stage.plan.plates if p.layer == layer and p.role == "weight")
-    for part in (0.1, 0.25, 0.4, 0.6, 0.75, 0.9):
-        white = whiteness(walk, walk.look(part))
-        grid = np.array(
-            [[white[plate.index_of(r, c)] for c in range(plate.columns)] for r in range(plate.rows)]
-        )
-        across = part >= 0.5
-        along = grid.mean(axis=0 if across else 1)
-        place = (2.0 * part - across) * len(along) - 0.5
-        assert abs(int(np.argmax(along)) - place) <= 1.0 and along.max() > 0.5
-        assert np.ptp(grid, axis=0 if across else 1).max() < 0.05
-    assert (
-        max(whiteness(walk, walk.look(1.0))[i] for i in range(plate.first, plate.first + 9)) < 0.03
-    )
+def test_all_cubes_flash_violet_where_rows_and_columns_meet(walk: Walk) -> None:
+    for name, layer in (("weight gradient 1", 1), ("weight gradient 0", 0)):
+        walk.go_to(name)
+        course = [
+            whiteness(walk, walk.look(part), THEMES["dark"].accent)
+            for part in (0.0, 0.25, 0.5, 0.8)
+        ]
+        own = [index for each, _, _, index, _ in walk.cubes() if each == layer]
+        means = [np.mean([white[index] for index in own]) for white in course]
+        assert means[2] == pytest.approx(FLASH, abs=0.05)
+        assert max(means[0], means[1], means[3]) < 0.05
 
 
 def test_white_light_runs_along_the_wires_at_work(walk: Walk) -> None:
     walk.go_to("affine 0")
-    wires = [w for w in walk.stage.plan.wires if w.operation == 0 and w.outgoing]
-    start, end = wires[0].start[1], wires[0].end[1]
+    wires = next(w for w in walk.stage.plan.wires if w.operation == 0)
+    start, end = wires.start[1], wires.end[1]
 
     def brightness(part: float) -> np.ndarray:
-        """Along the wire of the second input, between the cubes."""
+        """Along the wire of the second sum, between the cubes."""
         pixels = walk.look(part)
         places = walk.see(start + np.linspace(0.0, 1.0, 200)[:, None] * (end - start)).xy
         light = np.array([at(pixels, place).mean() for place in places])
         unit = walk.unit()
         plate = walk.stage.plan.plates[0]
-        rows = (places[:, 1] - walk.see(plate.point(0, 0)).xy[0, 1]) / unit
-        between = np.abs(rows - np.round(rows)) < 0.1
-        return light[between & (rows > 0.5)]
+        columns = (places[:, 0] - walk.see(plate.point(0, 0)).xy[0, 0]) / unit
+        between = np.abs(columns - np.round(columns)) < 0.1
+        return light[between & (columns > 0.5) & (columns < plate.columns + 0.1)]
 
-    before, late = brightness(0.0), brightness(0.3)
-    count = len(late)
-    assert before.max() < 120 and late[: count // 3].max() < 120
-    assert late[count // 2 : -count // 10].min() > 150 and brightness(0.6).max() < 120
+    before, early = brightness(0.0), brightness(0.6)
+    count = len(early)
+    assert before.max() < 120 and early[-count // 6 :].max() < 120
+    assert early[count // 10 : count // 3].min() > 150 and brightness(0.95).max() < 120
 
 
 # Back.

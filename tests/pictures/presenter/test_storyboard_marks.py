@@ -8,8 +8,7 @@ from scalarviz.pictures.draw2d.colors import rgb
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.view.cubes.picking import half_sides
 from scalarviz.pictures.view.cubes.shaders import LEAST
-from scalarviz.pictures.view.scene.layout_builder import RIM as RADIUS
-from tests.studio import above_number, at, lit, shade
+from tests.studio import above_number, at, ground_of, lit, shade
 from tests.walk import NAMES, Walk, widths
 
 
@@ -72,14 +71,14 @@ def test_a_step_has_the_old_size_around_the_new_one(walk: Walk) -> None:
     assert shown.pushes is None and shown.sizes is shown.colors
     np.testing.assert_array_equal(shown.before, old)
     was, now = (half_sides(each, float(shown.size_scales[0])) for each in (old, shown.sizes))
-    tray, seen = rgb((THEMES["dark"].tray,))[0] * 255.0, 0
+    ground, seen = ground_of("dark"), 0
     for _, _, _, index, (x, y) in walk.cubes():
         if (was - now)[index] * unit < 2.0:
-            continue  # only those that have shrunk stand free on the tray
+            continue  # only those that have shrunk stand free
         seen += 1
         edge = round(x - was[index] * unit)
         column = pixels[round(y) + 4, edge - 2 : edge + 3]
-        assert np.abs(column - tray).max() > 60
+        assert np.abs(column - ground).max() > 60
     assert seen > 3
 
 
@@ -113,7 +112,7 @@ def test_at_the_loss_each_output_has_a_bar_and_its_error(walk: Walk) -> None:
         if frame_data.buffers.target is None:
             continue
         errors = frame_data.buffers.values["sigmoid 1"] - frame_data.buffers.target
-        below = see(outputs.points).xy + np.array([0.0, RADIUS * walk.unit() + 22.5])
+        below = see(outputs.points).xy + np.array([0.0, outputs.radius * walk.unit() + 22.5])
         for place, error in zip(below, errors, strict=True):
             bar = shade("dark", np.sign(error) * 0.8)
             shown = np.abs(at(pixels, place) - bar).max() < 8

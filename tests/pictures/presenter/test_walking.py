@@ -13,24 +13,23 @@ from tests.studio import Studio
 SIZES = [(1280, 800), (800, 500)]
 
 
-def shown(studio: Studio, session: sv.Session, size: tuple[int, int], layout: str) -> Stage:
-    stage = Stage(session, layout=layout)
+def shown(studio: Studio, session: sv.Session, size: tuple[int, int]) -> Stage:
+    stage = Stage(session)
     for now in (0.0, 5.0):
         studio.stage(stage, now, size)
     return stage
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("layout", ["beads", "crossbar", "posters"])
 def test_arrows_reach_every_cube_and_every_sphere(
-    studio: Studio, colours: sv.Session, layout: str, size: tuple[int, int]
+    studio: Studio, colours: sv.Session, size: tuple[int, int]
 ) -> None:
-    stage = shown(studio, colours, size, layout)
+    stage = shown(studio, colours, size)
     frame_data = stage.frame_data()
     see = stage.picture().see(frame_data, stage.eyes.camera, *size)
     box = frame_data.division(*size).view
     targets, _ = places_of(frame_data, see, box)
-    assert len(targets) == 59 + 14 + 2 * (layout == "beads")
+    assert len(targets) == 59 + 14 + 2
     reached, waiting = set(), [next_target(frame_data, see, box, Target())]
     while waiting:
         now = waiting.pop()
@@ -44,7 +43,7 @@ def test_what_is_pointed_at_is_pinned_unpinned_and_left(
     studio: Studio, colours: sv.Session
 ) -> None:
     colours.advance(1)
-    stage = shown(studio, colours, (1280, 800), "beads")
+    stage = shown(studio, colours, (1280, 800))
     stage.pin(5)
     stage.walk("")
     assert (stage.hover, stage.walking) == (5, True)  # from what is pinned
@@ -71,7 +70,7 @@ def test_the_tooltip_covers_neither_its_cube_nor_the_neurons_it_joins(
     studio: Studio, colours: sv.Session, size: tuple[int, int]
 ) -> None:
     colours.advance(1)
-    stage = shown(studio, colours, size, "beads")
+    stage = shown(studio, colours, size)
     see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *size)
     canvas = Canvas2D(*size)
     for row in range(59):
@@ -93,7 +92,7 @@ def test_the_tooltip_covers_neither_its_cube_nor_the_neurons_it_joins(
 def test_the_tooltip_covers_no_hovered_sphere(
     studio: Studio, colours: sv.Session, size: tuple[int, int]
 ) -> None:
-    stage = shown(studio, colours, size, "beads")
+    stage = shown(studio, colours, size)
     see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *size)
     for neuron in [("inputs", 0), ("inputs", 3), ("tanh 0", 0), ("tanh 0", 7), ("sigmoid 1", 2)]:
         stage.hover_neuron = neuron

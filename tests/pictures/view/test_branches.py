@@ -1,15 +1,12 @@
 """How two branches stand: one behind the other, each behind the neurons that it reads."""
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 
 import scalarviz as sv
 from scalarviz.core.model.program import Program
-from scalarviz.pictures.view.scene.layout import LAYOUTS
 from scalarviz.pictures.view.scene.plates import Layout, Neurons
-from tests.pictures.view.test_feature_maps import FLAT, boxes, laid_out
+from tests.pictures.view.test_feature_maps import laid_out
 
 SHAPE = 1, 4, 4
 
@@ -34,10 +31,9 @@ def lines_before(layout: Layout, buffer: str) -> list[Neurons]:
 
 
 @every_program
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_each_row_stands_behind_what_its_operation_reads(name: str, make: object) -> None:
+def test_each_row_stands_behind_what_its_operation_reads(make: object) -> None:
     program = make()  # type: ignore[operator]  # one of these functions
-    layout = laid_out(program, name)
+    layout = laid_out(program)
     for operation in program.operations:
         before = lines_before(layout, operation.target.name)
         shown = [name for line in before[-1:] for name in line.buffers]
@@ -48,18 +44,9 @@ def test_each_row_stands_behind_what_its_operation_reads(name: str, make: object
     assert len(again) == len(joins) + (len(joins) + 1) // 2  # one of rows is a Residual
 
 
-@every_program
-@pytest.mark.parametrize("name", FLAT)
-def test_nothing_overlaps(name: str, make: object) -> None:
-    found = boxes(laid_out(make(), name))  # type: ignore[operator]  # one of these functions
-    for (_, low, high), (_, start, end) in combinations(found, 2):
-        assert (high <= start + 1e-6).any() or (end <= low + 1e-6).any()
-
-
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_wires_of_a_concatenation_lead_to_the_part_of_the_second_branch(name: str) -> None:
+def test_wires_of_a_concatenation_lead_to_the_part_of_the_second_branch() -> None:
     program = sv.Network([sv.Concatenate(sv.Dense(3, 2), sv.Dense(3, 4))]).program
-    layout = laid_out(program, name)
+    layout = laid_out(program)
     (wires,) = [each for each in layout.wires if each.operation == len(program.operations) - 1]
     last = layout.neurons[-1].points
     off = np.abs(wires.end[:, np.newaxis] - last).sum(axis=2).argmin(axis=1)

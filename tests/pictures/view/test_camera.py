@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from scalarviz.errors import InputError
 from scalarviz.pictures.presenter.camera_control import CameraController
+from scalarviz.pictures.view.scene.beads import beads
 from scalarviz.pictures.view.scene.camera import CAMERAS, STEEPEST, Camera, along_path
 from scalarviz.pictures.view.scene.frame import UPRIGHT, Box, Division, Projection
-from scalarviz.pictures.view.scene.layout import LAYOUTS
 from tests.studio import plate
 from tests.wording import refused
 
@@ -187,7 +187,7 @@ def eyes() -> CameraController:
     import scalarviz as sv
 
     program = sv.Network([3, 8, 3], "tanh", seed=0).program
-    return CameraController(LAYOUTS["crossbar"](program, lambda layer: ("", "")), "perspective")
+    return CameraController(beads(program, lambda layer: ("", "")), "perspective")
 
 
 def projection(eyes: CameraController, size: tuple[float, float] = (1280.0, 800.0)) -> Projection:

@@ -1,151 +1,50 @@
-"""Pictures between the plates: where they stand, what they show, and the ways past the plates."""
-
-from itertools import combinations, pairwise
+"""Pictures between the plates: where they stand, and what they show."""
 
 import numpy as np
 import pytest
-from hypothesis import given
 
 import scalarviz as sv
 from scalarviz.core.model.program import Program
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.view.frame_data import Buffers, CubeValues, FrameData
 from scalarviz.pictures.view.picture import Picture
+from scalarviz.pictures.view.scene.beads import beads
 from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
 from scalarviz.pictures.view.scene.frame import Division
-from scalarviz.pictures.view.scene.layout import LAYOUTS
-from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, Layout
-from tests.strategies import picture_networks
+from scalarviz.pictures.view.scene.plates import DOWN, NEAR, Layout
 from tests.studio import Studio, at, ground_of, shade
 
 SIZE = (760, 560)
-FLAT = "crossbar", "posters"  # seen from the front; see test_beads_layout.py for the third
 
 
-def laid_out(program: Program, name: str = "crossbar") -> Layout:
-    return LAYOUTS[name](program, lambda label: (f"layer {label}", ""))
-
-
-def boxes(layout: Layout) -> list[tuple[str, np.ndarray, np.ndarray]]:
-    found = []
-    for i, plate in enumerate(layout.plates):
-        flat = plate.corners(0.0)[:, :2]
-        found.append((f"plate {i}", flat.min(axis=0), flat.max(axis=0)))
-    for i, line in enumerate(layout.neurons):
-        half = 0.5 * line.side if line.shape else 0.36
-        flat = line.points[:, :2]
-        found.append((f"line {i}", flat.min(axis=0) - half, flat.max(axis=0) + half))
-    return found
+def laid_out(program: Program) -> Layout:
+    return beads(program, lambda label: (f"layer {label}", ""))
 
 
 # Where they stand.
 
 
-@pytest.mark.parametrize("name", FLAT)
-@given(program=picture_networks())
-def test_nothing_overlaps_and_each_parameter_stands_once(name: str, program: Program) -> None:
-    layout = laid_out(program, name)
-    for (first, low, high), (second, start, end) in combinations(boxes(layout), 2):
-        apart = (high <= start + 1e-6).any() or (end <= low + 1e-6).any()
-        assert apart, f"{first} and {second} overlap"
-    rows = np.concatenate([plate.cells()[2] for plate in layout.plates])
-    count = max(op.parameters.stop for op in program.operations if op.parameters)
-    assert sorted(rows.tolist()) == list(range(count))
-    shown = [name for line in layout.neurons for name in line.buffers]
-    assert sorted(shown) == sorted(buffer.name for buffer in program.buffers)
-
-
-def test_what_goes_up_passes_wide_plates_that_were_there_before() -> None:
-    shape = (1, 6, 4)
-    layers = [sv.LayerNorm(24), sv.Conv2d(shape, 1, padding=1), sv.Dense(24, 1)]
-    layout = laid_out(sv.Network([sv.Reshape(24, shape), *layers], seed=0).program)
-    for (_, low, high), (_, start, end) in combinations(boxes(layout), 2):
-        assert (high <= start + 1e-6).any() or (end <= low + 1e-6).any()
-
-
-@pytest.mark.parametrize("name", FLAT)
-@given(program=picture_networks())
-def test_a_straight_way_leads_past_all_plates(name: str, program: Program) -> None:
-    layout = laid_out(program, name)
-    sums = [op for op in program.operations if op.kind == "sum"]
-    lines = {buffer: line for line in layout.neurons for buffer in line.buffers}
-    assert sum(line.way is not None for line in layout.neurons) == len(sums)
-    for operation in sums:
-        way = lines[operation.target.name].way[:, :2]
-        ends = lines[operation.sources[1].name], lines[operation.target.name]
-        for point, line in zip((way[0], way[-1]), ends, strict=True):
-            near = np.abs(line.points[:, :2] - point).max(axis=1).min()
-            assert (
-                near <= 0.5 * max(1.0, np.ptp(line.points[:, :2], axis=0).max() + line.side) + 1e-6
-            )
-        for start, end in pairwise(way):
-            low, high = np.minimum(start, end), np.maximum(start, end)
-            assert (high - low).min() == 0.0  # level or upright
-            for what, left, right in boxes(layout):
-                crossed = (low < right - 1e-6).all() and (high > left + 1e-6).all()
-                assert not crossed, f"the way crosses {what}"
-
-
-def test_a_kernel_stands_where_the_wires_of_its_two_pictures_cross() -> None:
-    layers = sv.Conv2d((2, 8, 8), 5, padding=1), sv.Conv2d((5, 8, 8), 3, padding=1)
-    program = sv.Network(layers, seed=0).program
-    layout = laid_out(program)
-    for place, (kernels, channels) in enumerate([(5, 2), (3, 5)]):
-        (plate,) = [p for p in layout.plates if p.operation == place and p.role == "weight"]
-        (entering,) = [w for w in layout.wires if w.operation == place and w.outgoing]
-        (leaving,) = [w for w in layout.wires if w.operation == place and not w.outgoing]
-        for kernel, channel in np.ndindex(kernels, channels):
-            row, column = plate.place_of(plate.first + (kernel * channels + channel) * 9 + 4)
-            middle = plate.point(column + 0.5, row + 0.5)[:2]
-            for wires, i in ((entering, channel), (leaving, kernel)):
-                along = 0 if abs(wires.start[0, 0] - wires.end[0, 0]) > 1e-9 else 1
-                assert wires.start[i, 1 - along] == pytest.approx(middle[1 - along])
-        before, after = (layout.neurons[i].corners()[:, 0] for i in (place, place + 1))
-        assert len(before) == channels and len(after) == kernels
-
-
 def test_numbers_of_a_picture_stand_as_its_pixels() -> None:
-    program = sv.Network([sv.Conv2d((2, 3, 4), 2, 1)], seed=0).program
-    for name in LAYOUTS:
-        line = laid_out(program, name).neurons[0]
-        grid = line.points.reshape(2, 3, 4, 3)
-        assert line.shape == (2, 3, 4)
-        assert line.right.tolist() == (NEAR if name == "beads" else RIGHT).tolist()
-        right, down = line.side * line.right, line.side * DOWN
-        np.testing.assert_allclose(np.diff(grid, axis=2), np.broadcast_to(right, (2, 3, 3, 3)))
-        np.testing.assert_allclose(np.diff(grid, axis=1), np.broadcast_to(down, (2, 2, 4, 3)))
-        corners = line.corners()
-        np.testing.assert_allclose(corners[:, 0], grid[:, 0, 0] - (right + down) / 2)
-        np.testing.assert_allclose(corners[:, 1], grid[:, 0, -1] + (right - down) / 2)
-        np.testing.assert_allclose(corners[:, 2], grid[:, -1, 0] - (right - down) / 2)
-
-
-def test_few_columns_are_spread_out_and_many_are_pictures_again() -> None:
-    few = laid_out(sv.Network([sv.MaxPool2d((16, 4, 4)), sv.Dense(64, 10)], seed=0).program)
-    plate = few.plates[0]
-    assert (plate.rows, plate.columns, plate.tiles) == (10, 64, None)
-    many = laid_out(sv.Network([sv.MaxPool2d((16, 14, 14)), sv.Dense(784, 10)], seed=0).program)
-    plate = many.plates[0]
-    assert plate.tiles.size == (7, 7) and plate.size == 7840
-    row, column = plate.place_of(3 * 784 + 2 * 49 + 5 * 7 + 1)
-    assert (row, column) == (3 * plate.tiles.pitch[0] + 5, 2 * plate.tiles.pitch[1] + 1)
-    highest = np.ptp(np.concatenate([p.corners(0.0) for p in many.plates]), axis=0).max()
-    assert highest < 200.0  # 784 in a row would be four times as wide
+    line = laid_out(sv.Network([sv.Conv2d((2, 3, 4), 2, 1)], seed=0).program).neurons[0]
+    grid = line.points.reshape(2, 3, 4, 3)
+    right, down = line.side * NEAR, line.side * DOWN
+    np.testing.assert_allclose(np.diff(grid, axis=2), np.broadcast_to(right, (2, 3, 3, 3)))
+    np.testing.assert_allclose(np.diff(grid, axis=1), np.broadcast_to(down, (2, 2, 4, 3)))
+    corners = line.corners()
+    np.testing.assert_allclose(corners[:, 0], grid[:, 0, 0] - (right + down) / 2)
+    np.testing.assert_allclose(corners[:, 1], grid[:, 0, -1] + (right - down) / 2)
+    np.testing.assert_allclose(corners[:, 2], grid[:, -1, 0] - (right - down) / 2)
 
 
 def test_a_gain_of_a_batch_norm_stands_beside_its_picture() -> None:
-    program = sv.Network([sv.BatchNorm((3, 4, 4))], seed=0).program
-    for name in LAYOUTS:
-        layout = laid_out(program, name)
-        axis = {"crossbar": 0, "posters": 1, "beads": 2}[name]
-        before = layout.neurons[1].points.reshape(3, 16, 3).mean(axis=1)
-        for plate in layout.plates:
-            assert plate.size == 3
-            for feature in range(3):
-                row, column = plate.place_of(plate.first + feature)
-                assert plate.point(column + 0.5, row + 0.5)[axis] == pytest.approx(
-                    before[feature, axis]
-                )
+    layout = laid_out(sv.Network([sv.BatchNorm((3, 4, 4))], seed=0).program)
+    before = layout.neurons[1].points.reshape(3, 16, 3).mean(axis=1)
+    for plate in layout.plates:
+        assert plate.size == 3
+        for feature in range(3):
+            row, column = plate.place_of(plate.first + feature)
+            depth = plate.point(column + 0.5, row + 0.5)[2]
+            assert depth == pytest.approx(before[feature, 2])
 
 
 # What they show.
@@ -167,7 +66,8 @@ def shot(
     studio.canvas.set_current()
     picture = Picture(theme, program)
     inner = Division.of(*SIZE).inner
-    here: Camera = CAMERAS[camera].framing(frame_data.layout.points(), inner.width / inner.height)
+    look = frame_data.layout.views.get(camera, CAMERAS[camera])
+    here: Camera = look.framing(frame_data.layout.points(), inner.width / inner.height)
     pixels = studio.shoot(lambda: picture.draw(frame_data, here, *SIZE, 1.0), *SIZE)
     return pixels, picture.see(frame_data, here, *SIZE)
 
@@ -223,9 +123,10 @@ def test_left_out_neurons_of_a_line_are_crossed_out(studio: Studio) -> None:
     program = sv.Network([sv.Dropout(4, 0.5)], seed=0).program
     layout, name = laid_out(program), program.outputs.name
     given = {"values": {name: np.array([1.0, 0.0, 1.0, 0.0])}}
-    plain, see = shot(studio, sight_of(layout, 0, **given), program)
+    plain, see = shot(studio, sight_of(layout, 0, **given), program, camera="perspective")
     mask = np.array([0.0, 1.0, 0.0, 0.0])
-    crossed, _ = shot(studio, sight_of(layout, 0, **given, left_out={name: mask}), program)
+    given["left_out"] = {name: mask}
+    crossed, _ = shot(studio, sight_of(layout, 0, **given), program, camera="perspective")
     changed = (plain != crossed).any(axis=2)
     for i, (x, y) in enumerate(see(layout.neurons[1].points).xy.astype(int)):
         assert changed[y - 8 : y + 8, x - 8 : x + 8].any() == bool(mask[i])
@@ -251,7 +152,7 @@ def test_all_pictures_of_a_line_are_drawn_at_once() -> None:
 
     program = sv.Network([sv.Conv2d((40, 3, 3), 1, 1)], seed=0).program
     layout = laid_out(program)
-    camera = CAMERAS["flat"].framing(layout.points(), 1.5)
+    camera = layout.views["flat"].framing(layout.points(), 1.5)
     see = Projection(camera, Division.of(*SIZE).inner, *SIZE)
     canvas = Canvas2D(*SIZE)
     frame_data = sight_of(layout, 41, values={"inputs": np.ones(360)})
@@ -268,7 +169,7 @@ def test_numbers_are_written_out_from_near_and_channels_are_numbered(studio: Stu
     line = LAYOUT.neurons[0]
     for height, written in ((4.0, True), (40.0, False)):
         middle = tuple(line.points.mean(axis=0).tolist())
-        see = Projection(Camera(middle, 0.0, 0.0, height, 0.0), Division.of(*SIZE).inner, *SIZE)
+        see = Projection(Camera(middle, -90.0, 0.0, height, 0.0), Division.of(*SIZE).inner, *SIZE)
         canvas = Canvas2D(*SIZE)
         draw_pictures(canvas, see, line, 1.0, frame_data, THEMES["dark"])
         assert (".25" in canvas.words) == written

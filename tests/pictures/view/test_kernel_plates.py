@@ -5,14 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import scalarviz as sv
 from scalarviz.core.model.operations import NONE
-from scalarviz.pictures.draw2d.colors import rgb
-from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.view.cubes.mip_levels import fill, levels_of, room_of, strength_of
 from scalarviz.pictures.view.cubes.picking import pick
 from scalarviz.pictures.view.cubes.shaders import HALF, LEAST
-from scalarviz.pictures.view.scene.layout import LAYOUTS
 from scalarviz.pictures.view.scene.plates import DOWN, NEAR, RIGHT, Plate, Tiles
 from tests.studio import WHITE, Studio, at, framed, ids_of, shade
 
@@ -35,7 +31,7 @@ def plate_of(
         counts, stride = counts[::-1], stride[::-1]
     rows, columns = ((n - 1) * pitch + s for n, s in zip(counts, (high, wide), strict=True))
     tiles = Tiles((high, wide), (pitch, pitch), stride)
-    about = np.zeros(3), RIGHT, DOWN, NEAR, "weight", 0, 0, tiles, turned
+    about = np.zeros(3), RIGHT, DOWN, NEAR, "weight", 0, 0, tiles
     return Plate(first, rows, columns, wide, *about)
 
 
@@ -118,33 +114,3 @@ def test_means_leave_out_what_is_empty() -> None:
         assert len(own) == 9 and share == pytest.approx(255 * cover * 9 / 16, abs=1.0)
         number = np.clip(own.mean() * 0.25 * strength_of(2, spread), -1.0, 1.0)
         assert color == pytest.approx(255 * (0.5 + 0.5 * number), abs=2.0)
-
-
-@pytest.mark.parametrize("theme", THEMES)
-def test_from_far_there_is_more_ground_than_tray_between_single_cubes(
-    studio: Studio, theme: str
-) -> None:
-    tiles = Tiles((1, 1), (4, 4), (100, 1))
-    plate = Plate(0, 397, 397, 1, np.zeros(3), RIGHT, DOWN, NEAR, "weight", 0, 0, tiles)
-    cubes = studio.cubes([plate], np.zeros(10_000), np.full(10_000, 1e-9), theme=theme)
-    see = framed([plate], fov=0.0, width=80, height=80)
-    pixels = studio.look(cubes, see)
-    look, cover = THEMES[theme], (2.0 * HALF * LEAST) ** 2 / 16.0
-    ground, tray = 255.0 * rgb((look.ground, look.tray))
-    behind = ground + (tray - ground) / 16.0
-    wanted = cover * shade(theme, 0.0) + (1.0 - cover) * behind
-    np.testing.assert_allclose(pixels[30:50, 30:50].mean(axis=(0, 1)), wanted, atol=1.5)
-    assert np.abs(wanted - tray).max() > 3.0
-
-
-@pytest.mark.parametrize("name", ["crossbar", "posters"])
-def test_a_convolution_is_one_plate_and_its_biases_are_another(name: str) -> None:
-    program = sv.Network([sv.Conv2d((8, 8, 8), 16, padding=1)], seed=0).program
-    plates = LAYOUTS[name](program, lambda label: ("", "")).plates
-    assert [(p.role, p.size) for p in plates] == [("weight", 1152), ("bias", 16)]
-    weights, biases = plates
-    for kernel in range(16):  # each bias stands beside the middle of its kernel
-        row, _ = weights.place_of(72 * kernel + 4)
-        at_bias, _ = biases.place_of(1152 + kernel)
-        middle = weights.point(0.5, row + 0.5)[1]
-        assert biases.point(0.5, at_bias + 0.5)[1] == pytest.approx(middle)

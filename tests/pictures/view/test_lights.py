@@ -8,7 +8,7 @@ from hypothesis import given
 import scalarviz as sv
 from scalarviz.core.model.program import Program
 from scalarviz.pictures.view.lights import BACK, DIM, Lights, lights
-from scalarviz.pictures.view.scene.layout import LAYOUTS
+from scalarviz.pictures.view.scene.beads import beads
 from scalarviz.pictures.view.scene.plates import Layout
 from tests.strategies import networks
 
@@ -16,7 +16,7 @@ PARTS = (0.0, 0.2, 0.5, 0.8, 1.0)
 
 
 def laid_out(program: Program) -> Layout:
-    return LAYOUTS["crossbar"](program, lambda layer: ("", ""))
+    return beads(program, lambda layer: ("", ""))
 
 
 @given(made=networks())
@@ -27,21 +27,20 @@ def test_every_operation_of_every_network_has_its_light(made: object) -> None:
         touched = {i for i, p in enumerate(layout.plates) if p.operation == moment.operation}
         for part in PARTS:
             shown = lights(layout, program, moment, part)
-            assert len(shown.plates) == len(shown.white) == len(shown.sweeps) == len(layout.plates)
+            assert len(shown.plates) == len(shown.white) == len(layout.plates)
             assert len(shown.neurons) == len(layout.neurons)
             assert len(shown.wires) == len(layout.wires)
             assert set(np.unique([*shown.plates, *shown.neurons])) <= {DIM, 1.0}
             assert ((shown.white >= 0.0) & (shown.white <= 1.0)).all()
             if moment.kind in ("zero_grad", "step"):
-                resting = DIM if moment.kind == "step" else 1.0
+                resting = DIM if moment.kind == "step" and program.stepped else 1.0
                 assert (shown.plates == 1.0).all() and (shown.neurons == resting).all()
                 continue
             bright = {i for i, each in enumerate(shown.plates) if each == 1.0}
             assert bright <= touched  # what takes no part is dim
             if moment.kind in ("forward", "weight gradient"):
                 assert bright == touched
-            lit = set(np.flatnonzero(shown.white)) | set(np.flatnonzero(shown.sweeps[:, 0]))
-            assert lit <= bright
+            assert set(np.flatnonzero(shown.white)) <= bright
             for j, glow in enumerate(shown.wires):
                 if glow is not None:
                     assert layout.wires[j].operation == moment.operation
@@ -65,10 +64,6 @@ def test_light_goes_on_without_a_leap() -> None:
         for before, after in pairwise(shown):
             assert np.abs(after.white - before.white).max() < 0.1
             assert (after.plates == before.plates).all()
-            for i, plate in enumerate(layout.plates):
-                if before.sweeps[i, 0] == after.sweeps[i, 0] != 0.0:
-                    longest = max(plate.rows, plate.columns)
-                    assert abs(before.sweeps[i, 1] - after.sweeps[i, 1]) <= longest / 25
             for first, last in zip(before.wires, after.wires, strict=True):
                 assert (first is None) == (last is None)
                 if first is not None and last is not None:
@@ -78,7 +73,7 @@ def test_light_goes_on_without_a_leap() -> None:
 
 def test_light_goes_from_left_to_right_and_on_the_way_back_from_right_to_left() -> None:
     program = sv.Network([3, 8, 3], "tanh", seed=0).program
-    layout = LAYOUTS["beads"](program, lambda layer: ("", ""))
+    layout = beads(program, lambda layer: ("", ""))
     moments = {moment.name: moment for moment in program.moments}
 
     def heads(name: str, part: float) -> dict[bool, tuple[float, float, bool]]:
@@ -96,3 +91,16 @@ def test_light_goes_from_left_to_right_and_on_the_way_back_from_right_to_left() 
     meets = heads("weight gradient 0", 0.3)
     assert meets[True][1] > 0.5 and not meets[True][2]
     assert meets[False][0] < 0.5 and meets[False][2]
+
+
+def test_cubes_on_wires_brighten_as_they_are_touched() -> None:
+    program = sv.Network([3, 8, 3], "tanh", seed=0).program
+    layout = beads(program, lambda layer: ("", ""))
+    moments = {moment.name: moment for moment in program.moments}
+    for name, layer in (("affine 0", 0), ("weight gradient 1", 1), ("input gradient 1", 1)):
+        for part in PARTS:
+            shown = lights(layout, program, moments[name], part)
+            own = np.array([p.layer == layer for p in layout.plates])
+            weights = own & np.array([p.role == "weight" for p in layout.plates])
+            assert not shown.white[~own].any()
+            assert (shown.white[weights] > 0.3).all() == (part == 0.5)

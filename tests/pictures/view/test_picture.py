@@ -23,16 +23,16 @@ from scalarviz.pictures.view.legend import explain_arrows, legend_box
 from scalarviz.pictures.view.picture import Picture
 from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
 from scalarviz.pictures.view.scene.frame import Box, Division
-from scalarviz.pictures.view.scene.layout import LAYOUTS
 from scalarviz.pictures.view.scene.plates import Layout
 from scalarviz.training.session.caption import Caption, plain_lines
+from tests.facing import facing
 from tests.studio import Studio, above_number, assert_dimmed, at, lit, shade
 
 SIZE = (760, 560)
 DARK = THEMES["dark"]
 RNG = np.random.default_rng(0)
 PROGRAM = sv.Network([3, 8, 3], "tanh", output="sigmoid", seed=0).program
-LAYOUT = LAYOUTS["crossbar"](PROGRAM, lambda layer: (f"layer {layer}", "about"))
+LAYOUT = facing(PROGRAM)
 VALUES, SIZES = RNG.uniform(-1.0, 1.0, 59), 10.0 ** RNG.uniform(-4.0, 0.0, 59)
 
 
@@ -110,7 +110,10 @@ def test_a_neuron_has_the_color_of_its_number_or_its_own(studio: Studio, theme: 
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_dim_plates_keep_their_share_and_a_contrast_of_three(studio: Studio, theme: str) -> None:
+def test_dim_plates_keep_their_share_and_a_contrast_of_three(
+    studio: Studio, theme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scalarviz.pictures.view.scenery.draw_numbers", lambda *given: None)
     studio.canvas.set_current()
     picture = Picture(theme, PROGRAM)
     loss = next(moment for moment in PROGRAM.moments if moment.kind == "loss")

@@ -8,7 +8,6 @@ uniform sampler2D u_colors;
 uniform vec2 u_numbers_size;
 uniform vec2 u_means_size;
 uniform vec3 u_ground;
-uniform vec3 u_tray;
 uniform vec3 u_light;
 uniform float u_ids;
 varying vec3 v_place;
@@ -17,13 +16,12 @@ varying vec4 v_depth;
 varying vec4 v_grid;
 varying vec4 v_scales;
 varying vec4 v_looks;
-varying vec4 v_sweep;
 varying vec4 v_means;
 varying vec4 v_sides;
 varying vec4 v_tile;
 varying vec4 v_strides;
 
-vec4 grid, scales, looks, sweep, means, sides, tile, strides;
+vec4 grid, scales, looks, means, sides, tile, strides;
 vec2 cell_size;
 
 // Defined in texels_float.glsl or texels_bytes.glsl.
@@ -72,19 +70,13 @@ float share(float size) {
 
 // The upper row of the table has the colors, the lower row those that are dimmed to DIM.
 vec3 color_of(float value) {
-    float dim = clamp((1.0 - looks.y) / (1.0 - DIM), 0.0, 1.0);
+    float dim = clamp((1.0 - looks.x) / (1.0 - DIM), 0.0, 1.0);
     float place = clamp(value, -1.0, 1.0) * COLOR_SPAN + 0.5;
     return texture2D(u_colors, vec2(place, 0.25 + 0.5 * dim)).rgb;
 }
 
-float light_at(vec2 place) {
-    float along = sweep.x < 1.5 ? place.x : place.y;
-    float apart = (along - sweep.y) / max(sweep.z, 1e-3);
-    return looks.z + (sweep.x > 0.5 ? sweep.w * exp(-apart * apart) : 0.0);
-}
-
-vec3 lit(vec3 color, vec2 place) {
-    return mix(color, u_light, clamp(light_at(place), 0.0, 1.0));
+vec3 lit(vec3 color) {
+    return mix(color, u_light, clamp(looks.y, 0.0, 1.0));
 }
 
 // One mip level at a place: mean color times coverage, and coverage.
@@ -127,17 +119,17 @@ vec4 cubes_at(vec2 place, vec2 box, float upright, float count) {
 // The same where cubes are smaller: the mean of `count` samples along the longer side of a pixel.
 vec4 means_at(vec2 place, vec2 longer, float smaller, float larger, float upright,
               float count) {
-    float level = clamp(log2(max(smaller, 0.25 * larger)) + 0.5, 1.0, looks.w);
-    float whole = max(min(floor(level), looks.w - 1.0), 1.0);
+    float level = clamp(log2(max(smaller, 0.25 * larger)) + 0.5, 1.0, looks.z);
+    float whole = max(min(floor(level), looks.z - 1.0), 1.0);
     vec4 sum = vec4(0.0);
     for (int i = 0; i < STEPS; i++) {
         if (float(i) >= count) break;
         vec2 at = clamp(place + longer * ((float(i) + 0.5) / count - 0.5), vec2(0.0), grid.xy);
-        sum += mix(mean_at(at, whole), mean_at(at, min(whole + 1.0, looks.w)),
+        sum += mix(mean_at(at, whole), mean_at(at, min(whole + 1.0, looks.z)),
                    clamp(level - whole, 0.0, 1.0)) / count;
     }
     float covered = 1.0 - pow(max(1.0 - sum.a, 0.0), 1.0 / upright);
-    return vec4(mix(u_ground, sum.rgb / max(sum.a, 1e-4), looks.y) * covered, covered);
+    return vec4(mix(u_ground, sum.rgb / max(sum.a, 1e-4), looks.x) * covered, covered);
 }
 #endif
 
@@ -145,8 +137,7 @@ void main() {
     // Interpolation may change the last bits of what is the same on all corners.
     grid = floor(v_grid + 0.5);
     scales = vec4(floor(v_scales.xy + 0.5), v_scales.zw);
-    looks = vec4(floor(v_looks.x + 0.5), v_looks.yz, floor(v_looks.w + 0.5));
-    sweep = v_sweep;
+    looks = vec4(v_looks.xy, floor(v_looks.z + 0.5), 0.0);
     means = floor(v_means + 0.5);
     sides = v_sides;
     tile = floor(v_tile + 0.5);
@@ -186,7 +177,7 @@ void main() {
     float enter = max(max(entries.x, entries.y), max(entries.z, nearest));
     float leave = min(min(exits.x, exits.y), exits.z);
     float depth_at = leave;
-    bool on_tray = ray.z < 0.0 && exits.z <= leave + 1e-4;
+    bool is_through = ray.z < 0.0 && exits.z <= leave + 1e-4;
     vec3 result = vec3(0.0);
     bool met = false;
     vec2 cell = vec2(0.0);
@@ -237,7 +228,7 @@ void main() {
                 vec2 to_rim = 1.0 - abs(on_face);
                 float rim = 1.0 - smoothstep(0.0, max(2.0 * pixel, 0.07), min(to_rim.x, to_rim.y));
                 bright *= 1.0 - 0.28 * rim * clamp(0.35 / max(pixel, 1e-6) - 1.0, 0.0, 1.0);
-                result = min(lit(color, cell + 0.5) * bright, vec3(1.0));
+                result = min(lit(color) * bright, vec3(1.0));
                 break;
             }
             if (min(next.x, next.y) >= leave) break;
@@ -247,21 +238,14 @@ void main() {
             if (cell.x < 0.0 || cell.y < 0.0 || cell.x >= grid.x || cell.y >= grid.y) break;
         }
         if (!met) {
-            // Between cubes the tray is visible, from the front only; gaps of tiles have no tray.
-            vec2 behind = floor(clamp((v_place + ray * leave).xy, vec2(0.0), grid.xy - 1e-3));
-            if (u_ids > 0.5 || looks.x < 0.5 || !on_tray || !has_cube(behind)) {
-                if (far < 0.5) discard;
-#if FAR
-                far = 1.0;
-#endif
-            } else {
-                result = mix(u_ground, u_tray, looks.y);
-            }
+            // Between near cubes one sees through, between distant ones the ground is drawn.
+            if (far <= 0.0) discard;
+            result = u_ground;
         }
     }
 #if FAR
     vec2 box = abs(by_x) + abs(by_y);
-    if (!on_tray && (any(lessThan(middle.xy, -0.5 * box)) ||
+    if (!is_through && (any(lessThan(middle.xy, -0.5 * box)) ||
                      any(greaterThan(middle.xy, grid.xy + 0.5 * box)))) {
         // Beside the plate only the sides of cubes are visible.
         if (far > 0.0 && !met) discard;
@@ -271,16 +255,14 @@ void main() {
     box = clamp(box, vec2(0.05), vec2(1.0));
     vec2 longer = size_x > size_y ? by_x : by_y;
     float upright = max(abs(ray.z) / length(ray), 0.05);
-    float mean = looks.w > 0.5 ? smoothstep(MEANS_FROM, CUBES_TO, larger) : 0.0;
+    float mean = looks.z > 0.5 ? smoothstep(MEANS_FROM, CUBES_TO, larger) : 0.0;
     float places = clamp(ceil(larger / max(smaller, 1e-6) - 0.2), 1.0, 4.0);
     vec4 seen = mix(cubes_at(place, box, upright, far > 0.0 && mean < 1.0 ? 4.0 : 0.0),
                     means_at(place, longer, smaller, larger, upright, mean > 0.0 ? places : 0.0),
                     mean);
     if (far > 0.0) {
-        vec2 trays = tile.xy / tile.zw;
-        vec3 behind = mix(u_ground, u_tray, trays.x * trays.y);
-        vec3 color = seen.rgb * mix(0.75, 1.0, upright) + (1.0 - seen.a) * behind;
-        result = mix(result, lit(color, place), far);
+        vec3 color = seen.rgb * mix(0.75, 1.0, upright) + (1.0 - seen.a) * u_ground;
+        result = mix(result, lit(color), far);
         if (!met) depth_at = enter;
     }
 #endif

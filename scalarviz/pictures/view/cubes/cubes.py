@@ -104,7 +104,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._is_whole = False  # whether all numbers were uploaded last
         self._is_huge = False  # whether a scale is larger than the inverse of a float32
         self._describe_plates()
-        self.set_map(None, "#000000", "#101010")
+        self.set_map(None, "#000000")
         self.ids = False
 
     # Data to draw.
@@ -153,28 +153,24 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self,
         dim: Any = 1.0,
         white: Any = 0.0,
-        sweep: Any = (0.0, 0.0, 1.0, 0.0),
         color: str = "#ffffff",
     ) -> None:
         """Set the light on each plate; see `shaders`.
 
         dim    brightness, 1 (the default) or less
         white  light on all cubes, 0 (the default) to 1
-        sweep  running light: axis, position, width and strength; by default none
         color  of the light; by default "#ffffff"
         """
         self.shared_program["u_light"] = rgb((color,))[0]
-        self._table[:, 2, 1] = dim
-        self._table[:, 2, 2] = white
-        self._table[:, 3] = sweep
+        self._table[:, 2, 0] = dim
+        self._table[:, 2, 1] = white
         self._changed = True
 
-    def set_map(self, colors: ColorMap | None, ground: str, tray: str) -> None:
-        """Set the color map, the background color and the color of the plates.
+    def set_map(self, colors: ColorMap | None, ground: str) -> None:
+        """Set the color map and the background color.
 
         colors  from numbers to colors; None: a grey ramp from -1 (black) to 1 (white)
         ground  color of the background, such as "#101010"
-        tray    color of the plates, likewise
         """
         values = np.linspace(-1.0, 1.0, COLORS)
         table = np.repeat(values[:, None], 3, 1) * 0.5 + 0.5 if colors is None else colors(values)
@@ -184,7 +180,6 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         if self._made:
             self._colors.set_data(self._color_bytes())
         self.shared_program["u_ground"] = rgb((ground,))[0]
-        self.shared_program["u_tray"] = rgb((tray,))[0]
 
     @property
     def ids(self) -> bool:
@@ -212,11 +207,10 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         for i, plate in enumerate(self.plates):
             self._table[i, 0] = [plate.columns, plate.rows, *divmod(plate.first, SPLIT)]
             self._table[i, 1, :2] = divmod(plate.stride, SPLIT)
-            self._table[i, 5] = brightness_of_sides(plate)
+            self._table[i, 4] = brightness_of_sides(plate)
             grid = plate.grid
-            self._table[i, 6] = [*grid.size[::-1], *grid.pitch[::-1]]
-            self._table[i, 7] = [*grid.stride[::-1], *plate.cell]
-            self._table[i, 2, 0] = plate.tray
+            self._table[i, 5] = [*grid.size[::-1], *grid.pitch[::-1]]
+            self._table[i, 6] = [*grid.stride[::-1], *plate.cell]
         self.scales(1.0, 1.0)
         self.lights()
 
@@ -304,9 +298,9 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
             rows, columns = room_of(plate) if levels_of(plate) else (0, 0)
             if rows and top + rows <= largest and 2 * columns <= largest:
                 self._levels[i] = levels_of(plate)
-                self._table[i, 4] = [0.0, top, columns, rows]
+                self._table[i, 3] = [0.0, top, columns, rows]
                 top, width = top + rows, max(width, 2 * columns)
-        self._table[:, 2, 3] = self._levels
+        self._table[:, 2, 2] = self._levels
         self._means = np.zeros((max(top, 1), width, 4), np.uint8)
 
     def _compute_bounds(self, axis: int, view: Any) -> tuple[float, float] | None:
@@ -333,12 +327,12 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self.update_gl_state(cull_face="front" if np.linalg.det(matrix) < 0.0 else "back")
         if self._without_means != mip_levels.held:
             self._without_means = mip_levels.held
-            self._table[:, 2, 3] = 0.0 if mip_levels.held else self._levels
+            self._table[:, 2, 2] = 0.0 if mip_levels.held else self._levels
             self._changed, self._fresh = True, False
         if self._changed:
             self._lines.set_data(self._rows())
             self._changed = False
-        large = np.flatnonzero(self._table[:, 2, 3]).tolist()
+        large = np.flatnonzero(self._table[:, 2, 2]).tolist()
         size = viewport_of(view.transforms)
         found = nearness(self.plates, self._to_clip, size)
         self._choose_shader(far=any(each.most > FLAT_FROM for each in found))
@@ -363,7 +357,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         flat = self._staging[: self._height].reshape(-1), self._staging[self._height :].reshape(-1)
         touched = np.zeros(self._height, bool)
         for i, plate in enumerate(self.plates):
-            levels = int(self._table[i, 2, 3])
+            levels = int(self._table[i, 2, 2])
             if plate.indices.stop > count:
                 continue
             if near[i].least < CUBES_TO or not levels:
@@ -397,7 +391,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self, i: int, plate: Plate, finest: int, given: tuple[FloatArray, FloatArray]
     ) -> None:
         scale = tuple(float(number) for number in self._table[i, 1, 2:])
-        left, above, _, rows = self._table[i, 4].astype(int).tolist()
+        left, above, _, rows = self._table[i, 3].astype(int).tolist()
         table = self._means[above : above + rows]
         fill(table, plate, *given, scale, self._palette, finest)
         self._mean_texture.set_data(np.ascontiguousarray(table), offset=(above, left))

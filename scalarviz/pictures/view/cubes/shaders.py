@@ -12,8 +12,7 @@ What the shaders know of a plate are attributes of four numbers each, named by T
 
     grid     columns, rows, address of the first number
     scales   stride from row to row as an address, 1 / color scale, 1 / size scale
-    looks    1 if there is a tray, brightness (1, or less where inactive), light, mip levels
-    sweep    running light: axis (0 none, 1 over columns, 2 over rows), position, width, strength
+    looks    brightness (1, or less where inactive), light, mip levels, and an unused number
     means    mip levels: corner in the texture, columns and rows of level 1
     sides    light on the sides of the cubes: +columns, -columns, +rows, -rows
     tile     columns and rows of a tile; cells from one tile to the next, to the right and downwards
@@ -23,7 +22,7 @@ What the shaders know of a plate are attributes of four numbers each, named by T
 from scalarviz.base.package_files import text_beside
 
 SPLIT = 4096  # columns of the texture of numbers; a power of two
-TABLE = "grid", "scales", "looks", "sweep", "means", "sides", "tile", "strides"
+TABLE = "grid", "scales", "looks", "means", "sides", "tile", "strides"
 STEPS = 512  # cells that a ray passes at most
 HALF = 0.42  # half the side of the largest cube, in space
 LEAST = 0.45  # side of the smallest cube relative to the largest

@@ -173,7 +173,6 @@ def line_at(
         way=way,
         radius=station.radius,
         one=places[-1] if one else None,
-        right=NEAR,
         again=station.again,
         bars=station.bars,
     )

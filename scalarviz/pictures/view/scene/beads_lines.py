@@ -16,7 +16,6 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.model.operations import NONE, Buffer, Operation, Shape, Windows
 from scalarviz.core.model.program import Program
-from scalarviz.pictures.view.scene.layout_builder import BY_PIXELS, MOST
 from scalarviz.pictures.view.scene.plates import DOWN, NEAR, Neurons
 
 FEW = 16  # units; a line of at most as many has room for numbers
@@ -24,6 +23,7 @@ STEPS = 2.0, 1.2  # from one neuron to the next in depth and upright, in a line 
 LEAST, LEAST_IMAGES = 12, 8  # neurons and images of a block
 GRAIN = 0.62  # width and height of a cell in a wall of kernels
 LARGE = 1.0  # the same for the kernels of a single image
+BY_PIXELS, MOST = 0.16, 8  # cells that an image takes more for each pixel, and its most cells
 IMAGE = 4.96  # least distance of images in a line; twice that of 3 x 3 kernels in their wall
 APART = 0.5  # between two images
 SINGLE = 0.7, 12.0  # for an image alone in its line: its size per pixel, and its largest size

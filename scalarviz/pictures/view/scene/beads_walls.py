@@ -55,7 +55,7 @@ def wall(program: Program, station: Station) -> Iterator[Plate]:
             begin = corner(station, rows, columns)
             along, across = station.cells[1] * before.axis, station.cells[0] * run.axis
             shape = first, len(rows), len(columns), inputs, begin - 0.5 * (along + across)
-            yield Plate(*shape, along, across, -RIGHT, *about, tray=False)
+            yield Plate(*shape, along, across, -RIGHT, *about)
         if operation.biases != NONE:
             begin = corner(station, rows, range(before.count, before.count + 1))
             along = (station.grain if tile else station.cells[1]) * before.axis
@@ -81,7 +81,7 @@ def column(
 ) -> Plate:
     """Return a plate with one cube in each row, the first around `begin`."""
     origin = begin - 0.5 * (along + across)
-    return Plate(first, count, 1, stride, origin, along, across, -RIGHT, *about, tray=False)
+    return Plate(first, count, 1, stride, origin, along, across, -RIGHT, *about)
 
 
 def kernels(station: Station, first: int, rows: range, columns: range, about: About) -> Plate:
@@ -99,7 +99,7 @@ def kernels(station: Station, first: int, rows: range, columns: range, about: Ab
     origin = corner(station, rows, columns) - 0.5 * (width * along + height * across)
     shape = (down[0] - 1) * down[1] + height, (right[0] - 1) * right[1] + width, width
     axes = origin, along, across, -RIGHT
-    return Plate(first, *shape, *axes, *about, tiles, not run.upright, tray=False)
+    return Plate(first, *shape, *axes, *about, tiles)
 
 
 def scale(program: Program, station: Station) -> Iterator[Plate]:
@@ -138,4 +138,4 @@ def by_pixel(
     origin = run.at(units[0]) + at - 0.5 * cell * (width * NEAR + height * DOWN)
     shape = (down - 1) * pitch + height, (right - 1) * pitch + width, width
     axes = origin, cell * NEAR, cell * DOWN, -RIGHT
-    return Plate(first + units[0] * pixels, *shape, *axes, *about, tiles, run.upright, tray=False)
+    return Plate(first + units[0] * pixels, *shape, *axes, *about, tiles)

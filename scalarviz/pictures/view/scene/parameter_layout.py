@@ -38,9 +38,9 @@ def of_values(rows: Sequence[int], names: Sequence[str]) -> Layout:
 
 
 def one_value(row: int, corner: FloatArray) -> Plate:
-    return Plate(int(row), 1, 1, 1, corner, RIGHT, DOWN, NEAR, "value", tray=False)
+    return Plate(int(row), 1, 1, 1, corner, RIGHT, DOWN, NEAR, "value")
 
 
 def block_of_values(first: int, rows: int, columns: int, below: int) -> Plate:
     corner = np.array([0.0, -float(below), 0.0])
-    return Plate(int(first), rows, columns, columns, corner, RIGHT, DOWN, NEAR, "value", tray=False)
+    return Plate(int(first), rows, columns, columns, corner, RIGHT, DOWN, NEAR, "value")

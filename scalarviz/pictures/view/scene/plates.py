@@ -50,9 +50,6 @@ class Plate:
     role       what its numbers are: weight, bias, gain, shift or value
     operation  index in the program, and `layer` in the network; NONE if there is none
     tiles      how it is divided; None for a plate in one piece
-    turned     whether inputs run along its rows, as on a plate of tiles: tiles are never rotated,
-               so that images and kernels stay upright
-    tray       whether the ground under the cubes is drawn, else one sees through
     """
 
     first: int
@@ -67,8 +64,6 @@ class Plate:
     operation: int = NONE
     layer: int = NONE
     tiles: Tiles | None = None
-    turned: bool = False
-    tray: bool = True
 
     @property
     def cell(self) -> tuple[float, float]:
@@ -170,7 +165,6 @@ class Neurons:
     way     (n, 3), the line of a skip connection that is added here; or None
     radius  of the neurons
     one     where the sphere "1" stands whose wires carry the biases of the next layer; or None
-    right   direction of the columns of images
     again   whether the line stands at the end of the row before, too
     bars    cells at the right of its neurons that are kept free for bars
     """
@@ -186,7 +180,6 @@ class Neurons:
     way: FloatArray | None = None
     radius: float = 0.36
     one: FloatArray | None = None
-    right: FloatArray = field(default_factory=lambda: RIGHT)
     again: bool = False
     bars: float = 0.0
 
@@ -204,7 +197,7 @@ class Neurons:
     def corners(self) -> FloatArray:
         """Return (channels, 3, 3): upper left, upper right and lower left corner of each image."""
         grid = self.points.reshape(*self.shape, 3)
-        right, down = 0.5 * self.side * self.right, 0.5 * self.side * DOWN
+        right, down = 0.5 * self.side * NEAR, 0.5 * self.side * DOWN
         ends = (
             grid[:, 0, 0] - right - down,
             grid[:, 0, -1] + right - down,
@@ -281,8 +274,6 @@ class Label:
     """A label beside a plate: the name of its layer, and a description.
 
     start, end  the edge of the plate where it stands, from left to right
-    below       whether it stands below that edge, or above
-    leftward    whether it ends at the right end, if it is longer than the edge
     rows        bank indices of the layer's parameters
     around      corners of what it names, (n, 3), if it may stand above or below that
     """
@@ -291,8 +282,6 @@ class Label:
     about: str
     start: FloatArray
     end: FloatArray
-    below: bool = True
-    leftward: bool = False
     rows: slice = field(default_factory=lambda: slice(0, 0))
     around: FloatArray | None = None
 
