@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
-from scalarviz.errors import InputError, UnknownNameError
+from scalarviz.errors import InputError
 from scalarviz.faces.cli import class_pages as module
 from scalarviz.faces.cli import commands
 from scalarviz.pages.page import Page
@@ -128,12 +128,6 @@ def test_it_serves_only_this_machine_unless_asked(monkeypatch: pytest.MonkeyPatc
 # What is refused, before any page is made.
 
 
-@pytest.mark.parametrize("port", [-1, 65_536])
-def test_a_port_that_is_none_is_refused(port: int) -> None:
-    with refused(InputError, port):
-        module.serve(["xor"], "127.0.0.1", port)
-
-
 @pytest.mark.parametrize("address", ["example.org", "1.2.3", "", "0.0.0.0:80"])
 def test_an_address_that_is_none_is_refused(address: str) -> None:
     with refused(InputError, address):
@@ -160,11 +154,6 @@ def test_a_port_of_the_system_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(module, "PageServer", forbid)
     with refused(InputError, "80"):
         module.serve(["xor"], "127.0.0.1", 80)
-
-
-def test_an_unknown_scene_is_refused() -> None:
-    with refused(UnknownNameError, "'xorr'"):
-        module.serve(["rgb", "xorr"], "127.0.0.1", 0)
 
 
 def test_two_scenes_of_one_name_are_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import DisplayError, InputError, UnknownNameError
+from scalarviz.errors import DisplayError
 from scalarviz.faces import watch as faces
 from scalarviz.faces.cli import commands
 from scalarviz.faces.scenefiles.user_code import answer
@@ -89,16 +89,6 @@ def test_help_has_examples(run) -> None:
     )
 
 
-@pytest.mark.parametrize("more", [["train"], ["watch", "--terminal"]])
-def test_a_scene_runs_by_name_with_its_options(run, more: list[str]) -> None:
-    verb, *options = more
-    ran = run(verb, *SMALL, "--map", "grey", "--lr", "0.25", "--hidden", "2", *options)
-    assert ran.code == 0
-    assert "grey" in ran.out
-    assert "17 parameters, SGD(lr=0.25), engine python" in ran.out
-    assert "5 steps: loss from" in ran.out
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is always a screen")
 def test_from_python_a_missing_screen_is_an_error(
     colours: sv.Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -110,33 +100,6 @@ def test_from_python_a_missing_screen_is_an_error(
     with refused(DisplayError, "no screen"):
         sv.watch(colours)
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("terminal", [False, True])
-def test_bad_options_of_watch_are_refused_before_it_looks_for_a_screen(
-    colours: sv.Session, terminal: bool
-) -> None:
-    for size in ((3, 300), 800, "800x500"):
-        with refused(InputError, 3 if size == (3, 300) else size):
-            sv.watch(colours, size=size, terminal=terminal)
-    with refused(UnknownNameError, "'sise'"):
-        sv.watch(colours, sise=(800, 500), terminal=terminal)
-
-
-@pytest.mark.parametrize("verb", ["train", "watch", "render"])
-@pytest.mark.parametrize("folder", ["mine", "mine/", "mine.py", "."])
-def test_a_folder_is_no_scene(
-    run, verb: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path(folder).mkdir(exist_ok=True)
-    ran = run(verb, folder)
-    said = (
-        f"scalarviz: {folder!r} is a folder: pass the path of a scene, which is a .py file, or a "
-    )
-    assert (ran.code, ran.err) == (1, f"{said}name\n")
-    with refused(InputError, str(Path(folder))):
-        sv.watch(Path(folder))
 
 
 def test_rendering_writes_the_file_that_is_asked_for(run, tmp_path: Path) -> None:
@@ -185,10 +148,6 @@ def test_help_names_the_options_of_the_scene_and_their_defaults(run) -> None:
     assert re.search(r"--batch +N .*colours per step.*default: 8", text)
 
 
-def test_help_of_a_verb_lists_the_scenes(run) -> None:
-    assert re.search(r"rgb +A small network learns", run("watch", "--help").out)
-
-
 def test_a_file_of_ones_own_is_a_scene_too_with_the_options_of_every_scene(run, own: str) -> None:
     words = "--size 3 --twice --start 2 --name y --steps 2 --lr 0.25 --batch 2 --seed 3"
     ran = run("train", own, *words.split())
@@ -215,24 +174,6 @@ def test_a_run_is_saved_and_goes_on(run, own: str, tmp_path: Path) -> None:
     assert refused.code == 1 and "has its size from the file: leave out --size" in refused.err
 
 
-def test_a_training_that_overflows_is_saved_and_goes_on_with_a_smaller_rate(
-    run, tmp_path: Path
-) -> None:
-    path = str(tmp_path / "it.safetensors")
-    xnor = ("train", "xnor", "--engine", "python", "--steps", "300")
-    ran = run(*xnor, "--lr", "100", "--save", path)
-    assert ran.code == 1
-    assert re.fullmatch(
-        r"scalarviz: the gradient of .* is .*\n"
-        rf"Saved to {path} at step (\d+); --resume {path} --lr 10, or less, goes on from there.\n",
-        ran.err,
-    )
-    ran = run(*xnor, "--lr", "0.01", "--resume", path)  # 0.01 is what the scene has by itself
-    assert ran.code == 0 and "105 parameters, SGD(lr=0.01), engine python" in ran.out
-    first, last = re.search(r"300 steps: loss from (\S+) to ([^. ]+\.\d+)", ran.out).groups()
-    assert float(last) < float(first)
-
-
 def test_ctrl_c_is_told_by_the_exit_code(run, own: str) -> None:
     with open(own, "a", encoding="utf-8") as file:
         file.write("\n\ndef scene():\n    raise KeyboardInterrupt\n")
@@ -245,13 +186,6 @@ def test_ctrl_c_in_the_middle_is_told_by_it_too(run, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(train, "with_lines", lambda *_: signal.raise_signal(signal.SIGINT))
     ran = run("train", *SMALL)
     assert ran.code == 130 and "Nothing was saved: --save" in ran.out
-
-
-def test_an_unknown_scene_tells_the_nearest(run) -> None:
-    ran = run("watch", "rbg")
-    assert ran.code == 2
-    assert ran.err.startswith("scalarviz: unknown scene 'rbg': choose one of circle")
-    assert ran.err.endswith("did you mean 'rgb'?\n")
 
 
 @pytest.mark.parametrize(
@@ -279,35 +213,9 @@ def test_a_mistake_is_answered_by_one_sentence(run, words, code: int, sentence: 
     assert ran.err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("x = 1\n", "has no function called scene"),
-        ("def scene():\n    return 3\n", "returned 3"),
-        ("def scene(size):\n    pass\n", "parameter 'size' has no default: give it one"),
-        (
-            "def scene(steps=3):\n    pass\n",
-            "'steps' is called like an option that every",
-        ),
-    ],
-)
-def test_a_file_that_is_no_scene_is_refused(run, own: str, text: str, sentence: str) -> None:
-    Path(own).write_text(text, encoding="utf-8")
-    ran = run("train", own)
-    assert ran.code == 1 and sentence in ran.err
-
-
 def test_an_option_that_is_not_there_is_a_usage_error(run) -> None:
     ran = run("train", "rgb", "--deepth", "3")
     assert ran.code == 2 and "--deepth" in ran.err
-
-
-@pytest.mark.parametrize("word", ["--size", "--width", "--height", "--resolution"])
-def test_the_size_of_a_picture_is_asked_for_by_its_pixels(run, word: str) -> None:
-    ran = run("render", "rgb", word, "800x500")
-    assert ran.code == 2 and "--pixels" in ran.err and "--seed" not in ran.err
-    ran = run("train", "rgb", word, "800x500")
-    assert ran.code == 2 and "--pixels" not in ran.err
 
 
 def test_the_exit_code_of_the_doctor_is_that_of_the_command(

@@ -7,14 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import DisplayError, FileError
 from scalarviz.faces.cli import commands, render_scene
-from scalarviz.pictures.export import rate
 from scalarviz.pictures.export.render_options import PAGE, RenderOptions
 from scalarviz.pictures.presenter.stage import Stage
 from tests.bars import REMOVED, Clock, Tty, clock, tty
@@ -129,11 +127,6 @@ def test_each_operation_is_held_as_long_as_asked(render: Any, out: list[str]) ->
     assert code == 1 and "--hold is the time of an operation: add --operations" in said
 
 
-def test_steps_a_picture_do_not_go_with_operations(render: Any) -> None:
-    code, said = render(*SMALL, "-o", "x.gif", "--operations", "--every", "2")
-    assert code == 1 and "--every counts steps, and --operations shows every operation" in said
-
-
 def test_a_place_where_nothing_can_be_drawn_is_told_before_the_first_step(
     render: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,19 +137,6 @@ def test_a_place_where_nothing_can_be_drawn_is_told_before_the_first_step(
     monkeypatch.setattr(sv.Session, "advance", refuse_to_train)
     code, said = render(*SMALL, "-o", "x.png")
     assert (code, said) == (1, "scalarviz: there is no OpenGL here\n")
-
-
-@pytest.mark.parametrize("name", ["x.png", "x.html", "x.gif"])
-def test_an_overflow_draws_nothing_and_is_saved(render: Any, name: str) -> None:
-    words = ("xnor", "--engine", "python", "--pixels", "64x48", "--steps", "300", "--lr", "100")
-    code, said = render(*words, "-o", name, "--save", "it.safetensors")
-    assert code == 1 and re.search(
-        r"^scalarviz: the gradient .*\nSaved to it.safetensors at step \d+; --resume "
-        r"it.safetensors --lr 10, or less, goes on from there.\n$",
-        said,
-    )
-    assert [each.name for each in Path().iterdir()] == ["it.safetensors"]
-    assert np.isfinite(sv.Session.load("it.safetensors").network.bank.value).all()
 
 
 @pytest.mark.parametrize("name", ["x.png", "x.html", "x.gif"])
@@ -175,18 +155,6 @@ def test_ctrl_c_draws_nothing_and_is_saved(
     assert (code, said) == (130, "")
     assert [each.name for each in Path().iterdir()] == ["it.safetensors"]
     assert sv.Session.load("it.safetensors").step_index == 1
-
-
-@pytest.mark.parametrize("name", ["x.png", "x.gif"])
-def test_a_long_rendering_is_saved_now_and_then(
-    render: Any, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    saved: list[int] = []
-    monkeypatch.setattr(rate, "perf_counter", lambda: 0.0)  # portions of 1, 2, 4 ... steps
-    monkeypatch.setattr(sv.Session, "save", lambda s, path: saved.append(s.step_index))
-    words = (*SMALL, "-o", name, "--save", "it", "--autosave", "0.000001")
-    assert render(*words) == (0, "")
-    assert saved == [1, 3, 3] if name == "x.png" else saved[0] < 3 == saved[-1]
 
 
 def test_a_long_training_and_a_long_video_have_bars(render: Any, clock: Clock, tty: Tty) -> None:

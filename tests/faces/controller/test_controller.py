@@ -18,7 +18,6 @@ from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.end_of_run_actions import take
 from scalarviz.faces.controller.files import drop, open_run, save
 from scalarviz.faces.controller.keys import ALIASES, help_rows, keys_of, rows_for
-from scalarviz.faces.controller.parts import set_learning_rate
 from scalarviz.faces.controller.startup import Opening
 from scalarviz.pictures.presenter.show import Show
 from tests.faces.controller.conftest import Open
@@ -79,83 +78,6 @@ def test_whatever_else_is_done_ends_the_way_to_an_operation(controller: Any) -> 
         controller.pause()
 
 
-def test_it_plays_in_the_background_until_paused(controller: Any) -> None:
-    controller.toggle_play()
-    assert controller.state.playing
-    until(lambda: controller.session.step_index > 3)
-    controller.toggle_play()
-    there = controller.session.step_index
-    time.sleep(0.02)
-    assert not controller.state.playing and controller.session.step_index == there
-
-
-@pytest.mark.parametrize(
-    ("unit", "once", "ten_times"),
-    [
-        ("operation", (0, 1), (1, 0)),  # a step has ten operations
-        ("phase", (0, 1), (2, 0)),  # and five phases
-        ("step", (1, 0), (10, 0)),
-        ("epoch", (8, 0), (80, 0)),
-    ],
-)
-def test_the_unit_says_how_far_a_step_goes(
-    controller: Any, unit: str, once: tuple[int, int], ten_times: tuple[int, int]
-) -> None:
-    operations = len(controller.session.operations)
-    controller.set_unit(unit)
-    controller.step(+1)
-    assert controller.session.clock.place == once
-    controller.step(-1)
-    assert controller.session.clock.place == (0, 0)
-    controller.step(+1, 10)
-    step, operation = controller.session.clock.place
-    if unit == "operation":
-        assert step * operations + operation == 10
-    else:
-        assert (step, operation) == ten_times
-    controller.step(-1, 10)
-    assert controller.session.clock.place == (0, 0)
-
-
-def test_samples_are_a_unit_only_where_a_step_has_one(
-    make: MakeController, controller: Any
-) -> None:
-    assert "sample" not in controller.state.units
-    controller.set_unit("sample")
-    assert controller.unit == "step" and "batch has 8 samples" in controller.message
-    xor = make("xor")
-    xor.set_unit("sample")
-    xor.step(+1)
-    assert xor.unit == "sample" and xor.session.step_index == 1
-
-
-def test_operations_go_whatever_the_unit(controller: Any) -> None:
-    controller.operation(-1)  # there is nothing before the start
-    controller.operation(+1)
-    controller.operation(-1)
-    controller.step(+1)
-    controller.set_unit("operation")
-    controller.step(+1, 10)
-    controller.step(+1)
-    assert controller.session.clock.place == (1, 11)
-
-
-def test_a_step_by_hand_pauses(controller: Any) -> None:
-    controller.play()
-    controller.step(-1)
-    assert not controller.session.playing
-
-
-def test_a_seek_stays_within_what_is_known(controller: Any) -> None:
-    controller.step(+1, 10)
-    controller.seek(4)
-    assert controller.session.step_index == 4
-    controller.seek(99)
-    assert controller.session.step_index == 10
-    controller.seek(-5)
-    assert controller.session.step_index == 0 and controller.state.end == 10
-
-
 def test_many_epochs_are_taken_in_the_background_and_end_just_there(controller: Any) -> None:
     controller.set_unit("epoch")
     controller.step(+1, 20)
@@ -170,16 +92,6 @@ def test_many_epochs_are_taken_in_the_background_and_end_just_there(controller: 
     assert controller.stage.offers == {}
 
 
-def test_starting_again_keeps_what_was_done(controller: Any) -> None:
-    before = values(controller)
-    controller.step(+1, 10)
-    controller.reset()
-    assert values(controller) == before and controller.session.step_index == 0
-    assert "the old future is kept" in controller.stage.notices[-1]
-    controller.stage.then()
-    assert controller.session.current_branch.number == 0 and controller.state.end == 10
-
-
 # Speeds.
 
 
@@ -190,31 +102,6 @@ class Ticks:
 
     def __call__(self) -> float:
         return self.now
-
-
-def test_play_keeps_the_speed_of_the_show(
-    make: MakeController, colours: sv.Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = Ticks()
-    monkeypatch.setattr(play, "perf_counter", clock)
-    controller = make(Show(colours, speed=10))
-    controller.play()
-    seen = []
-    for seconds in (0.0, 5.9, 6.1, 8.9, 9.1):
-        clock.now = seconds
-        controller.attend()
-        seen.append(controller.state.speed)
-    assert seen == [10.0] * 5
-    clock.now = 1060.0
-    controller.attend()
-    assert controller.state.speed == 10.0
-
-
-def test_starting_again_keeps_the_speed(make: MakeController, colours: sv.Session) -> None:
-    controller = make(Show(colours, speed=10))
-    controller.set_speed(3.0)
-    controller.reset()
-    assert controller.state.speed == 3.0
 
 
 def test_a_speed_of_ones_own_replaces_that_of_the_show(
@@ -294,21 +181,6 @@ def test_speeds_go_down_to_an_operation_in_four_seconds(controller: Any) -> None
     ):
         controller.set_speed(speed)
         assert controller.state.pace == words
-
-
-def test_slow_playing_goes_by_operations(controller: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Any] = []
-    monkeypatch.setattr(sv.Session, "play", lambda self, *given: asked.append(given))
-    count = len(controller.session.operations)
-    controller.set_speed(0.25 / count)
-    controller.play()
-    controller.set_speed(3.0)
-    controller.set_speed(4.0)
-    assert [each[:2] for each in asked] == [
-        (0.25, "operation"),
-        (3.0 * count, "operation"),
-        (4.0, "step"),
-    ]
 
 
 class Slow:
@@ -400,19 +272,6 @@ def test_the_first_run_ends_by_itself_and_choices_are_offered(
     assert controller.session.playing, "the second run has no end"
 
 
-@pytest.mark.parametrize("speed", [None, 400.0])
-def test_a_run_ends_at_its_very_step(
-    make: MakeController, colours: sv.Session, speed: float | None
-) -> None:
-    controller = make(Show(colours), steps=150, speed=speed)
-    controller.set_speed(speed)
-    controller.play()
-    until(lambda: controller.session.step_index >= 150)
-    time.sleep(0.05)  # nobody attends to it meanwhile
-    controller.attend()
-    assert controller.session.step_index == 150 and "Step through it" in controller.stage.offers
-
-
 def test_a_slow_step_that_ends_the_run_is_its_last(
     make: MakeController, show: Show, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -482,16 +341,6 @@ def test_the_rate_doubles_and_halves_from_the_next_step_on(controller: Any) -> N
     assert controller.session.learning_rate == controller.state.rate == 1.0
 
 
-def test_a_bad_number_is_told_and_changes_nothing(controller: Any) -> None:
-    before = values(controller)
-    controller.edit(3, "half")
-    assert controller.stage.notices == ["A number is wanted, such as 0.5, not 'half'"]
-    controller.edit(3, "1e99")
-    set_learning_rate(controller, -1.0)
-    assert len(controller.stage.notices) == 3 and values(controller) == before
-    assert controller.session.learning_rate == 0.5
-
-
 def test_an_edit_in_the_past_begins_a_branch_and_says_how_to_return(controller: Any) -> None:
     controller.step(+1, 10)
     at_end = values(controller)
@@ -504,21 +353,6 @@ def test_an_edit_in_the_past_begins_a_branch_and_says_how_to_return(controller: 
     assert controller.state.branch == 0 and len(controller.stage.notices) == 1
     controller.seek(10)
     assert values(controller) == at_end
-
-
-def test_undo_takes_back_edits_and_freezes_one_by_one(controller: Any) -> None:
-    before = values(controller)
-    controller.edit(3, 0.75)
-    controller.freeze(3, True)
-    controller.edit(5, 0.25)
-    controller.undo()
-    assert values(controller)[5] == before[5] and controller.session.network.bank.frozen[3]
-    controller.undo()
-    assert not controller.session.network.bank.frozen[3]
-    controller.undo()
-    assert values(controller) == before
-    controller.undo()
-    assert controller.message == "There is nothing to undo: nothing was changed in this session"
 
 
 def test_a_number_that_was_dragged_is_taken_back_at_once(controller: Any) -> None:
@@ -534,47 +368,6 @@ def test_a_number_that_was_dragged_is_taken_back_at_once(controller: Any) -> Non
     assert values(controller)[3] == np.float32(0.7)
     controller.undo()
     assert values(controller) == before
-
-
-def test_a_drag_while_it_plays_is_one_change(controller: Any) -> None:
-    before = values(controller)
-    for value in (0.5, 0.6, 0.7):
-        controller.edit(3, value, dragged=True)
-        controller.session.advance(2)
-    assert controller.state.undoable == 1
-    controller.undo()
-    assert values(controller) == before and controller.state.step == 0
-    controller.redo()
-    assert values(controller)[3] == np.float32(0.7) and controller.state.step == 4
-
-
-def test_an_undo_goes_to_the_moment_of_the_change_wherever_one_stands(controller: Any) -> None:
-    controller.step(+1, 3)
-    before = values(controller)
-    controller.edit(3, 0.75)
-    after = values(controller)
-    controller.seek(1)
-    controller.undo()
-    assert values(controller) == before and controller.state.step == 3
-    assert controller.state.redoable == 1
-    controller.redo()
-    assert values(controller) == after and controller.state.redoable == 0
-
-
-def test_an_undo_mends_a_training_that_a_rate_has_ruined(controller: Any) -> None:
-    controller.step(+1, 3)
-    before = values(controller)
-    set_learning_rate(controller, 100.0)
-    controller.step(+1, 30)
-    controller.undo()
-    assert values(controller) == before and controller.state.rate != 100.0
-
-
-def test_other_samples_come_round(controller: Any) -> None:
-    controller.next_sample(-1)
-    assert controller.state.focus == 7
-    controller.next_sample()
-    assert controller.state.focus == 0
 
 
 def test_branches_come_round(controller: Any) -> None:
@@ -604,12 +397,6 @@ def test_only_engines_that_run_what_is_shown_are_offered(
     ):
         controller = make(Show.of(sv.Session(model, samples, engine="python")))
         assert controller.state.engines == offered
-
-
-def test_an_engine_is_chosen_by_its_name(controller: Any) -> None:
-    assert "python" in controller.state.engines
-    controller.set_engine("steam")
-    assert "Unknown engine 'steam'" in controller.message and controller.state.engine == "python"
 
 
 # Errors of the training.
@@ -687,22 +474,6 @@ def test_another_map_keeps_the_weights_and_is_gone_in_the_past(make: MakeControl
     assert option(controller, "map").value == "sepia"
 
 
-def test_a_session_without_a_scene_has_its_map_to_choose(controller: Any) -> None:
-    assert [choice.name for choice in controller.state.options] == ["map"]
-    controller.set_option("map", "hue")
-    assert controller.session.data.settings()["map"] == "hue"
-    assert controller.session.data.settings()["levels"] == 4, "the rest of the data stays"
-    assert option(controller, "map").value == "hue"
-
-
-def test_a_choice_within_a_step_is_seen_at_once_though_it_waits(make: MakeController) -> None:
-    controller = make("rgb")
-    controller.operation(+1)
-    controller.set_option("map", "grey")
-    assert controller.session.data.settings()["map"] == "invert"
-    assert option(controller, "map").value == "grey"
-
-
 def test_another_shape_is_taken_from_the_scenes_own_table(make: MakeController) -> None:
     controller = make("circle", hidden="3")
     shapes = ("circle", "gaussians", "spiral", "moons", "quadrants")
@@ -715,19 +486,6 @@ def test_another_shape_is_taken_from_the_scenes_own_table(make: MakeController) 
         controller.session.data.name == "spiral"
         and controller.session.data.settings()["noise"] == 0.25
     )
-
-
-def test_another_activation_goes_to_the_layers_that_the_scene_means(make: MakeController) -> None:
-    controller = make("circle", activation="relu")
-    session = controller.session
-    controller.set_option("activation", "tanh")
-    controller.set_option("activation", "sigmoid")
-    assert controller.session is session and session.network.activations == (
-        "sigmoid",
-        "sigmoid",
-        "tanh",
-    )
-    assert option(controller, "activation").value == "sigmoid"
 
 
 def test_another_size_begins_another_training_and_goes_on_playing(make: MakeController) -> None:
@@ -761,14 +519,6 @@ def test_an_option_that_cannot_be_is_told(make: MakeController) -> None:
     assert option(controller, "hidden").value == 8 and option(controller, "batch").value == "8"
 
 
-def test_the_rate_and_the_engine_are_options_too(make: MakeController) -> None:
-    controller = make("rgb")
-    controller.set_option("lr", "0.125")
-    controller.set_option("engine", "python")
-    assert controller.session.learning_rate == 0.125
-    assert {"lr", "engine"}.isdisjoint(choice.name for choice in controller.state.options)
-
-
 # Files.
 
 
@@ -793,13 +543,6 @@ def test_a_picture_that_is_dropped_is_learned(make: MakeController, tmp_path: Pa
         "There is no file" in controller.message
         and controller.session.data.settings()["size"] == 32
     )
-
-
-def test_a_picture_that_is_dropped_elsewhere_is_refused(controller: Any, tmp_path: Path) -> None:
-    drop(controller, a_picture(tmp_path / "red.png"))
-    assert controller.stage.notices == [
-        "This network does not learn a picture: drop one on the scene texture"
-    ]
 
 
 def test_a_training_is_saved_and_goes_on(make: MakeController, tmp_path: Path) -> None:
@@ -841,15 +584,6 @@ def ticks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ticks:
     monkeypatch.setattr(guide, "perf_counter", clock)
     monkeypatch.setattr("scalarviz.faces.controller.tour.seen", lambda: tmp_path / "seen")
     return clock
-
-
-def test_without_a_tour_it_plays_once(controller: Any, ticks: Ticks) -> None:
-    opening = Opening(controller, False)
-    opening.attend()
-    assert controller.session.playing
-    controller.pause()
-    opening.attend()
-    assert not controller.session.playing, "it plays by itself only once"
 
 
 def test_no_camera_moves_by_itself_in_the_tour_and_after_it(controller: Any, ticks: Ticks) -> None:
@@ -932,11 +666,6 @@ def test_t_plays_as_space_does_and_q_asks_to_leave(controller: Any) -> None:
     assert left == [True]
 
 
-def test_e_asks_for_a_cube_where_none_is_pinned(controller: Any) -> None:
-    controller.press("e")
-    assert "Click on a cube" in controller.message
-
-
 def test_channels_are_chosen_by_name(controller: Any) -> None:
     controller.set_channel("size", "last change")
     assert controller.stage.size == "last change"
@@ -975,12 +704,3 @@ def test_the_state_is_told_while_somebody_else_is_at_work(controller: Any) -> No
     done.set()
     worker.join()
     assert told.state is not None and told.state.step == 3
-
-
-def test_a_state_is_equal_to_itself_while_nothing_happens(make: MakeController) -> None:
-    controller = make("rgb")
-    controller.step(+1)
-    assert controller.state == controller.state
-    before = controller.state
-    controller.operation(+1)
-    assert controller.state != before

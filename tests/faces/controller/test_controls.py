@@ -14,7 +14,6 @@ from tests.faces.controller.conftest import Open
 
 ALONE = [row for row in CONTROLS.values() if not row.several]
 TICKS = [row for row in ALONE if row.kind == "tick"]
-CHOICES = [row for row in ALONE if row.kind == "choice" and row.name not in ("go wrong", "scenes")]
 
 
 @pytest.fixture
@@ -46,14 +45,6 @@ def test_a_tick_shows_that_it_was_flipped(controller: Controller, row: Control) 
     assert row.enabled(controller.state)
     assert use(controller, row, not before) == (not before)
     assert use(controller, row, before) == before
-
-
-@pytest.mark.parametrize("row", CHOICES, ids=lambda row: row.name)
-def test_a_choice_shows_what_was_chosen(controller: Controller, row: Control) -> None:
-    names = tuple(row.names(controller.state))
-    assert len(names) > 1
-    found = [use(controller, row, name) for name in names]
-    assert sorted(found) == sorted(names)
 
 
 @pytest.mark.parametrize("name", ["go wrong", "scenes"])

@@ -193,21 +193,6 @@ def test_the_wheel_shows_the_steps_around_the_pointer(
     assert "step 60" in stage.picture().words
 
 
-def test_the_slider_works_within_the_steps_shown(
-    pointer: Pointer, stage: Stage, studio: Studio
-) -> None:
-    for _ in range(3):
-        pointer.wheel(1.0, *on_curve(chart_of(stage, studio), 20))
-    chart = chart_of(stage, studio)
-    click(pointer, *on_curve(chart, 23))
-    assert stage.session.step_index == 23
-    pointer.press(LEFT, *on_curve(chart, 23))
-    pointer.move(0.0, chart.plot.y)
-    pointer.release(LEFT, 0.0, chart.plot.y)
-    assert stage.session.step_index == round(chart.first) > 0
-    assert stage.curve_view.is_zoomed
-
-
 @pytest.mark.parametrize(("button", "shift"), [(RIGHT, False), (LEFT, True)])
 def test_a_drag_with_the_right_button_or_shift_moves_the_curve(
     pointer: Pointer, stage: Stage, studio: Studio, button: int, shift: bool
@@ -262,22 +247,6 @@ def test_escape_shows_all_steps_then_closes_the_large_chart(
     assert not view.is_zoomed and view.large
     controller.press("escape")
     assert not view.large
-
-
-def test_steps_shown_up_to_the_last_one_grow_with_the_training(
-    pointer: Pointer, stage: Stage, studio: Studio
-) -> None:
-    for _ in range(3):
-        pointer.wheel(1.0, *on_curve(chart_of(stage, studio), 60))
-    before = chart_of(stage, studio)
-    stage.session.switch(0)
-    stage.session.seek(60)
-    stage.session.advance(5)
-    after = chart_of(stage, studio)
-    assert (after.first, after.last) == (before.first, 65.0)
-    stage.session.reset()
-    stage.session.advance(1)
-    assert chart_of(stage, studio).last > 1.0
 
 
 # The large chart, and means.

@@ -42,16 +42,6 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "COMMAND", ("-c", SLOW, "-"))
 
 
-def test_what_cannot_be_made_is_said_at_once(controller: Any, tmp_path: Path) -> None:
-    for name, what, sentence in (
-        ("it.doc", "", "Unknown kind of file '.doc'"),
-        ("it.mp4", "page", "Unknown kind of file '.mp4'"),
-        ("none/it.gif", "", "There is no folder"),
-    ):
-        export_to(controller, tmp_path / name, what)
-        assert sentence in controller.message and not controller.exports.going
-
-
 def test_without_a_step_there_is_no_video(show: Show, tmp_path: Path) -> None:
     controller = Controller(show, FakeStage(show))
     export_to(controller, tmp_path / "it.mp4")

@@ -122,23 +122,6 @@ def test_space_plays_all_at_the_same_step_and_pauses_them(open_face: Callable[..
     assert not face.group.is_playing and len(set(face.steps)) == 1
 
 
-def test_the_bits_are_those_of_each_session_alone(open_face: Callable[..., Face]) -> None:
-    face = open_face()
-    face.press("right", "space")
-    face.until(lambda: min(face.steps) > 10)
-    face.press("space", ".", ".", "right", "left", "left")
-    face.press("up")
-    face.press("right", "right")
-    for session, sizes in zip(face.sessions, ((3, 3), (3, 8, 3), (3, 4, 4, 3)), strict=True):
-        twin = make(sizes)
-        changed = next(each.step for each in session.current_branch.journal)
-        twin.advance(changed)
-        twin.learning_rate = 1.0
-        twin.advance(session.step_index - changed)
-        assert session.network.bank.value.tobytes() == twin.network.bank.value.tobytes()
-        assert session.losses.tobytes() == twin.losses.tobytes()
-
-
 def test_one_goes_alone_and_the_others_wait_or_catch_up(open_face: Callable[..., Face]) -> None:
     face = open_face()
     face.press("right", "right", "n", "j")
@@ -155,17 +138,6 @@ def test_one_goes_alone_and_the_others_wait_or_catch_up(open_face: Callable[...,
     assert [session.playing for session in face.sessions] == [False, True, False]
     face.press("space")
     assert face.steps[0] == face.steps[2] == 13
-
-
-def test_the_timeline_seeks_all_and_its_end_is_the_furthest(open_face: Callable[..., Face]) -> None:
-    face = open_face()
-    face.sessions[1].advance(30)
-    state = face.group.state()
-    assert state.end == 30 and state.units == ("operation", "phase", "step", "epoch")
-    face.group.act(CONTROLS["timeline"], 12)
-    face.until(lambda: face.steps == [12, 12, 12])
-    face.group.act(CONTROLS["timeline"], 1000)
-    face.until(lambda: face.steps == [30, 30, 30])
 
 
 def test_a_slow_step_leads_all_through_their_operations(
@@ -271,21 +243,6 @@ def test_a_row_of_the_table_chooses_and_a_drag_turns_all(
     assert (face.draw(studio) != before).any()
 
 
-def test_a_cube_that_is_dragged_is_one_of_its_session(
-    open_face: Callable[..., Face], studio: Studio
-) -> None:
-    face = open_face(make((3, 3)), make((3, 3), first=4))
-    face.draw(studio)
-    pointer, (x, y) = Pointer(face.group), face.cube(1, 0)
-    before = [float(session.network.bank.value[0]) for session in face.sessions]
-    pointer.press(1, x, y)
-    pointer.move(x, y - 40.0)
-    pointer.release(1, x, y - 40.0)
-    face.until(lambda: not face.group.lead.hand.busy)
-    after = [float(session.network.bank.value[0]) for session in face.sessions]
-    assert after[0] == before[0] and after[1] > before[1]
-
-
 def test_the_curves_seek_and_grow(open_face: Callable[..., Face], studio: Studio) -> None:
     face = open_face()
     face.group.act(CONTROLS["timeline"], 0)
@@ -351,21 +308,6 @@ def test_a_run_of_some_steps_pauses_and_says_so(open_face: Callable[..., Face]) 
     face.group.set_unit("step")
     face.group.step(+1, 300)
     face.until(lambda: not face.group.is_playing and face.steps == [face.steps[0]] * 3)
-
-
-def test_a_network_that_grows_stays_on_the_clock_under_its_new_sizes(
-    open_face: Callable[..., Face],
-) -> None:
-    face = open_face()
-    face.press("right", "n")
-    CONTROLS["add neuron"].set(face.group.lead, 1)
-    face.until(lambda: face.group.lead.session is not face.sessions[1])
-    face.group.attend()
-    face.stage.frame_data()
-    assert face.group.names == ("3-3", "3-9-3", "3-4-4-3")
-    face.press("right")
-    steps = [member.session.step_index for member in face.group.members]
-    assert steps == [1, 1, 1]  # the new training begins, and the others wait
 
 
 def test_the_keys_of_several_are_in_their_help_alone(open_face: Callable[..., Face]) -> None:

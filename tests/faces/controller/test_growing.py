@@ -73,28 +73,6 @@ def test_undo_of_another_activation_lays_out_the_network_as_it_was(
     assert [label.about for label in stage.frame_data().layout.labels] == titles
 
 
-def test_a_start_again_has_scales_that_fit(controller: Controller, studio: Studio) -> None:
-    stage = controller.stage
-    studio.stage(stage, 0.0)
-    controller.edit(3, 40.0)
-    studio.stage(stage, 10.0)
-    controller.fit()
-    assert stage.frame_data().cubes.color_scales.max() == 50.0
-    controller.reset()
-    assert stage.frame_data().cubes.color_scales.max() == 1.0
-
-
-def test_a_neuron_that_is_added_is_pointed_at(controller: Controller) -> None:
-    press(controller, "add neuron")
-    program = controller.session.network.program
-    name, place = controller.stage.hover_neuron or ("", -1)
-    (added,) = [each for each in program.buffers if each.name == name]
-    assert (added.size, place) == (5, 4) and added is not program.outputs
-    assert added in [each.target for each in program.operations if each.kind == "activation"]
-    controller.undo()
-    assert controller.stage.hover_neuron is None
-
-
 def test_what_is_pinned_says_which_layer_and_which_neuron(controller: Controller) -> None:
     press(controller, "add layer")
     program = controller.session.network.program
@@ -119,30 +97,6 @@ def test_what_cannot_be_is_refused_in_a_sentence(controller: Controller) -> None
     assert controller.session is session
     words = chips_of(controller)
     assert any("layer 0" in each for each in words), words
-
-
-def test_what_is_said_of_a_network_without_hidden_layers_is_true_of_one_that_learns(
-    controller: Controller,
-) -> None:
-    go_wrong(controller, "shallow")
-    controller.pause()
-    session = controller.session
-    session.to("cpu")
-    session.advance(3000)
-    assert session.loss < 0.01, "colours are learned without a hidden layer, too"
-    assert "stay wrong" not in controller.message and "weighted sum" in controller.message
-
-
-def test_what_is_said_while_it_plays_is_true_of_weights_that_never_move(
-    controller: Controller,
-) -> None:
-    go_wrong(controller, "dead")
-    session = controller.session
-    assert session.playing
-    stage: Any = controller.stage
-    said = stage.frame_data().words.caption.title
-    controller.pause()
-    assert said and "every" not in said and "each weight" not in said
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -174,17 +128,6 @@ def test_what_goes_wrong_is_set_up_said_and_undone(controller: Controller, name:
     assert now is session and now.step_index == 20 and now.network.activations == activations
     assert (now.network.bank.value == before[0]).all()
     assert (now.learning_rate, sizes(controller)) == before[1:]
-
-
-def test_presets_for_hidden_layers_refuse_networks_without_one(controller: Controller) -> None:
-    go_wrong(controller, "shallow")
-    controller.pause()
-    session = controller.session
-    for name in ("shallow", "dead"):
-        go_wrong(controller, name)
-        assert controller.session is session and not session.playing
-        words = chips_of(controller)
-        assert any("two or more Dense layers" in each for each in words)
 
 
 def test_one_thing_goes_wrong_at_a_time(controller: Controller) -> None:

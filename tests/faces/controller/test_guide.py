@@ -67,26 +67,6 @@ def test_samples_are_added_one_after_the_other(adder: Adder) -> None:
 
 
 @pytest.mark.parametrize(
-    ("done", "reached"), [(0, (2, 8)), (8, (2, 8)), (9, (2, 11)), (11, (2, 11))]
-)
-def test_it_goes_on_to_the_next_push(adder: Adder, done: int, reached: tuple[int, int]) -> None:
-    adder.session.advance(2)
-    if done:
-        adder.session.advance(done, "operation")
-    adder.controller.guide.add_up()
-    adder.watch(6.0)
-    assert adder.session.clock.place == reached and adder.stage.adding > 0.0
-
-
-def test_after_the_last_push_it_goes_on_to_the_next_step(adder: Adder) -> None:
-    to_push(adder, "step")
-    adder.session.advance(1)
-    CONTROLS["add up"].set(adder.controller, 1)
-    adder.watch(6.0)
-    assert adder.session.clock.place == (2, 8) and adder.stage.adding > 0.0
-
-
-@pytest.mark.parametrize(
     ("act", "focus"),
     [
         (lambda c: c.operation(+1), 5),
@@ -106,14 +86,6 @@ def test_any_action_ends_it(adder: Adder, act: Callable[[Any], None], focus: int
     adder.watch(0.2)
     assert adder.stage.adding == 0.0 and adder.session.focus == focus
     assert adder.controller.guide.adding is None
-
-
-def test_a_batch_of_many_samples_takes_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    adder = Adder(monkeypatch, batch=None)
-    to_push(adder)
-    adder.controller.guide.add_up()
-    adder.watch(10.0 + WHOLE + 0.1)
-    assert max(samples for samples, _ in adder.seen) == 64.0 and adder.stage.adding == 0.0
 
 
 def test_one_sample_is_no_sum(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,14 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.errors import InputError
 from scalarviz.faces.cli import open_link
 from scalarviz.faces.controller.controller import Controller
-from scalarviz.faces.controller.files import open_run, save
+from scalarviz.faces.controller.files import save
 from scalarviz.faces.controller.growing import one_more
-from scalarviz.faces.controller.links import link_here
 from scalarviz.faces.controller.options import Recipe
-from scalarviz.faces.controller.parts import set_learning_rate
 from scalarviz.faces.scenefiles.find import find, load
 from scalarviz.faces.scenefiles.links import read_link
 from scalarviz.training.session.session import Session
@@ -106,34 +103,6 @@ def test_what_was_changed_is_found_again_in_its_file_only(make: Make, tmp_path: 
     assert refuses(controller, "save it first")
 
 
-def test_what_was_undone_makes_it_the_scene_again(make: Make) -> None:
-    controller = make("rgb")
-    controller.edit(4, 0.5)
-    assert refuses(controller, "save it first")
-    controller.undo()
-    assert leads_back(controller)
-    controller.step(+1, 3)
-    set_learning_rate(controller, 0.01)
-    assert refuses(controller, "save it first")
-    controller.reset()
-    assert leads_back(controller)
-    controller.set_option("hidden", 3)
-    controller.step(+1)
-    assert leads_back(controller) and "hidden=3" in controller.copied
-
-
-def test_a_training_from_a_file_is_found_there(make: Make, tmp_path: Path) -> None:
-    controller, path = make("rgb", hidden=5), tmp_path / "run.safetensors"
-    controller.step(+1, 3)
-    save(controller, path)
-    assert leads_back(controller) and "run.safetensors" not in controller.copied
-    other = make("rgb")
-    open_run(other, path)
-    assert leads_back(other) and str(path) in other.copied
-    save(other, tmp_path / "other.safetensors")
-    assert leads_back(other) and "other.safetensors" in other.copied
-
-
 def test_without_scene_and_file_it_says_what_to_do(make: Make, tmp_path: Path) -> None:
     controller = make("rgb")
     one_more(controller)
@@ -146,16 +115,6 @@ def test_without_scene_and_file_it_says_what_to_do(make: Make, tmp_path: Path) -
     assert refuses(controller, "this training is neither: save it first")
 
 
-def test_another_precision_is_a_change_and_another_engine_is_none() -> None:
-    recipe = Recipe(load(find("rgb")), {"engine": "python"})
-    session = recipe.make({}).session
-    session.to("cpu")
-    assert link_here(session, recipe, None).target == "rgb"
-    session.to("cpu", "mixed")
-    with pytest.raises(InputError, match="was changed"):
-        link_here(session, recipe, None)
-
-
 def test_an_option_that_a_link_cannot_have_is_no_reason_for_a_wrong_one(
     make: Make, tmp_path: Path
 ) -> None:
@@ -165,13 +124,3 @@ def test_an_option_that_a_link_cannot_have_is_no_reason_for_a_wrong_one(
     Image.new("RGB", (4, 4), "red").save(picture)
     controller = make("texture", picture=str(picture), hidden=4)
     assert refuses(controller, "this training is neither: save it first")
-
-
-def test_a_copy_that_is_drawn_elsewhere_is_no_file_to_go_to(make: Make, tmp_path: Path) -> None:
-    from scalarviz.faces.controller.files import export_to
-
-    controller = make("rgb")
-    controller.edit(4, 0.5)
-    export_to(controller, tmp_path / "it.html")
-    controller.cancel_exports()
-    assert refuses(controller, "save it first")

@@ -71,14 +71,6 @@ def test_a_drag_on_the_sphere_of_an_input_changes_it_and_the_outputs_follow(
         assert 0.0 <= values(stage, "inputs")[1] <= 1.0
 
 
-@only("session", [inverting, plane], indirect=True)
-def test_a_short_press_on_the_sphere_of_an_input_pins_it(pointer: Pointer, stage: Stage) -> None:
-    place = sphere(stage, 1)
-    pointer.press(LEFT, *place)
-    pointer.release(LEFT, *place)
-    assert stage.pinned_neuron is not None and stage.own is None
-
-
 @only("session", [plane], indirect=True)
 def test_a_click_on_the_map_puts_in_that_point(
     pointer: Pointer, stage: Stage, studio: Studio
@@ -181,12 +173,6 @@ def test_a_single_answer_without_a_name_is_a_number_alone() -> None:
     assert title == "You put in x 0.5, y -0.5. It answers -0.34."
 
 
-def test_another_training_has_no_input_of_the_users_own(pointer: Pointer, stage: Stage) -> None:
-    put_in(pointer.controller)
-    stage.replace(Show(plane()))
-    assert stage.own is None
-
-
 @only("session", [inverting, plane], indirect=True)
 def test_an_input_of_ones_own_is_learned_and_that_is_undone(
     pointer: Pointer, stage: Stage, session: sv.Session
@@ -220,17 +206,6 @@ def test_many_answers_are_offered_by_themselves(opened: Open, stage: Stage, stud
     assert stage.messages.offers() == [*(f"output {i}" for i in range(6)), BACK]
     assert stage.messages.press("output 4")
     assert training_of(shown)[1][-1].tolist() == [0, 0, 0, 0, 1, 0]
-
-
-def test_the_way_back_stays_while_an_input_of_ones_own_is_shown(
-    pointer: Pointer, stage: Stage, session: sv.Session
-) -> None:
-    put_in(pointer.controller)
-    pointer.controller.edit(0, 0.5)
-    pointer.controller.undo()
-    pointer.controller.play()
-    pointer.controller.pause()
-    assert BACK in stage.messages.offers() and stage.own is not None
 
 
 @only("session", [image], indirect=True)
@@ -269,20 +244,6 @@ def test_after_an_undo_the_scale_is_that_of_the_numbers(
     assert stage.frame_data().cubes.color_scales.max() >= 99.0
     pointer.controller.undo()
     assert stage.frame_data().cubes.color_scales.max() == before
-
-
-@only("session", [inverting], indirect=True)
-def test_faces_are_drawn_anew_when_a_colour_is_picked_elsewhere(
-    pointer: Pointer, stage: Stage
-) -> None:
-    controller, states = pointer.controller, []
-    for color in (None, [0.1, 0.2, 0.3], [0.1, 0.2, 0.4]):
-        if color is not None:
-            put_in(controller, np.array(color))
-        states.append(controller.state)
-    assert states[0] != states[1] != states[2]
-    assert states[2].own == (0.1, 0.2, 0.4) and states[2].own_color
-    assert states[2].offered[:2] == (BACK, "Learn this too")
 
 
 @only("session", [image], indirect=True)

@@ -1,16 +1,14 @@
 """The layer of what is pinned, and learning rates of its own."""
 
-import math
 from typing import Any
 
-import numpy as np
 import pytest
 
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.pictures.presenter.stage import Stage
 from tests.faces.controller.conftest import Open
-from tests.faces.controller.stages import chips_of, shown
+from tests.faces.controller.stages import shown
 from tests.sessions import inverting
 
 
@@ -57,26 +55,3 @@ def test_a_weight_and_a_layer_have_rates_of_their_own(controller: Controller) ->
     for _ in range(3):
         controller.undo()
     assert session.own_rate(row) is None
-
-
-def test_a_rate_of_a_frozen_layer_is_refused(controller: Controller) -> None:
-    session = controller.session
-    controller.stage.pin(0)
-    session.freeze(session.network.layers[0])
-    CONTROLS["layer rate"].set(controller, "0.25")
-    words = chips_of(controller)
-    assert any("frozen" in each for each in words) and session.own_rate(0) is None
-    CONTROLS["weight rate"].set(controller, "fast")
-    words = chips_of(controller)
-    assert any("'fast'" in each for each in words)
-
-
-def test_weights_with_several_rates_show_none(controller: Controller) -> None:
-    controller.session.set_rate(3, 0.1)
-    controller.stage.pin(2)
-    layer = controller.state.pinned_layer
-    assert (
-        layer is not None
-        and math.isnan(layer.rate)
-        and np.isclose(shown(controller, "weight rate").value, 0.5)
-    )

@@ -24,14 +24,6 @@ def place(stage: Stage, step: int) -> tuple[float, float]:
     return chart.plot.x + step / chart.last * chart.plot.width, chart.plot.bottom - 5.0
 
 
-def test_a_click_on_the_curve_goes_to_that_step(pointer: Pointer, stage: Stage) -> None:
-    for step in (10, 40, 0, 23):
-        pointer.press(LEFT, *place(stage, step))
-        pointer.release(LEFT, *place(stage, step))
-        assert stage.session.step_index == step
-    assert stage.pinned is None
-
-
 def test_the_curve_is_dragged_as_a_slider(pointer: Pointer, stage: Stage) -> None:
     x, y = place(stage, 30)
     pointer.press(LEFT, x, y)
@@ -43,26 +35,6 @@ def test_the_curve_is_dragged_as_a_slider(pointer: Pointer, stage: Stage) -> Non
     assert stage.session.step_index == 0
     pointer.release(LEFT, 0.0, y - 200.0)
     assert stage.eyes.camera == before and stage.session.step_index == 0
-
-
-def test_other_buttons_and_places_go_nowhere(pointer: Pointer, stage: Stage) -> None:
-    pointer.press(RIGHT, *place(stage, 10))
-    pointer.release(RIGHT, *place(stage, 10))
-    assert not stage.target_at(4.0, 60.0)
-    pointer.press(LEFT, 4.0, 60.0)
-    pointer.move(*place(stage, 10))
-    pointer.release(LEFT, *place(stage, 10))
-    assert stage.session.step_index == 40
-
-
-def test_the_mouse_reads_the_loss_of_a_step(stage: Stage, studio: Studio) -> None:
-    stage.hover_at(*place(stage, 17))
-    studio.stage(stage, 0.0, SIZE)
-    words = stage.picture().words
-    assert "step 17" in words and f"loss {stage.session.losses[16]:#.3g}" in words
-    stage.hover_at(0.0, 0.0)
-    studio.stage(stage, 0.0, SIZE)
-    assert "step 17" not in stage.picture().words
 
 
 # A cube.
@@ -100,45 +72,6 @@ def test_a_drag_on_a_cube_changes_its_weight_while_outputs_follow(
     assert "→" in words and action == "let it repair that"
     pointer.controller.undo()
     assert float(session.network.bank.value[row]) == before  # the whole drag
-
-
-def test_let_it_repair_that_plays(pointer: Pointer, stage: Stage) -> None:
-    x, y = next(
-        place for row in range(20) if stage.target_at(*(place := cube(stage, row))).row == row
-    )
-    pointer.press(LEFT, x, y)
-    pointer.move(x, y + 60.0)
-    pointer.release(LEFT, x, y + 60.0)
-    assert stage.messages.press("let it repair that")
-    assert stage.session.playing
-    pointer.controller.pause()
-
-
-def test_a_short_press_on_a_cube_pins_it(pointer: Pointer, stage: Stage) -> None:
-    x, y = next(
-        place for row in range(20) if stage.target_at(*(place := cube(stage, row))).row == row
-    )
-    value = stage.session.network.bank.value.copy()
-    pointer.press(LEFT, x, y)
-    pointer.move(x + 2.0, y - 2.0)
-    pointer.release(LEFT, x + 2.0, y - 2.0)
-    assert stage.pinned is not None
-    assert (stage.session.network.bank.value == value).all()
-
-
-def test_small_cubes_are_not_dragged(pointer: Pointer, stage: Stage, studio: Studio) -> None:
-    size = (260, 200)
-    studio.stage(stage, 0.0, size)
-    x, y = next(
-        place
-        for row in range(20)
-        if stage.target_at(*(place := places(stage, size)[row])).row == row
-    )
-    value, camera = stage.session.network.bank.value.copy(), stage.eyes.camera
-    pointer.press(LEFT, x, y)
-    pointer.move(x, y + 60.0)
-    pointer.release(LEFT, x, y + 60.0)
-    assert (stage.session.network.bank.value == value).all() and stage.eyes.camera != camera
 
 
 def test_what_was_pointed_at_is_let_go_when_the_picture_is_dragged(

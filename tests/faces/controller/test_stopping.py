@@ -56,16 +56,6 @@ def test_a_typed_condition_stops_it_and_it_is_told(controller: Controller) -> No
     assert session.stop_conditions == ["weight 3 < 100"]
 
 
-def test_fields_complete_conditions_of_the_pinned_weight(controller: Controller) -> None:
-    controller.stage.pin(12)
-    for name in ("stop when", "first time"):
-        names = shown(controller, name).names
-        assert {"not finite", "weight 12 changes sign", "loss rises 3x"} <= set(names)
-        for each in names:
-            CONTROLS["stop when"].set(controller, each)
-            assert controller.session.stop_conditions == [each]
-
-
 def test_the_first_time_is_found_and_a_button_goes_there(controller: Controller) -> None:
     session = advanced(controller.session, 40)
     gradients = []

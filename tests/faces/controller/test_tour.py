@@ -9,7 +9,6 @@ import pytest
 import scalarviz as sv
 from scalarviz.faces.controller import guide, tour
 from scalarviz.faces.controller.controller import Controller
-from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.parts import set_learning_rate
 from scalarviz.faces.controller.startup import Opening
 from scalarviz.faces.controller.tour import (
@@ -25,7 +24,6 @@ from scalarviz.faces.controller.tour import (
 )
 from scalarviz.pictures.presenter.show import Show
 from tests.faces.controller.fake_stage import FakeStage
-from tests.sessions import advanced
 
 FRAME = 0.05
 
@@ -100,21 +98,6 @@ def test_it_shows_a_step_in_ten_seconds_and_then_some_more(watcher: Watcher) -> 
     assert session.clock.place == (1 + steps_after(END), 0) == (413, 0)
     assert not session.playing and watcher.stage.offers == {}
     assert len(session.branches) == 1 and len(session.losses) == 413
-
-
-def test_it_takes_no_more_steps_than_asked_for(watcher: Watcher) -> None:
-    watcher.controller.playing.until = 30
-    watcher.controller.guide.show_tour()
-    watcher.watch(END + 1.0)
-    assert watcher.session.clock.place == (30, 0) and watcher.stage.part_of_tour == "end"
-
-
-def test_its_steps_are_those_of_any_training(watcher: Watcher) -> None:
-    other = advanced(session_of([2, 2, 1]), 413)
-    Opening(watcher.controller, True)
-    watcher.controller.guide.show_tour()
-    watcher.watch(12.0, frame=0.31)  # however often it is looked at
-    assert list(watcher.session.losses) == list(other.losses)
 
 
 def test_speed_rises_at_the_end() -> None:
@@ -196,42 +179,6 @@ def test_space_ends_it_and_plays_on(watcher: Watcher) -> None:
     assert watcher.session.playing and watcher.stage.part_of_tour == ""
 
 
-def test_its_last_sentence_stays_until_something_is_done(watcher: Watcher) -> None:
-    watcher.controller.guide.show_tour()
-    watcher.watch(30.0)
-    assert watcher.stage.part_of_tour == "end"
-    watcher.controller.operation(+1)
-    assert watcher.stage.part_of_tour == ""
-
-
-def test_it_can_be_seen_again_from_where_the_training_stands(watcher: Watcher) -> None:
-    session, row = watcher.session, CONTROLS["tour"]
-    session.advance(40)
-    session.back(10)
-    session.advance(2, "operation")
-    assert row.menu == "Help"
-    row.set(watcher.controller, 1)
-    watcher.watch(12.0)
-    assert session.step_index == 31 + 413 and len(session.branches) == 1
-    assert watcher.stage.part_of_tour == "end"
-    assert watcher.at(BACKWARD - 0.1)[0] == "backward"
-
-
-def test_skipped_it_plays_on_if_it_played(watcher: Watcher) -> None:
-    watcher.controller.play()
-    CONTROLS["tour"].set(watcher.controller, 1)
-    assert not watcher.session.playing
-    watcher.watch(2.0)
-    watcher.controller.guide.skip()
-    assert watcher.session.playing
-    watcher.controller.pause()
-    CONTROLS["tour"].set(watcher.controller, 1)
-    watcher.watch(2.0)
-    watcher.controller.guide.skip()
-    watcher.controller.guide.skip()  # nothing more
-    assert not watcher.session.playing
-
-
 def test_a_step_that_is_refused_ends_it(watcher: Watcher) -> None:
     watcher.controller.guide.show_tour()
     watcher.watch(7.9)
@@ -273,17 +220,6 @@ def test_it_waits_for_kernels(watcher: Watcher) -> None:
     assert watcher.controller.guide.tour is None and "kernels" in watcher.stage.notices[-1]
 
 
-def test_each_part_has_operations_of_its_own() -> None:
-    moments = session_of([2, 2, 1]).timeline.here.moments
-    going, done = Tour(moments), 0
-    for seconds in (0.9, 1.0, 3.49, 3.5, 4.49, 4.5, 6.99, 7.0):
-        steps, operations = going.due(seconds)
-        going.count(steps, operations)
-        done += operations
-        assert not steps
-    assert done == len(moments) and going.due(9.0) == (1, 0)
-
-
 def test_it_goes_by_pictures_and_takes_all_its_steps_on_a_slow_machine(watcher: Watcher) -> None:
     watcher.controller.guide.show_tour()
     watcher.watch(60.0, frame=1.5)
@@ -303,13 +239,3 @@ def test_before_it_goes_faster_it_waits_for_kernels(
     said[0] = ""
     watcher.watch(3.0)
     assert watcher.stage.part_of_tour == "end" and watcher.session.clock.place == (413, 0)
-
-
-def test_without_motion_each_part_is_a_still(watcher: Watcher) -> None:
-    watcher.stage.reduced_motion = True
-    watcher.controller.guide.show_tour()
-    watcher.watch(12.0)
-    names = watcher.session.operations
-    loss = names.index("loss")
-    assert watcher.places == ["", names[loss - 1], "loss", names[-2], "step", "more"]
-    assert watcher.session.clock.place == (413, 0)

@@ -8,7 +8,6 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.faces.controller.controller import Controller
-from scalarviz.faces.controller.training_options import TRAINING
 from tests.faces.controller.conftest import Open
 from tests.patience import patient
 
@@ -61,12 +60,6 @@ CHOICES = [
 ]  # fmt: skip
 
 
-def test_every_training_has_them(make: Make) -> None:
-    found = shown(make(session()))
-    assert {name: found[name] for name in AT_FIRST} == AT_FIRST and {*AT_FIRST} == {*TRAINING}
-    assert next(iter(found)) == "engine"
-
-
 @pytest.mark.parametrize(("name", "value", "then", "holds"), CHOICES)
 def test_a_choice_changes_the_session_and_undo_takes_it_back(
     make: Make, name: str, value: str, then: Any, holds: Callable[[sv.Session], bool]
@@ -100,14 +93,6 @@ def test_another_network_is_one_of_its_own_and_undo_leads_back(
     assert controller.session is first and shown(controller)[name] == AT_FIRST[name]
     controller.redo()
     assert controller.session is made
-
-
-def test_the_same_once_more_changes_nothing(make: Make) -> None:
-    controller = make(session())
-    first = controller.session
-    for name, value in AT_FIRST.items():
-        controller.set_option(name, value)
-    assert controller.session is first and not first.current_branch.journal
 
 
 @pytest.mark.parametrize(
@@ -153,17 +138,6 @@ def test_with_several_samples_a_step_there_is_no_going_by_samples(make: Make) ->
     assert controller.unit == "step"
 
 
-def test_layers_with_different_activations_have_several(make: Make) -> None:
-    controller = make(session())
-    controller.set_activation(0, "relu")
-    assert shown(controller)["activation"] == "several"
-    controller.set_option("activation", "several")
-    controller.set_option("activation", "gelu")
-    assert controller.session.network.activations == ("gelu", "gelu", "sigmoid")
-    controller.undo()
-    assert controller.session.network.activations == ("relu", "tanh", "sigmoid")
-
-
 def test_only_what_a_training_has_is_offered(make: Make) -> None:
     wave = sv.compile(lambda x: sv.Value(0.5) * x, inputs=1)
     found = shown(make(sv.Session(wave, ([[1.0]], [[2.0]]), engine="python")))
@@ -203,11 +177,3 @@ def test_a_training_that_begins_anew_has_what_was_chosen(make: Make) -> None:
     controller.set_option("optimizer", "sgd")
     controller.set_option("hidden", "6")
     assert controller.session.optimizer.name == "sgd"
-
-
-def test_what_was_chosen_gives_way_to_an_option_that_it_does_not_go_with(make: Make) -> None:
-    controller = make("rgb")
-    controller.set_option("batch", "3")
-    controller.set_option("first_setup", True)
-    assert controller.session.batch == 1
-    assert [layer.outputs for layer in controller.session.network] == [3]

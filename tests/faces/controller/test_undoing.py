@@ -81,69 +81,11 @@ def test_options_say_the_sizes_of_a_network_that_has_grown(controller: Any) -> N
     assert [layer.outputs for layer in controller.session.network.layers] == [9, 9, 3]
 
 
-def test_an_undo_that_leads_to_another_step_names_it(controller: Any) -> None:
-    controller.step(+1, 2)
-    controller.edit(3, 0.75)
-    controller.undo()
-    assert controller.message == "Undone: weight 3 = 0.75"
-    controller.redo()
-    controller.step(+1, 5)
-    controller.undo()
-    assert controller.message == "Undone: weight 3 = 0.75; it is step 2 now"
-
-
 def test_a_drag_is_told_once(controller: Any) -> None:
     for value in (0.1, 0.2, 0.3):
         controller.edit(3, value, dragged=True)
     controller.undo()
     assert controller.message == "Undone: weight 3 = 0.3"
-
-
-def test_redo_does_again_what_was_undone_last(controller: Any) -> None:
-    controller.edit(3, 0.75)
-    controller.undo()
-    controller.step(+1, 5)
-    one_more(controller)
-    controller.undo()
-    assert controller.message == "Undone: 1 neuron added to layer 0"
-    assert controller.state.redoable == 1
-    controller.stage.then()
-    assert controller.message == "Done again: 1 neuron added to layer 0"
-    assert controller.state.redoable == 0 and controller.session.network.layers[0].outputs == 9
-
-
-def test_undone_one_after_the_other_they_are_done_again_in_order(controller: Any) -> None:
-    controller.edit(3, 0.75)
-    one_more(controller)
-    controller.edit(4, 0.25)
-    changes = ["weight 4 = 0.25", "1 neuron added to layer 0", "weight 3 = 0.75"]
-    for did in changes:
-        controller.undo()
-        assert controller.message == f"Undone: {did}"
-    for did in reversed(changes):
-        controller.redo()
-        assert controller.message == f"Done again: {did}"
-    assert controller.state.redoable == 0
-
-
-def test_a_change_ends_the_way_on_to_another_training(controller: Any) -> None:
-    one_more(controller)
-    controller.undo()
-    controller.edit(3, 0.75)
-    assert controller.state.redoable == 0
-    controller.redo()
-    assert "There is nothing to redo" in controller.message
-    controller.undo()
-    assert controller.message == "Undone: weight 3 = 0.75"
-    controller.redo()
-    assert controller.message == "Done again: weight 3 = 0.75" and controller.state.redoable == 0
-
-
-def test_nothing_to_undo_is_a_sentence(controller: Any) -> None:
-    controller.undo()
-    assert "There is nothing to undo" in controller.message
-    controller.redo()
-    assert "There is nothing to redo" in controller.message
 
 
 # Scenes.
@@ -180,16 +122,6 @@ def test_the_menu_has_each_scene_with_a_line_about_it(controller: Any) -> None:
     assert controller.state.scene == "circle"
     scenes.choose_scene(controller, "choose ...")
     assert controller.state.scene == "circle"
-
-
-def test_a_scene_that_cannot_be_opened_changes_nothing(
-    controller: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = controller.session
-    monkeypatch.setattr(scenes, "load", lambda path: lambda: 1 / 0)
-    scenes.open_scene(controller, "xor")
-    assert controller.session is before and controller.message
-    assert not controller.trail.before and controller.state.scene == "rgb"
 
 
 def test_while_a_scene_is_made_it_says_so_and_nothing_waits(

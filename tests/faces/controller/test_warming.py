@@ -14,7 +14,6 @@ from numba.core.dispatcher import Dispatcher
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import text
-from scalarviz.core.formulas import activations
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import LOSSES
 from scalarviz.core.formulas.table import Formula
@@ -24,10 +23,8 @@ from scalarviz.engines.cpu import calls
 from scalarviz.engines.every_kernel import every_kernel
 from scalarviz.engines.expression import cpu as expression
 from scalarviz.engines.expression import kernels
-from scalarviz.engines.registry import ENGINES
-from scalarviz.faces.controller import precompile, presets, trail, warming
+from scalarviz.faces.controller import precompile, presets, warming
 from scalarviz.faces.controller.files import export_to, open_run, save
-from scalarviz.faces.controller.options import Options
 from scalarviz.faces.scenefiles.find import load, scenes
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
@@ -128,19 +125,6 @@ def test_who_branches_off_from_what_objects_did_goes_on_with_kernels(
     assert s.timeline.branch.number == 1
 
 
-def test_objects_that_somebody_has_chosen_stay(make: Any, compiler: Path) -> None:
-    s = network_session()
-    controller = make(s)
-    controller.step(+1)
-    controller.set_engine("cpu")
-    controller.set_engine("python")
-    (compiler / "float32").touch()
-    attended(controller, lambda: not controller.warming.said)
-    controller.step(+1)
-    controller.attend()
-    assert s.engine == "python"
-
-
 def test_an_engine_that_is_chosen_does_the_work_as_soon_as_it_can(
     make: Any, compiler: Path
 ) -> None:
@@ -224,42 +208,6 @@ def test_a_change_while_it_plays_waits_for_its_kernels_and_then_plays_on(
     assert not controller.state.status
 
 
-def test_a_pause_meanwhile_stays_one(make: Any, compiler: Path) -> None:
-    s = network_session()
-    controller = make(s)
-    controller.warming.held = True
-    controller.play_soon()
-    controller.pause()
-    controller.warming.held = False
-    controller.attend()
-    assert not s.playing
-
-
-def test_from_a_training_that_is_held_the_way_leads_back(make: Any, compiler: Path) -> None:
-    s = network_session("python")
-    controller = make(s)
-    held = network_session(batch=1)
-    show = Show(held, steps=1_000_000)
-    trail.go_on(controller, show, Options(None, show), "another one opened")
-    controller.warming.held = True
-    controller.look_at_kernels = lambda: None
-    controller.undo()
-    assert controller.session is s and controller.message == "Undone: another one opened"
-
-
-def test_a_training_that_is_left_has_its_own_engine_again(make: Any, compiler: Path) -> None:
-    s = network_session()
-    controller = make(s)
-    assert s.engine == "python"
-    show = Show(network_session("python"), steps=1_000_000)
-    trail.go_on(controller, show, Options(None, show), "another one opened")
-    assert s.engine == "cpu"
-    controller.undo()
-    assert controller.session is s and s.engine == "python"
-    (compiler / "float32").touch()
-    attended(controller, lambda: s.engine == "cpu")
-
-
 def test_a_weight_that_is_used_at_many_places_is_work_for_each() -> None:
     work = {}
     for name in ("rgb", "digits"):
@@ -282,25 +230,6 @@ def test_a_run_is_opened_when_its_kernels_are_there(make: Any, compiler: Path) -
     assert "none.safetensors" in controller.message
 
 
-def test_a_run_of_an_engine_that_is_not_here_does_not_wait_for_it(
-    make: Any, compiler: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    s = network_session("python")
-    trainer = s.trainer
-    needs = s.network, trainer.batches, [trainer.loss, sv.SGD(0.5)]
-    monkeypatch.setattr(
-        precompile, "needs_of_run", lambda path: (*needs, {"cuda", "cpu", "python"})
-    )
-    kind = precompile.kind_of(s, "cpu")
-    cuda = replace(ENGINES["cuda"], lack=lambda: "no GPU")
-    monkeypatch.setitem(ENGINES, "cuda", cuda)
-    assert kind.startswith("float32:")
-    assert precompile.kinds_of_run("it") == [kind]
-    monkeypatch.setitem(ENGINES, "cuda", replace(cuda, lack=str))
-    on_gpu, on_cpu = sorted(precompile.kinds_of_run("it"))
-    assert on_cpu == kind and on_gpu.startswith("cuda-float32:")
-
-
 def test_a_compiled_function_waits_for_its_own(make: Any, compiler: Path) -> None:
     slope = sv.Value(0.5)
     line = sv.compile(lambda x: slope * x, inputs=1)
@@ -313,28 +242,6 @@ def test_a_compiled_function_waits_for_its_own(make: Any, compiler: Path) -> Non
     controller.step(+1)
     (compiler / "expression-float64").touch()
     attended(controller, lambda: s.engine == "cpu")
-
-
-def test_a_formula_that_is_added_meanwhile_is_compiled_too(
-    make: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr(precompile, "is_ready", lambda kind: asked.append(kind) or True)
-    controller = make(network_session())
-    own = Formula("own", activations.relu, (activations.relu_derivative,))
-    monkeypatch.setitem(ACTIVATIONS, "own", own)
-    controller.set_activation(0, "own")
-    rows = [{unit.row for unit in precompile._units[kind][0]} for kind in (asked[0], asked[-1])]
-    assert own not in rows[0] and own in rows[1]
-
-
-def test_who_leaves_takes_the_engine_along(make: Any) -> None:
-    s = network_session()
-    controller = make(s)
-    controller.step(+1)
-    controller.quit()
-    controller.warming.leave()
-    assert s.engine == "cpu" and not controller.warming.said
 
 
 def test_where_another_process_fails_a_thread_of_this_one_compiles(

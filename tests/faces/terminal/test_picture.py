@@ -61,10 +61,6 @@ def test_what_is_learned_stands_below_the_loss_in_words(
     assert "─╯" in lines[title - 1] and "10 steps a second" in lines[title + 3]
 
 
-def test_a_low_terminal_keeps_its_lines_for_the_loss(moment: TerminalFrame) -> None:
-    assert "a map" not in "".join(screen(moment, 80, 17))
-
-
 # The head and the curve.
 
 
@@ -120,13 +116,6 @@ def test_a_curve_has_no_holes() -> None:
 
 def test_more_losses_than_columns_are_averaged_not_skipped() -> None:
     assert heights(np.array([1.0, 100.0, 10.0, 1000.0]), 2).tolist() == [1.0, 2.0]
-
-
-def test_losses_that_no_logarithm_can_show_are_left_out() -> None:
-    lines = curve_text(np.array([1.0, 0.0, np.inf, np.nan, 0.1]), 40, 6)
-    assert lines[0].strip().startswith("1┤")
-    assert lines[-1].endswith("5 steps")
-    assert curve_text(np.zeros(0), 40, 6) == ["no loss yet"]
 
 
 @pytest.mark.parametrize("value", [1e-7, 0.3, 0.999999999999999, 1.0, 7.3, 999.9999999999999])

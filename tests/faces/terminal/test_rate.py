@@ -37,11 +37,6 @@ def test_steps_come_at_the_opening_speed_and_none_after_the_last(fake, clock) ->
     assert run(pace, clock, 3.0, last=40) == 40
 
 
-def test_asked_for_speeds_come_before_the_opening(fake, clock) -> None:
-    assert run(Pace(fake(speed=10.0), 100.0), clock, 2.0) == pytest.approx(200, abs=5)
-    assert run(Pace(fake(speed=10.0), 0.0), clock, 2.0) == pytest.approx(2000, rel=0.05)
-
-
 def test_so_many_steps_a_picture(fake, clock) -> None:
     assert run(Pace(fake(frame=7)), clock, 1.0) == 7 * 20
 
@@ -57,15 +52,6 @@ def test_a_pause_is_no_part_of_the_opening_and_nothing_is_caught_up(fake, clock)
     assert pace.note == "10 steps a second at first"
     run(pace, clock, 3.0)
     assert pace.note == "twice as fast every 3 seconds"
-
-
-def test_beginning_again_keeps_the_speed(fake, clock) -> None:
-    pace = Pace(fake(speed=10.0))
-    run(pace, clock, 20.0)
-    pace.stop()
-    pace.session.step_index = 0
-    pace.start()
-    assert run(pace, clock, 1.0) > 200
 
 
 @pytest.mark.parametrize("seconds", [1e-6, 1e-3, 0.5])

@@ -24,25 +24,12 @@ from scalarviz.pictures.draw2d.colors import to_bytes
 from scalarviz.pictures.export.rate import Pace
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
-from tests.sessions import advanced
 from tests.wording import refused
 
 
 @pytest.fixture
 def watching(show: Show) -> TerminalSession:
     return TerminalSession(show, Pace(show), 2000, Console(), Keep())
-
-
-# What is shown.
-
-
-def test_a_moment_has_the_numbers_of_the_session(watching: TerminalSession) -> None:
-    s = advanced(watching.session, 3)
-    moment = watching.moment("a note")
-    assert (moment.title, moment.step, moment.steps, moment.note) == ("colours", 3, 2000, "a note")
-    assert (moment.learning_rate, moment.engine, moment.epoch) == (0.5, "python", 3 / 8)
-    assert moment.losses.tolist() == s.losses.tolist() and len(moment.losses) == 3
-    assert moment.held_out is not None and moment.exhibit is not None
 
 
 # Keys.
@@ -61,16 +48,6 @@ def test_arrows_go_a_step_on_and_back_and_pause(watching: TerminalSession) -> No
     assert pressed(watching, "left", "left").network.bank.value.tolist() == before
 
 
-def test_stops_and_commas_go_by_operations_and_the_line_says_where(
-    watching: TerminalSession,
-) -> None:
-    assert watching.note() == "as fast as it goes"
-    pressed(watching, "space")
-    assert watching.note() == "paused  done: nothing  next: zero_grad"
-    pressed(watching, ".", ".", ".", ",")
-    assert watching.note() == "paused  done: affine 0  next: tanh 0"
-
-
 def test_up_and_down_double_and_halve_the_rate_without_a_pause(watching: TerminalSession) -> None:
     assert pressed(watching, "up", "up", "down").learning_rate == 1.0
     assert not watching.paused
@@ -83,20 +60,10 @@ def test_space_pauses_and_goes_on(watching: TerminalSession) -> None:
     assert not watching.paused
 
 
-def test_resetting_brings_the_same_initial_weights(watching: TerminalSession) -> None:
-    before = watching.session.network.bank.value.tolist()
-    s = pressed(watching, "right", "up", "right", "r")
-    assert s.step_index == 0 and s.network.bank.value.tolist() == before
-
-
 def test_going_on_by_hand_beyond_the_end_moves_the_end(watching: TerminalSession) -> None:
     watching.end = 1
     pressed(watching, "right", "right", "right", "space")
     assert watching.end == 4 and not watching.paused
-
-
-def test_other_keys_do_nothing(watching: TerminalSession) -> None:
-    assert pressed(watching, "x", "\t", "").step_index == 0 and not watching.leave
 
 
 class Typed:
@@ -114,14 +81,6 @@ class Typed:
 def type_keys(patch: pytest.MonkeyPatch, *keys: str) -> None:
     typed = Typed(*keys)
     patch.setattr(terminal, "keyboard", lambda: nullcontext(typed))
-
-
-def test_someone_can_leave_before_the_end(show: Show, tty: Any, monkeypatch: Any) -> None:
-    type_keys(monkeypatch, "space", "right", "right")
-    tty.watch(show, steps=2000, speed=1e-3)
-    assert show.session.step_index == 2 and tty.code == 0
-    assert "paused  done: step  next: zero_grad" in re.sub(r"\x1b[^m]*m", "", tty.getvalue())
-    assert "Stopped at step 2 of 2,000" in tty.getvalue()
 
 
 def test_ctrl_z_gives_the_terminal_back_and_going_on_takes_it_again(
@@ -169,10 +128,6 @@ def test_kernels_are_compiled_before_the_screen_is_taken_and_it_is_said(
     tty.watch(show, steps=3, speed=0)
     before, _, _ = tty.getvalue().partition(ENTER)
     assert done.exists() and "Compiling for float32 networks: 0 s" in before
-
-
-def test_a_bare_session_can_be_watched(colours: sv.Session, tty: Any) -> None:
-    assert "Network 3 -> 8 -> 3" in tty.watch(colours, steps=3, speed=0)
 
 
 class Interrupted:
@@ -301,12 +256,6 @@ def test_what_must_be_compiled_is_compiled_before_the_screen_is_taken(
     session.engine = engine
     terminal.warm_up(session, 10)
     assert session.step_index == len(asked) == steps
-
-
-def test_the_last_picture_says_how_fast_it_went(show: Show, tty: Any) -> None:
-    seen = tty.watch(show, steps=300, speed=0.0)
-    rates = re.findall(r"steps/s\s+(?:\x1b\[[0-9;]*m)*([0-9,]+)", seen)
-    assert rates and rates[-1] != "0"
 
 
 def test_what_overflows_while_one_watches_is_saved(

@@ -3,7 +3,6 @@
 import re
 import signal
 from contextlib import redirect_stdout
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,8 @@ from scalarviz import data
 from scalarviz.errors import FileError, GradientError, InputError
 from scalarviz.faces.controller import autosave
 from scalarviz.faces.controller.autosave import Keep
-from scalarviz.faces.terminal.train import closing, train
+from scalarviz.faces.terminal.train import train
 from scalarviz.pictures.presenter.show import Show
-from scalarviz.training.session.growing import add_neurons
 from tests.sessions import advanced
 from tests.wording import refused
 
@@ -42,28 +40,9 @@ def test_it_says_what_it_is_how_it_goes_and_what_came_of_it(
     assert lines[15].endswith(" Next: more") and len(lines) == 16
 
 
-def test_steps_are_counted_from_where_the_session_is(show: Show) -> None:
-    show.session.advance(5)
-    train(show, 7)
-    assert show.session.step_index == 12
-
-
-def test_what_was_only_looked_at_has_learned_nothing_since_its_step(show: Show) -> None:
-    assert "yet" in closing(show, 0, 0)
-    show.session.advance(5)
-    assert "since step 5" in closing(show, 5, 5)
-    grown = add_neurons(show.session, 0)
-    assert "since step 5" in closing(replace(show, session=grown), 0, 0)
-
-
 def test_so_many_steps_are_refused_that_their_losses_cannot_be_kept(show: Show) -> None:
     with refused(InputError, f"{10**15:,} steps", varies=r"has [\d.]+ .B"):
         train(show, 10**15)
-
-
-def test_without_a_number_it_takes_as_many_steps_as_the_show_says(colours: sv.Session) -> None:
-    train(Show(colours, steps=3))
-    assert colours.step_index == 3
 
 
 @pytest.mark.parametrize("bar", [False, True])
@@ -82,22 +61,6 @@ def test_a_condition_ends_it_and_it_says_which(
         out = capsys.readouterr().out
     assert show.session.step_index == 2
     assert "stopped at step 2: loss < 100 (it is" in out
-
-
-@pytest.mark.parametrize("bar", [False, True])
-def test_a_callback_ends_it_and_it_says_why(
-    show: Show, tty: Any, bar: bool, capsys: pytest.CaptureFixture[str]
-) -> None:
-    show.session.on_step(lambda view: view.stop("that is enough") if view.step == 8 else None)
-    if bar:
-        with redirect_stdout(tty):
-            train(show, 30)
-        said = tty.getvalue()
-    else:
-        train(show, 30)
-        said = capsys.readouterr().out
-    assert show.session.step_index == 8
-    assert "that is enough" in said
 
 
 def test_in_a_terminal_a_bar_fills(show: Show, tty: Any) -> None:
@@ -161,14 +124,6 @@ def test_what_could_not_be_saved_in_the_end_is_refused_at_the_start(tmp_path: Pa
         Keep(tmp_path / "it", 0.0)
 
 
-def test_a_run_goes_on_from_its_file_bit_for_bit(show: Show, tmp_path: Path) -> None:
-    train(show, 10, Keep(tmp_path / "it"))
-    again = sv.Session.load(tmp_path / "it")
-    train(again, 10)
-    show.session.advance(10)
-    assert again.losses.tolist() == show.session.losses.tolist()
-
-
 def test_what_cannot_be_saved_is_refused_before_it_is_trained(show: Show, tmp_path: Path) -> None:
     Keep(tmp_path / "it").check(show.session)
     assert not list(tmp_path.iterdir())
@@ -222,21 +177,6 @@ def test_what_overflows_is_saved_at_a_step_from_which_a_smaller_rate_goes_on(
     assert again.losses[-1] < again.losses[0]
 
 
-def test_what_overflows_is_saved_under_a_name_of_its_own_if_anything_was_learned(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(GradientError) as caught:
-        train(diverging(), 1000, Keep(name="rgb"))
-    assert "Saved to rgb-stopped.safetensors at step 20; --resume" in caught.value.lines[1]
-    net = sv.Network([2, 3, 1], "tanh", seed=0)
-    session = sv.Session(net, data.Xor(), "mse", sv.SGD(1e300), engine="python")
-    with pytest.raises(GradientError) as caught:
-        train(session, 1000, Keep(name="rgb"))
-    assert caught.value.lines[1] == ("Nothing was saved: begin again with --lr 1e+299, or less.")
-    assert [each.name for each in Path().iterdir()] == ["rgb-stopped.safetensors"]
-
-
 def lost(good: int) -> Show:
     """A show whose loss is nan after so many good steps, while its gradients count as 0."""
     net = sv.Network([2, 3, 1], "relu", "linear", dtype="float32", seed=0)
@@ -264,18 +204,6 @@ def test_a_training_whose_loss_is_not_finite_says_so_and_fails(
     again.learning_rate = 0.01
     again.advance(10)
     assert again.loss <= last < first
-
-
-def test_a_loss_that_was_never_finite_leaves_nothing_to_save(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert train(lost(0), 30, Keep(name="it")) == 1
-    assert capsys.readouterr().out.endswith(
-        "The loss is inf from step 1 on, most likely since the learning rate of 0.1 is too large.\n"
-        "Nothing was saved: begin again with --lr 0.01, or less.\n"
-    )
-    assert not list(tmp_path.iterdir())
 
 
 def test_what_cannot_be_saved_after_an_overflow_is_told_with_it(

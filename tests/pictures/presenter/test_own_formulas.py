@@ -431,8 +431,9 @@ def test_what_users_add_is_seen() -> None:
 # Anything.
 
 
-@pytest.mark.parametrize("loss", [*ERRORS, "mse"])
-@pytest.mark.parametrize("optimizer", [*MOVES, "sgd"])
+@pytest.mark.parametrize(
+    ("loss", "optimizer"), [*((loss, "sgd") for loss in ERRORS), *(("mse", name) for name in MOVES)]
+)
 def test_nothing_is_empty(loss: str, optimizer: str) -> None:
     s = session(loss, optimizer)
     for row in (0, 30, ROW, 58):
