@@ -17,7 +17,6 @@ import pytest
 import scalarviz as sv
 from scalarviz.core.model import away
 from scalarviz.core.model.away import Away
-from scalarviz.engines.cuda.calls import CudaCalls
 from scalarviz.engines.cuda.memory import Memory
 from scalarviz.engines.cuda.run import CudaRun
 from scalarviz.errors import EngineError
@@ -159,15 +158,6 @@ def test_background_play_brings_the_bank_back_as_often_as_it_should(
     assert 3 <= fetched <= most + 2 and calls > fetched
 
 
-def test_a_long_advance_copies_the_bank_at_its_end(copies: Copies) -> None:
-    s = session()
-    s.advance(20)
-    assert copies.calls > 3 and copies.fetched <= 2 and copies.put <= 4
-    copies.clear()
-    s.advance(1)
-    assert (copies.calls, copies.fetched, copies.put) == (1, 1, 0)
-
-
 def test_a_portion_of_several_launches_copies_nothing_between_them(
     copies: Copies, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -296,30 +286,6 @@ def bits(arrays: dict[str, Any], bank: sv.Bank) -> list[bytes]:
     found = [arrays[name].tobytes() for name in ("value", "grad", "state")]
     slots = {name: slot.tobytes() for name, slot in bank.slots.items()}
     return [*found, weight.tobytes(), *(slots[name] for name in sorted(slots))]
-
-
-def test_held_arrays_are_current_after_each_call() -> None:
-    s, other = session(), brought_back(session())
-    ours, theirs = held(s.network), held(other.network)
-
-    def same() -> None:
-        assert ours["value"].tobytes() == theirs["value"].tobytes()
-        assert bits(ours, s.network.bank) == bits(theirs, other.network.bank)
-
-    for each in (s, other):
-        each.advance(5)
-    same()
-    s.play()
-    until(s, 9)
-    s.pause()
-    other.advance(s.step_index - 5)
-    same()
-    for each in (s, other):
-        each.advance(3, "operation")
-    same()
-    for each in (s, other):
-        each.seek(4)
-    same()
 
 
 @pytest.mark.parametrize("stops", [False, True])
@@ -598,37 +564,6 @@ def test_any_actions_give_the_same_numbers(seed: int, tmp_path: Path) -> None:
     loaded.advance(2)
     s.advance(2)
     assert loaded.network.bank.value.tobytes() == s.network.bank.value.tobytes()
-
-
-def test_a_formula_that_is_added_meanwhile_changes_the_memory(interrupted: Any) -> None:
-    s, other = session(), brought_back(session())
-    s.advance(1)
-    asked, found = [0], []
-
-    def outdated(calls: CudaCalls) -> bool:
-        asked[0] += 1
-        found.append(s.network.bank.away.keeper is not None)
-        return asked[0] == 4
-
-    interrupted.setattr(CudaCalls, "outdated", property(outdated))
-    s.advance(20)
-    assert asked[0] > 4 and found[3]
-    other.advance(21)
-    assert s.network.bank.value.tobytes() == other.network.bank.value.tobytes()
-
-
-def test_another_engine_while_it_plays() -> None:
-    s, other = session(), brought_back(session())
-    s.play()
-    until(s, 4)
-    s.to("python")
-    changed = s.timeline.branch.journal[0].step
-    until(s, changed + 2)
-    s.pause()
-    other.advance(changed)
-    other.to("python")
-    other.advance(s.step_index - changed)
-    assert s.network.bank.value.tobytes() == other.network.bank.value.tobytes()
 
 
 # ---- what goes wrong meanwhile -------------------------------------------------------------------

@@ -14,13 +14,12 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.model.operations import KINDS, NONE, Kind
+from scalarviz.core.model.operations import KINDS, Kind
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.core.model.program import Moment
 from scalarviz.data.batches import (
     Batches,
     InOrder,
-    Picked,
     Shuffled,
 )
 from scalarviz.engines.codegen.kernel_choice import InUse
@@ -29,7 +28,7 @@ from scalarviz.engines.cuda.api import cuda
 from scalarviz.engines.cuda.calls import CudaCalls
 from scalarviz.engines.cuda.memory import Memory
 from scalarviz.engines.cuda.run import CudaRun
-from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UpdateError
+from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError
 from tests.engines.agreement import TOLERANCE, Array, difference, numbers
 from tests.engines.every_formula import all_formulas
 from tests.engines.simulator import engine_of, network, pair, reference_steps, run_of, whole_or_not
@@ -59,14 +58,6 @@ def test_two_forwards_before_a_backward_and_what_is_refused() -> None:
     engine.forget()
     with pytest.raises(OrderError):
         engine.newest_batch()
-
-
-def test_a_written_weight_counts_at_once() -> None:
-    net = sv.Network([3, 4, 2])
-    engine, x = engine_of(net), numbers(5, 3)
-    before = engine.evaluate(x)
-    net.parameters()[5].value = 2.0
-    assert (engine.evaluate(x) != before).any()
 
 
 # ---- training -----------------------------------------------------------------------------------
@@ -104,15 +95,6 @@ def test_a_frozen_weight_stands_still_and_counts_in_no_norm() -> None:
     reference_steps(reference, batches, sv.Loss(), optimizer, range(2))
     assert ((net.bank.value != before) == (np.arange(len(net.bank)) != 7)).all()
     assert difference(reference.bank.value, net.bank.value) < TOLERANCE["float64"]
-
-
-def test_an_order_of_many_steps_takes_several_launches(monkeypatch: pytest.MonkeyPatch) -> None:
-    nets = [sv.Network([2, 3, 1], "tanh") for _ in range(2)]
-    batches = Picked(*pair(nets[0]), 5, seed=3)
-    losses = run_of(nets[0], batches).steps(sv.SGD(0.1), 0, 5).losses
-    monkeypatch.setattr("scalarviz.engines.cuda.run.MOST_STEPS", 2)
-    assert (run_of(nets[1], batches).steps(sv.SGD(0.1), 0, 5).losses == losses).all()
-    assert (nets[0].bank.value == nets[1].bank.value).all()
 
 
 # ---- gradients that go bad ----------------------------------------------------------------------
@@ -178,29 +160,6 @@ def test_a_step_that_overflows_ends_the_run_and_is_named(kind: str, whole: bool)
     assert run_of(net, batches, whole=whole).steps(sv.SGD(1e-30), 0, 2).overflow is None
 
 
-def test_a_step_that_overflows_changes_nothing_moment_by_moment() -> None:
-    x = np.random.default_rng(0).random((9, 3))
-    net = sv.Network([3, 3], seed=1)
-    run = run_of(net, InOrder(x, 1e25 * x, 9))
-    run.begin(0)
-    for moment in net.program.moments[:-1]:
-        run.perform(moment, sv.Adam(0.1))
-    before = net.bank.value.copy()
-    with refused(UpdateError, "layer 0, perceptron 0, weight from input 0"):
-        run.perform(net.program.moments[-1], sv.Adam(0.1))
-    assert (net.bank.value == before).all() and not net.bank.slots["v"].any()
-    assert net.bank.step_count == 0
-
-
-@whole_or_not
-def test_a_bad_gradient_can_count_as_zero(whole: bool) -> None:
-    net, batches = diverging()
-    outcome = run_of(net, batches, whole=whole).steps(sv.SGD(1e-6, not_finite="zero"), 0, 3)
-    assert len(outcome.losses) == 3
-    assert outcome.bad == NONE
-    assert np.isfinite(net.bank.value).all()
-
-
 # ---- what is special about a GPU ----------------------------------------------------------------
 
 
@@ -212,11 +171,6 @@ def test_an_operation_of_a_kind_without_kernels_is_refused(monkeypatch: pytest.M
     with refused(EngineError, "'mirror'"):
         net.to("cuda")
     assert net.engine == "python" and net.backward().shape == (1, 2)
-
-
-def test_a_network_that_no_block_has_room_for_runs_kernel_by_kernel() -> None:
-    wide = sv.Network([2, 30_000, 1])  # a block has at most 227 KiB
-    assert not engine_of(wide).run(InOrder(*pair(wide, 9)), sv.Loss()).whole_steps
 
 
 def test_chunks_depend_on_the_batch_and_not_on_the_device() -> None:
@@ -475,24 +429,6 @@ def test_a_card_without_room_is_said_to_have_none_and_all_is_as_before(
     assert (net.bank.value == before.bank.value).all()
 
 
-def test_a_session_that_finds_no_room_on_the_card_stays_where_it_is(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    net = sv.Network([3, 4, 2])
-    data = sv.data.Arrays(*pair(net))
-    session = sv.Session(net, data, optimizer=sv.Adam(0.1), engine="python")
-    session.advance(2)
-    card = Card(10, monkeypatch)
-    with refused(EngineError, TOO_LITTLE):
-        session.to("cuda")
-    assert (session.engine, session.step_index) == ("python", 2)
-    session.advance(1)
-    card.room = 10**9
-    session.to("cuda")
-    session.advance(1)
-    assert (session.engine, session.step_index) == ("cuda", 4)
-
-
 def test_a_formula_that_is_added_takes_no_memory_beside_the_former_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -537,19 +473,6 @@ def test_a_launch_that_fails_leaves_the_numbers_from_before_the_call(
     assert (net.bank.value == before.value).all()
     assert (net.bank.slots["m"] == before.slots["m"]).all()
     assert net.bank.step_count == before.step_count == 1
-
-
-def test_errors_that_are_not_the_cards_are_raised_as_they_are(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def fail(self: Memory) -> None:
-        raise ZeroDivisionError
-
-    net = sv.Network([3, 4, 2])
-    run = run_of(net, InOrder(*pair(net)))
-    monkeypatch.setattr(Memory, "take_plan", fail)
-    with pytest.raises(ZeroDivisionError):
-        run.steps(sv.SGD(0.1), 0, 1)
 
 
 def test_a_session_whose_card_is_lost_goes_on_without_it(monkeypatch: pytest.MonkeyPatch) -> None:

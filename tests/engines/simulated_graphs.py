@@ -14,7 +14,6 @@ from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.data.batches import Batches, InOrder, Picked, Shuffled
 from scalarviz.engines.cuda.graphs import Steps
 from scalarviz.engines.cuda.run import CudaRun
-from tests.engines.agreement import numbers
 from tests.engines.fake_graphs import FakeDriver, Stream
 from tests.engines.simulator import pair, run_of
 
@@ -129,17 +128,6 @@ def test_a_step_takes_as_many_launches_as_it_has_kernels(monkeypatch: pytest.Mon
     run.steps(sv.Adam(0.01), 2, 5)
     assert driver.count("cuGraphLaunch") == 6
     assert driver.count("kernel") == 2 * first  # once more, while they are captured
-
-
-def test_moments_and_verbs_launch_no_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    driver, training = FakeDriver(monkeypatch), plain()
-    run = run_of(training.net, training.batches, whole=False)
-    capture(run)
-    run.begin(0)
-    for moment in training.net.program.moments:
-        run.perform(moment, training.optimizer)
-    run.engine.evaluate(numbers(5, 3))
-    assert set(driver.said) == {"kernel"}
 
 
 def test_the_simulator_captures_nothing() -> None:

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.model.operations import NONE
 from scalarviz.data.batches import InOrder
 from scalarviz.engines.cuda import places, tables
 from scalarviz.errors import EngineError, UpdateError
-from tests.engines.agreement import difference, numbers
-from tests.engines.simulator import NETWORKS, engine_of, fits, network, pair, run_of
+from tests.engines.agreement import numbers
+from tests.engines.simulator import engine_of, run_of
 
 
 def test_a_chunk_is_cut_between_pairs_of_samples() -> None:
@@ -51,33 +50,6 @@ def test_a_dropout_draws_anew_for_every_step_sample_and_layer() -> None:
         assert net.bank.grad[-8:] == pytest.approx(4.0 * (outputs != 0.0).sum(axis=0))
 
 
-def test_a_frozen_norm_learns_with_its_running_statistics() -> None:
-    layers = [sv.Dense(3, 4), sv.BatchNorm(4), sv.Dense(4, 2)]
-    net = sv.Network(layers, dtype="float64", seed=3)
-    net.forward(numbers(9, 3))
-    net.forget()
-    net.layers[1].freeze()
-    other, state = net.copy(), net.bank.state.copy()
-    batches = InOrder(numbers(9, 3), numbers(9, 2), 9)
-    run_of(net, batches, whole=False).steps(sv.SGD(0.1), 0, 3)
-    other.run(batches, sv.Loss("mse")).steps(sv.SGD(0.1), 0, 3)
-    assert (net.bank.state == state).all()
-    assert difference(other.bank.value, net.bank.value) < 1e-12
-
-
-def test_a_step_that_is_refused_leaves_running_statistics_as_they_were() -> None:
-    net = sv.Network([sv.Dense(1, 2, "exp"), sv.BatchNorm(2)], seed=2)
-    net.bank.value[:] = 1.0
-    inputs = np.repeat([[0.5], [500.0]], 9, axis=0) * np.linspace(0.5, 1.0, 18)[:, np.newaxis]
-    once, batches = net.copy(), InOrder(inputs, np.ones((18, 2)), 9)
-    assert run_of(once, batches, whole=False).steps(sv.SGD(0.01), 0, 1).bad == NONE
-    outcome = run_of(net, batches, whole=False).steps(sv.SGD(0.01), 0, 4)
-    assert outcome.bad != NONE
-    assert len(outcome.losses) == 1
-    assert (net.bank.state == once.bank.state).all()
-    assert (net.bank.state[3:] != [0.0, 0.0, 1.0, 1.0]).all()
-
-
 # What goes wrong: the type, and an input that is too large for it.
 TOO_LARGE = {"float32": ("float32", 1e39), "variance": ("float64", 1e155)}
 
@@ -110,20 +82,3 @@ def test_a_step_that_would_lose_a_running_statistic_is_refused_by_name(
             run.perform(good.program.moments[-1], optimizer)
         assert str(caught.value) == said
         assert (good.bank.state == before).all() and (good.bank.value == value).all()
-
-
-def test_running_statistics_can_be_written_and_count_at_once() -> None:
-    net = sv.Network([sv.BatchNorm(3, eps=1e-3)], dtype="float64")
-    norm, engine, x = net.layers[0], engine_of(net), numbers(5, 3)
-    assert isinstance(norm, sv.BatchNorm)
-    norm.running_mean[:], norm.running_variance[:] = [1.0, 2.0, 3.0], 3.999
-    assert engine.evaluate(x) == pytest.approx((x - [1.0, 2.0, 3.0]) / 2.0)
-    engine.forward(x)
-    assert norm.running_mean == pytest.approx(0.9 * np.array([1, 2, 3]) + 0.1 * x.mean(axis=0))
-    assert norm.running_variance == pytest.approx(0.9 * 3.999 + 0.1 * x.var(axis=0, ddof=1))
-
-
-def test_networks_with_convolutions_or_statistics_of_the_batch_run_kernel_by_kernel() -> None:
-    for name in NETWORKS:
-        net = network(name)
-        assert engine_of(net).run(InOrder(*pair(net, 9)), sv.Loss()).whole_steps == fits(net)

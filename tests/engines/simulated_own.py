@@ -67,15 +67,6 @@ def test_what_is_added_later_changes_no_run(loss: str) -> None:
     agree(run, net, sv.optimizer(three, ("a", "b", "c"))(0.01), range(4, 6))
 
 
-def test_what_is_added_again_from_the_same_source_goes_on() -> None:
-    net, loss, kind = network(), sv.Loss(sv.loss(chosen)), sv.optimizer(plain)
-    run = run_of(net.copy(), InOrder(*pair(net)), loss)
-    agree(run, net, kind(0.1), range(2))
-    sv.loss(chosen)
-    sv.optimizer(plain)
-    agree(run, net, kind(0.1), range(2, 4))
-
-
 def half_of(z: float) -> float:
     return 0.5 * z
 

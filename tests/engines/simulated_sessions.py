@@ -66,18 +66,6 @@ def both(loss: str, dtype: Any, train: Callable[[sv.Session], object]) -> list[s
     return sessions
 
 
-@one_type_or_both
-@LOSSES
-def test_class_labels_and_metrics(loss: str, dtype: str) -> None:
-    plain, cuda = both(loss, dtype, lambda session: session.advance(12))
-    steps, accuracy = cuda.metrics["held_out_accuracy"]
-    assert steps.tolist() == [2, 4, 6, 8, 10, 12]
-    assert accuracy[-1] > accuracy[0], "it learns the labels"
-    for session in (plain, cuda):
-        session.seek(5)
-    assert difference(plain.network.bank.value, cuda.network.bank.value) < TOLERANCE[dtype]
-
-
 @LOSSES
 def test_what_a_callback_sees_and_changes(loss: str) -> None:
     seen: list[list[float]] = []
@@ -105,16 +93,6 @@ def test_what_a_callback_sees_and_changes(loss: str) -> None:
     cuda.seek(0)
     cuda.seek(8)
     assert (cuda.network.bank.value == before).all(), "replayed without the callback"
-
-
-def test_early_stopping() -> None:
-    def train(session: sv.Session) -> None:
-        session.on_step(sv.EarlyStopping("held_out_loss", patience=2, min_delta=0.02))
-        session.advance(100)
-
-    _, cuda = both("softmax_cross_entropy", "float64", train)
-    assert "stopped early: held_out_loss was best at step" in cuda.stopped
-    assert 4 <= cuda.step_index < 100
 
 
 def test_a_rate_that_falls_on_a_plateau() -> None:
