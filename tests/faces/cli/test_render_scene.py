@@ -76,7 +76,6 @@ def refuse_to_train(*given: object) -> None:
     [
         ("--theme blue", "unknown theme 'blue': choose one of dark, light"),
         ("--camera front", "unknown camera 'front'"),
-        ("--layout tower", "unknown layout 'tower'"),
         ("--color red", "unknown channel 'red'"),
         ("--cubes red", "unknown channel 'red'"),
         ("--pin 700", "the network has rows 0 to 58, and not 700"),
