@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -106,21 +106,6 @@ def all_values(root: Value) -> list[Value]:
     return [*found, root]
 
 
-def refuse_own(made: list[Value]) -> None:
-    """Raise InputError if a derivative cannot be an expression, before any gradient is changed."""
-    for value in made:
-        if not all(x._takes_values for x in value._inputs):
-            raise InputError(
-                "the gradient of a Weight is a number in its bank and cannot be an expression: "
-                "leave out create_graph, or use Value(w.value) in its place"
-            )
-        if not value._formula.partials:
-            raise InputError(
-                f"the derivative of your own operation {value._op!r} is not known as an expression:"
-                " leave out create_graph, or make it of the operations that Value has"
-            )
-
-
 def formula_text(value: Value) -> str:
     """Return the formula in Python's notation; leaves appear as labels, or else as numbers."""
     text = ""
@@ -163,11 +148,11 @@ def bracketed(value: Value, binds: int) -> list[Value | str]:
     return [value] if own >= binds else ["(", value, ")"]
 
 
-def dot_text(values: Iterable[Value]) -> str:
-    """Return DOT text: a box for each Value, and an oval for each operation."""
+def dot_text(root: Value) -> str:
+    """Return the graph as DOT text for Graphviz: a box a Value, an oval an operation."""
     lines = ["digraph {", "  rankdir=LR;", "  node [shape=box];"]
     names: dict[Value, str] = {}
-    for value in values:
+    for value in all_values(root):
         name = names[value] = f"n{len(names)}"
         numbers = f"data {value.data:.4g} | grad {float(value.grad):.4g}"
         label = f"{value.label} | {numbers}" if value.label else numbers

@@ -6,19 +6,14 @@ are the rows of `OPERATIONS`; this module has the graph of Values and the chain 
 
 from __future__ import annotations
 
-import operator
-import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from scalarviz.base.checks.attributes import Absent
 from scalarviz.base.checks.numbers import answered
-from scalarviz.base.leaf_calls import value_html
-from scalarviz.core.autograd import copies as copies
 from scalarviz.core.autograd import graph as graph
-from scalarviz.core.autograd.plain_math import check_call
+from scalarviz.core.autograd.create_graph import backward_as_values
 from scalarviz.core.autograd.value_methods import ValueMethods
 from scalarviz.core.formulas.arithmetic import OPERATIONS, by_some, no_gradient, one
 from scalarviz.core.formulas.retarget import Target
@@ -140,9 +135,6 @@ class Value(ValueMethods):
 
     __slots__ = ("__dict__", "__weakref__", "_data", "_formula", "_x", "_y", "grad")
 
-    if not TYPE_CHECKING:  # a type checker knows the names by itself
-        value, gradient, requires_grad, numpy, detach = [Absent() for _ in range(5)]
-
     if TYPE_CHECKING:
         data: float
     grad: Any  # a number; after backward(create_graph=True) a Value
@@ -193,28 +185,6 @@ class Value(ValueMethods):
     __neg__ = unary("negate")
     __abs__ = unary("abs")
 
-    # As in PyTorch, comparisons are of data, and the hash is that of the object.
-    __eq__ = graph.compare("equal", operator.eq)
-    __ne__ = graph.compare("not_equal", operator.ne)
-    __lt__ = graph.compare("less", operator.lt)
-    __le__ = graph.compare("less_equal", operator.le)
-    __gt__ = graph.compare("greater", operator.gt)
-    __ge__ = graph.compare("greater_equal", operator.ge)
-    __hash__ = object.__hash__
-    _repr_html_ = value_html
-    __copy__ = copies.shallow
-    __deepcopy__ = copies.deep
-    __getstate__ = copies.state
-    __reduce_ex__ = copies.reduce
-
-    def __float__(self) -> float:
-        check_call(sys._getframe(1))
-        return float(self.data)
-
-    def item(self) -> float:
-        """Return the number, `data`, as in PyTorch."""
-        return self.data
-
     def backward(self, create_graph: bool = False) -> None:
         """Add to the gradient of every leaf the derivative of this Value with respect to it.
 
@@ -233,14 +203,12 @@ class Value(ValueMethods):
         Such a gradient and the Values that it is made of refer to each other: the graph stays in
         memory until `y.zero_grad()` or the garbage collector frees it.
         """
-        made = graph.made_values(self)
         if create_graph:
-            graph.refuse_own(made)
+            backward_as_values(self, Value(1.0), ON_VALUES)
+            return
+        made = graph.made_values(self)
         for value in made:
             value.grad = 0.0
-        if create_graph:
-            self._backward_as_values(made)
-            return
         self.grad += 1
         for value in reversed(made):
             x, y, grad = value._x, value._y, value.grad
@@ -261,15 +229,6 @@ class Value(ValueMethods):
             else:
                 value._backward()
 
-    def _backward_as_values(self, made: list[Value]) -> None:
-        self.grad = total(self.grad, Value(1.0))
-        for value in reversed(made):
-            inputs = value._inputs
-            for x, partial in zip(inputs, value._formula.partials, strict=True):
-                if partial is not no_gradient:
-                    slope = ON_VALUES.retarget(partial)(*inputs, value)
-                    x.grad = total(x.grad, value.grad if partial is one else value.grad * slope)
-
     def _pass_on(self) -> None:
         """Chain rule: add grad times the partial derivative to the gradient of each input."""
         inputs = self._inputs
@@ -286,36 +245,11 @@ class Value(ValueMethods):
     def __repr__(self) -> str:
         return f"Value(data={self.data}, grad={getattr(self.grad, 'data', self.grad)})"
 
-    def __str__(self) -> str:
-        return graph.formula_text(self)
-
-    def to_dot(self) -> str:
-        """Return the graph as DOT text for Graphviz: a box a Value, an oval an operation."""
-        return graph.dot_text(graph.all_values(self))
-
     @property
     def _inputs(self) -> tuple[Value, ...]:
         if self._x is None:
             return ()
         return (self._x, *self._others) if self._y is None else (self._x, self._y)
-
-    # Attributes of micrograd, used by its notebooks and graph drawings.
-    @property
-    def _prev(self) -> set[Value]:
-        return set(self._inputs)
-
-    @property
-    def _op(self) -> str:
-        return self._formula.symbol or self._formula.name
-
-    @property
-    def _backward(self) -> Callable[[], None]:
-        return self._own_backward or self._pass_on
-
-    @_backward.setter
-    def _backward(self, function: Callable[[], None]) -> None:
-        self._set_inputs(Formula(self._op, graph.unknown, ()), *self._inputs)
-        self._own_backward = function
 
 
 if not TYPE_CHECKING:  # operations use the slot itself, which is faster
@@ -325,12 +259,6 @@ for _row in OPERATIONS.values():
     if not _row.symbol:  # rows with a symbol are Python operators
         _make = unary if len(_row.partials) == 1 else function
         setattr(Value, _row.name, _make(_row.name))
-
-
-def total(gradient: Any, more: Value) -> Value:
-    """Return the sum of two gradients, where the first may be the initial 0."""
-    return gradient + more if isinstance(gradient, Value) or gradient != 0 else more
-
 
 # Runs formulas on Values, for derivatives of derivatives.
 ON_VALUES = Target({}, formulas={row.value: function(row.name) for row in OPERATIONS.values()})
