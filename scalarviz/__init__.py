@@ -67,7 +67,7 @@ _HOMES = {
     "AdamW": "core.model.optimizer",
     "compile": "training.network.expression",
     "gradcheck": "training.network.gradcheck",
-    "load": "training.network.network",
+    "load": "training.network.saved",
     "Session": "training.session.session",
     "EarlyStopping": "training.session.plateau",
     "ReduceOnPlateau": "training.session.plateau",
@@ -133,7 +133,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.training.network.expression import compile as compile
     from scalarviz.training.network.gradcheck import gradcheck as gradcheck
     from scalarviz.training.network.network import Network as Network
-    from scalarviz.training.network.network import load as load
+    from scalarviz.training.network.saved import load as load
     from scalarviz.training.session.growing import add_neurons as add_neurons
     from scalarviz.training.session.growing import insert_layer as insert_layer
     from scalarviz.training.session.growing import reinitialize as reinitialize

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from scalarviz.base.checks.attributes import Absent
+
 
 class Scalar:
     """A number: `item` of a subclass returns it."""
 
     __slots__ = ()
+
+    if not TYPE_CHECKING:  # a type checker knows the names by itself
+        numpy, detach = Absent(), Absent()
 
     def item(self) -> float:
         """Return the number, as in PyTorch."""

@@ -46,7 +46,7 @@ class ValueMethods(Scalar):
     __slots__ = ()
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
-        value, gradient, requires_grad, numpy, detach = [Absent() for _ in range(5)]
+        value, gradient, requires_grad = Absent(), Absent(), Absent()
 
     if TYPE_CHECKING:
         data: float

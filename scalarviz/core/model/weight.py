@@ -6,9 +6,8 @@ of each forward that no backward has matched yet.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import final
 
-from scalarviz.base.checks.attributes import Absent
 from scalarviz.base.checks.numbers import answered
 from scalarviz.base.leaf_calls import weight_html
 from scalarviz.core.autograd.value import Value
@@ -51,9 +50,6 @@ class Weight(WeightExpressions, Part):
     """
 
     __slots__ = ("_bank", "_grad", "_inputs", "_value", "index")
-
-    if not TYPE_CHECKING:  # a type checker knows the names by itself
-        numpy, detach = Absent(), Absent()
 
     @answered
     def __init__(self, value: float, *, dtype: str = "float64") -> None:
