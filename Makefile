@@ -41,6 +41,7 @@ lesson-pictures: .venv/ready-to-test ## run the lessons and store what they draw
 	@.venv/bin/python -m tests.faces.notebook.readme_picture
 
 test: lint ## style, types and the tests
+	@.venv/bin/python -m tests.warm
 	@.venv/bin/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder --durations=40
 
 test-all: .venv/ready-to-test-all lint ## the same with the slow tests, and more random examples

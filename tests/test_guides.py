@@ -13,7 +13,14 @@ PAGES = sorted((ROOT / "docs" / "guide").glob("*.md"))
 README = ROOT / "README.md"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+SLOW = ("microgpt", "sweeps")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(p, marks=pytest.mark.slow if p.stem in SLOW else ()) for p in PAGES],
+    ids=lambda page: page.stem,
+)
 def test_the_examples_of_a_page_run(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,6 +80,7 @@ def test_what_apt_cannot_do_is_told_and_ends_it(tmp_path: Path) -> None:
     assert "apt could not install" in ran.complaint and "E: no network" in ran.complaint
 
 
+@pytest.mark.slow
 def test_an_apt_that_never_ends_is_told_in_the_end(tmp_path: Path) -> None:
     ran = Ran(tmp_path, [LOCKED.format("dpkg/")] * 400)
     assert "Could not get lock /var/lib/dpkg/lock" in ran.complaint

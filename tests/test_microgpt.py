@@ -44,6 +44,7 @@ def test_its_gradients_are_those_of_finite_differences(microgpt: Any) -> None:
         assert sum(slopes) / 2.0 == pytest.approx(number.grad, rel=1e-4, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_the_benchmark_times_each_side() -> None:
     assert [*benchmark.SIDES] == ["plain", "value", "compiled"]
     assert benchmark.milliseconds("plain", "1") > 0.0

@@ -78,7 +78,14 @@ def test_every_part_runs(tmp_path: Path) -> None:
     assert len([*(tmp_path / "out").iterdir()]) <= 5
 
 
-@pytest.mark.parametrize("ending", ["raise ValueError('odd')", "os._exit(7)", "time.sleep(60)"])
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "raise ValueError('odd')",
+        "os._exit(7)",
+        pytest.param("time.sleep(60)", marks=pytest.mark.slow),
+    ],
+)
 def test_a_part_that_goes_wrong_is_told_and_the_next_one_runs(
     ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

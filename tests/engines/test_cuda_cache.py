@@ -89,6 +89,7 @@ def test_a_kernel_of_an_operation_is_shared_by_all_that_compute_the_same() -> No
     assert not [each for each in units(net) if each.function is steps.train]
 
 
+@pytest.mark.slow
 def test_kernels_are_compiled_once_and_then_loaded(
     cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

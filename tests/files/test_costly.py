@@ -31,6 +31,7 @@ def costs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return {each["name"]: each for each in map(json.loads, done.stdout.splitlines())}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*REFUSED, *LOADED])
 def test_a_small_file_costs_little(name: str, costs: dict[str, Any]) -> None:
     cost = costs[name]

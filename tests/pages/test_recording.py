@@ -227,6 +227,7 @@ def test_it_goes_over_steps_where_the_training_would_stop_by_itself() -> None:
     assert made.steps == 20 and session.stop_conditions and not session.stopped
 
 
+@pytest.mark.slow
 def test_precision_is_lowered_to_fit_that_of_gradients_first_and_that_is_said() -> None:
     session, page = small(), partial(module.Page, b"x" * 400_000, 0)
     full, less, least = (
@@ -243,6 +244,7 @@ def test_precision_is_lowered_to_fit_that_of_gradients_first_and_that_is_said() 
         recording_of(session, probe_of(session), 50, 1, 3_000)
 
 
+@pytest.mark.slow
 def test_what_is_not_recorded_leaves_room_to_what_is(monkeypatch: pytest.MonkeyPatch) -> None:
     session = small()
     made = page_of(session, engine=False, steps=200)

@@ -19,6 +19,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_it_notices_what_changed(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert unchanged.compare(written) == []
 

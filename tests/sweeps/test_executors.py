@@ -40,6 +40,7 @@ def here() -> list[tuple[str, ...]]:
     return digests_here()
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_bits(here: list[tuple[str, ...]]) -> None:
     runs = sv.sweep(xor, GRID, seeds=range(4), executor="processes", success=close)
     seen = list(runs.train(30))

@@ -18,6 +18,7 @@ def wait(runs: Any) -> None:
     until(lambda: not runs.playing)
 
 
+@pytest.mark.slow
 def test_a_sweep_plays_pauses_and_goes_on_to_the_same_bits() -> None:
     runs = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(4))
     runs.play(3000, every=10)

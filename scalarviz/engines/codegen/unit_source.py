@@ -61,10 +61,10 @@ from numba.core.ccallback import CFunc
 OPTIONS = {{"error_model": "numpy", "nogil": True}}  # x / 0 is infinite, and no exception
 INNER = {{**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}}
 REORDERED = {{"contract", "reassoc", "nsz"}}  # NaN and infinity keep their meaning
-exact = numba.njit(fastmath=False, forceinline=True, **OPTIONS)
-elementary = numba.njit(fastmath={{"contract", "nsz"}}, forceinline=True, **OPTIONS)
-formula = numba.njit(fastmath=REORDERED, forceinline=True, **OPTIONS)
-inlined = numba.njit(inline="always", **OPTIONS)
+exact = numba.njit(fastmath=False, forceinline=True, **INNER)
+elementary = numba.njit(fastmath={{"contract", "nsz"}}, forceinline=True, **INNER)
+formula = numba.njit(fastmath=REORDERED, forceinline=True, **INNER)
+inlined = numba.njit(inline="always", **INNER)
 inner = numba.njit(fastmath=REORDERED, **INNER)
 Real = np.{dtype}
 '''

@@ -70,6 +70,7 @@ def test_discarded_graphs_leave_memory_flat() -> None:
     assert after - before < 2000
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_collector")
 def test_gradients_that_are_expressions_are_freed_by_zero_grad() -> None:
     x = Value(0.7)
@@ -99,6 +100,7 @@ def test_a_chain_of_100_000_operations() -> None:
     assert x.grad == 0
 
 
+@pytest.mark.slow
 def test_a_chain_of_100_000_can_be_differentiated_twice() -> None:
     x = Value(1.0)
     y = x * x
@@ -112,6 +114,7 @@ def test_a_chain_of_100_000_can_be_differentiated_twice() -> None:
     slope.zero_grad()
 
 
+@pytest.mark.slow
 def test_a_chain_of_a_million_can_be_dropped() -> None:
     _, y = chain(1_000_000)
     alive = weakref.ref(y)

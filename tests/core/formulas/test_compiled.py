@@ -93,6 +93,7 @@ def body(llvm: str) -> str:
     return llvm[llvm.index("define ") : llvm.index("\n}", llvm.index("define "))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formula", unique(SCALAR_FORMULAS + ROW_WISE))
 def test_a_formula_compiles_for_the_gpu_and_stays_float32(
     formula: Callable[..., Any], compile_ptx: Callable[..., str]

@@ -352,6 +352,7 @@ def test_a_training_stops_where_it_is_told_to(run: Any) -> None:
     assert "--stop-when" in run("train", "rgb", "--help").out
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a current folder cannot be removed")
 def test_in_a_removed_folder_it_trains_and_says_where_nothing_can_be_kept(tmp_path: Path) -> None:
     def ran(*words: str) -> tuple[int, str, str]:

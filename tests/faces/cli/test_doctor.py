@@ -79,6 +79,7 @@ def test_kernels_can_be_compiled_before_a_class() -> None:
     assert "-m scalarviz warm" in text
 
 
+@pytest.mark.slow
 def test_slow_pictures_are_said_to_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probes, "SMOOTH", 1e9)
     found = answer("pictures")

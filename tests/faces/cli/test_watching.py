@@ -171,6 +171,7 @@ class Fallen:
         raise DisplayError("OpenGL is refused here; without a window") from DisplayError("refused")
 
 
+@pytest.mark.slow
 def test_a_context_that_is_refused_is_no_window(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

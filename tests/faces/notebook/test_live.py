@@ -260,6 +260,7 @@ def test_it_plays_while_the_kernel_is_free_and_draws_it() -> None:
     run(program)
 
 
+@pytest.mark.slow
 def test_the_tour_is_shown_and_skipped_there_too() -> None:
     async def program() -> None:
         session = inverting()

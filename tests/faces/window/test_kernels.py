@@ -25,6 +25,7 @@ def bare(screen: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) ->
     return {**screen, "SCALARVIZ_CACHE_DIR": folder, "NUMBA_CACHE_DIR": folder}
 
 
+@pytest.mark.slow
 def test_a_first_start_does_not_freeze(bare: Mapping[str, str]) -> None:
     wrong = run([QUICK], bare, "kernel_cases")[QUICK]
     assert not wrong, wrong

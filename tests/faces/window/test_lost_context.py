@@ -5,6 +5,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -15,6 +17,7 @@ def run(screen: Mapping[str, str], times: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_a_window_goes_on_after_one_lost_frame(screen: Mapping[str, str]) -> None:
     said = run(screen, "once")
     assert "frames True colors True" in said and "code 0" in said

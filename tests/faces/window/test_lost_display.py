@@ -40,6 +40,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="it is an X server that is lost")
 def test_a_lost_display_ends_the_training_and_saves_it(
     tmp_path: Path, screen: Mapping[str, str]

@@ -25,6 +25,7 @@ def quickly(screen: Mapping[str, str]) -> dict[str, str]:
     return run(QUICK, screen, "several_cases")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", QUICK)
 def test_several_sessions_in_one_window(case: str, quickly: Mapping[str, str]) -> None:
     assert not quickly[case], quickly[case]

@@ -29,22 +29,13 @@ CASES = [
 ]
 QUICK = (
     "case_space_plays_and_pauses",
-    "case_the_picture_shows_the_step_that_stands_below_it",
     "case_stops_and_commas_go_by_operations",
     "case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch",
-    "case_the_picture_is_drawn_in_the_theme",
-    "case_the_controls_leave_the_room_to_the_picture",
     "case_the_panel_stands_beside_the_picture_or_covers_its_stage_alone",
-    "case_f11_fills_the_screen_and_escape_leaves_it_first",
-    "case_a_presentation_has_controls_while_the_mouse_is_near_them",
     "case_closing_ends_every_thread",
     "case_a_file_that_is_being_written_has_a_bar_and_a_button_that_cancels_it",
-    "case_a_link_is_copied_and_leads_back_here",
     "case_a_scene_is_chosen_from_its_menu_and_undo_leads_back",
-    "case_closing_asks_what_becomes_of_a_file_that_is_being_written",
-    "case_a_second_ctrl_c_ends_it_at_once",
     "case_an_error_in_drawing_is_raised_where_it_was_opened",
-    "case_a_window_has_the_size_that_is_asked_for",
 )
 
 

@@ -249,6 +249,7 @@ def test_a_video_has_a_bar_of_its_pictures_and_none_inside_it(
         records(tmp_path, progress="no")
 
 
+@pytest.mark.slow
 def test_a_storyboard_has_a_bar_of_its_pictures(
     studio: Any, tmp_path: Path, clock: Clock, tty: Tty
 ) -> None:

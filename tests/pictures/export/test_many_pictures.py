@@ -7,6 +7,7 @@ from tests.pictures.export.many_pictures import MOST, grown, linux
 pytestmark = [linux, pytest.mark.usefixtures("studio")]
 
 
+@pytest.mark.slow
 def test_pictures_of_any_size_leave_no_memory_behind() -> None:
     assert grown("picture", 24) < MOST
 

@@ -210,6 +210,7 @@ def test_a_time_of_operations_is_a_time_and_goes_with_operations(
     assert session.step_index == 0
 
 
+@pytest.mark.slow
 def test_in_a_video_light_moves_in_every_operation_and_its_caption_can_be_read(
     session: sv.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -251,6 +251,7 @@ def run(backend: str, environment: Mapping[str, str]) -> list[str]:
 SEEN = ["colors 13 of 13", "lines before True, behind True", "followed True", "colors 13 of 13"]
 
 
+@pytest.mark.slow
 def test_in_a_window_of_qt(screen: Mapping[str, str]) -> None:
     assert run("pyside6", screen) == [*SEEN, "removed True"]
 

@@ -72,6 +72,7 @@ def _bytes(data: bytes) -> Any:
     return BytesIO(data)
 
 
+@pytest.mark.slow
 def test_a_window_calls_for_them(screen: Mapping[str, str]) -> None:
     command = [sys.executable, "-m", "tests.pictures.presenter.nodes_of_users"]
     done = subprocess.run(command, env=screen, cwd=ROOT, capture_output=True, text=True)

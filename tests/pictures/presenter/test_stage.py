@@ -111,7 +111,7 @@ def test_at_rest_and_while_it_plays_there_is_a_caption(stage: Stage) -> None:
 # Channels and scales.
 
 
-@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("theme", ["dark", pytest.param("light", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("per_layer", [False, True])
 def test_each_channel_is_what_it_says(
     studio: Studio, colours: sv.Session, faced: None, theme: str, per_layer: bool
@@ -296,6 +296,7 @@ def test_twice_the_pixels_show_the_same(studio: Studio, stage: Stage, ratio: int
     assert np.abs(halved - once).mean() < 3.0
 
 
+@pytest.mark.slow
 def test_the_eye_may_stand_in_the_middle_of_the_scene(studio: Studio) -> None:
     net = sv.Network([3, *[8, 5, 9, 4] * 4, 3], "tanh", output="sigmoid", seed=0)
     session = sv.Session(net, data.Rgb(levels=4), batch=4, optimizer=sv.SGD(0.1), engine="python")

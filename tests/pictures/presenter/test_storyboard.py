@@ -24,6 +24,7 @@ BRIGHT = {
 }
 
 
+@pytest.mark.slow
 def test_what_takes_no_part_is_dim(walk: Walk) -> None:
     seen = []
     for _ in NAMES:

@@ -15,7 +15,8 @@ from scalarviz.pictures.view.scene.frame import Projection
 from scalarviz.pictures.view.scenery import draw_heads
 from tests.pictures.view.measures import Words, look, maps_of, projection, stage_of, trained
 
-SIZES = [(1280, 800), (800, 500), (640, 420), (1920, 1080), (1000, 1000)]
+SIZES = [(1280, 800), (640, 420)]
+MORE_SIZES = [(800, 500), (1920, 1080), (1000, 1000)]
 SMALL = ["rgb", "xor", "xnor", "circle", "expression", "1-1"]
 LARGE = ["normalized", "5x17", "2-200-2", "retrain", "digits"]
 HUGE = ["texture", "12-64x4-3"]
@@ -23,7 +24,11 @@ FINE = 3  # samples a side of a pixel: cubes of thirteen thousand weights have f
 every_scene = pytest.mark.parametrize(
     "name", [*SMALL, *(pytest.param(each, marks=pytest.mark.slow) for each in LARGE + HUGE)]
 )
-every_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+every_size = pytest.mark.parametrize(
+    "size",
+    [*SIZES, *(pytest.param(each, marks=pytest.mark.slow) for each in MORE_SIZES)],
+    ids=lambda size: f"{size[0]}x{size[1]}",
+)
 
 
 # The edge is the geometric mean of the sides of the box around what is seen of a cube. 13,507

@@ -124,6 +124,7 @@ def test_a_session_stays_where_it_is_when_ctrl_c_ends_what_only_looks(
     assert count > 5
 
 
+@pytest.mark.slow
 def test_sessions_on_one_clock_go_on_after_ctrl_c() -> None:
     sessions = [training(), training()]
     clock = SharedClock(sessions)
