@@ -31,12 +31,12 @@ from scalarviz.faces.controller.export import Exports
 from scalarviz.faces.controller.guide import Guide
 from scalarviz.faces.controller.hand import Hand
 from scalarviz.faces.controller.options import Options, Recipe
-from scalarviz.faces.controller.picture import PictureProtocol
 from scalarviz.faces.controller.play import Playing
 from scalarviz.faces.controller.precompile import kind_of
 from scalarviz.faces.controller.state import UNITS, State, state_of, units_of
 from scalarviz.faces.controller.warming import Warming
 from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.side_by_side import AnyStage
 from scalarviz.training.session.branches import Branch
 from scalarviz.training.session.session import Session, Unit
 from scalarviz.training.session.settings_now import settings_now
@@ -70,14 +70,14 @@ class Controller:
     def __init__(
         self,
         show: Show,
-        stage: PictureProtocol,
+        stage: AnyStage,
         recipe: Recipe | None = None,
         *,
         steps: int | None = None,
         speed: float | None = None,
     ) -> None:
         self.show, self.own_session = show, show.session
-        self.stage: PictureProtocol = stage
+        self.stage: AnyStage = stage
         self.unit: Unit = "step"
         self.message = ""
         self.measured = 0.0

@@ -28,11 +28,11 @@ from scalarviz.base.texts import text
 from scalarviz.core.formulas.table import pick
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.faces.controller.clicks import without_code
-from scalarviz.faces.controller.picture import PictureProtocol
 from scalarviz.files.atomic import check_place
 from scalarviz.files.runs import save_timeline
 from scalarviz.pictures.presenter.several import Several
 from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.side_by_side import AnyStage
 from scalarviz.pictures.view.frame_data import Work
 from scalarviz.training.session.session import Session
 
@@ -55,7 +55,7 @@ class Task:
 
 
 def task_of(
-    shows: Sequence[Show], stage: PictureProtocol, path: Path, what: str = "", pin: object = None
+    shows: Sequence[Show], stage: AnyStage, path: Path, what: str = "", pin: object = None
 ) -> Task:
     """Return the task to draw a show as it is seen, or several side by side.
 

@@ -12,11 +12,11 @@ from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.export import Task, task_of
 from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.options import Options
-from scalarviz.faces.controller.picture import PictureProtocol
 from scalarviz.faces.controller.precompile import kinds_of_run
 from scalarviz.faces.controller.trail import go_on
 from scalarviz.files.runs import check_saving
 from scalarviz.pictures.presenter.show import Show
+from scalarviz.pictures.presenter.side_by_side import AnyStage
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.settings_now import settings_now
 
@@ -128,6 +128,6 @@ def begin(controller: Controller, task: Task) -> None:
     controller.do(partial(exports.start, task), kept=True)
 
 
-def pinned_of(stage: PictureProtocol) -> object:
+def pinned_of(stage: AnyStage) -> object:
     """Return what is pinned, as the `pin` of a picture."""
     return stage.pinned if stage.pinned_neuron is None else stage.pinned_neuron

@@ -17,13 +17,12 @@ from scalarviz.faces.controller.control import Control
 from scalarviz.faces.controller.controller import AT_ONCE, CHANNELS, Controller
 from scalarviz.faces.controller.guide import OPERATION, READABLE, Walk
 from scalarviz.faces.controller.options import Recipe
-from scalarviz.faces.controller.picture import PictureProtocol
 from scalarviz.faces.controller.play import Playing
 from scalarviz.faces.controller.state import UNITS, State, state_of, units_of
 from scalarviz.faces.controller.walking import walk
 from scalarviz.pictures.presenter.answers import AT_ONCE as PATIENCE
 from scalarviz.pictures.presenter.several import Several
-from scalarviz.pictures.presenter.side_by_side import SideBySide
+from scalarviz.pictures.presenter.side_by_side import AnyStage, SideBySide
 from scalarviz.training.session.here import Here
 from scalarviz.training.session.session import Unit
 from scalarviz.training.session.shared_clock import Halted, SharedClock
@@ -44,13 +43,13 @@ class Group:
     def __init__(
         self,
         members: Sequence[Controller],
-        stage: PictureProtocol,
+        stage: AnyStage,
         *,
         steps: int | None = None,
         speed: float | None = None,
     ) -> None:
         self.members = list(members)
-        self.stage: PictureProtocol = stage
+        self.stage: AnyStage = stage
         self.together = len(self.members) > 1
         self.unit: Unit = "step"
         self.measured = 0.0
@@ -76,7 +75,7 @@ class Group:
 
     @staticmethod
     def side_by_side(
-        stage: PictureProtocol,
+        stage: AnyStage,
         recipes: Sequence[Recipe | None] = (),
         *,
         steps: int | None = None,

@@ -197,7 +197,7 @@ def pinned_of(session: Session, row: int | None) -> PinnedWeight | None:
 def state_of(controller: Controller, here: Here | None = None) -> State:
     """Return everything that controls show; reads plain attributes without a lock.
 
-    here  where the session stood when the next picture was read, of `PictureProtocol.read`, so
+    here  where the session stood when the next picture was read, of `Stage.read`, so
           that both show the same moment; by default where it stands now
     """
     session, stage, timeline = controller.session, controller.stage, controller.session.timeline

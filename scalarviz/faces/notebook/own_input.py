@@ -64,7 +64,7 @@ class OwnInput:
 
     def _button(self, offer: str) -> Any:
         made = ipywidgets.Button(description=offer, layout=Layout(width="auto"))
-        made.on_click(lambda _: self._soon(None, partial(self._group.lead.stage.take, offer)))
+        made.on_click(lambda _: self._soon(None, partial(self._group.lead.stage.press, offer)))
         return made
 
     def _picked(self, change: Any) -> None:

@@ -16,8 +16,7 @@ from scalarviz.errors import InputError
 from scalarviz.pictures.presenter.pointed_panes import Pin
 from scalarviz.pictures.presenter.several import Several
 from scalarviz.pictures.presenter.show import Show
-from scalarviz.pictures.presenter.side_by_side import SideBySide, stage_of
-from scalarviz.pictures.presenter.stage import Stage
+from scalarviz.pictures.presenter.side_by_side import AnyStage, stage_of
 from scalarviz.pictures.view.scene.camera import Camera
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ class RenderOptions:
             pass
 
     @contextmanager
-    def on(self, show: object) -> Iterator[Stage | SideBySide]:
+    def on(self, show: object) -> Iterator[AnyStage]:
         """Return what draws a session, or several, with these options; closed with the block."""
         stage = self._stage(show)
         try:
@@ -91,7 +90,7 @@ class RenderOptions:
         finally:
             stage.leave()
 
-    def _stage(self, show: object) -> Stage | SideBySide:
+    def _stage(self, show: object) -> AnyStage:
         name = self.camera if isinstance(self.camera, str) else "perspective"
         stage = stage_of(show, self.theme, name, reduced_motion=True)
         stage.silent = True
@@ -134,7 +133,7 @@ def shown(given: object) -> Show | Several:
     return several if len(several.shows) > 1 else several.shows[0]
 
 
-def drawn(canvas: Any, stage: Stage | SideBySide | SweepStage, look: RenderOptions) -> Frame:
+def drawn(canvas: Any, stage: AnyStage | SweepStage, look: RenderOptions) -> Frame:
     """Return the stage as rendered pixels."""
     frame: Frame = canvas.frame(stage.draw, look.ratio, look.samples)
     return frame

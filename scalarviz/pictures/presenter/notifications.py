@@ -30,34 +30,46 @@ class Notice:
         return max(BUTTON if self.action else SECONDS, len(self.text) / LETTERS)
 
 
-@final
-class Messages:
-    """Current notices and offers; `status` and `work` stay until they are cleared.
+class Messages(ABC):
+    """The part of a stage that is about messages: notices and offers.
 
-    `end_work` is called by the button of the work.
+    status    message that stays until it is cleared
+    work      work in the background, which stays until it is cleared; or None
+    end_work  called by the button of the work
     """
 
     def __init__(self) -> None:
         self.status = ""
         self.work: Work | None = None
         self.end_work: Callable[[], object] = lambda: None
-        self._now = math.inf  # until the first tick
+        self._clock = math.inf  # until the first tick
         self._notices: list[Notice] = []
         self._offers: dict[str, Callable[[], None]] = {}
 
-    def notice(self, text: str, action: str, then: Callable[[], None] | None) -> None:
-        """Add a notice in place of the one of its kind, with a button or without."""
+    @abstractmethod
+    def tick(self, now: float) -> bool:
+        """Advance to the time `now`; return whether something moves by itself."""
+
+    @final
+    def notice(self, text: str, action: str = "", then: Callable[[], None] | None = None) -> None:
+        """Show a message for some seconds, in place of the one of its kind.
+
+        `action` is the label of its button, or "".
+        """
         kept = [each for each in self._notices if bool(each.action) != bool(action)]
         notice = Notice(text, action, then, 0.0)
-        notice.until = self._now + notice.seconds
+        notice.until = self._clock + notice.seconds
         self._notices = [*kept, notice]
 
+    @final
     def offer(self, offers: Mapping[str, Callable[[], None]]) -> None:
+        """Show large buttons; an empty mapping removes them."""
         self._offers = dict(offers)
 
-    def tick(self, now: float) -> bool:
+    @final
+    def expire(self, now: float) -> bool:
         """Remove expired notices; return whether there were any."""
-        self._now = now
+        self._clock = now
         for each in self._notices:
             each.until = min(each.until, now + each.seconds)
         kept = [each for each in self._notices if each.until > now]
@@ -65,6 +77,7 @@ class Messages:
         self._notices = kept
         return gone
 
+    @final
     def press(self, name: str) -> bool:
         """Run the action of a button; return whether the button exists."""
         if self.work is not None and name == self.work.action:
@@ -82,71 +95,14 @@ class Messages:
             return True
         return False
 
+    @final
     def chips(self) -> list[tuple[str, str]]:
         """Return the messages, at most two: the status, if there is one, and the newest notices."""
         status = [(self.status, "")] if self.status else []
         notices = [(each.text, each.action) for each in self._notices]
         return [*status, *notices[len(status) - MOST :]]
 
-    def offers(self) -> list[str]:
-        return list(self._offers)
-
-
-class WithMessages(ABC):
-    """The part of a stage that is about messages.
-
-    status    message that stays until it is cleared
-    work      work in the background, which stays until it is cleared; or None
-    end_work  called by the button of the work
-    """
-
-    def __init__(self) -> None:
-        self.messages = Messages()
-
-    @abstractmethod
-    def tick(self, now: float) -> bool:
-        """Advance to the time `now`; return whether something moves by itself."""
-
-    @property
-    def status(self) -> str:
-        return self.messages.status
-
-    @status.setter
-    def status(self, text: str) -> None:
-        self.messages.status = text
-
-    @property
-    def work(self) -> Work | None:
-        return self.messages.work
-
-    @work.setter
-    def work(self, work: Work | None) -> None:
-        self.messages.work = work
-
-    @property
-    def end_work(self) -> Callable[[], object]:
-        return self.messages.end_work
-
-    @end_work.setter
-    def end_work(self, end: Callable[[], object]) -> None:
-        self.messages.end_work = end
-
-    @final
-    def notice(self, text: str, action: str = "", then: Callable[[], None] | None = None) -> None:
-        """Show a message for some seconds; `action` is the label of its button, or ""."""
-        self.messages.notice(text, action, then)
-
-    @final
-    def offer(self, offers: Mapping[str, Callable[[], None]]) -> None:
-        """Show large buttons; an empty mapping removes them."""
-        self.messages.offer(offers)
-
     @property
     def offered(self) -> tuple[str, ...]:
         """Labels of the large buttons."""
-        return tuple(self.messages.offers())
-
-    @final
-    def take(self, offer: str) -> None:
-        """Press a large button, given by its label."""
-        self.messages.press(offer)
+        return tuple(self._offers)

@@ -13,7 +13,7 @@ from scalarviz.pictures.presenter.camera_control import CameraController
 from scalarviz.pictures.presenter.curve_view import CurveView
 from scalarviz.pictures.presenter.handles import Handle, handle_at
 from scalarviz.pictures.presenter.live_values import LiveValues
-from scalarviz.pictures.presenter.notifications import WithMessages
+from scalarviz.pictures.presenter.notifications import Messages
 from scalarviz.pictures.presenter.overlay_pointer import OverlayPointer
 from scalarviz.pictures.presenter.own_input import Grip, PanelGrip, SphereGrip, blank_of
 from scalarviz.pictures.presenter.pointing import NOTHING, Target, neuron_of, target_at
@@ -27,7 +27,7 @@ from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import one_row
 
 
-class Pointed(WithMessages):
+class Pointed(Messages):
     """The part of a stage that is about pointing; positions are logical pixels.
 
     pinned, hover  bank indices, or None

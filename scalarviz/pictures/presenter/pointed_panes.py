@@ -11,7 +11,7 @@ from scalarviz.core.layers.perceptron import Perceptron
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.pictures.presenter.curve_view import CurveView
 from scalarviz.pictures.presenter.handles import Handle
-from scalarviz.pictures.presenter.notifications import WithMessages
+from scalarviz.pictures.presenter.notifications import Messages
 from scalarviz.pictures.presenter.own_input import Grip
 from scalarviz.pictures.presenter.several import alike
 from scalarviz.pictures.presenter.stage import Stage
@@ -48,7 +48,7 @@ def of_chosen(name: str) -> Any:
     return property(get, put)
 
 
-class PointedPanes(WithMessages):
+class PointedPanes(Messages):
     """The part of a picture of several sessions that is about pointing, in logical pixels.
 
     stages    of the panes
@@ -217,9 +217,9 @@ class PointedPanes(WithMessages):
 
     def _press(self, name: str) -> None:
         """Press the button of the picture, or those of this name of the sessions."""
-        if not self.messages.press(name):
+        if not self.press(name):
             for stage in self.stages:
-                stage.messages.press(name)
+                stage.press(name)
 
     def _pin_alike(self, pinned: Stage) -> None:
         """Pin the same in all sessions of equal networks, if they go together."""

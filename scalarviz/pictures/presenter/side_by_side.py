@@ -179,7 +179,7 @@ class SideBySide(PointedPanes):
         """Advance to the time `now`; return whether something moves by itself."""
         self._now = now
         moving = [stage.tick(now) for stage in self.stages]
-        return self.messages.tick(now) or any(moving)
+        return self.expire(now) or any(moving)
 
     def read(self) -> Here:
         """Read all sessions at one moment; return where the chosen one stands then.
@@ -224,8 +224,8 @@ class SideBySide(PointedPanes):
             on_title=self.on_title,
             large=self.curve_view.large,
         )
-        messages = [self.messages, *([] if self.silent else [s.messages for s in self.stages])]
-        works = [each.work for each in messages if each.work is not None]
+        speakers = [self, *([] if self.silent else self.stages)]
+        works = [each.work for each in speakers if each.work is not None]
         return Compared(
             heads,
             rows,
@@ -235,14 +235,14 @@ class SideBySide(PointedPanes):
             None if self.silent else self.chosen,
             self._chips(),
             works[0] if works else None,
-            [*self.messages.offers(), *chosen.messages.offers()],
+            [*self.offered, *chosen.offered],
             self.keys if self.help else (),
         )
 
     def _chips(self) -> list[tuple[str, str]]:
         """Return the messages of all; those of one session under its name."""
-        found = dict.fromkeys(self.messages.chips())
-        of_each = [dict.fromkeys(stage.messages.chips()) for stage in self.stages]
+        found = dict.fromkeys(self.chips())
+        of_each = [dict.fromkeys(stage.chips()) for stage in self.stages]
         for name, chips in zip(self.names, of_each, strict=True):
             for words, action in chips:
                 is_common = all((words, action) in each for each in of_each)
@@ -284,6 +284,9 @@ class SideBySide(PointedPanes):
             stage.release()
         if self._picture is not None:
             self._picture.release()
+
+
+AnyStage = Stage | SideBySide
 
 
 def done_of(stage: Stage) -> str:
@@ -340,7 +343,7 @@ def common_axis(curves: list[Curve]) -> Curve:
     return replace(first, end=first.whole, before=before, others=(), metrics=())
 
 
-def stage_of(show: object, *given: Any, **more: Any) -> Stage | SideBySide:
+def stage_of(show: object, *given: Any, **more: Any) -> AnyStage:
     """Return the picture of a show, or of several; the arguments are those of `Stage`."""
     if isinstance(show, Several):
         return SideBySide(show, *given, **more)

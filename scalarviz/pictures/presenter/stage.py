@@ -258,7 +258,7 @@ class Stage(Pointed):
         """Press the button at a pixel, else go to the operation or pin the cube there, or unpin."""
         for box, name in reversed(self._picture.buttons if self._picture else []):
             if box.has(x, y):
-                self.messages.press(name)
+                self.press(name)
                 return
         if self.over.click(self._picture, x, y):
             return
@@ -278,7 +278,7 @@ class Stage(Pointed):
         self._now = now
         moving = self.eyes.tick(now) or self.scales.tick(now)
         moving = self._view_box.tick(now) or moving or self.adding > 0.0
-        return self.motion.tick(now) or moving or self.messages.tick(now) or self.reading.pending
+        return self.motion.tick(now) or moving or self.expire(now) or self.reading.pending
 
     def read(self) -> Here:
         """Read the session, for the next picture; return where it stands then.
@@ -355,9 +355,9 @@ class Stage(Pointed):
             self._cards.pinned(
                 *(self._targets()[1], source, self.plan, self.motion.done), (maps, exhibit)
             ),
-            self.messages.chips(),
-            self.messages.work,
-            self.messages.offers(),
+            self.chips(),
+            self.work,
+            self.offered,
             self.keys if self.help else (),
             cells_of(reading.program, reading.moments),
             self.motion.current,

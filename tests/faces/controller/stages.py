@@ -18,7 +18,7 @@ def stage_of(controller: Controller) -> Stage:
 
 def chips_of(controller: Controller) -> list[str]:
     """The words of all messages over the picture."""
-    return [words for words, _ in stage_of(controller).messages.chips()]
+    return [words for words, _ in stage_of(controller).chips()]
 
 
 def shown(controller: Controller, name: str) -> Shown:

@@ -184,7 +184,7 @@ def test_the_button_of_the_work_ends_it(colours: Any, monkeypatch: pytest.Monkey
     controller.attend()
     work = stage.frame_data().work
     assert work is not None and work.text.startswith("it.mp4") and work.part is None
-    assert stage.messages.press(work.action) and ended and controller.message == "ended"
+    assert stage.press(work.action) and ended and controller.message == "ended"
 
 
 @pytest.mark.slow

@@ -108,7 +108,7 @@ def test_what_goes_wrong_is_set_up_said_and_undone(controller: Controller, name:
     controller.pause()
     stage: Any = controller.stage
     said = text(f"presets.{name}.look")
-    assert (said, "Undo") in stage.messages.chips()
+    assert (said, "Undo") in stage.chips()
     now = controller.session
     if name == "rate":
         assert now.learning_rate == 50.0
@@ -123,7 +123,7 @@ def test_what_goes_wrong_is_set_up_said_and_undone(controller: Controller, name:
         assert (np.array(now.network.layers[0].kernel) == kernel).all()
     else:
         assert sizes(controller) == [3]
-    stage.messages.press("Undo")
+    stage.press("Undo")
     now = controller.session
     assert now is session and now.step_index == 20 and now.network.activations == activations
     assert (now.network.bank.value == before[0]).all()

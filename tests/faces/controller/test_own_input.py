@@ -109,13 +109,13 @@ def test_a_colour_is_picked(pointer: Pointer, stage: Stage) -> None:
         then(np.array([0.25, 0.5, 0.75]))
 
     put_in(pointer.controller)
-    assert "Pick a colour" not in stage.messages.offers()
+    assert "Pick a colour" not in stage.offered
     pointer.controller.ask_color = ask
     before = values(stage, "inputs").tolist()
     put_in(pointer.controller)
-    offered = stage.messages.offers()
-    assert stage.messages.press("Pick a colour")
-    assert stage.messages.offers() == offered and BACK in offered, "the way back stays"
+    offered = stage.offered
+    assert stage.press("Pick a colour")
+    assert stage.offered == offered and BACK in offered, "the way back stays"
     assert picked == [before] and values(stage, "inputs").tolist() == [0.25, 0.5, 0.75]
     pointer.controller.press("escape")
     pick(pointer.controller)  # nothing is put in any more
@@ -139,18 +139,18 @@ def test_an_image_is_drawn_on_a_pad(pointer: Pointer, stage: Stage, studio: Stud
     pointer.release(LEFT, box.x, box.y)
     second = values(stage, "inputs").reshape(6, 6)
     assert (second >= first).all() and second[1, 4] > 0.9 and second.max() <= 1.0
-    assert stage.messages.press("Draw anew") and not values(stage, "inputs").any()
+    assert stage.press("Draw anew") and not values(stage, "inputs").any()
 
 
 def test_the_samples_come_back(pointer: Pointer, stage: Stage) -> None:
     before = values(stage, "inputs").tolist()
-    for end in (lambda: stage.messages.press(BACK), lambda: pointer.controller.press("escape")):
+    for end in (lambda: stage.press(BACK), lambda: pointer.controller.press("escape")):
         put_in(pointer.controller)
         put_in(pointer.controller, np.full(len(before), 0.5))
         assert values(stage, "inputs").tolist() == [0.5] * len(before)
-        assert BACK in stage.messages.offers()
+        assert BACK in stage.offered
         end()
-        assert values(stage, "inputs").tolist() == before and BACK not in stage.messages.offers()
+        assert values(stage, "inputs").tolist() == before and BACK not in stage.offered
 
 
 def test_the_caption_says_the_answer(
@@ -181,15 +181,15 @@ def test_an_input_of_ones_own_is_learned_and_that_is_undone(
     put_in(pointer.controller, own)
     before = session.data.samples
     name = "Learn this too" if session.network.program.inputs.size == 3 else "Learn as 1"
-    assert stage.messages.press(name)
+    assert stage.press(name)
     assert session.data.samples == before + 1
     inputs, targets = training_of(session)
     assert inputs[-1].tolist() == own.tolist()
     wanted = [0.75, 0.75, 0.75] if len(own) == 3 else [1.0]
     assert targets[-1].tolist() == pytest.approx(wanted)
-    assert name in stage.messages.offers() and stage.own is not None
+    assert name in stage.offered and stage.own is not None
     session.advance(3)
-    assert stage.messages.press("Undo")
+    assert stage.press("Undo")
     assert session.data.samples == before and session.step_index == 2
 
 
@@ -202,9 +202,9 @@ def test_many_answers_are_offered_by_themselves(opened: Open, stage: Stage, stud
     studio.stage(stage, 0.0, SIZE)
     controller = opened(shown, stage)
     put_in(controller, np.array([0.5, 0.5]))
-    assert stage.messages.press("Learn it as …")
-    assert stage.messages.offers() == [*(f"output {i}" for i in range(6)), BACK]
-    assert stage.messages.press("output 4")
+    assert stage.press("Learn it as …")
+    assert stage.offered == (*(f"output {i}" for i in range(6)), BACK)
+    assert stage.press("output 4")
     assert training_of(shown)[1][-1].tolist() == [0, 0, 0, 0, 1, 0]
 
 

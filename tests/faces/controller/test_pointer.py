@@ -68,7 +68,7 @@ def test_a_drag_on_a_cube_changes_its_weight_while_outputs_follow(
     assert len({each.tobytes() for each in outputs}) == 3
     pointer.release(LEFT, x, y - 50.0)
     assert stage.eyes.camera == camera and stage.pinned is None
-    (words, action), *_ = stage.messages.chips()
+    (words, action), *_ = stage.chips()
     assert "→" in words and action == "let it repair that"
     pointer.controller.undo()
     assert float(session.network.bank.value[row]) == before  # the whole drag

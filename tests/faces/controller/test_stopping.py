@@ -30,7 +30,7 @@ def controller(opened: Open, colours: sv.Session) -> Any:
 
 
 def told(controller: Controller) -> tuple[str, str]:
-    notices = stage_of(controller).messages._notices
+    notices = stage_of(controller)._notices
     return notices[-1].text, notices[-1].action
 
 
@@ -67,7 +67,7 @@ def test_the_first_time_is_found_and_a_button_goes_there(controller: Controller)
     CONTROLS["first time"].set(controller, "gradient 5 changes sign")
     assert session.step_index == 40
     assert told(controller)[0] == f"First at step {first}: gradient 5 changes sign"
-    assert stage_of(controller).messages.press(told(controller)[1])
+    assert stage_of(controller).press(told(controller)[1])
     assert session.step_index == first
     CONTROLS["first time"].set(controller, "loss < 0")
     assert told(controller)[0] == "It was never so up to here: loss < 0"

@@ -120,7 +120,7 @@ class Open:
 
     @property
     def chips(self) -> list[str]:
-        return [text for text, _ in self.controller.stage.messages.chips()]
+        return [text for text, _ in self.controller.stage.chips()]
 
     def wait(self, seconds: float) -> None:
         end = time.perf_counter() + seconds

@@ -113,15 +113,15 @@ def test_messages_do_not_pile_up(stage: Stage) -> None:
     stage.tick(0.0)
     for number in range(4):
         stage.notice(f"said {number}")
-    assert stage.messages.chips() == [("said 3", "")]
+    assert stage.chips() == [("said 3", "")]
     stage.notice("first", "undo")
     stage.notice("second", "return")
-    assert stage.messages.chips() == [("said 3", ""), ("second", "return")]
+    assert stage.chips() == [("said 3", ""), ("second", "return")]
     stage.status = "compiling"
-    assert stage.messages.chips() == [("compiling", ""), ("second", "return")]
+    assert stage.chips() == [("compiling", ""), ("second", "return")]
     stage.status = ""
     stage.notice("later")
-    assert stage.messages.chips() == [("second", "return"), ("later", "")]
+    assert stage.chips() == [("second", "return"), ("later", "")]
 
 
 def test_frozen_cubes_stand_between_bars(studio: Studio, stage: Stage) -> None:
@@ -134,8 +134,8 @@ def test_frozen_cubes_stand_between_bars(studio: Studio, stage: Stage) -> None:
 def test_what_is_said_before_the_first_look_at_the_time_is_seen(stage: Stage) -> None:
     stage.notice("at the very beginning")
     stage.tick(1e6)
-    assert stage.messages.chips() == [("at the very beginning", "")]
-    assert stage.tick(1e6 + 9.0) and not stage.messages.chips()
+    assert stage.chips() == [("at the very beginning", "")]
+    assert stage.tick(1e6 + 9.0) and not stage.chips()
 
 
 def test_notices_go_by_themselves_and_choices_wait(studio: Studio, stage: Stage) -> None:
