@@ -56,13 +56,13 @@ class Noted(Canvas2D):
         super().image(x, y, width, height, colors, **more)
 
     def discs(self, xy: Any, radius: Any, fill: Any, **more: Any) -> None:
-        self.discs_drawn.append((np.asarray(xy), radius, fill))
+        if np.ndim(xy) > 1:  # single ones belong to axes and keys
+            self.discs_drawn.append((np.asarray(xy), radius, fill))
         super().discs(xy, radius, fill, **more)
 
     def text(self, x: float, y: float, words: str, **more: Any) -> float:
         size, bold = more.get("size", 13.0), more.get("bold", False)
-        mono, anchor = more.get("mono", False), more.get("anchor", "left")
-        glyphs = layout(words, round(size), bold, mono, anchor, 0).glyphs
+        glyphs = layout(words, round(size), bold, more.get("anchor", "left"), 0).glyphs
         if len(glyphs):
             pen = np.round([x, y])
             low = pen + (glyphs[:, :2] - glyphs[:, 2:4]).min(axis=0)

@@ -7,7 +7,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.faces.notebook.sweep import show_sweep
-from scalarviz.pictures.export.video import png
+from scalarviz.pictures.draw2d.png import png
 from scalarviz.pictures.sweeps.look import SweepLook
 from tests.sessions import advanced
 from tests.sweeps.making import diverging, raising, xor

@@ -26,8 +26,8 @@ from scalarviz.faces.terminal.train import end_of, train
 from scalarviz.files.atomic import replace_file
 from scalarviz.pages.index_page import INDEX, Entry, index_of
 from scalarviz.pages.page import page_of
+from scalarviz.pictures.draw2d.png import chunk, png
 from scalarviz.pictures.export.render import picture
-from scalarviz.pictures.export.video import chunk, png
 from scalarviz.pictures.presenter.several import Several
 from scalarviz.pictures.presenter.show import Show
 

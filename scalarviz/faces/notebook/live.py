@@ -28,7 +28,7 @@ from scalarviz.faces.notebook.canvas import LiveCanvas
 from scalarviz.faces.notebook.controls import NotebookControls
 from scalarviz.faces.notebook.place import Shown, run_of
 from scalarviz.faces.notebook.widgets import close
-from scalarviz.pictures.export.video import png
+from scalarviz.pictures.draw2d.png import png
 
 FRAME = 1.0 / 40.0  # seconds between updates while visible
 UNSEEN = 0.5  # while not visible

@@ -17,10 +17,10 @@ from scalarviz.errors import DisplayError, EngineError, InputError
 from scalarviz.faces.controller.watch_options import WatchOptions
 from scalarviz.faces.notebook.place import Shown, in_colab, in_marimo
 from scalarviz.pages.page import page_of
+from scalarviz.pictures.draw2d.png import png
 from scalarviz.pictures.export.render import picture, story
 from scalarviz.pictures.export.render_options import PAGE
 from scalarviz.pictures.export.step_page_2d import plain_story
-from scalarviz.pictures.export.video import png
 from scalarviz.pictures.presenter.several import Several
 from scalarviz.pictures.presenter.show import Show
 

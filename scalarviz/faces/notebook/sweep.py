@@ -6,8 +6,8 @@ from time import monotonic
 from typing import Any, final
 
 from scalarviz.faces.notebook.place import has_widgets
+from scalarviz.pictures.draw2d.png import png
 from scalarviz.pictures.export.render import picture
-from scalarviz.pictures.export.video import png
 from scalarviz.pictures.sweeps.choices import Choice, choices_of
 from scalarviz.pictures.sweeps.look import SweepLook
 from scalarviz.pictures.sweeps.panels import Panels

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalarviz.base.texts import plural, text
-from scalarviz.pictures.displays.cells import Scale, cell
+from scalarviz.pictures.displays.cells import cell, scale_of
 from scalarviz.pictures.displays.page import never_raises, number_text
 from scalarviz.pictures.displays.svg import LARGE, LOOK, NORMAL, SMALL, SvgDrawing, image, width_of
 
@@ -27,7 +27,7 @@ def perceptron_html(perceptron: Perceptron) -> str:
     bank, rows = perceptron.bank, np.asarray(perceptron.rows)
     values, grads = bank.value[rows].astype(float), bank.grad[rows].astype(float)
     names = [f"w{i}" for i in range(perceptron.inputs)] + ["b"] * (perceptron.bias is not None)
-    scale, name = Scale.of(values), perceptron.activation.name
+    scale, name = scale_of(values), perceptron.activation.name
     place, parts = where(perceptron), {"activation": name}
     parts["weights"] = plural("counts.weights", perceptron.inputs)
     shape = text(

@@ -14,6 +14,7 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import plural, text
 from scalarviz.pictures.displays.page import never_raises, number_text, table
 from scalarviz.pictures.displays.svg import LARGE, LOOK, SMALL, SvgDrawing, image, shorten, width_of
+from scalarviz.training.session.branches import means_of
 
 if TYPE_CHECKING:
     from scalarviz.core.model.program import Moment
@@ -109,7 +110,8 @@ def draw_moments(drawing: SvgDrawing, y: float, moments: tuple[Moment, ...], now
 
 def draw_losses(drawing: SvgDrawing, y: float, losses: FloatArray) -> str:
     """Draw the loss curve, and return it in words."""
-    xs, ys = thinned(losses) if len(losses) else (losses, losses)
+    with np.errstate(invalid="ignore", over="ignore"):
+        xs, ys = means_of(losses, max(1, -(-len(losses) // POINTS)))
     finite = ys[np.isfinite(ys)]
     drawing.rect(0, y, WIDTH, CURVE, LOOK.panel[:7], radius=5.0, kind="curve field")
     if not len(finite):
@@ -143,15 +145,6 @@ def draw_losses(drawing: SvgDrawing, y: float, losses: FloatArray) -> str:
     drawing.text(WIDTH, under, ends[1], SMALL, color=LOOK.quiet, anchor="end")
     count = plural("counts.losses", len(losses))
     return f"{count}: {ends[0]}, {least}, {ends[1]}."
-
-
-def thinned(losses: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return steps and losses; means of equal stretches if there are many."""
-    stretch = -(-len(losses) // POINTS)
-    starts = np.arange(0, len(losses), stretch)
-    counts = np.diff([*starts, len(losses)])
-    with np.errstate(invalid="ignore", over="ignore"):
-        return starts + (counts - 1) / 2, np.add.reduceat(losses, starts) / counts
 
 
 def heights(ys: FloatArray, low: float, high: float, is_log: bool) -> FloatArray:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.base.texts import plural, text
-from scalarviz.pictures.displays.cells import Scale, cell
+from scalarviz.pictures.displays.cells import cell, scale_of
 from scalarviz.pictures.displays.page import factors, never_raises, number_text
 from scalarviz.pictures.displays.svg import (
     LARGE,
@@ -44,7 +44,7 @@ def weight_html(weight: Weight) -> str:
     if title:
         sections.append((title, [] if explanation is None else explanation_rows(explanation)))
     drawing = SvgDrawing()
-    cell(drawing, CELL, value, Scale.of(weight.bank.value), LARGE)
+    cell(drawing, CELL, value, scale_of(weight.bank.value), LARGE)
     left = CELL[2] + 14
     drawing.text(left, 17, shorten(weight.name, LONGEST_NAME), LARGE, bold=True)
     drawing.text(left, 40, "grad", NORMAL, color=LOOK.quiet)

@@ -101,21 +101,12 @@ class Quads:
         self._layouts: list[TextLayout] = []
         self.images: list[tuple[int, Image]] = []
 
-    def __repr__(self) -> str:
-        return f"Quads({self.count})"
-
     def put(self, row: tuple[float, ...]) -> None:
         """Append one, given as its 24 numbers; skip it if its centre is not finite."""
         if isfinite(row[0] + row[1]):
             self._singles.append(PACK(*row))
             self._single_at.append(self.count)
             self.count += 1
-
-    def put_image(self, row: tuple[float, ...], image: Image) -> None:
-        """Append one with an image."""
-        before = self.count
-        self.put(row)
-        self.images += [(before, image)] * (self.count - before)
 
     def put_images(self, rows: Floats, image: Image) -> None:
         """Append one for each row, all with parts of one image."""
@@ -131,13 +122,6 @@ class Quads:
         if len(rows):
             self._groups.append((self.count, rows))
             self.count += len(rows)
-
-    def extend(self, other: Quads, ratio: float) -> None:
-        """Append those of another list."""
-        if other.count:
-            self._groups.append((self.count, other.rows(ratio)))
-            self.images += [(self.count + at, image) for at, image in other.images]
-            self.count += other.count
 
     def put_text(self, row: tuple[float, ...], words: TextLayout) -> None:
         """Append one for each letter; the centre in the row is the anchor of the text."""

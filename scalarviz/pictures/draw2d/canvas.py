@@ -7,14 +7,13 @@ can be filled, measured and tested without a display.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from math import cos, hypot, isfinite, sin
+from math import cos, isfinite, sin
 
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.errors import InputError
 from scalarviz.pictures.draw2d import batch
 from scalarviz.pictures.draw2d.batch import (
     ARROW,
@@ -62,10 +61,6 @@ class Canvas2D:
         self._clip = EVERYWHERE
         self._quads = Quads()
 
-    def __repr__(self) -> str:
-        size = f"{self.width:g} x {self.height:g}, ratio {self.ratio:g}"
-        return f"Canvas2D({size}, {self._quads.count} shapes, {len(self.words)} texts)"
-
     def vertices(self) -> tuple[npt.NDArray[np.void], npt.NDArray[np.uint32], list[Batch]]:
         """Return four vertices (`batch.VERTEX`) a shape, their indices, and the batches."""
         return *self._quads.vertices(self.ratio), self._quads.batches()
@@ -93,45 +88,6 @@ class Canvas2D:
         style = (radius, line if outline is not None else 0.0, BOX, 0.0)
         self._quads.put(self._row(place, style, fill, outline, depth, axis))
 
-    def disc(
-        self,
-        x: float,
-        y: float,
-        radius: float,
-        fill: Color,
-        *,
-        outline: Color = None,
-        line: float = 1.0,
-        depth: float = -1.0,
-        hatch: float = 0.0,
-    ) -> None:
-        """Draw a disc; the outline is inside the edge, `hatch` is the strength of stripes."""
-        place = (x, y, radius, radius)
-        style = (radius, line if outline is not None else 0.0, BOX, hatch)
-        self._quads.put(self._row(place, style, fill, outline, depth))
-
-    def arrow(
-        self,
-        start: Sequence[float],
-        end: Sequence[float],
-        color: Color,
-        *,
-        width: float = 1.5,
-        head: float = 6.0,
-        depth: float = -1.0,
-    ) -> None:
-        """Draw an arrow with a head of length `head`, or only a head if it is too short."""
-        x, y = (float(number) for number in start)
-        end_x, end_y = (float(number) for number in end)
-        length = hypot(end_x - x, end_y - y)
-        if length > 0.0:
-            head = min(head, length)
-            place = ((x + end_x) / 2, (y + end_y) / 2, length / 2, max(HEAD * head, width / 2))
-            axis = ((end_x - x) / length, (end_y - y) / length)
-            extra = (head, width / 2, 0.0, 0.0)
-            style = (0.0, 0.0, ARROW, 0.0)
-            self._quads.put(self._row(place, style, color, None, depth, axis, extra))
-
     def image(
         self,
         x: float,
@@ -152,7 +108,8 @@ class Canvas2D:
         image = Image(image_bytes(colors), smooth)
         place = (x + width / 2, y + height / 2, width / 2, height / 2)
         style, whole = (0.0, 1.0, IMAGE, 0.0), (0.0, 0.0, 1.0, 1.0)
-        self._quads.put_image(self._row(place, style, "#ffffff", None, depth, extra=whole), image)
+        row = self._row(place, style, "#ffffff", None, depth, extra=whole)
+        self._quads.put_images(np.array([row], np.float32), image)
         if outline is not None:
             self.box(x, y, width, height, None, outline=outline, depth=depth)
 
@@ -161,7 +118,7 @@ class Canvas2D:
         place = (x + width / 2, y + height / 2, width / 2, height / 2)
         style, whole = (0.0, 1.0, IMAGE, 0.0), (0.0, 1.0, 1.0, 0.0)  # its first row is the lowest
         row = self._row(place, style, "#ffffff", None, -1.0, extra=whole)
-        self._quads.put_image(row, Image(NO_PIXELS, True, picture))
+        self._quads.put_images(np.array([row], np.float32), Image(NO_PIXELS, True, picture))
 
     def images(
         self,
@@ -196,7 +153,10 @@ class Canvas2D:
         depth: Numbers = -1.0,
         hatch: Numbers = 0.0,
     ) -> None:
-        """Draw discs around (n, 2) points; other arguments are for all, or have n rows."""
+        """Draw discs around (n, 2) points; other arguments are for all, or have n rows.
+
+        The outline is inside the edge, `hatch` is the strength of stripes.
+        """
         rows = rows_at(xy, self._clip, fill, outline, line)
         rows[:, batch.DEPTH] = column(depth)
         rows[:, batch.HALF] = column(radius)
@@ -233,7 +193,10 @@ class Canvas2D:
         head: Numbers = 6.0,
         depth: Numbers = -1.0,
     ) -> None:
-        """Draw arrows, (n, 2) to (n, 2); other arguments are for all, or have n rows."""
+        """Draw arrows, (n, 2) to (n, 2); other arguments are for all, or have n rows.
+
+        Each has a head of length `head`, or is only a head if it is too short.
+        """
         first, last = (np.asarray(each, np.float64).reshape(-1, 2) for each in (start, end))
         length = np.hypot(*(last - first).T)
         heads = np.minimum(np.asarray(head, np.float64), length)
@@ -282,7 +245,6 @@ class Canvas2D:
         size: float = 13.0,
         color: Color = "#ffffff",
         bold: bool = False,
-        mono: bool = False,
         anchor: str = "left",
         depth: float = -1.0,
         outline: Color = None,
@@ -295,23 +257,21 @@ class Canvas2D:
         self.words.append(words)
         ratio = self.ratio
         pixels = round(size * ratio) or 1
-        letters = layout(words, pixels, bold, mono, anchor, 0)
+        letters = layout(words, pixels, bold, anchor, 0)
         if isfinite(x + y):
             # Letters are sharp only on whole device pixels.
             place = (round(x * ratio) / ratio, round(y * ratio) / ratio, 0.0, 0.0)
             style = (0.0, 0.0, LETTER, 0.0)
             if outline is not None:
-                halo = layout(words, pixels, bold, mono, anchor, round(HALO * ratio))
+                halo = layout(words, pixels, bold, anchor, round(HALO * ratio))
                 self._quads.put_text(self._row(place, style, outline, None, depth), halo)
             self._quads.put_text(self._row(place, style, color, None, depth), letters)
         return letters.width / ratio
 
-    def measure(
-        self, words: str, *, size: float = 13.0, bold: bool = False, mono: bool = False
-    ) -> float:
+    def measure(self, words: str, *, size: float = 13.0, bold: bool = False) -> float:
         """Return the width of text: that of its widest line."""
         pixels = round(size * self.ratio) or 1
-        return layout(words, pixels, bold, mono, "left", 0).width / self.ratio
+        return layout(words, pixels, bold, "left", 0).width / self.ratio
 
     def fit(
         self,
@@ -320,10 +280,9 @@ class Canvas2D:
         *,
         size: float = 13.0,
         bold: bool = False,
-        mono: bool = False,
     ) -> str:
         """Return the text, or as much of it as fits into this width, with "..." at the end."""
-        return shortened(words, width * self.ratio, round(size * self.ratio) or 1, bold, mono)
+        return shortened(words, width * self.ratio, round(size * self.ratio) or 1, bold)
 
     def wrap(self, words: str, width: float, most: int, *, size: float = 13.0) -> list[str]:
         """Return the text in at most `most` lines of this width; the last may end in "..."."""
@@ -345,16 +304,6 @@ class Canvas2D:
             yield
         finally:
             self._clip = before
-
-    def extend(self, other: Canvas2D) -> None:
-        """Draw the content of another canvas on top, with its clips."""
-        if other.ratio != self.ratio:
-            raise InputError(
-                f"a canvas of the ratio {other.ratio:g} cannot be added to one of "
-                f"{self.ratio:g}: make both with one ratio"
-            )
-        self._quads.extend(other._quads, self.ratio)
-        self.words += other.words
 
     def _row(
         self,

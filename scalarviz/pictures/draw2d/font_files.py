@@ -11,11 +11,7 @@ from typing import NamedTuple
 
 import freetype
 
-PACKAGED = {
-    "sans": "DejaVuSans.ttf",
-    "sans bold": "DejaVuSans-Bold.ttf",
-    "mono": "DejaVuSansMono.ttf",
-}
+PACKAGED = {False: "DejaVuSans.ttf", True: "DejaVuSans-Bold.ttf"}  # by whether it is bold
 
 # Font folders of systems, used if fontconfig is missing.
 FOLDERS = (
@@ -50,11 +46,10 @@ class StyledFace(NamedTuple):
 
 
 @cache
-def packaged(bold: bool, mono: bool) -> StyledFace:
-    """Return the face of DejaVu for this style; bold mono is emboldened."""
-    name = PACKAGED["mono" if mono else "sans bold" if bold else "sans"]
-    face = freetype.Face(str(Path(__file__).parent / "dejavu" / name))
-    return StyledFace(face, bold and mono)
+def packaged(bold: bool) -> StyledFace:
+    """Return the face of DejaVu Sans in this weight."""
+    face = freetype.Face(str(Path(__file__).parent / "dejavu" / PACKAGED[bold]))
+    return StyledFace(face, False)
 
 
 @cache
@@ -63,7 +58,7 @@ def fallback(letter: str, bold: bool) -> StyledFace | None:
 
     DejaVu Sans is tried first, then the fonts of the system in the order of `unlikeness`.
     """
-    for own in (packaged(bold, False), StyledFace(packaged(False, False).face, bold)):
+    for own in (packaged(bold), StyledFace(packaged(False).face, bold)):
         if own.face.get_char_index(letter):
             return own
     paths = files_by_block().get(ord(letter) // BLOCK, ())

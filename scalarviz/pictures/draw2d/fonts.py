@@ -34,10 +34,6 @@ class Atlas:
         self.version = 0  # increases with every image
         self._left = self._top = self._row_height = 0
 
-    def __repr__(self) -> str:
-        height, width = self.pixels.shape
-        return f"Atlas({width} x {height}, version {self.version})"
-
     def place(self, picture: npt.NDArray[np.uint8]) -> tuple[int, int]:
         """Add an image and return its left and top."""
         height, width = picture.shape
@@ -85,9 +81,6 @@ class Font:
         self._spellings = dict(SPELLINGS)
         self._advances: dict[str, float] = {}
         self._glyphs: dict[tuple[str, int, int], Glyph | None] = {}
-
-    def __repr__(self) -> str:
-        return f"Font({(self._own.face.family_name or b'').decode()!r}, {self.pixels} pixels)"
 
     def spell(self, words: str) -> str:
         """Return text with a box in place of each letter that no font has."""
@@ -162,9 +155,9 @@ class TextLayout(NamedTuple):
 
 
 @lru_cache(maxsize=16384)
-def layout(words: str, pixels: int, bold: bool, mono: bool, anchor: str, halo: int) -> TextLayout:
+def layout(words: str, pixels: int, bold: bool, anchor: str, halo: int) -> TextLayout:
     """Return the positions of letters, or of their halos if `halo`, a width in pixels, is not 0."""
-    used = font(pixels, bold, mono)
+    used = font(pixels, bold)
     steps = used.steps
     numbers: list[float] = []
     widest = 0.0
@@ -185,9 +178,9 @@ def layout(words: str, pixels: int, bold: bool, mono: bool, anchor: str, halo: i
 
 
 @lru_cache(maxsize=4096)
-def shortened(words: str, width: float, pixels: int, bold: bool, mono: bool) -> str:
+def shortened(words: str, width: float, pixels: int, bold: bool) -> str:
     """Cut each line with "..." to a width; a line in which not even dots fit becomes empty."""
-    used = font(pixels, bold, mono)
+    used = font(pixels, bold)
     dots = sum(used.advances("..."))
     lines = []
     for line in used.spell(words).split("\n"):
@@ -200,9 +193,9 @@ def shortened(words: str, width: float, pixels: int, bold: bool, mono: bool) -> 
 
 
 @cache
-def font(pixels: int, bold: bool, mono: bool) -> Font:
+def font(pixels: int, bold: bool) -> Font:
     """Return the font for a size and style."""
-    return Font(packaged(bold, mono), pixels, bold)
+    return Font(packaged(bold), pixels, bold)
 
 
 def spread_out(picture: npt.NDArray[np.uint8], reach: int) -> npt.NDArray[np.uint8]:

@@ -37,7 +37,7 @@ class Theme:
     panel   background of texts and curves, `rim` its border
     ghost   curve of the other branch
     metric  curve of a metric such as the accuracy
-    own_controls  colours of the window's controls; None: derived from the others
+    controls  colours of the window's controls
     """
 
     name: str
@@ -55,7 +55,7 @@ class Theme:
     rim: str
     ghost: str
     metric: str
-    own_controls: ControlColors | None = None
+    controls: ControlColors
 
     @property
     def ground(self) -> str:
@@ -64,21 +64,6 @@ class Theme:
     @property
     def is_dark(self) -> bool:
         return float(rgb((self.ground,)).mean()) < 0.5
-
-    @property
-    def controls(self) -> ControlColors:
-        """Colours of the window's controls."""
-        return self.own_controls or ControlColors(
-            ground=self.ground,
-            panel=self.panel[:7],  # without alpha
-            raised=self.tray,
-            edge=self.faint,
-            ink=self.ink,
-            quiet=self.quiet,
-            faint=self.faint,
-            accent=self.accent,
-            on_accent=self.ground,
-        )
 
 
 THEMES = table(
@@ -99,7 +84,7 @@ THEMES = table(
             rim="#242c38",
             ghost="#6b7686",
             metric="#62cfa6",
-            own_controls=ControlColors(
+            controls=ControlColors(
                 ground="#0e1116",
                 panel="#151a21",
                 raised="#262e39",
@@ -127,7 +112,7 @@ THEMES = table(
             rim="#dfe3e9",
             ghost="#8d97a5",
             metric="#0b7350",
-            own_controls=ControlColors(
+            controls=ControlColors(
                 ground="#ffffff",
                 panel="#f4f5f7",
                 raised="#ffffff",

@@ -23,6 +23,7 @@ from scalarviz.core.formulas.table import pick
 from scalarviz.core.layers.perceptron import Perceptron
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
+from scalarviz.pictures.draw2d.png import png
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.export.rate import Portions
 from scalarviz.pictures.export.render_options import (
@@ -34,7 +35,7 @@ from scalarviz.pictures.export.render_options import (
     shown,
 )
 from scalarviz.pictures.export.storyboard_page import Still, page
-from scalarviz.pictures.export.video import encoder_for, png
+from scalarviz.pictures.export.video import encoder_for
 from scalarviz.pictures.presenter.captions.strip import names_of_cells
 from scalarviz.pictures.presenter.pointed_panes import Pin
 from scalarviz.pictures.presenter.show import Show, whole_number

@@ -84,26 +84,21 @@ class RenderOptions:
     @contextmanager
     def on(self, show: object) -> Iterator[AnyStage]:
         """Return what draws a session, or several, with these options; closed with the block."""
-        stage = self._stage(show)
+        name = self.camera if isinstance(self.camera, str) else "perspective"
+        stage = stage_of(show, self.theme, name, reduced_motion=True)
         try:
+            stage.silent, stage.size = True, self.cubes
+            for each in ("color", "per_layer", "neuron_maps", "test_points", "discrete"):
+                setattr(stage, each, getattr(self, each))
+            if self.pin is not None:
+                stage.pin(self.pin)  # type: ignore[arg-type]  # which checks it
+            stage.resize(*self.size)
+            if isinstance(self.camera, Camera):
+                for part in stage.stages:
+                    part.eyes.go(self.camera)
             yield stage
         finally:
             stage.leave()
-
-    def _stage(self, show: object) -> AnyStage:
-        name = self.camera if isinstance(self.camera, str) else "perspective"
-        stage = stage_of(show, self.theme, name, reduced_motion=True)
-        stage.silent = True
-        stage.color, stage.size, stage.per_layer = self.color, self.cubes, self.per_layer
-        stage.neuron_maps, stage.test_points = self.neuron_maps, self.test_points
-        stage.discrete = self.discrete
-        if self.pin is not None:
-            stage.pin(self.pin)  # type: ignore[arg-type]  # which checks it
-        stage.resize(*self.size)
-        if isinstance(self.camera, Camera):
-            for each in stage.stages:
-                each.eyes.go(self.camera)
-        return stage
 
     def canvas(self) -> Any:
         from scalarviz.pictures.view.canvas import Canvas

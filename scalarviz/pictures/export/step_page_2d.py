@@ -10,10 +10,10 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.model.operations import NONE
 from scalarviz.core.model.program import Moment
-from scalarviz.pictures.displays.cells import Scale, pixels
+from scalarviz.pictures.displays.cells import color_of, pixels
 from scalarviz.pictures.displays.network import RADIUS, columns_of, connect, legend, station
 from scalarviz.pictures.displays.svg import LOOK, SMALL, SvgDrawing
-from scalarviz.pictures.draw2d.colors import spread, to_bytes
+from scalarviz.pictures.draw2d.colors import spread
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.export.render import replaying
 from scalarviz.pictures.export.storyboard_page import Still, page
@@ -64,10 +64,9 @@ def plain_drawing(session: Session, moment: Moment) -> SvgDrawing:
                 station(drawing, column, neuron, LOOK.ground)
             elif column.shape:
                 station(drawing, column, neuron, LOOK.ground)
-                scale = Scale(spread(held))
                 own = held.reshape(column.shape)[neuron]
                 corner = column.x - INSIDE, column.y(neuron) - INSIDE
-                drawing.image(*corner, 2.0 * INSIDE, 2.0 * INSIDE, pixels(own, scale, 4))
+                drawing.image(*corner, 2.0 * INSIDE, 2.0 * INSIDE, pixels(own, spread(held), 4))
             else:
                 station(drawing, column, neuron, color_of(held[neuron], spread(held)))
     bottom = drawing.bottom
@@ -92,7 +91,3 @@ def held_by(session: Session, column: int, back: bool) -> FloatArray | None:
         found = session.numbers(operations[0].name)
         rows = found.gradient if back else found.inputs
     return None if rows is None else np.asarray(rows[session.focus], np.float64)
-
-
-def color_of(value: float, scale: float) -> str:
-    return "#" + to_bytes(LOOK.map(value, scale)).tobytes().hex()

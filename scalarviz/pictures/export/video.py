@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import struct
-import zlib
 from abc import ABC, abstractmethod
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,23 +20,6 @@ SHIFT = np.array([65536, 256, 1])
 MOST_SHARED = 24  # frames of a GIF from which its colors are chosen
 
 
-def png(frame: Frame) -> bytes:
-    """Return a frame as a PNG file (RFC 2083), with the filter "up" (2) on each row of RGB."""
-    height, width, _ = frame.shape
-    above = np.zeros_like(frame)
-    above[1:] = frame[:-1]
-    rows = np.empty((height, 1 + 3 * width), np.uint8)
-    rows[:, 0] = 2
-    rows[:, 1:] = (frame - above).reshape(height, -1)
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 6)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
-
-
-def chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
 class Encoder(ABC):
     """Takes frames, and writes a file when its block ends without an error."""
 
@@ -53,18 +34,12 @@ class Encoder(ABC):
     def finish(self) -> bytes | memoryview:
         """Return the content of the file."""
 
-    @abstractmethod
-    def give_up(self) -> None:
-        """Discard everything."""
-
     def __enter__(self) -> Encoder:
         return self
 
     def __exit__(self, kind: object, *rest: object) -> None:
         if kind is None:
             replace_file(self.path, self.finish())
-        else:
-            self.give_up()
 
 
 @final
@@ -99,9 +74,6 @@ class Mp4(Encoder):
         self._file.mux(self._stream.encode())
         self._file.close()
         return self._whole.getbuffer()
-
-    def give_up(self) -> None:
-        self._file.close()
 
 
 @final
@@ -161,9 +133,6 @@ class Gif(Encoder):
             optimize=False,
         )
         return file.getvalue()
-
-    def give_up(self) -> None:
-        self._frames.clear()
 
 
 def table_of(frames: list[Frame]) -> bytes:

@@ -17,7 +17,7 @@ from scalarviz.pictures.presenter.channels import Source
 from scalarviz.pictures.presenter.live_values import LiveValues
 from scalarviz.pictures.presenter.neuron_card import (
     drawing_of,
-    hovered_card,
+    facts_of,
     neuron_card,
     numbers_of,
 )
@@ -80,7 +80,7 @@ class Cards:
         if hovered.neuron is None:
             return hover_card(self.reading, hovered.row, source)
         known = numbers_of(self.reading, layout, hovered.neuron, done)
-        return None if known is None else hovered_card(known)
+        return None if known is None else Card(NONE, known.title, facts_of(known))
 
     def pinned(
         self,

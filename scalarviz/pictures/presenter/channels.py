@@ -39,11 +39,6 @@ class Source:
     first: FloatArray | None = None
 
 
-def known(source: Source, products: Callable[[], FloatArray]) -> FloatArray:
-    """Return products of the sample; zeros without a sample pass, as in a large network."""
-    return products() if source.way.values else np.zeros(len(source.numbers.value))
-
-
 @dataclass(frozen=True)
 class Channel:
     """A quantity that colors and sizes of cubes can show; `read` returns one number per bank index.
@@ -59,24 +54,19 @@ class Channel:
 
 
 def products_forward(s: Source) -> FloatArray:
-    return known(s, lambda: forward_products(s.program, s.numbers.value, s.way))
+    return forward_products(s.program, s.numbers.value, s.way)
 
 
 def products_backward(s: Source) -> FloatArray:
-    return known(s, lambda: gradient_products(s.program, len(s.numbers.value), s.way))
+    return gradient_products(s.program, len(s.numbers.value), s.way)
 
 
-def last_change(s: Source) -> FloatArray:
+def change_from(before: FloatArray | None, now: FloatArray) -> FloatArray:
+    """Return by how much numbers differ from others; zeros if there are none to compare with."""
+    if before is None or len(before) != len(now):
+        return np.zeros(len(now))
     with np.errstate(invalid="ignore", over="ignore"):  # infinite ones give NaN
-        found: FloatArray = s.numbers.value - s.before
-    return found
-
-
-def difference(s: Source) -> FloatArray:
-    if s.first is None or len(s.first) != len(s.numbers.value):
-        return np.zeros(len(s.numbers.value))
-    with np.errstate(invalid="ignore", over="ignore"):  # infinite ones give NaN
-        found: FloatArray = s.numbers.value - s.first
+        found: FloatArray = now - before
     return found
 
 
@@ -85,10 +75,14 @@ CHANNELS = table(
     [
         Channel("value", lambda source: source.numbers.value),
         Channel("gradient", lambda source: source.numbers.grad),
-        Channel(CHANGE, last_change),
+        Channel(CHANGE, lambda source: change_from(source.before, source.numbers.value)),
         Channel("w*x", products_forward, of_sample=True),
         Channel("x*g", products_backward, of_sample=True),
-        Channel(DIFFERENCE, difference, of_several=True),
+        Channel(
+            DIFFERENCE,
+            lambda source: change_from(source.first, source.numbers.value),
+            of_several=True,
+        ),
     ]
 )
 
@@ -117,11 +111,15 @@ def check_channel(name: object, names: Sequence[str]) -> str:
 
 
 def read(name: str, source: Source) -> FloatArray:
-    """Return the numbers of a channel; zeros for a slot that does not exist yet."""
-    if name in CHANNELS:
-        return CHANNELS[name].read(source)
-    found = source.numbers.slots.get(name)
-    return np.zeros(len(source.numbers.value)) if found is None else found
+    """Return the numbers of a channel; zeros for those that are not known.
+
+    These are slots that do not exist yet, and products without a sample pass, as in a large
+    network.
+    """
+    row = CHANNELS.get(name)
+    if row is not None and (source.way.values or not row.of_sample):
+        return row.read(source)
+    return source.numbers.slots.get(name, np.zeros(len(source.numbers.value)))
 
 
 def largest_of(

@@ -61,10 +61,6 @@ def accuracy_of(stage: Stage) -> str:
     return NONE if score is None else text("exhibits.right.short", right=score[0], count=score[1])
 
 
-def weights_of(stage: Stage) -> str:
-    return f"{len(stage.reading.numbers.value):,}"
-
-
 def time_of(stage: Stage) -> str:
     """Return the time that a step takes, as measured."""
     seconds = stage.session.timeline.seconds_a_step
@@ -95,5 +91,6 @@ def cells_of(stage: Stage, heads: Sequence[Head]) -> list[str]:
     """Return what the table says of a stage, in the order of its heads."""
     step, operation = stage.reading.place[:2]
     place = f"{step:,}" + (f" + {operation}" if operation else "")
-    plain = [place, loss_of(stage), accuracy_of(stage), weights_of(stage), time_of(stage)]
+    weights = f"{len(stage.reading.numbers.value):,}"
+    plain = [place, loss_of(stage), accuracy_of(stage), weights, time_of(stage)]
     return [*plain, *pinned_of(stage)][: len(heads)]

@@ -118,17 +118,12 @@ class Curves:
             on_title=over.title,
             large=view.large,
         )
-        meant = self.branch_of(over.branch)
+        meant = next((b for b in self.session.branches if b.number == over.branch), None)
         if meant is None or meant is here.branch:  # a click on its line went over to it
             return curve
         name = text("chart.branch", number=meant.number, name=meant.name)
         there = loss_at(meant, over.step)
         return replace(curve, meant=meant.number, name=name, there=there)
-
-    def branch_of(self, number: int | None) -> Branch | None:
-        """Return the branch with a number; None for None and one that is gone."""
-        found = (each for each in self.session.branches if each.number == number)
-        return next(found, None)
 
     def _measure(self, waits: bool) -> None:
         """Read the metrics that are drawn again if the clock has moved."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -56,7 +56,7 @@ def exhibit_of(
     """
     ask, data = ask or session.network, session.data
     name = getattr(data, "name", "")
-    make = FINE[name].make if fine else EXHIBITS.get(name)
+    make = FINE[name] if fine else EXHIBITS.get(name)
     if make is not None:
         return make(ask, data, session.engine)
     loss = session.trainer.loss
@@ -82,8 +82,8 @@ def can_be_finer(session: Session) -> bool:
 
 def is_quick(session: Session) -> bool:
     """Return whether the finer exhibit of a session takes some milliseconds only."""
-    points = FINE[session.data.name].points(session.data)
-    return points * len(session.network.bank) <= LITTLE
+    points, _, _ = some_pixels(session.data, FINE_PIXELS)
+    return len(points) * len(session.network.bank) <= LITTLE
 
 
 def needs_batch(data: DataSet) -> bool:
@@ -116,7 +116,11 @@ def plane(ask: Ask, data: DataSet, where: PlanePoints) -> Plane:
         middle=least / 2.0 + most / 2.0,
         reach=most / 2.0 - least / 2.0 or 1.0,
         targets=wanted,
-        answers=answers(ask, inputs, targets),
+        answers=answers(
+            inputs,
+            [numbers(y, ".3f") for y in ask(inputs[:FEW]).round(3) + 0.0],
+            [numbers(t, "g") for t in targets[:FEW]],
+        ),
         title=text(f"exhibits.plane.{'one' if targets.shape[1] == 1 else 'many'}"),
         outputs=np.asarray(ask(inputs)[:, 0]) if classes else np.zeros(0),
         test_targets=goals[:, 0],
@@ -136,13 +140,8 @@ def class_plane(ask: Ask, data: DataSet, where: PlanePoints, about: Mapping[str,
     count = targets.shape[1]
     names = class_names(data, count)
     wanted, found = largest(targets), largest(ask(inputs))
-    lines = []
-    if len(inputs) <= FEW:
-        called = [[*names, "nan"][int(i)] for i in np.nan_to_num(found, nan=-1.0).tolist()]
-        lines = [
-            text("exhibits.answer", x=numbers(x, "g"), output=said, target=names[int(right)])
-            for x, said, right in zip(inputs, called, wanted, strict=True)
-        ]
+    called = [[*names, "nan"][int(i)] for i in np.nan_to_num(found[:FEW], nan=-1.0).tolist()]
+    lines = answers(inputs, called, [names[int(right)] for right in wanted[:FEW]])
     return Plane(
         largest(ask(where.grid)).reshape(SIDE, SIDE),
         middle=0.0,
@@ -162,19 +161,13 @@ def largest(rows: FloatArray) -> FloatArray:
     return found
 
 
-def answers(ask: Ask, inputs: FloatArray, targets: FloatArray) -> list[str]:
+def answers(inputs: FloatArray, outputs: Sequence[str], targets: Sequence[str]) -> list[str]:
     """Return a line per sample, if they are few: inputs, outputs, targets."""
     if len(inputs) > FEW:
         return []
-    said = ask(inputs)
     return [
-        text(
-            "exhibits.answer",
-            x=numbers(x, "g"),
-            output=numbers(y.round(3) + 0.0, ".3f"),
-            target=numbers(t, "g"),
-        )
-        for x, y, t in zip(inputs, said, targets, strict=True)
+        text("exhibits.answer", x=numbers(x, "g"), output=output, target=target)
+        for x, output, target in zip(inputs, outputs, targets, strict=True)
     ]
 
 
@@ -237,11 +230,6 @@ def target_bytes(data: Texture, side: int) -> npt.NDArray[np.uint8]:
     return image_bytes(colors.reshape(rows, columns, 3))
 
 
-def fine_points(data: Texture) -> int:
-    """Return how many pixel centers `fine_pictures` evaluates."""
-    return len(some_pixels(data, FINE_PIXELS)[0])
-
-
 def in_portions(ask: Ask, points: FloatArray) -> FloatArray:
     """Return the outputs; in the background in small portions, which leave cores to others."""
     alone = threading.current_thread() is threading.main_thread()
@@ -274,15 +262,8 @@ EXHIBITS: dict[str, Callable[[Ask, Any, str], Exhibit]] = {
 }
 
 
-class Fine(NamedTuple):
-    """How a finer exhibit is made, and at how many points it evaluates the network."""
-
-    make: Callable[[Ask, Any, str], Exhibit]
-    points: Callable[[Any], int]
-
-
 # Finer exhibits, by the same names, for a session at rest.
-FINE = {"texture": Fine(fine_pictures, fine_points)}
+FINE: dict[str, Callable[[Ask, Any, str], Exhibit]] = {"texture": fine_pictures}
 
 
 def held_out_loss(session: Session, most: int | None = MOST) -> float | None:

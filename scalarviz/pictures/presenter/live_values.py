@@ -18,7 +18,7 @@ from scalarviz.pictures.draw2d.braille_curve import round_up
 from scalarviz.pictures.presenter.answers import Answer
 from scalarviz.pictures.presenter.curves import Curves
 from scalarviz.pictures.presenter.exhibits_of import can_be_finer, exhibit_of, is_quick, needs_batch
-from scalarviz.pictures.presenter.own_input import pad_of, target_of
+from scalarviz.pictures.presenter.own_input import target_of
 from scalarviz.pictures.presenter.sample_pass import SampleContext, SamplePass, backward, forward
 from scalarviz.pictures.presenter.scene_layout import tints_of
 from scalarviz.pictures.presenter.throttle import Throttle
@@ -51,7 +51,9 @@ class LiveValues:
              brings its numbers is still on its way; or None
     asleep   whether to compute nothing: only what the session has at hand is shown
     own      inputs of the user's own, which are shown in place of the focus sample, or None
+    pad      on which `own` is drawn; None if it is no image
     curves   the losses of its branches
+    learned  what is learned, without a mark at the focus sample
     """
 
     def __init__(self, session: Session, patience: float = math.inf) -> None:
@@ -62,13 +64,13 @@ class LiveValues:
         self.moments: tuple[Moment, ...] = self.program.moments
         self.has_layers = bool(session.network.layers)
         self.way = SamplePass()
-        self._exhibit: Exhibit | None = None
+        self.learned: Exhibit | None = None
         self._marked: tuple[Exhibit | None, tuple[FloatArray, ...], Exhibit | None]
         self._marked = (None, (), None)
         self.target: FloatArray | None = None
         self.asleep = False
         self.own: FloatArray | None = None
-        self._pad: tuple[FloatArray | None, Exhibit | None] = (None, None)
+        self.pad: Exhibit | None = None
         self.held: Sample | None = None
         self._snapshot = session.snapshot()
         self._snapshot.request()
@@ -266,25 +268,17 @@ class LiveValues:
 
     # What is learned.
 
-    @property
-    def learned(self) -> Exhibit | None:
-        """What is learned, without a mark."""
-        return self._exhibit
-
-    @property
-    def exhibit(self) -> Exhibit | None:
-        """What is learned, with a mark at the focus sample."""
-        return self.exhibit_after(0)
-
     def exhibit_after(self, done: int) -> Exhibit | None:
-        """Return the exhibit after `done` moments of the step; 0: after all of them.
+        """Return what is learned, marked at the focus sample, after `done` moments of the step.
+
+        0 stands for all of them.
 
         Before the outputs of the focus sample are computed, it has NaN in their place.
         """
-        made = self._exhibit
+        made = self.learned
         if self.own is not None:
             done = 0
-            made = self._pad_of(self.own) or made
+            made = self.pad or made
         way, target = self._shown
         ends = [way.values.get(end.name) for end in (self.program.inputs, self.program.outputs)]
         if made is None or target is None or ends[0] is None or ends[1] is None:
@@ -293,15 +287,11 @@ class LiveValues:
         if done and not is_written(self.program.outputs, self.moments[:done]):
             sample[1][:] = np.nan
         before, marked, shown = self._marked
-        if made is not before or not all(map(is_equal, sample, marked)):
+        is_same = partial(np.array_equal, equal_nan=True)
+        if made is not before or not all(map(is_same, sample, marked)):
             shown = made.marked(*sample)
             self._marked = made, sample, shown
         return shown
-
-    def _pad_of(self, own: FloatArray) -> Exhibit | None:
-        if own is not self._pad[0]:
-            self._pad = own, pad_of(self.session, own)
-        return self._pad[1]
 
     def _look(self) -> None:
         """Update the exhibit from a copy of the network, at intervals if that takes long.
@@ -321,7 +311,7 @@ class LiveValues:
             if key == self._exhibit_key or waits:
                 return
             behind = finer and self.patience < math.inf
-            if self._exhibit is None or not behind:
+            if self.learned is None or not behind:
                 self._make_exhibit((*key[:-1], fine and not behind))
             if behind and key != self._exhibit_key:
                 twin = self._ask(behind=True)
@@ -336,7 +326,7 @@ class LiveValues:
             self._refining = False
             key, made = self._fine.take()
             if made is not None and key[0] == data:
-                self._exhibit, self._exhibit_key = made, key
+                self.learned, self._exhibit_key = made, key
 
     def _make_exhibit(self, key: tuple[Any, ...]) -> None:
         """Make the exhibit on this thread; the last part of the key says whether it is fine."""
@@ -346,7 +336,7 @@ class LiveValues:
             samples = self.ask(self._first, batches, lambda: batches.at(0))
             if self._first.pending:
                 return
-        self._exhibit = self._made(self._ask(), samples, key[-1])
+        self.learned = self._made(self._ask(), samples, key[-1])
         self._exhibit_key = key
 
     def _made(self, ask: Any, samples: Any, fine: bool) -> Exhibit | None:
@@ -372,11 +362,6 @@ class LiveValues:
             self._twins[behind] = key, twin
         twin.bank.value[:] = self.numbers.value
         return twin
-
-
-def is_equal(first: FloatArray, second: FloatArray) -> bool:
-    """Return whether two arrays have the same numbers, of which NaN is one."""
-    return np.array_equal(first, second, equal_nan=True)
 
 
 def was_changed_within(here: Here) -> bool:

@@ -123,7 +123,7 @@ class Motion:
             numbers = chain(reading.numbers, self._numbers, moments[::-1], reading.program)[::-1]
         passages = []
         for i, moment in enumerate(moments):
-            before, after = sorted_ends(numbers, i, forward=places.forward)
+            before, after = numbers[i : i + 2][:: 1 if places.forward else -1]
             first, last = (self._sample if old else None for old in places.olds[i])
             place = places.steps[i], places.numbers[i]
             passages.append(Passage(moment, *place, before, after, (first, last), places.forward))
@@ -308,13 +308,6 @@ def chain(
             now = replace(now, grad=grad)
         found.append(now)
     return [*found, late]
-
-
-def sorted_ends(
-    numbers: Sequence[SnapshotValues], i: int, *, forward: bool
-) -> tuple[SnapshotValues, SnapshotValues]:
-    """Return the numbers before and after operation `i`, which `numbers` have on its two sides."""
-    return (numbers[i], numbers[i + 1]) if forward else (numbers[i + 1], numbers[i])
 
 
 def mixture(first: FloatArray, last: FloatArray, part: float) -> FloatArray:

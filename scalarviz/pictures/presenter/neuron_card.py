@@ -195,7 +195,8 @@ def neuron_card(known: NeuronNumbers, drawing: Drawing | None = None) -> Card:
         if isinstance(known.loss, LossRow):
             blocks += error_lines(known, known.wanted)
     if known.delta is not None:
-        blocks.append(Line(said_of_delta(known.delta)))
+        way = "up" if known.delta > 0.0 else "down" if known.delta < 0.0 else "none"
+        blocks.append(Line(text(f"card.neuron.delta.{way}", delta=said(known.delta))))
     blocks += sent_by(known)
     return Card(NONE, known.title, facts_of(known), blocks)
 
@@ -230,11 +231,6 @@ def error_lines(known: NeuronNumbers, target: float) -> list[Line]:
     return [found, Line(pretty(formula), "quiet")] if " if " in formula else [found]
 
 
-def hovered_card(known: NeuronNumbers) -> Card:
-    """Return the card beside a hovered neuron."""
-    return Card(NONE, known.title, facts_of(known))
-
-
 def facts_of(known: NeuronNumbers) -> list[tuple[str, str]]:
     """Return value, sum, answer, target and delta of a neuron, as names and texts."""
     sums = known.values.get(known.line.sums)
@@ -251,11 +247,6 @@ def facts_of(known: NeuronNumbers) -> list[tuple[str, str]]:
         if number is not None
     ]
     return found or [(text("card.neuron.fact.value"), text("card.neuron.empty"))]
-
-
-def said_of_delta(delta: float) -> str:
-    way = "up" if delta > 0.0 else "down" if delta < 0.0 else "none"
-    return text(f"card.neuron.delta.{way}", delta=said(delta))
 
 
 # What arrives.

@@ -38,13 +38,12 @@ class OverlayPointer:
         self._place = x, y
         over = piece_at(picture, x, y)
         self.piece = over if over is not None and over.words else None
-        self.cell = cell_at(picture, x, y)
-        chart = None if picture is None else picture.chart
-        on_curve = chart is not None and chart.grip.has(x, y)
-        self.step = chart.step_at(x) if chart is not None and on_curve else None
+        chart, legend = (None, None) if picture is None else (picture.chart, picture.legend)
+        cells = [] if picture is None else picture.cells
+        self.cell = next((done for box, done in cells if box.has(x, y)), 0)
+        self.step = None if chart is None else chart.step_under(x, y)
         self.branch = None if chart is None else chart.branch_at(x, y)
         self.title = chart is not None and chart.title.has(x, y)
-        legend = None if picture is None else picture.legend
         self.legend = legend is not None and legend.has(x, y)
         return over is not None
 
@@ -70,9 +69,3 @@ def piece_at(picture: Picture | None, x: float, y: float) -> Piece | None:
     """Return the piece at a pixel, one without words for the panel; None if there is none."""
     told = [] if picture is None else picture.told
     return next((piece for box, piece in told if box.has(x, y)), None)
-
-
-def cell_at(picture: Picture | None, x: float, y: float) -> int:
-    """Return how many operations are done after the one in the strip at a pixel, or 0."""
-    cells = [] if picture is None else picture.cells
-    return next((done for box, done in cells if box.has(x, y)), 0)

@@ -69,14 +69,9 @@ def place_in(operation: Operation, row: int) -> tuple[int, int]:
     output = int(written[at])
     if read is not None:
         return output, int(read[at])
-    return output, input_for(operation, output) if operation.outputs_per_bias > 1 else diagonal(
-        operation, output
-    )
-
-
-def diagonal(operation: Operation, output: int) -> int:
-    """Return the input shown beside a bias: its own, or the first of a matrix."""
-    return 0 if len(operation.shape) > 1 else output
+    if operation.outputs_per_bias > 1:
+        return output, input_for(operation, output)
+    return output, 0 if len(operation.shape) > 1 else output  # beside a bias
 
 
 def middle(count: int) -> int:

@@ -15,7 +15,7 @@ from scalarviz.pictures.presenter.handles import Handle, handle_at
 from scalarviz.pictures.presenter.live_values import LiveValues
 from scalarviz.pictures.presenter.notifications import Messages
 from scalarviz.pictures.presenter.overlay_pointer import OverlayPointer
-from scalarviz.pictures.presenter.own_input import Grip, PanelGrip, SphereGrip, blank_of
+from scalarviz.pictures.presenter.own_input import Grip, PanelGrip, SphereGrip, blank_of, pad_of
 from scalarviz.pictures.presenter.pointing import NOTHING, Target, neuron_of, target_at
 from scalarviz.pictures.presenter.walking import next_target
 from scalarviz.pictures.view.charts import Chart
@@ -116,6 +116,7 @@ class Pointed(Messages):
     def own(self, inputs: FloatArray | None) -> None:
         if inputs is not None:
             inputs = np.array(inputs, np.float64).reshape(self.reading.program.inputs.size)
+            self.reading.pad = pad_of(self.session, inputs)
         self.reading.own = inputs
 
     @final

@@ -173,8 +173,7 @@ class PointedPanes(Messages):
     def _point_at_chart(self) -> None:
         """Point at the step that is under the mouse now: the chart moves while it trains."""
         (x, y), chart = self._mouse, self.chart
-        on_curve = chart is not None and chart.grip.has(x, y)
-        self.pointed = chart.step_at(x) if chart is not None and on_curve else None
+        self.pointed = None if chart is None else chart.step_under(x, y)
         self.on_title = chart is not None and chart.title.has(x, y)
 
     @final

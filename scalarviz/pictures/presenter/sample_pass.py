@@ -5,7 +5,6 @@ It does not touch the session, so it can run while training continues.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -49,6 +48,9 @@ class SampleContext:
     sample: int = 0
 
 
+AT_FIRST = SampleContext()
+
+
 def numbers_for(
     operation: Operation,
     value: FloatArray,
@@ -73,7 +75,7 @@ def numbers_for(
 
 
 def forward(
-    program: Program, value: FloatArray, sample: FloatArray, place: SampleContext | None = None
+    program: Program, value: FloatArray, sample: FloatArray, place: SampleContext = AT_FIRST
 ) -> SamplePass:
     """Send a sample through a network with these parameters.
 
@@ -82,37 +84,18 @@ def forward(
     sample   one sample, shape (inputs,)
     place    state, step and index of the sample
     """
-    way, place = (
-        SamplePass({program.inputs.name: np.asarray(sample, np.float64)}),
-        place or SampleContext(),
-    )
+    way = SamplePass({program.inputs.name: np.asarray(sample, np.float64)})
     with np.errstate(all="ignore"):
         for operation in program.operations:
             numbers = numbers_for(operation, value, way, place)
             y = operation_forward(operation, numbers)[0]
             way.values[operation.target.name] = y
-            if operation.kind in NOTES:
-                NOTES[operation.kind](way, operation, numbers, y)
+            if operation.kind == "activation":
+                way.saturated[operation.target.name] = flatness(operation, numbers.x[0], y)
+            elif operation.kind == "dropout":
+                dropped = factors(operation, numbers)[0] == 0.0
+                way.left_out[operation.target.name] = dropped.astype(np.float64)
     return way
-
-
-def note_saturated(
-    way: SamplePass, operation: Operation, numbers: OperationArrays, y: FloatArray
-) -> None:
-    way.saturated[operation.target.name] = flatness(operation, numbers.x[0], y)
-
-
-def note_left_out(
-    way: SamplePass, operation: Operation, numbers: OperationArrays, y: FloatArray
-) -> None:
-    way.left_out[operation.target.name] = (factors(operation, numbers)[0] == 0.0).astype(np.float64)
-
-
-# What is recorded of a buffer beside its values, by the kind of the operation that writes it.
-NOTES: dict[str, Callable[[SamplePass, Operation, OperationArrays, FloatArray], None]] = {
-    "activation": note_saturated,
-    "dropout": note_left_out,
-}
 
 
 def flatness(operation: Operation, x: FloatArray, y: FloatArray) -> FloatArray:
@@ -130,7 +113,7 @@ def backward(
     target: FloatArray,
     loss: Loss,
     batch: int,
-    place: SampleContext | None = None,
+    place: SampleContext = AT_FIRST,
 ) -> SamplePass:
     """Add the gradients of a sample in a batch of `batch` samples.
 
@@ -149,7 +132,7 @@ def backward(
     way.flows[program.outputs.name] = flow[0]
     with np.errstate(all="ignore"):
         for operation in reversed(program.operations):
-            numbers = numbers_for(operation, value, way, place or SampleContext(), back=True)
+            numbers = numbers_for(operation, value, way, place, back=True)
             gradients = operation_backward(operation, numbers)
             names = [source.name for source in operation.sources]
             own = [each[0] for each in gradients]

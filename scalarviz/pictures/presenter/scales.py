@@ -5,12 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.pictures.presenter.channels import Source, count_beyond, largest_of, read
+from scalarviz.pictures.presenter.channels import (
+    Source,
+    check_channel,
+    count_beyond,
+    largest_of,
+    read,
+)
 from scalarviz.pictures.view.frame_data import CubeValues
 from scalarviz.pictures.view.scene.plates import Plate
 
@@ -93,6 +99,20 @@ class Scales:
     def clipped(self, plates: Sequence[Plate], colors: FloatArray) -> int:
         """Return how many numbers exceed the color scale."""
         return count_beyond(plates, colors, self.of(self.color, plates))
+
+
+def of_scales(name: str) -> Any:
+    """Return a property of a stage's scales, which are chosen anew when it is set."""
+
+    def get(stage: Any) -> Any:
+        return getattr(stage.scales, name)
+
+    def put(stage: Any, value: Any) -> None:
+        is_flag = name == "per_layer"
+        setattr(stage.scales, name, value if is_flag else check_channel(value, stage.channels))
+        stage.rescale()
+
+    return property(get, put)
 
 
 def stop_above(number: float) -> float:

@@ -14,10 +14,11 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.pictures.draw2d.theme import THEMES
 from scalarviz.pictures.presenter.captions.strip import cells_of as cells_in
-from scalarviz.pictures.presenter.channels import DIFFERENCE, check_channel
+from scalarviz.pictures.presenter.channels import DIFFERENCE
 from scalarviz.pictures.presenter.compared_rows import cells_of, colors_of, heads_of
+from scalarviz.pictures.presenter.curves import loss_at
 from scalarviz.pictures.presenter.pointed_panes import PointedPanes, of_chosen, setting
-from scalarviz.pictures.presenter.scales import Scales, Shown
+from scalarviz.pictures.presenter.scales import Scales, Shown, of_scales
 from scalarviz.pictures.presenter.several import Several, alike, sizes_of
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.stage import Stage
@@ -27,20 +28,6 @@ from scalarviz.pictures.view.scene.frame import Box
 from scalarviz.pictures.view.scene.panes import Panes
 from scalarviz.pictures.view.strip import label
 from scalarviz.training.session.here import Here
-
-
-def of_scales(name: str) -> Any:
-    """Return a property of the common scales, which are chosen anew when it is set."""
-
-    def get(panes: SideBySide) -> Any:
-        return getattr(panes.scales, name)
-
-    def put(panes: SideBySide, value: Any) -> None:
-        is_flag = name == "per_layer"
-        setattr(panes.scales, name, value if is_flag else check_channel(value, panes.channels))
-        panes.rescale()
-
-    return property(get, put)
 
 
 @final
@@ -210,7 +197,7 @@ class SideBySide(PointedPanes):
                 stage.pane.name,
                 stage.pane.color,
                 cells_of(stage, heads),
-                replace(data.curve, reads=stage.loss_at(self.pointed)),
+                replace(data.curve, reads=loss_at(stage.reading.here.branch, self.pointed)),
             )
             for stage, data in zip(self.stages, panes, strict=True)
             if stage.pane is not None

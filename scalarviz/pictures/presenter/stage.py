@@ -27,10 +27,8 @@ from scalarviz.pictures.presenter.channels import (
     CHANGE,
     DIFFERENCE,
     Source,
-    check_channel,
     names_of,
 )
-from scalarviz.pictures.presenter.curves import loss_at
 from scalarviz.pictures.presenter.live_values import LiveValues
 from scalarviz.pictures.presenter.motion import Motion
 from scalarviz.pictures.presenter.own_input import caption_of_own
@@ -38,7 +36,7 @@ from scalarviz.pictures.presenter.plane_maps import PlaneMaps
 from scalarviz.pictures.presenter.pointed import Pointed
 from scalarviz.pictures.presenter.pointing import same_in
 from scalarviz.pictures.presenter.pushes import pushes
-from scalarviz.pictures.presenter.scales import Scales, Shown
+from scalarviz.pictures.presenter.scales import Scales, Shown, of_scales
 from scalarviz.pictures.presenter.scene_layout import layout_of, shape_of
 from scalarviz.pictures.presenter.show import Show
 from scalarviz.pictures.presenter.shown_network import NetworkReading
@@ -50,7 +48,6 @@ from scalarviz.pictures.view.legend import legend_box
 from scalarviz.pictures.view.scene.frame import Division
 from scalarviz.training.session.caption import Caption
 from scalarviz.training.session.here import Here
-from scalarviz.training.session.session import Session
 
 
 @final
@@ -112,7 +109,7 @@ class Stage(Pointed):
         self._begin(camera)
 
     def _begin(self, camera: str) -> None:
-        self.reading = LiveValues(self.session, self.patience)
+        self.reading = LiveValues(self.show.session, self.patience)
         self._preset = camera
         self._shape = shape_of(Division.of(*self._extent).inner)
         self.plan = layout_of(self.session, self._shape)
@@ -126,10 +123,6 @@ class Stage(Pointed):
         self.part_of_tour, self.adding = "", 0.0
         self._is_read = False  # whether the session was read for the next picture
         self.rescale()
-
-    @property
-    def session(self) -> Session:
-        return self.show.session
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -165,32 +158,9 @@ class Stage(Pointed):
         slots = dict.fromkeys((*self.reading.numbers.slots, *self.session.optimizer.row.slots))
         return names_of(list(slots), self.reading.has_layers)
 
-    @property
-    def color(self) -> str:
-        return self.scales.color
-
-    @color.setter
-    def color(self, name: str) -> None:
-        self.scales.color = check_channel(name, self.channels)
-        self.rescale()
-
-    @property
-    def size(self) -> str:
-        return self.scales.size
-
-    @size.setter
-    def size(self, name: str) -> None:
-        self.scales.size = check_channel(name, self.channels)
-        self.rescale()
-
-    @property
-    def per_layer(self) -> bool:
-        return self.scales.per_layer
-
-    @per_layer.setter
-    def per_layer(self, on: bool) -> None:
-        self.scales.per_layer = on
-        self.rescale()
+    color: str = of_scales("color")
+    size: str = of_scales("size")
+    per_layer: bool = of_scales("per_layer")
 
     @property
     def has_plane(self) -> bool:
@@ -374,10 +344,6 @@ class Stage(Pointed):
         )
         self._fit(self._seen)
         return self._seen
-
-    def loss_at(self, step: int | None) -> float:
-        """Return the loss of a step of the branch shown; NaN for None and an unknown one."""
-        return loss_at(self.reading.here.branch, step)
 
     def _learned(self) -> tuple[Exhibit | None, NeuronMaps | None]:
         """Return what is learned, and what the neurons answer if that is shown."""

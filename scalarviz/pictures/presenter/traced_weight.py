@@ -63,26 +63,17 @@ class TracedWeight:
         return self.session.network
 
     @property
-    def timeline(self) -> Timeline:
-        return self.session.timeline
-
-    @property
     def program(self) -> Program:
         program: Program = self.network.program
         return program
 
     @property
     def loss(self) -> Loss:
-        return self.timeline.trainer.loss
+        return self.session.timeline.trainer.loss
 
     @property
     def operation(self) -> Operation:
         return self.program.operations[self.moment.operation]
-
-    @property
-    def formula(self) -> str:
-        """The name of the activation or row formula."""
-        return self.operation.formula
 
     @property
     def is_last(self) -> bool:
@@ -100,7 +91,7 @@ class TracedWeight:
     @property
     def sample(self) -> int:
         """The focus sample, or the last of a smaller batch."""
-        return min(self.session.focus, len(self.timeline.trainer.run.targets()) - 1)
+        return min(self.session.focus, len(self.session.timeline.trainer.run.targets()) - 1)
 
     @cached_property
     def _path(self) -> Path:
@@ -155,12 +146,12 @@ class TracedWeight:
     def held(self, buffer: Buffer | None) -> FloatArray:
         """Return a buffer's values for the focus sample."""
         assert buffer is not None
-        return self.of_sample(self.timeline.trainer.run.values(buffer))
+        return self.of_sample(self.session.timeline.trainer.run.values(buffer))
 
     @property
     def answers(self) -> tuple[FloatArray, FloatArray]:
         """Predictions and targets of the batch."""
-        run = self.timeline.trainer.run
+        run = self.session.timeline.trainer.run
         return run.values(self.program.outputs), run.targets()
 
     def of_sample(self, numbers: FloatArray | None) -> FloatArray:

@@ -140,13 +140,9 @@ def change_line(known: Why) -> Line:
         arrow = text("card.changed.edit", old=old, new=new)
         return Line(arrow, "large", text("card.after", step=change.step))
     step = text("card.step", step=change.step)
-    if is_frozen(known):
+    if known.found is not None and known.found.frozen:
         return Line(text("card.frozen_at", value=said(change.new, 3)), "large", step)
     return Line(text("card.changed.step", old=old, new=new), "large", step)
-
-
-def is_frozen(known: Why) -> bool:
-    return known.found is not None and known.found.frozen
 
 
 def sentence(known: Why, grad: str) -> str:

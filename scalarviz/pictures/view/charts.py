@@ -62,6 +62,10 @@ class Chart:
             return min(near)[1]
         return max(0, round(self.place_at(x)))
 
+    def step_under(self, x: float, y: float) -> int | None:
+        """Return the step at a pixel of the curve or its axis; None elsewhere."""
+        return self.step_at(x) if self.grip.has(x, y) else None
+
     def branch_at(self, x: float, y: float) -> int | None:
         """Return the number of the branch whose line is at a pixel, or None.
 
@@ -260,11 +264,11 @@ def draw_places(canvas: Canvas2D, scales: Scales, curve: Curve, theme: Theme, sc
     canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.ink + "60", width=1.0)
     if math.isfinite(curve.loss) and curve.loss > 0.0:
         y = scales.y(curve.loss)
-        canvas.disc(x, y, 3.5 * scale, theme.ink)
+        canvas.discs((x, y), 3.5 * scale, theme.ink)
     for step, _ in curve.marks:
         x = scales.x(step)
         canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.accent + "90", width=1.0)
-        canvas.disc(x, plot.y, 3.5 * scale, theme.accent)
+        canvas.discs((x, plot.y), 3.5 * scale, theme.accent)
     if curve.pointed is not None:
         x = scales.x(curve.pointed)
         canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.accent, width=1.0)
@@ -470,7 +474,7 @@ def draw_history(
         canvas.line(thinned(points[start : end + 1], plot.width), theme.accent, width=1.5 * scale)
     for i in np.flatnonzero(~np.asarray(history.known, np.bool_)).tolist():
         dotted(canvas, points[i], points[i + 1], theme.accent, scale)
-    canvas.disc(float(x[-1]), float(y[-1]), 2.5 * scale, theme.ink)
+    canvas.discs((float(x[-1]), float(y[-1])), 2.5 * scale, theme.ink)
 
 
 def runs_of(known: FloatArray) -> list[tuple[int, int]]:

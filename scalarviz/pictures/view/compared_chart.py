@@ -66,7 +66,7 @@ def draw_losses(
             for step, _ in row.curve.marks:
                 x = scales.x(step)
                 canvas.segments([(x, plot.y)], [(x, plot.bottom)], row.color + "90", width=1.0)
-                canvas.disc(x, plot.y, 3.5 * scale, row.color)
+                canvas.discs((x, plot.y), 3.5 * scale, row.color)
         if view.pointed is not None:
             x = scales.x(view.pointed)
             canvas.segments([(x, plot.y)], [(x, plot.bottom)], theme.accent, width=1.0)
@@ -129,4 +129,4 @@ def draw_curve(
         canvas.line(own, row.color, width=1.6 * scale)
     if math.isfinite(curve.loss) and curve.loss > 0.0:
         x, y = scales.x(curve.at), scales.y(curve.loss)
-        canvas.disc(x, y, 3.5 * scale, row.color, outline=theme.ground)
+        canvas.discs((x, y), 3.5 * scale, row.color, outline=theme.ground)

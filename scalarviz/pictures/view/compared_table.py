@@ -59,7 +59,7 @@ def draw_table(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme)
         if i == compared.chosen:
             mark = Box(box.x + 0.5 * gap, y - 0.5 * row - 0.36 * size, box.width - gap, row)
             canvas.box(*mark.place, theme.tray, radius=0.25 * row)
-        canvas.disc(box.x + gap + DOT * scale, y - 0.36 * size, DOT * scale, each.color)
+        canvas.discs((box.x + gap + DOT * scale, y - 0.36 * size), DOT * scale, each.color)
         words = canvas.fit(each.name, names, size=size, bold=True)
         canvas.text(left, y, words, size=size, color=theme.ink, bold=True)
     right = left + names

@@ -295,8 +295,8 @@ def draw_way(canvas: Canvas2D, see: Projection, line: Neurons, bright: float, th
         color = faded(rgb((theme.quiet,)), bright, ground)[0]
         width = min(3.0, max(1.4, 0.12 * float(np.median(seen.unit))))
         canvas.line(seen.xy, color, width=width, depth=seen.depth)
-        start, end = seen.xy[-2:].tolist()
-        canvas.arrow(start, end, color, width=width, head=5.0 * width, depth=float(seen.depth[-1]))
+        start, end = seen.xy[-2:]
+        canvas.arrows(start, end, color, width=width, head=5.0 * width, depth=seen.depth[-1])
 
 
 def draw_errors(

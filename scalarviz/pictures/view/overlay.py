@@ -43,7 +43,7 @@ def draw_pane_head(canvas: Canvas2D, division: Division, pane: Pane, theme: Them
         return 0.0
     margin, radius = 12.0 * scale, 4.5 * scale
     base = box.y + 0.5 * box.height + 0.36 * size + scale
-    canvas.disc(margin + radius, base - 0.36 * size, radius, pane.color)
+    canvas.discs((margin + radius, base - 0.36 * size), radius, pane.color)
     x = margin + 3.6 * radius
     name = canvas.fit(pane.name, box.width - x - margin, size=size, bold=True)
     x += canvas.text(x, base, name, size=size, color=theme.ink, bold=True)

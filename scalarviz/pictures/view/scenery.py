@@ -67,10 +67,10 @@ def draw_heads(
         way = way / np.maximum(np.hypot(way[:, 0], way[:, 1]), 1e-9)[:, np.newaxis]
         tips = ends.xy - way * (fan.radius * ends.unit + scale)[:, np.newaxis]
         color = theme.accent if places is not fan.ends else theme.quiet
-        for tip, along, unit, depth in zip(tips, way, ends.unit, ends.depth, strict=True):
-            is_free = not is_on_cube(tip - 0.5 * size * along, cubes_seen)
-            if np.isfinite(tip).all() and fan.radius * unit > size and is_free:
-                canvas.arrow(tip - size * along, tip, color, head=size, depth=float(depth))
+        free = [not is_on_cube(middle, cubes_seen) for middle in tips - 0.5 * size * way]
+        own = np.array(free, np.bool_) & (fan.radius * ends.unit > size)
+        starts, depth = (tips - size * way)[own], ends.depth[own]
+        canvas.arrows(starts, tips[own], color, head=size, depth=depth)
 
 
 def places_of_cubes(see: Projection, frame_data: FrameData) -> FloatArray:
@@ -114,9 +114,7 @@ def head_wires(
         reach = np.fmin(wide / np.abs(way[:, 0]), half * end.unit / np.abs(way[:, 1]))
     tips = end.xy - way * (np.nan_to_num(reach) + scale)[:, np.newaxis]
     size, color = SMALL_HEAD * scale, theme.quiet if back is None else theme.accent
-    for tip, along, depth in zip(tips, way, end.depth, strict=True):
-        if np.isfinite(tip).all():
-            canvas.arrow(tip - size * along, tip, color, head=size, depth=float(depth))
+    canvas.arrows(tips - size * way, tips, color, head=size, depth=end.depth)
 
 
 def half_of(line: Neurons) -> float:

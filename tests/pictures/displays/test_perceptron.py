@@ -1,7 +1,7 @@
 """A perceptron as a row of cells."""
 
 import scalarviz as sv
-from scalarviz.pictures.displays.cells import Scale
+from scalarviz.pictures.displays.cells import color_of
 from tests.pictures.displays.drawn import Drawn
 
 
@@ -14,9 +14,8 @@ def test_every_weight_is_a_cell_with_its_number_and_its_gradient() -> None:
     p.bank.value[:] = [0.5, -0.25, 0.125]
     p.bank.grad[:] = [1.0, -2.0, 3.0]
     drawn = draw(p)
-    scale = Scale(0.5)
     fills = [cell.attrib["fill"] for cell in drawn.all("rect", "cell")]
-    assert fills == [scale.color(x) for x in (0.5, -0.25, 0.125)]
+    assert fills == [color_of(x, 0.5) for x in (0.5, -0.25, 0.125)]
     assert drawn.texts[2:] == [
         "grad",
         *("w0", "0.5", "1"),

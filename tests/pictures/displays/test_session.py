@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.pictures.displays.session import CURVE, POINTS, thinned
+from scalarviz.pictures.displays.session import CURVE, POINTS
 from tests.pictures.displays.drawn import Drawn, cells_of
 from tests.pictures.displays.test_weight import session, state
 from tests.sessions import advanced
@@ -60,13 +60,6 @@ def test_the_curve_of_a_long_training_is_thinned() -> None:
     (curve,) = draw(s).all("path", "curve")
     assert POINTS / 2 < curve.attrib["d"].count("L") <= POINTS
     assert any("mean of some steps" in text for text in draw(s).texts)
-
-
-def test_a_thinned_curve_has_the_mean_of_the_losses() -> None:
-    losses = np.random.default_rng(0).random(4321)
-    steps, means = thinned(losses)
-    assert len(steps) == len(means) <= POINTS
-    assert means[3] == pytest.approx(losses[24:32].mean()) and steps[3] == 27.5
 
 
 def test_equal_losses_are_a_line_in_the_middle() -> None:

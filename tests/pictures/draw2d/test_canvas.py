@@ -12,8 +12,6 @@ from scalarviz.pictures.draw2d.batch import (
     BOX,
     COLUMNS,
     FILL,
-    IMAGE,
-    KIND,
     MIDDLE,
     color,
     joins,
@@ -52,7 +50,7 @@ def test_many_at_once_are_the_same_as_one_by_one() -> None:
     together.discs(xy, radius, np.array(fill), outline=np.array(outline), depth=depth, hatch=0.5)
     together.boxes(xy, (5, 6), "#102030", radius=2.0, outline="#ffffff", line=[1.0, 2.0])
     for (x, y), r, z, f, o in zip(xy, radius, depth, fill, outline, strict=True):
-        apart.disc(x, y, r, f, outline=o, depth=z, hatch=0.5)
+        apart.discs((x, y), r, f, outline=o, depth=z, hatch=0.5)
     for (x, y), line in zip(xy, (1.0, 2.0), strict=True):
         apart.box(x, y, 5, 6, "#102030", radius=2.0, outline="#ffffff", line=line)
     np.testing.assert_array_equal(rows(together), rows(apart))
@@ -82,12 +80,10 @@ def test_colours_beyond_the_ends_are_cut_and_nan_is_magenta() -> None:
 
 
 def test_words_are_remembered_in_order() -> None:
-    canvas, other = Canvas2D(100, 100), Canvas2D(100, 100)
+    canvas = Canvas2D(100, 100)
     canvas.text(0, 10, "one")
-    other.text(0, 10, "three → four")
     canvas.text(0, 20, "two", depth=0.5)
-    canvas.extend(other)
-    assert canvas.words == ["one", "two", "three → four"]
+    assert canvas.words == ["one", "two"]
 
 
 def test_a_character_that_cannot_be_drawn_is_a_box() -> None:
@@ -102,13 +98,12 @@ def test_width_is_that_of_the_widest_line() -> None:
     assert canvas.text(0, 0, "long line\nshort", bold=True) == canvas.measure(
         "long line", bold=True
     )
-    assert canvas.measure("iii", mono=True) == canvas.measure("MMM", mono=True)
     assert canvas.measure("MMM") > canvas.measure("iii")
     assert canvas.measure("") == 0.0
 
 
 def test_width_is_what_the_font_says() -> None:
-    face = packaged(False, False).face
+    face = packaged(False).face
     expected = 0.0
     for letter in "Weight 3":
         face.load_char(letter, freetype.FT_LOAD_NO_SCALE)
@@ -135,7 +130,7 @@ def test_nan_breaks_a_line() -> None:
 def test_what_is_nowhere_is_not_drawn() -> None:
     canvas, nan = Canvas2D(100, 100), float("nan")
     canvas.box(nan, 0, 1, 1, "#ffffff")
-    canvas.disc(0, float("inf"), 1, "#ffffff")
+    canvas.discs((0, float("inf")), 1, "#ffffff")
     canvas.discs([(nan, 0), (5, 5)], 1.0, "#ffffff")
     canvas.image(nan, 0, 1, 1, np.zeros((1, 1, 3)))
     canvas.line([], "#ffffff")
@@ -155,20 +150,6 @@ def test_a_line_is_cut_where_its_pieces_meet() -> None:
     # Shorter than it is wide: a cut would leave nothing of the middle piece.
     zigzag = np.array([(0.0, 0.0), (9.0, 9.0), (9.0, 8.0), (18.0, 17.0)])
     assert not joins(zigzag, 6.0).any()
-
-
-def test_another_paper_goes_on_top_with_its_images() -> None:
-    canvas, other = Canvas2D(100, 100), Canvas2D(100, 100)
-    canvas.image(0, 0, 1, 1, np.zeros((1, 1, 3)))
-    other.disc(5, 5, 1, "#ffffff")
-    other.image(7, 7, 2, 2, np.ones((2, 3, 3)), smooth=True)
-    canvas.extend(other)
-    assert rows(canvas)[:, KIND].tolist() == [IMAGE, BOX, IMAGE]
-    first, second = canvas.vertices()[2]
-    assert (first.start, first.stop, second.start, second.stop) == (0, 2, 2, 3)
-    assert second.image.smooth and second.image.pixels.shape == (2, 3, 4)
-    with refused(InputError, "ratio 2"):
-        canvas.extend(Canvas2D(100, 100, 2.0))
 
 
 def test_an_image_that_is_seen_from_its_edge_is_nowhere() -> None:
@@ -202,7 +183,7 @@ def test_many_arrows_are_those_drawn_one_by_one() -> None:
     one, many = Canvas2D(20, 20), Canvas2D(20, 20)
     for i in range(3):
         more = {"width": float(width[i]), "head": float(head[i]), "depth": depth[i]}
-        one.arrow(start[i], end[i], "#ff8000", **more)
+        one.arrows(start[i], end[i], "#ff8000", **more)
     many.arrows(start, end, "#ff8000", width=width, head=head, depth=depth)
     assert len(many.vertices()[0]) == 8
     for name in one.vertices()[0].dtype.names:

@@ -17,12 +17,11 @@ from scalarviz.pictures.view.overlay import draw_head
 from scalarviz.pictures.view.scene.frame import Division
 
 PACKAGE = Path(font_files.__file__).parent.parent
-STYLES = [(False, False), (True, False), (False, True)]
 KOREAN, CHINESE = "한국", "漢"
 
 
-def font(pixels: int = 20, bold: bool = False, mono: bool = False) -> Font:
-    return Font(packaged(bold, mono), pixels, bold)
+def font(pixels: int = 20, bold: bool = False) -> Font:
+    return Font(packaged(bold), pixels, bold)
 
 
 def write_font(path: Path, letters: str, width: int = 1024) -> Path:
@@ -63,29 +62,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     forget()
 
 
-@pytest.mark.parametrize(("bold", "mono"), STYLES)
-def test_all_letters_of_our_own_texts_come_with_the_package(bold: bool, mono: bool) -> None:
+@pytest.mark.parametrize("bold", [False, True])
+def test_all_letters_of_our_own_texts_come_with_the_package(bold: bool) -> None:
     texts = [path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")]
     letters = {letter for letter in "".join(texts) if letter.isprintable()}
-    face = packaged(bold, mono).face
+    face = packaged(bold).face
     assert [letter for letter in sorted(letters) if not face.get_char_index(letter)] == []
 
 
-@pytest.mark.parametrize(("bold", "mono"), STYLES)
+@pytest.mark.parametrize("bold", [False, True])
 def test_fonts_of_the_system_are_not_looked_for_without_need(
-    bold: bool, mono: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+    bold: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(font_files, "system_files", lambda: pytest.fail("looked for"))
     for words in ("Weight 3 → Σ δ²", "Вес нейрона", "Gewicht β ≈ −0.5", "a\x07b\tc\n"):
-        assert BOX not in font(bold=bold, mono=mono).spell(words.replace("\x07", ""))
-
-
-def test_what_dejavu_mono_lacks_is_taken_from_dejavu_sans(folder: Path) -> None:
-    letter = "ǆ"
-    assert not packaged(False, True).face.get_char_index(letter)
-    used = font(mono=True)
-    assert used.spell(letter) == letter
-    assert used.advances(letter) == font().advances(letter) != used.advances("a")
+        assert BOX not in font(bold=bold).spell(words.replace("\x07", ""))
 
 
 def test_a_letter_that_dejavu_lacks_is_drawn_by_a_font_of_the_system(folder: Path) -> None:

@@ -43,14 +43,18 @@ def shown(studio: Studio) -> Shown:
     return draw
 
 
+@pytest.fixture
+def canvas() -> Canvas2D:
+    return Canvas2D(WIDTH, HEIGHT)
+
+
 def ink_box(pixels: np.ndarray) -> tuple[int, int, int, int]:
     """Left, top, right and bottom of all that is not black."""
     rows, columns = np.nonzero(pixels.any(axis=2))
     return columns.min(), rows.min(), columns.max() + 1, rows.max() + 1
 
 
-def test_a_box_fills_exactly_its_pixels(shown: Shown) -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
+def test_a_box_fills_exactly_its_pixels(canvas: Canvas2D, shown: Shown) -> None:
     canvas.box(3, 5, 10, 7, "#ff0000")
     expected = np.zeros((HEIGHT, WIDTH, 3), int)
     expected[5:12, 3:13] = RED
@@ -65,8 +69,7 @@ def test_a_ratio_of_two_doubles_everything(shown: Shown) -> None:
     np.testing.assert_array_equal(shown(canvas), expected)
 
 
-def test_half_a_pixel_is_half_as_bright(shown: Shown) -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
+def test_half_a_pixel_is_half_as_bright(canvas: Canvas2D, shown: Shown) -> None:
     canvas.box(3.5, 5, 10, 7, "#ffffff")
     canvas.line([(20, 20.5), (40, 20.5)], "#ffffff", width=0.5)
     pixels = shown(canvas)[:, :, 0]
@@ -74,26 +77,23 @@ def test_half_a_pixel_is_half_as_bright(shown: Shown) -> None:
     assert pixels[19:22, 30].tolist() == pytest.approx([0, 128, 0], abs=1)
 
 
-def test_the_outline_lies_inside_the_edge(shown: Shown) -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
+def test_the_outline_lies_inside_the_edge(canvas: Canvas2D, shown: Shown) -> None:
     canvas.box(2, 2, 20, 20, "#ff0000", outline="#00ff00", line=2)
-    canvas.disc(40, 20, 10, "#ff0000", outline="#0000ff", line=3)
+    canvas.discs((40, 20), 10, "#ff0000", outline="#0000ff", line=3)
     pixels = shown(canvas)
     assert pixels[10, 1:5].tolist() == [BLACK, GREEN, GREEN, RED]
     assert pixels[20, [29, 31, 32, 34]].tolist() == [BLACK, BLUE, BLUE, RED]
 
 
-def test_what_has_no_fill_lets_through(shown: Shown) -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
+def test_what_has_no_fill_lets_through(canvas: Canvas2D, shown: Shown) -> None:
     canvas.box(0, 0, WIDTH, HEIGHT, "#0000ff")
-    canvas.disc(20, 20, 10, None, outline="#00ff00", line=2)
+    canvas.discs((20, 20), 10, None, outline="#00ff00", line=2)
     pixels = shown(canvas)
     assert pixels[20, 20].tolist() == BLUE and pixels[20, 11].tolist() == GREEN
 
 
-def test_a_disc_is_round(shown: Shown) -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
-    canvas.disc(30, 20, 12, "#ffffff")
+def test_a_disc_is_round(canvas: Canvas2D, shown: Shown) -> None:
+    canvas.discs((30, 20), 12, "#ffffff")
     pixels = shown(canvas)[:, :, 0] / 255.0
     assert pixels[20, 30] == 1.0 and pixels[9, 19] == 0.0
     assert ink_box(shown(canvas)) == (18, 8, 42, 32)
@@ -102,16 +102,15 @@ def test_a_disc_is_round(shown: Shown) -> None:
 
 def test_stripes_take_from_the_fill_and_leave_the_outline(shown: Shown) -> None:
     plain, striped = Canvas2D(WIDTH, HEIGHT), Canvas2D(WIDTH, HEIGHT)
-    plain.disc(24, 24, 20, "#ff8000", outline="#ffffff", line=2)
-    striped.disc(24, 24, 20, "#ff8000", outline="#ffffff", line=2, hatch=1.0)
+    plain.discs((24, 24), 20, "#ff8000", outline="#ffffff", line=2)
+    striped.discs((24, 24), 20, "#ff8000", outline="#ffffff", line=2, hatch=1.0)
     before, after = shown(plain), shown(striped)
     inner = (slice(14, 34), slice(14, 34))
     assert 0.4 < (before != after).any(axis=2)[inner].mean() < 0.8
     assert after[24, 5].tolist() == WHITE
 
 
-def test_what_is_drawn_later_lies_on_top(shown: Shown) -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
+def test_what_is_drawn_later_lies_on_top(canvas: Canvas2D, shown: Shown) -> None:
     canvas.discs([(20, 20)], 10, "#ff0000")
     canvas.image(15, 15, 10, 10, np.full((2, 2, 3), (0.0, 1.0, 0.0)))
     canvas.box(18, 18, 4, 4, "#0000ff")
@@ -119,8 +118,7 @@ def test_what_is_drawn_later_lies_on_top(shown: Shown) -> None:
     assert pixels[20, [12, 16, 20]].tolist() == [RED, GREEN, BLUE]
 
 
-def test_colours_mix_by_their_alpha(shown: Shown) -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
+def test_colours_mix_by_their_alpha(canvas: Canvas2D, shown: Shown) -> None:
     canvas.box(0, 0, 20, 20, "#ff000080")
     canvas.box(30, 0, 20, 20, np.array([0.0, 1.0, 0.0, 0.25]), outline="#ffffff80", line=4)
     pixels = shown(canvas, color=(0, 0, 1, 1))
@@ -129,15 +127,13 @@ def test_colours_mix_by_their_alpha(shown: Shown) -> None:
     assert pixels[10, 31].tolist() == pytest.approx([128, 128, 255], abs=1)
 
 
-def test_angle_turns_clockwise(shown: Shown) -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
+def test_angle_turns_clockwise(canvas: Canvas2D, shown: Shown) -> None:
     canvas.box(10, 20, 30, 4, "#ffffff", angle=np.pi / 4)
     pixels = shown(canvas)
     assert pixels[29, 32].tolist() == WHITE and pixels[15, 32].tolist() == BLACK
 
 
-def test_clip_cuts_shapes_and_letters(shown: Shown) -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
+def test_clip_cuts_shapes_and_letters(canvas: Canvas2D, shown: Shown) -> None:
     with canvas.clip(10, 8, 20, 6):
         canvas.box(0, 0, WIDTH, HEIGHT, "#ffffff")
     assert ink_box(shown(canvas)) == (10, 8, 30, 14)
@@ -188,8 +184,7 @@ def test_letters_stand_as_evenly_as_the_font_means_them_to(shown: Shown, ratio: 
     assert (middles[1] - middles[0]) / ratio == pytest.approx(apart, abs=0.15)
 
 
-def test_baselines_are_sharp(shown: Shown) -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
+def test_baselines_are_sharp(canvas: Canvas2D, shown: Shown) -> None:
     canvas.text(10.4, 30.4, "E", size=20)
     pixels = shown(canvas)[:, :, 0]
     assert pixels[29:31, 17].tolist() == [255, 0]
@@ -205,17 +200,15 @@ def test_a_halo_sets_letters_off(shown: Shown) -> None:
     assert shown(haloed)[30, left].tolist()[1:] == [0, 0] and shown(haloed)[30, left, 0] > 100
 
 
-def test_letters_that_come_later_are_drawn_too(shown: Shown) -> None:
+def test_letters_that_come_later_are_drawn_too(canvas: Canvas2D, shown: Shown) -> None:
     before = ATLAS.version
-    canvas = Canvas2D(WIDTH, HEIGHT)
     canvas.text(2, 40, "Ω", size=37)
     assert ATLAS.version > before
     assert shown(canvas).any()
 
 
-def test_an_image_shows_its_first_row_on_top(shown: Shown) -> None:
+def test_an_image_shows_its_first_row_on_top(canvas: Canvas2D, shown: Shown) -> None:
     colors = np.array([[RED, GREEN], [BLUE, WHITE]]) / 255.0
-    canvas = Canvas2D(WIDTH, HEIGHT)
     canvas.image(4, 4, 20, 20, colors)
     canvas.image(30, 4, 20, 20, colors, outline="#ffffff", smooth=True)
     pixels = shown(canvas)
@@ -226,14 +219,14 @@ def test_an_image_shows_its_first_row_on_top(shown: Shown) -> None:
     assert pixels[6, 40].tolist() not in (RED, GREEN)  # in between
 
 
-def test_an_image_has_its_own_alpha(shown: Shown) -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
+def test_an_image_has_its_own_alpha(canvas: Canvas2D, shown: Shown) -> None:
     canvas.image(0, 0, 10, 10, np.array([[[1.0, 0.0, 0.0, 0.5]]]))
     assert shown(canvas, color=(0, 0, 1, 1))[5, 5].tolist() == pytest.approx([128, 0, 127], abs=1)
 
 
-def test_a_transparent_line_is_nowhere_darker_and_has_no_holes(shown: Shown) -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
+def test_a_transparent_line_is_nowhere_darker_and_has_no_holes(
+    canvas: Canvas2D, shown: Shown
+) -> None:
     x = np.linspace(6, 58, 40)
     canvas.line(np.stack([x, 30 + 10 * np.sin(x / 8)], axis=1), "#ffffff80", width=6)
     canvas.line([(6.5, 5.5), (20.5, 5.5), (30.5, 5.5), (30.5, 12.5)], "#ffffff80", width=3)
@@ -244,16 +237,14 @@ def test_a_transparent_line_is_nowhere_darker_and_has_no_holes(shown: Shown) -> 
     assert (pixels[5, 7:31] >= 127).all() and (pixels[6:12, 30] >= 127).all()
 
 
-def test_nan_leaves_a_gap(shown: Shown) -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
+def test_nan_leaves_a_gap(canvas: Canvas2D, shown: Shown) -> None:
     canvas.line([(5, 20), (20, 20), (np.nan, 20), (40, 20), (60, 20)], "#ffffff", width=2)
     row = shown(canvas)[20, :, 0]
     assert row[10] == 255 and row[50] == 255 and not row[22:38].any()
 
 
-def test_an_arrow_is_widest_at_its_head(shown: Shown) -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
-    canvas.arrow((10, 20), (50, 20), "#ffffff80", width=2, head=12)
+def test_an_arrow_is_widest_at_its_head(canvas: Canvas2D, shown: Shown) -> None:
+    canvas.arrows((10, 20), (50, 20), "#ffffff80", width=2, head=12)
     pixels = shown(canvas)[:, :, 0]
     thickness = (pixels > 60).sum(axis=0)
     assert thickness[20] == thickness[36] == 2 and thickness[39] >= 8 and thickness[47] <= 3
@@ -273,8 +264,7 @@ def wall(near: float) -> Any:
     return program
 
 
-def test_depth_hides_what_is_behind_the_scene(shown: Shown) -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
+def test_depth_hides_what_is_behind_the_scene(canvas: Canvas2D, shown: Shown) -> None:
     canvas.box(0, 0, WIDTH, 10, "#ffffff", depth=0.5)
     canvas.box(0, 10, WIDTH, 10, "#ffffff", depth=-0.5)
     canvas.box(0, 20, WIDTH, 10, "#ffffff")
@@ -345,8 +335,7 @@ def test_parts_of_one_picture_lie_on_parallelograms_and_are_drawn_at_once(studio
     assert at(first, 0.42, 0.9) == [0, 0, 0] and at(first, 0.58, 0.1) == [255, 0, 0]
 
 
-def test_the_corners_of_images_can_be_round(shown: Shown) -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
+def test_the_corners_of_images_can_be_round(canvas: Canvas2D, shown: Shown) -> None:
     corners = np.array([[[10.0, 10.0], [30.0, 10.0], [10.0, 30.0]]])
     green = np.array([[[0.0, 1.0, 0.0]]])
     canvas.images(corners, green, np.array([[0.0, 0.0, 1.0, 1.0]]), radius=10.0)

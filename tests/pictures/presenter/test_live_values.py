@@ -138,14 +138,14 @@ def test_the_sample_in_use_is_marked_in_the_exhibit(reading: LiveValues) -> None
     for focus in (0, 3):
         session.focus = focus
         reading.refresh()
-        exhibit = reading.exhibit
+        exhibit = reading.exhibit_after(0)
         assert isinstance(exhibit, Swatches) and exhibit.focus == 0
         inputs, targets = session.trainer.batches.at(1)
         np.testing.assert_allclose(exhibit.inputs[0], inputs[focus])
         np.testing.assert_allclose(exhibit.targets[0], targets[focus])
         said = session.network(inputs[focus : focus + 1])[0]
         np.testing.assert_allclose(exhibit.outputs[0], said, atol=1e-6)
-        assert reading.exhibit is exhibit
+        assert reading.exhibit_after(0) is exhibit
 
 
 def texture(hidden: int = 1000) -> sv.Session:
@@ -156,8 +156,8 @@ def texture(hidden: int = 1000) -> sv.Session:
 
 def pictures_of(reading: LiveValues) -> Mapping[str, np.ndarray]:
     """The pictures that are shown."""
-    assert isinstance(reading.exhibit, Pictures)
-    return reading.exhibit.pictures
+    assert isinstance(reading.exhibit_after(0), Pictures)
+    return reading.exhibit_after(0).pictures
 
 
 def rows_of(reading: LiveValues) -> int:
@@ -266,7 +266,7 @@ def test_an_expression_has_numbers_and_no_sample() -> None:
     reading.refresh()
     assert not reading.has_layers and not reading.buffers(0).values
     np.testing.assert_allclose(reading.numbers.value, session.network.bank.value)
-    assert reading.exhibit is not None
+    assert reading.exhibit_after(0) is not None
 
 
 @pytest.mark.parametrize("activation", ["relu", "linear"])

@@ -14,7 +14,7 @@ from scalarviz.core.formulas.losses import LossRow, log_sum_exp
 from scalarviz.core.formulas.written import formula_of, written
 from scalarviz.core.model.operations import NONE, Buffer, Operation
 from scalarviz.core.model.program import Program
-from scalarviz.pictures.presenter.captions.format import MOST, agreeing, fill, pretty, said
+from scalarviz.pictures.presenter.captions.format import MOST, agreeing, pretty, said
 from scalarviz.pictures.presenter.captions.lines import (
     FIRST_ON_CUBE,
     PRODUCT,
@@ -28,10 +28,11 @@ from scalarviz.pictures.presenter.captions.lines import (
     sum_line,
     whole_line,
 )
-from scalarviz.pictures.presenter.captions.losses import loss_term, loss_text
+from scalarviz.pictures.presenter.captions.losses import loss_term, loss_text, term_of
 from scalarviz.pictures.presenter.captions.names import sentence
 from scalarviz.pictures.presenter.captions.operations import (
     CaptionFn,
+    about,
     caption_of,
     feature_of,
     kept_line,
@@ -40,16 +41,10 @@ from scalarviz.pictures.presenter.captions.operations import (
 from scalarviz.pictures.presenter.captions.rows import average_line, window
 from scalarviz.pictures.presenter.paths import weights_from
 from scalarviz.pictures.presenter.traced_weight import TracedWeight
-from scalarviz.training.session.caption import Caption, Neuron, Piece, plain_lines
+from scalarviz.training.session.caption import Caption, Piece, plain_lines
 
 LONGEST = 40  # letters of a slope with numbers; of a longer one there is only the number
 FLAT, STEEP = 0.1, 0.8  # shares of the largest slope of an activation, or of 1
-
-
-def about(ctx: TracedWeight, caption: Caption, neuron: Neuron, delta: float) -> Caption:
-    """Return a caption whose subject is a neuron, with its delta."""
-    words = text("captions.callout.delta", unit=ctx.called(neuron), value=said(delta))
-    return replace(caption, neurons=(neuron,), callout=words)
 
 
 # The delta of a sum.
@@ -57,7 +52,7 @@ def about(ctx: TracedWeight, caption: Caption, neuron: Neuron, delta: float) -> 
 
 def delta(ctx: TracedWeight) -> Caption:
     """Gradient of the sums: for the outputs from the loss, for others from what arrives."""
-    name, place = ctx.formula, ctx.place[0]
+    name, place = ctx.operation.formula, ctx.place[0]
     row = ACTIVATIONS.get(name)
     arrived = float(ctx.of_sample(ctx.numbers.upstream)[place])
     is_activation = ctx.operation.source in ctx.moment.gradients and row is not None
@@ -69,7 +64,7 @@ def delta(ctx: TracedWeight) -> Caption:
         )
         title = title.replace("{unit}", ctx.called(ctx.behind)) or slope_words(ctx, row)
         formula = text("captions.delta.formula", slope=slope)
-        return about(ctx, Caption(sentence(title), formula, (line,)), ctx.behind, result)
+        return about(ctx, Caption(sentence(title), formula, (line,)), result, "delta")
     formula, first = loss_derivative(ctx, arrived, "dL/dp" if is_activation else "delta")
     lines, result = [first], arrived
     if is_activation:
@@ -78,7 +73,7 @@ def delta(ctx: TracedWeight) -> Caption:
         lines.append(line)
         formula += " × " + re.sub(r"\ba(?![A-Za-z_0-9])", "p", slope)  # a² becomes p²
     title = output_words(ctx, arrived)
-    return about(ctx, Caption(title, f"delta = {formula}", tuple(lines)), ctx.behind, result)
+    return about(ctx, Caption(title, f"delta = {formula}", tuple(lines)), result, "delta")
 
 
 def slope_line(
@@ -97,26 +92,11 @@ def slope_line(
         in_numbers = "" if " if " in formula else formula
     shown = pretty(formula) or text("captions.slope", name=row.name)
     if in_numbers and len(in_numbers) <= LONGEST:
-        names = {"z": z, "a": a}
-        own_names = [name for name in names if re.search(rf"\b{name}\b", in_numbers)]
-
-        def words(*numbers: str) -> str:
-            return fill(in_numbers, dict(zip(own_names, numbers, strict=True)))
-
-        term = Term(tuple(names[name] for name in own_names), words, neuron=ctx.behind)
-
-        def compute(v: Sequence[float]) -> float:
-            now = names | dict(zip(own_names, v[1:], strict=True))
-            return v[0] * derivative(now["z"], now["a"])
-
+        term, sloped = term_of(in_numbers, {"z": z, "a": a}, derivative, ctx.behind)
     else:
-        term = Term((row.derivative(z, a),), neuron=ctx.behind)
-
-        def compute(v: Sequence[float]) -> float:
-            return v[0] * v[1]
-
+        term, sloped = Term((row.derivative(z, a),), neuron=ctx.behind), sum
     parts: list[Term | str] = ["delta = ", Term((arrived,)), " × ", term]
-    line = equation(parts, compute, result, about=ctx.behind)
+    line = equation(parts, lambda v: v[0] * sloped(v[1:]), result, about=ctx.behind)
     return line, result, shown
 
 
@@ -218,30 +198,22 @@ def weighted_back(ctx: TracedWeight) -> Caption:
     passed = np.flatnonzero(into == output)
     keep = int(passed[0]) if ctx.chosen and len(passed) else NONE
     line = sum_line(terms, arrived, keep=keep, about=ctx.before)
+    whole = (whole_line(terms, arrived, keep=keep, about=ctx.before),) if is_long(terms) else ()
     kind = "scale" if len(operation.shape) == 1 else "sum"
     caption = caption_of(f"weighted_back.{kind}", line, unit=ctx.called(ctx.before))
-    if is_long(terms):
-        whole = whole_line(terms, arrived, keep=keep, about=ctx.before)
-        caption = replace(caption, whole=(whole,))
-    return arriving(ctx, caption, arrived)
-
-
-def arriving(ctx: TracedWeight, caption: Caption, value: float) -> Caption:
-    """Return a caption whose subject is the input of the operation, with what arrives there."""
-    words = text("captions.callout.arrives", unit=ctx.called(ctx.before), value=said(value))
-    return replace(caption, neurons=(ctx.before,), callout=words)
+    return about(ctx, replace(caption, whole=whole), arrived, "arrives")
 
 
 def row_back(ctx: TracedWeight) -> Caption:
     """Through an operation on a whole sample or batch."""
-    name = (ctx.formula or ctx.operation.kind).replace("_", " ")
+    name = (ctx.operation.formula or ctx.operation.kind).replace("_", " ")
     upstream = ctx.of_sample(ctx.numbers.upstream)
     gradient = ctx.of_sample(ctx.numbers.gradient)
     found = float(gradient[ctx.place[1]])
     line = plain_lines(f"{listed(upstream.tolist())} → {listed(gradient.tolist())}")
-    formula = ctx.formula or ctx.operation.kind
+    formula = ctx.operation.formula or ctx.operation.kind
     caption = caption_of("row_back", *line, name=name, formula=formula)
-    return arriving(ctx, caption, found)
+    return about(ctx, caption, found, "arrives")
 
 
 def norm_back(ctx: TracedWeight) -> Caption:
@@ -274,7 +246,7 @@ def norm_back(ctx: TracedWeight) -> Caption:
     line = equation(parts, compute, result, about=ctx.before)
     unit = ctx.called(ctx.before)
     caption = caption_of("norm_back" if centred else "rms_back", line, unit=unit)
-    return arriving(ctx, caption, result)
+    return about(ctx, caption, result, "arrives")
 
 
 def softmax_back(ctx: TracedWeight) -> Caption:
@@ -286,7 +258,7 @@ def softmax_back(ctx: TracedWeight) -> Caption:
     parts += [Term((float(g[place]),)), *signed(mean), ")"]
     line = equation(parts, lambda v: v[0] * (v[1] + sign * v[2]), result, about=ctx.before)
     unit = ctx.called(ctx.before)
-    return arriving(ctx, caption_of("softmax_back", line, unit=unit), result)
+    return about(ctx, caption_of("softmax_back", line, unit=unit), result, "arrives")
 
 
 def branch_back(ctx: TracedWeight) -> Caption:
@@ -296,12 +268,14 @@ def branch_back(ctx: TracedWeight) -> Caption:
     result = float(ctx.of_sample(ctx.numbers.gradient)[column])
     rest = Term((result - through,))
     if around is not None:
-        gradients = ctx.timeline.trainer.run.gradients(around)
+        gradients = ctx.session.timeline.trainer.run.gradients(around)
         straight = float(ctx.of_sample(gradients)[column])
         rest = Term((straight,), neuron=(around.name, column))
     terms = [rest, Term((through,), neuron=ctx.behind)]
     line = sum_line(terms, result, about=ctx.before)
-    return arriving(ctx, caption_of("branch_back", line, unit=ctx.called(ctx.before)), result)
+    return about(
+        ctx, caption_of("branch_back", line, unit=ctx.called(ctx.before)), result, "arrives"
+    )
 
 
 def way_around(program: Program, branch: Operation) -> Buffer | None:
@@ -310,11 +284,15 @@ def way_around(program: Program, branch: Operation) -> Buffer | None:
     return last.target if before is branch and last.kind == "sum" else None
 
 
-def sum_back(ctx: TracedWeight) -> Caption:
+def unchanged_back(ctx: TracedWeight) -> Caption:
+    """Through a sum or a concatenation: what arrives goes on."""
     found = float(ctx.of_sample(ctx.numbers.upstream)[ctx.place[0]])
-    words = text("captions.sum_back.number", number=said(found))
+    is_sum = ctx.operation.kind == "sum"
+    words = text("captions.sum_back.number", number=said(found)) if is_sum else said(found)
     line: Line = (Piece(words, neuron=ctx.before),)
-    return arriving(ctx, caption_of("sum_back", line, unit=ctx.called(ctx.behind)), found)
+    unit = ctx.called(ctx.behind)
+    caption = caption_of("sum_back" if is_sum else "concatenation_back", line, unit=unit)
+    return about(ctx, caption, found, "arrives")
 
 
 def product_back(ctx: TracedWeight) -> Caption:
@@ -327,14 +305,7 @@ def product_back(ctx: TracedWeight) -> Caption:
         term = product_term((found, factor), *ends)
         lines.append(sum_line([term], found * factor, about=(source.name, place)))
     caption = caption_of("product_back", *lines, unit=ctx.called(ctx.behind))
-    return arriving(ctx, caption, found * float(ctx.held(b)[place]))
-
-
-def concatenation_back(ctx: TracedWeight) -> Caption:
-    found = float(ctx.of_sample(ctx.numbers.upstream)[ctx.place[0]])
-    line: Line = (Piece(said(found), neuron=ctx.before),)
-    caption = caption_of("concatenation_back", line, unit=ctx.called(ctx.behind))
-    return arriving(ctx, caption, found)
+    return about(ctx, caption, found * float(ctx.held(b)[place]), "arrives")
 
 
 def dropout_back(ctx: TracedWeight) -> Caption:
@@ -347,7 +318,7 @@ def dropout_back(ctx: TracedWeight) -> Caption:
         line: Line = (Piece(words, neuron=ctx.before),)
     else:
         line = kept_line(Term((arrived,)), rate, result, ctx.before)
-    return arriving(ctx, caption_of("dropout_back", line, unit=unit), result)
+    return about(ctx, caption_of("dropout_back", line, unit=unit), result, "arrives")
 
 
 def pool_back(ctx: TracedWeight) -> Caption:
@@ -359,28 +330,28 @@ def pool_back(ctx: TracedWeight) -> Caption:
     for place in range(len(upstream)):
         inside = window(ctx, place)
         largest = next((i for i in inside if x[i] == y[place]), NONE)
-        if column in inside and (ctx.formula == "average_pool" or largest == column):
+        if column in inside and (ctx.operation.formula == "average_pool" or largest == column):
             mine.append(place)
     terms = [Term((float(upstream[i]),), neuron=(name, i)) for i in mine]
     title, formula = pool_words(ctx, bool(mine))
     start = text("captions.goes_on")
     line: Line = Piece(start), Piece(said(result), neuron=ctx.before)
-    if ctx.formula == "average_pool" and mine:
+    if ctx.operation.formula == "average_pool" and mine:
         line = average_line(ctx, terms, result, ctx.before, start)
     elif len(mine) > 1:
         line = sum_line(terms, result, start=start, about=ctx.before)
-    return arriving(ctx, Caption(title, formula, (line,)), result)
+    return about(ctx, Caption(title, formula, (line,)), result, "arrives")
 
 
 def pool_words(ctx: TracedWeight, reached: bool) -> tuple[str, str]:
     """Return title and formula of the way back through a pooling."""
     unit, kind = ctx.called(ctx.before), "reached" if reached else "missed"
-    title = text(f"captions.pool_back.{ctx.formula}.{kind}", unit=unit)
-    return sentence(title), text(f"captions.pool_formula.{ctx.formula}")
+    title = text(f"captions.pool_back.{ctx.operation.formula}.{kind}", unit=unit)
+    return sentence(title), text(f"captions.pool_formula.{ctx.operation.formula}")
 
 
 def row_formula_back(ctx: TracedWeight) -> Caption:
-    return ROWS_BACK.get(ctx.formula, row_back)(ctx)
+    return ROWS_BACK.get(ctx.operation.formula, row_back)(ctx)
 
 
 ROWS_BACK: dict[str, CaptionFn] = {
@@ -396,9 +367,9 @@ BACKWARD_KINDS: dict[str, CaptionFn] = {
     "scale": weighted_back,
     "row": row_formula_back,
     "branch": branch_back,
-    "sum": sum_back,
+    "sum": unchanged_back,
     "product": product_back,
-    "concatenation": concatenation_back,
+    "concatenation": unchanged_back,
     "dropout": dropout_back,
     "batch_norm": norm_back,
 }

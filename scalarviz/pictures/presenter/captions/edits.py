@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from scalarviz.base.texts import text
 from scalarviz.pictures.presenter.arithmetic import change_between
 from scalarviz.pictures.presenter.captions.moments import caption
-from scalarviz.training.session.caption import Caption, plain_lines
+from scalarviz.pictures.presenter.captions.steps import with_line
+from scalarviz.training.session.caption import Caption
 from scalarviz.training.session.last_change import last_edit
 from scalarviz.training.session.session import Session
 
@@ -20,6 +19,4 @@ def caption_and_edit(session: Session, row: int | None) -> Caption:
     if edit is None:
         return found
     old, new, _ = change_between(edit.old, edit.new)
-    line = plain_lines(text("captions.edited", old=old, new=new, step=edit.step))
-    whole = (*found.whole, *line) if found.whole else ()
-    return replace(found, lines=(*found.lines, *line), whole=whole)
+    return with_line(found, text("captions.edited", old=old, new=new, step=edit.step))

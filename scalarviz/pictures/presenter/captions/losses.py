@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -54,20 +54,19 @@ def predicted(ctx: TracedWeight, plainly: Caption) -> Caption:
         words = [text("captions.largest", unit=ctx.called((name, top)))] * (len(target) > 1)
         words += [text("captions.right", unit=ctx.called((name, right)))] * (len(target) > 1)
         pairs = zip(words, (top, right), strict=False)
-        pieces = [Piece(each, neuron=(name, at)) for each, at in pairs]
-        lines = (*plainly.lines, joined(pieces)) if pieces else plainly.lines
-        return replace(plainly, formula=formula, lines=lines)
-    own, should = both(float(prediction[place]), float(target[place]))
-    title = sentence(text("captions.last", unit=unit, prediction=own, target=should))
-    others = [i for i in range(len(target)) if i != place][:SHOWN]
-    pieces = []
-    for i in others:
-        p, t = both(float(prediction[i]), float(target[i]))
-        unit_now = short_name(ctx.session, i)
-        words_now = text("captions.should", unit=unit_now, prediction=p, target=t)
-        pieces.append(Piece(words_now, neuron=(name, i)))
-    left = len(target) - 1 - len(others)
-    pieces += [Piece(text("captions.others", count=left))] * (left > 0)
+        pieces, title = [Piece(each, neuron=(name, at)) for each, at in pairs], plainly.title
+    else:
+        own, should = both(float(prediction[place]), float(target[place]))
+        title = sentence(text("captions.last", unit=unit, prediction=own, target=should))
+        others = [i for i in range(len(target)) if i != place][:SHOWN]
+        pieces = []
+        for i in others:
+            p, t = both(float(prediction[i]), float(target[i]))
+            unit_now = short_name(ctx.session, i)
+            words_now = text("captions.should", unit=unit_now, prediction=p, target=t)
+            pieces.append(Piece(words_now, neuron=(name, i)))
+        left = len(target) - 1 - len(others)
+        pieces += [Piece(text("captions.others", count=left))] * (left > 0)
     lines = (*plainly.lines, joined(pieces)) if pieces else plainly.lines
     return replace(plainly, title=title, formula=formula, lines=lines)
 
@@ -91,7 +90,7 @@ def loss(ctx: TracedWeight) -> Caption:
     factor = "" if function.factor == 1.0 else f"{said(function.factor, MOST)} × "
     formula = f"L = {factor}{text(f'captions.loss.formula.{mean}', error=error)}"
     terms, line = errors_of(ctx)
-    whole = ctx.timeline.loss
+    whole = ctx.session.timeline.loss
     parts, total = part_lines(ctx, terms, whole)
     title = text("captions.loss.title", loss=said(whole, 3))
     caption = Caption(title, formula, (line, *parts))
@@ -145,37 +144,35 @@ def loss_term(
     if formula == written(function, ("p", "t")):
         own = formula_of(function, ("p", "t"), (p, t))
         if own is not None:
-            return term_of_both(own.text, p, t, own.compute, neuron)
+            return term_of(own.text, {"p": p, "t": t}, own.compute, neuron)
 
     def compute(p: float, t: float) -> float:
         return value_at(function, p, t) * row.weight(p, t)
 
-    return term_of_both(formula, p, t, compute, neuron)
+    return term_of(formula, {"p": p, "t": t}, compute, neuron)
 
 
-def term_of_both(
+def term_of(
     formula: str,
-    p: float,
-    t: float,
-    function: Callable[[float, float], float],
+    known: Mapping[str, float],
+    function: Callable[..., float],
     neuron: Neuron,
 ) -> tuple[Term, Callable[[Sequence[float]], float]]:
-    """Return a formula with p and t as a term, and what computes it from the term's numbers.
+    """Return a formula with numbers as a term, and what computes it from the term's numbers.
 
-    formula   the formula, which may have only one of them
-    p, t      prediction and target
-    function  of both
+    formula   the formula, which may have only some of the numbers
+    known     the numbers that it may have, by name
+    function  of all of them
     neuron    the neuron that the term is about
     """
-    known = {"p": p, "t": t}
     names = [each for each in known if re.search(rf"\b{each}\b", formula)]
 
     def words(*numbers: str) -> str:
         return fill(formula, dict(zip(names, numbers, strict=True)))
 
     def compute(v: Sequence[float]) -> float:
-        now = known | dict(zip(names, v, strict=True))
-        return function(now["p"], now["t"])
+        now = {**known, **dict(zip(names, v, strict=True))}
+        return function(*now.values())
 
     return Term(tuple(known[each] for each in names), words, neuron=neuron), compute
 

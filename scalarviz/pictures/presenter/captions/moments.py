@@ -30,13 +30,12 @@ from scalarviz.pictures.presenter.captions.operations import (
     CaptionFn,
     activation,
     batch_norm,
-    branch,
     caption_of,
-    concatenation,
     dropout,
     joined,
     plain,
     product,
+    unchanged,
     weighted,
 )
 from scalarviz.pictures.presenter.captions.rows import row_formula
@@ -127,8 +126,8 @@ def right_output(session: Session, step: int) -> Neuron | None:
 def zero_grad(ctx: TracedWeight) -> Caption:
     if ctx.row == NONE:
         return caption_of("zero_grad")
-    old = old_gradient(ctx.timeline, ctx.row)
-    is_first = old == 0.0 and ctx.timeline.clock.step == 0
+    old = old_gradient(ctx.session.timeline, ctx.row)
+    is_first = old == 0.0 and ctx.session.timeline.clock.step == 0
     words = "0" if is_first else f"{said(old)} → 0"
     start = ctx.opened(text("captions.zero_grad.of", name=ctx.name_of(ctx.row)))
     line = Piece(f"{start} "), Piece(words, ctx.row, mark="grad\n0")
@@ -242,7 +241,7 @@ def input_gradient(ctx: TracedWeight) -> Caption:
 
 
 def answer(ctx: TracedWeight) -> Caption:
-    run, network = ctx.timeline.trainer.run, ctx.network
+    run, network = ctx.session.timeline.trainer.run, ctx.network
     x, p = run.values(network.program.inputs)[ctx.sample], ctx.answers[0][ctx.sample]
     name = network.name if network.name.isidentifier() else "f"
     shown = {"x": listed(x.tolist()), "p": listed(p.tolist())}
@@ -270,10 +269,10 @@ FORWARD_KINDS: dict[str, CaptionFn] = {
     "scale": weighted,
     "activation": activation,
     "row": row_formula,
-    "branch": branch,
+    "branch": unchanged,
     "sum": joined,
     "product": product,
-    "concatenation": concatenation,
+    "concatenation": unchanged,
     "dropout": dropout,
     "batch_norm": batch_norm,
 }

@@ -39,21 +39,19 @@ def caption_of(key: str, *lines: Line, **fields: object) -> Caption:
     return Caption(sentence(title), formula, lines)
 
 
-def about_output(ctx: TracedWeight, caption: Caption, value: float) -> Caption:
-    """Return a caption whose subject is the output of the operation."""
-    words = text("captions.callout", unit=ctx.called(ctx.behind), value=said(value))
-    return replace(caption, neurons=(ctx.behind,), callout=words)
+def about(ctx: TracedWeight, caption: Caption, value: float, what: str = "") -> Caption:
+    """Return a caption whose subject is a neuron with this value.
 
-
-def first_product(x: float, w: float, row: int, neuron: Neuron) -> Term:
-    """Return a term of a sum: an input times its weight."""
-    return Term((x, w), PRODUCT, row, neuron, SECOND_ON_CUBE)
-
-
-def bias_term(value: float, row: int, word: str) -> Term:
-    """Return the last term of a sum, with its name."""
-    named = f"{word} {{}}".format
-    return Term((value,), named, row, mark="{}\n× 1".format, stays=True)
+    what  "": the output of the operation, the default; "delta": that of its delta; "arrives": the
+          input, with what arrives there
+    """
+    neuron = ctx.before if what == "arrives" else ctx.behind
+    words = text(
+        f"captions.callout{'.arrives' if what == 'arrives' else '.delta' if what else ''}",
+        unit=ctx.called(neuron),
+        value=said(value),
+    )
+    return replace(caption, neurons=(neuron,), callout=words)
 
 
 def weighted(ctx: TracedWeight) -> Caption:
@@ -63,7 +61,7 @@ def weighted(ctx: TracedWeight) -> Caption:
     bank, (rows, read) = ctx.network.bank, weights_into(operation, output)
     source = operation.source.name
     terms = [
-        first_product(float(x[i]), float(bank.value[row]), row, (source, i))
+        Term((float(x[i]), float(bank.value[row])), PRODUCT, row, (source, i), SECOND_ON_CUBE)
         for row, i in zip(rows.tolist(), read.tolist(), strict=True)
     ]
     kept = np.flatnonzero(read == column)
@@ -71,21 +69,19 @@ def weighted(ctx: TracedWeight) -> Caption:
     if has_bias:
         row = operation.biases + output // operation.outputs_per_bias
         word = text("plates.shift" if kind == "scale" else "plates.bias")
-        terms.append(bias_term(float(bank.value[row]), row, word))
+        named, mark = f"{word} {{}}".format, "{}\n× 1".format
+        terms.append(Term((float(bank.value[row]),), named, row, mark=mark, stays=True))
     keep = int(kept[0]) if ctx.chosen and len(kept) else NONE
-    line = sum_line(terms, y, keep=keep, about=ctx.behind)
     kind = "shifted" if kind == "scale" and has_bias else kind
-    unit = ctx.called(ctx.behind)
-    caption = caption_of(f"weighted.{kind}", line, x=ctx.letter, unit=unit)
-    if is_long(terms):
-        whole = whole_line(terms, y, keep=keep, about=ctx.behind)
-        caption = replace(caption, whole=(whole,))
+    line = sum_line(terms, y, keep=keep, about=ctx.behind)
+    whole = (whole_line(terms, y, keep=keep, about=ctx.behind),) if is_long(terms) else ()
+    caption = caption_of(f"weighted.{kind}", line, x=ctx.letter, unit=ctx.called(ctx.behind))
     bias = text("captions.weighted.bias") if has_bias and operation.kind != "scale" else ""
-    return about_output(ctx, replace(caption, formula=caption.formula + bias), y)
+    return about(ctx, replace(caption, formula=caption.formula + bias, whole=whole), y)
 
 
 def activation(ctx: TracedWeight) -> Caption:
-    name, place = ctx.formula, ctx.place[0]
+    name, place = ctx.operation.formula, ctx.place[0]
     z, a = ctx.of_sample(ctx.numbers.inputs)[place], ctx.of_sample(ctx.numbers.outputs)[place]
     row, unit = ACTIVATIONS[name], ctx.called(ctx.behind)
     words = row.caption or text("captions.activation", unit="{unit}", name=name)
@@ -97,7 +93,7 @@ def activation(ctx: TracedWeight) -> Caption:
     own = own_formula(row)
     formula = f"a = {name}(z)" + (f" = {pretty(own.alone)}" if own is not None else "")
     title = sentence(words.replace("{unit}", unit))
-    return about_output(ctx, Caption(title, formula, (line,)), float(a))
+    return about(ctx, Caption(title, formula, (line,)), float(a))
 
 
 def own_formula(row: ActivationFormula, *at: float) -> WrittenFormula | None:
@@ -137,21 +133,22 @@ def activation_line(
 
 def plain(ctx: TracedWeight) -> Caption:
     """Caption of a kind without one of its own: the meaning in its table row."""
-    name = (ctx.formula or ctx.operation.kind).replace("_", " ")
+    name = (ctx.operation.formula or ctx.operation.kind).replace("_", " ")
     read, y = map(ctx.held, ctx.operation.sources), ctx.of_sample(ctx.numbers.outputs)
     kind = ctx.operation.about
     meaning = pretty(row_text(f"rows.kinds.{kind.name}.meaning", kind.meaning))
     inputs = ", ".join(listed(each.tolist()) for each in read)
     lines = plain_lines(f"{inputs} → {listed(y.tolist())}")
     caption = Caption(text("captions.plain", name=name), meaning, lines)
-    return about_output(ctx, caption, float(y[ctx.place[0]]))
+    return about(ctx, caption, float(y[ctx.place[0]]))
 
 
-def branch(ctx: TracedWeight) -> Caption:
-    x = ctx.of_sample(ctx.numbers.inputs)
-    return about_output(
-        ctx, caption_of("branch", *plain_lines(listed(x.tolist()))), float(x[ctx.place[0]])
-    )
+def unchanged(ctx: TracedWeight) -> Caption:
+    """A branch, or a concatenation: the numbers go on as they are."""
+    y = ctx.of_sample(ctx.numbers.outputs)
+    is_branch, line = ctx.operation.kind == "branch", plain_lines(listed(y.tolist()))
+    caption = caption_of("branch" if is_branch else "concatenation", *line)
+    return about(ctx, caption, float(y[ctx.place[0]]))
 
 
 def joined(ctx: TracedWeight) -> Caption:
@@ -160,7 +157,7 @@ def joined(ctx: TracedWeight) -> Caption:
     x, y = (float(each[place]) for each in map(ctx.of_sample, ctx.ends))
     terms = [Term((straight,), neuron=(second.name, place)), Term((x,), neuron=ctx.before)]
     line = sum_line(terms, y, about=ctx.behind)
-    return about_output(ctx, caption_of("sum", line, unit=ctx.called(ctx.behind)), y)
+    return about(ctx, caption_of("sum", line, unit=ctx.called(ctx.behind)), y)
 
 
 def product(ctx: TracedWeight) -> Caption:
@@ -168,18 +165,12 @@ def product(ctx: TracedWeight) -> Caption:
     numbers = [float(ctx.held(source)[place]) for source in ctx.operation.sources]
     ends = [(source.name, place) for source in ctx.operation.sources]
     line = sum_line([product_term(numbers, *ends)], result, about=ctx.behind)
-    return about_output(ctx, caption_of("product", line, unit=ctx.called(ctx.behind)), result)
+    return about(ctx, caption_of("product", line, unit=ctx.called(ctx.behind)), result)
 
 
 def product_term(numbers: Sequence[float], first: Neuron, second: Neuron) -> Term:
     """Return the product of the numbers of two neurons."""
     return Term(tuple(numbers), PRODUCT, neuron=first, behind=second)
-
-
-def concatenation(ctx: TracedWeight) -> Caption:
-    y = ctx.of_sample(ctx.numbers.outputs)
-    caption = caption_of("concatenation", *plain_lines(listed(y.tolist())))
-    return about_output(ctx, caption, float(y[ctx.place[0]]))
 
 
 def dropout(ctx: TracedWeight) -> Caption:
@@ -194,9 +185,9 @@ def dropout(ctx: TracedWeight) -> Caption:
     if own_y == 0.0 != own_x:
         out: Line = (Piece(text("captions.dropout.own", x=said(own_x)), neuron=ctx.behind),)
         lines = out, *plain_lines(count)
-        return about_output(ctx, caption_of("dropout_out", *lines, unit=unit), own_y)
+        return about(ctx, caption_of("dropout_out", *lines, unit=unit), own_y)
     line = kept_line(Term((own_x,), neuron=ctx.before), rate, own_y, ctx.behind)
-    return about_output(ctx, caption_of("dropout", line, *plain_lines(count), unit=unit), own_y)
+    return about(ctx, caption_of("dropout", line, *plain_lines(count), unit=unit), own_y)
 
 
 def kept_line(number: Term, rate: float, result: float, about: Neuron) -> Line:
@@ -237,7 +228,7 @@ def batch_norm(ctx: TracedWeight) -> Caption:
     over = text("captions.batch_norm.feature", feature=feature, over=over, **numbers)
     lines, unit = (line, *plain_lines(over)), ctx.called(ctx.behind)
     caption = caption_of("frozen_batch_norm" if is_held else "batch_norm", *lines, unit=unit)
-    return about_output(ctx, caption, y)
+    return about(ctx, caption, y)
 
 
 def feature_of(ctx: TracedWeight, numbers: FloatArray | None, feature: int) -> FloatArray:

@@ -20,7 +20,7 @@ from scalarviz.pictures.presenter.captions.lines import (
 )
 from scalarviz.pictures.presenter.captions.names import sentence
 from scalarviz.pictures.presenter.captions.operations import (
-    about_output,
+    about,
     standardized,
     standardizing,
 )
@@ -32,7 +32,7 @@ LineFn = Callable[[TracedWeight, FloatArray, float], tuple[Line, ...]]
 
 def row_formula(ctx: TracedWeight) -> Caption:
     """One number of a row formula, with its arithmetic if it has some here."""
-    name, unit = ctx.formula, ctx.called(ctx.behind)
+    name, unit = ctx.operation.formula, ctx.called(ctx.behind)
     title = row_text(f"rows.row_formulas.{name}.caption", text("captions.row", name=name))
     formula = row_text(f"rows.row_formulas.{name}.formula", f"y = {name}(x)")
     x, y = map(ctx.of_sample, ctx.ends)
@@ -42,7 +42,7 @@ def row_formula(ctx: TracedWeight) -> Caption:
     else:
         lines = plain_lines(f"{listed(x.tolist())} → {listed(y.tolist())}")
     caption = Caption(sentence(title.replace("{unit}", unit)), formula, lines)
-    return about_output(ctx, caption, own)
+    return about(ctx, caption, own)
 
 
 def layer_norm(ctx: TracedWeight, x: FloatArray, y: float) -> tuple[Line, ...]:

@@ -54,7 +54,7 @@ def step(ctx: TracedWeight) -> Caption:
     """The optimizer's arithmetic, and the new loss."""
     if ctx.row == NONE:
         return Caption(text("captions.step.empty"))
-    timeline, trainer = ctx.timeline, ctx.timeline.trainer
+    timeline, trainer = ctx.session.timeline, ctx.session.timeline.trainer
     actions = timeline.branch.actions_at(timeline.clock.place)[: timeline.clock.actions]
     # Within at_work the session must not be used: it would journal the older numbers as edits.
     with timeline.at_work():

@@ -80,7 +80,7 @@ def paint_key(canvas: Canvas2D, box: Box, marks: Sequence[Key], theme: Theme) ->
             fill, outline = (None, color) if kind == "ring" else (color, None)
             radius = 0.36 * size
             line = 0.16 * size
-            canvas.disc(x + radius, middle, radius, fill, outline=outline, line=line)
+            canvas.discs((x + radius, middle), radius, fill, outline=outline, line=line)
         x += 1.1 * size
         x += canvas.text(x, box.y + size, words, size=size, color=theme.quiet) + 1.2 * size
 
