@@ -19,7 +19,7 @@ from scalarviz.pictures.presenter.stage import Stage
 from scalarviz.pictures.view.scene.camera import CAMERAS, Camera
 from tests.studio import Studio
 
-SEPIA = replace(THEMES["light"], name="sepia", tray="#f4ecd8", ink="#5b4636", own_controls=None)
+SEPIA = replace(THEMES["light"], name="sepia", tray="#f4ecd8", ink="#5b4636")
 
 
 @pytest.fixture
@@ -54,7 +54,6 @@ def test_a_theme_is_reached_by_its_key_and_everywhere(
     assert stage.theme == "sepia"
     pixels = studio.stage(stage, 0.0, (1280, 800))
     assert (abs(pixels - 255.0 * rgb((SEPIA.ground,))[0]).max(axis=2) < 2).any()
-    assert SEPIA.controls.ink == SEPIA.ink
     frame = sv.picture(controller.session, tmp_path / "net.png", theme="sepia", size=(320, 200))
     assert frame.shape == (200, 320, 3)
     sv.storyboard(controller.session, tmp_path / "step.html", theme="sepia", size=(320, 200))

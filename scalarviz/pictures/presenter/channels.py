@@ -117,7 +117,7 @@ def read(name: str, source: Source) -> FloatArray:
     network.
     """
     row = CHANNELS.get(name)
-    if row is not None and (source.way.values or not row.of_sample):
+    if row is not None and (not row.of_sample or source.way.values):
         return row.read(source)
     return source.numbers.slots.get(name, np.zeros(len(source.numbers.value)))
 

@@ -1083,7 +1083,7 @@ def case_rows_for_controls_are_in_the_bar() -> None:
 
 def case_rows_for_the_picture_are_in_the_menu() -> None:
     rows: dict[str, tuple[dict[str, Any], Any]] = {
-        "sepia": (THEMES, replace(THEMES["light"], name="sepia", own_controls=None)),
+        "sepia": (THEMES, replace(THEMES["light"], name="sepia")),
         "below": (CAMERAS, CAMERAS["flat"]),
     }
     for name, (table, row) in rows.items():

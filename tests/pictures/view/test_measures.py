@@ -165,8 +165,8 @@ def test_no_arrow_head_lies_on_a_cube(name: str, size: tuple[int, int]) -> None:
     heads: list[np.ndarray] = []
 
     class Heads(Words):
-        def arrow(self, start, end, *rest, **look):
-            heads.append(0.5 * (np.asarray(start) + end))
+        def arrows(self, start, end, *rest, **look):
+            heads.extend(0.5 * (np.reshape(start, (-1, 2)) + np.reshape(end, (-1, 2))))
 
     draw_heads(Heads(*size), projection(stage), stage.frame_data(), THEMES["dark"], 1.0)
     seen = look(stage)
