@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.checks.numbers import FloatArray, shorten
 from scalarviz.base.visible_text import visible
 from scalarviz.errors import OrderError
 from scalarviz.sweeps.outcome import NEVER, Outcome
@@ -40,14 +40,25 @@ def row_of_setting(sweep: Sweep, number: int) -> dict[str, Any]:
         outcome = sweep.outcome(number)
     except OrderError:
         return {**row, "runs": 0}
-    row["runs"] = len(outcome.seeds)
-    if sweep.success:
+    return row | cells_of(outcome, judged=bool(sweep.success), sure=True)
+
+
+def cells_of(outcome: Outcome, *, judged: bool = True, sure: bool = False) -> dict[str, Any]:
+    """Return the cells of a setting's results by column.
+
+    judged  whether the sweep has successes; `sure` whether the loss has its interval
+    """
+    row: dict[str, Any] = {"runs": len(outcome.seeds)}
+    if judged:
+        steps = outcome.succeeded[outcome.succeeded != NEVER]
         row |= spread("success", rate_of(outcome))
-        row["steps to success"] = median_steps(outcome)
-    row |= spread("loss", mean_with_interval(outcome.final_losses))
+        row["steps to success"] = float(np.median(steps)) if len(steps) else None
+    losses = outcome.final_losses
+    row["loss"] = float(interquartile_mean(losses))
+    if sure:
+        row |= spread("loss", mean_with_interval(losses))
     row["failed"] = int((outcome.failed != NEVER).sum())
-    for name in outcome.metrics:
-        row[name] = mean_of(outcome, name)
+    row |= {name: mean_of(table[:, -1:]) for name, table in outcome.metrics.items()}
     row["seconds"] = outcome.seconds
     return row
 
@@ -55,22 +66,11 @@ def row_of_setting(sweep: Sweep, number: int) -> dict[str, Any]:
 def value_of(setting: Mapping[str, Any], outcome: Outcome | None, column: str) -> Any:
     """Return the cell of a setting in a column of `table_of_settings`, None if there is none.
 
-    It is computed alone, without the intervals. `outcome` has its results, if there are any.
+    `outcome` has its results, if there are any.
     """
     if column in setting:
         return plain(setting[column])
-    if outcome is None:
-        return None
-    if column in outcome.metrics:
-        return mean_of(outcome, column)
-    cells: dict[str, Callable[[], Any]] = {
-        "success": lambda: rate_of(outcome).value,
-        "steps to success": lambda: median_steps(outcome),
-        "loss": lambda: float(interquartile_mean(outcome.final_losses)),
-        "failed": lambda: int((outcome.failed != NEVER).sum()),
-        "seconds": lambda: outcome.seconds,
-    }
-    return cells[column]() if column in cells else None
+    return None if outcome is None else cells_of(outcome).get(column)
 
 
 def rate_of(outcome: Outcome) -> Interval:
@@ -78,15 +78,8 @@ def rate_of(outcome: Outcome) -> Interval:
     return rate(int((outcome.succeeded != NEVER).sum()), len(outcome.seeds))
 
 
-def median_steps(outcome: Outcome) -> float | None:
-    """Return the median number of steps of the networks that succeeded."""
-    good = outcome.succeeded[outcome.succeeded != NEVER]
-    return float(np.median(good)) if len(good) else None
-
-
-def mean_of(outcome: Outcome, metric: str) -> float:
+def mean_of(last: FloatArray) -> float:
     """Return the mean of the last values of a metric."""
-    last = outcome.metrics[metric][:, -1:]
     known = last[np.isfinite(last)]
     return float(known.mean()) if known.size else math.nan
 

@@ -98,7 +98,7 @@ class Sweep:
         self._live: Iterator[Progressed] | None = None  # of `play`, which goes on after `pause`
         self._plan = 0, 0  # its steps and checks
         self._outcomes: dict[int, list[Outcome]] = {}
-        self._trainings: dict[int, list[Training]] = {}
+        self._trainings: list[tuple[Task, Training]] = []  # those under way
 
     def _goal(self, success: object) -> Goal | None:
         if not (isinstance(success, str) and success == "auto"):
@@ -164,18 +164,17 @@ class Sweep:
 
         Raises the error that ended the previous play if no `pause` has raised it.
         """
-        self._raise_error()
+        self._thread.raise_error()
         asked = self._asked(steps, every)
         if self._live is None or asked != self._plan:
             self.pause()
             self._live, self._plan = self.train(*asked), asked
-        self._thread.start(portions(self._live))
+        self._thread.start(self._portions(self._live))
 
     def pause(self) -> None:
         """Stop `play` after the current check; raise the error that ended it, if any."""
-        self._thread.stop()
-        self._thread.wait()
-        self._raise_error()
+        self.stop()
+        self._thread.raise_error()
 
     def stop(self) -> None:
         """Stop `play` after the current check, and do not raise its error."""
@@ -193,11 +192,17 @@ class Sweep:
         now = self.progressed
         return self.step > 0 and now.done == now.total
 
-    def _raise_error(self) -> None:
-        error = self._thread.take_error()
-        if error is not None:
+    def _portions(self, live: Iterator[Progressed]) -> Iterator[float]:
+        """Go through a training, in the background thread; it rests for a moment after each check.
+
+        After an error `play` begins anew.
+        """
+        try:
+            for _ in live:
+                yield REST
+        except Exception:
             self._live = None
-            raise error
+            raise
 
     def _asked(self, steps: int, every: int | None) -> tuple[int, int]:
         steps = size(steps, "steps")
@@ -216,7 +221,7 @@ class Sweep:
                 self.errors[number] = error
         if self.errors and not tasks:
             raise next(iter(self.errors.values()))
-        self._outcomes, self._trainings, self.step = {}, {}, steps
+        self._outcomes, self._trainings, self.step = {}, [], steps
         return tasks
 
     def _keeps(self) -> bool:
@@ -251,14 +256,11 @@ class Sweep:
         yield self.progressed
         if self._executor is None:
             for task in left:
-                training = task.start()
-                while not training.done:
-                    training.advance()
-                self._finish(task, training.outcome())
+                self._finish(task, task.train())
                 yield self.progressed
         elif left:
-            for task in first_of_each_setting(left):
-                task.start().networks.prepare()  # compiles the kernels once for all workers
+            for first in {task.number: task for task in reversed(left)}.values():
+                first.start().networks.prepare()  # compiles the kernels once for all workers
             for task, result in results_of(workers_of(self._executor, left), left):
                 if isinstance(result, Outcome):
                     self._finish(task, result)
@@ -269,19 +271,15 @@ class Sweep:
 
     def _by_checks(self, steps: int, every: int) -> Iterator[Progressed]:
         left = self._known(self._tasks(steps, every))
-        trainings = [(task, task.start()) for task in left]
-        for task, training in trainings:
-            self._trainings.setdefault(task.number, []).append(training)
+        self._trainings = trainings = [(task, task.start()) for task in left]
         while trainings:
             for _, training in trainings:
                 with self._lock:
                     training.advance()
             with self._lock:
-                for task, training in trainings:
-                    if training.done:
-                        self._trainings[task.number].remove(training)
-                        self._finish(task, training.outcome())
-            trainings = [(task, training) for task, training in trainings if not training.done]
+                for ended in [each for each in trainings if each[1].done]:
+                    trainings.remove(ended)
+                    self._finish(ended[0], ended[1].outcome())
             yield self.progressed
         self._check_results()
 
@@ -289,19 +287,15 @@ class Sweep:
     def progressed(self) -> Progressed:
         """How far the training is."""
         with self._lock:
-            return self._progressed()
-
-    def _progressed(self) -> Progressed:
-        running = [training for each in self._trainings.values() for training in each]
-        outcomes = [part for parts in self._outcomes.values() for part in parts]
-        failed = sum(int((part.failed != NEVER).sum()) for part in outcomes)
-        failed += sum(int((training.failed != NEVER).sum()) for training in running)
-        lost = [number for number in self.errors if number not in self._outcomes]
-        failed += len(lost) * len(self.seeds)
-        done = sum(len(part.seeds) for part in outcomes) + len(lost) * len(self.seeds)
-        done += sum(int((~training.running).sum()) for training in running)
-        step = min((training.step for training in running), default=self.step if outcomes else 0)
-        return Progressed(step, done, failed, len(self))
+            running = [training for _, training in self._trainings]
+            ended = [part for parts in self._outcomes.values() for part in parts]
+            lost = len(set(self.errors) - set(self._outcomes)) * len(self.seeds)
+            failed = lost + sum(int((part.failed != NEVER).sum()) for part in ended)
+            failed += sum(int((training.failed != NEVER).sum()) for training in running)
+            done = lost + sum(len(part.seeds) for part in ended)
+            done += sum(int((~training.running).sum()) for training in running)
+            step = min((training.step for training in running), default=self.step if ended else 0)
+            return Progressed(step, done, failed, len(self))
 
     def _check_results(self) -> None:
         """Warn of runs whose seed changes nothing, and of different processors."""
@@ -340,14 +334,11 @@ class Sweep:
         settings  numbers of settings; None, the default: all
         """
         with self._lock:
-            known = sorted({*self._outcomes, *self._trainings}) if settings is None else settings
-            parts = {
-                number: [
-                    *self._outcomes.get(number, []),
-                    *(training.outcome() for training in self._trainings.get(number, [])),
-                ]
-                for number in known
-            }
+            known = range(len(self.settings)) if settings is None else settings
+            parts = {number: [*self._outcomes.get(number, [])] for number in known}
+            for task, training in self._trainings:
+                if task.number in parts:
+                    parts[task.number].append(training.outcome())
         return {number: joined(found) for number, found in parts.items() if found}
 
     def check_trained(self) -> None:
@@ -358,7 +349,8 @@ class Sweep:
     def knows(self, setting: int) -> bool:
         """Whether a setting has results, or an error."""
         with self._lock:
-            return any(setting in each for each in (self._outcomes, self._trainings, self.errors))
+            under_way = [task.number for task, _ in self._trainings]
+            return any(setting in each for each in (self._outcomes, under_way, self.errors))
 
     def _number(self, setting: object) -> int:
         count = len(self.settings)
@@ -447,16 +439,6 @@ class Sweep:
             f"Sweep({len(self.settings):,} settings of {names or 'nothing'} x {len(self.seeds):,} "
             f"seeds; {trained}{lost})"
         )
-
-
-def portions(live: Iterator[Progressed]) -> Iterator[float]:
-    """Go through a training, for a background thread; it rests for a moment after each check."""
-    for _ in live:
-        yield REST
-
-
-def first_of_each_setting(tasks: list[Task]) -> list[Task]:
-    return list({task.number: task for task in reversed(tasks)}.values())[::-1]
 
 
 @answered

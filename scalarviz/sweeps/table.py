@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import math
 from collections.abc import Iterable, Sequence
@@ -10,6 +9,7 @@ from html import escape
 from typing import Any, final
 
 from scalarviz.base.checks.numbers import shorten
+from scalarviz.base.tables import csv_of, data_frame
 from scalarviz.base.visible_text import visible
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file
@@ -56,23 +56,16 @@ class SweepTable:
 
     def csv(self) -> str:
         """Return the table as CSV; None and NaN are empty cells."""
-        file = io.StringIO()
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(self.columns)
-        for row in zip(*self.columns.values(), strict=True):
-            writer.writerow(["" if is_empty(cell) else cell for cell in row])
-        return file.getvalue()
+        return csv_of(
+            {
+                name: ["" if is_empty(cell) else cell for cell in cells]
+                for name, cells in self.columns.items()
+            }
+        )
 
     def to_pandas(self) -> Any:
         """Return a pandas DataFrame; raise InputError without pandas."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise InputError(
-                "a DataFrame is made by pandas, which is not installed: pip install "
-                "'scalarviz[pandas]', or save a .csv file"
-            ) from error
-        return pandas.DataFrame(self.columns)
+        return data_frame(self.columns, "save a .csv file")
 
     def save(self, path: object) -> None:
         """Write a file: `.csv`, or `.parquet`, which needs pandas and pyarrow."""

@@ -18,8 +18,9 @@ from scalarviz.files.runs import check_saving, describe_timeline
 from scalarviz.sweeps.goal import code_of
 from scalarviz.sweeps.grid import Make, Setting, session_of
 from scalarviz.sweeps.outcome import Outcome
-from scalarviz.sweeps.training import OneByOne, Plan, Together, Training, trains_together
+from scalarviz.sweeps.training import OneByOne, Plan, Training, trains_together
 from scalarviz.sweeps.versions import difference, versions_here
+from scalarviz.training.session.replicas import Replicas
 from scalarviz.training.session.session import Session
 
 STEP_SECONDS = 1e-6  # about what a step of the smallest network takes
@@ -62,8 +63,15 @@ class Task:
             assert self.make is not None  # one of the two is there
             asked = self.seeds[:1] if self.together else self.seeds
             sessions = [session_of(self.make, self.setting, seed) for seed in asked]
-        networks = Together(sessions[0], self.seeds) if self.together else OneByOne(sessions)
+        networks = Replicas(sessions[0], self.seeds) if self.together else OneByOne(sessions)
         return Training(networks, sessions[0], self.seeds, self.plan)
+
+    def train(self) -> Outcome:
+        """Train the networks of this task to the end."""
+        training = self.start()
+        while not training.done:
+            training.advance()
+        return training.outcome()
 
 
 def perform(task: Task) -> Outcome:
@@ -77,10 +85,7 @@ def perform(task: Task) -> Outcome:
     threads = numba.get_num_threads()
     numba.set_num_threads(1)
     try:
-        training = task.start()
-        while not training.done:
-            training.advance()
-        return training.outcome()
+        return task.train()
     finally:
         numba.set_num_threads(threads)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, final
+from functools import cache
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -45,68 +46,13 @@ class Plan:
     metrics: Mapping[str, MetricRow] = field(default_factory=dict)
     keep: bool = True
 
-    def checks(self) -> Steps:
-        """Return the steps at which networks are measured; the last one is always among them."""
-        times = np.arange(self.every, self.steps + 1, self.every, dtype=np.int64)
-        return times if self.steps % self.every == 0 else np.append(times, self.steps)
-
-
-class Networks(Protocol):
-    """Networks that are trained together, one a seed."""
-
-    def prepare(self) -> None:
-        """Compile or load all kernels, without taking a step."""
-
-    def steps(self, count: int) -> FloatArray:
-        """Take `count` steps and return the losses, shape (networks, count); NaN after the end."""
-
-    def outputs(self, x: FloatArray) -> FloatArray:
-        """Return the outputs of each network, shape (networks, samples, outputs)."""
-
-    def end(self, which: npt.NDArray[np.bool_]) -> None:
-        """Train these networks no further."""
-
-    @property
-    def taken(self) -> Steps:
-        """Number of steps that each network has taken."""
-
-    @property
-    def banks(self) -> list[Bank]:
-        """The bank of each network."""
-
-
-@final
-class Together:
-    """Networks that differ in their seed only, trained by the same kernel calls."""
-
-    def __init__(self, session: Session, seeds: Sequence[int]) -> None:
-        self.replicas = Replicas(session, seeds)
-
-    def prepare(self) -> None:
-        self.replicas.prepare()
-
-    def steps(self, count: int) -> FloatArray:
-        self.replicas.advance(count, progress=False)
-        return self.replicas.take_losses()
-
-    def outputs(self, x: FloatArray) -> FloatArray:
-        return self.replicas.outputs(x)
-
-    def end(self, which: npt.NDArray[np.bool_]) -> None:
-        self.replicas.end(which)
-
-    @property
-    def taken(self) -> Steps:
-        return self.replicas.taken
-
-    @property
-    def banks(self) -> list[Bank]:
-        return self.replicas.banks
-
 
 @final
 class OneByOne:
-    """Sessions of their own, such as those of other engines or with data of their own."""
+    """Sessions of their own, such as those of other engines or with data of their own.
+
+    They are trained as `Replicas` are, by the methods of that which a Training calls.
+    """
 
     def __init__(self, sessions: Sequence[Session]) -> None:
         self.sessions = sessions
@@ -117,19 +63,19 @@ class OneByOne:
     def prepare(self) -> None:
         self.sessions[0].copy().advance(1, progress=False)
 
-    def steps(self, count: int) -> FloatArray:
-        losses = np.full((len(self.sessions), count), np.nan)
+    def advance(self, n: int, *, progress: bool) -> None:
+        self._losses = np.full((len(self.sessions), n), np.nan)
         for i, session in enumerate(self.sessions):
-            if self._ended[i]:
-                continue
-            before = session.step_index
-            try:
-                session.advance(count, progress=False)
-            except (GradientError, UpdateError):  # the loss says so, by NaN
-                self._ended[i] = True
-            taken = session.step_index - before
-            losses[i, :taken] = session.losses[before : before + taken]
-        return losses
+            if not self._ended[i]:
+                before = session.step_index
+                try:
+                    session.advance(n, progress=progress)
+                except (GradientError, UpdateError):  # the loss says so, by NaN
+                    self._ended[i] = True
+                self._losses[i, : session.step_index - before] = session.losses[before:]
+
+    def take_losses(self) -> FloatArray:
+        return self._losses
 
     def outputs(self, x: FloatArray) -> FloatArray:
         return np.array([session.network(x) for session in self.sessions])
@@ -150,17 +96,16 @@ class OneByOne:
 class Training:
     """The networks of one task on their way through a Plan."""
 
-    def __init__(self, networks: Networks, like: Session, seeds: Sequence[int], plan: Plan) -> None:
+    def __init__(
+        self, networks: Replicas | OneByOne, like: Session, seeds: Sequence[int], plan: Plan
+    ) -> None:
         """`like` is a session of the same data and loss."""
         self.networks, self.plan, self.seeds = networks, plan, list(seeds)
         self.step = 0
-        self.checks = plan.checks()
+        sooner = np.arange(plan.every, plan.steps, plan.every, dtype=np.int64)
+        self.checks: Steps = np.append(sooner, plan.steps)
         self.loss = like.trainer.loss
-        needs = plan.metrics or any(goal and goal.judge for goal in (plan.success, plan.stop))
-        self.inputs: FloatArray = np.zeros((0, 0))
-        self.targets: FloatArray = np.zeros((0, 0))
-        if needs:
-            self.inputs, self.targets = samples_of(like)
+        self.inputs, self.targets = samples_of(like)
         count, times = len(self.seeds), len(self.checks)
         self.losses = np.full((count, times), np.nan)
         self.metrics = {name: np.full((count, times), np.nan) for name in plan.metrics}
@@ -180,41 +125,36 @@ class Training:
 
     def advance(self) -> None:
         """Train to the next check and measure there."""
-        if self.done:
-            return
         start = time.perf_counter()
         step = int(self.checks[self._checked])
-        was_running = self.running
-        losses = self.networks.steps(step - self.step)
-        self.measure(step, losses, was_running)
+        self.networks.advance(step - self.step, progress=False)
+        self.measure(step, self.networks.take_losses())
         self.step = step
         self._checked += 1
         self.seconds += time.perf_counter() - start
 
-    def measure(self, step: int, losses: FloatArray, running: npt.NDArray[np.bool_]) -> None:
+    def measure(self, step: int, losses: FloatArray) -> None:
         """Note losses, metrics, successes and ends at a check."""
         taken = self.networks.taken
-        broken = running & (taken < step)
+        broken = self.running & (taken < step)
         self.failed[broken] = taken[broken]
-        running = running & ~broken
+        running = self.running
         mean = np.full(len(losses), np.nan)
         mean[running] = losses[running].mean(axis=1)
         self.losses[:, self._checked] = mean
-        known: list[FloatArray] = []
 
+        @cache
         def outputs() -> FloatArray:
-            if not known:
-                raw = self.networks.outputs(self.inputs)
-                known.append(np.array([predictions_of(self.loss, each) for each in raw]))
-            return known[0]
+            raw = self.networks.outputs(self.inputs)
+            return np.array([predictions_of(self.loss, each) for each in raw])
 
         for name, row in self.plan.metrics.items():
             found = np.array([measured(row, each, self.targets) for each in outputs()])
             self.metrics[name][running, self._checked] = found[running]
-        reached = {}
-        for goal in filter(None, (self.plan.success, self.plan.stop)):
-            if goal not in reached:
-                reached[goal] = goal.reached(mean, outputs, self.targets) & running
+        reached = {
+            goal: goal.reached(mean, outputs, self.targets) & running
+            for goal in filter(None, {self.plan.success, self.plan.stop})
+        }
         if self.plan.success is not None:
             first = reached[self.plan.success] & (self.succeeded == NEVER)
             self.succeeded[first] = step

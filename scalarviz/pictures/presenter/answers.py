@@ -52,9 +52,7 @@ class Answer(Generic[Value]):
 
     def take(self) -> Value:
         """Return the newest result; raise the error of the last question."""
-        error = self._thread.take_error()
-        if error is not None:
-            raise error
+        self._thread.raise_error()
         return self.value
 
     def _answer(self, key: object, ask: Callable[[], Value]) -> Job:

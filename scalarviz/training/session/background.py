@@ -59,7 +59,7 @@ class Player:
         """
         if speed is not None:
             speed = number(speed, "the speed", 0.0, open_low=True)
-        self._raise_error()
+        self._thread.raise_error()
         weak, begins = WeakMethod(portion), not self._thread.busy
         if speed is None:
             job = flat_out(weak, unit, until)
@@ -78,12 +78,7 @@ class Player:
         self._thread.stop()
         if not self._session_lock.mine:  # else a deadlock: the thread waits for the lock
             self._thread.wait(threading.TIMEOUT_MAX if timeout is None else timeout)
-        self._raise_error()
-
-    def _raise_error(self) -> None:
-        error = self._thread.take_error()
-        if error is not None:
-            raise error
+        self._thread.raise_error()
 
 
 def resting(job: Job, session_lock: SessionLock) -> Job:

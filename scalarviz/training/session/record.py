@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping
 from typing import Any, final
 
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
+from scalarviz.base.tables import csv_of, data_frame
 from scalarviz.core.formulas.metrics import LOSS
-from scalarviz.errors import InputError
 from scalarviz.training.session.points import Series
 
 
@@ -38,25 +36,13 @@ class Record:
 
     def csv(self) -> str:
         """Return the table as CSV; cells where nothing was measured are empty."""
-        cells: dict[str, list[str]] = {"step": [str(step) for step in range(self.rows)]}
+        cells: dict[str, list[Any]] = {"step": list(range(self.rows))}
         for name, (steps, values) in self.series.items():
             cells[name] = [""] * self.rows
             for step, value in zip(steps.tolist(), values.tolist(), strict=True):
-                cells[name][step] = repr(value)
-        file = io.StringIO()
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(cells)
-        writer.writerows(zip(*cells.values(), strict=True))
-        return file.getvalue()
+                cells[name][step] = value
+        return csv_of(cells)
 
     def pandas(self) -> Any:
         """Return a DataFrame; raise InputError without pandas."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise InputError(
-                "a DataFrame is made by pandas, which is not installed: pip install "
-                "'scalarviz[pandas]', or write a file by s.to_csv(path)"
-            ) from error
-        index = pandas.RangeIndex(self.rows, name="step")
-        return pandas.DataFrame(self.columns(), index=index)
+        return data_frame(self.columns(), "write a file by s.to_csv(path)", self.rows)

@@ -106,9 +106,7 @@ class WeightHistory:
         """Wait for the background thread; raise the error that ended it, if any."""
         if not self._session_lock.mine:  # else a deadlock: the thread waits for the lock
             self._background.finish()
-        error = self._background.take_error()
-        if error is not None:
-            raise error
+        self._background.raise_error()
 
     def stop(self) -> None:
         """Stop the background thread after its portion."""

@@ -116,6 +116,12 @@ class Background:
             error, self._error = self._error, None
         return error
 
+    def raise_error(self) -> None:
+        """Raise the error that ended a job and forget it, if there is one."""
+        error = self.take_error()
+        if error is not None:
+            raise error
+
     def _work(self) -> None:
         while True:
             with self._changed:

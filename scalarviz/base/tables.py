@@ -1,0 +1,37 @@
+"""Columns by name as CSV text, and as a DataFrame of pandas."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from scalarviz.errors import InputError
+
+
+def csv_of(columns: Mapping[str, Iterable[object]]) -> str:
+    """Return a table as CSV, the names first."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return file.getvalue()
+
+
+def data_frame(columns: Mapping[str, Any], otherwise: str, rows: int | None = None) -> Any:
+    """Return a DataFrame; raise InputError without pandas.
+
+    otherwise  what can be done without it, in a few words
+    rows       number of rows of an index with the name "step"; None, the default: no such index
+    """
+    try:
+        import pandas
+    except ImportError as error:
+        raise InputError(
+            "a DataFrame is made by pandas, which is not installed: pip install "
+            f"'scalarviz[pandas]', or {otherwise}"
+        ) from error
+    return pandas.DataFrame(
+        columns, index=None if rows is None else pandas.RangeIndex(rows, name="step")
+    )
