@@ -23,8 +23,8 @@ from scalarviz.files.networks import check_states
 from scalarviz.files.settings_codec import Reader, build_clock
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.branches import Action, Clock
+from scalarviz.training.session.conditions import Condition, of_function, parse
 from scalarviz.training.session.conditions import check_rows as check_rows_of_conditions
-from scalarviz.training.session.conditions import parse
 from scalarviz.training.session.trainer import (
     BETWEEN_STEPS,
     CHANGES,
@@ -58,6 +58,8 @@ class Actions:
             if operation and kind in BETWEEN_STEPS:
                 raise InputError("that is done between two steps, and not in the middle of one")
             check(self._network, read)
+            if kind == "stop when":
+                read["conditions"] = [one for each in read["conditions"] for one in clauses(each)]
             if kind == "engine":
                 self._check_engine(read["name"], read["precision"])
         except ScalarvizError as error:
@@ -201,6 +203,11 @@ def check_stops(network: Network, details: Details) -> None:
             raise InputError(f"{shorten(name)} is no name of a function")
     if len(given) > MOST_CONDITIONS:
         raise InputError(f"at most {MOST_CONDITIONS} conditions are watched, not {len(given)}")
+
+
+def clauses(given: Any) -> list[Condition]:
+    """Return the conditions of a text, or of the name of a function, which a file cannot hold."""
+    return [of_function(given["own"], None)] if isinstance(given, dict) else parse(given)
 
 
 def check_type(thing: object, kind: type, what: str) -> None:

@@ -36,8 +36,7 @@ from scalarviz.files.rebuilding import Rebuilding, build_timeline
 from scalarviz.files.settings_codec import SettingsWriter, describe_loss
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.branches import Action, Clock, Frame
-from scalarviz.training.session.conditions import OWN
-from scalarviz.training.session.stops import set_conditions
+from scalarviz.training.session.stops import in_force
 from scalarviz.training.session.timeline import Timeline
 from scalarviz.training.session.trainer import Settings
 
@@ -112,7 +111,7 @@ def load_timeline(
 def lost_functions(timeline: Timeline) -> list[str]:
     """Return the names of the functions at which a training has stopped, in its settings now."""
     stops = timeline.trainer.settings.stops
-    return [condition.text.removeprefix(OWN).strip() for condition in stops if condition.is_lost]
+    return [str(condition) for condition in stops if condition.is_lost]
 
 
 def used_kernels(timeline: Timeline) -> bool:
@@ -150,7 +149,7 @@ def describe_timeline(timeline: Timeline, network: Network) -> tuple[Description
     """Return a training as a JSON object and arrays."""
     trainer, here, start = timeline.trainer, timeline.clock, settings_at_start(timeline)
     with timeline.visit(Clock(here.step)):
-        now = trainer.frame(here.step)
+        now = Frame.of(trainer.bank, here.step, trainer.settings)
     owner = timeline.branch.owner_of(now.step)
     writer = SettingsWriter()
     places = {branch: i for i, branch in enumerate(timeline.branches)}
@@ -227,7 +226,7 @@ def given_at_start(start: Settings) -> list[Action]:
         Action(0, 0, "own rate", {"rows": np.arange(span.first, span.end), "rate": span.rate})
         for span in start.optimizer.own_rates.spans
     ]
-    stops = set_conditions(start)
+    stops = in_force(start)
     return [*found, *([Action(0, 0, "stop when", {"conditions": stops})] if stops else [])]
 
 

@@ -24,7 +24,7 @@ from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Array, Description
 from scalarviz.files.networks import field
 from scalarviz.training.session.branches import Clock
-from scalarviz.training.session.conditions import OwnCondition
+from scalarviz.training.session.conditions import Condition
 
 CODE = "code"  # name of a data set that is made by code
 LATEST = 2**53  # largest number of steps
@@ -58,8 +58,8 @@ class SettingsWriter:
             return self._known[id(thing)]
         if isinstance(thing, list):  # the conditions of a stop
             return [self.write(each) for each in thing]
-        if isinstance(thing, OwnCondition):
-            return {"own": thing.name}
+        if isinstance(thing, Condition):
+            return {"own": str(thing)} if thing.is_own else thing.text
         return thing.item() if isinstance(thing, np.generic) else thing
 
     def _data(self, data: DataSet) -> Description:

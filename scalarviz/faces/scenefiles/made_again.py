@@ -23,7 +23,7 @@ from scalarviz.training.network.network import Network
 from scalarviz.training.network.remaking import remade
 from scalarviz.training.session.conditions import with_rows
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.stops import KIND, set_conditions
+from scalarviz.training.session.stops import KIND, in_force
 
 # Options that make a training again; the others change it.
 RESTARTS = {"batch", "seed", "optimizer", "loss", "activation", "init", "bias", "l1", "l2"}
@@ -83,7 +83,7 @@ def made_again(session: Session, given: Mapping[str, Any]) -> Session:
 def keep_stops(old: Session, new: Session) -> None:
     """Let a new session stop where an old one does, as far as its network has the same rows."""
     rows = {row: row for row in range(len(new.network.bank))}
-    if stops := with_rows(set_conditions(old.trainer.settings), rows):
+    if stops := with_rows(in_force(old.trainer.settings), rows):
         with new.undo_log.off():
             new.timeline.note(KIND, {"conditions": stops})
 

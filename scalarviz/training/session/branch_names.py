@@ -12,9 +12,7 @@ from scalarviz.base.visible_text import shortened, visible
 from scalarviz.errors import InputError
 
 if TYPE_CHECKING:
-    from scalarviz.core.formulas.losses import Loss
     from scalarviz.core.model.optimizer import Optimizer
-    from scalarviz.core.model.precision import Precision
     from scalarviz.data import DataSet
     from scalarviz.training.session.branches import Action, Branch
 
@@ -117,23 +115,7 @@ def words_of(actions: Sequence[Action]) -> str:
     return action.kind if tell is None else tell(**action.details)
 
 
-# ---- one function for each kind of action: its details in a few words ----------------------------
-
-
-def edited(rows: Any, values: Any) -> str:
-    return plural("branches.did.edit", len(rows), row=int(rows[0]), value=float(values[0]))
-
-
-def frozen(rows: Any, on: bool) -> str:
-    return plural(f"branches.frozen.{'on' if on else 'off'}", len(rows), row=int(rows[0]))
-
-
-def numbers_written(**_: object) -> str:
-    return text("branches.did.numbers")
-
-
-def rate_set(rate: float) -> str:
-    return text("branches.did.rate", rate=rate)
+# ---- the details of each kind of action in a few words ------------------------------------------
 
 
 def own_rate_set(rows: Any, rate: float | None) -> str:
@@ -159,28 +141,6 @@ def data_set(data: DataSet) -> str:
     return text("branches.did.data", name=visible(name))
 
 
-def samples_added(inputs: Any, targets: Any) -> str:
-    return plural("branches.did.samples", len(inputs))
-
-
-def loss_set(loss: Loss) -> str:
-    return text("branches.did.loss", name=shortened(loss.name, LONGEST_WORD))
-
-
-def batch_set(size: int | None) -> str:
-    return (
-        text("branches.did.whole_batch") if size is None else text("branches.did.batch", size=size)
-    )
-
-
-def engine_set(name: str, precision: Precision) -> str:
-    return text(f"branches.engine.{'mixed' if precision.mixed else 'full'}", name=name)
-
-
-def activation_set(layer: int, name: str) -> str:
-    return text("branches.did.activation", layer=layer, name=shortened(name, LONGEST_WORD))
-
-
 def stops_set(conditions: Sequence[object]) -> str:
     if not conditions:
         return text("branches.did.no_stops")
@@ -189,17 +149,27 @@ def stops_set(conditions: Sequence[object]) -> str:
 
 
 DID: Mapping[str, Callable[..., str]] = {
-    "edit": edited,
-    "freeze": frozen,
-    "numbers": numbers_written,
-    "learning rate": rate_set,
+    "edit": lambda rows, values: plural(
+        "branches.did.edit", len(rows), row=int(rows[0]), value=float(values[0])
+    ),
+    "freeze": lambda rows, on: plural(
+        f"branches.frozen.{'on' if on else 'off'}", len(rows), row=int(rows[0])
+    ),
+    "numbers": lambda **_: text("branches.did.numbers"),
+    "learning rate": lambda rate: text("branches.did.rate", rate=rate),
     "own rate": own_rate_set,
     "optimizer": optimizer_set,
     "data": data_set,
-    "samples": samples_added,
-    "loss": loss_set,
-    "batch": batch_set,
-    "engine": engine_set,
-    "activation": activation_set,
+    "samples": lambda inputs, targets: plural("branches.did.samples", len(inputs)),
+    "loss": lambda loss: text("branches.did.loss", name=shortened(loss.name, LONGEST_WORD)),
+    "batch": lambda size: (
+        text("branches.did.whole_batch") if size is None else text("branches.did.batch", size=size)
+    ),
+    "engine": lambda name, precision: text(
+        f"branches.engine.{'mixed' if precision.mixed else 'full'}", name=name
+    ),
+    "activation": lambda layer, name: text(
+        "branches.did.activation", layer=layer, name=shortened(name, LONGEST_WORD)
+    ),
     "stop when": stops_set,
 }

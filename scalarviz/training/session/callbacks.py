@@ -31,7 +31,7 @@ class StepView(StepNumbers):
 
     def __init__(self, timeline: Timeline) -> None:
         super().__init__(timeline)
-        self._is_over = False
+        self.is_over = False  # whether it accepts no more changes
         self.asked: list[tuple[str, dict[str, Any]]] = []  # actions, in order
         self.stopped = ""  # the reason
 
@@ -75,18 +75,11 @@ class StepView(StepNumbers):
         self.asked.append((kind, details))
 
     def _check(self) -> None:
-        if self._is_over:
+        if self.is_over:
             raise OrderError(
                 f"the callback of step {self.step:,} has returned, so its view changes nothing any "
                 "more: call methods of the session, such as s.edit(weight, value)"
             )
-
-    def end(self) -> None:
-        """Accept no more changes."""
-        self._is_over = True
-
-    def __repr__(self) -> str:
-        return f"StepView: step {self.step:,}, loss {self.loss:.4g}"
 
 
 @final
@@ -123,7 +116,7 @@ class Callback:
             error.add_note(f"(in the callback {self.name}, called at step {view.step:,})")
             raise
         finally:
-            view.end()
+            view.is_over = True
             timeline.journal_outside_writes()
         for kind, details in view.asked:
             timeline.note(kind, details)

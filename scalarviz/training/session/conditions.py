@@ -99,16 +99,6 @@ def norm_of_gradients(trainer: Trainer, row: int) -> float:
         return math.sqrt(squares.sum())
 
 
-def weight_in(trainer: Trainer, row: int) -> float:
-    """Value of the weight in a row of the bank."""
-    return float(trainer.bank.value[row])
-
-
-def gradient_in(trainer: Trainer, row: int) -> float:
-    """Gradient of the weight in a row of the bank, in the last step."""
-    return float(trainer.bank.grad[row])
-
-
 def rate_now(trainer: Trainer, row: int) -> float:
     """Learning rate of the next step, schedule included."""
     return trainer.settings.optimizer.rate(trainer.bank.step_count)
@@ -139,8 +129,14 @@ QUANTITIES = table(
     [
         Quantity("loss", LOSSES),
         Quantity("grad norm", NUMBERS, norm_of_gradients, of_step=True),
-        Quantity("weight", NUMBERS, weight_in, has_row=True),
-        Quantity("gradient", NUMBERS, gradient_in, has_row=True, of_step=True),
+        Quantity("weight", NUMBERS, lambda trainer, row: trainer.bank.value[row], has_row=True),
+        Quantity(
+            "gradient",
+            NUMBERS,
+            lambda trainer, row: trainer.bank.grad[row],
+            has_row=True,
+            of_step=True,
+        ),
         Quantity("learning rate", NUMBERS, rate_now),
     ]
 )
@@ -163,7 +159,7 @@ IS_SO = Predicate("", lambda v, before, x: v > 0.5)
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Condition:
     """One clause, or a function of the user's own.
 
@@ -187,6 +183,9 @@ class Condition:
     row: int | None = None
     state: State | None = None
     function: Function | None = None
+
+    def __repr__(self) -> str:
+        return self.text.removeprefix(OWN).strip()
 
     @property
     def is_own(self) -> bool:
@@ -221,7 +220,7 @@ class Condition:
         """Return the number that is read on arrival at a step, whose step had a loss."""
         if self.is_not_finite and not math.isfinite(loss):
             return math.nan
-        return self.read(trainer, step)
+        return float(self.read(trainer, step))
 
     def source_with(self, settings: Settings) -> str:
         """Return where it is read with these settings."""
@@ -380,41 +379,15 @@ def examples(metrics: Iterable[str] | None = None, row: int = 7) -> list[str]:
     ]
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class OwnCondition:
-    """A function of the user's own as a condition."""
-
-    function: Function
-    name: str
-
-    def __str__(self) -> str:
-        return self.name
-
-
-def own_condition(function: Function) -> OwnCondition:
-    """Return a function of the user's own as a condition; raise InputError if it cannot be one."""
-    check_signature(function, ["view"], "a condition", "def spikes(view): return view.loss > 1")
-    name = str(getattr(function, "__qualname__", type(function).__name__))
-    return OwnCondition(function, name.rpartition(".")[2][:LONGEST_CONDITION])
-
-
-def condition_of(given: object) -> list[Condition]:
-    """Return the clauses of a text, an OwnCondition, or {"own": name}, as a file has it."""
-    if isinstance(given, OwnCondition):
-        return [of_function(given.name, given.function)]
-    if isinstance(given, Mapping):
-        return [of_function(str(given["own"]), None)]
-    return parse(given)
-
-
 def of_function(name: str, function: Function | None) -> Condition:
     """Return a function of the user's own, or None for one that is lost, as a condition."""
     return Condition(f"{OWN} {name}", NUMBERS, unread, IS_SO, function=function)
 
 
-def checked(given: Sequence[object], network: Model, metrics: Sequence[str] | None) -> list[object]:
-    """Return conditions of a user as an action keeps them: texts of one clause, and functions.
+def checked(
+    given: Sequence[object], network: Model, metrics: Sequence[str] | None
+) -> list[Condition]:
+    """Return the conditions of texts and functions of a user.
 
     given    texts and functions
     network  the network, whose rows the texts may name
@@ -422,14 +395,16 @@ def checked(given: Sequence[object], network: Model, metrics: Sequence[str] | No
 
     Raises InputError, UnknownNameError or ShapeError.
     """
-    found: list[object] = []
+    found: list[Condition] = []
     for each in given:
         if callable(each):
-            found.append(own_condition(each))
-            continue
-        clauses = parse(each, metrics)
-        check_rows(clauses, network)
-        found += [clause.text for clause in clauses]
+            how = "def spikes(view): return view.loss > 1"
+            check_signature(each, ["view"], "a condition", how)
+            name = str(getattr(each, "__qualname__", type(each).__name__))
+            found.append(of_function(name.rpartition(".")[2][:LONGEST_CONDITION], each))
+        else:
+            found += parse(each, metrics)
+    check_rows(found, network)
     if len(found) > MOST_CONDITIONS:
         raise InputError(f"at most {MOST_CONDITIONS} conditions are watched, not {len(found)}")
     return found
@@ -446,18 +421,15 @@ def check_rows(clauses: Iterable[Condition], network: Model) -> None:
             )
 
 
-def with_rows(given: Sequence[object], rows: Mapping[int, int]) -> list[object]:
+def with_rows(given: Sequence[Condition], rows: Mapping[int, int]) -> list[Condition]:
     """Return conditions with the rows that a changed network has; without those that are gone.
 
-    given  texts and functions, as `checked` returns them
-    rows   the new row of each old one that stays
+    rows  the new row of each old one that stays
     """
-    found: list[object] = []
+    found: list[Condition] = []
     for each in given:
-        clauses = condition_of(each)
-        row = clauses[0].row
-        if row is None:
+        if each.row is None:
             found.append(each)
-        elif row in rows:
-            found.append(str(each).replace(f" {row} ", f" {rows[row]} ", 1))
+        elif each.row in rows:
+            found += parse(each.text.replace(f" {each.row} ", f" {rows[each.row]} ", 1))
     return found

@@ -129,27 +129,26 @@ def numbers_of(trainer: Trainer, operation: Operation, done: int) -> OperationNu
 def explain(trainer: Trainer, row: int, done: int) -> Explanation:
     """Explain the weight at `row` of the bank after the first `done` moments of the step."""
     program, bank = trainer.network.program, trainer.bank
-    if not program.stepped:  # its gradient is no sum of products
-        return explain_expression(trainer, row, done)
-    inputs, gradients = [], []
-    for operation in program.operations:
-        if row in operation.parameters:
-            x, g = factors_of(operation, numbers_of(trainer, operation, done), row)
-            inputs.append(x)
-            gradients.append(g)
-    x = np.concatenate(inputs)
-    ready = all(g is not None for g in gradients)
-    g = np.concatenate([g for g in gradients if g is not None]) if ready else None
-    products, total = None, None
-    if g is not None:
-        with np.errstate(all="ignore"):  # infinities and NaN are shown as they are
-            products = x * g
-            total = float(products.sum())
     value, grad, frozen = float(bank.value[row]), float(bank.grad[row]), bool(bank.frozen[row])
+    x, g, products, total = np.zeros(0), None, None, None
+    if program.stepped:
+        factors = [
+            factors_of(operation, numbers_of(trainer, operation, done), row)
+            for operation in program.operations
+            if row in operation.parameters
+        ]
+        x, upstream = np.concatenate([x for x, _ in factors]), [g for _, g in factors]
+        if all(g is not None for g in upstream):
+            g = np.concatenate([g for g in upstream if g is not None])
+            with np.errstate(all="ignore"):  # infinities and NaN are shown as they are
+                products = x * g
+                total = float(products.sum())
+    elif any(moment.kind == "backward" for moment in trainer.moments[:done]):
+        total = grad  # of an expression, which is no sum of products
     lines: tuple[FormulaLine, ...] = ()
-    if g is not None and not frozen and is_ready(trainer, row, done):
+    if total is not None and not frozen and is_ready(trainer, row, done):
         lines = optimizer_lines(trainer, row)
-    new_value = lines[-1].value if lines else value if frozen and g is not None else None
+    new_value = lines[-1].value if lines else value if frozen and total is not None else None
     return Explanation(
         bank.name_of(row),
         row,
@@ -174,19 +173,6 @@ def is_ready(trainer: Trainer, row: int, done: int) -> bool:
         for i, moment in enumerate(trainer.moments)
         if moment.kind == "weight gradient"
         and (clips or row in operations[moment.operation].parameters)
-    )
-
-
-def explain_expression(trainer: Trainer, row: int, done: int) -> Explanation:
-    """Explain a parameter of a compiled expression: gradient and update, without products."""
-    bank, moments = trainer.bank, trainer.moments
-    ready = any(moment.kind == "backward" for moment in moments[:done])
-    value, grad, frozen = float(bank.value[row]), float(bank.grad[row]), bool(bank.frozen[row])
-    lines = optimizer_lines(trainer, row) if ready and not frozen else ()
-    new_value = lines[-1].value if lines else value if ready else None
-    total, name = grad if ready else None, bank.name_of(row)
-    return Explanation(
-        name, row, value, np.zeros(0), None, None, total, grad, frozen, lines, new_value
     )
 
 

@@ -13,7 +13,6 @@ from scalarviz.training.session.conditions import (
     MEASURED,
     NUMBERS,
     Condition,
-    condition_of,
 )
 from scalarviz.training.session.metrics import series
 from scalarviz.training.session.stops import Seen, after
@@ -24,16 +23,15 @@ from scalarviz.training.session.worker import check_end
 Tell = Callable[[int], object]  # called with the steps that were replayed
 
 
-def first_held(timeline: Timeline, given: Sequence[object], tell: Tell) -> int | None:
+def first_held(timeline: Timeline, conditions: Sequence[Condition], tell: Tell) -> int | None:
     """Return the first step up to now, on arrival at which a condition held, or None.
 
-    timeline  stands where it stood at the end, also if `tell` raises an error to cancel the search
-    given     texts and functions, as `conditions.checked` returns them
-    tell      called after some steps of a replay, which conditions on weights or gradients need
+    timeline    stands where it stood at the end, also if `tell` raises an error that cancels it
+    conditions  as `conditions.checked` returns them
+    tell        called after some steps of a replay, which conditions on weights or gradients need
 
     For "not finite" a step whose update was refused counts, too, if the clock stands in it.
     """
-    conditions = [each for one in given for each in condition_of(one)]
     branch, now = timeline.branch, timeline.clock
     settings = all_settings(timeline, branch)
     found: list[int] = []

@@ -25,9 +25,9 @@ from scalarviz.training.session.conditions import with_rows
 from scalarviz.training.session.origin import Origin
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.settings_now import settings_now
-from scalarviz.training.session.stops import set_conditions
+from scalarviz.training.session.stops import in_force
 from scalarviz.training.session.timeline import Timeline
-from scalarviz.training.session.trainer import Trainer, after, set_stops
+from scalarviz.training.session.trainer import Trainer, after
 
 Change = Callable[[Network, int], GrownNetwork]
 
@@ -203,7 +203,8 @@ def changed(session: Session, did: str, change: Change) -> Session:
             rates = rates.changed(np.flatnonzero(own == rate), rate)
         kept = {old: row for row, old in enumerate(grown.rows.tolist()) if old >= 0}
         settings = replace(
-            set_stops(now, with_rows(set_conditions(now), kept)),
+            now,
+            stops=tuple(with_rows(in_force(now), kept)),
             activations=network.activations,
             optimizer=now.optimizer.with_own_rates(rates),
         )

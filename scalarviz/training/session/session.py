@@ -67,7 +67,7 @@ from scalarviz.training.session.points import Series
 from scalarviz.training.session.record import Record
 from scalarviz.training.session.samples_moved import SamplesMoved, samples_that_moved
 from scalarviz.training.session.settings_now import settings_now
-from scalarviz.training.session.stops import KIND, in_one_text, texts_of
+from scalarviz.training.session.stops import KIND, in_one_text
 from scalarviz.training.session.timeline import Timeline
 from scalarviz.training.session.trainer import (
     Trainer,
@@ -462,7 +462,12 @@ class Session:
         `read()` waits for it, and so does `await s.snapshot()` in a coroutine.
         """
         timeline = self.timeline
-        return SharedSnapshot(self._session_lock, timeline.trainer.snapshot, lambda: timeline.here)
+        trainer = timeline.trainer
+        return SharedSnapshot(
+            self._session_lock,
+            lambda: trainer.run.snapshot(trainer.bank),
+            lambda: timeline.here,
+        )
 
     # Branches.
 
@@ -736,7 +741,8 @@ class Session:
     @property
     def stop_conditions(self) -> list[str]:
         """The conditions at which it stops by itself, as texts; `stop_when` sets them."""
-        return texts_of(self.trainer.settings.stops)
+        stops = self.trainer.settings.stops
+        return [each.text + " (lost with its file)" * each.is_lost for each in stops]
 
     # The numbers of the current batch.
 

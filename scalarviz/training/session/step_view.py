@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, final
 
 from scalarviz.base.checks.numbers import FloatArray
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from scalarviz.training.session.timeline import Timeline
 
 
-class StepNumbers(ABC):
+class StepNumbers:
     """The moment after `step` whole steps; arrays are read-only, and current during the call."""
 
     def __init__(self, timeline: Timeline) -> None:
@@ -52,8 +51,9 @@ class StepNumbers(ABC):
         """The gradients of the step just done, read-only; 1-D, as in `network.bank.grad`."""
         return read_only(self._timeline.trainer.bank.grad)
 
-    @abstractmethod
-    def __repr__(self) -> str: ...
+    @final
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}: step {self.step:,}, loss {self.loss:.4g}"
 
 
 @final
@@ -66,9 +66,6 @@ class ConditionView(StepNumbers):
         trainer = self._timeline.trainer
         found: FloatArray = trainer.network(trainer.batches.at(self.step)[0])
         return found
-
-    def __repr__(self) -> str:
-        return f"ConditionView: step {self.step:,}, loss {self.loss:.4g}"
 
 
 def read_only(array: FloatArray) -> FloatArray:

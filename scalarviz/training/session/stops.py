@@ -23,9 +23,7 @@ from scalarviz.training.session.conditions import (
     MEASURED,
     NOT_FINITE,
     NUMBERS,
-    OWN,
     Condition,
-    OwnCondition,
     before_each,
 )
 from scalarviz.training.session.metrics import series
@@ -69,8 +67,6 @@ class Stops:
     def __init__(self) -> None:
         self.everywhere = self.are_ignored = False
         self.marks: tuple[Mark, ...] = ()  # replaced as a whole, for other threads
-        self._settings: Settings | None = None
-        self._sources: dict[str, list[Condition]] = {}
         self._seen: dict[Condition, Seen] = {}
         self._past = Past()
 
@@ -98,15 +94,7 @@ class Stops:
 
     def read_from(self, source: str, settings: Settings) -> list[Condition]:
         """Return the conditions in force that are read from LOSSES, MEASURED or NUMBERS."""
-        if settings is not self._settings:
-            if self._settings is None or self._settings.stops is not settings.stops:
-                self._seen.clear()
-            self._sources = {LOSSES: [], MEASURED: [], NUMBERS: []}
-            for condition in settings.stops:
-                if not condition.is_lost:
-                    self._sources[condition.source_with(settings)].append(condition)
-            self._settings = settings
-        return self._sources[source]
+        return [each for each in in_force(settings) if each.source_with(settings) == source]
 
     def most_steps(self, timeline: Timeline, first: int, most: int) -> int:
         """Return how many of some steps from `first` on can be taken at once."""
@@ -115,20 +103,15 @@ class Stops:
             return min(most, known)
         return 1 if self.read_from(NUMBERS, timeline.trainer.settings) else most
 
-    def _is_seen(self, condition: Condition, branch: Branch, step: int) -> bool:
-        """Whether it is known what a condition had on arrival at a step."""
-        seen = self._seen.get(condition)
-        return seen is not None and seen.branch is branch and seen.step == step
-
     def steps_until_stop(self, timeline: Timeline, first: int, losses: FloatArray) -> int | None:
         """Return the number of steps up to the first one that stops by its loss or metrics.
 
         first   the step from which on whole steps were taken
         losses  of these steps; None is returned if none stops
         """
-        found, settings, branch = [], timeline.trainer.settings, timeline.branch
+        found, settings = [], timeline.trainer.settings
         for condition in self.read_from(LOSSES, settings) if len(losses) else ():
-            anew, _ = self._over(branch, condition, first, losses)
+            anew, _ = self._over(timeline, condition, first, losses)
             found += (np.flatnonzero(anew)[:1] + 1).tolist()
         for condition in self.read_from(MEASURED, settings):
             steps = measured_anew(timeline.branch, condition, first, first + len(losses))
@@ -146,7 +129,7 @@ class Stops:
         taken = branch.losses_between(first, step) if losses else None
         for condition in losses:
             assert taken is not None
-            anew, self._seen[condition] = self._over(branch, condition, first, taken)
+            anew, self._seen[condition] = self._over(timeline, condition, first, taken)
             if anew[-1]:
                 told.append(condition.told(trainer, float(taken[-1])))
         metrics = timeline.visits.metrics
@@ -172,52 +155,49 @@ class Stops:
         return True
 
     def _over(
-        self, branch: Branch, condition: Condition, first: int, values: FloatArray
+        self, timeline: Timeline, condition: Condition, first: int, values: FloatArray
     ) -> tuple[Any, Seen]:
         """Return where a condition holds anew in some steps, and what it has after them.
 
         values  of the condition on arrival after each of the steps from `first` on, such as losses
         """
-        if self._is_seen(condition, branch, first):
-            before = self._seen[condition]
-        else:
-            before = of_record(branch, condition, first)
+        is_set = is_set_between(timeline.branch, first, first + 1)
+        before = Seen(timeline.branch, first, np.nan, np.nan, False)
+        if condition.predicate.before or not (is_set or not condition.holds_over(values).any()):
+            before = self._before(timeline, condition, before)
         holds, seen = over(before, condition, values)
         if condition.is_change:
             return holds, seen
-        was = before.holds and not is_set_between(branch, first, first + 1)
+        was = before.holds and not is_set
         return holds & ~np.concatenate([[was], holds[:-1]]), seen
 
     def _read_numbers(self, timeline: Timeline) -> list[str]:
         """Return which conditions on numbers of the bank hold anew at the present step."""
-        trainer, branch, step = timeline.trainer, timeline.branch, timeline.clock.step
-        told: list[str] = []
+        trainer, told = timeline.trainer, []
         conditions = self.read_from(NUMBERS, trainer.settings)
-        if not conditions:
-            return told
-        since = is_set_between(branch, step - 1, step)
         values = {condition: value_of(timeline, condition) for condition in conditions}
         for condition, value in values.items():
-            if condition.predicate.before:
-                before = self._before(timeline, condition)
-                seen = after(before, condition, value)
-                anew = seen.holds and (condition.is_change or since or not before.holds)
-            else:
-                seen = Seen(branch, step, value, np.nan, bool(condition.holds(value, np.nan)))
-                anew = seen.holds and (since or not self._before(timeline, condition).holds)
-            self._seen[condition] = seen
+            first, one = timeline.clock.step - 1, np.array([value])
+            anew, self._seen[condition] = self._over(timeline, condition, first, one)
             if condition.looks_back:
-                self._past.add(condition, seen)
-            if anew:
+                self._past.add(condition, self._seen[condition])
+            if anew[0]:
                 told.append(condition.told(trainer, value))
         return told
 
-    def _before(self, timeline: Timeline, condition: Condition) -> Seen:
-        """Return what a condition had on the arrival before, by visits if nobody has looked."""
-        branch, step = timeline.branch, timeline.clock.step - 1
-        if self._is_seen(condition, branch, step):
-            return self._seen[condition]
-        start = Seen(branch, step - 1, np.nan, np.nan, False)
+    def _before(self, timeline: Timeline, condition: Condition, start: Seen) -> Seen:
+        """Return what a condition had on arrival at the step of `start`, which has nothing yet.
+
+        Losses are on record, and numbers are visited if nobody has looked.
+        """
+        branch, step = start.branch, start.step
+        seen = self._seen.get(condition)
+        if seen is not None and seen.branch is branch and seen.step == step:
+            return seen
+        if condition.source_with(timeline.trainer.settings) == LOSSES:
+            losses = branch.losses_between(0, step)
+            return over(start._replace(step=0), condition, losses)[1] if len(losses) else start
+        start = start._replace(step=step - 1)
         if condition.looks_back:  # at all steps that nobody has looked at
             start = self._past.newest(condition, branch, step)
         if start.step == step:
@@ -273,16 +253,6 @@ def after(before: Seen, condition: Condition, value: float) -> Seen:
     return over(before, condition, np.array([value]))[1]
 
 
-def of_record(branch: Branch, condition: Condition, step: int) -> Seen:
-    """Return what a condition on losses had on arrival at a step."""
-    losses, which = branch.losses_between(0, step), condition.predicate.before
-    if not len(losses):
-        return Seen(branch, step, np.nan, np.nan, False)
-    before = before_each(which, np.append(losses, np.nan), np.nan)
-    holds = bool(condition.holds(losses[-1], before[-2]))
-    return Seen(branch, step, float(losses[-1]), float(before[-1]), holds)
-
-
 def measured_anew(branch: Branch, condition: Condition, first: int, last: int) -> list[int]:
     """Return the steps after `first`, up to `last`, where a condition on a metric holds anew."""
     steps, values = series(branch, last).get(condition.metric, (np.zeros(0), np.zeros(0)))
@@ -304,22 +274,11 @@ def is_set_between(branch: Branch, first: int, last: int) -> bool:
     return any(action.kind == KIND for action in journal[start:end])
 
 
-def set_conditions(settings: Settings) -> list[object]:
-    """Return the conditions in force as the action that sets them keeps them."""
-    return [
-        OwnCondition(each.function, each.text.removeprefix(OWN).strip())
-        if each.function is not None
-        else each.text
-        for each in settings.stops
-        if not each.is_lost
-    ]
-
-
 def in_one_text(conditions: Sequence[object]) -> str:
     """Return conditions as one text, which means the same."""
     return " or ".join(map(str, conditions))
 
 
-def texts_of(conditions: Sequence[Condition]) -> list[str]:
-    """Return conditions as they are shown."""
-    return [each.text + " (lost with its file)" * each.is_lost for each in conditions]
+def in_force(settings: Settings) -> list[Condition]:
+    """Return the conditions of a training but those that its file has lost."""
+    return [each for each in settings.stops if not each.is_lost]

@@ -20,7 +20,7 @@ from scalarviz.base.process.whole import whole
 from scalarviz.core.model.bank import NONE
 from scalarviz.engines.common.base import Outcome
 from scalarviz.errors import GradientError, OrderError
-from scalarviz.training.session.branches import Action, Branch, Clock, Keyframes
+from scalarviz.training.session.branches import Action, Branch, Clock, Frame, Keyframes
 from scalarviz.training.session.here import Here
 from scalarviz.training.session.kept import Kept
 from scalarviz.training.session.origin import Origin
@@ -45,7 +45,7 @@ class Timeline:
         self.branch = Branch(0, renames=WeakMethod(self._renamed))
         self.branches = [self.branch]
         self.keyframes = Keyframes(memory)
-        self.keyframes.add(self.branch, trainer.frame(0))
+        self.keyframes.add(self.branch, Frame.of(trainer.bank, 0, trainer.settings))
         self.loss = np.nan
         self.leaps = 0
         self.walked: tuple[int, Clock] | None = None  # leaps and clock after the last operation
@@ -66,28 +66,13 @@ class Timeline:
         self._home: Clock | None = None  # where it stands meanwhile
         self._interrupted = False  # numbers and clock may disagree, e.g. after Ctrl-C
         self._outside_writes = BankDiff(trainer)
-        self.here = self._here()
-
-    def _here(self) -> Here:
-        moments, end = self.trainer.moments, self.branch.end
-        return Here(self.clock, self.branch, moments, self.loss, self.leaps, end)
+        self.show()
 
     def show(self) -> None:
         """Publish the present state in `here`, for other threads."""
-        if not self.asking and not self._is_shown():
-            self.here = self._here()
-
-    def _is_shown(self) -> bool:
-        """Whether `here` has the present state; it is often asked to be shown again."""
-        clock, branch, moments, loss, leaps, end = self.here
-        return (
-            clock is self.clock
-            and branch is self.branch
-            and moments is self.trainer.moments
-            and loss is self.loss
-            and leaps == self.leaps
-            and end == self.branch.end
-        )
+        if not self.asking:
+            branch, moments = self.branch, self.trainer.moments
+            self.here = Here(self.clock, branch, moments, self.loss, self.leaps, branch.end)
 
     @property
     def is_at_work(self) -> bool:
@@ -227,7 +212,7 @@ class Timeline:
             most = self.stops.most_steps(self, first, most)
         count = max(1, min(most, int(self.pace), self.most_steps()))
         start = time.perf_counter()
-        outcome = self.trainer.steps(first, count)
+        outcome = self.trainer.run.steps(self.trainer.settings.optimizer, first, count)
         if self._stops_after(Clock(first + count)):
             outcome = self._cut(first, outcome)
         seconds = (time.perf_counter() - start) / max(1, len(outcome.losses))
@@ -237,30 +222,20 @@ class Timeline:
         if len(outcome.losses):
             self.loss = float(outcome.losses[-1])
             self.clock = Clock(first + len(outcome.losses))
-        if outcome.bad != NONE:
-            self._stop_before_step()
-            self._interrupted = False
-            return self.stops.refuse(self, self.trainer.bank.bad_gradient(outcome.bad))
-        if outcome.overflow is not None:
+        bank, error = self.trainer.bank, outcome.overflow
+        if error is not None:
             self.repair()
+        if error is not None or outcome.bad != NONE:
             self._stop_before_step()
             self._interrupted = False
-            return self.stops.refuse(self, outcome.overflow)
-        self._bring_back()
-        self.each_portion()
-        self._interrupted = False
-        return False
-
-    def _bring_back(self) -> None:
-        """Fetch numbers that were away for long, in a call of `advance`; keep a keyframe of them.
-
-        In background play the next portion does so when it begins, see `Doing`.
-        """
-        bank = self.trainer.bank
-        if bank.away.is_due and not self.plays:
+            return self.stops.refuse(self, error or bank.bad_gradient(outcome.bad))
+        if bank.away.is_due and not self.plays:  # else the next portion does so, see `Doing`
             bank.fetch()
         if bank.away.keeper is None:
             self.keep_frame()
+        self.each_portion()
+        self._interrupted = False
+        return False
 
     def _cut(self, first: int, outcome: Outcome) -> Outcome:
         """Return the outcome of steps up to the first one that stops; those after it are undone."""
@@ -273,7 +248,7 @@ class Timeline:
             self.restore(first)
             self.forward(here)
         self._interrupted = True
-        return self.trainer.steps(first, count)
+        return self.trainer.run.steps(self.trainer.settings.optimizer, first, count)
 
     @property
     def seconds_a_step(self) -> float:
@@ -282,27 +257,28 @@ class Timeline:
 
     def _stop_before_step(self) -> None:
         """Perform the moments of this step up to "step", which would not be finite."""
-        step, last = self.clock.step, len(self.trainer.moments) - 1
-        self.trainer.begin(step)
-        for operation in range(last):
-            self.trainer.perform(operation)
-        self.loss = self.trainer.run.loss
-        self.clock = Clock(step, last)
+        trainer, step = self.trainer, self.clock.step
+        *before, _ = trainer.moments
+        trainer.run.begin(step)
+        for moment in before:
+            trainer.run.perform(moment, trainer.settings.optimizer)
+        self.loss = trainer.run.loss
+        self.clock = Clock(step, len(before))
         self.branch.end = max(self.branch.end, self.clock)
 
     def _take_operation(self) -> bool:
         """Perform one operation; return whether it was refused, where the user stops."""
-        step, operation = self.clock.place
+        (step, operation), trainer = self.clock.place, self.trainer
         self._interrupted = True
         if operation == 0:
-            self.trainer.begin(step)
+            trainer.run.begin(step)
         try:
-            self.trainer.perform(operation)
+            trainer.run.perform(trainer.moments[operation], trainer.settings.optimizer)
         except GradientError as error:
             self._interrupted = False  # the operation changed nothing
             return self.stops.refuse(self, error)
-        if self.trainer.moments[operation].kind == "loss":
-            self.loss = self.trainer.run.loss
+        if trainer.moments[operation].kind == "loss":
+            self.loss = trainer.run.loss
         self.clock = self.after_operation()
         if self.clock.operation == 0:
             self.branch.record.record(step, np.array([self.loss]))
@@ -317,7 +293,9 @@ class Timeline:
             return
         last = self.branch.frame_before(self.clock.step)
         if last is None or self.clock.step - last.step >= self.pace:
-            self.keyframes.add(self.branch, self.trainer.frame(self.clock.step))
+            trainer = self.trainer
+            frame = Frame.of(trainer.bank, self.clock.step, trainer.settings)
+            self.keyframes.add(self.branch, frame)
 
     def after_operation(self) -> Clock:
         """Return the moment after the next operation."""

@@ -7,7 +7,7 @@ and `CHANGES`; `CHECKS` in files/actions.py has a row for each, which checks it 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -18,19 +18,18 @@ from scalarviz.base.checks.targets import labels_as_rows
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.model.bank import Bank
 from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.core.model.own_rates import NO_OWN_RATES
+from scalarviz.core.model.own_rates import NO_OWN_RATES, OwnRates
 from scalarviz.core.model.precision import Precision
 from scalarviz.core.model.program import Moment
 from scalarviz.data import DataSet
 from scalarviz.data.base import TableSet
-from scalarviz.engines.common.base import Outcome, Run
+from scalarviz.engines.common.base import Run
 from scalarviz.engines.common.cores import may_call_kernels
-from scalarviz.engines.common.snapshot import Snapshot
 from scalarviz.engines.registry import AUTO
 from scalarviz.errors import InputError, OrderError, ShapeError
 from scalarviz.training.network.base import Model
 from scalarviz.training.session.branches import Action, Frame
-from scalarviz.training.session.conditions import Condition, condition_of
+from scalarviz.training.session.conditions import Condition
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Trainer:
         network.check_loss(settings.loss)
         network.start(settings.engine, settings.precision)
         self.network = network
-        self.bank = network.bank
+        self.bank: Bank = network.bank
         self.seed = seed
         self.settings = settings
         self._set_network()
@@ -81,26 +80,6 @@ class Trainer:
     def products(self) -> int:
         """Number of multiply-adds of a step's forward pass, approximately."""
         return self.batches.size * self.network.program.products
-
-    def begin(self, step: int) -> None:
-        """Load the batch of a step, to perform its moments one by one."""
-        self.run.begin(step)
-
-    def perform(self, operation: int) -> None:
-        """Perform one moment, given its index, of the step that was begun."""
-        self.run.perform(self.moments[operation], self.settings.optimizer)
-
-    def steps(self, first: int, count: int) -> Outcome:
-        """Perform `count` whole steps from step `first` on."""
-        return self.run.steps(self.settings.optimizer, first, count)
-
-    def snapshot(self) -> Snapshot:
-        """Return a snapshot of the bank, from where its newest numbers are."""
-        return self.run.snapshot(self.bank)
-
-    def frame(self, step: int) -> Frame:
-        """Return a keyframe of the present numbers and settings, on arrival at a step."""
-        return Frame.of(self.bank, step, self.settings)
 
     def restore(self, frame: Frame, *, anew: bool = False) -> None:
         """Set numbers and settings to those of a keyframe.
@@ -230,36 +209,8 @@ def set_rate(settings: Settings, rate: float) -> Settings:
     return replace(settings, optimizer=optimizer)
 
 
-def set_own_rate(settings: Settings, rows: Any, rate: float | None) -> Settings:
-    optimizer = settings.optimizer
-    rates = optimizer.own_rates.changed(rows, rate)
+def set_own_rates(settings: Settings, optimizer: Optimizer, rates: OwnRates) -> Settings:
     return replace(settings, optimizer=optimizer.with_own_rates(rates))
-
-
-def set_optimizer(settings: Settings, optimizer: Optimizer, goes_on: bool = False) -> Settings:
-    """With `goes_on`, slots and count of steps stay; files of earlier versions lack it."""
-    own = settings.optimizer.own_rates
-    return replace(settings, optimizer=optimizer.with_own_rates(own))
-
-
-def set_data(settings: Settings, data: DataSet) -> Settings:
-    return replace(settings, data=data)
-
-
-def add_samples(settings: Settings, inputs: FloatArray, targets: FloatArray) -> Settings:
-    return replace(settings, data=addable(settings.data).with_added(inputs, targets))
-
-
-def set_loss(settings: Settings, loss: Loss) -> Settings:
-    return replace(settings, loss=loss)
-
-
-def set_batch(settings: Settings, size: int | None) -> Settings:
-    return replace(settings, batch=size)
-
-
-def set_engine(settings: Settings, name: str, precision: Precision) -> Settings:
-    return replace(settings, engine=name, precision=precision)
 
 
 def set_activation(settings: Settings, layer: int, name: str) -> Settings:
@@ -268,20 +219,12 @@ def set_activation(settings: Settings, layer: int, name: str) -> Settings:
     return replace(settings, activations=tuple(names))
 
 
-def set_stops(settings: Settings, conditions: Sequence[object]) -> Settings:
-    found = tuple(each for given in conditions for each in condition_of(given))
-    return replace(settings, stops=found)
-
-
 def set_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: FloatArray) -> None:
     """Set all numbers of a bank, as `numbers_of_bank` returns them."""
-    bank.value[:], bank.grad[:] = arrays["value"], arrays["grad"]
-    bank.state[:] = arrays["state"]
-    kept = {tuple(name.split()[1:]): block for name, block in arrays.items() if " " in name}
-    for names in {**bank.blocks, **kept}:
-        bank.slot_block(names)[:] = kept.get(names, 0.0)
-    bank.restart_count(count)
-    bank.has_gradients = has_gradients
+    value, grad, state = map(arrays.pop, ("value", "grad", "state"))
+    marks = bank.frozen.copy()
+    slots = {tuple(name.split()[1:]): block for name, block in arrays.items()}
+    Frame(0, value, grad, marks, slots, state, count, has_gradients, None).restore(bank)
 
 
 def numbers_of_bank(bank: Bank) -> dict[str, Any]:
@@ -304,15 +247,22 @@ WRITES: Mapping[str, Callable[..., None]] = {
 }
 CHANGES: Mapping[str, Callable[..., Settings]] = {
     "learning rate": set_rate,
-    "own rate": set_own_rate,
-    "optimizer": set_optimizer,
-    "data": set_data,
-    "samples": add_samples,
-    "loss": set_loss,
-    "batch": set_batch,
-    "engine": set_engine,
+    "own rate": lambda settings, rows, rate: set_own_rates(
+        settings, settings.optimizer, settings.optimizer.own_rates.changed(rows, rate)
+    ),
+    # With goes_on, slots and count of steps stay; files of earlier versions lack it.
+    "optimizer": lambda settings, optimizer, goes_on=False: set_own_rates(
+        settings, optimizer, settings.optimizer.own_rates
+    ),
+    "data": lambda settings, data: replace(settings, data=data),
+    "samples": lambda settings, inputs, targets: replace(
+        settings, data=addable(settings.data).with_added(inputs, targets)
+    ),
+    "loss": lambda settings, loss: replace(settings, loss=loss),
+    "batch": lambda settings, size: replace(settings, batch=size),
+    "engine": lambda settings, name, precision: replace(settings, engine=name, precision=precision),
     "activation": set_activation,
-    "stop when": set_stops,
+    "stop when": lambda settings, conditions: replace(settings, stops=tuple(conditions)),
 }
 
 

@@ -17,45 +17,34 @@ if TYPE_CHECKING:
 class Visits:
     """Metrics and callbacks of a session, at the first arrival of a branch at every some steps.
 
-    any        whether there is anything to do at some step
+    metrics    what is measured; can be set
     under_way  True while functions of the user are called
     stopped    the reason for which a callback has ended the last advance, or ""
     """
 
     def __init__(self) -> None:
-        self.any = False
+        self.metrics: Metrics | None = None
         self.under_way = False
         self.stopped = ""
-        self._metrics: Metrics | None = None
         self._callbacks: tuple[Callback, ...] = ()  # replaced as a whole, for other threads
 
     @property
-    def metrics(self) -> Metrics | None:
-        """What is measured; can be set."""
-        return self._metrics
-
-    @metrics.setter
-    def metrics(self, metrics: Metrics | None) -> None:
-        self._metrics = metrics
-        self._count()
+    def any(self) -> bool:
+        """Whether there is anything to do at some step."""
+        return self.metrics is not None or bool(self._callbacks)
 
     def add(self, function: Callable[[StepView], object], every: int) -> Callback:
         """Return a callback of a function, called from now on."""
         callback = Callback(function, every, self._remove)
         self._callbacks = (*self._callbacks, callback)
-        self._count()
         return callback
 
     def _remove(self, callback: Callback) -> None:
         self._callbacks = tuple(each for each in self._callbacks if each is not callback)
-        self._count()
-
-    def _count(self) -> None:
-        self.any = self._metrics is not None or bool(self._callbacks)
 
     def steps_until(self, step: int) -> int:
         """Return the number of steps from a step to the next one where something is due."""
-        periods = [] if self._metrics is None else [self._metrics.every]
+        periods = [] if self.metrics is None else [self.metrics.every]
         periods += [callback.every for callback in self._callbacks]
         return min((every - step % every for every in periods), default=1)
 
@@ -75,7 +64,7 @@ class Visits:
 
     def measure(self, timeline: Timeline) -> None:
         """Measure what is due at the present moment, which is the arrival at a step."""
-        step, metrics = timeline.clock.step, self._metrics
+        step, metrics = timeline.clock.step, self.metrics
         if metrics is not None and step % metrics.every == 0:
             with self.calling():
                 record(timeline.branch, step, metrics.measure(timeline.trainer, step))

@@ -498,14 +498,14 @@ def test_norms_of_each_layer(engine: str) -> None:
 def test_what_was_broken_off_is_mended(monkeypatch: pytest.MonkeyPatch) -> None:
     s, reference = session(), session()
     s.advance(50)
-    steps = s.trainer.steps
+    steps = s.trainer.run.steps
 
-    def broken(first: int, count: int) -> Any:
+    def broken(*given: Any) -> Any:
         monkeypatch.undo()
-        steps(first, count)
+        steps(*given)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(s.trainer, "steps", broken)
+    monkeypatch.setattr(s.trainer.run, "steps", broken)
     with pytest.raises(KeyboardInterrupt):
         s.advance(5)
     assert s.step_index == 50 and s.network.bank.step_count == 50

@@ -93,11 +93,11 @@ def test_200_moments_of_20000_steps_come_back_in_2_megabytes() -> None:
 def count_steps(s: Session) -> list[int]:
     """How many whole steps are taken from now on."""
     taken: list[int] = []
-    steps = s.trainer.steps
+    steps = s.trainer.run.steps
 
-    def counted(first: int, count: int) -> Any:
+    def counted(optimizer: Any, first: int, count: int) -> Any:
         taken.append(count)
-        return steps(first, count)
+        return steps(optimizer, first, count)
 
-    s.trainer.steps = counted  # type: ignore[method-assign]  # in its place
+    s.trainer.run.steps = counted  # type: ignore[method-assign]  # in its place
     return taken
