@@ -111,7 +111,9 @@ class Rebuilding:
         timeline.go(clock)
         timeline.remember()
         if timeline.clock != clock:
-            raise InputError(f"step {clock.step} has no moment {clock.key}, where the clock stands")
+            raise InputError(
+                f"step {clock.step} has no moment {tuple(clock)}, where the clock stands"
+            )
         trainer.check_untouched()
         return timeline
 
@@ -180,7 +182,9 @@ class Rebuilding:
             raise InputError(f"branch {number} leaves {shorten(parent)}, which is not before it")
         fork, end = build_clock(value.get("fork")), build_clock(value.get("end"))
         if not fork <= min(end, above.end if above else Clock()):
-            raise InputError(f"branch {number} goes from {fork.key} to {end.key}, which cannot be")
+            raise InputError(
+                f"branch {number} goes from {tuple(fork)} to {tuple(end)}, which cannot be"
+            )
         branch = Branch(number, above, fork, self._journal(value, number, end), end)
         branch.given_name = checked_name(value.get("name", ""))
         losses = pick(self.arrays, f"losses {number}", "array")

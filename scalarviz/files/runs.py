@@ -94,7 +94,7 @@ def load_timeline(
             f"{shown(as_path(path))} has stopped by functions, which a file does not hold: it does "
             f"not stop by {', '.join(map(visible, lost))} any more; s.stop_when(f) sets them again"
         )
-    is_same_clock = list(timeline.clock.key) == description["clock"]
+    is_same_clock = list(timeline.clock) == description["clock"]
     if is_same_clock and description.get("bits") != bits_of(timeline.trainer.bank):
         caution(
             f"{shown(as_path(path))} was made on another machine or by other versions: replaying "
@@ -158,13 +158,13 @@ def describe_timeline(timeline: Timeline, network: Network) -> tuple[Description
     for branch, i in places.items():
         frames = [*branch.frames, *([now] if branch is owner else [])]
         arrays |= frame_arrays(i, frames)
-        arrays[f"losses {i}"] = branch.record.own
+        arrays[f"losses {i}"] = branch.record.between(0, len(branch.record))
         arrays |= metric_arrays(i, branch)
         branches.append(
             {
                 "parent": None if branch.parent is None else places[branch.parent],
-                "fork": list(branch.fork.key),
-                "end": list(branch.end.key),
+                "fork": list(branch.fork),
+                "end": list(branch.end),
                 "journal": [describe_action(action, writer) for action in branch.journal],
                 **({"name": branch.given_name} if branch.given_name else {}),
                 **({"metrics": list(branch.metrics)} if branch.metrics else {}),
@@ -180,7 +180,7 @@ def describe_timeline(timeline: Timeline, network: Network) -> tuple[Description
         "given": [describe_action(action, writer) for action in given_at_start(start)],
         "branches": branches,
         "branch": places[timeline.branch],
-        "clock": list(here.key),
+        "clock": list(here),
         "bits": bits_of(network.bank),
         "order_of_sums": ORDER_OF_SUMS,
         **describe_metrics(timeline.visits),

@@ -52,20 +52,17 @@ class Goal:
         if self.judge is None:
             return losses < self.bound
         if self.judge is right_side:  # for all networks at once
-            middle = middle_of(targets)
-            right = (outputs() > middle) == (targets > middle)
-            return np.asarray(right.all(axis=(1, 2)))
+            return np.asarray(right_side(outputs(), targets))
         return np.array([bool(self.judge(each, targets)) for each in outputs()])
 
 
-def right_side(outputs: FloatArray, targets: FloatArray) -> bool:
-    """Whether every output is on the same side of the middle between two targets as its target."""
-    middle = middle_of(targets)
-    return bool(((outputs > middle) == (targets > middle)).all())
+def right_side(outputs: FloatArray, targets: FloatArray) -> Any:
+    """Whether every output is on the same side of the middle between two targets as its target.
 
-
-def middle_of(targets: FloatArray) -> float:
-    return float(targets.min() + targets.max()) / 2
+    `outputs` has the shape of the targets, or (networks, samples, outputs) for one answer each.
+    """
+    middle = float(targets.min() + targets.max()) / 2
+    return ((outputs > middle) == (targets > middle)).all(axis=(-2, -1))
 
 
 def goal_of(wanted: object, what: str) -> Goal | None:

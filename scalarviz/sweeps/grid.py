@@ -7,7 +7,7 @@ import itertools
 import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -23,14 +23,7 @@ SEED = "seed"  # the argument of `make` that a sweep sets by itself
 Setting = dict[str, Any]
 
 
-class HasSession(Protocol):
-    """A session with what is wanted of its picture, such as a `Show`."""
-
-    @property
-    def session(self) -> Session: ...
-
-
-Make = Callable[..., Session | HasSession]
+Make = Callable[..., Any]  # returns a Session, or what has one as `session`, such as a Show
 
 
 def settings_of(make: Make, grid: object) -> list[Setting]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -51,14 +52,12 @@ def interquartile_mean(values: FloatArray) -> FloatArray:
 
 def mean_with_interval(values: FloatArray) -> Interval:
     """Return the interquartile mean with its bootstrap interval, by resampling the runs."""
-    random = np.random.Generator(np.random.PCG64(SEED))
-    count, means = len(values), []
-    portion = max(1, 2**20 // count)  # resamples at once, in bounded memory
-    for first in range(0, RESAMPLES, portion):
-        rows = random.integers(0, count, (min(portion, RESAMPLES - first), count))
-        means.append(interquartile_mean(values[rows]))
-    low, high = np.percentile(np.concatenate(means), [SIDE, 100 - SIDE], method="nearest")
-    return Interval(float(interquartile_mean(values)), float(low), float(high))
+    random, count = np.random.Generator(np.random.PCG64(SEED)), len(values)
+    return with_interval(
+        float(interquartile_mean(values)),
+        count,
+        lambda some: interquartile_mean(values[random.integers(0, count, (some, count))]),
+    )
 
 
 def beats(ours: FloatArray, theirs: FloatArray) -> Interval:
@@ -68,14 +67,25 @@ def beats(ours: FloatArray, theirs: FloatArray) -> Interval:
     """
     random = np.random.Generator(np.random.PCG64(SEED))
     theirs = np.sort(theirs)
-    found = []
-    portion = max(1, 2**20 // (len(ours) + len(theirs)))  # resamples at once, in bounded memory
-    for first in range(0, RESAMPLES, portion):
-        count = min(portion, RESAMPLES - first)
-        drawn = [drawn_times(random, len(each), count) for each in (ours, theirs)]
-        found.append(shares_below(ours, theirs, *drawn))
-    low, high = np.percentile(np.concatenate(found), [SIDE, 100 - SIDE], method="nearest")
-    return Interval(share_below(ours, theirs), float(low), float(high))
+
+    def resampled(some: int) -> FloatArray:
+        drawn = [drawn_times(random, len(each), some) for each in (ours, theirs)]
+        return shares_below(ours, theirs, *drawn)
+
+    return with_interval(share_below(ours, theirs), len(ours) + len(theirs), resampled)
+
+
+def with_interval(value: float, runs: int, resampled: Callable[[int], FloatArray]) -> Interval:
+    """Return a number with its bootstrap interval.
+
+    runs       number of runs that each resample draws
+    resampled  function that returns the number for each of so many resamples
+    """
+    portion = max(1, 2**20 // runs)  # resamples at once, in bounded memory
+    counts = (min(portion, RESAMPLES - first) for first in range(0, RESAMPLES, portion))
+    found = np.concatenate([resampled(some) for some in counts])
+    low, high = np.percentile(found, [SIDE, 100 - SIDE], method="nearest")
+    return Interval(value, float(low), float(high))
 
 
 def share_below(ours: FloatArray, theirs: FloatArray) -> float:

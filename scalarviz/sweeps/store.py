@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import stat
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import final
@@ -60,7 +60,4 @@ class Store:
 
 def is_file(path: Path) -> bool:
     """Return whether a path is a file, and no link, pipe, device or folder."""
-    try:
-        return stat.S_ISREG(path.lstat().st_mode)
-    except (OSError, ValueError):
-        return False
+    return os.path.isfile(path) and not os.path.islink(path)

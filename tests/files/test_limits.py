@@ -211,7 +211,7 @@ def test_half_of_a_large_step_is_not_taken_while_loading(
     with pytest.warns(UserWarning, match=r"start of step 7 now, as half of so") as caught:
         loaded = sv.Session.load(tmp_path / "run")
     assert caught[0].filename == __file__
-    assert loaded.clock.key == (7, 0, 1)  # after the edit
+    assert loaded.clock == (7, 0, 1)  # after the edit
     for each in (s, loaded):
         each.seek(9)
     assert (loaded.network.bank.value == s.network.bank.value).all()

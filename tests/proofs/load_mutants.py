@@ -104,7 +104,7 @@ def print_of(thing: Any) -> list[Any]:
     found = [repr(net), bank.step_count, net.names, *[array.tobytes() for array in arrays]]
     if isinstance(thing, sv.Session):
         found += [thing.clock, repr(thing), thing.losses.tobytes(), len(thing.branches)]
-        found += [str(action) for branch in thing.branches for action in branch.journal]
+        found += [repr(action) for branch in thing.branches for action in branch.journal]
     return found
 
 

@@ -208,8 +208,8 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
     def _look(self, event: object = None) -> None:
         session = self._followed
         self._take_turns(quick=session is not None and session.playing)
-        if session is not None and (session.playing or session.clock.key != self._key):
-            self._key = session.clock.key
+        if session is not None and (session.playing or session.clock != self._key):
+            self._key = session.clock
             self.update()
 
     def _move(self, event: Any) -> None:

@@ -379,4 +379,4 @@ def numbers_of_step(session: Session) -> dict[str, OperationNumbers]:
 
 def key_of(here: Here) -> tuple[int, ...]:
     """Return the clock, and the number of the branch."""
-    return (*here.clock.key, here.branch.number)
+    return (*here.clock, here.branch.number)

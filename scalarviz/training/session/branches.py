@@ -7,10 +7,12 @@ branch; the old branch stays.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -37,10 +39,6 @@ class Clock(NamedTuple):
     actions: int = 0
 
     @property
-    def key(self) -> tuple[int, int, int]:
-        return self.step, self.operation, self.actions
-
-    @property
     def place(self) -> tuple[int, int]:
         """(step, operation)."""
         return self.step, self.operation
@@ -62,17 +60,6 @@ class Action:
     @property
     def place(self) -> tuple[int, int]:
         return self.step, self.operation
-
-    def __str__(self) -> str:
-        details = ", ".join(f"{key}={short(value)}" for key, value in self.details.items())
-        return f"step {self.step}: {self.kind} {details}"
-
-
-def short(value: object) -> str:
-    """Return a detail of an action in a few characters."""
-    if isinstance(value, np.ndarray) and value.size != 1:
-        return f"{value.size} numbers"
-    return f"{value.item():g}" if isinstance(value, np.ndarray) else str(value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -259,11 +246,10 @@ class Branch:
         """Return the newest keyframe up to a step, of this branch or its ancestors, or None."""
         if self.frames and self.frames[-1].step <= step:  # mostly the clock is past all of them
             return self.frames[-1]
-        for branch in self.lineage():
-            at = bisect_right(branch.frames, step, key=lambda frame: frame.step)
+        for branch, last in self.way(step):
+            at = bisect_right(branch.frames, last, key=lambda frame: frame.step)
             if at:
                 return branch.frames[at - 1]
-            step = min(step, branch.fork.step)
         return None
 
     def owner_of(self, step: int) -> Branch:
@@ -279,12 +265,24 @@ class Branch:
             branch = branch.parent
         return found
 
+    def way(self, end: float = math.inf) -> Iterator[tuple[Branch, float]]:
+        """Yield each branch of the lineage with the last step that this one has of it.
+
+        end  the last step of this branch; by default none
+        """
+        for branch in self.lineage():
+            yield branch, end
+            end = min(end, branch.fork.step)
+
     def __repr__(self) -> str:
         start = "the start" if self.parent is None else f"step {self.fork.step}"
         steps = self.record.first + len(self.record)
         last = f", loss {self.loss_at(steps - 1):.4g}" if steps else ""
         name = f" {self.given_name!r}" if self.given_name else ""
         return f"Branch {self.number}{name} from {start}: {steps:,} steps{last}"
+
+
+place_of = attrgetter("place")  # sort key of a journal
 
 
 def means_of(losses: FloatArray, stretch: int) -> tuple[FloatArray, FloatArray]:
@@ -308,11 +306,6 @@ def copies_of(branches: Sequence[Branch]) -> list[Branch]:
         copy.metrics = deepcopy(branch.metrics)
         copies[branch] = copy
     return list(copies.values())
-
-
-def place_of(action: Action) -> tuple[int, int]:
-    """Sort key of a journal."""
-    return action.place
 
 
 @final
@@ -377,6 +370,3 @@ class Keyframes:
                 branch.frames[:] = kept
         if self.used > 0.9 * self.budget and candidates:
             self._thin(newest)
-
-    def __len__(self) -> int:
-        return sum(len(branch.frames) for branch in self._branches)

@@ -99,11 +99,6 @@ def norm_of_gradients(trainer: Trainer, row: int) -> float:
         return math.sqrt(squares.sum())
 
 
-def rate_now(trainer: Trainer, row: int) -> float:
-    """Learning rate of the next step, schedule included."""
-    return trainer.settings.optimizer.rate(trainer.bank.step_count)
-
-
 def least_finite(trainer: Trainer, step: int) -> float:
     """0, or NaN if a weight or a gradient is not finite."""
     arrays = trainer.bank.value, trainer.bank.grad
@@ -137,7 +132,11 @@ QUANTITIES = table(
             has_row=True,
             of_step=True,
         ),
-        Quantity("learning rate", NUMBERS, rate_now),
+        Quantity(
+            "learning rate",
+            NUMBERS,
+            lambda trainer, row: trainer.settings.optimizer.rate(trainer.bank.step_count),
+        ),
     ]
 )
 PREDICATES = table(

@@ -35,11 +35,6 @@ class Losses:
         """Whether the loss of a step is known as it was; steps before `first` count as known."""
         return not self.first <= step < self.first + self._kept[0]
 
-    @property
-    def own(self) -> FloatArray:
-        """The losses recorded in this branch."""
-        return self.between(0, self._count)
-
     def between(self, start: int, end: int) -> FloatArray:
         """Return the losses from one place to before another, counted from `first`."""
         end = min(end, self._count)

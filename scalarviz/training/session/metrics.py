@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain
 from typing import final
 
 import numpy as np
@@ -85,13 +84,10 @@ def record(branch: Branch, step: int, values: Mapping[str, float]) -> None:
 
 def series(branch: Branch, now: int) -> dict[str, Series]:
     """Return steps and values of each metric on the way of a branch up to the step `now`."""
-    parts = []
-    for each in branch.lineage():
-        parts.append([(name, points.until(now)) for name, points in each.metrics.copy().items()])
-        now = min(now, each.fork.step)
     found: dict[str, list[Series]] = {}
-    for name, part in chain(*reversed(parts)):
-        found.setdefault(name, []).append(part)
+    for each, last in reversed([*branch.way(now)]):
+        for name, points in each.metrics.copy().items():
+            found.setdefault(name, []).append(points.until(last))
     whole = {
         name: (np.concatenate([steps for steps, _ in each]), np.concatenate([v for _, v in each]))
         for name, each in found.items()

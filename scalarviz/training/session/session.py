@@ -82,7 +82,6 @@ from scalarviz.training.session.units import (
     advance,
     advance_with_bar,
     back,
-    check_sample,
     check_unit,
 )
 from scalarviz.training.session.weight_history import KINDS, Recorded, WeightHistory, copy_at_start
@@ -753,7 +752,10 @@ class Session:
 
     @focus.setter
     def focus(self, sample: int) -> None:
-        self._focus = check_sample(self.timeline, sample)
+        count = self.trainer.batches.size
+        if not isinstance(sample, (int, np.integer)) or not 0 <= sample < count:
+            raise InputError(f"the batch has samples 0 to {count - 1}, and no {shorten(sample)}")
+        self._focus = int(sample)
 
     def numbers(self, operation: str) -> OperationNumbers:
         """Return the numbers of one operation of the current batch, and their gradients.

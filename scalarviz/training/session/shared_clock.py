@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import final
 
 from scalarviz.base.checks.numbers import number, size
 from scalarviz.core.model.trace import PHASES
 from scalarviz.training.session.background import Player
 from scalarviz.training.session.branches import Clock
-from scalarviz.training.session.lock import SessionLock
+from scalarviz.training.session.lock import SessionLock, Taken
 from scalarviz.training.session.session import Session, Unit
 from scalarviz.training.session.units import check_unit
 
@@ -120,12 +119,13 @@ class SharedClock:
         go on, after the others have done so.
         """
         self._check(unit)
-        with self.turn():
+        with self.still():
             if unit in ("operation", "phase"):
                 for _ in range(size(n, "n", least=0)):
                     self._advance_least(unit)
             elif size(n, "n", least=0):
-                self._advance_to(self._target(n, unit))
+                each = self._steps(unit)
+                self._advance_to((self.step_index // each + n) * each)
 
     def back(self, n: int = 1, unit: Unit = "step") -> None:
         """Go back by `n` of a `unit`, at most to the start; sessions that are behind wait.
@@ -133,7 +133,7 @@ class SharedClock:
         n, unit  as in `advance`
         """
         self._check(unit)
-        with self.turn():
+        with self.still():
             for _ in range(size(n, "n", least=0)):
                 if unit in ("operation", "phase"):
                     last = max(map(place_before, self.sessions))
@@ -149,13 +149,13 @@ class SharedClock:
     def seek(self, step: int) -> None:
         """Go to the moment of arrival at a `step` with all sessions."""
         step = size(step, "step", least=0)
-        with self.turn():
+        with self.still():
             self.halted.clear()
             move(self.sessions, lambda session: session.seek(step))
 
     def reset(self) -> None:
         """Go to the start with all sessions, and begin a new branch of each."""
-        with self.turn():
+        with self.still():
             self.halted.clear()
             move(self.sessions, Session.reset)
 
@@ -194,17 +194,12 @@ class SharedClock:
             timeout = number(timeout, "the timeout", 0.0)
         self._player.pause(timeout)
 
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Hold the clock in this block: no other thread moves it meanwhile."""
-        with self._lock.taken():
-            yield
+    def still(self, seconds: float = -1) -> Taken:
+        """Hold the clock, so that all sessions stand still; yield False if not within `seconds`.
 
-    @contextmanager
-    def still(self, seconds: float) -> Iterator[bool]:
-        """Hold the clock, so that all sessions stand still; yield False if not within `seconds`."""
-        with self._lock.taken(seconds) as mine:
-            yield mine
+        By default there is no limit.
+        """
+        return self._lock.taken(seconds)
 
     # How.
 
@@ -216,10 +211,6 @@ class SharedClock:
         """Return the steps of a unit, of the first session."""
         epoch = self.sessions[0].trainer.batches.steps_an_epoch
         return epoch if unit == "epoch" else 1
-
-    def _target(self, n: int, unit: str) -> int:
-        each = self._steps(unit)
-        return (self.step_index // each + n) * each
 
     def _advance_least(self, unit: str) -> None:
         """Advance the sessions that are the furthest behind by one operation or phase."""
@@ -242,24 +233,25 @@ class SharedClock:
 
     def _go_on(self, movers: Sequence[Session], go: Callable[[Session], None]) -> None:
         """Move some sessions; note those that cannot go on, and raise the first one's error."""
-        errors: list[BaseException] = []
-        for session in movers:
+
+        def go_or_halt(session: Session) -> None:
             try:
                 go(session)
             except Exception as error:  # whatever ends one, the others go on
                 self.halted[session] = session.clock, error
-                errors.append(error)
-            if stopped := session.visits.stopped:
-                self.halted[session] = session.clock, stopped
-        if errors:
-            raise errors[0]
+                raise
+            finally:
+                if stopped := session.visits.stopped:
+                    self.halted[session] = session.clock, stopped
+
+        move(movers, go_or_halt)
 
     def _portion(self, most: int | None, unit: str, until: int | None) -> int:
         """Advance by at most `most` units, in about ROUND seconds; return by how many.
 
         It does not go beyond the step `until`.
         """
-        with self.turn():
+        with self.still():
             before, went = set(self.halted), 1
             left = math.inf if until is None else until - self.step_index
             if left <= 0:

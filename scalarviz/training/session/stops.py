@@ -8,8 +8,7 @@ follows from its past alone: it is the same in portions of any size, in a copy, 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
@@ -70,15 +69,6 @@ class Stops:
         self._seen: dict[Condition, Seen] = {}
         self._past = Past()
 
-    @contextmanager
-    def in_repeated_steps(self) -> Iterator[None]:
-        """Stop in repeated steps, too, in this block."""
-        before, self.everywhere = self.everywhere, True
-        try:
-            yield
-        finally:
-            self.everywhere = before
-
     def mark(self, branch: Branch, step: int, text: str) -> None:
         """Remember a step, for the loss curve; the newest ones stay."""
         kept = [each for each in self.marks if each[:2] != (branch, step)]
@@ -86,10 +76,8 @@ class Stops:
 
     def marks_of(self, branch: Branch) -> list[Mark]:
         """Return the marks on the way of a branch, in order."""
-        found, end = [], np.inf
-        for each in branch.lineage():
-            found += [mark for mark in self.marks if mark.branch is each and mark.step <= end]
-            end = min(end, each.fork.step)
+        last = dict(branch.way())
+        found = [mark for mark in self.marks if mark.step <= last.get(mark.branch, -1)]
         return sorted(found, key=lambda mark: mark.step)
 
     def read_from(self, source: str, settings: Settings) -> list[Condition]:
@@ -229,12 +217,11 @@ class Past:
 
     def newest(self, condition: Condition, branch: Branch, step: int) -> Seen:
         """Return the newest that is known at or before a step; step -1 if nothing is."""
-        for each in branch.lineage():
+        for each, last in branch.way(step):
             known = self._known.get((condition.text, each.number), [])
-            place = bisect_right(known, step, key=lambda seen: seen.step)
+            place = bisect_right(known, last, key=lambda seen: seen.step)
             if place:
                 return known[place - 1]._replace(branch=branch)
-            step = min(step, each.fork.step)
         return Seen(branch, -1, np.nan, np.nan, False)
 
 

@@ -57,7 +57,7 @@ class Trainer:
         self.network = network
         self.bank: Bank = network.bank
         self.seed = seed
-        self.settings = settings
+        self.settings: Settings = settings
         self._set_network()
         self.run = self._make_run()
 

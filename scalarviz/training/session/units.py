@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
+from itertools import pairwise
 
-from scalarviz.base.checks.numbers import shorten
 from scalarviz.base.process.memory import check_losses
 from scalarviz.base.progress import Progress
 from scalarviz.core.formulas.table import pick
@@ -26,36 +25,26 @@ def check_unit(timeline: Timeline, unit: str) -> None:
         )
 
 
-def check_sample(timeline: Timeline, sample: object) -> int:
-    """Return the index of a sample of the batch; raise InputError if out of range."""
-    count = timeline.trainer.batches.size
-    if not isinstance(sample, (int, np.integer)) or not 0 <= sample < count:
-        raise InputError(f"the batch has samples 0 to {count - 1}, and no {shorten(sample)}")
-    return int(sample)
-
-
 def advance(timeline: Timeline, count: int, unit: str) -> None:
     """Advance by `count` units, or up to where the training stops by itself."""
-    with timeline.stops.in_repeated_steps():
-        go_on(timeline, count, unit)
-
-
-def go_on(timeline: Timeline, count: int, unit: str) -> None:
-    """Advance by `count` units."""
-    if unit in ("operation", "phase"):
-        check_losses(timeline.clock.step + count // len(timeline.trainer.moments))
-        for _ in range(count):
-            after = timeline.after_operation() if unit == "operation" else after_phase(timeline)
-            timeline.forward(after)
-            if timeline.visits.stopped:
-                break
-        timeline.walked = timeline.leaps, timeline.clock
-    else:
-        timeline.leaps += 1
-        steps = timeline.trainer.batches.steps_an_epoch if unit == "epoch" else 1
-        target = Clock((timeline.clock.step // steps + count) * steps)
-        check_losses(target.step)
-        timeline.forward(target)
+    timeline.stops.everywhere = True  # in repeated steps, too
+    try:
+        if unit in ("operation", "phase"):
+            check_losses(timeline.clock.step + count // len(timeline.trainer.moments))
+            for _ in range(count):
+                after = timeline.after_operation() if unit == "operation" else after_phase(timeline)
+                timeline.forward(after)
+                if timeline.visits.stopped:
+                    break
+            timeline.walked = timeline.leaps, timeline.clock
+        else:
+            timeline.leaps += 1
+            steps = timeline.trainer.batches.steps_an_epoch if unit == "epoch" else 1
+            target = Clock((timeline.clock.step // steps + count) * steps)
+            check_losses(target.step)
+            timeline.forward(target)
+    finally:
+        timeline.stops.everywhere = False
 
 
 def advance_with_bar(timeline: Timeline, count: int, unit: str, wanted: bool) -> None:
@@ -81,24 +70,14 @@ def steps_in(timeline: Timeline, count: int, unit: str) -> int:
     """Return about how many steps some units are."""
     if unit == "epoch":
         return count * timeline.trainer.batches.steps_an_epoch
-    if unit == "operation":
-        return count // len(timeline.trainer.moments)
-    if unit == "phase":
-        return count // len({moment.phase for moment in timeline.trainer.moments})
-    return count
+    return count // len(beginnings(timeline, unit)) if unit in ("operation", "phase") else count
 
 
 def back(timeline: Timeline, count: int, unit: str) -> None:
     """Go back by `count` units, at most to the start."""
-    if unit == "operation":
+    if unit in ("operation", "phase"):
         with timeline.unseen():
-            back_operations(timeline, count)
-    elif unit == "phase":
-        with timeline.unseen():
-            for _ in range(count):
-                if timeline.clock == Clock():
-                    break
-                back_phase(timeline)
+            back_within_steps(timeline, count, unit)
     else:
         timeline.leaps += 1
         steps = timeline.trainer.batches.steps_an_epoch if unit == "epoch" else 1
@@ -106,33 +85,27 @@ def back(timeline: Timeline, count: int, unit: str) -> None:
         timeline.go(Clock(max(0, -(-begun // steps) - count) * steps))
 
 
+def beginnings(timeline: Timeline, unit: str) -> list[int]:
+    """Return the operations of the present step at which an operation, or a phase, begins."""
+    phases = ["", *(moment.phase for moment in timeline.trainer.moments)]
+    pairs = enumerate(pairwise(phases))
+    return [i for i, (before, phase) in pairs if unit == "operation" or before != phase]
+
+
 def after_phase(timeline: Timeline) -> Clock:
     """Return the moment at which the current phase ends."""
-    moments, (step, operation) = timeline.trainer.moments, timeline.clock.place
-    for i in range(operation, len(moments)):
-        if moments[i].phase != moments[operation].phase:
-            return Clock(step, i)
-    return Clock(step + 1)
+    step, operation = timeline.clock.place
+    later = [first for first in beginnings(timeline, "phase") if first > operation]
+    return Clock(step, later[0]) if later else Clock(step + 1)
 
 
-def back_operations(timeline: Timeline, count: int) -> None:
-    """Go back by `count` operations, at most to the start."""
-    while count > timeline.clock.operation and timeline.clock.step > 0:
-        count -= timeline.clock.operation
-        timeline.enter(timeline.clock.step - 1)
-        last = len(timeline.trainer.moments)
-        if count <= last:
-            timeline.go(Clock(timeline.clock.step, last - count))
-            return
-        count -= last
-    timeline.go(Clock(timeline.clock.step, max(0, timeline.clock.operation - count)))
-
-
-def back_phase(timeline: Timeline) -> None:
-    """Go back to the start of the phase of the last operation."""
-    if timeline.clock.operation == 0:
-        return back_operations(timeline, 1)
-    moments, first = timeline.trainer.moments, timeline.clock.operation - 1
-    while first > 0 and moments[first - 1].phase == moments[first].phase:
-        first -= 1
-    timeline.go(Clock(timeline.clock.step, first))
+def back_within_steps(timeline: Timeline, count: int, unit: str) -> None:
+    """Go back by `count` operations or phases, at most to the start."""
+    step, operation = timeline.clock.place
+    while True:
+        begun = [first for first in beginnings(timeline, unit) if first < operation]
+        if count <= len(begun) or step == 0:
+            return timeline.go(Clock(step, begun[-count] if count <= len(begun) else 0))
+        count, step = count - len(begun), step - 1
+        timeline.enter(step)
+        operation = len(timeline.trainer.moments)

@@ -6,6 +6,7 @@ on a copy of the network.
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Literal, final
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.engines.common.cores import Guard
 from scalarviz.training.network.base import Model
-from scalarviz.training.session.branches import Branch, Clock, copies_of
+from scalarviz.training.session.branches import Clock, copies_of
 from scalarviz.training.session.lock import SessionLock
 from scalarviz.training.session.timeline import MOST_STEPS, Timeline
 from scalarviz.training.session.trainer import Trainer
@@ -76,26 +77,24 @@ class WeightHistory:
 
     def note(self) -> None:
         """Record the present numbers, if the clock stands between two steps."""
-        if not self._known:
-            return
-        bank = self._timeline.trainer.bank
-        self._note("value", bank.value)
-        self._note("gradient", bank.grad)
+        if self._known:
+            bank = self._timeline.trainer.bank
+            self._note({"value": bank.value, "gradient": bank.grad})
 
-    def _note(self, kind: Recorded, numbers: FloatArray) -> None:
-        clock = self._timeline.clock
-        if not self._known or clock.operation or clock.actions:
+    def _note(self, numbers: dict[Recorded, FloatArray]) -> None:
+        branch, clock = self._timeline.branch, self._timeline.clock
+        if clock.operation or clock.actions:
             return
         with self._lock:
-            for row, known in self._known.items():
-                known[kind][self._timeline.branch.number, clock.step] = float(numbers[row])
+            for (row, known), (kind, array) in product(self._known.items(), numbers.items()):
+                known[kind][branch.number, clock.step] = float(array[row])
                 if len(known[kind]) > 4 * POINTS:
                     known[kind] = dict(list(known[kind].items())[::2])
 
     def history(self, row: int, kind: Recorded) -> tuple[FloatArray, FloatArray]:
         """Return the known steps of this branch up to now, and the numbers on arrival there."""
         here = self._timeline.here
-        limits = limits_of(here.branch, here.clock.step)
+        limits = {each.number: last for each, last in here.branch.way(here.clock.step)}
         with self._lock:
             known = list(self._known[row][kind].items()) if row in self._known else []
         found = {step: v for (n, step), v in known if step <= limits.get(n, -1)}
@@ -121,7 +120,7 @@ class WeightHistory:
     def _fill(self) -> Job:
         with self._session_lock.taken():
             # The bank may have been written to since; the gradient comes from the replay.
-            self._note("value", self._timeline.remembered)
+            self._note({"value": self._timeline.remembered})
             network, rows = self._timeline.trainer.network, self.rows
             if not network.layers:  # it cannot be copied
                 return
@@ -137,15 +136,6 @@ class WeightHistory:
                     known = self._known[row]
                     known["value"].setdefault((number, step), float(bank.value[row]))
                     known["gradient"].setdefault((number, step), float(bank.grad[row]))
-
-
-def limits_of(branch: Branch, now: int) -> dict[int, int]:
-    """Return, by branch number, the last step that each ancestor shares with a branch."""
-    limits = {}
-    for each in branch.lineage():
-        limits[each.number] = now
-        now = min(now, each.fork.step)
-    return limits
 
 
 def copy_at_start(timeline: Timeline, network: Model, clock: Clock, memory: int) -> Timeline:

@@ -194,7 +194,7 @@ def state(s: sv.Session) -> tuple[Any, ...]:
     bank, timeline = s.network.bank, s.timeline
     kept = [block for block in bank.blocks.values() if block.any()]  # zeros are as good as none
     arrays = [bank.value, bank.grad, bank.frozen, bank.scaling, *kept]
-    journals = [[str(action) for action in branch.journal] for branch in s.branches]
+    journals = [[repr(action) for action in branch.journal] for branch in s.branches]
     counts = bank.step_count, bank.has_gradients, repr(timeline.loss), s.losses.tolist()
     return s.clock, [array.tobytes() for array in arrays], journals, counts
 

@@ -29,10 +29,10 @@ def test_two_million_losses_take_no_more_room_than_one() -> None:
     record, plain = Losses(5), np.random.default_rng(3).random(2**22 + 1000)
     for first in range(0, len(plain), 100_000):
         record.record(5 + first, plain[first : first + 100_000])
-    assert len(record) == len(record.own) == len(plain)
+    assert len(record) == len(plain)
     assert sum(each.nbytes for each in record._kept[1:3]) < 17 * 2**20
-    assert np.array_equal(record.own[-(2**20) :], plain[-(2**20) :])
-    old = record.own[: 2**20].reshape(-1, 1024)
+    assert np.array_equal(record.between(0, len(record))[-(2**20) :], plain[-(2**20) :])
+    old = record.between(0, len(record))[: 2**20].reshape(-1, 1024)
     true = plain[: 2**20].reshape(-1, 1024)
     assert np.array_equal(old.min(axis=1), true.min(axis=1))
     assert np.array_equal(old.max(axis=1), true.max(axis=1))

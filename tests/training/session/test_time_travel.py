@@ -85,7 +85,7 @@ def test_200_moments_of_20000_steps_come_back_in_2_megabytes() -> None:
     tables = 40 * 2**20  # data sets and their tables in the engine's type
     assert peak < MEMORY + tables
     # Neither from zero, nor from a frame for every step.
-    assert len(s.timeline.keyframes) < 300
+    assert len(s.current_branch.frames) < 300
     assert np.mean(np.array(starts) == 0) < 0.1
     assert 0 < np.median(replays) < 2000
 
