@@ -106,11 +106,6 @@ class Panels:
         before = self._kept.get(key)
         if before is not None and same(before[0], outcome):
             return before[1]
-        panel = self._new_panel(number, outcome)
-        self._kept[key] = outcome, panel
-        return panel
-
-    def _new_panel(self, number: int, outcome: Outcome) -> SweepPanel:
         order = self.look.order_of_networks(outcome)
         succeeded = outcome.succeeded != NEVER
         pictures = SmallPictures(LOSSES)
@@ -119,7 +114,7 @@ class Panels:
                 self.look.networks, outcome.values[order], len(self.sweep),
                 playing=self.sweep.playing,
             )  # fmt: skip
-        return SweepPanel(
+        panel = SweepPanel(
             number,
             self.name(number),
             outcome.seeds.view(np.uint64)[order].tolist(),
@@ -131,6 +126,8 @@ class Panels:
             succeeded[order],
             rate_of(outcome) if self.sweep.success else None,
         )
+        self._kept[key] = outcome, panel
+        return panel
 
     def full_name(self, number: int) -> str:
         """Return a setting in words."""

@@ -73,6 +73,8 @@ class Player:
 
     def pause(self, timeout: float | None = None) -> None:
         """Stop after the current portion; raise the error that ended the playing, if any."""
+        if timeout is not None:
+            timeout = number(timeout, "the timeout", 0.0)
         if (leader := self._led_by) is not None:
             leader.pause(0.0 if self._session_lock.mine else timeout)
         self._thread.stop()

@@ -68,11 +68,6 @@ class Predicate:
     before: str = ""
     least: float = -math.inf
 
-    @property
-    def pattern(self) -> str:
-        """Regular expression of a clause: the quantity, and the number if there is one."""
-        return r"(.+?) ?" + self.name.replace(" NUMBER", f" ?{NUMBER}")
-
 
 @dataclass(frozen=True, slots=True)
 class State:
@@ -286,7 +281,8 @@ def one_clause(text: str, metrics: Sequence[str] | None) -> Condition:
         predicate = Predicate("", lambda v, before, x: holds(v))
         return Condition(state.name, NUMBERS, state.read, predicate, state=state)
     for predicate in PREDICATES.values():
-        found = re.fullmatch(predicate.pattern, text, re.IGNORECASE)
+        pattern = r"(.+?) ?" + predicate.name.replace(" NUMBER", f" ?{NUMBER}")
+        found = re.fullmatch(pattern, text, re.IGNORECASE)
         if found is None:
             continue
         name, *numbers = found.groups()

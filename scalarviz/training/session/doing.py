@@ -51,21 +51,18 @@ class Doing:
         if self._takes:
             self._lock.take()
         try:
-            self._check()
+            self._check_owner()
+            if self._takes and self._timeline.is_at_work:  # an error ended the last `settle`
+                self._timeline.settle()
+            if self._timeline.is_at_work:
+                raise OrderError(
+                    "this session is at work, and was called again by a function that it called, "
+                    "such as one that makes data: do that after the first call has returned"
+                )
             self._begin()
         except BaseException:
             self._release()
             raise
-
-    def _check(self) -> None:
-        self._check_owner()
-        if self._takes and self._timeline.is_at_work:  # an error ended the last `settle`
-            self._timeline.settle()
-        if self._timeline.is_at_work:
-            raise OrderError(
-                "this session is at work, and was called again by a function that it called, "
-                "such as one that makes data: do that after the first call has returned"
-            )
 
     def _begin(self) -> None:
         timeline, bank = self._timeline, self._timeline.trainer.bank

@@ -16,7 +16,6 @@ from scalarviz.base.checks.numbers import (
     FloatArray,
     answered,
     not_copied,
-    number,
     shorten,
     size,
     true_or_false,
@@ -411,8 +410,6 @@ class Session:
 
         Raises the error that ended the play, once: in the first call after it.
         """
-        if timeout is not None:
-            timeout = number(timeout, "the timeout", 0.0)
         try:
             self._player.pause(timeout)
         finally:

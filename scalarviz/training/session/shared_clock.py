@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import final
 
-from scalarviz.base.checks.numbers import number, size
+from scalarviz.base.checks.numbers import size
 from scalarviz.core.model.trace import PHASES
 from scalarviz.training.session.background import Player
 from scalarviz.training.session.branches import Clock
@@ -190,8 +190,6 @@ class SharedClock:
 
         Raises the error that ended the play, once: in the first call after it.
         """
-        if timeout is not None:
-            timeout = number(timeout, "the timeout", 0.0)
         self._player.pause(timeout)
 
     def still(self, seconds: float = -1) -> Taken:

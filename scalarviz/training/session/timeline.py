@@ -27,7 +27,7 @@ from scalarviz.training.session.origin import Origin
 from scalarviz.training.session.outside_writes import BankDiff
 from scalarviz.training.session.stops import Stops
 from scalarviz.training.session.trainer import BETWEEN_STEPS, Trainer
-from scalarviz.training.session.undo import Spot, UndoLog
+from scalarviz.training.session.undo import Change, Spot, UndoLog
 from scalarviz.training.session.visits import Visits
 
 PORTION = 0.005  # seconds of training between two keyframes, and until a pause is noticed
@@ -400,7 +400,7 @@ class Timeline:
                 self._interrupted = False
         self.branch.end = self.clock
         if not self.visits.under_way:  # what a callback changes belongs to the training
-            self.undo_log.add(before, self.spot, *actions, waiting=waiting)
+            self.undo_log.add(Change(before, self.spot, [*actions], waiting))
 
     @property
     def spot(self) -> Spot:
@@ -426,7 +426,7 @@ class Timeline:
     def _renamed(self, branch: Branch, before: str) -> None:
         """Note that a user gave a branch another name."""
         if not self.visits.under_way:
-            self.undo_log.add_name(self.spot, branch, before)
+            self.undo_log.add(Change(self.spot, self.spot, name=(branch, before)))
 
     def switch(self, branch: Branch) -> None:
         """Switch to another branch: to the same step if the branch reaches it, else to its end."""

@@ -55,11 +55,6 @@ class Change:
         branch.given_name = name
         return True
 
-    @property
-    def is_at_once(self) -> bool:
-        """Whether all actions belong to one moment."""
-        return all(action.place == self.actions[0].place for action in self.actions)
-
 
 @final
 class UndoLog:
@@ -73,19 +68,11 @@ class UndoLog:
         self.undone: list[Change] = []
         self._is_off = False  # while what is done is no change of the user
 
-    def add(
-        self, before: Spot, after: Spot, *actions: Action, waiting: Sequence[Action] = ()
-    ) -> None:
+    def add(self, change: Change) -> None:
         """Add a change that was just made."""
         if not self._is_off:
-            self.done.append(Change(before, after, list(actions), list(waiting)))
+            self.done.append(change)
             self.undone = []
-
-    def add_name(self, spot: Spot, branch: Branch, before: str) -> None:
-        """Add that a branch was given another name than the one before."""
-        self.add(spot, spot)
-        if not self._is_off:
-            self.done[-1].name = branch, before
 
     @property
     def last(self) -> Change | None:
@@ -102,7 +89,7 @@ class UndoLog:
     def join_since(self, last: Change | None, before: Spot, after: Spot) -> None:
         """Make one change of all since `last`, or of a move that is no change yet."""
         if self.last is last and before != after:
-            self.add(before, after)
+            self.add(Change(before, after))
         while len(self.done) > 1 and last not in (self.done[-1], self.done[-2]):
             self.join()
 
@@ -120,8 +107,14 @@ class UndoLog:
         if not self.done:
             raise OrderError("there is nothing to undo: nothing was changed in this session")
         change = self.done[-1]  # which stays there if Ctrl-C ends this
-        was_last = timeline.spot == change.after and timeline.clock == timeline.branch.end
-        was_last = was_last and change.is_at_once and not has_forks(timeline, change.before)
+        branch, clock = change.before
+        was_last = (
+            timeline.spot == change.after
+            and timeline.clock == timeline.branch.end
+            and len({action.place for action in change.actions}) < 2
+            # Branches that begin after that moment need the branch as it is.
+            and not any(each.parent is branch and each.fork > clock for each in timeline.branches)
+        )
         if change.name is None:
             go(timeline, change.before)
         self._note_undo(timeline, was_last)
@@ -179,11 +172,6 @@ def fork_with(timeline: Timeline, waiting: Sequence[Action]) -> None:
     for action in waiting:
         if action not in branch.journal:
             branch.insert(action)
-
-
-def has_forks(timeline: Timeline, spot: Spot) -> bool:
-    """Return whether branches begin after a moment of a branch, which has to stay for them."""
-    return any(each.parent is spot.branch and each.fork > spot.clock for each in timeline.branches)
 
 
 def go(timeline: Timeline, spot: Spot) -> None:
