@@ -16,13 +16,13 @@ from scalarviz.base.checks.numbers import FloatArray, answered, shorten
 from scalarviz.base.process.memory import enough_memory
 from scalarviz.core.formulas.table import pick
 from scalarviz.core.model.bank_arrays import DTYPES, SCALING, BankArrays
-from scalarviz.core.model.not_finite import first_not_finite, written_error
+from scalarviz.core.model.not_finite import bad_gradient, find_bad, first_not_finite, not_taken
+from scalarviz.core.model.operations import NONE
 from scalarviz.core.model.optimizer import Optimizer
-from scalarviz.errors import GradientError, InputError, OrderError, UpdateError
+from scalarviz.errors import InputError, OrderError
 
 Rows = slice | npt.NDArray[np.intp]
 
-NONE = -1  # no row
 LARGE = 1e9  # a product of four numbers up to this fits into a float32
 
 
@@ -88,9 +88,9 @@ class Bank(BankArrays):
             return
         if not self.has_gradients and not gradients.any():
             raise OrderError("there are no gradients to step with: call forward and backward first")
-        bad = self.find_bad(optimizer, rows)
+        bad = find_bad(self, optimizer, rows)
         if bad != NONE:
-            raise self.bad_gradient(bad)
+            raise bad_gradient(self, bad)
         scale = optimizer.norm_scale(gradients[~self.frozen[rows]])
         moving = np.arange(len(self))[rows][~self.frozen[rows]]
         # Compute everything before writing anything.
@@ -101,7 +101,7 @@ class Bank(BankArrays):
         if found is not None:
             array, place = found
             number = float(moved[array][place])
-            raise self._bad_update(array, int(moving[place]), number, optimizer, count - 1)
+            raise not_taken(self, array, int(moving[place]), number, optimizer, count - 1)
         self.count_step(rows)
         for array, numbers in zip(arrays, moved, strict=True):
             array[moving] = numbers
@@ -153,44 +153,6 @@ class Bank(BankArrays):
             self.step_count += 1
             self._moved[:] = False
         self._moved[rows] = True
-
-    def find_bad(self, optimizer: Optimizer, rows: Rows = slice(None)) -> int:
-        """Return the first non-frozen row of `rows` whose gradient `optimizer` refuses, or NONE."""
-        if optimizer.not_finite != "error":
-            return NONE
-        bad = ~np.isfinite(self.grad[rows]) & ~self.frozen[rows]
-        return int(np.arange(len(self))[rows][bad][0]) if bad.any() else NONE
-
-    def bad_gradient(self, row: int) -> GradientError:
-        """Return the error for a gradient on a `row` that is not finite, with a remedy."""
-        return written_error(self) or GradientError(
-            f"the gradient of {self.name_of(row)} is {self.grad[row]}, so nothing was changed: "
-            "lower the learning rate, clip with clip_norm=, or count such gradients as 0 with "
-            'not_finite="zero"'
-        )
-
-    def bad_update(self, optimizer: Optimizer, step: int) -> UpdateError:
-        """Return the error for a `step`, counted from 0, that left weights or slots not finite.
-
-        `optimizer` is the one that took the step.
-        """
-        arrays = self.value, *self.slot_block(optimizer.row.slots)
-        found = first_not_finite([np.where(self.frozen, 0, array) for array in arrays])
-        assert found is not None, "only a step that overflowed is asked about"
-        array, row = found
-        return self._bad_update(array, row, arrays[array][row], optimizer, step)
-
-    def _bad_update(
-        self, array: int, row: int, number: float, optimizer: Optimizer, step: int
-    ) -> UpdateError:
-        """Return the error that names the number which a step would have made infinite."""
-        what = ("", *[f"{name} of " for name in optimizer.row.slots])[array]
-        return UpdateError(
-            step,
-            f"{what}{self.name_of(row)} {number}, so it was not taken: lower the learning "
-            f"rate (it is {optimizer.rate_of(row, step):g}), l1 or l2, clip with clip_norm=, or "
-            "scale the data down",
-        )
 
     def __repr__(self) -> str:
         slots = "".join(f", {name}" for name in self.slots)

@@ -1,4 +1,4 @@
-"""Numbers of a bank that are not finite: finding them, and the error if a weight is one."""
+"""Numbers of a bank that are not finite: finding them, and the errors that they cause."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
-from scalarviz.errors import GradientError
+from scalarviz.core.model.operations import NONE
+from scalarviz.core.model.optimizer import Optimizer
+from scalarviz.errors import GradientError, UpdateError
 
 if TYPE_CHECKING:
-    from scalarviz.core.model.bank import Bank
+    from scalarviz.core.model.bank import Bank, Rows
 
 
 def first_not_finite(arrays: Sequence[FloatArray]) -> tuple[int, int] | None:
@@ -40,4 +42,46 @@ def written_error(bank: Bank) -> GradientError | None:
         f"{bank.name_of(row)} is {bank.value[row]}, so no step can be taken; no step makes it so, "
         "something has written it into the array: write a finite number there, such as "
         f"net.bank.value[{row}] = 0.0"
+    )
+
+
+def find_bad(bank: Bank, optimizer: Optimizer, rows: Rows = slice(None)) -> int:
+    """Return the first non-frozen row of `rows` whose gradient `optimizer` refuses, or NONE."""
+    if optimizer.not_finite != "error":
+        return NONE
+    bad = ~np.isfinite(bank.grad[rows]) & ~bank.frozen[rows]
+    return int(np.arange(len(bank))[rows][bad][0]) if bad.any() else NONE
+
+
+def bad_gradient(bank: Bank, row: int) -> GradientError:
+    """Return the error for a gradient on a `row` that is not finite, with a remedy."""
+    return written_error(bank) or GradientError(
+        f"the gradient of {bank.name_of(row)} is {bank.grad[row]}, so nothing was changed: "
+        "lower the learning rate, clip with clip_norm=, or count such gradients as 0 with "
+        'not_finite="zero"'
+    )
+
+
+def bad_update(bank: Bank, optimizer: Optimizer, step: int) -> UpdateError:
+    """Return the error for a `step`, counted from 0, that left weights or slots not finite.
+
+    `optimizer` is the one that took the step.
+    """
+    arrays = bank.value, *bank.slot_block(optimizer.row.slots)
+    found = first_not_finite([np.where(bank.frozen, 0, array) for array in arrays])
+    assert found is not None, "only a step that overflowed is asked about"
+    array, row = found
+    return not_taken(bank, array, row, arrays[array][row], optimizer, step)
+
+
+def not_taken(
+    bank: Bank, array: int, row: int, number: float, optimizer: Optimizer, step: int
+) -> UpdateError:
+    """Return the error that names the number which a step would have made infinite."""
+    what = ("", *[f"{name} of " for name in optimizer.row.slots])[array]
+    return UpdateError(
+        step,
+        f"{what}{bank.name_of(row)} {number}, so it was not taken: lower the learning "
+        f"rate (it is {optimizer.rate_of(row, step):g}), l1 or l2, clip with clip_norm=, or "
+        "scale the data down",
     )

@@ -19,6 +19,7 @@ from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.layers import Layer
 from scalarviz.core.model.bank import Bank
 from scalarviz.core.model.bank_arrays import SCALING
+from scalarviz.core.model.not_finite import bad_update
 from scalarviz.core.model.operations import NONE, Buffer
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.core.model.precision import Precision
@@ -121,7 +122,7 @@ class Engine(ABC):
     def bad_update(self, optimizer: Optimizer, step: int) -> UpdateError:
         """Return the error for a step, counted from 0, that left numbers not finite."""
         lost = self.lost_statistic()
-        return self.bad_statistic(lost, step) if lost else self.bank.bad_update(optimizer, step)
+        return self.bad_statistic(lost, step) if lost else bad_update(self.bank, optimizer, step)
 
     @final
     def snapshot(self) -> Snapshot:

@@ -10,7 +10,7 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.process.memory import empty_losses
 from scalarviz.base.process.whole import ctrl_c, cuttable, uncut
-from scalarviz.core.model.not_finite import written_error
+from scalarviz.core.model.not_finite import bad_gradient, written_error
 from scalarviz.core.model.operations import NONE
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.engines.common.base import Engine, Outcome, Run
@@ -99,7 +99,7 @@ def error_of(
     bank = engine.bank
     if outcome.overflow is None:
         assert outcome.bad != NONE, "a run ends early for one of two reasons"
-        return bank.bad_gradient(outcome.bad)
+        return bad_gradient(bank, outcome.bad)
     restore(run, optimizer, before, first, step)
     state = bank.state.copy()
     run.begin(step)

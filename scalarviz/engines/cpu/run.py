@@ -11,6 +11,7 @@ from numba.np.ufunc.parallel import get_thread_count
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.model.not_finite import bad_gradient, bad_update
 from scalarviz.core.model.operations import NONE, OVERFLOW, Buffer
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.core.model.program import Moment
@@ -227,13 +228,13 @@ class CpuRun(Run):
         self._work.load(MOVING)["move"].call(job.address)
         bad = job.progress.result
         if bad >= 0:
-            raise bank.bad_gradient(bad)
+            raise bad_gradient(bank, bad)
         if job.progress.count == bank.step_count:  # skipped by a dynamic loss scale
             self._statistics.restore()
             return
         error = self._statistics.error
         if error is None and bad == OVERFLOW:
-            error = bank.bad_update(optimizer, bank.step_count)
+            error = bad_update(bank, optimizer, bank.step_count)
         if error is not None:
             before.restore()
             raise error

@@ -9,6 +9,7 @@ import numpy as np
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.not_finite import bad_gradient, bad_update
 from scalarviz.core.model.operations import NONE, Buffer
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.core.model.own_rates import NO_OWN_RATES
@@ -248,13 +249,13 @@ class CudaRun(Run):
         """Copy the results of the optimizer's part of a step, or raise its error."""
         bank, memory, plan = self.engine.bank, self._work.memory, self._work.memory.host_plan
         if plan[places.BAD] != NONE:
-            raise bank.bad_gradient(int(plan[places.BAD]))
+            raise bad_gradient(bank, int(plan[places.BAD]))
         before = Before(bank, optimizer)
         memory.take_bank(bank, optimizer.row.slots)
         memory.take_state(bank)
         error = self._statistics.error
         if error is None and plan[places.OVERFLOWED] != places.NOBODY:
-            error = bank.bad_update(optimizer, bank.step_count)
+            error = bad_update(bank, optimizer, bank.step_count)
         if error is not None:
             before.restore()
             raise error

@@ -12,6 +12,7 @@ from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.table import Formula
 from scalarviz.core.layers import Layer
 from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.not_finite import bad_gradient, bad_update
 from scalarviz.core.model.operations import NONE, OVERFLOW
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.core.model.precision import Precision
@@ -200,9 +201,9 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         """Count a step that succeeded, or raise the error of one that failed."""
         bad = self._training_job().job.progress.result
         if bad == OVERFLOW:
-            error = self.bank.bad_update(optimizer, self.bank.step_count)
+            error = bad_update(self.bank, optimizer, self.bank.step_count)
             before.restore()
             raise error
         if bad != NONE:
-            raise self.bank.bad_gradient(bad)
+            raise bad_gradient(self.bank, bad)
         self.bank.count_step(slice(0, len(self.bank)))

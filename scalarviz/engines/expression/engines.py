@@ -12,6 +12,7 @@ from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.layers import Layer
 from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.not_finite import find_bad
 from scalarviz.core.model.operations import Buffer
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.core.model.precision import Precision
@@ -151,7 +152,7 @@ class ExpressionRun(Run):
             except UpdateError as error:
                 return Outcome(losses[:i], overflow=error)
             except GradientError:
-                return Outcome(losses[:i], self.engine.bank.find_bad(optimizer, self.engine.rows))
+                return Outcome(losses[:i], find_bad(self.engine.bank, optimizer, self.engine.rows))
         return Outcome(losses)
 
     def begin(self, step: int) -> None:

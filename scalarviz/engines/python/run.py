@@ -13,6 +13,7 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.model.not_finite import find_bad
 from scalarviz.core.model.operations import NONE, Buffer, Operation
 from scalarviz.core.model.optimizer import Optimizer
 from scalarviz.core.model.program import Moment
@@ -53,7 +54,7 @@ class PythonRun(Run):
             state = bank.state.copy()
             value = loss.forward(engine.forward(inputs), targets)
             engine.backward(loss.backward())
-            bad = bank.find_bad(optimizer)
+            bad = find_bad(bank, optimizer)
             if bad != NONE:
                 bank.state[:] = state  # undo the step
                 return Outcome(np.array(losses), bad)
@@ -89,7 +90,7 @@ class PythonRun(Run):
         elif moment.kind == "step":
             self.finish_backward()
             error = self._statistics.error
-            if error is not None and bank.find_bad(optimizer) == NONE:
+            if error is not None and find_bad(bank, optimizer) == NONE:
                 raise error
             bank.step(optimizer, slice(0, len(bank)))
         elif moment.kind == "forward":

@@ -17,7 +17,8 @@ from scalarviz.base.checks.numbers import shorten, size
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.table import pick
 from scalarviz.core.layers import Dense, Layer
-from scalarviz.core.model.bank import NONE, Bank
+from scalarviz.core.model.bank import Bank
+from scalarviz.core.model.operations import NONE
 from scalarviz.errors import InputError
 from scalarviz.training.network.network import Network
 

@@ -105,12 +105,6 @@ class Network(SavedNetwork):
         self._run_on(engine, precision)
         self._bank.start_scaling(precision)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Let the copy of the bank name its rows by the copy of the network."""
-        self.__dict__.update(state)
-        if not isinstance(getattr(self._bank.name_of, "__self__", None), Network):
-            self._bank.name_of = self._row_name
-
     @property
     def rows(self) -> slice:
         return slice(0, len(self._bank))
@@ -132,11 +126,7 @@ class Network(SavedNetwork):
     ) -> float:
         """Train one step on one batch: zero_grad, forward, loss, backward, step.
 
-        inputs     shape (batch, inputs) or (inputs,)
-        targets    shape (batch, outputs) or (outputs,); or (batch,) for one output, and for class
-                   labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
-        loss       a name or a Loss; by default "mse"
-        optimizer  an Optimizer; by default SGD(0.01)
+        inputs, targets, loss, optimizer  as in `train`
 
         Returns the loss before the step. Raises ShapeError, NotFiniteError and GradientError.
         """
@@ -203,13 +193,6 @@ class Network(SavedNetwork):
         for program.layer, layer in enumerate(self.layers):
             layer.lower(program)
         return program
-
-    def copy(self, dtype: str | None = None) -> Network:
-        """Return a network with the same layers and numbers; `dtype` None: the same dtype."""
-        other = self.fresh(self.seed, dtype)
-        other.to(self.engine, self.precision)
-        other.bank.copy_from(self.bank)
-        return other
 
     def fresh(self, seed: int, dtype: str | None = None, bank: Bank | None = None) -> Network:
         """Return a network with the same layers and the initial numbers of a `seed`, on python.

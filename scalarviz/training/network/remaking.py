@@ -7,7 +7,7 @@ import numpy as np
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.layers import Layer
 from scalarviz.core.layers.perceptron_layer import PerceptronLayer
-from scalarviz.core.model.bank import NONE
+from scalarviz.core.model.operations import NONE
 from scalarviz.errors import InputError
 from scalarviz.training.network.growing import GrownNetwork, Places
 from scalarviz.training.network.network import Network

@@ -1,9 +1,9 @@
-"""SavedNetwork: the files and the display of a network; `load` reads a file."""
+"""SavedNetwork: copies, files and the display of a network; `load` reads a file."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from scalarviz.base.checks.numbers import answered, true_or_false
 from scalarviz.base.leaf_calls import (
@@ -24,7 +24,7 @@ WRITERS = {".onnx": save_model, **dict.fromkeys((".npz", ".glsl", ".hlsl"), expo
 
 
 class SavedNetwork(NetworkParts):
-    """The base of Network: how it is saved, exported, and displayed in notebooks."""
+    """The base of Network: how it is copied, saved, exported, and displayed in notebooks."""
 
     def save(self, path: object, *, progress: bool = True) -> None:
         """Write layers, numbers and optimizer slots to a file, for `sv.load(path)`.
@@ -53,6 +53,20 @@ class SavedNetwork(NetworkParts):
         if the file cannot be written.
         """
         export_network(cast("Network", self), path, precision)
+
+    def copy(self, dtype: str | None = None) -> Network:
+        """Return a network with the same layers and numbers; `dtype` None: the same dtype."""
+        network = cast("Network", self)
+        other = network.fresh(network.seed, dtype)
+        other.to(self.engine, self.precision)
+        other.bank.copy_from(self.bank)
+        return other
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Let the copy of the bank name its rows by the copy of the network."""
+        self.__dict__.update(state)
+        if not isinstance(getattr(self._bank.name_of, "__self__", None), type(self)):
+            self._bank.name_of = self._row_name
 
     def _repr_html_(self) -> str:
         return network_html(cast("Network", self))

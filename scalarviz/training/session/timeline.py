@@ -17,7 +17,8 @@ import numpy as np
 
 from scalarviz.base.checks.numbers import FloatArray
 from scalarviz.base.process.whole import whole
-from scalarviz.core.model.bank import NONE
+from scalarviz.core.model.not_finite import bad_gradient
+from scalarviz.core.model.operations import NONE
 from scalarviz.engines.common.base import Outcome
 from scalarviz.errors import GradientError, OrderError
 from scalarviz.training.session.branches import Action, Branch, Clock, Frame, Keyframes
@@ -228,7 +229,7 @@ class Timeline:
         if error is not None or outcome.bad != NONE:
             self._stop_before_step()
             self._interrupted = False
-            return self.stops.refuse(self, error or bank.bad_gradient(outcome.bad))
+            return self.stops.refuse(self, error or bad_gradient(bank, outcome.bad))
         if bank.away.is_due and not self.plays:  # else the next portion does so, see `Doing`
             bank.fetch()
         if bank.away.keeper is None:

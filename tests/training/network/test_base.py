@@ -90,9 +90,5 @@ def test_nobody_asks_which_of_the_two_a_model_is() -> None:
     asking = re.compile(r"isinstance\([^\n]*\b(Network|Expression)\b|(has|get)attr\([\w.]*network,")
     files = {str(path.relative_to(PACKAGE)): path for path in PACKAGE.rglob("*.py")}
     found = {name for name, path in files.items() if asking.search(path.read_text("utf-8"))}
-    # What users pass to sv.onnx.save and sv.shader; and whose method names the rows of a bank.
-    assert found == {
-        "files/onnx/writing.py",
-        "pictures/view/shading/network_shader.py",
-        "training/network/network.py",
-    }
+    # What users pass to sv.onnx.save and sv.shader.
+    assert found == {"files/onnx/writing.py", "pictures/view/shading/network_shader.py"}
