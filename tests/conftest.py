@@ -2,6 +2,7 @@
 
 import importlib.util
 import signal
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -42,8 +43,18 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(wording)
 
 
+@pytest.hookimpl(tryfirst=True)  # before slow tests are left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+    cases: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if (mark := item.get_closest_marker("some")) is not None:
+            cases[item.nodeid.partition("[")[0], mark.args[0]].append(item)
+    for (_, count), found in cases.items():
+        quick = {len(found) * place // count for place in range(count)}
+        for place, item in enumerate(found):
+            if place not in quick:
+                item.add_marker("slow")
 
 
 class FakeDevice:

@@ -99,6 +99,7 @@ def steps_to_learn_xor(rule: Rule, seed: int, most: int) -> int | None:
     return None
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("seed", [0, 1])
 @every_rule
 def test_xor_takes_the_course_of_plain_numpy(rule: Rule, seed: int) -> None:
@@ -109,6 +110,7 @@ def test_xor_takes_the_course_of_plain_numpy(rule: Rule, seed: int) -> None:
     assert np.abs(net.bank.value - expected).max() <= TOLERANCE * np.abs(expected).max()
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 4))]
 )

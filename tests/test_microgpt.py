@@ -30,6 +30,7 @@ def test_twenty_losses_are_the_same(microgpt: Any) -> None:
     assert {*gpt.invent(random.Random(0))} < {*microgpt.LETTERS}
 
 
+@pytest.mark.slow
 def test_its_gradients_are_those_of_finite_differences(microgpt: Any) -> None:
     gpt, draw = microgpt.Gpt(microgpt.Scalar), random.Random(1)
     numbers = gpt.parameters()

@@ -59,6 +59,7 @@ def run_on_gpu(folder: Path, *words: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in lines]
 
 
+@pytest.mark.slow
 @needs_numba_cuda
 def test_parts_run_and_their_facts_are_kept(tmp_path: Path) -> None:
     rows = run_on_gpu(tmp_path, "barrier", "profile")

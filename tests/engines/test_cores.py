@@ -198,6 +198,7 @@ FORK = """
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
 
+@pytest.mark.some(1)
 @forks
 @pytest.mark.parametrize(
     "before", ["net.train(X, Y, steps=2)", "s.play()", "pass"], ids=["trained", "playing", "loaded"]

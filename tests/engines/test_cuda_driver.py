@@ -55,6 +55,7 @@ def run(driver: Path, *ways: str, **settings: str) -> tuple[dict[str, Any], Coun
     return json.loads(done.stdout.splitlines()[-1]), Counter(lines)
 
 
+@pytest.mark.slow
 def test_the_engine_can_run_where_a_small_kernel_did(driver: Path) -> None:
     """It takes what whole steps take: a barrier of all blocks, and memory that is asked for."""
     found, log = run(driver, "lack")

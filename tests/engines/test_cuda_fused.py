@@ -108,6 +108,7 @@ SHAPES: list[Any] = [
 ]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("case", SHAPES, ids=str)
 def test_the_fused_kernel_has_the_bits_of_the_other_ones(case: Any) -> None:
     sizes, samples, blocks, shared, norm = case
@@ -227,6 +228,7 @@ GUARDED: list[tuple[Maker, Batches, float]] = [
 ]
 
 
+@pytest.mark.slow
 def test_a_race_is_found_wherever_a_barrier_is_left_out() -> None:
     """Or a thread that uses a number before it is there runs for ever, or out of all arrays."""
     card = Card(2, THREADS, 3_500, LANES)

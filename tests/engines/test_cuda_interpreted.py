@@ -107,6 +107,7 @@ def test_kernels_give_what_the_objects_give(loss: str, optimizer: Optimizer) -> 
 CONVOLVED = 64
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", LAYERS)
 def test_kernels_of_layers_give_what_the_objects_give(name: str) -> None:
     how = {"optimizer": sv.Momentum(0.01), "whole": False, "steps": 1}
@@ -158,6 +159,7 @@ GUARDED: dict[str, tuple[Card, Callable[[], sv.Network], int, dict[str, Any]]] =
 }  # fmt: skip
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("case", GUARDED)
 def test_a_race_is_found_wherever_a_barrier_is_left_out(case: str) -> None:
     card, make, samples, how = GUARDED[case]

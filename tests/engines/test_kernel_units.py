@@ -273,6 +273,7 @@ def test_machine_code_is_not_trusted_if_it_is_damaged(part: str, process: Proces
         assert len(process.children) == compiled
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("alone", [True, False])
 @pytest.mark.parametrize("what", ["machine code", "everything"])
 def test_where_nothing_can_be_kept_kernels_are_compiled_in_memory(

@@ -235,6 +235,7 @@ print(len(seen), left)
 """
 
 
+@pytest.mark.some(1)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a process as Unix does")
 @pytest.mark.parametrize("kills", [10, pytest.param(100, marks=pytest.mark.slow)])
 def test_a_kill_at_any_moment_leaves_a_whole_file_and_no_litter(

@@ -304,6 +304,7 @@ def test_a_state_that_no_layer_has_is_refused_when_it_is_loaded(
         sv.Session.load(tmp_path / "run")
 
 
+@pytest.mark.some(20)
 @pytest.mark.parametrize("seed", range(60))
 def test_arrays_in_place_of_others_are_refused_or_harmless(
     seed: int, good: Whole, tmp_path: Path

@@ -152,6 +152,7 @@ def test_layers_and_a_sample_on_its_way_are_weighed(tmp_path: Path) -> None:
 # ---- a run lands on a keyframe ------------------------------------------------------------------
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("memory", [1, 3000, 30_000])
 def test_an_honest_run_loads_without_a_step(

@@ -73,6 +73,7 @@ def test_it_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
     assert same(s, loaded) and (s.losses == loaded.losses).all()
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("seed", range(12))
 def test_a_run_can_be_kept_at_any_moment(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(seed)
@@ -182,6 +183,7 @@ def leaves(thing: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return found
 
 
+@pytest.mark.some(40)
 @pytest.mark.parametrize("seed", range(150))
 def test_a_hostile_description_is_refused_or_harmless(
     kept: tuple[sv.Session, Path], tmp_path: Path, seed: int

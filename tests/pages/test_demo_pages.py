@@ -73,6 +73,7 @@ def test_the_same_code_makes_the_same_bytes(
     assert re.search(r"^xor\.html: \d+ kB$", capsys.readouterr().out, re.M)
 
 
+@pytest.mark.slow
 def test_pages_lead_to_their_list_and_to_each_other_and_one_that_is_too_large_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

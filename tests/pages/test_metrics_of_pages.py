@@ -56,6 +56,7 @@ def measuring(of: sv.Session) -> str:
     return MEASURING.format(home=home, spec=spec, held=held)
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("name", [*METRICS])
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_each_metric_is_that_of_the_table(name: str, outputs: int) -> None:

@@ -414,6 +414,7 @@ def test_a_title_is_a_text(title: Any, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_strange_letters_do_no_harm() -> None:
     for title in ("a\ud800", "a\x00b", "\u202eabc", "x" * 100_000):
         made = page_of(small(), title=title)

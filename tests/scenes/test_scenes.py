@@ -59,6 +59,7 @@ def test_these_are_the_scenes() -> None:
     assert set(scenes()) == set(SHOWN)
 
 
+@pytest.mark.some(4)
 @every_scene
 def test_a_scene_trains_and_says_what_came_of_it(
     name: str, capsys: pytest.CaptureFixture[str]
@@ -112,6 +113,7 @@ def test_rgb_opens_slowly_with_the_network_and_the_rate_that_it_began_with() -> 
     assert len(play("rgb", depth=3).session.network.layers) == 4
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", data.MAPS)
 def test_every_map_of_colours_is_learned(name: str) -> None:
     session = play("rgb", map=name, lr=2.0).session
@@ -136,6 +138,7 @@ def test_xor_moves_as_it_was_posted() -> None:
     )
 
 
+@pytest.mark.slow
 def test_xor_with_tanh_is_learned() -> None:
     session = advanced(play("xor", activation="tanh").session, 3000)
     inputs, targets = session.data.training

@@ -64,6 +64,7 @@ def test_networks_stand_in_the_order_of_their_losses(runs: Sweep) -> None:
     assert panel.mean[-1] == pytest.approx(runs.table().columns["loss"][3])
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("size", [(1280, 800), (800, 500), (360, 640), (3840, 2160)])
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_every_setting_is_named_and_panels_do_not_overlap(

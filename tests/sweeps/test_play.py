@@ -44,6 +44,7 @@ def test_an_error_of_all_settings_is_raised_by_pause() -> None:
     runs.pause()  # once
 
 
+@pytest.mark.slow
 def test_results_can_be_read_while_it_plays() -> None:
     runs = sv.sweep(diverging, {"lr": [1e-3, 10.0]}, seeds=range(4))
     runs.play(2000, every=5)

@@ -133,6 +133,7 @@ def is_marked(process: Path, mark: str) -> bool:
         return False
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("signals", "code"), [([INT], 130), ([TERM], 143), ([HUP], 129), ([TERM, INT], 143)]
 )
@@ -146,6 +147,7 @@ def test_a_training_that_is_stopped_is_kept_and_the_code_says_by_what(
     assert ended.files == ["rgb-stopped.safetensors"]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("words", [TRAIN, RENDER, ("watch", *RGB, "--terminal")])
 def test_it_ends_at_once_however_often_it_is_asked(words: tuple[str, ...], tmp_path: Path) -> None:
     after = "parameters" if "render" not in words else ""

@@ -98,6 +98,7 @@ builtins.__import__ = interrupted
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 @pytest.mark.skipif(sys.platform != "linux", reason="signals are those of POSIX")
 def test_a_signal_within_an_import_is_heard_after_it(name: str, tmp_path: Path) -> None:

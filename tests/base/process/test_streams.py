@@ -35,6 +35,7 @@ def ran(
     return done.returncode, done.stderr
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("words", "file"),
     [

@@ -30,6 +30,7 @@ def chain(length: int) -> tuple[sv.Value, sv.Value]:
     return x, y
 
 
+@pytest.mark.some(3)
 @every_way
 @pytest.mark.parametrize("length", [0, 1, 5000])
 def test_a_chain_is_copied_whole(way: Callable[[Any], Any], length: int) -> None:

@@ -46,6 +46,7 @@ def chain(length: int) -> tuple[Value, Value]:
 # Memory
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_collector")
 def test_discarded_graphs_leave_memory_flat() -> None:
     x = Value(0.7)

@@ -34,6 +34,7 @@ def typed(name: str, option: Option) -> tuple[list[str], Any]:
     return [flag, word], [value] if option.kind == list[str] else value
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("verb", "own"), [("watch", WATCHING), ("train", {}), ("render", RENDERING), ("page", PAGING)]
 )

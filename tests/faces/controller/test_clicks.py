@@ -106,6 +106,7 @@ QUICK = [(inverting, "weight"), (expression, "")]
 EACH = [(make, what) for make in SESSIONS for what in ("", "weight", "input", "output")]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("make", "what"),
     [*QUICK, *(pytest.param(*each, marks=pytest.mark.slow) for each in EACH if each not in QUICK)],

@@ -323,6 +323,7 @@ def test_the_picture_has_the_size_and_the_sharpness_of_its_place_on_the_page() -
     run(program)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("bad", [1e308, -1e300, math.inf, math.nan, None, "9"])
 def test_a_message_with_a_number_that_no_browser_sends_changes_nothing(bad: object) -> None:
     async def program() -> None:

@@ -31,6 +31,7 @@ def watch(sessions: list[sv.Session], **options: Any) -> Any:
     return show.watch(several, WatchOptions(size=SIZE, **options))
 
 
+@pytest.mark.slow
 def test_keys_and_controls_move_all_or_the_chosen_one() -> None:
     async def program() -> None:
         sessions = [make(), make(4)]

@@ -43,6 +43,7 @@ def damaged(name: str, count: int) -> Iterator[bytes]:
     yield from with_other_bytes(data, count)
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_damaged_file_is_read_or_refused(name: str, tmp_path: Path) -> None:
     path = tmp_path / "damaged.onnx"
@@ -123,6 +124,7 @@ def test_a_convolution_of_huge_padding_is_refused(tmp_path: Path) -> None:
     refuse(graph(conv, numbers={"k": floats(1, 1, 1, 1)}, shape=(1, 1, 2, 2)), tmp_path, "padding")
 
 
+@pytest.mark.slow
 def test_very_many_nodes_are_refused(tmp_path: Path) -> None:
     nodes = [node("Relu", f"v{i}", f"v{i + 1}") for i in range(5000)]
     refuse(graph(*nodes), tmp_path, "it has 5,000 nodes, and a limit of 640.0 MB permits 4,096")

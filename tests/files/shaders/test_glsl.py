@@ -247,6 +247,7 @@ def compile_hlsl(case: Case, folder: Path) -> Path:
     return target
 
 
+@pytest.mark.some(14)
 @needs_glslang
 @pytest.mark.parametrize("name", CASES)
 def test_the_hlsl_compiles(name: str, tmp_path: Path) -> None:

@@ -92,6 +92,7 @@ def complaints(vertex: str, fragment: str, folder: Path) -> str:
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
+@pytest.mark.some(13)
 @needs_glslang
 @pytest.mark.parametrize("name", LIVE)
 def test_the_map_of_a_network_compiles_in_both_languages(name: str, tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_the_curve_of_a_long_training_is_thinned() -> None:
 
 def test_equal_losses_are_a_line_in_the_middle() -> None:
     s = advanced(session(), 3)
-    s.current_branch.record.own[:] = 0.25
+    s.current_branch.record.between(0, 3)[:] = 0.25
     (field,) = draw(s).boxes("curve field")
     (curve,) = draw(s).all("path", "curve")
     assert f" {(field[1] + field[3]) / 2:.1f}" in curve.attrib["d"]

@@ -102,6 +102,7 @@ def in_a_worker(answer: Any) -> None:
     answer.put(sys.stderr.getvalue())
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("way", multiprocessing.get_all_start_methods())
 def test_worker_processes_have_no_bar(way: str) -> None:
     if way != "spawn" and threading.active_count() > 1:

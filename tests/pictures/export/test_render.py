@@ -263,6 +263,7 @@ def test_layouts_that_are_gone_are_refused(session: sv.Session, tmp_path: Path) 
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_video_approaches_turns_and_passes_cameras(
     session: sv.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,6 +58,7 @@ with encoder_for(path, (64, 48), 1.0, 10) as encoder:
 """
 
 
+@pytest.mark.some(1)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a process as Unix does")
 @pytest.mark.parametrize("kills", [5, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", [".mp4", ".gif"])

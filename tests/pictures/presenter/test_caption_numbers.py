@@ -109,6 +109,7 @@ def told(request: pytest.FixtureRequest) -> tuple[sv.Session, list[tuple[str, Ca
     return session, found
 
 
+@pytest.mark.some(5)
 def test_a_calculator_agrees_with_every_line(told: Any) -> None:
     count = 0
     for name, said, _ in told[1]:
@@ -189,6 +190,7 @@ def numbers_of(session: sv.Session, name: str) -> dict[str, Array]:
     return {key: each[session.focus].astype(np.float64) for key, each in found.items()}
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("key", [key for key in SESSIONS if key not in ("expression",)])
 def test_each_number_is_that_of_the_engine(key: str) -> None:
     """Pieces about neurons have the numbers of these neurons, and the result that of the subject.

@@ -104,6 +104,7 @@ def by_hand(session: sv.Session) -> ByHand:
     return ByHand(value, inputs.astype(float), targets.astype(float))
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_card_has_the_numbers_of_the_step_and_a_calculator_agrees(name: str) -> None:
     session = advanced(rgb(OPTIMIZERS[name]), 23)

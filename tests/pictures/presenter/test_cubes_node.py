@@ -256,6 +256,7 @@ def test_in_a_window_of_qt(screen: Mapping[str, str]) -> None:
     assert run("pyside6", screen) == [*SEEN, "removed True"]
 
 
+@pytest.mark.slow
 def test_in_a_notebook_by_the_backend_of_vispy(screen: Mapping[str, str]) -> None:
     said = run("jupyter_rfb", screen)
     assert "the backend jupyter_rfb of this canvas has no timer here" in said[-6]

@@ -147,6 +147,7 @@ def test_a_neuron_is_saturated_where_it_hardly_answers(name: str, low: float, hi
 # What the inspector says.
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("kind", LAYERS)
 def test_the_terms_that_are_displayed_add_up_to_the_gradient(kind: str) -> None:
     session = advanced(session_of(LAYERS[kind]()), 1)

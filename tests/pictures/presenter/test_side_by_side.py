@@ -184,6 +184,7 @@ def test_a_pane_shows_what_a_stage_of_its_own_shows(studio: Studio) -> None:
     assert is_same(pixels[: size[1] - 1, : size[0] - 1], seen[:-1, :-1])
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("theme", ["dark", "light"])
 @pytest.mark.parametrize("size", [(800, 460), (1280, 760)])
 def test_the_table_says_loss_accuracy_weights_and_time_of_each(

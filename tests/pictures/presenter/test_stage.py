@@ -111,6 +111,7 @@ def test_at_rest_and_while_it_plays_there_is_a_caption(stage: Stage) -> None:
 # Channels and scales.
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("theme", ["dark", pytest.param("light", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("per_layer", [False, True])
 def test_each_channel_is_what_it_says(

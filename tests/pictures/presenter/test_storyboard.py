@@ -91,6 +91,7 @@ def test_white_light_runs_along_the_wires_at_work(walk: Walk) -> None:
 # Back.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part", [0.3, *(pytest.param(p, marks=pytest.mark.slow) for p in (0.1, 0.7))]
 )

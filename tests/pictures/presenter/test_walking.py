@@ -65,6 +65,7 @@ def test_what_is_pointed_at_is_pinned_unpinned_and_left(
 # The tooltip.
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("size", SIZES)
 def test_the_tooltip_covers_neither_its_cube_nor_the_neurons_it_joins(
     studio: Studio, colours: sv.Session, size: tuple[int, int]
@@ -88,6 +89,7 @@ def test_the_tooltip_covers_neither_its_cube_nor_the_neurons_it_joins(
         assert tip.y >= scene.y and tip.bottom <= scene.bottom
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("size", SIZES)
 def test_the_tooltip_covers_no_hovered_sphere(
     studio: Studio, colours: sv.Session, size: tuple[int, int]

@@ -25,6 +25,7 @@ def stages(name: str, size: tuple[int, int]) -> Any:
         yield stage_of(show, size)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("name", "size"),
     [

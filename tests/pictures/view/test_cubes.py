@@ -268,6 +268,7 @@ def orientations() -> list[np.ndarray]:
     ]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("fov", [0.0, 40.0])
 def test_plates_that_are_turned_or_mirrored_are_drawn_right_side_out(
     studio: Studio, fov: float

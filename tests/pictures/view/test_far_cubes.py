@@ -48,6 +48,7 @@ VIEWS = [
 ]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("side", [60, 1000])
 @pytest.mark.parametrize("fov", [0.0, 28.0, 60.0])
 def test_a_plate_has_no_holes_from_wherever_it_is_seen(
@@ -179,6 +180,7 @@ def test_there_is_no_jump_in_brightness_on_the_way_from_cubes_to_means(studio: S
     assert np.ptp(found, axis=0).max() < 13.0
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("elevation", [60.0, 75.0, 82.0])
 def test_means_are_sent_as_fine_as_they_are_looked_at(studio: Studio, elevation: float) -> None:
     # At a flat angle a pixel is long and narrow, and the finer level is needed.

@@ -74,6 +74,7 @@ def test_feature_maps_are_large_enough_to_be_seen(size: tuple[int, int], least: 
     assert maps_of(stage_of(trained("digits"), size)).min() >= least
 
 
+@pytest.mark.some(5)
 @every_size
 @every_scene
 def test_nine_of_ten_cubes_and_the_spheres_are_seen_to_a_half(

@@ -102,6 +102,7 @@ def answers(stage: Stage, right: np.ndarray, up: np.ndarray) -> np.ndarray:
     return found.reshape(*right.shape, -1)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("theme", ["dark", pytest.param("light", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("discrete", [False, True])
 def test_a_plane_has_the_color_of_its_answer_at_each_pixel(

@@ -289,6 +289,7 @@ def test_a_layer_that_it_cannot_have_is_named_once_and_computed_by_the_cpu(
     assert len(said) == 1 and "scale 1" in said[0] and "cpu" in said[0]
 
 
+@pytest.mark.slow
 def test_too_large_a_network_is_named(said: list[str]) -> None:
     net = sv.Network([2, 10000, 1], seed=0)
     with shader(net) as made:

@@ -23,6 +23,7 @@ scenes = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.some(2)
 @scenes
 @pytest.mark.parametrize("theme", THEMES)
 def test_each_cube_has_its_color_where_it_is_seen(

@@ -52,6 +52,7 @@ def test_it_is_the_matrix_formula() -> None:
     assert net(COLOURS) == pytest.approx(expected, rel=1e-14)
 
 
+@pytest.mark.slow
 def test_it_learns_to_invert_colours() -> None:
     net = rgb()
     losses = [net.train_step(COLOURS, 1 - COLOURS, "mse", sv.SGD(0.5)) for _ in range(1500)]
