@@ -30,24 +30,24 @@ def test_the_walk_finds_what_is_public() -> None:
     assert known <= {*CALLABLES}
 
 
-@pytest.mark.parametrize("name", CALLABLES)
-def test_help_shows_every_option_by_name_and_type(name: str) -> None:
-    function, _ = CALLABLES[name]
-    for each in parameters(function):
-        assert each.kind != each.VAR_KEYWORD, f"**{each.name} of {name} hides its options"
-        assert each.annotation is not each.empty, f"{each.name} of {name} has no type"
+def test_help_shows_every_option_by_name_and_type() -> None:
+    for name, (function, _) in CALLABLES.items():
+        for each in parameters(function):
+            assert each.kind != each.VAR_KEYWORD, f"**{each.name} of {name} hides its options"
+            assert each.annotation is not each.empty, f"{each.name} of {name} has no type"
 
 
-@pytest.mark.parametrize("name", CALLABLES)
-def test_the_docstring_says_what_each_argument_is(name: str) -> None:
-    function, home = CALLABLES[name]
-    inherited = getattr(home, function.__name__, function)  # an overriding method is not told again
-    text = inspect.getdoc(function) or inspect.getdoc(inherited) or ""
-    assert text, f"{name} has no docstring"
-    for each in parameters(function):
-        line = rf"^ *(\*?\w+, )*\*?{each.name}(, \*?\w+)*  +\S"  # name    what it is
-        within = rf"`[^`\n]*\b{each.name}\b[^`\n]*`"
-        assert re.search(f"{line}|{within}", text, re.M), f"{name} does not say what {each.name} is"
+def test_the_docstring_says_what_each_argument_is() -> None:
+    for name, (function, home) in CALLABLES.items():
+        inherited = getattr(
+            home, function.__name__, function
+        )  # an overriding one is not told again
+        text = inspect.getdoc(function) or inspect.getdoc(inherited) or ""
+        assert text, f"{name} has no docstring"
+        for each in parameters(function):
+            line = rf"^ *(\*?\w+, )*\*?{each.name}(, \*?\w+)*  +\S"  # name    what it is
+            within = rf"`[^`\n]*\b{each.name}\b[^`\n]*`"
+            assert re.search(f"{line}|{within}", text, re.M), f"{name} is silent about {each.name}"
 
 
 def lines_of(thing: Any) -> dict[str, str]:

@@ -42,11 +42,11 @@ def test_every_row_of_the_table_is_an_operation(row: Any) -> None:
 
 
 @pytest.mark.parametrize("row", OPERATIONS.values(), ids=OPERATIONS)
-@pytest.mark.parametrize("number", [1000.0, -1000.0, 0.0, math.inf, -math.inf, math.nan])
-def test_no_number_raises(row: Any, number: float) -> None:
-    inputs = [Value(number) for _ in row.partials]
-    reach(row.name)(*inputs).backward()
-    assert all(isinstance(x.grad, float) for x in inputs)
+def test_no_number_raises(row: Any) -> None:
+    for number in (1000.0, -1000.0, 0.0, math.inf, -math.inf, math.nan):
+        inputs = [Value(number) for _ in row.partials]
+        reach(row.name)(*inputs).backward()
+        assert all(isinstance(x.grad, float) for x in inputs), number
 
 
 def test_the_limits_are_those_of_a_processor() -> None:

@@ -22,19 +22,19 @@ TO_FIFTY_DIGITS = Target(
 
 
 @every_activation
-@pytest.mark.parametrize("x", [-7.3, -2.0, -0.6, -0.01, 0.01, 0.4, 1.7, 6.1])
-def test_the_derivative_agrees_with_finite_differences(row: Formula, x: float) -> None:
-    assert gradcheck(row, x).error < 1e-6
+def test_the_derivative_agrees_with_finite_differences(row: Formula) -> None:
+    for x in (-7.3, -2.0, -0.6, -0.01, 0.01, 0.4, 1.7, 6.1):
+        assert gradcheck(row, x).error < 1e-6, x
 
 
 @every_activation
-@pytest.mark.parametrize("x", [-30.0, -7.3, -2.0, -0.6, -1e-3, 1e-3, 0.4, 1.7, 6.1, 30.0])
-def test_the_formula_and_its_derivative_are_right_to_twelve_digits(row: Formula, x: float) -> None:
+def test_the_formula_and_its_derivative_are_right_to_twelve_digits(row: Formula) -> None:
     exact = TO_FIFTY_DIGITS.retarget(row.value)
-    y = row.value(x)
-    assert y == pytest.approx(float(exact(mpf(x))), rel=1e-12, abs=1e-300)
-    slope = float(mp.diff(exact, mpf(x)))
-    assert row.derivative(x, y) == pytest.approx(slope, rel=1e-12, abs=1e-15)
+    for x in (-30.0, -7.3, -2.0, -0.6, -1e-3, 1e-3, 0.4, 1.7, 6.1, 30.0):
+        y = row.value(x)
+        assert y == pytest.approx(float(exact(mpf(x))), rel=1e-12, abs=1e-300)
+        slope = float(mp.diff(exact, mpf(x)))
+        assert row.derivative(x, y) == pytest.approx(slope, rel=1e-12, abs=1e-15)
 
 
 LIMITED = [row for row in ACTIVATIONS.values() if row.limits]

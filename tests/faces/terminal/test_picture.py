@@ -132,10 +132,8 @@ def test_no_number_is_too_large_for_a_plain_one() -> None:
 
 
 @pytest.mark.parametrize("width", [1, 7, 20, 40, 63, 64, 79, 80, 133, 200])
-@pytest.mark.parametrize("height", [1, 4, 9, 12, 16, 24, 31, 60])
-def test_any_window_is_filled_and_nothing_spills(
-    moment: TerminalFrame, width: int, height: int
-) -> None:
-    for shown in (moment, replace(moment, exhibit=None)):
-        found = screen(shown, width, height)
-        assert [len(line) for line in found] == [width] * height
+def test_any_window_is_filled_and_nothing_spills(moment: TerminalFrame, width: int) -> None:
+    for height in (1, 4, 9, 12, 16, 24, 31, 60):
+        for shown in (moment, replace(moment, exhibit=None)):
+            found = screen(shown, width, height)
+            assert [len(line) for line in found] == [width] * height

@@ -142,16 +142,12 @@ def test_a_picture_has_its_exhibit_at_the_right_end_of_the_stage(
 
 
 @every_exhibit
-@pytest.mark.parametrize(
-    ("width", "height"), [(90, 560), (170, 560), (120, 320), (240, 320), (1400, 560), (300, 90)]
-)
 @pytest.mark.parametrize("picture", [(1280, 800), (800, 500)])
-def test_a_box_of_any_shape_is_enough(
-    exhibit: Exhibit, width: int, height: int, picture: tuple[int, int]
-) -> None:
-    canvas, box = Noted(DARK.ground, *picture), Box(7.0, 9.0, float(width), float(height))
-    exhibit.paint(canvas, box, DARK)
-    check_order(canvas, box)
+def test_a_box_of_any_shape_is_enough(exhibit: Exhibit, picture: tuple[int, int]) -> None:
+    for size in ((90, 560), (170, 560), (120, 320), (240, 320), (1400, 560), (300, 90)):
+        canvas, box = Noted(DARK.ground, *picture), Box(7.0, 9.0, *map(float, size))
+        exhibit.paint(canvas, box, DARK)
+        check_order(canvas, box)
 
 
 @every_exhibit
